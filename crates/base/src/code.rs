@@ -1,0 +1,104 @@
+//! Program memory as a decoder sees it.
+
+use crate::{Instruction, Isa, Space};
+
+/// A place in a program: everything that selects an instruction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Pc {
+    /// Byte address, without an instruction set bit.
+    pub address: u64,
+    /// The instruction set that the processor is in.
+    pub isa: Isa,
+    /// The memory that the processor reads.
+    pub space: Space,
+}
+
+/// Nothing is known of the memory at this place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Miss {
+    /// The first address that could not be read.
+    pub address: u64,
+}
+
+/// Straight code up to and including the next waypoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// Address of the first instruction.
+    pub start: u64,
+    /// Length in bytes, the last instruction included.
+    pub bytes: u32,
+    /// Instructions in it, at least 1.
+    pub instructions: u32,
+    /// The last instruction.
+    pub last: Instruction,
+    /// Why the block ends after `last`.
+    pub end: End,
+}
+
+impl Block {
+    /// Address of the instruction after the block, in the block's instruction set.
+    #[inline]
+    pub const fn next(&self) -> u64 {
+        self.start.wrapping_add(self.bytes as u64) & self.last.isa.address_mask()
+    }
+}
+
+/// Which instructions end a block, beside branches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Waypoints {
+    /// ISB.
+    pub isb: bool,
+    /// DSB and DMB.
+    pub barrier: bool,
+    /// WFI and WFE.
+    pub wait: bool,
+    /// WFIT and WFET.
+    pub timed_wait: bool,
+    /// TSTART.
+    pub transaction: bool,
+}
+
+/// Why a block ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum End {
+    /// Its last instruction is a waypoint.
+    #[default]
+    Waypoint,
+    /// Nothing is known of the memory after it. No waypoint was reached.
+    NoCode,
+    /// It is as long as a block may be. No waypoint was reached; the code goes on.
+    Limit,
+    /// The next bytes are no instruction, and the reader was told to check. No waypoint was reached.
+    Invalid,
+}
+
+/// Where the code comes from.
+///
+/// What counts as a waypoint is the implementor's to know: it is made for one trace source.
+pub trait Code {
+    /// The block that starts at `pc`.
+    ///
+    /// # Errors
+    /// [`Miss`] where not even one instruction can be read.
+    fn block(&mut self, pc: Pc) -> Result<&Block, Miss>;
+
+    /// The one instruction at `pc`, for walks that end inside a block.
+    ///
+    /// # Errors
+    /// [`Miss`] where it cannot be read.
+    fn instruction(&mut self, pc: Pc) -> Result<Instruction, Miss>;
+}
+
+/// A [`Code`] that knows nothing. Packets still decode to everything that needs no program.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoMemory;
+
+impl Code for NoMemory {
+    fn block(&mut self, pc: Pc) -> Result<&Block, Miss> {
+        Err(Miss { address: pc.address })
+    }
+
+    fn instruction(&mut self, pc: Pc) -> Result<Instruction, Miss> {
+        Err(Miss { address: pc.address })
+    }
+}

@@ -1,0 +1,126 @@
+//! The meaning of a trace.
+
+use crate::{Access, Context, Doubt, Fault, Gap, Hardware, LocalTime, Range, Software, Space};
+
+/// One thing that a trace says. Elements come in the order in which a decoder can be sure of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Element {
+    /// From here on it is not known what ran, until the next [`Element::TraceOn`] or range.
+    Gap(Gap),
+    /// Tracing of instructions starts, or starts again.
+    TraceOn(Start),
+    /// Who executes from here on.
+    Context(Context),
+    /// Instructions that were executed.
+    Range(Range),
+    /// `instructions` were executed from `start` on; which ones is not known. Then `next` ran.
+    Unknown {
+        /// Where they began.
+        start: u64,
+        /// What ran after them.
+        next: u64,
+        /// How many.
+        instructions: u32,
+    },
+    /// Program memory is missing at `address`; nothing can be said until the next address.
+    NoCode {
+        /// The first address that could not be read.
+        address: u64,
+        /// The memory that was asked.
+        space: Space,
+    },
+    /// An exception was taken.
+    Exception(Exception),
+    /// The processor returned from an exception.
+    ExceptionReturn,
+    /// Time. Everything before it in the stream happened before it.
+    Timestamp {
+        /// In ticks of the timestamp clock.
+        value: u64,
+        /// Cycles since the last cycle count, where the packet has them. Never add these to a sum of
+        /// [`Element::Cycles`].
+        cycles: Option<u32>,
+    },
+    /// Processor cycles since the last cycle count; `None` where the unit says it lost count.
+    Cycles(Option<u32>),
+    /// A trace unit event, 0 to 3.
+    Event(u8),
+    /// The trigger fired.
+    Trigger,
+    /// A timestamp marker: the next timestamp belongs to this place. The number is the reference's.
+    Marker(u32),
+    /// A transaction (FEAT_TME) begins or ends.
+    Transaction(Transaction),
+    /// A value that the program put into the instruction trace (FEAT_ITE).
+    Instrumentation {
+        /// Exception level of the write.
+        el: u8,
+        /// The value.
+        value: u64,
+    },
+    /// The program wrote into the trace (ITM, STM).
+    Software(Software),
+    /// The debug hardware reports (DWT).
+    Hardware(Hardware),
+    /// Time of an ITM stream, local.
+    LocalTime(LocalTime),
+    /// Time of an ITM stream, global.
+    GlobalTime {
+        /// Ticks of the system timestamp counter.
+        value: u64,
+        /// The clock that drives the counter changed.
+        clock_changed: bool,
+    },
+    /// Data moved.
+    Access(Access),
+    /// These bytes are no packet.
+    Bad {
+        /// How many bytes.
+        len: u32,
+        /// Why.
+        fault: Fault,
+    },
+    /// Packets contradict each other or the program; state was dropped to what is still known.
+    Doubt(Doubt),
+    /// The trace ends here.
+    End,
+}
+
+const _: () = assert!(core::mem::size_of::<Element>() <= 32);
+
+/// Why tracing of instructions starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Start {
+    /// Tracing was enabled, or a filter let it through again.
+    Normal,
+    /// After an overflow of the trace unit.
+    Overflow,
+    /// The processor left Debug state.
+    Debug,
+}
+
+/// An exception, as the trace unit reports it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exception {
+    /// The exception's number in its protocol (`Display` of the packet has the name).
+    pub number: u16,
+    /// Preferred exception return address; `None` where the trace says that it is unknown.
+    pub return_address: Option<u64>,
+    /// The address was the target of the branch before the exception, too.
+    pub also_target: bool,
+    /// Another exception was tail-chained (M profile).
+    pub tail_chain: bool,
+}
+
+/// A step of a memory transaction. (FEAT_TME)
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Transaction {
+    /// The trace begins inside a transaction.
+    Inside,
+    /// A transaction starts.
+    Start,
+    /// It was committed.
+    Commit,
+    /// It failed: what ran in it has no effect.
+    Failure,
+}

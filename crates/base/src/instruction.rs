@@ -1,0 +1,62 @@
+//! What one instruction does to the flow of a program.
+
+use crate::Isa;
+
+/// How an instruction may change the flow, in the words of the trace architectures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Execution goes on with the next instruction.
+    #[default]
+    Plain,
+    /// A branch whose target is in the opcode.
+    Branch,
+    /// A branch whose target comes from a register or from memory.
+    Indirect,
+    /// Instruction synchronisation barrier.
+    Isb,
+    /// Data barrier: DSB or DMB. A waypoint for some PTM configurations only.
+    Barrier,
+    /// WFI, WFE. A waypoint where the trace unit says so (TRCIDR2.WFXMODE).
+    Wait,
+    /// WFIT, WFET: the same with a timeout (FEAT_WFxT).
+    TimedWait,
+    /// TSTART, start of a transaction (FEAT_TME).
+    TransactionStart,
+    /// No instruction of the architecture: permanently undefined or unallocated.
+    Undefined,
+}
+
+/// What a branch is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Nothing but a jump, or not a branch.
+    #[default]
+    Jump,
+    /// Branch with link: it writes a return address.
+    Call,
+    /// A64 RET and its pointer-authenticating forms.
+    Return,
+    /// ERET and its relations: return from an exception.
+    ExceptionReturn,
+    /// AArch32 idioms that return: `BX LR`, `MOV PC, LR`, `POP {.., PC}`, `LDM SP!, {.., PC}`.
+    ImpliedReturn,
+}
+
+/// One instruction, classified. The text of the instruction is not here: the walk never needs it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Instruction {
+    /// What it may do to the flow.
+    pub kind: Kind,
+    /// What the branch is for.
+    pub role: Role,
+    /// Size in bytes: 2 or 4 for Arm.
+    pub size: u8,
+    /// It may not take effect: a condition, or an IT block around it, decides.
+    pub conditional: bool,
+    /// The instruction set that it belongs to.
+    pub isa: Isa,
+    /// The instruction set at the target of a direct branch. Equal to `isa` for all others.
+    pub target_isa: Isa,
+    /// Where a direct branch ([`Kind::Branch`]) goes when taken.
+    pub target: Option<u64>,
+}

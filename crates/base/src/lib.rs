@@ -1,0 +1,48 @@
+//! The words that every Tracewright crate shares.
+//!
+//! A trace is bytes. Link bytes are *split* into sources, a source's bytes *parse* into packets
+//! ([`Wire`]), packets *decode* into [`Element`]s ([`Decode`]) with the help of program memory
+//! ([`Code`]), and elements arrive at a [`Sink`]. This crate defines those seams and nothing that
+//! does work.
+//!
+//! Three rules shape the types:
+//! * a decoder is a plain value: cloning it is a checkpoint, comparing two proves that they will
+//!   say the same from here on;
+//! * everything that the bytes can say is data, nonsense too ([`Fault`], [`Doubt`]);
+//! * what is not known is `None`, never zero.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod access;
+pub mod code;
+pub mod context;
+pub mod core_type;
+pub mod element;
+pub mod fault;
+pub mod hardware;
+pub mod instruction;
+pub mod isa;
+pub mod place;
+pub mod range;
+pub mod register;
+pub mod sink;
+pub mod software;
+pub mod wire;
+
+pub use access::{Access, Direction};
+pub use code::{Block, Code, End, Miss, NoMemory, Pc, Waypoints};
+pub use context::{Context, El, Security, Space};
+pub use core_type::{CoreType, Profile};
+pub use element::{Element, Exception, Start, Transaction};
+pub use fault::{Doubt, Fault, Gap};
+pub use hardware::{Dwt, Hardware, LocalTime, TimeDelay};
+pub use instruction::{Instruction, Kind, Role};
+pub use isa::Isa;
+pub use place::{Piece, Places};
+pub use range::{Counted, Last, Range};
+pub use register::{Field, MissingRegister, Register};
+pub use sink::Sink;
+pub use software::{Channel, Software};
+pub use wire::{Decode, Parse, Spanned, Sync, Wire};

@@ -1,0 +1,101 @@
+//! Where a source's bytes were in the capture.
+
+use core::ops;
+
+/// Consecutive bytes of one source, consecutive in the capture too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Offset of its first byte in the source's block of bytes.
+    pub start: u32,
+    /// Place of its first byte in the capture, in bytes.
+    pub at: u64,
+    /// It begins a fragment: the first bytes of its source in a frame.
+    pub fragment: bool,
+}
+
+/// A block of one source's bytes: from offsets in the block to places in the capture.
+///
+/// The pieces are in order of `start`; the first starts at 0.
+#[derive(Clone, Copy, Debug)]
+pub struct Places<'a> {
+    pieces: &'a [Piece],
+    /// Offsets in the block count half bytes.
+    nibbles: bool,
+}
+
+impl<'a> Places<'a> {
+    /// Makes the map. `pieces` must not be empty.
+    pub const fn new(pieces: &'a [Piece]) -> Self {
+        Places { pieces, nibbles: false }
+    }
+
+    /// The same map for a block that holds a half byte in each of its bytes, low half first.
+    #[must_use]
+    pub const fn of_nibbles(self) -> Self {
+        Places { nibbles: true, ..self }
+    }
+
+    /// The place in the capture of what is at `offset` of the block.
+    #[inline]
+    pub fn at(&self, offset: usize) -> u64 {
+        let byte = if self.nibbles { offset / 2 } else { offset };
+        match self.pieces {
+            [only] => only.at + byte as u64,
+            pieces => {
+                let k = pieces.partition_point(|p| p.start as usize <= byte).saturating_sub(1);
+                match pieces.get(k) {
+                    Some(p) => p.at + (byte as u64).saturating_sub(u64::from(p.start)),
+                    None => byte as u64,
+                }
+            }
+        }
+    }
+
+    /// Cuts `bytes` where fragments begin. (A listing groups what is no packet by fragment.)
+    pub fn fragments(
+        &self,
+        bytes: ops::Range<usize>,
+    ) -> impl Iterator<Item = ops::Range<usize>> + 'a {
+        let scale = if self.nibbles { 2 } else { 1 };
+        let mut start = bytes.start;
+        let mut cuts = self
+            .pieces
+            .iter()
+            .filter(|p| p.fragment)
+            .map(move |p| p.start as usize * scale)
+            .filter(move |&cut| cut > bytes.start && cut < bytes.end)
+            .chain(core::iter::once(bytes.end));
+        core::iter::from_fn(move || {
+            let end = cuts.next()?;
+            let cut = start..end;
+            start = end;
+            Some(cut)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PIECES: [Piece; 3] = [
+        Piece { start: 0, at: 17, fragment: true },
+        Piece { start: 5, at: 24, fragment: false },
+        Piece { start: 9, at: 33, fragment: true },
+    ];
+
+    #[test]
+    fn places_follow_the_pieces() {
+        let places = Places::new(&PIECES);
+        for (byte, at) in [(0, 17), (4, 21), (5, 24), (8, 27), (9, 33), (20, 44)] {
+            assert_eq!(places.at(byte), at, "byte {byte}");
+        }
+    }
+
+    #[test]
+    fn fragments_cut_only_where_one_begins() {
+        let places = Places::new(&PIECES);
+        assert!(places.fragments(2..12).eq([2..9, 9..12]));
+        assert!(places.fragments(9..12).eq([core::ops::Range { start: 9, end: 12 }]));
+    }
+}

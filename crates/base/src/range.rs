@@ -1,0 +1,132 @@
+//! Executed instructions.
+
+use core::fmt;
+
+use crate::{Instruction, Isa, Kind, Role};
+
+/// Instructions that were executed one after another, at consecutive addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// Address of the first instruction.
+    pub start: u64,
+    /// Length in bytes.
+    pub bytes: u32,
+    /// How many instructions.
+    pub instructions: u32,
+    /// Processor cycles that the trace gives to this range, where it counts them by range.
+    pub cycles: Counted,
+    /// The last instruction.
+    pub last: Last,
+}
+
+impl Range {
+    /// The address after the last instruction.
+    #[inline]
+    pub const fn end(&self) -> u64 {
+        self.start.wrapping_add(self.bytes as u64)
+    }
+
+    /// The address of the last instruction.
+    #[inline]
+    pub const fn last_address(&self) -> u64 {
+        self.end().wrapping_sub(self.last.size() as u64)
+    }
+
+    /// The last instruction took effect (an E atom); for a branch: it was taken.
+    #[inline]
+    pub const fn taken(&self) -> bool {
+        self.last.taken()
+    }
+}
+
+/// A count that may not be known, in four bytes. Counts stop at `u32::MAX - 1`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted(u32);
+
+impl Counted {
+    /// Not known.
+    pub const UNKNOWN: Counted = Counted(u32::MAX);
+
+    /// A known count.
+    #[inline]
+    pub const fn of(count: u32) -> Self {
+        Counted(if count == u32::MAX { u32::MAX - 1 } else { count })
+    }
+
+    /// The count, where it is known.
+    #[inline]
+    pub const fn get(self) -> Option<u32> {
+        if self.0 == u32::MAX { None } else { Some(self.0) }
+    }
+}
+
+/// What a [`Range`] keeps of its last instruction, in four bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Last {
+    /// What it may do to the flow.
+    pub kind: Kind,
+    /// What the branch is for.
+    pub role: Role,
+    /// The instruction set of the whole range.
+    pub isa: Isa,
+    /// Size in bytes, bits \[3:0]; conditional, bit 4; taken, bit 5.
+    bits: u8,
+}
+
+impl Last {
+    const SIZE: u8 = 0x0f;
+    const CONDITIONAL: u8 = 0x10;
+    const TAKEN: u8 = 0x20;
+
+    /// Keeps what matters of `instruction`, which took effect or did not.
+    #[inline]
+    pub const fn new(instruction: &Instruction, taken: bool) -> Self {
+        let mut bits = instruction.size & Self::SIZE;
+        if instruction.conditional {
+            bits |= Self::CONDITIONAL;
+        }
+        if taken {
+            bits |= Self::TAKEN;
+        }
+        Last { kind: instruction.kind, role: instruction.role, isa: instruction.isa, bits }
+    }
+
+    /// Size in bytes.
+    #[inline]
+    pub const fn size(self) -> u8 {
+        self.bits & Self::SIZE
+    }
+
+    /// It may not take effect: a condition decides.
+    #[inline]
+    pub const fn conditional(self) -> bool {
+        self.bits & Self::CONDITIONAL != 0
+    }
+
+    /// It took effect.
+    #[inline]
+    pub const fn taken(self) -> bool {
+        self.bits & Self::TAKEN != 0
+    }
+
+    /// The same instruction, taken or not.
+    #[inline]
+    #[must_use]
+    pub const fn with_taken(self, taken: bool) -> Self {
+        let bits = self.bits & !Self::TAKEN | if taken { Self::TAKEN } else { 0 };
+        Last { bits, ..self }
+    }
+}
+
+impl fmt::Debug for Last {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Last")
+            .field("kind", &self.kind)
+            .field("role", &self.role)
+            .field("isa", &self.isa)
+            .field("size", &self.size())
+            .field("conditional", &self.conditional())
+            .field("taken", &self.taken())
+            .finish()
+    }
+}

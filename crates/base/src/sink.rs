@@ -1,0 +1,55 @@
+//! Where elements go.
+
+use alloc::vec::Vec;
+
+use crate::Element;
+
+/// Receives elements. `at` is the place in the capture of the packet that made the element.
+pub trait Sink {
+    /// Takes one element.
+    fn element(&mut self, at: u64, element: Element);
+
+    /// Whether no more is wanted. Asked between blocks of bytes, not between elements.
+    #[inline]
+    fn full(&self) -> bool {
+        false
+    }
+}
+
+impl<S: Sink + ?Sized> Sink for &mut S {
+    #[inline]
+    fn element(&mut self, at: u64, element: Element) {
+        (**self).element(at, element);
+    }
+
+    #[inline]
+    fn full(&self) -> bool {
+        (**self).full()
+    }
+}
+
+impl Sink for Vec<(u64, Element)> {
+    fn element(&mut self, at: u64, element: Element) {
+        self.push((at, element));
+    }
+}
+
+/// Drops everything.
+impl Sink for () {
+    #[inline]
+    fn element(&mut self, _at: u64, _element: Element) {}
+}
+
+/// Both get everything.
+impl<A: Sink, B: Sink> Sink for (A, B) {
+    #[inline]
+    fn element(&mut self, at: u64, element: Element) {
+        self.0.element(at, element);
+        self.1.element(at, element);
+    }
+
+    #[inline]
+    fn full(&self) -> bool {
+        self.0.full() && self.1.full()
+    }
+}

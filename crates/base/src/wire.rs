@@ -1,0 +1,62 @@
+//! The seams between bytes, packets and elements.
+
+use core::fmt;
+
+use crate::{Code, Fault, Sink};
+
+/// What the bytes at a place are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parse<P> {
+    /// A packet and its length in bytes, at least 1.
+    Packet(P, usize),
+    /// The beginning of a packet; more bytes are needed to say which.
+    Partial,
+    /// This many bytes, at least 1, are no packet.
+    Bad(usize, Fault),
+}
+
+/// Whether a decoder may start somewhere in some bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sync {
+    /// It may start at this offset.
+    At(usize),
+    /// It cannot start in this many bytes; the rest may be the beginning of a synchronisation.
+    NotIn(usize),
+}
+
+/// A packet and where it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spanned<P> {
+    /// Place of its first byte in the capture.
+    pub at: u64,
+    /// Length in bytes of its source.
+    pub len: u32,
+    /// The packet.
+    pub packet: P,
+}
+
+/// A packet as the wire spells it. `C` is the trace unit's configuration.
+///
+/// Parsing is pure: what completes a compressed field is decoder state. So `parse(emit(p)) == p`
+/// always, and `emit(parse(b)) == b` for canonical bytes.
+pub trait Wire<C>: Copy + Eq + fmt::Debug + fmt::Display {
+    /// Reads the packet that starts at the first byte. `bytes` may end anywhere.
+    fn parse(bytes: &[u8], config: &C) -> Parse<Self>;
+
+    /// Writes the packet in its shortest form.
+    fn emit(&self, config: &C, out: &mut impl Extend<u8>);
+}
+
+/// Packets to elements. A plain value: it holds what the next packet needs, and no totals. Its
+/// default knows nothing.
+pub trait Decode<C, P>: Clone + Eq + Default + fmt::Debug {
+    /// Takes one packet.
+    fn packet<K: Code, S: Sink>(&mut self, p: Spanned<P>, config: &C, code: &mut K, sink: &mut S);
+
+    /// Bytes that are no packet begin at `at`. The driver reports the bytes themselves; the decoder
+    /// drops what it can no longer be sure of.
+    fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S);
+
+    /// The trace ends: what was held back is said.
+    fn finish<K: Code, S: Sink>(&mut self, at: u64, config: &C, code: &mut K, sink: &mut S);
+}

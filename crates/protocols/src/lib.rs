@@ -1,0 +1,29 @@
+//! Trace protocols: a source's bytes to packets to elements, and back.
+//!
+//! One folder a protocol, and the same file names in each:
+//!
+//! | file | holds |
+//! |---|---|
+//! | `mod.rs` | the front door: what the protocol is, its specification, the [`Protocol`] |
+//! | `config.rs` | identification and configuration registers to and from `Config` |
+//! | `packet.rs` | `enum Packet`: parse, emit, `Display` |
+//! | `decode.rs` | `Decoder`: packets to elements |
+//! | `sync.rs` | where a decoder may start |
+//! | `tests.rs` | tables from the specification, in its order |
+//!
+//! [`Stream`] is the one loop that drives them all; [`registry`] is the list.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod bits;
+pub mod protocol;
+pub mod stream;
+#[cfg(test)]
+pub(crate) mod ways;
+
+pub use protocol::{Protocol, Resume};
+pub use stream::{Stream, Tap};

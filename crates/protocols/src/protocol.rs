@@ -1,0 +1,54 @@
+//! What a protocol is to the rest of the workspace.
+
+use core::fmt;
+
+use tracewright_base::{CoreType, Decode, MissingRegister, Register, Sync, Waypoints, Wire};
+
+/// What to do after bytes that are no packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resume {
+    /// Look for the next synchronisation: what follows cannot be told from payload.
+    Seek,
+    /// Go on with the next byte. The decoder decides what it still believes.
+    Next,
+}
+
+/// A trace protocol: a name in the registry and the types behind it.
+pub trait Protocol: Copy + fmt::Debug + 'static {
+    /// How captures spell it, up to a full stop: `ETM4` matches a device of type `ETM4.2`.
+    const NAMES: &'static [&'static str];
+    /// What it is, in a few words.
+    const TITLE: &'static str;
+    /// The registers that configure it, those that decoding needs marked.
+    const REGISTERS: &'static [Register];
+    /// What follows bytes that are no packet.
+    const RESUME: Resume;
+    /// Packets are a whole number of half bytes: the driver is given half a byte in each byte, low
+    /// half first.
+    const NIBBLES: bool = false;
+
+    /// A trace unit's configuration.
+    type Config: Clone + fmt::Debug + PartialEq;
+    /// A packet.
+    type Packet: Wire<Self::Config>;
+    /// The decoder.
+    type Decoder: Decode<Self::Config, Self::Packet>;
+
+    /// Makes the configuration from registers by name; `core` is what the unit watches.
+    ///
+    /// # Errors
+    /// [`MissingRegister`] where one that decoding needs is absent.
+    fn configure(
+        core: Option<CoreType>,
+        register: &dyn Fn(&str) -> Option<u64>,
+    ) -> Result<Self::Config, MissingRegister>;
+
+    /// The trace id (ATB id) that the unit was programmed with.
+    fn trace_id(config: &Self::Config) -> u8;
+
+    /// The instructions that end a block for this unit.
+    fn waypoints(config: &Self::Config) -> Waypoints;
+
+    /// Where in `bytes` a decoder that knows nothing may start.
+    fn sync(config: &Self::Config, bytes: &[u8]) -> Sync;
+}

@@ -1,0 +1,170 @@
+//! The one loop from bytes to elements.
+
+use tracewright_base::{Code, Decode, Element, Fault, Parse, Places, Sink, Spanned, Sync, Wire};
+
+use crate::protocol::{Protocol, Resume};
+
+/// Watches packets on their way to the decoder.
+pub trait Tap<P: Protocol> {
+    /// A packet, before the decoder sees it. `bytes` are its own.
+    fn packet(&mut self, at: u64, bytes: &[u8], packet: &P::Packet);
+
+    /// Bytes that are no packet: `bytes[span]`, where `places` maps offsets in `bytes`.
+    fn bad(
+        &mut self,
+        places: &Places<'_>,
+        span: core::ops::Range<usize>,
+        bytes: &[u8],
+        fault: Fault,
+    );
+}
+
+/// Watches nothing.
+impl<P: Protocol> Tap<P> for () {
+    #[inline]
+    fn packet(&mut self, _at: u64, _bytes: &[u8], _packet: &P::Packet) {}
+
+    #[inline]
+    fn bad(&mut self, _: &Places<'_>, _: core::ops::Range<usize>, _: &[u8], _: Fault) {}
+}
+
+/// A source on its way from bytes to elements: a plain value, cloned to take a checkpoint.
+///
+/// Bytes may be fed in any pieces; the elements are the same. Spans of packets and of
+/// [`Element::Bad`] tile the bytes.
+#[derive(Clone, Debug)]
+pub struct Stream<P: Protocol> {
+    config: P::Config,
+    decoder: P::Decoder,
+    synced: bool,
+    /// Bytes that are no packet and have not been reported yet: place and length.
+    bad: Option<(u64, u32, Fault)>,
+}
+
+impl<P: Protocol> PartialEq for Stream<P> {
+    fn eq(&self, other: &Self) -> bool {
+        self.decoder == other.decoder
+            && self.synced == other.synced
+            && self.bad == other.bad
+            && self.config == other.config
+    }
+}
+
+impl<P: Protocol> Stream<P> {
+    /// A stream that knows nothing yet.
+    pub fn new(config: P::Config) -> Self {
+        Stream { config, decoder: P::Decoder::default(), synced: false, bad: None }
+    }
+
+    /// The trace unit's configuration.
+    pub fn config(&self) -> &P::Config {
+        &self.config
+    }
+
+    /// The decoder, to compare or to look into.
+    pub fn decoder(&self) -> &P::Decoder {
+        &self.decoder
+    }
+
+    /// Whether the next byte begins a packet.
+    pub fn synced(&self) -> bool {
+        self.synced
+    }
+
+    /// Takes as much of `bytes` as makes whole packets and returns how much that was. The caller
+    /// keeps the rest and gives it again with what follows.
+    pub fn feed<K: Code, S: Sink, T: Tap<P>>(
+        &mut self,
+        bytes: &[u8],
+        places: &Places<'_>,
+        code: &mut K,
+        sink: &mut S,
+        tap: &mut T,
+    ) -> usize {
+        let mut taken = 0;
+        while let Some(rest) = bytes.get(taken..)
+            && !rest.is_empty()
+        {
+            if !self.synced {
+                let (skip, found) = match P::sync(&self.config, rest) {
+                    Sync::At(n) => (n, true),
+                    Sync::NotIn(n) => (n, false),
+                };
+                if skip > 0 {
+                    self.lose(taken..taken + skip, bytes, places, Fault::Unsynchronised, sink, tap);
+                    taken += skip;
+                }
+                if !found {
+                    return taken;
+                }
+                self.synced = true;
+                continue;
+            }
+            match P::Packet::parse(rest, &self.config) {
+                Parse::Packet(packet, len) => {
+                    self.report_bad(sink);
+                    let at = places.at(taken);
+                    tap.packet(at, &rest[..len], &packet);
+                    let spanned = Spanned { at, len: len as u32, packet };
+                    self.decoder.packet(spanned, &self.config, code, sink);
+                    taken += len;
+                }
+                Parse::Partial => return taken,
+                Parse::Bad(len, fault) => {
+                    let len = len.clamp(1, rest.len());
+                    self.lose(taken..taken + len, bytes, places, fault, sink, tap);
+                    taken += len;
+                    self.synced = P::RESUME == Resume::Next;
+                }
+            }
+        }
+        taken
+    }
+
+    /// The trace ends. `rest` is what [`feed`](Self::feed) did not take.
+    pub fn finish<K: Code, S: Sink, T: Tap<P>>(
+        &mut self,
+        rest: &[u8],
+        places: &Places<'_>,
+        end: u64,
+        code: &mut K,
+        sink: &mut S,
+        tap: &mut T,
+    ) {
+        if !rest.is_empty() {
+            let fault = if self.synced { Fault::Truncated } else { Fault::Unsynchronised };
+            self.lose(0..rest.len(), rest, places, fault, sink, tap);
+        }
+        self.report_bad(sink);
+        self.decoder.finish(end, &self.config, code, sink);
+    }
+
+    fn lose<S: Sink, T: Tap<P>>(
+        &mut self,
+        span: core::ops::Range<usize>,
+        bytes: &[u8],
+        places: &Places<'_>,
+        fault: Fault,
+        sink: &mut S,
+        tap: &mut T,
+    ) {
+        let at = places.at(span.start);
+        let len = span.len() as u32;
+        tap.bad(places, span, bytes, fault);
+        match &mut self.bad {
+            // Unsynchronised bytes are one run, however they arrive.
+            Some((_, run, Fault::Unsynchronised)) if fault == Fault::Unsynchronised => *run += len,
+            _ => {
+                self.report_bad(sink);
+                self.decoder.bad(at, fault, sink);
+                self.bad = Some((at, len, fault));
+            }
+        }
+    }
+
+    fn report_bad<S: Sink>(&mut self, sink: &mut S) {
+        if let Some((at, len, fault)) = self.bad.take() {
+            sink.element(at, Element::Bad { len, fault });
+        }
+    }
+}
