@@ -1,6 +1,8 @@
 //! The meaning of a trace.
 
-use crate::{Access, Context, Doubt, Fault, Gap, Hardware, LocalTime, Range, Software, Space};
+use crate::{
+    Access, Context, Counted, Doubt, Fault, Gap, Hardware, LocalTime, Range, Software, Space,
+};
 
 /// One thing that a trace says. Elements come in the order in which a decoder can be sure of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +22,13 @@ pub enum Element {
         /// What ran after them.
         next: u64,
         /// How many.
-        instructions: u32,
+        instructions: Counted,
+    },
+    /// The last instruction of the last [`Element::Range`] went the other way than the range said:
+    /// the processor had mispredicted it.
+    Corrected {
+        /// It took effect after all.
+        taken: bool,
     },
     /// Program memory is missing at `address`; nothing can be said until the next address.
     NoCode {
@@ -43,8 +51,8 @@ pub enum Element {
     },
     /// Processor cycles since the last cycle count; `None` where the unit says it lost count.
     Cycles(Option<u32>),
-    /// A trace unit event, 0 to 3.
-    Event(u8),
+    /// Trace unit events: bit n is set where event n (0 to 3) occurred.
+    Events(u8),
     /// The trigger fired.
     Trigger,
     /// A timestamp marker: the next timestamp belongs to this place. The number is the reference's.

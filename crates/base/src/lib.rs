@@ -19,6 +19,7 @@ pub mod access;
 pub mod code;
 pub mod context;
 pub mod core_type;
+mod display;
 pub mod element;
 pub mod fault;
 pub mod hardware;

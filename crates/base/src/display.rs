@@ -1,0 +1,332 @@
+//! Elements in words, one line each.
+
+use core::fmt;
+
+use crate::{
+    Access, Channel, Context, Direction, Dwt, Element, Hardware, Kind, Last, LocalTime, Range,
+    Role, Software, Start, TimeDelay, Transaction,
+};
+
+impl fmt::Display for Element {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Element::Gap(gap) => write!(f, "gap        {gap}"),
+            Element::TraceOn(start) => write!(f, "trace-on   {start}"),
+            Element::Context(context) => write!(f, "context    {context}"),
+            Element::Range(range) => write!(f, "range      {range}"),
+            Element::Unknown { start, next, instructions } => {
+                match instructions.get() {
+                    Some(n) => write!(f, "unknown    {n} instructions from {start:#x}")?,
+                    None => write!(f, "unknown    instructions from {start:#x}")?,
+                }
+                write!(f, ", then {next:#x}")
+            }
+            Element::Corrected { taken } => {
+                write!(f, "corrected  the last branch was {}", taken_word(*taken))
+            }
+            Element::NoCode { address, space } => {
+                write!(f, "no-code    {address:#x} in {space} memory")
+            }
+            Element::Exception(e) => {
+                write!(f, "exception  {}", e.number)?;
+                match e.return_address {
+                    Some(address) => write!(f, ", returns to {address:#x}")?,
+                    None => f.write_str(", return address unknown")?,
+                }
+                if e.also_target {
+                    f.write_str(", the target of the branch before")?;
+                }
+                if e.tail_chain {
+                    f.write_str(", tail-chained")?;
+                }
+                Ok(())
+            }
+            Element::ExceptionReturn => f.write_str("exception-return"),
+            Element::Timestamp { value, cycles } => {
+                write!(f, "time       {value}")?;
+                cycles.map_or(Ok(()), |n| write!(f, ", {n} cycles after the last count"))
+            }
+            Element::Cycles(Some(n)) => write!(f, "cycles     {n}"),
+            Element::Cycles(None) => f.write_str("cycles     unknown"),
+            Element::Events(mask) => {
+                f.write_str("event     ")?;
+                (0..8).filter(|n| mask >> n & 1 != 0).try_for_each(|n| write!(f, " {n}"))
+            }
+            Element::Trigger => f.write_str("trigger"),
+            Element::Marker(_) => f.write_str("marker     the next time belongs here"),
+            Element::Transaction(step) => write!(f, "transaction {step}"),
+            Element::Instrumentation { el, value } => {
+                write!(f, "wrote      {value:#018x} at EL{el}")
+            }
+            Element::Software(software) => write!(f, "wrote      {software}"),
+            Element::Hardware(hardware) => write!(f, "hardware   {hardware}"),
+            Element::LocalTime(time) => write!(f, "time       {time}"),
+            Element::GlobalTime { value, clock_changed } => {
+                write!(f, "time       {value} global")?;
+                f.write_str(if *clock_changed { ", clock changed" } else { "" })
+            }
+            Element::Access(access) => write!(f, "data       {access}"),
+            Element::Bad { len, fault } => write!(f, "bad        {len} bytes: {fault}"),
+            Element::Doubt(doubt) => write!(f, "doubt      {doubt}"),
+            Element::End => f.write_str("end"),
+        }
+    }
+}
+
+const fn taken_word(taken: bool) -> &'static str {
+    if taken { "taken" } else { "not taken" }
+}
+
+impl fmt::Display for Start {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Start::Normal => "begin or filter",
+            Start::Overflow => "after an overflow",
+            Start::Debug => "after Debug state",
+        })
+    }
+}
+
+impl fmt::Display for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.isa)?;
+        if let Some(el) = self.el {
+            write!(f, " EL{el}")?;
+        }
+        if let Some(security) = self.security {
+            write!(f, " {security}")?;
+        }
+        f.write_str(if self.bits64 { " 64-bit" } else { " 32-bit" })?;
+        if let Some(id) = self.context_id {
+            write!(f, " context-id {id:#x}")?;
+        }
+        if let Some(vmid) = self.vmid {
+            write!(f, " vmid {vmid:#x}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (start, end, n) = (self.start, self.end(), self.instructions);
+        write!(f, "{start:#x}..{end:#x} {n} {} {}", self.last.isa, self.last)?;
+        self.cycles.get().map_or(Ok(()), |n| write!(f, ", {n} cycles"))
+    }
+}
+
+impl fmt::Display for Last {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match (self.kind, self.role) {
+            (Kind::Plain, _) => return f.write_str("no branch"),
+            (Kind::Undefined, _) => return f.write_str("undefined instruction"),
+            (Kind::Branch, Role::Call) => "call",
+            (Kind::Branch, _) => "branch",
+            (Kind::Indirect, Role::Call) => "indirect call",
+            (Kind::Indirect, Role::Return | Role::ImpliedReturn) => "return",
+            (Kind::Indirect, Role::ExceptionReturn) => "exception return",
+            (Kind::Indirect, Role::Jump) => "indirect branch",
+            (Kind::Isb, _) => "ISB",
+            (Kind::Barrier, _) => "barrier",
+            (Kind::Wait | Kind::TimedWait, _) => "wait",
+            (Kind::TransactionStart, _) => "transaction start",
+        })?;
+        let branch = matches!(self.kind, Kind::Branch | Kind::Indirect);
+        match (branch, self.conditional()) {
+            (true, true) => write!(f, " if, {}", taken_word(self.taken())),
+            _ if branch || !self.taken() => write!(f, " {}", taken_word(self.taken())),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Transaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Transaction::Inside => "open at the start of trace",
+            Transaction::Start => "start",
+            Transaction::Commit => "commit",
+            Transaction::Failure => "failure",
+        })
+    }
+}
+
+impl fmt::Display for Channel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Channel::Port { page: Some(page), port } => {
+                write!(f, "port {}", u32::from(page) * 32 + u32::from(port))
+            }
+            Channel::Port { page: None, port } => write!(f, "port ?.{port}"),
+            Channel::Master { master, channel } => {
+                match master {
+                    Some(master) => write!(f, "master {master} ")?,
+                    None => f.write_str("master ? ")?,
+                }
+                match channel {
+                    Some(channel) => write!(f, "channel {channel}"),
+                    None => f.write_str("channel ?"),
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Display for Software {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (channel, bits) = (self.channel, self.bits);
+        if self.has(Software::AFTER_OVERFLOW) {
+            f.write_str("(after an overflow) ")?;
+        }
+        write!(f, "{channel}")?;
+        if bits > 0 {
+            write!(f, " <- 0x{:0width$x}", self.value(), width = usize::from(bits).div_ceil(4))?;
+        }
+        for (flag, word) in [
+            (Software::MARKER, "marked"),
+            (Software::TRIGGER, "trigger"),
+            (Software::FREQUENCY, "frequency in Hz"),
+            (Software::MASTER_ERROR, "master error"),
+            (Software::GLOBAL_ERROR, "global error"),
+            (Software::FLAG, "flag"),
+            (Software::USER, "user"),
+        ] {
+            if self.has(flag) {
+                write!(f, " {word}")?;
+            }
+        }
+        if let Channel::Port { .. } = channel {
+            write_text(f, self.value(), bits)?;
+        }
+        self.time().map_or(Ok(()), |time| write!(f, " at {time}"))
+    }
+}
+
+/// Printable bytes as text, beside their number.
+fn write_text(f: &mut fmt::Formatter<'_>, value: u64, bits: u8) -> fmt::Result {
+    let bytes = value.to_le_bytes();
+    let bytes = bytes.get(..usize::from(bits / 8)).unwrap_or_default();
+    if bytes.is_empty() || !bytes.iter().all(|b| b.is_ascii_graphic() || b" \r\n\t".contains(b)) {
+        return Ok(());
+    }
+    f.write_str(" \"")?;
+    bytes.iter().try_for_each(|b| write!(f, "{}", b.escape_ascii()))?;
+    f.write_str("\"")
+}
+
+impl fmt::Display for Hardware {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "source {} <- {:#x}", self.discriminator, self.value)
+    }
+}
+
+impl fmt::Display for Dwt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Dwt::Counters(mask) => {
+                f.write_str("counters wrapped:")?;
+                ["CPI", "exception", "sleep", "LSU", "fold", "cycle"]
+                    .iter()
+                    .enumerate()
+                    .filter(|(n, _)| mask >> n & 1 != 0)
+                    .try_for_each(|(_, word)| write!(f, " {word}"))
+            }
+            Dwt::Exception { number, function } => {
+                let word = match function {
+                    1 => "entered",
+                    2 => "exited",
+                    3 => "returned to",
+                    _ => "reserved function",
+                };
+                write!(f, "exception {number} {word}")
+            }
+            Dwt::PcSample(pc) => write!(f, "sample at {pc:#x}"),
+            Dwt::Sleep => f.write_str("sample: asleep"),
+            Dwt::Prohibited => f.write_str("sample: prohibited"),
+            Dwt::DataPc { comparator, pc } => write!(f, "comparator {comparator} by {pc:#x}"),
+            Dwt::DataMatch { comparator } => write!(f, "comparator {comparator} matched"),
+            Dwt::DataAddress { comparator, offset } => {
+                write!(f, "comparator {comparator} at 0x....{offset:04x}")
+            }
+            Dwt::DataValue { comparator, write, size, value } => {
+                let arrow = if write { "<-" } else { "->" };
+                let width = usize::from(size) * 2;
+                write!(f, "comparator {comparator} {arrow} 0x{value:0width$x}")
+            }
+            Dwt::Reserved => f.write_str("reserved source"),
+        }
+    }
+}
+
+impl fmt::Display for LocalTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "+{} = {} local", self.delta, self.total)?;
+        f.write_str(match self.delay {
+            TimeDelay::None => "",
+            TimeDelay::Timestamp => ", time delayed",
+            TimeDelay::Packet => ", packet delayed",
+            TimeDelay::Both => ", time and packet delayed",
+        })
+    }
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.address() {
+            Some(address) => write!(f, "{address:#010x}")?,
+            None if self.has(Access::COPROCESSOR) => f.write_str("coprocessor")?,
+            None => f.write_str("0x????????")?,
+        }
+        f.write_str(match self.direction {
+            Direction::Read => " -> ",
+            Direction::Write => " <- ",
+            Direction::Unknown => " <> ",
+        })?;
+        match self.value() {
+            Some(value) => {
+                let width = if self.size == 0 { 8 } else { usize::from(self.size) * 2 };
+                write!(f, "0x{value:0width$x}")?;
+            }
+            None => f.write_str("?")?,
+        }
+        if let Some(by) = self.by() {
+            write!(f, " by {by:#010x}")?;
+        }
+        for (flag, word) in [
+            (Access::CONTINUED, ", continued"),
+            (Access::LATE, ", late"),
+            (Access::STORE_FAILED, ", store failed"),
+            (Access::VALUE_NOT_TRACED, ", value not traced"),
+            (Access::SUPPRESSED, ", more suppressed"),
+        ] {
+            if self.has(flag) {
+                f.write_str(word)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::string::ToString;
+
+    use crate::{Access, Channel, Direction, Element, Software};
+
+    #[test]
+    fn data_reads_as_a_person_would_write_it() {
+        let mut access = Access::default().at(0x2000_0010).of(0x2a).made_by(0x0800_0164);
+        access.direction = Direction::Write;
+        access.size = 4;
+        let line = Element::Access(access).to_string();
+        assert_eq!(line, "data       0x20000010 <- 0x0000002a by 0x08000164");
+    }
+
+    #[test]
+    fn port_writes_show_their_text() {
+        let port = Channel::Port { page: Some(0), port: 3 };
+        let line = Software::new(port, 16, 0x4b4f).to_string();
+        assert_eq!(line, "port 3 <- 0x4b4f \"OK\"");
+    }
+}
