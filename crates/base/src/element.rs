@@ -78,6 +78,8 @@ pub enum Element {
         value: u64,
         /// The clock that drives the counter changed.
         clock_changed: bool,
+        /// Packets were lost before this one.
+        after_overflow: bool,
     },
     /// Data moved.
     Access(Access),

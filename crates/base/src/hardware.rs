@@ -1,5 +1,7 @@
 //! What the debug hardware of a Cortex-M (DWT and ITM) reports beside software writes.
 
+use core::fmt;
+
 /// A hardware source packet as the wire has it. (Armv7-M ARM, appendix D4, "Hardware source packet")
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hardware {
@@ -13,17 +15,31 @@ pub struct Hardware {
     pub after_overflow: bool,
 }
 
-/// What a [`Hardware`] packet means.
+/// Counters that wrapped, in an event counter packet. (Armv7-M ARM, C1.8, "Profiling counters")
+pub const COUNTERS: [&str; 6] = ["CPI", "EXC", "SLEEP", "LSU", "FOLD", "CYC"];
+
+/// A step of an exception. (Armv7-M ARM, D4, "Exception trace packet", FN)
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ExceptionStep {
+    /// Its handler was entered.
+    Entered,
+    /// Its handler was left.
+    Exited,
+    /// The processor went back to it; number 0 is Thread mode.
+    Returned,
+}
+
+/// What a [`Hardware`] packet means. (Armv7-M ARM and Armv8-M ARM, appendix "Hardware source packet")
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dwt {
     /// Counters that wrapped: bit 0 CPI, 1 exception overhead, 2 sleep, 3 LSU, 4 folded, 5 cycles.
     Counters(u8),
-    /// Exception `number`: 1 entered, 2 exited, 3 returned to; 0 is reserved.
+    /// An exception began, ended, or was returned to.
     Exception {
         /// Exception number (IPSR).
         number: u16,
-        /// What happened, bits \[13:12] of the payload.
-        function: u8,
+        /// What happened.
+        step: ExceptionStep,
     },
     /// A sample of the program counter.
     PcSample(u32),
@@ -61,8 +77,102 @@ pub enum Dwt {
         /// The value.
         value: u32,
     },
-    /// A discriminator that the architecture reserves.
+    /// A discriminator, a size or a value that the architecture reserves.
     Reserved,
+}
+
+impl Hardware {
+    /// What the packet means.
+    pub const fn meaning(&self) -> Dwt {
+        let comparator = self.discriminator >> 1 & 0b11;
+        match (self.discriminator, self.size) {
+            (0, 1) => Dwt::Counters(self.value as u8),
+            (1, 2) => {
+                // Exception number, bits [8:0]; FN, bits [13:12].
+                let step = match self.value >> 12 & 0b11 {
+                    1 => ExceptionStep::Entered,
+                    2 => ExceptionStep::Exited,
+                    3 => ExceptionStep::Returned,
+                    _ => return Dwt::Reserved,
+                };
+                Dwt::Exception { number: (self.value & 0x1ff) as u16, step }
+            }
+            (2, 4) => Dwt::PcSample(self.value),
+            (2, 1) => match self.value {
+                0x00 => Dwt::Sleep,
+                0xff => Dwt::Prohibited,
+                _ => Dwt::Reserved,
+            },
+            // 01_cc_0: by whom; 01_cc_1: where; 10_cc_w: what.
+            (8 | 10 | 12 | 14, 4) => Dwt::DataPc { comparator, pc: self.value },
+            (8 | 10 | 12 | 14, 1) if self.value == 1 => Dwt::DataMatch { comparator },
+            (9 | 11 | 13 | 15, 2) => Dwt::DataAddress { comparator, offset: self.value as u16 },
+            (16..=23, size) => Dwt::DataValue {
+                comparator,
+                write: self.discriminator & 1 != 0,
+                size,
+                value: self.value,
+            },
+            _ => Dwt::Reserved,
+        }
+    }
+}
+
+impl fmt::Display for Dwt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Dwt::Counters(bits) => {
+                f.write_str("counters wrapped:")?;
+                for (bit, name) in COUNTERS.iter().enumerate().filter(|(n, _)| bits >> n & 1 != 0) {
+                    write!(f, "{}{name}", if bits & ((1 << bit) - 1) == 0 { " " } else { ", " })?;
+                }
+                Ok(())
+            }
+            Dwt::Exception { number, step } => {
+                f.write_str(match step {
+                    ExceptionStep::Entered => "entered ",
+                    ExceptionStep::Exited => "exited ",
+                    ExceptionStep::Returned => "returned to ",
+                })?;
+                exception_name(number, f)
+            }
+            Dwt::PcSample(pc) => write!(f, "pc 0x{pc:08x}"),
+            Dwt::Sleep => f.write_str("asleep"),
+            Dwt::Prohibited => f.write_str("pc not allowed to be sampled"),
+            Dwt::DataPc { comparator, pc } => {
+                write!(f, "comparator {comparator}: by 0x{pc:08x}")
+            }
+            Dwt::DataMatch { comparator } => write!(f, "comparator {comparator}: match"),
+            Dwt::DataAddress { comparator, offset } => {
+                write!(f, "comparator {comparator}: at 0x????{offset:04x}")
+            }
+            Dwt::DataValue { comparator, write, size, value } => {
+                let (verb, width) = (if write { "wrote" } else { "read" }, usize::from(size) * 2);
+                write!(f, "comparator {comparator}: {verb} 0x{value:0width$x}")
+            }
+            Dwt::Reserved => f.write_str("reserved"),
+        }
+    }
+}
+
+/// The name of exception `number` of an M-profile processor. (Armv8-M ARM, "Exception numbers")
+fn exception_name(number: u16, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str(match number {
+        0 => "Thread",
+        1 => "Reset",
+        2 => "NMI",
+        3 => "HardFault",
+        4 => "MemManage",
+        5 => "BusFault",
+        6 => "UsageFault",
+        7 => "SecureFault",
+        11 => "SVCall",
+        12 => "DebugMonitor",
+        14 => "PendSV",
+        15 => "SysTick",
+        16.. => return write!(f, "IRQ {}", number - 16),
+        _ => return write!(f, "exception {number}"),
+    })
 }
 
 /// How late a local timestamp is. (Armv7-M ARM, D4, "Local timestamp packet format 1", TC)
@@ -78,13 +188,105 @@ pub enum TimeDelay {
     Both,
 }
 
+impl fmt::Display for TimeDelay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            TimeDelay::None => "in time",
+            TimeDelay::Timestamp => "timestamp late",
+            TimeDelay::Packet => "packet late",
+            TimeDelay::Both => "packet and timestamp late",
+        })
+    }
+}
+
 /// A local timestamp: ticks since the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalTime {
-    /// Timestamp clock ticks since the last local timestamp.
+    /// Timestamp counter ticks since the last local timestamp, as the packet has them.
     pub delta: u32,
-    /// Sum of all deltas since the stream was synchronised.
+    /// Timestamp clock cycles (ticks by the prescaler) since the decoder started or packets were lost.
     pub total: u64,
     /// How late it is.
     pub delay: TimeDelay,
+    /// Packets were lost before this one.
+    pub after_overflow: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::string::ToString;
+
+    use super::*;
+
+    /// Rows laid out from the hardware source packet tables: discriminator, size, payload.
+    #[test]
+    fn meanings() {
+        for (discriminator, size, value, want, text) in [
+            (0, 1, 0x15, Dwt::Counters(0x15), "counters wrapped: CPI, SLEEP, FOLD"),
+            (0, 2, 0x15, Dwt::Reserved, "reserved"),
+            (
+                1,
+                2,
+                0x101c + 16,
+                Dwt::Exception { number: 44, step: ExceptionStep::Entered },
+                "entered IRQ 28",
+            ),
+            (
+                1,
+                2,
+                0x200f,
+                Dwt::Exception { number: 15, step: ExceptionStep::Exited },
+                "exited SysTick",
+            ),
+            (
+                1,
+                2,
+                0x3000,
+                Dwt::Exception { number: 0, step: ExceptionStep::Returned },
+                "returned to Thread",
+            ),
+            (1, 2, 0x0003, Dwt::Reserved, "reserved"),
+            (2, 4, 0x0800_0218, Dwt::PcSample(0x0800_0218), "pc 0x08000218"),
+            (2, 1, 0x00, Dwt::Sleep, "asleep"),
+            (2, 1, 0xff, Dwt::Prohibited, "pc not allowed to be sampled"),
+            (2, 1, 0x7f, Dwt::Reserved, "reserved"),
+            (2, 2, 0x1010, Dwt::Reserved, "reserved"),
+            (3, 1, 0, Dwt::Reserved, "reserved"),
+            (
+                0b01_01_0,
+                4,
+                0x0800_028c,
+                Dwt::DataPc { comparator: 1, pc: 0x0800_028c },
+                "comparator 1: by 0x0800028c",
+            ),
+            (0b01_11_0, 1, 1, Dwt::DataMatch { comparator: 3 }, "comparator 3: match"),
+            (
+                0b01_00_1,
+                2,
+                0x1010,
+                Dwt::DataAddress { comparator: 0, offset: 0x1010 },
+                "comparator 0: at 0x????1010",
+            ),
+            (
+                0b10_10_1,
+                2,
+                0x7f,
+                Dwt::DataValue { comparator: 2, write: true, size: 2, value: 0x7f },
+                "comparator 2: wrote 0x007f",
+            ),
+            (
+                0b10_01_0,
+                1,
+                0x44,
+                Dwt::DataValue { comparator: 1, write: false, size: 1, value: 0x44 },
+                "comparator 1: read 0x44",
+            ),
+            (0b11_000, 1, 0, Dwt::Reserved, "reserved"),
+        ] {
+            let packet = Hardware { discriminator, size, value, after_overflow: false };
+            assert_eq!(packet.meaning(), want, "{packet:?}");
+            assert_eq!(want.to_string(), text);
+        }
+    }
 }

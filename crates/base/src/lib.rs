@@ -38,7 +38,7 @@ pub use context::{Context, El, Security, Space};
 pub use core_type::{CoreType, Profile};
 pub use element::{Element, Exception, Start, Transaction};
 pub use fault::{Doubt, Fault, Gap};
-pub use hardware::{Dwt, Hardware, LocalTime, TimeDelay};
+pub use hardware::{Dwt, ExceptionStep, Hardware, LocalTime, TimeDelay};
 pub use instruction::{Instruction, Kind, Role};
 pub use isa::Isa;
 pub use place::{Piece, Places};

@@ -3,7 +3,8 @@
 /// Where a software write went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Channel {
-    /// ITM stimulus port `port` (0 to 31) of `page` (0 to 7); the page is `None` until it is known.
+    /// ITM stimulus port `port` (0 to 31) of `page` (0 to 7). The page is `None` until the trace has
+    /// said it; a unit with no more than 32 ports has page 0 only.
     Port {
         /// Stimulus port page.
         page: Option<u8>,
