@@ -37,6 +37,8 @@ pub struct Stream<P: Protocol> {
     config: P::Config,
     decoder: P::Decoder,
     synced: bool,
+    /// Place of the last packet or bad byte: where the trace is said to end.
+    last: u64,
     /// Bytes that are no packet and have not been reported yet: place and length.
     bad: Option<(u64, u32, Fault)>,
 }
@@ -53,7 +55,7 @@ impl<P: Protocol> PartialEq for Stream<P> {
 impl<P: Protocol> Stream<P> {
     /// A stream that knows nothing yet.
     pub fn new(config: P::Config) -> Self {
-        Stream { config, decoder: P::Decoder::default(), synced: false, bad: None }
+        Stream { config, decoder: P::Decoder::default(), synced: false, last: 0, bad: None }
     }
 
     /// The trace unit's configuration.
@@ -104,6 +106,7 @@ impl<P: Protocol> Stream<P> {
                 Parse::Packet(packet, len) => {
                     self.report_bad(sink);
                     let at = places.at(taken);
+                    self.last = at;
                     tap.packet(at, &rest[..len], &packet);
                     let spanned = Spanned { at, len: len as u32, packet };
                     self.decoder.packet(spanned, &self.config, code, sink);
@@ -126,7 +129,6 @@ impl<P: Protocol> Stream<P> {
         &mut self,
         rest: &[u8],
         places: &Places<'_>,
-        end: u64,
         code: &mut K,
         sink: &mut S,
         tap: &mut T,
@@ -136,7 +138,7 @@ impl<P: Protocol> Stream<P> {
             self.lose(0..rest.len(), rest, places, fault, sink, tap);
         }
         self.report_bad(sink);
-        self.decoder.finish(end, &self.config, code, sink);
+        self.decoder.finish(self.last, &self.config, code, sink);
     }
 
     fn lose<S: Sink, T: Tap<P>>(
@@ -150,6 +152,7 @@ impl<P: Protocol> Stream<P> {
     ) {
         let at = places.at(span.start);
         let len = span.len() as u32;
+        self.last = at;
         tap.bad(places, span, bytes, fault);
         match &mut self.bad {
             // Unsynchronised bytes are one run, however they arrive.

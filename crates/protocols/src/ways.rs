@@ -67,8 +67,7 @@ pub(crate) fn said<P: Protocol, K: Code>(
     }
     let pieces = [Piece { start: 0, at: start as u64, fragment: true }];
     let (rest, places) = (&bytes[start..], Places::new(&pieces));
-    let end = bytes.len() as u64;
-    stream.finish(rest, &places, end, code, &mut elements, &mut Spans(&mut said));
+    stream.finish(rest, &places, code, &mut elements, &mut Spans(&mut said));
     said.elements = elements;
     said
 }
