@@ -61,7 +61,7 @@ impl fmt::Display for Element {
             Element::Software(software) => write!(f, "wrote      {software}"),
             Element::Hardware(hardware) => write!(f, "hardware   {hardware}"),
             Element::LocalTime(time) => write!(f, "time       {time}"),
-            Element::GlobalTime { value, clock_changed } => {
+            Element::GlobalTime { value, clock_changed, .. } => {
                 write!(f, "time       {value} global")?;
                 f.write_str(if *clock_changed { ", clock changed" } else { "" })
             }
@@ -216,44 +216,12 @@ fn write_text(f: &mut fmt::Formatter<'_>, value: u64, bits: u8) -> fmt::Result {
 
 impl fmt::Display for Hardware {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "source {} <- {:#x}", self.discriminator, self.value)
-    }
-}
-
-impl fmt::Display for Dwt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Dwt::Counters(mask) => {
-                f.write_str("counters wrapped:")?;
-                ["CPI", "exception", "sleep", "LSU", "fold", "cycle"]
-                    .iter()
-                    .enumerate()
-                    .filter(|(n, _)| mask >> n & 1 != 0)
-                    .try_for_each(|(_, word)| write!(f, " {word}"))
-            }
-            Dwt::Exception { number, function } => {
-                let word = match function {
-                    1 => "entered",
-                    2 => "exited",
-                    3 => "returned to",
-                    _ => "reserved function",
-                };
-                write!(f, "exception {number} {word}")
-            }
-            Dwt::PcSample(pc) => write!(f, "sample at {pc:#x}"),
-            Dwt::Sleep => f.write_str("sample: asleep"),
-            Dwt::Prohibited => f.write_str("sample: prohibited"),
-            Dwt::DataPc { comparator, pc } => write!(f, "comparator {comparator} by {pc:#x}"),
-            Dwt::DataMatch { comparator } => write!(f, "comparator {comparator} matched"),
-            Dwt::DataAddress { comparator, offset } => {
-                write!(f, "comparator {comparator} at 0x....{offset:04x}")
-            }
-            Dwt::DataValue { comparator, write, size, value } => {
-                let arrow = if write { "<-" } else { "->" };
-                let width = usize::from(size) * 2;
-                write!(f, "comparator {comparator} {arrow} 0x{value:0width$x}")
-            }
-            Dwt::Reserved => f.write_str("reserved source"),
+        if self.after_overflow {
+            f.write_str("(after an overflow) ")?;
+        }
+        match self.meaning() {
+            Dwt::Reserved => write!(f, "source {} <- {:#x}", self.discriminator, self.value),
+            meaning => write!(f, "{meaning}"),
         }
     }
 }
@@ -261,12 +229,10 @@ impl fmt::Display for Dwt {
 impl fmt::Display for LocalTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "+{} = {} local", self.delta, self.total)?;
-        f.write_str(match self.delay {
-            TimeDelay::None => "",
-            TimeDelay::Timestamp => ", time delayed",
-            TimeDelay::Packet => ", packet delayed",
-            TimeDelay::Both => ", time and packet delayed",
-        })
+        match self.delay {
+            TimeDelay::None => Ok(()),
+            delay => write!(f, ", {delay}"),
+        }
     }
 }
 
@@ -312,7 +278,7 @@ mod tests {
     extern crate std;
     use std::string::ToString;
 
-    use crate::{Access, Channel, Direction, Element, Software};
+    use crate::{Access, Channel, Direction, Dwt, Element, Software};
 
     #[test]
     fn data_reads_as_a_person_would_write_it() {
