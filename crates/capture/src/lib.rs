@@ -1,2 +1,61 @@
-//! TODO
+//! Captures on disk: Arm snapshots and raw buffers, read and written.
+//!
+//! A capture is what a trace tool left behind: buffers of trace, the sources that wrote into them with
+//! the registers that configured each, the cores that they watched, and dumps of memory. [`open`] reads
+//! one; [`Capture::raw`] makes one from a bare file and what the user knows of it. Nothing here knows what a register means: that is the
+//! protocols' to say.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `capture.rs` | [`Capture`], and which memory and which buffers belong to a source |
+//! | `buffer.rs`, `device.rs`, `dump.rs` | what a capture is made of |
+//! | `core_type.rs` | a core's name to its [`tracewright_base::CoreType`]: a table |
+//! | `probe.rs` | what a path is, by its content |
+//! | `ini.rs` | the ini files of snapshots, with line numbers |
+//! | `snapshot/` | an Arm snapshot, read and written |
+//! | `raw.rs` | bare bytes, and images beside a capture |
+//! | `problem.rs` | [`OpenError`] and [`Note`]: where, what, and what to do |
+//!
+//! What is wrong with one device or one file is a [`Note`] in the capture; the rest is still read.
+//! An [`OpenError`] means that nothing can be decoded.
 #![forbid(unsafe_code)]
+
+pub mod buffer;
+pub mod bytes;
+pub mod capture;
+pub mod core_type;
+pub mod device;
+pub mod dump;
+pub mod ini;
+pub mod probe;
+pub mod problem;
+pub mod raw;
+pub mod snapshot;
+
+mod files;
+mod number;
+
+pub use buffer::{Buffer, File, Format};
+pub use bytes::Bytes;
+pub use capture::{Capture, Cluster, Kind};
+pub use core_type::core_type;
+pub use device::{BufferRef, Core, Other, Register, Registers, Source};
+pub use dump::{Dump, Form, Owner};
+pub use probe::{Found, probe};
+pub use problem::{Note, OpenError, Place, Severity, Wrong};
+pub use raw::Raw;
+
+use std::path::Path;
+
+/// Reads the capture at `path`: a snapshot's folder, its `snapshot.ini`, or another of its ini files.
+///
+/// # Errors
+/// [`OpenError`] where nothing can be decoded, or where the path is no capture.
+pub fn open(path: &Path) -> Result<Capture, OpenError> {
+    match probe(path)? {
+        Found::Snapshot(index) => snapshot::read(path, &index),
+        Found::Perf => Err(OpenError::new(path, Wrong::Perf)),
+        Found::Program => Err(OpenError::new(path, Wrong::Program)),
+        Found::Raw => Err(OpenError::new(path, Wrong::NeedsProtocol)),
+    }
+}

@@ -1,0 +1,174 @@
+//! A capture: everything that decoding starts from.
+
+use std::path::PathBuf;
+
+use tracewright_base::CoreType;
+
+use crate::{Buffer, Core, Dump, Form, Note, Other, Source};
+
+/// Where a capture came from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// Made in memory.
+    #[default]
+    Memory,
+    /// An Arm snapshot.
+    Snapshot,
+    /// Bare bytes, and what the user said of them.
+    Raw,
+}
+
+/// Cores that belong together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cluster {
+    /// Its name.
+    pub name: String,
+    /// Its members: which of the capture's cores.
+    pub cores: Vec<usize>,
+}
+
+/// A capture. Devices name each other by their place in the lists here.
+#[derive(Clone, Debug, Default)]
+pub struct Capture {
+    /// Where it was read from, as the user gave it; empty for one made in memory.
+    pub path: PathBuf,
+    /// Where it came from.
+    pub kind: Kind,
+    /// What its maker says it is.
+    pub description: Option<String>,
+    /// The trace, in the order that the capture lists it.
+    pub buffers: Vec<Buffer>,
+    /// What wrote the trace.
+    pub sources: Vec<Source>,
+    /// What the sources watched.
+    pub cores: Vec<Core>,
+    /// Other devices.
+    pub others: Vec<Other>,
+    /// Which cores belong together. Empty: all of them do.
+    pub clusters: Vec<Cluster>,
+    /// What memory held, in the order that the capture lists it, missing files too.
+    pub memory: Vec<Dump>,
+    /// What was odd, and what could not be read.
+    pub notes: Vec<Note>,
+}
+
+impl Capture {
+    /// The core that `source` watches.
+    pub fn core(&self, source: &Source) -> Option<&Core> {
+        self.cores.get(source.core?)
+    }
+
+    /// What is known of the core that `source` watches.
+    pub fn core_type(&self, source: &Source) -> Option<CoreType> {
+        self.core(source)?.core_type()
+    }
+
+    /// The buffer called `name`.
+    pub fn buffer(&self, name: &str) -> Option<usize> {
+        self.buffers.iter().position(|b| b.name == name)
+    }
+
+    /// The sources that may have data in `buffer`, in the capture's order.
+    ///
+    /// An unformatted buffer holds one source: the first that names it.
+    pub fn sources_of(&self, buffer: usize) -> Vec<&Source> {
+        let mut sources: Vec<_> = self
+            .sources
+            .iter()
+            .filter(|s| s.buffers.iter().any(|link| link.buffer == buffer))
+            .collect();
+        if self.buffers.get(buffer).is_some_and(|b| !b.format.holds_several()) {
+            sources.truncate(1);
+        }
+        sources
+    }
+
+    /// The memory that can be read for `source`, the first that holds an address being the one that
+    /// counts: what its core sees, then what the other cores of the cluster see, then all the rest,
+    /// each in the capture's order.
+    ///
+    /// Captures often give one core's memory and mean it for all, so all of it is there. Where no two
+    /// dumps differ about an address ([`Capture::one_memory`]), that is the same as [`Capture::memory`]
+    /// for every source.
+    pub fn images_for(&self, source: &Source) -> Vec<&Dump> {
+        let rank = |dump: &Dump| match (source.core, dump.core()) {
+            (Some(mine), Some(its)) if mine == its => 0,
+            (Some(mine), Some(its)) if self.same_cluster(mine, its) => 1,
+            _ => 2,
+        };
+        let mut dumps: Vec<_> = self.memory.iter().filter(|d| d.bytes.is_some()).collect();
+        dumps.sort_by_key(|dump| rank(dump));
+        dumps
+    }
+
+    /// Whether no two dumps hold different bytes for one address of one space, so that one image serves
+    /// every source.
+    pub fn one_memory(&self) -> bool {
+        self.conflicts().is_empty()
+    }
+
+    /// Pairs of dumps, the earlier first, that hold different bytes for an address that both have.
+    pub(crate) fn conflicts(&self) -> Vec<(usize, usize)> {
+        let mut spans: Vec<_> = self
+            .memory
+            .iter()
+            .enumerate()
+            .filter_map(|(n, dump)| Some((dump.address, dump.last()?, n)))
+            .collect();
+        spans.sort_unstable();
+        let mut found = Vec::new();
+        // Those before the one in hand that reach past its start.
+        let mut open: Vec<(u64, usize)> = Vec::new();
+        for (start, last, n) in spans {
+            open.retain(|(end, _)| *end >= start);
+            for &(_, m) in &open {
+                let (first, second) = (m.min(n), m.max(n));
+                if let (Some(a), Some(b)) = (self.memory.get(first), self.memory.get(second))
+                    && differ(a, b)
+                {
+                    found.push((first, second));
+                }
+            }
+            open.push((last, n));
+        }
+        found.sort_unstable();
+        found
+    }
+
+    fn same_cluster(&self, a: usize, b: usize) -> bool {
+        self.clusters.is_empty()
+            || self.clusters.iter().any(|c| c.cores.contains(&a) && c.cores.contains(&b))
+    }
+}
+
+/// Whether two dumps hold different bytes for an address of a space that both are in.
+fn differ(a: &Dump, b: &Dump) -> bool {
+    if a.form != Form::Raw || b.form != Form::Raw || !share_space(a, b) {
+        return false;
+    }
+    let (Some(mine), Some(its)) = (&a.bytes, &b.bytes) else { return false };
+    let start = a.address.max(b.address);
+    let mine = mine.slice(start - a.address..u64::MAX);
+    let its = its.slice(start - b.address..u64::MAX);
+    let len = mine.len().min(its.len()) as u64;
+    mine.slice(0..len) != its.slice(0..len)
+}
+
+fn share_space(a: &Dump, b: &Dump) -> bool {
+    a.spaces.is_empty()
+        || b.spaces.is_empty()
+        || a.spaces.iter().any(|word| b.spaces.iter().any(|w| w.eq_ignore_ascii_case(word)))
+}
+
+/// Equal where they say the same of the same bytes. Paths and notes do not count.
+impl PartialEq for Capture {
+    fn eq(&self, other: &Self) -> bool {
+        self.description == other.description
+            && self.buffers == other.buffers
+            && self.sources == other.sources
+            && self.cores == other.cores
+            && self.others == other.others
+            && self.clusters == other.clusters
+            && self.memory == other.memory
+    }
+}

@@ -1,0 +1,60 @@
+//! Files, each opened once.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::Bytes;
+
+/// The files of one capture.
+#[derive(Default)]
+pub(crate) struct Files {
+    open: HashMap<PathBuf, Bytes>,
+}
+
+impl Files {
+    /// The bytes of the file at `path`.
+    pub(crate) fn open(&mut self, path: &Path) -> Result<Bytes, String> {
+        if let Some(bytes) = self.open.get(path) {
+            return Ok(bytes.clone());
+        }
+        let bytes = read(path).map_err(|error| reason(&error))?;
+        self.open.insert(path.to_owned(), bytes.clone());
+        Ok(bytes)
+    }
+}
+
+fn read(path: &Path) -> io::Result<Bytes> {
+    // Some systems open a folder, and fail at the first read.
+    if path.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    std::fs::read(path).map(Bytes::from)
+}
+
+/// Why a file could not be read or written, in words that are the same on every system.
+pub(crate) fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file".into(),
+        io::ErrorKind::PermissionDenied => "permission denied".into(),
+        io::ErrorKind::IsADirectory => "it is a folder".into(),
+        io::ErrorKind::NotADirectory => "a part of its path is not a folder".into(),
+        io::ErrorKind::InvalidFilename | io::ErrorKind::InvalidInput => "no valid file name".into(),
+        _ => error.to_string().to_lowercase(),
+    }
+}
+
+/// Where a capture's file `written` is: beside the index, else beside the file that names it. Captures
+/// made elsewhere may have backslashes between folders.
+pub(crate) fn find(root: &Path, beside: &Path, written: &str) -> PathBuf {
+    let slashes = written.replace('\\', "/");
+    for name in [written, &slashes] {
+        for folder in [root, beside] {
+            let path = folder.join(name);
+            if path.exists() {
+                return path;
+            }
+        }
+    }
+    root.join(slashes)
+}

@@ -1,0 +1,108 @@
+//! Arm snapshots: a folder of ini files, trace and memory. (RCTDL design, section 4)
+
+mod device;
+mod reader;
+mod register;
+mod trace;
+
+use std::path::Path;
+
+use crate::ini::{Ini, list};
+use crate::{Capture, Cluster, Kind, Note, OpenError, Owner, Place, Wrong};
+use reader::{Doc, Reader};
+
+/// Reads the snapshot whose index is the file `index`. `path` is what the user called it.
+///
+/// # Errors
+/// [`OpenError`] where the index or the description of the trace cannot be read.
+pub fn read(path: &Path, index: &Path) -> Result<Capture, OpenError> {
+    let mut reader = Reader::new(index);
+    let text = reader.text(index).map_err(|wrong| OpenError::new(index, wrong))?;
+    let doc = Doc { path: index, ini: Ini::parse(&text) };
+    reader.malformed(&doc, &["snapshot", "device_list", "clusters", "trace"]);
+
+    let mut capture = Capture { path: path.to_owned(), kind: Kind::Snapshot, ..Capture::default() };
+    about(&mut reader, &doc, &mut capture)?;
+    let devices = reader
+        .lines(&doc, "device_list")
+        .ok_or_else(|| OpenError::new(index, Wrong::NoSection("device_list")))?;
+    for entry in &devices.entries {
+        if let Some(file) = entry.value {
+            device::read(&mut reader, &mut capture, devices.key(entry), file);
+        }
+    }
+    clusters(&mut reader, &doc, &mut capture);
+    match reader.section(&doc, "trace") {
+        Some(section) => {
+            let Some((file, at)) = section.value("metadata") else {
+                return Err(OpenError::at(section.place, Wrong::NoKey("metadata")));
+            };
+            trace::read(&mut reader, &mut capture, at, file)?;
+        }
+        None => reader.note(Place::file(index), Wrong::NoTrace),
+    }
+    conflicts(&mut reader, &capture);
+    capture.notes = reader.notes;
+    Ok(capture)
+}
+
+/// The `[snapshot]` section: version and description.
+fn about(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture) -> Result<(), OpenError> {
+    let section = reader.section(doc, "snapshot");
+    let Some((version, at)) = section.as_ref().and_then(|s| s.value("version")) else {
+        reader.note(Place::file(doc.path), Wrong::NoVersion);
+        return Ok(());
+    };
+    if !matches!(version, "1.0" | "1") {
+        return Err(OpenError::at(at, Wrong::Version(version.to_owned())));
+    }
+    let description = section.as_ref().and_then(|s| s.value("description"));
+    capture.description = description.map(|(text, _)| text.to_owned()).filter(|t| !t.is_empty());
+    Ok(())
+}
+
+/// The `[clusters]` section: `NAME=DEVICE,DEVICE`.
+fn clusters(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture) {
+    let Some(section) = reader.section(doc, "clusters") else { return };
+    for entry in &section.entries {
+        let mut cluster = Cluster { name: entry.key.to_owned(), cores: Vec::new() };
+        for name in list(entry.value.unwrap_or_default()) {
+            match named(&capture.cores, |core| &core.name, name) {
+                Some(core) => cluster.cores.push(core),
+                None => reader.note(section.key(entry), Wrong::NoSuchCore(name.to_owned())),
+            }
+        }
+        capture.clusters.push(cluster);
+    }
+}
+
+/// Dumps of one device that contradict each other.
+fn conflicts(reader: &mut Reader, capture: &Capture) {
+    for (first, second) in capture.conflicts() {
+        let (Some(a), Some(b)) = (capture.memory.get(first), capture.memory.get(second)) else {
+            continue;
+        };
+        if a.owner == b.owner {
+            let wrong = Wrong::DumpConflict { first: a.name.clone(), second: b.name.clone() };
+            reader.notes.push(Note { place: owner(reader, capture, a.owner), wrong });
+        }
+    }
+}
+
+/// The ini file of a device.
+fn owner(reader: &Reader, capture: &Capture, owner: Owner) -> Place {
+    let name = match owner {
+        Owner::Any => None,
+        Owner::Core(n) => capture.cores.get(n).map(|d| &d.name),
+        Owner::Source(n) => capture.sources.get(n).map(|d| &d.name),
+        Owner::Other(n) => capture.others.get(n).map(|d| &d.name),
+    };
+    let file = name.and_then(|name| reader.devices.iter().find(|(n, _)| n == name));
+    Place::file(file.map_or(Path::new(""), |(_, path)| path))
+}
+
+/// The item called `name`: letter for letter, else in any case.
+fn named<T>(items: &[T], of: impl Fn(&T) -> &str, name: &str) -> Option<usize> {
+    let exact = items.iter().position(|item| of(item) == name);
+    exact.or_else(|| items.iter().position(|item| of(item).eq_ignore_ascii_case(name)))
+}

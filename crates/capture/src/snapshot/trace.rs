@@ -1,0 +1,277 @@
+//! Trace metadata: buffers, and who wrote into which. (RCTDL design, 4.2.3)
+
+use std::path::Path;
+
+use super::named;
+use super::reader::{Doc, Reader};
+use crate::ini::{Ini, list};
+use crate::number::number;
+use crate::{Buffer, BufferRef, Capture, File, Format, OpenError, Place, Wrong};
+
+/// Reads the file of trace metadata, which the index names at `at`, into `capture`.
+pub(super) fn read(
+    reader: &mut Reader,
+    capture: &mut Capture,
+    at: Place,
+    file: &str,
+) -> Result<(), OpenError> {
+    let path = reader.find(&at.path, file);
+    let text = reader.text(&path).map_err(|wrong| OpenError::new(&path, wrong))?;
+    let doc = Doc { path: &path, ini: Ini::parse(&text) };
+
+    let section = reader
+        .section(&doc, "trace_buffers")
+        .ok_or_else(|| OpenError::new(&path, Wrong::NoSection("trace_buffers")))?;
+    let Some((names, at)) = section.value("buffers") else {
+        return Err(OpenError::at(section.place, Wrong::NoKey("buffers")));
+    };
+    let ids: Vec<&str> = list(names).collect();
+    let mut used: Vec<String> = ids.iter().map(|id| id.to_ascii_lowercase()).collect();
+    used.extend(["trace_buffers", "core_trace_sources", "source_buffers"].map(str::to_owned));
+    reader.malformed(&doc, &used.iter().map(String::as_str).collect::<Vec<_>>());
+
+    // Some captures name a buffer by its section where they should by its name.
+    let mut sections = Vec::new();
+    for id in ids {
+        match buffer(reader, &doc, id) {
+            Some((buffer, place)) => {
+                if capture.buffers.iter().any(|b| b.name == buffer.name) {
+                    reader.note(place, Wrong::DuplicateBuffer(buffer.name.clone()));
+                }
+                sections.push(id);
+                capture.buffers.push(buffer);
+            }
+            None => reader.note(at.clone(), Wrong::BufferNoSection(id.to_owned())),
+        }
+    }
+    link_buffers(reader, &doc, capture, &sections);
+    link_cores(reader, &doc, capture);
+    check(reader, &path, capture);
+    Ok(())
+}
+
+/// The section of one buffer.
+fn buffer(reader: &mut Reader, doc: &Doc<'_>, id: &str) -> Option<(Buffer, Place)> {
+    let section = reader.section(doc, id)?;
+    let place = section.place.clone();
+    let given = |key: &str| section.value(key).filter(|(text, _)| !text.is_empty());
+    let name = match given("name") {
+        Some((name, _)) => name.to_owned(),
+        None => {
+            let wrong = Wrong::BufferNoKey("name", "it goes by its section's");
+            reader.note(place.clone(), wrong);
+            id.to_owned()
+        }
+    };
+    let format = match given("format") {
+        Some((word, at)) => {
+            let format = Format::from_word(word);
+            if let Format::Other(word) = &format {
+                reader.note(at, Wrong::UnknownFormat(word.clone()));
+            }
+            format
+        }
+        None => {
+            reader.note(place.clone(), Wrong::BufferNoKey("format", "taken for coresight"));
+            Format::CoreSight
+        }
+    };
+    let mut buffer = Buffer { name, files: Vec::new(), format };
+    let Some((files, at)) = given("file") else {
+        reader.note(place.clone(), Wrong::BufferNoKey("file", "so it holds nothing"));
+        return Some((buffer, place));
+    };
+    for name in list(files) {
+        let (path, bytes) = reader.bytes(doc.path, name);
+        match bytes {
+            Ok(bytes) => buffer.files.push(File { name: name.to_owned(), path, bytes }),
+            Err(reason) => {
+                let wrong = Wrong::BufferUnreadable { file: name.to_owned(), reason };
+                reader.note(at.clone(), wrong);
+            }
+        }
+    }
+    if !buffer.files.is_empty() && buffer.is_empty() {
+        reader.note(at, Wrong::BufferEmpty);
+    }
+    Some((buffer, place))
+}
+
+/// `[source_buffers]`: `SOURCE=BUFFER,BUFFER`, the source with `(stream:N)` after it or not.
+fn link_buffers(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture, ids: &[&str]) {
+    let section = reader.lines(doc, "source_buffers").filter(|s| !s.entries.is_empty());
+    let Some(section) = section else {
+        // Every source may be in every buffer that tells them apart; a single buffer has them all.
+        let single = capture.buffers.len() == 1;
+        for (n, buffer) in capture.buffers.iter().enumerate() {
+            if single || buffer.format.holds_several() {
+                for source in &mut capture.sources {
+                    source.buffers.push(BufferRef { buffer: n, stream: None });
+                }
+            }
+        }
+        return;
+    };
+    for entry in &section.entries {
+        let place = section.key(entry);
+        let (name, stream) = match stream(entry.key) {
+            Ok(split) => split,
+            Err(wrong) => {
+                reader.note(place, wrong);
+                continue;
+            }
+        };
+        let Some(source) = named(&capture.sources, |s| &s.name, name) else {
+            reader.note(place, Wrong::NoSuchSource(name.to_owned()));
+            continue;
+        };
+        for word in list(entry.value.unwrap_or_default()) {
+            let by_name = named(&capture.buffers, |b| &b.name, word);
+            let found = by_name.or_else(|| named(ids, |id| id, word));
+            match (found, capture.sources.get_mut(source)) {
+                (Some(buffer), Some(source)) => {
+                    let link = BufferRef { buffer, stream };
+                    if !source.buffers.contains(&link) {
+                        source.buffers.push(link);
+                    }
+                }
+                _ => reader.note(place.clone(), Wrong::NoSuchBuffer(word.to_owned())),
+            }
+        }
+    }
+}
+
+/// `NAME(stream:N)` to its parts.
+fn stream(key: &str) -> Result<(&str, Option<u8>), Wrong> {
+    let Some((name, rest)) = key.split_once('(') else { return Ok((key, None)) };
+    let number = rest
+        .trim()
+        .strip_suffix(')')
+        .and_then(|text| text.split_once(':'))
+        .filter(|(word, _)| word.trim().eq_ignore_ascii_case("stream"))
+        .and_then(|(_, text)| number(text))
+        .and_then(|n| u8::try_from(n).ok());
+    match number {
+        Some(n) => Ok((name.trim(), Some(n))),
+        None => Err(Wrong::BadStream(key.to_owned())),
+    }
+}
+
+/// `[core_trace_sources]`: `CORE=SOURCE` or `CORE=@LOCATION`. A core with several sources has several
+/// lines.
+fn link_cores(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture) {
+    // Sources that a core names which is not there: they are not the only core's.
+    let mut elsewhere = Vec::new();
+    if let Some(section) = reader.lines(doc, "core_trace_sources") {
+        for entry in &section.entries {
+            let place = section.key(entry);
+            let text = entry.value.unwrap_or_default();
+            let found: Vec<_> = match text.strip_prefix('@') {
+                Some(location) => {
+                    let at = |l: &String| same_location(l, location);
+                    let source =
+                        capture.sources.iter().position(|s| s.location.as_ref().is_some_and(at));
+                    vec![source.ok_or_else(|| Wrong::NoSuchLocation(location.to_owned()))]
+                }
+                None => list(text)
+                    .map(|name| {
+                        named(&capture.sources, |s| &s.name, name)
+                            .ok_or_else(|| Wrong::NoSuchSource(name.to_owned()))
+                    })
+                    .collect(),
+            };
+            let core = named(&capture.cores, |c| &c.name, entry.key);
+            if core.is_none() {
+                reader.note(place.clone(), Wrong::NoSuchCore(entry.key.to_owned()));
+            }
+            for source in found {
+                match source {
+                    Ok(source) if core.is_none() => elsewhere.push(source),
+                    Ok(source) => join(reader, capture, &place, core, source),
+                    Err(wrong) => reader.note(place.clone(), wrong),
+                }
+            }
+        }
+    }
+    // With one core there is no doubt.
+    let [core] = capture.cores.as_slice() else { return };
+    for (n, source) in capture.sources.iter_mut().enumerate() {
+        if source.core.is_some() || elsewhere.contains(&n) || !source.watches_core() {
+            continue;
+        }
+        source.core = Some(0);
+        let (source, core) = (source.name.clone(), core.name.clone());
+        reader.note(Place::file(doc.path), Wrong::CoreGuessed { source, core });
+    }
+}
+
+fn join(
+    reader: &mut Reader,
+    capture: &mut Capture,
+    place: &Place,
+    core: Option<usize>,
+    source: usize,
+) {
+    let (Some(core), Some(source)) = (core, capture.sources.get_mut(source)) else { return };
+    let name = |n: usize| capture.cores.get(n).map(|c| c.name.clone()).unwrap_or_default();
+    match source.core {
+        None => source.core = Some(core),
+        Some(used) if used != core => {
+            let (used, other) = (name(used), name(core));
+            let source = source.name.clone();
+            reader.note(place.clone(), Wrong::TwoCores { source, used, other });
+        }
+        Some(_) => {}
+    }
+}
+
+/// Whether two lists of `key:value` are the same, whatever their case, blanks and leading zeros.
+fn same_location(a: &str, b: &str) -> bool {
+    let words = |text: &str| {
+        let mut words: Vec<_> = list(text)
+            .map(|word| {
+                let (key, value) = word.split_once(':').unwrap_or(("", word));
+                let value = match number(value) {
+                    Some(n) => n.to_string(),
+                    None => value.trim().to_ascii_lowercase(),
+                };
+                (key.trim().to_ascii_lowercase(), value)
+            })
+            .collect();
+        words.sort();
+        words
+    };
+    words(a) == words(b)
+}
+
+/// Looks for links that are missing, and for too many.
+fn check(reader: &mut Reader, path: &Path, capture: &Capture) {
+    for source in &capture.sources {
+        if source.buffers.is_empty() {
+            reader.note(Place::file(path), Wrong::NoBuffer(source.name.clone()));
+        } else if source.core.is_none() && source.watches_core() {
+            reader.note(Place::file(path), Wrong::NoCore(source.name.clone()));
+        }
+    }
+    for (n, buffer) in capture.buffers.iter().enumerate() {
+        if buffer.format.holds_several() {
+            continue;
+        }
+        let mut names = capture
+            .sources
+            .iter()
+            .filter(|s| s.buffers.iter().any(|link| link.buffer == n))
+            .map(|s| s.name.as_str());
+        let buffer = buffer.name.clone();
+        match names.next() {
+            None => reader.note(Place::file(path), Wrong::Unclaimed(buffer)),
+            Some(used) => {
+                let others = names.collect::<Vec<_>>().join(", ");
+                if !others.is_empty() {
+                    let used = used.to_owned();
+                    reader.note(Place::file(path), Wrong::Shared { buffer, used, others });
+                }
+            }
+        }
+    }
+}
