@@ -1,2 +1,121 @@
-//! TODO
+//! What one instruction does to the flow of a program: A64, A32, T32 and ThumbEE.
+//!
+//! [`classify`] takes bytes, the modules take opcodes:
+//!
+//! | module | classifies | architecture |
+//! |---|---|---|
+//! | [`a64`] | A64 | Armv8-A to Armv9.6-A |
+//! | [`a32`] | A32 | Armv4 to Armv8 |
+//! | [`t32`] | T32 | Armv4T to Armv8, and the loops of Armv8.1-M |
+//! | [`thumbee`] | ThumbEE | Armv7 |
+//! | [`it`] | how far an IT block reaches | |
+//!
+//! An opcode is classified as if the processor had every extension: what an opcode does must not
+//! depend on what a capture says of the core. Where two extensions share an opcode, the module's
+//! documentation says which one it takes. SVC, HVC, SMC, BKPT, BRK and their like are
+//! [`Kind::Plain`]: the trace names the exception that they cause.
+//!
+//! ```
+//! use tracewright_base::{Isa, Kind, Role};
+//! use tracewright_isa::{ItState, classify};
+//!
+//! let it = &mut ItState::default();
+//! let ret = classify(Isa::A64, &[0xc0, 0x03, 0x5f, 0xd6], 0x8000, it).unwrap();
+//! assert_eq!((ret.kind, ret.role, ret.size), (Kind::Indirect, Role::Return, 4));
+//! ```
+#![no_std]
 #![forbid(unsafe_code)]
+
+use tracewright_base::{Instruction, Isa, Kind, Role};
+
+pub mod a32;
+pub mod a64;
+pub mod it;
+pub mod t32;
+pub mod thumbee;
+
+pub use it::ItState;
+
+/// The instruction at the start of `bytes`, which lie at `address`. Arm code is little endian.
+///
+/// `it` is the T32 IT block that the instruction before it left behind, and is moved on past this
+/// one; take [`ItState::default`] at the target of a branch. It says nothing in other instruction
+/// sets.
+///
+/// `None` where the bytes do not hold the whole instruction (2 bytes suffice for a narrow T32
+/// instruction), and for Jazelle and RISC-V, which are not classified.
+pub fn classify(isa: Isa, bytes: &[u8], address: u64, it: &mut ItState) -> Option<Instruction> {
+    match isa {
+        Isa::A64 => Some(a64::classify(word(bytes)?, address)),
+        Isa::A32 => Some(a32::classify(word(bytes)?, address)),
+        Isa::T32 | Isa::ThumbEe => {
+            let opcode = thumb(bytes)?;
+            let mut instruction = match isa {
+                Isa::T32 => t32::classify(opcode, address),
+                _ => thumbee::classify(opcode, address),
+            };
+            instruction.conditional |= it.conditional();
+            *it = it.after(opcode);
+            Some(instruction)
+        }
+        Isa::Jazelle | Isa::Rv32 | Isa::Rv64 => None,
+    }
+}
+
+/// Four bytes as an opcode.
+fn word(bytes: &[u8]) -> Option<u32> {
+    bytes.first_chunk().map(|b| u32::from_le_bytes(*b))
+}
+
+/// Two or four bytes as a T32 opcode, in the form that [`t32::classify`] takes.
+fn thumb(bytes: &[u8]) -> Option<u32> {
+    let first = u16::from_le_bytes(*bytes.first_chunk()?);
+    if t32::is_wide(first) { word(bytes).map(|w| w.rotate_left(16)) } else { Some(first.into()) }
+}
+
+/// Size and instruction set of the instructions to make.
+#[derive(Clone, Copy)]
+struct Make {
+    isa: Isa,
+    size: u8,
+}
+
+impl Make {
+    /// Neither a branch nor a waypoint.
+    const fn plain(self) -> Instruction {
+        self.of(Kind::Plain)
+    }
+
+    /// Not a branch.
+    const fn of(self, kind: Kind) -> Instruction {
+        Instruction {
+            kind,
+            role: Role::Jump,
+            size: self.size,
+            conditional: false,
+            isa: self.isa,
+            target_isa: self.isa,
+            target: None,
+        }
+    }
+
+    const fn indirect(self, role: Role) -> Instruction {
+        Instruction { role, ..self.of(Kind::Indirect) }
+    }
+
+    /// A direct branch to `base + offset`.
+    const fn branch(self, role: Role, base: u64, offset: i32) -> Instruction {
+        let target = base.wrapping_add_signed(offset as i64) & self.isa.address_mask();
+        Instruction { role, target: Some(target), ..self.of(Kind::Branch) }
+    }
+}
+
+/// `instruction`, which a condition decides on if `conditional`.
+const fn when(conditional: bool, instruction: Instruction) -> Instruction {
+    Instruction { conditional, ..instruction }
+}
+
+/// The signed number in the lowest `width` bits, 1 to 32.
+const fn sign_extend(value: u32, width: u32) -> i32 {
+    (value << (32 - width)) as i32 >> (32 - width)
+}

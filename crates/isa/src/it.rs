@@ -1,0 +1,41 @@
+//! IT blocks of T32.
+
+/// How far an IT block reaches. (Arm ARM, "Process state, PSTATE", ITSTATE)
+///
+/// The default is outside of any block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ItState {
+    /// ITSTATE: bits \[7:4] the condition of the next instruction; \[3:0] the last bit of the
+    /// conditions after it, then a 1, then zeros. Outside of a block 0.
+    state: u8,
+}
+
+impl ItState {
+    /// The next instruction is in the block.
+    #[inline]
+    pub const fn in_block(self) -> bool {
+        self.state != 0
+    }
+
+    /// A condition decides on the next instruction: it is in the block of a condition other
+    /// than "always".
+    #[inline]
+    pub const fn conditional(self) -> bool {
+        self.in_block() && self.state >> 5 != 0b111
+    }
+
+    /// The state after an instruction. `opcode` is as [`t32::classify`](crate::t32::classify)
+    /// takes it.
+    #[inline]
+    #[must_use]
+    pub const fn after(self, opcode: u32) -> Self {
+        let state = match opcode {
+            // IT: `1011_1111 cccc mmmm`, mmmm not 0.
+            0xbf00..=0xbfff if opcode & 0xf != 0 => opcode as u8,
+            // The last instruction of the block.
+            _ if self.state & 0b111 == 0 => 0,
+            _ => self.state & 0b1110_0000 | self.state << 1 & 0b0001_1111,
+        };
+        ItState { state }
+    }
+}
