@@ -1,0 +1,209 @@
+//! What completes compressed packets: the last addresses, the timestamp, the context.
+
+use tracewright_base::{Context, El, Isa, Security};
+
+use super::Config;
+use super::packet::{Address, ContextInfo, Packet, Q, SubIsa, TraceInfo};
+use crate::bits::replace_low;
+
+/// An address of the history.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Entry {
+    /// The address; bits from `known` up are zero.
+    pub address: u64,
+    /// How many low bits are known: 64 once a Trace Info packet has been seen.
+    pub known: u8,
+    /// The last packet that set it was of AArch32 state, and gave 32 bits.
+    pub narrow: bool,
+    /// Instruction set.
+    pub is: SubIsa,
+}
+
+/// The state that packets are compressed against. The default knows nothing; a Trace Info packet
+/// sets all of it. (Arm ARM, K10.5.2.1 "Retained state", K10.5.2.4 "Trace Info packet")
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct History {
+    /// The last three addresses, the last first.
+    addresses: [Entry; 3],
+    timestamp: u64,
+    /// Low bits of the timestamp that are known.
+    timestamp_known: u8,
+    /// Cycles that are added to each cycle count.
+    threshold: u32,
+    context: Retained,
+    /// A Trace Info packet has been seen.
+    started: bool,
+}
+
+/// The last context.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Retained {
+    el: Option<El>,
+    security: Option<Security>,
+    bits64: bool,
+    vmid: Option<u32>,
+    context_id: Option<u32>,
+}
+
+impl History {
+    /// Takes in what `packet` changes. For a packet with an address, [`address`](Self::address) is
+    /// then that address; for one with a context, [`context`](Self::context).
+    #[inline]
+    pub fn packet(&mut self, packet: &Packet) {
+        match *packet {
+            Packet::TraceInfo(info) => self.trace_info(&info),
+            Packet::Address(address)
+            | Packet::SourceAddress(address)
+            | Packet::Q(Q::To(address, _)) => {
+                self.complete(address);
+            }
+            Packet::AddressContext(address, context) => {
+                self.complete(address);
+                self.set_context(&context);
+            }
+            Packet::Context(Some(context)) => self.set_context(&context),
+            Packet::Exception(exception) if exception.unknown_address => self.unknown_address(),
+            Packet::Timestamp { bits, count, .. } => {
+                self.set_timestamp(bits, count);
+            }
+            _ => {}
+        }
+    }
+
+    /// Everything starts again: zero addresses, time zero, context zero. Both ETE and ETMv4 do so.
+    pub fn trace_info(&mut self, info: &TraceInfo) {
+        *self = History {
+            addresses: [Entry { known: 64, ..Entry::default() }; 3],
+            timestamp: 0,
+            timestamp_known: 64,
+            threshold: if info.cycle_counting() { info.threshold().unwrap_or(0) } else { 0 },
+            context: Retained {
+                el: Some(0),
+                security: Some(Security::Secure),
+                bits64: false,
+                vmid: Some(0),
+                context_id: Some(0),
+            },
+            started: true,
+        };
+    }
+
+    /// Completes an address, and makes it the last.
+    #[inline]
+    pub fn complete(&mut self, address: Address) -> Entry {
+        let [last, ..] = self.addresses;
+        let entry = match address {
+            Address::Match(n) => *self.addresses.get(usize::from(n)).unwrap_or(&last),
+            Address::Short { is, bits, count } => Entry {
+                address: replace_low(last.address, bits.into(), count),
+                known: last.known.max(count),
+                narrow: last.narrow,
+                is,
+            },
+            Address::Long32 { is, bits } => Entry {
+                address: replace_low(last.address, bits.into(), 32),
+                known: last.known.max(32),
+                narrow: !self.context.bits64,
+                is,
+            },
+            Address::Long64 { is, bits } => Entry { address: bits, known: 64, narrow: false, is },
+        };
+        self.push(entry);
+        entry
+    }
+
+    /// The unit does not know an exception's return address: the history takes up a zero.
+    pub fn unknown_address(&mut self) {
+        self.push(Entry { known: 64, ..Entry::default() });
+    }
+
+    #[inline]
+    fn push(&mut self, entry: Entry) {
+        let [a, b, _] = self.addresses;
+        self.addresses = [entry, a, b];
+    }
+
+    /// The last address, complete. `None` before it can be known.
+    #[inline]
+    pub fn address(&self) -> Option<(u64, SubIsa)> {
+        let [last, ..] = self.addresses;
+        if last.known == 64 { Some((last.address, last.is)) } else { None }
+    }
+
+    /// The last address, as far as it is known.
+    pub const fn last(&self) -> Entry {
+        self.addresses[0]
+    }
+
+    /// Takes in a context.
+    #[inline]
+    pub fn set_context(&mut self, info: &ContextInfo) {
+        self.context = Retained {
+            el: Some(info.el()),
+            security: Some(info.security()),
+            bits64: info.bits64(),
+            vmid: info.vmid().or(self.context.vmid),
+            context_id: info.context_id().or(self.context.context_id),
+        };
+    }
+
+    /// The context, with the instruction set of the last address.
+    pub fn context(&self) -> Context {
+        let Retained { el, security, bits64, vmid, context_id } = self.context;
+        Context { context_id, vmid, el, security, bits64, isa: self.isa() }
+    }
+
+    /// The instruction set of the last address in the last context.
+    #[inline]
+    pub const fn isa(&self) -> Isa {
+        self.addresses[0].is.isa(self.context.bits64)
+    }
+
+    /// AArch64 state.
+    #[inline]
+    pub const fn bits64(&self) -> bool {
+        self.context.bits64
+    }
+
+    /// Completes a timestamp.
+    pub fn set_timestamp(&mut self, bits: u64, count: u8) -> u64 {
+        self.timestamp = replace_low(self.timestamp, bits, count);
+        self.timestamp_known = self.timestamp_known.max(count);
+        self.timestamp
+    }
+
+    /// The last timestamp. `None` before it can be known whole.
+    pub const fn timestamp(&self) -> Option<u64> {
+        if self.timestamp_known == 64 { Some(self.timestamp) } else { None }
+    }
+
+    /// Cycles that are added to each cycle count. (CYCT of Trace Info)
+    #[inline]
+    pub const fn threshold(&self) -> u32 {
+        self.threshold
+    }
+
+    /// P0 elements that `packet` commits, and the cycles that it counts, `None` where the unit lost
+    /// count. For the three formats of cycle count; `None` for any other packet.
+    pub fn cycles(&self, config: &Config, packet: &Packet) -> Option<(u32, Option<u32>)> {
+        let (commit, cycles) = match *packet {
+            Packet::CycleCount1 { commit, cycles } => (commit.unwrap_or(0), cycles),
+            Packet::CycleCount2 { from_max: true, commit, cycles } => {
+                let all = config.max_speculation().saturating_add(commit.into());
+                (all.saturating_sub(15), Some(cycles.into()))
+            }
+            Packet::CycleCount2 { from_max: false, commit, cycles } => {
+                (u32::from(commit) + 1, Some(cycles.into()))
+            }
+            Packet::CycleCount3 { commit, cycles } => (u32::from(commit) + 1, Some(cycles.into())),
+            _ => return None,
+        };
+        let commit = if config.commit_mode_1() { 0 } else { commit };
+        Some((commit, cycles.map(|cycles| cycles.saturating_add(self.threshold))))
+    }
+
+    /// A Trace Info packet has been seen.
+    pub const fn started(&self) -> bool {
+        self.started
+    }
+}

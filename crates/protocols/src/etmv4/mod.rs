@@ -1,0 +1,58 @@
+//! ETMv4 (4.0 to 4.6) and ETE (1.0 to 1.3): the instruction trace of Arm cores from Armv7 to Armv9.
+//!
+//! Specifications: IHI 0064 "ETM architecture specification, ETMv4.0 to ETMv4.6"; Arm ARM (DDI 0487)
+//! part D5 and K10.5 for ETE. One packet set serves both.
+//!
+//! | section | item | test |
+//! |---|---|---|
+//! | registers | [`Config`] | `tests::registers` |
+//! | header dispatch | [`Packet`] | `tests::headers` |
+//! | packet encodings | [`Packet`] | `tests::packets` |
+//! | data encodings (POD, ULEB128, BitReplacement) | [`crate::bits`] | `tests::fields` |
+//! | Alignment Sync | `sync.rs` | `tests::sync` |
+//! | retained state | [`History`] | `tests::history` |
+//!
+//! ```
+//! use tracewright_base::{Parse, Wire};
+//! use tracewright_protocols::etmv4::{Config, History, Packet};
+//!
+//! let registers = |name: &str| match name {
+//!     "TRCCONFIGR" => Some(0xc1),
+//!     "TRCTRACEIDR" => Some(0x10),
+//!     "TRCIDR0" => Some(0x2800_0ea1),
+//!     "TRCIDR1" => Some(0x4100_f403),
+//!     "TRCIDR2" => Some(0x488),
+//!     _ => None,
+//! };
+//! let config = Config::etmv4(None, &registers)?;
+//! let mut bytes: &[u8] = &[0x01, 0x00, 0x9a, 0x42, 0x3d, 0x0a, 0x00, 0x95, 0x59, 0xfb];
+//! let (mut history, mut said) = (History::default(), Vec::new());
+//! while let Parse::Packet(packet, len) = Packet::parse(bytes, &config) {
+//!     history.packet(&packet);
+//!     said.push(packet.to_string());
+//!     bytes = &bytes[len..];
+//! }
+//! assert_eq!(
+//!     said,
+//!     [
+//!         "trace info, no cycle counts",
+//!         "address 0x..000a7b08 IS0 (32 bits)",
+//!         "address 0x..164 IS0 (short, 9 bits)",
+//!         "atoms EEN",
+//!     ]
+//! );
+//! assert_eq!(history.last().address, 0xa_7b64);
+//! # Ok::<(), tracewright_base::MissingRegister>(())
+//! ```
+
+mod config;
+mod history;
+mod packet;
+pub mod sync;
+
+pub use config::{Config, InstP0, QSupport};
+pub use history::{Entry, History};
+pub use packet::{
+    Address, Atoms, Before, Conditional, ContextInfo, Exception, Outcome, Packet, Q, SubIsa,
+    TraceInfo,
+};

@@ -1,0 +1,78 @@
+//! Reading the payload of a packet.
+
+use tracewright_base::Fault;
+
+use crate::bits::{Groups, groups};
+
+/// Why a packet cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// More bytes are needed.
+    Partial,
+    /// So many bytes, from the header on, are no packet.
+    Bad(usize, Fault),
+}
+
+/// A packet's bytes and how many have been read, the header included.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bytes<'a> {
+    all: &'a [u8],
+    pub(super) taken: usize,
+}
+
+impl<'a> Bytes<'a> {
+    /// After the header.
+    #[inline]
+    pub(super) fn after_header(all: &'a [u8]) -> Self {
+        Bytes { all, taken: 1 }
+    }
+
+    /// What has not been read.
+    #[inline]
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.all.get(self.taken..).unwrap_or_default()
+    }
+
+    #[inline]
+    pub(super) fn byte(&mut self) -> Result<u8, Stop> {
+        let byte = *self.all.get(self.taken).ok_or(Stop::Partial)?;
+        self.taken += 1;
+        Ok(byte)
+    }
+
+    /// 8 bytes, the low one first.
+    pub(super) fn u64(&mut self) -> Result<u64, Stop> {
+        let bytes = *self.rest().first_chunk().ok_or(Stop::Partial)?;
+        self.taken += 8;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    /// Groups of 7 bits for a field of `width` bits. Bits above the width must be zero.
+    pub(super) fn groups(&mut self, width: u8) -> Result<Groups, Stop> {
+        let field = groups(self.rest(), width).ok_or(Stop::Partial)?;
+        self.taken += field.len;
+        if width < 64 && field.bits >> width != 0 {
+            return Err(self.bad(Fault::Overlong));
+        }
+        Ok(field)
+    }
+
+    /// A number of at most 32 bits in groups of 7. (`ULEB128`)
+    #[inline]
+    pub(super) fn uleb(&mut self, width: u8) -> Result<u32, Stop> {
+        Ok(self.groups(width)?.bits as u32)
+    }
+
+    /// What has been read is no packet.
+    pub(super) const fn bad(&self, fault: Fault) -> Stop {
+        Stop::Bad(self.taken, fault)
+    }
+
+    /// Takes what another reader took from [`rest`](Self::rest).
+    #[inline]
+    pub(super) fn take<T>(&mut self, read: Option<(T, usize)>) -> Result<T, Stop> {
+        let (value, len) = read.ok_or(Stop::Partial)?;
+        self.taken += len;
+        Ok(value)
+    }
+}
