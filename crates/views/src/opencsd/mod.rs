@@ -1,0 +1,3 @@
+//! Listings in the words of the reference packet lister (OpenCSD's `trc_pkt_lister`).
+
+pub mod text;
