@@ -1,2 +1,48 @@
-//! TODO
+//! The link layer: trace bytes of several sources in one stream, taken apart and put together.
+//!
+//! | framing | split | join |
+//! |---|---|---|
+//! | 16-byte formatter frames, memory aligned (ETB, ETF, ETR) | [`Splitter`] | [`Joiner`] |
+//! | the same with TPIU synchronisation packets, full, or full and half | [`Splitter`] | [`Joiner`] |
+//! | TPIU in DSTREAM blocks | [`Splitter`] | [`Joiner`] |
+//! | one source, not formatted | [`Splitter`] | [`Joiner`] |
+//!
+//! (IHI 0029, "Formatter"; CoreSight TPIU, "Synchronization packets")
+//!
+//! ```
+//! use tracewright_frames::{Framing, Joiner, Link, Sources, Splitter};
+//!
+//! let mut frames = Vec::new();
+//! let mut joiner = Joiner::new(Framing::Coresight);
+//! joiner.push(0x10, b"one", &mut frames)?;
+//! joiner.push(0x11, b"two", &mut frames)?;
+//! joiner.finish(&mut frames);
+//!
+//! let (mut splitter, mut sources) = (Splitter::new(Link::new(Framing::Coresight)), Sources::default());
+//! splitter.split(0, &frames, &mut sources);
+//! assert_eq!(sources.get(0x11).unwrap().bytes(), b"two");
+//! # Ok::<(), tracewright_frames::ReservedId>(())
+//! ```
+#![no_std]
 #![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod framing;
+mod id;
+mod join;
+mod pending;
+mod sources;
+mod split;
+mod splitter;
+mod unpack;
+
+pub use framing::{Framing, Link, Numbering, dstream, sync};
+pub use id::{FLUSH, Meaning, NULL, ReservedId, TRIGGER};
+pub use join::Joiner;
+pub use sources::{Source, Sources};
+pub use split::{Event, Frame, Split};
+pub use splitter::Splitter;
+
+/// Bytes of a formatter frame.
+pub const FRAME: usize = 16;

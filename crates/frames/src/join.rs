@@ -1,0 +1,170 @@
+//! The bytes of each source to link bytes.
+
+use crate::{FRAME, Framing, NULL, ReservedId, dstream, sync};
+
+/// Puts frames together as a formatter does: an ID byte only where the id changes, and the null id
+/// where nothing is left to send. A plain value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Joiner {
+    framing: Framing,
+    /// Frames from one full synchronisation packet to the next; 0: only the first.
+    full_every: u32,
+    /// Pairs of bytes from one half synchronisation packet to the next; 0: none.
+    half_every: u32,
+    /// Whose the next data byte is, for who reads.
+    id: Option<u8>,
+    frame: [u8; FRAME],
+    /// How much of `frame` is set; even.
+    len: usize,
+    /// A byte of `id` for the place `len`, which may yet have to stand after an ID byte.
+    waiting: Option<u8>,
+    /// Frames sent on a trace port.
+    frames: u64,
+    /// Pairs of bytes until the next half synchronisation packet.
+    half_in: u32,
+    /// DSTREAM: bytes of frames and synchronisation in the block.
+    block: u64,
+}
+
+impl Joiner {
+    /// A joiner at the beginning of a buffer. On a trace port there is a full synchronisation packet
+    /// before the first frame and before each 64th after it, and a half one after each 13th pair of bytes.
+    pub fn new(framing: Framing) -> Self {
+        Joiner { framing, full_every: 64, half_every: 13, half_in: 13, ..Joiner::default() }
+    }
+
+    /// The same with a full synchronisation packet every `frames` frames; 0: only before the first.
+    #[must_use]
+    pub fn full_sync_every(self, frames: u32) -> Self {
+        Joiner { full_every: frames, ..self }
+    }
+
+    /// The same with a half synchronisation packet every `pairs` pairs of bytes, where the framing has
+    /// such packets; 0: none.
+    #[must_use]
+    pub fn half_sync_every(self, pairs: u32) -> Self {
+        Joiner { half_every: pairs, half_in: pairs, ..self }
+    }
+
+    /// Adds `bytes` of source `id`. Without framing, the id is not written.
+    ///
+    /// # Errors
+    /// [`ReservedId`] for 0x7f and above.
+    pub fn push(
+        &mut self,
+        id: u8,
+        bytes: &[u8],
+        out: &mut impl Extend<u8>,
+    ) -> Result<(), ReservedId> {
+        if id >= 0x7f {
+            return Err(ReservedId(id));
+        }
+        if self.framing == Framing::Raw {
+            out.extend(bytes.iter().copied());
+            return Ok(());
+        }
+        for &byte in bytes {
+            self.byte(id, byte, out);
+        }
+        Ok(())
+    }
+
+    /// Fills the last frame up with padding, and the last block.
+    pub fn finish(&mut self, out: &mut impl Extend<u8>) {
+        while self.len > 0 || self.waiting.is_some() {
+            self.byte(NULL, 0, out);
+            // A padding byte that waits for a frame of its own was one too many.
+            if self.len == 0 && self.id == Some(NULL) {
+                self.waiting = None;
+            }
+        }
+        if self.framing == Framing::Dstream {
+            while self.block != 0 {
+                self.send(&sync::FULL, out);
+            }
+        }
+    }
+
+    fn byte(&mut self, id: u8, byte: u8, out: &mut impl Extend<u8>) {
+        const LAST: usize = FRAME - 2;
+        let same = self.id == Some(id);
+        match self.waiting.take() {
+            // The last pair has room for one: a data byte, or the ID byte for the next frame.
+            None if self.len == LAST && same => self.data(byte, 0, out),
+            None if self.len == LAST => {
+                self.change(id, 0, false, out);
+                self.waiting = Some(byte);
+            }
+            None if same => self.waiting = Some(byte),
+            None => self.change(id, byte, false, out),
+            Some(before) if same => self.data(before, byte, out),
+            Some(before) => {
+                self.change(id, before, true, out);
+                self.byte(id, byte, out);
+            }
+        }
+    }
+
+    fn data(&mut self, even: u8, odd: u8, out: &mut impl Extend<u8>) {
+        self.pair(even & !1, odd, even & 1 != 0, out);
+    }
+
+    /// An ID byte, and a data byte that is still the old id's where `old`.
+    fn change(&mut self, id: u8, odd: u8, old: bool, out: &mut impl Extend<u8>) {
+        self.id = Some(id);
+        self.pair(id << 1 | 1, odd, old, out);
+    }
+
+    /// The next two bytes of the frame, and the even one's bit of the last byte, which is the odd byte
+    /// of the last pair.
+    fn pair(&mut self, even: u8, odd: u8, bit: bool, out: &mut impl Extend<u8>) {
+        let aux = self.frame[FRAME - 1] | u8::from(bit) << (self.len / 2);
+        if let Some([e, o]) = self.frame.get_mut(self.len..self.len + 2) {
+            (*e, *o) = (even, odd);
+        }
+        self.frame[FRAME - 1] = aux;
+        self.len += 2;
+        if self.len == FRAME {
+            let frame = core::mem::take(&mut self.frame);
+            self.len = 0;
+            self.write_frame(&frame, out);
+        }
+    }
+
+    fn write_frame(&mut self, frame: &[u8; FRAME], out: &mut impl Extend<u8>) {
+        if self.framing == Framing::Coresight {
+            return out.extend(frame.iter().copied());
+        }
+        let due = self.frames.checked_rem(u64::from(self.full_every)) == Some(0);
+        if self.frames == 0 || due {
+            self.send(&sync::FULL, out);
+        }
+        self.frames = self.frames.wrapping_add(1);
+        if self.framing != Framing::TpiuHalf || self.half_every == 0 {
+            return self.send(frame, out);
+        }
+        for pair in frame.as_chunks::<2>().0 {
+            self.send(pair, out);
+            self.half_in = self.half_in.saturating_sub(1);
+            if self.half_in == 0 {
+                self.half_in = self.half_every;
+                self.send(&sync::HALF, out);
+            }
+        }
+    }
+
+    /// Bytes of the port, and a footer where a DSTREAM block ends.
+    fn send(&mut self, bytes: &[u8], out: &mut impl Extend<u8>) {
+        if self.framing != Framing::Dstream {
+            return out.extend(bytes.iter().copied());
+        }
+        for &byte in bytes {
+            out.extend([byte]);
+            self.block += 1;
+            if self.block == dstream::BLOCK - dstream::FOOTER {
+                out.extend([0; dstream::FOOTER as usize]);
+                self.block = 0;
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! A block of bytes for each source.
+
+use alloc::vec::Vec;
+
+use tracewright_base::{Piece, Places};
+
+use crate::{Event, Split};
+
+/// Collects each source's bytes in one block, with a map to where they were.
+///
+/// Its memory is used again from block to block: see [`Source::consume`].
+#[derive(Clone, Debug)]
+pub struct Sources {
+    sources: Vec<Source>,
+    /// For each id, where its source is in `sources`; there, or nowhere.
+    slots: [u8; 128],
+    events: Vec<(u64, Event)>,
+}
+
+/// The bytes of one source that have not been consumed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Source {
+    id: u8,
+    bytes: Vec<u8>,
+    pieces: Vec<Piece>,
+}
+
+impl Default for Sources {
+    fn default() -> Self {
+        Sources { sources: Vec::new(), slots: [u8::MAX; 128], events: Vec::new() }
+    }
+}
+
+impl Sources {
+    /// The sources that had bytes, in the order of their first.
+    pub fn iter(&self) -> impl Iterator<Item = &Source> {
+        self.sources.iter()
+    }
+
+    /// The same, to consume their bytes.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Source> {
+        self.sources.iter_mut()
+    }
+
+    /// The source with `id`, if it had bytes.
+    pub fn get(&self, id: u8) -> Option<&Source> {
+        let slot = *self.slots.get(usize::from(id))?;
+        self.sources.get(usize::from(slot))
+    }
+
+    /// Everything else that the link said, with places, in order.
+    pub fn events(&self) -> &[(u64, Event)] {
+        &self.events
+    }
+
+    /// Forgets the events so far.
+    pub fn clear_events(&mut self) {
+        self.events.clear();
+    }
+
+    fn add(&mut self, id: u8) -> Option<&mut Source> {
+        let slot = self.slots.get_mut(usize::from(id))?;
+        *slot = self.sources.len() as u8;
+        self.sources.push(Source { id, ..Source::default() });
+        self.sources.last_mut()
+    }
+}
+
+impl Split for Sources {
+    #[inline]
+    fn piece(&mut self, id: u8, at: u64, fragment: bool, bytes: &[u8]) {
+        let slot = self.slots.get(usize::from(id)).copied().unwrap_or(u8::MAX);
+        let source = match self.sources.get_mut(usize::from(slot)) {
+            Some(source) => source,
+            None => match self.add(id) {
+                Some(source) => source,
+                None => return,
+            },
+        };
+        source.pieces.push(Piece { start: source.bytes.len() as u32, at, fragment });
+        source.bytes.extend_from_slice(bytes);
+    }
+
+    fn event(&mut self, at: u64, event: Event) {
+        self.events.push((at, event));
+    }
+}
+
+impl Source {
+    /// Its trace id.
+    pub fn id(&self) -> u8 {
+        self.id
+    }
+
+    /// Its bytes, all frames together.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Where [`bytes`](Self::bytes) were.
+    pub fn places(&self) -> Places<'_> {
+        Places::new(&self.pieces)
+    }
+
+    /// The pieces that [`places`](Self::places) looks up.
+    pub fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// Drops the first `n` bytes. A block should not grow past 4 GiB.
+    pub fn consume(&mut self, n: usize) {
+        let n = n.min(self.bytes.len());
+        self.bytes.drain(..n);
+        if self.bytes.is_empty() {
+            return self.pieces.clear();
+        }
+        let n = n as u32;
+        let first = self.pieces.partition_point(|piece| piece.start <= n).saturating_sub(1);
+        self.pieces.drain(..first);
+        for piece in &mut self.pieces {
+            let cut = n.saturating_sub(piece.start);
+            piece.fragment &= cut == 0;
+            piece.at = piece.at.wrapping_add(u64::from(cut));
+            piece.start = piece.start.saturating_sub(n);
+        }
+    }
+}

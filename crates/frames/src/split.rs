@@ -1,0 +1,117 @@
+//! What comes out of a link.
+
+use tracewright_base::Fault;
+
+use crate::FRAME;
+
+/// Receives what a [`Splitter`](crate::Splitter) finds, in the order of the stream.
+///
+/// Every byte of the capture is in exactly one of: a piece, an event, the ID bytes of a
+/// [`frame`](Split::frame), or its last byte.
+pub trait Split {
+    /// Bytes of source `id`, 0x01 to 0x6f. They are what the capture holds from `at` on, but for bit 0 of
+    /// even bytes of a frame. `fragment`: they are the first after a change of id or of frame.
+    ///
+    /// Under [`Numbering::Reference`](crate::Numbering) a piece is a whole fragment.
+    fn piece(&mut self, id: u8, at: u64, fragment: bool, bytes: &[u8]);
+
+    /// Anything that is not a source's bytes.
+    fn event(&mut self, at: u64, event: Event);
+
+    /// A frame is whole. What it holds follows.
+    #[inline]
+    fn frame(&mut self, frame: &Frame<'_>) {
+        let _ = frame;
+    }
+
+    /// Bytes of frames and of synchronisation packets as they arrive, in order, in runs of any length.
+    #[inline]
+    fn packed(&mut self, at: u64, bytes: &[u8]) {
+        let _ = (at, bytes);
+    }
+
+    /// All bytes of one fragment, before they are given as pieces or events. The id is `None` before
+    /// the first ID byte. `at` counts as the reference decoder does.
+    #[inline]
+    fn fragment(&mut self, id: Option<u8>, at: u64, bytes: &[u8]) {
+        let _ = (id, at, bytes);
+    }
+}
+
+/// What a link says beside the bytes of its sources.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A full synchronisation packet, 4 bytes.
+    FullSync,
+    /// A half synchronisation packet, 2 bytes.
+    HalfSync,
+    /// 16 bytes that a driver wrote between two stretches of trace: no source goes on across it, and
+    /// the id is not known.
+    Barrier,
+    /// The end of a DSTREAM block.
+    Footer([u8; 8]),
+    /// One byte under the trigger id, with its value.
+    Trigger(u8),
+    /// One byte under the flush id, with its value.
+    Flush(u8),
+    /// Padding: this many bytes under the null id.
+    Null {
+        /// How many bytes.
+        len: u32,
+    },
+    /// Bytes under a reserved id.
+    Reserved {
+        /// The id.
+        id: u8,
+        /// How many bytes.
+        len: u32,
+    },
+    /// Bytes before the first ID byte: whose they are is not known.
+    NoSource {
+        /// How many bytes.
+        len: u32,
+    },
+    /// Bytes that are no frame.
+    Bad {
+        /// How many bytes.
+        len: u32,
+        /// [`Fault::Unsynchronised`] before the first full synchronisation, [`Fault::Frame`] in a frame
+        /// that synchronisation cut short, [`Fault::Truncated`] in one that the capture's end did.
+        fault: Fault,
+    },
+}
+
+/// A whole frame. (IHI 0029, "Formatter data processing")
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    /// As it is in the capture. An even byte but the last is an ID byte where bit 0 is set; byte 15
+    /// holds, for each even byte, bit 0 of the data or when an ID takes effect.
+    pub bytes: &'a [u8; FRAME],
+    /// Place of its first byte in the capture.
+    pub(crate) start: u64,
+    /// What the numbering calls that place.
+    pub(crate) index: u64,
+    /// Places of all its bytes, where they do not simply follow each other.
+    pub(crate) places: Option<&'a [u64; FRAME]>,
+}
+
+impl Frame<'_> {
+    /// Whether byte `i` is an ID byte.
+    pub fn is_id(&self, i: usize) -> bool {
+        i % 2 == 0 && self.bytes.get(i).is_some_and(|byte| byte & 1 != 0)
+    }
+
+    /// Place of byte `i` in the capture, whatever the numbering.
+    #[inline]
+    pub fn place(&self, i: usize) -> u64 {
+        match self.places.and_then(|places| places.get(i)) {
+            Some(&place) => place,
+            None => self.start.wrapping_add(i as u64),
+        }
+    }
+
+    /// What the numbering calls the place of its first byte.
+    pub fn at(&self) -> u64 {
+        self.index
+    }
+}

@@ -1,0 +1,349 @@
+//! Link bytes to the bytes of each source.
+
+use memchr::memmem;
+use tracewright_base::Fault;
+
+use crate::{
+    Event, FRAME, Frame, Framing, Link, Numbering, Split, dstream,
+    pending::Pending,
+    sync,
+    unpack::{no_sync, unpack},
+};
+
+/// The reference decoder reads this much of a buffer at a time; sources that are not framed can tell.
+const REFERENCE_READ: u64 = 1024;
+
+/// Takes a link apart. A plain value: to clone it is to take a checkpoint.
+///
+/// Bytes may be given in any pieces; what comes out is the same. (Without framing, and in
+/// [`Split::packed`], runs of bytes end where the pieces end.)
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Splitter {
+    link: Link,
+    /// Whose the next data byte is.
+    id: Option<u8>,
+    /// Trace port: a full synchronisation packet was seen.
+    synced: bool,
+    /// The beginning of a frame.
+    frame: Pending<FRAME>,
+    /// Trace port: bytes after those in `frame` that may be synchronisation.
+    held: Pending<5>,
+    /// The beginning of a DSTREAM footer.
+    footer: Pending<8>,
+    /// Bad bytes that have not been reported yet: place of the first, how many, and why.
+    bad: Option<(u64, u32, Fault)>,
+}
+
+impl Splitter {
+    /// A splitter at the beginning of a buffer. It knows no id.
+    pub fn new(link: Link) -> Self {
+        Splitter { link, ..Splitter::default() }
+    }
+
+    /// How the bytes are framed.
+    pub fn link(&self) -> Link {
+        self.link
+    }
+
+    /// The id that the next data byte belongs to, where it is known.
+    pub fn id(&self) -> Option<u8> {
+        self.id
+    }
+
+    /// Takes all of `bytes`, which are in the capture from `at` on.
+    pub fn split<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) {
+        match self.link.framing {
+            Framing::Coresight => self.aligned(at, bytes, out),
+            Framing::Tpiu | Framing::TpiuHalf => self.port(at, bytes, out),
+            Framing::Dstream => self.blocks(at, bytes, out),
+            Framing::Raw => self.raw(at, bytes, out),
+        }
+    }
+
+    /// The bytes end here, or some are missing before the next: says what is no whole frame, and
+    /// forgets the id and the synchronisation.
+    pub fn finish<S: Split>(&mut self, out: &mut S) {
+        self.settle(true, out);
+        let fault = if self.synced || self.link.framing == Framing::Coresight {
+            Fault::Truncated
+        } else {
+            Fault::Unsynchronised
+        };
+        self.lose_frame(fault, out);
+        while let Some((place, _)) = self.held.pop() {
+            self.lose(place, 1, fault, out);
+        }
+        while let Some((place, _)) = self.footer.pop() {
+            self.lose(place, 1, Fault::Truncated, out);
+        }
+        self.report_bad(out);
+        *self = Splitter::new(self.link);
+    }
+
+    /// Frames from the first byte on.
+    fn aligned<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) {
+        let mut at = at;
+        let mut bytes = bytes;
+        while !self.frame.is_empty()
+            && let [first, rest @ ..] = bytes
+        {
+            self.frame_byte(at, *first, out);
+            (at, bytes) = (at.wrapping_add(1), rest);
+        }
+        let (frames, rest) = bytes.as_chunks::<FRAME>();
+        for frame in frames {
+            self.aligned_frame(at, frame, None, out);
+            at = at.wrapping_add(FRAME as u64);
+        }
+        for (at, &byte) in (at..).zip(rest) {
+            self.frame_byte(at, byte, out);
+        }
+    }
+
+    fn frame_byte<S: Split>(&mut self, place: u64, byte: u8, out: &mut S) {
+        self.frame.push(place, byte);
+        if let Some((frame, places)) = self.frame.whole() {
+            let [start, .., end] = places;
+            let consecutive = end.wrapping_sub(start) == FRAME as u64 - 1;
+            self.aligned_frame(start, &frame, (!consecutive).then_some(&places), out);
+        }
+    }
+
+    #[inline]
+    fn aligned_frame<S: Split>(
+        &mut self,
+        start: u64,
+        bytes: &[u8; FRAME],
+        places: Option<&[u64; FRAME]>,
+        out: &mut S,
+    ) {
+        if bytes[0] == sync::BARRIER[0] && self.link.barriers && *bytes == sync::BARRIER {
+            self.id = None;
+            return out.event(start, Event::Barrier);
+        }
+        out.packed(start, bytes);
+        unpack(&mut self.id, &Frame { bytes, start, index: start, places }, &self.link, out);
+    }
+
+    /// Blocks of trace port bytes with a footer each.
+    fn blocks<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) {
+        const PAYLOAD: u64 = dstream::BLOCK - dstream::FOOTER;
+        let mut at = at;
+        let mut bytes = bytes;
+        while !bytes.is_empty() {
+            let phase = at % dstream::BLOCK;
+            let end = if phase < PAYLOAD { PAYLOAD } else { dstream::BLOCK };
+            let len = bytes.len().min((end - phase) as usize);
+            let (part, rest) = bytes.split_at_checked(len).unwrap_or((bytes, &[]));
+            if phase < PAYLOAD {
+                self.port(at, part, out);
+            } else {
+                for (at, &byte) in (at..).zip(part) {
+                    self.footer_byte(at, byte, out);
+                }
+            }
+            (at, bytes) = (at.wrapping_add(len as u64), rest);
+        }
+    }
+
+    fn footer_byte<S: Split>(&mut self, place: u64, byte: u8, out: &mut S) {
+        self.footer.push(place, byte);
+        if let Some((footer, [start, ..])) = self.footer.whole() {
+            self.report_bad(out);
+            out.event(self.link.index(start), Event::Footer(footer));
+        } else if place % dstream::BLOCK == dstream::BLOCK - 1 {
+            // The capture began inside the footer.
+            while let Some((place, _)) = self.footer.pop() {
+                self.lose(place, 1, Fault::Unsynchronised, out);
+            }
+        }
+    }
+
+    /// Frames and synchronisation packets. (CoreSight TPIU, "Synchronization packets")
+    fn port<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) {
+        let mut at = at;
+        let mut bytes = bytes;
+        while let [first, after @ ..] = bytes {
+            if self.frame.is_empty() && self.held.is_empty() {
+                let taken = self.port_whole(at, bytes, out);
+                if taken > 0 {
+                    at = at.wrapping_add(taken as u64);
+                    bytes = bytes.get(taken..).unwrap_or_default();
+                    continue;
+                }
+            }
+            self.held.push(at, *first);
+            self.settle(false, out);
+            (at, bytes) = (at.wrapping_add(1), after);
+        }
+    }
+
+    /// What can be taken at once where a frame or a synchronisation packet may begin. Returns how many
+    /// bytes; 0 where a byte at a time must be looked at.
+    #[inline]
+    fn port_whole<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) -> usize {
+        if !self.synced {
+            // Where there is none, the last bytes may be the beginning of one.
+            let ones = bytes.iter().rev().take(3).take_while(|&&byte| byte == 0xff).count();
+            let found = memmem::find(bytes, &sync::FULL);
+            let len = found.unwrap_or(bytes.len() - ones);
+            self.synced = found.is_some();
+            if len > 0 {
+                self.lose(at, len, Fault::Unsynchronised, out);
+            }
+            if !self.synced || len > 0 {
+                return len;
+            }
+        }
+        if bytes.starts_with(&sync::FULL) {
+            self.full_sync(at, out);
+            return sync::FULL.len();
+        }
+        match bytes.split_first_chunk::<FRAME>() {
+            // A synchronisation packet that begins with byte 15 means that a byte was lost.
+            Some((frame, after)) if no_sync(frame) && (frame[15] != 0xff || after.len() >= 3) => {
+                if frame[15] == 0xff && after.starts_with(&sync::FULL[1..]) {
+                    return 0;
+                }
+                let index = self.link.index(at);
+                out.packed(index, frame);
+                let frame = Frame { bytes: frame, start: at, index, places: None };
+                unpack(&mut self.id, &frame, &self.link, out);
+                FRAME
+            }
+            _ => 0,
+        }
+    }
+
+    /// Decides what the bytes in `held` are, as far as they say; at the `end`, no more will come.
+    fn settle<S: Split>(&mut self, end: bool, out: &mut S) {
+        while let [first, rest @ ..] = self.held.bytes() {
+            let place = self.held.places().first().copied().unwrap_or_default();
+            match begins_sync(self.held.bytes()) {
+                Begins::Yes => {
+                    self.lose_frame(Fault::Frame, out);
+                    for _ in sync::FULL {
+                        self.held.pop();
+                    }
+                    self.full_sync(place, out);
+                    continue;
+                }
+                Begins::Perhaps if !end => return,
+                _ => {}
+            }
+            if !self.synced {
+                self.held.pop();
+                self.lose(place, 1, Fault::Unsynchronised, out);
+                continue;
+            }
+            // Frames and half synchronisation packets come in pairs of bytes.
+            let [second, ..] = *rest else { return };
+            match begins_sync(rest) {
+                Begins::Yes => {
+                    self.lose_frame(Fault::Frame, out);
+                    self.held.pop();
+                    self.lose(place, 1, Fault::Frame, out);
+                    continue;
+                }
+                Begins::Perhaps if !end => return,
+                _ => {}
+            }
+            let pair = [*first, second];
+            out.packed(self.link.index(place), &pair[..1]);
+            let next = self.held.places().get(1).copied().unwrap_or_default();
+            out.packed(self.link.index(next), &pair[1..]);
+            self.held.pop();
+            self.held.pop();
+            if pair == sync::HALF {
+                out.event(self.link.index(place), Event::HalfSync);
+                continue;
+            }
+            self.frame.push(place, pair[0]);
+            self.frame.push(next, pair[1]);
+            if let Some((bytes, places)) = self.frame.whole() {
+                let [start, .., last] = places;
+                let consecutive = last.wrapping_sub(start) == FRAME as u64 - 1;
+                let frame = Frame {
+                    bytes: &bytes,
+                    start,
+                    index: self.link.index(start),
+                    places: (!consecutive).then_some(&places),
+                };
+                unpack(&mut self.id, &frame, &self.link, out);
+            }
+        }
+    }
+
+    fn full_sync<S: Split>(&mut self, place: u64, out: &mut S) {
+        self.synced = true;
+        self.report_bad(out);
+        let index = self.link.index(place);
+        out.packed(index, &sync::FULL);
+        out.event(index, Event::FullSync);
+    }
+
+    fn raw<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) {
+        let mut at = at;
+        let mut bytes = bytes;
+        while !bytes.is_empty() {
+            let (len, fragment) = match self.link.numbering {
+                Numbering::Capture => (bytes.len(), !self.synced),
+                Numbering::Reference => {
+                    let phase = at % REFERENCE_READ;
+                    (bytes.len().min((REFERENCE_READ - phase) as usize), phase == 0 || !self.synced)
+                }
+            };
+            self.synced = true;
+            let (part, rest) = bytes.split_at_checked(len).unwrap_or((bytes, &[]));
+            out.piece(0, at, fragment, part);
+            (at, bytes) = (at.wrapping_add(len as u64), rest);
+        }
+    }
+
+    /// The frame that was begun is none. What came after it has another id, or not.
+    fn lose_frame<S: Split>(&mut self, fault: Fault, out: &mut S) {
+        while let Some((place, _)) = self.frame.pop() {
+            self.id = None;
+            self.lose(place, 1, fault, out);
+        }
+    }
+
+    fn lose<S: Split>(&mut self, place: u64, len: usize, fault: Fault, out: &mut S) {
+        let len = u32::try_from(len).unwrap_or(u32::MAX);
+        match &mut self.bad {
+            Some((at, run, why))
+                if *why == fault && at.wrapping_add(u64::from(*run)) == place && run.checked_add(len).is_some() =>
+            {
+                *run += len;
+            }
+            _ => {
+                self.report_bad(out);
+                self.bad = Some((place, len, fault));
+            }
+        }
+    }
+
+    fn report_bad<S: Split>(&mut self, out: &mut S) {
+        if let Some((place, len, fault)) = self.bad.take() {
+            out.event(self.link.index(place), Event::Bad { len, fault });
+        }
+    }
+}
+
+/// Whether bytes are a full synchronisation packet and more.
+enum Begins {
+    Yes,
+    /// There are too few of them to say.
+    Perhaps,
+    No,
+}
+
+fn begins_sync(bytes: &[u8]) -> Begins {
+    if bytes.starts_with(&sync::FULL) {
+        Begins::Yes
+    } else if sync::FULL.starts_with(bytes) {
+        Begins::Perhaps
+    } else {
+        Begins::No
+    }
+}
