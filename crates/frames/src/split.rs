@@ -98,7 +98,7 @@ pub struct Frame<'a> {
 impl Frame<'_> {
     /// Whether byte `i` is an ID byte.
     pub fn is_id(&self, i: usize) -> bool {
-        i % 2 == 0 && self.bytes.get(i).is_some_and(|byte| byte & 1 != 0)
+        i.is_multiple_of(2) && self.bytes.get(i).is_some_and(|byte| byte & 1 != 0)
     }
 
     /// Place of byte `i` in the capture, whatever the numbering.

@@ -312,7 +312,9 @@ impl Splitter {
         let len = u32::try_from(len).unwrap_or(u32::MAX);
         match &mut self.bad {
             Some((at, run, why))
-                if *why == fault && at.wrapping_add(u64::from(*run)) == place && run.checked_add(len).is_some() =>
+                if *why == fault
+                    && at.wrapping_add(u64::from(*run)) == place
+                    && run.checked_add(len).is_some() =>
             {
                 *run += len;
             }

@@ -106,7 +106,9 @@ fn fragment<S: Split>(
     let mut len = 0;
     let mut bits = mask;
     while bits != 0 {
-        if let (Some(to), Some(from)) = (packed.get_mut(len), data.get(bits.trailing_zeros() as usize)) {
+        if let (Some(to), Some(from)) =
+            (packed.get_mut(len), data.get(bits.trailing_zeros() as usize))
+        {
             *to = *from;
             len += 1;
         }

@@ -1,0 +1,116 @@
+//! Places and bytes against the reference's packet listings.
+//!
+//! The listing of a snapshot gives each packet's place and bytes. All bytes of one id, in order, are what
+//! the splitter must make of the buffer, and each packet's place is its first byte's.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use tracewright_frames::{Framing, Link, Sources, Splitter};
+
+fn shared() -> Option<PathBuf> {
+    let folder = std::env::var_os("TRACEWRIGHT_SHARED").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
+        PathBuf::from,
+    );
+    // A worktree is one level deeper than the main checkout.
+    let deeper = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared");
+    [folder, deeper].into_iter().map(|f| f.join("conformance/arm")).find(|f| f.is_dir())
+}
+
+fn unxz(path: &Path) -> Option<String> {
+    let out = Command::new("xz").arg("-dc").arg(path).output().ok()?;
+    out.status.success().then(|| String::from_utf8_lossy(&out.stdout).into_owned())
+}
+
+/// One packet line: `Idx:66; ID:20; [0xc2 0xf6 ];<tab>NAME : text`.
+fn packet(line: &str) -> Option<(u64, u8, Vec<u8>, &str)> {
+    // An error message before it has no line end.
+    let (_, rest) = line.rsplit_once("Idx:")?;
+    let (index, rest) = rest.split_once("; ID:")?;
+    let (id, rest) = rest.split_once("; [")?;
+    let (bytes, text) = rest.split_once(" ];\t")?;
+    let bytes = bytes
+        .split(' ')
+        .map(|byte| u8::from_str_radix(byte.strip_prefix("0x")?, 16).ok())
+        .collect::<Option<_>>()?;
+    Some((index.parse().ok()?, u8::from_str_radix(id, 16).ok()?, bytes, text))
+}
+
+/// How much of a listing can be compared.
+#[derive(Clone, Copy, PartialEq)]
+enum Lists {
+    /// Every byte of every source.
+    All,
+    /// Some bytes before synchronisation are dropped, or wrong.
+    FromSync,
+    /// Packets begin at half bytes: the places alone. One that begins with the high half is placed after
+    /// the byte.
+    Places,
+}
+
+fn check(snapshot: &str, buffer: &str, lists: Lists) {
+    let Some(folder) = shared() else {
+        return println!("skipped: {snapshot}: no conformance captures");
+    };
+    let listing = folder.join(format!("expected/{snapshot}.decode.ppl.xz"));
+    let Some(listing) = unxz(&listing) else {
+        return println!("skipped: {snapshot}: cannot read its listing (is `xz` there?)");
+    };
+    let buffer = std::fs::read(folder.join("snapshots").join(snapshot).join(buffer)).unwrap();
+
+    let (mut splitter, mut sources) =
+        (Splitter::new(Link::new(Framing::Coresight).reference()), Sources::default());
+    splitter.split(0, &buffer, &mut sources);
+
+    let mut packets = 0;
+    let mut taken = BTreeMap::<u8, usize>::new();
+    for (index, id, want, text) in listing.lines().filter_map(packet) {
+        let source = sources.get(id).unwrap_or_else(|| panic!("{snapshot}: no source {id:x}"));
+        let (bytes, places) = (source.bytes(), source.places());
+        let taken = taken.entry(id).or_default();
+        // Runs of bytes before synchronisation are placed where the bytes before them ended.
+        let synced = !text.contains("ynchronised");
+        if lists != Lists::All {
+            if !synced {
+                continue;
+            }
+            *taken = (*taken..bytes.len())
+                .find(|&offset| {
+                    let at = places.at(offset);
+                    at == index || lists == Lists::Places && at + 1 == index
+                })
+                .unwrap_or_else(|| panic!("{snapshot}: no byte at {index}, id {id:x}: {text}"));
+        }
+        packets += 1;
+        if lists == Lists::Places {
+            continue;
+        }
+        let got = &bytes[*taken..][..want.len()];
+        assert_eq!(got, want, "{snapshot}: bytes of {text} at {index}, id {id:x}");
+        if synced {
+            assert_eq!(places.at(*taken), index, "{snapshot}: place of {text}, id {id:x}");
+        }
+        *taken += want.len();
+    }
+    assert!(packets > 100, "{snapshot}: {packets} packets");
+    if lists == Lists::All {
+        for source in sources.iter() {
+            let listed = taken.get(&source.id()).copied();
+            assert_eq!(listed, Some(source.bytes().len()), "{snapshot}: id {:x}", source.id());
+        }
+    }
+}
+
+#[test]
+fn places_and_bytes_as_listed() {
+    check("juno_r1_1", "cstrace.bin", Lists::All);
+    check("infrastructure", "cstrace.bin", Lists::All);
+    check("bugfix-exact-match", "cstrace.bin", Lists::All);
+    check("TC2", "cstrace.bin", Lists::FromSync);
+    check("Snowball", "cstrace.bin", Lists::FromSync);
+    check("stm_only", "cstraceitm.bin", Lists::Places);
+}
