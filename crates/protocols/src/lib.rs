@@ -20,6 +20,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod bits;
+pub mod etmv3;
 pub mod etmv4;
 pub mod protocol;
 pub mod stream;

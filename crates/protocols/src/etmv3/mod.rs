@@ -1,0 +1,39 @@
+//! Embedded Trace Macrocell versions 3.0 to 3.5.
+//!
+//! The trace unit of Arm11, Cortex-M3 and M4, Cortex-A5, A7 and A8, Cortex-R4 and R5. Specification:
+//! *Embedded Trace Macrocell Architecture Specification*, IHI 0014, issue O (to ETMv3.4) and issue
+//! Q (ETMv3.5).
+//!
+//! | section | item | tests |
+//! |---|---|---|
+//! | 3.5 | [`Config`], [`config::REGISTERS`] | `tests.rs`, `configuration` |
+//! | Table 7-1 | [`Packet`] | `tests.rs`, `every_header` |
+//! | 7.3.2, 7.3.3 | [`packet::Atoms`] | `tests.rs`, `p_headers` |
+//! | 7.3.5 | [`packet::Branch`], [`packet::Info`] | `tests.rs`, `branches_*` |
+//! | 7.4 | [`packet::Isync`] | `tests.rs`, `isyncs` |
+//! | 7.5 | [`packet::DataAddress`], [`packet::Value`] | `tests.rs`, `data_packets` |
+//! | 7.7.1 | [`sync::find`], [`sync::find_bit`] | `tests.rs`, `synchronisation` |
+//!
+//! ```
+//! use tracewright_base::{Parse, Wire};
+//! use tracewright_protocols::etmv3::{Config, Packet};
+//!
+//! // An ETMv3.4 that traces instructions and counts no cycles.
+//! let register = |name: &str| match name {
+//!     "ETMCR" => Some(0),
+//!     "ETMIDR" => Some(0x4114_f240),
+//!     _ => None,
+//! };
+//! let config = Config::new(None, &register).unwrap();
+//! let Parse::Packet(packet, 1) = Packet::parse(&[0xc8], &config) else { panic!() };
+//! assert_eq!(packet.to_string(), "atoms EEN");
+//! ```
+
+pub mod config;
+pub mod packet;
+pub mod sync;
+#[cfg(test)]
+mod tests;
+
+pub use config::Config;
+pub use packet::Packet;

@@ -1,0 +1,167 @@
+//! P-headers: instructions passed or failed, and cycles. (IHI 0014, 7.3.2 and 7.3.3)
+
+use core::fmt;
+
+/// One P-header. E is an instruction that passed its condition code test, N is one that failed it,
+/// and W is a cycle boundary, in the cycle-accurate table only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Atoms {
+    /// `1nee_ee00`: `eeee` times E, then N if `n`.
+    Run {
+        /// How many E, 0 to 15.
+        passed: u8,
+        /// One N after them.
+        failed: bool,
+    },
+    /// `1000_ff10`: two atoms, the first in bit 3; 1 is N.
+    Pair {
+        /// The first and the second failed.
+        failed: [bool; 2],
+    },
+    /// Cycle-accurate `1n0e_ee00`: `eee` times W E, then W N if `n`.
+    CycleRun {
+        /// How many W E, 0 to 7.
+        passed: u8,
+        /// One W N after them.
+        failed: bool,
+    },
+    /// Cycle-accurate `1000_ff10`: W, then two atoms of the same cycle.
+    CyclePair {
+        /// The first and the second failed.
+        failed: [bool; 2],
+    },
+    /// Cycle-accurate `1e1w_ww00`: `www` + 1 times W, then E if `e`.
+    Cycles {
+        /// How many W, 1 to 8.
+        cycles: u8,
+        /// One E after them.
+        passed: bool,
+    },
+    /// Cycle-accurate `1001_0f10`, from ETMv3.3: one atom of the cycle before.
+    SameCycle {
+        /// It failed.
+        failed: bool,
+    },
+    /// Cycle-accurate `1000_0000`, ETMv3.0 only: W.
+    Cycle,
+}
+
+/// One instruction of a P-header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Atom {
+    /// It passed its condition code test.
+    pub passed: bool,
+    /// W atoms straight before it.
+    pub cycles: u8,
+}
+
+impl Atoms {
+    /// The P-header `header`, for a trace unit of version 3.`minor`.
+    pub const fn from_header(header: u8, cycle_accurate: bool, minor: u8) -> Option<Atoms> {
+        let failed = [header >> 3 & 1 != 0, header >> 2 & 1 != 0];
+        Some(match (cycle_accurate, header) {
+            (false, 0b1000_0010..=0b1000_1110) if header & 0b11 == 0b10 => Atoms::Pair { failed },
+            (false, 0x80..) if header & 0b11 == 0 => {
+                Atoms::Run { passed: header >> 2 & 0xf, failed: header >> 6 & 1 != 0 }
+            }
+            (true, 0b1000_0000) => {
+                if minor > 0 {
+                    return None;
+                }
+                Atoms::Cycle
+            }
+            (true, 0b1000_0010..=0b1000_1110) if header & 0b11 == 0b10 => {
+                Atoms::CyclePair { failed }
+            }
+            (true, 0b1001_0010 | 0b1001_0110) if minor >= 3 => {
+                Atoms::SameCycle { failed: header >> 2 & 1 != 0 }
+            }
+            (true, 0x80..) if header & 0b0010_0011 == 0 => {
+                Atoms::CycleRun { passed: header >> 2 & 7, failed: header >> 6 & 1 != 0 }
+            }
+            (true, 0x80..) if header & 0b0010_0011 == 0b0010_0000 => {
+                Atoms::Cycles { cycles: (header >> 2 & 7) + 1, passed: header >> 6 & 1 != 0 }
+            }
+            _ => return None,
+        })
+    }
+
+    /// Its byte.
+    pub const fn header(self) -> u8 {
+        match self {
+            Atoms::Run { passed, failed } => 0x80 | (failed as u8) << 6 | (passed & 0xf) << 2,
+            Atoms::CycleRun { passed, failed } => 0x80 | (failed as u8) << 6 | (passed & 7) << 2,
+            Atoms::Pair { failed: [first, second] }
+            | Atoms::CyclePair { failed: [first, second] } => {
+                0b1000_0010 | (first as u8) << 3 | (second as u8) << 2
+            }
+            Atoms::Cycles { cycles, passed } => {
+                0b1010_0000 | (passed as u8) << 6 | (cycles.saturating_sub(1) & 7) << 2
+            }
+            Atoms::SameCycle { failed } => 0b1001_0010 | (failed as u8) << 2,
+            Atoms::Cycle => 0b1000_0000,
+        }
+    }
+
+    /// How many instructions it has, 0 to 16.
+    pub const fn len(self) -> u8 {
+        match self {
+            Atoms::Run { passed, failed } | Atoms::CycleRun { passed, failed } => {
+                passed + failed as u8
+            }
+            Atoms::Pair { .. } | Atoms::CyclePair { .. } => 2,
+            Atoms::Cycles { passed, .. } => passed as u8,
+            Atoms::SameCycle { .. } => 1,
+            Atoms::Cycle => 0,
+        }
+    }
+
+    /// It has no instruction.
+    pub const fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// Instruction `k`, the oldest is 0.
+    pub const fn get(self, k: u8) -> Option<Atom> {
+        if k >= self.len() {
+            return None;
+        }
+        Some(match self {
+            Atoms::Run { passed, .. } => Atom { passed: k < passed, cycles: 0 },
+            Atoms::CycleRun { passed, .. } => Atom { passed: k < passed, cycles: 1 },
+            Atoms::Pair { failed } => Atom { passed: !failed[(k & 1) as usize], cycles: 0 },
+            Atoms::CyclePair { failed } => {
+                Atom { passed: !failed[(k & 1) as usize], cycles: (k == 0) as u8 }
+            }
+            Atoms::Cycles { cycles, passed } => Atom { passed, cycles },
+            Atoms::SameCycle { failed } => Atom { passed: !failed, cycles: 0 },
+            Atoms::Cycle => return None,
+        })
+    }
+
+    /// W atoms in all of it.
+    pub const fn cycles(self) -> u8 {
+        match self {
+            Atoms::CycleRun { .. } => self.len(),
+            Atoms::Cycles { cycles, .. } => cycles,
+            Atoms::CyclePair { .. } | Atoms::Cycle => 1,
+            Atoms::Run { .. } | Atoms::Pair { .. } | Atoms::SameCycle { .. } => 0,
+        }
+    }
+}
+
+/// The atoms in order, in the specification's letters.
+impl fmt::Display for Atoms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_empty() {
+            return (0..self.cycles()).try_for_each(|_| f.write_str("W"));
+        }
+        for k in 0..self.len() {
+            if let Some(atom) = self.get(k) {
+                (0..atom.cycles).try_for_each(|_| f.write_str("W"))?;
+                f.write_str(if atom.passed { "E" } else { "N" })?;
+            }
+        }
+        Ok(())
+    }
+}

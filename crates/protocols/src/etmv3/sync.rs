@@ -1,0 +1,50 @@
+//! Where a decoder may start: at an A-sync. (IHI 0014, 7.7.1)
+
+use tracewright_base::Sync;
+
+use super::packet::ASYNC_ZEROS;
+
+/// The first A-sync of `bytes`: five zero bytes and `1000_0000`.
+///
+/// Zeros before the last five may end another packet, so they are not counted in.
+pub fn find(bytes: &[u8]) -> Sync {
+    let mut zeros = 0;
+    for (k, &byte) in bytes.iter().enumerate() {
+        match byte {
+            0 => zeros += 1,
+            0x80 if zeros >= ASYNC_ZEROS => return Sync::At(k - ASYNC_ZEROS),
+            _ => zeros = 0,
+        }
+    }
+    Sync::NotIn(bytes.len() - zeros.min(ASYNC_ZEROS))
+}
+
+/// The first A-sync of a capture whose bytes are out of step with the trace unit's, as happens
+/// where a trace port is narrower than a byte: its place in bits, 0 to 7 of which are the shift.
+///
+/// It is a run of at least 47 zero bits and then a one; the next bit begins a byte. Bits count from
+/// the low end of each byte.
+pub fn find_bit(bytes: &[u8]) -> Option<usize> {
+    let mut zeros = 0;
+    for bit in 0..bytes.len() * 8 {
+        if bytes[bit / 8] >> (bit % 8) & 1 == 0 {
+            zeros += 1;
+        } else if zeros >= 8 * ASYNC_ZEROS + 7 {
+            return Some(bit - 8 * ASYNC_ZEROS - 7);
+        } else {
+            zeros = 0;
+        }
+    }
+    None
+}
+
+/// The bytes that begin at `bit` of `bytes`.
+pub fn realign(bytes: &[u8], bit: usize) -> impl Iterator<Item = u8> + '_ {
+    let (rest, shift) = (bytes.get(bit / 8..).unwrap_or_default(), bit % 8);
+    let next = rest.iter().skip(1).chain(core::iter::once(&0));
+    let whole = if shift == 0 { rest.len() } else { rest.len().saturating_sub(1) };
+    rest.iter()
+        .zip(next)
+        .take(whole)
+        .map(move |(&low, &high)| (u16::from_le_bytes([low, high]) >> shift) as u8)
+}
