@@ -23,6 +23,7 @@ pub mod bits;
 pub mod etmv3;
 pub mod etmv4;
 pub mod protocol;
+pub mod ptm;
 pub mod stream;
 #[cfg(test)]
 pub(crate) mod ways;

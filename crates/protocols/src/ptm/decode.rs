@@ -1,0 +1,483 @@
+//! Packets to elements.
+
+mod returns;
+
+use tracewright_base::{
+    Block, Code, Context, Counted, Decode, Doubt, Element, End, Exception, Fault, Gap, Instruction,
+    Isa, Kind, Last, Pc, Range, Role, Security, Sink, Spanned, Start,
+};
+
+use super::config::Config;
+use super::history::History;
+use super::packet::{Branch, Info, Packet, Reason, Sync, Timestamp};
+
+pub use returns::Returns;
+
+/// A plain value: it holds what the next packet needs, and no totals. The default knows nothing.
+///
+/// Nothing is said before the first I-sync; after bytes that are no packet, nothing before the next.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Decoder {
+    phase: Phase,
+    history: History,
+    /// The next instruction. `None` until an address comes.
+    pc: Option<Place>,
+    context: Said,
+    returns: Returns,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    /// No packet yet.
+    #[default]
+    Fresh,
+    /// Waiting for an I-sync.
+    Waiting,
+    /// Following the program.
+    Following,
+}
+
+/// A place in the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    address: u32,
+    isa: Isa,
+}
+
+/// The context as it was last reported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Said {
+    context_id: Option<u32>,
+    vmid: Option<u8>,
+    non_secure: Option<bool>,
+    hyp: bool,
+}
+
+/// Straight code that one waypoint traces may be this long, in bytes. A unit sends a waypoint update
+/// after 4096 bytes, so longer runs come from a wrong image. (IHI 0035, "Large blocks of
+/// instructions")
+const LONGEST_RUN: u32 = 1 << 16;
+
+/// The exception number of entry to Debug state. (IHI 0035, "Exception field")
+const DEBUG_ENTRY: u16 = 1;
+
+/// A waypoint update may be this far ahead, in bytes.
+const FARTHEST_UPDATE: u32 = 1 << 20;
+
+impl Decode<Config, Packet> for Decoder {
+    fn packet<K: Code, S: Sink>(
+        &mut self,
+        p: Spanned<Packet>,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        let Spanned { at, packet, .. } = p;
+        if self.phase == Phase::Fresh {
+            self.phase = Phase::Waiting;
+            sink.element(at, Element::Gap(Gap::Start));
+        }
+        let isa = self.history.isa();
+        self.history.take(&packet, config);
+        if self.phase == Phase::Waiting {
+            match packet {
+                Packet::Sync(sync) => self.sync(at, &sync, isa, config, sink),
+                Packet::ContextId(id) => self.context.context_id = Some(id),
+                Packet::Vmid(vmid) => self.context.vmid = Some(vmid),
+                _ => {}
+            }
+            return;
+        }
+        match packet {
+            Packet::Align | Packet::Ignore => {}
+            Packet::Sync(sync) => self.sync(at, &sync, isa, config, sink),
+            Packet::Atoms(atoms) => {
+                for taken in atoms.iter() {
+                    if self.pc.is_none() {
+                        break;
+                    }
+                    self.atom(at, taken, Counted::UNKNOWN, config, code, sink);
+                }
+            }
+            Packet::TimedAtom { taken, cycles } => {
+                self.atom(at, taken, Counted::of(cycles), config, code, sink);
+            }
+            Packet::Branch(branch) => self.branch(at, &branch, config, code, sink),
+            Packet::Waypoint(_) => self.waypoint(at, code, sink),
+            Packet::Trigger => sink.element(at, Element::Trigger),
+            Packet::ContextId(id) => {
+                if self.context.context_id != Some(id) {
+                    self.context.context_id = Some(id);
+                    self.say_context(at, sink);
+                }
+            }
+            Packet::Vmid(vmid) => {
+                if self.context.vmid != Some(vmid) {
+                    self.context.vmid = Some(vmid);
+                    self.say_context(at, sink);
+                }
+            }
+            Packet::Timestamp(Timestamp { cycles, .. }) => {
+                say_cycles(at, cycles, sink);
+                if let Some(value) = self.history.time(config) {
+                    sink.element(at, Element::Timestamp { value, cycles: None });
+                }
+            }
+            Packet::ExceptionReturn => sink.element(at, Element::ExceptionReturn),
+        }
+    }
+
+    fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {
+        match self.phase {
+            Phase::Fresh => sink.element(at, Element::Gap(Gap::Start)),
+            // The trace ends: nothing that could be doubted follows.
+            Phase::Following if fault == Fault::Truncated => return,
+            Phase::Following => sink.element(at, Element::Gap(Gap::BadPacket)),
+            Phase::Waiting => {}
+        }
+        *self = Decoder { phase: Phase::Waiting, ..Decoder::default() };
+    }
+
+    fn finish<K: Code, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
+        sink.element(at, Element::End);
+    }
+}
+
+impl Decoder {
+    /// What earlier packets said.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// `isa` is the instruction set of the packet before.
+    fn sync<S: Sink>(
+        &mut self,
+        at: u64,
+        sync: &Sync,
+        isa: Option<Isa>,
+        config: &Config,
+        sink: &mut S,
+    ) {
+        let place = Place { address: sync.address, isa: sync.isa() };
+        let turned_on = self.phase == Phase::Waiting || sync.reason != Reason::Periodic;
+        if turned_on {
+            // From PFTv1.1 the count is not to be relied on where trace was lost or the processor
+            // was stopped. (IHI 0035, "Cycle-accurate tracing")
+            let lost = matches!(sync.reason, Reason::Overflow | Reason::DebugExit)
+                && config.minor_version() != Some(0);
+            match sync.cycles {
+                Some(_) if lost => sink.element(at, Element::Cycles(None)),
+                cycles => say_cycles(at, cycles, sink),
+            }
+            sink.element(
+                at,
+                Element::TraceOn(match sync.reason {
+                    Reason::Periodic | Reason::TraceOn => Start::Normal,
+                    Reason::Overflow => Start::Overflow,
+                    Reason::DebugExit => Start::Debug,
+                }),
+            );
+        } else if self.pc.is_some_and(|pc| pc != place) {
+            sink.element(at, Element::Doubt(Doubt::AddressNotReached));
+        }
+        self.phase = Phase::Following;
+        self.returns = Returns::default();
+        self.pc = Some(place);
+        let before = self.context;
+        self.context.non_secure = Some(sync.non_secure);
+        self.context.hyp = sync.hyp;
+        if sync.context_id.is_some() {
+            self.context.context_id = sync.context_id;
+        }
+        let news = sync.context_id.is_some() || isa != Some(place.isa);
+        if self.context != before || turned_on && news {
+            self.say_context(at, sink);
+        }
+    }
+
+    fn atom<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        taken: bool,
+        cycles: Counted,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        let Some((last, next)) = self.run(at, taken, cycles, code, sink) else {
+            return;
+        };
+        if last.kind != Kind::Indirect || !taken {
+            self.follow(&last, next, taken, config);
+            return;
+        }
+        // Only where the return stack knows the target is it not traced.
+        let target = if config.uses_return_stack() { self.returns.pop() } else { None };
+        self.pc = target.map(|(address, isa)| Place { address, isa });
+        if target.is_none() {
+            sink.element(at, Element::Doubt(Doubt::ReturnStackEmpty));
+        }
+        self.call(&last, next, config);
+    }
+
+    fn branch<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        branch: &Branch,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        if let Some(number) = branch.exception() {
+            say_cycles(at, branch.cycles, sink);
+            sink.element(
+                at,
+                Element::Exception(Exception {
+                    number,
+                    return_address: self.pc.map(|pc| pc.address.into()),
+                    also_target: false,
+                    tail_chain: false,
+                }),
+            );
+        } else {
+            let cycles = branch.cycles.map_or(Counted::UNKNOWN, Counted::of);
+            if let Some((last, next)) = self.run(at, true, cycles, code, sink) {
+                self.call(&last, next, config);
+            }
+        }
+        let (address, isa) = (self.history.address(), self.history.isa());
+        self.pc = match (address, isa) {
+            // Entry to Debug state: the address means nothing, and an I-sync follows.
+            _ if branch.exception() == Some(DEBUG_ENTRY) => None,
+            (Some(address), Some(isa)) => Some(Place { address, isa }),
+            _ => None,
+        };
+        if let Some(Info { non_secure, hyp, .. }) = branch.info {
+            let before = self.context;
+            self.context.non_secure = Some(non_secure);
+            self.context.hyp = hyp;
+            if self.context != before {
+                self.say_context(at, sink);
+            }
+        }
+    }
+
+    /// Runs up to and including the instruction that the packet names.
+    fn waypoint<K: Code, S: Sink>(&mut self, at: u64, code: &mut K, sink: &mut S) {
+        let (Some(mut pc), Some(target)) = (self.pc, self.history.address()) else {
+            return;
+        };
+        let mut run = Run::at(pc);
+        if target.wrapping_sub(pc.address) > FARTHEST_UPDATE {
+            self.doubt(at, Doubt::AddressNotReached, sink);
+            return;
+        }
+        if !walkable(pc.isa) {
+            self.doubt(at, Doubt::UnsupportedIsa, sink);
+            return;
+        }
+        // Whole blocks before the one that holds the target, then single instructions.
+        while let Ok(&block) = code.block(self.space(pc)) {
+            let ends = (block.start as u32).wrapping_add(block.bytes);
+            if target.wrapping_sub(pc.address) < block.bytes || block.end != End::Limit {
+                break;
+            }
+            run.add(&block);
+            pc.address = ends;
+        }
+        loop {
+            let instruction = match code.instruction(self.space(pc)) {
+                Ok(instruction) => instruction,
+                Err(miss) => {
+                    run.say(at, true, Counted::UNKNOWN, sink);
+                    self.no_code(at, miss.address, sink);
+                    return;
+                }
+            };
+            let here = pc.address;
+            run.step(&instruction);
+            pc.address = here.wrapping_add(instruction.size.into());
+            if here == target {
+                break;
+            }
+            let passed = target.wrapping_sub(pc.address) > FARTHEST_UPDATE;
+            let leaves = matches!(instruction.kind, Kind::Branch | Kind::Indirect);
+            if passed || leaves || instruction.size == 0 {
+                // The program has a waypoint before the target, or no instruction there.
+                run.say(at, true, Counted::UNKNOWN, sink);
+                self.doubt(at, Doubt::AddressNotReached, sink);
+                return;
+            }
+        }
+        run.say(at, true, Counted::UNKNOWN, sink);
+        self.pc = Some(pc);
+    }
+
+    /// Runs up to the next waypoint and says the range. Returns the waypoint and the address after
+    /// it; `None` where the program cannot be followed, and then `pc` is unknown.
+    fn run<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        taken: bool,
+        cycles: Counted,
+        code: &mut K,
+        sink: &mut S,
+    ) -> Option<(Instruction, Place)> {
+        let Some(mut pc) = self.pc else {
+            say_cycles(at, cycles.get(), sink);
+            return None;
+        };
+        if !walkable(pc.isa) {
+            say_cycles(at, cycles.get(), sink);
+            self.doubt(at, Doubt::UnsupportedIsa, sink);
+            return None;
+        }
+        let mut run = Run::at(pc);
+        let stop = loop {
+            let block = match code.block(self.space(pc)) {
+                Ok(block) => block,
+                Err(miss) => break Stop::NoCode(miss.address),
+            };
+            run.add(block);
+            pc.address = block.next() as u32;
+            match block.end {
+                End::Waypoint => {
+                    let last = block.last;
+                    run.say(at, taken, cycles, sink);
+                    if !taken && !last.conditional && is_branch(last.kind) {
+                        sink.element(at, Element::Doubt(Doubt::UnconditionalNotTaken));
+                    }
+                    return Some((last, pc));
+                }
+                End::NoCode => break Stop::NoCode(pc.address.into()),
+                End::Limit if run.bytes < LONGEST_RUN => {}
+                End::Limit => break Stop::Doubt(Doubt::AddressNotReached),
+                End::Invalid => break Stop::Doubt(Doubt::InvalidOpcode),
+            }
+        };
+        run.say(at, true, Counted::UNKNOWN, sink);
+        match stop {
+            Stop::NoCode(address) => self.no_code(at, address, sink),
+            Stop::Doubt(doubt) => self.doubt(at, doubt, sink),
+        }
+        say_cycles(at, cycles.get(), sink);
+        None
+    }
+
+    /// Moves past a waypoint whose target is in the program.
+    fn follow(&mut self, last: &Instruction, next: Place, taken: bool, config: &Config) {
+        self.pc = Some(match last.target {
+            Some(target) if taken && last.kind == Kind::Branch => {
+                Place { address: target as u32, isa: last.target_isa }
+            }
+            _ => next,
+        });
+        if taken && last.kind == Kind::Branch {
+            self.call(last, next, config);
+        }
+    }
+
+    /// A branch with link puts its return address on the return stack.
+    fn call(&mut self, last: &Instruction, next: Place, config: &Config) {
+        if last.role == Role::Call && is_branch(last.kind) && config.uses_return_stack() {
+            self.returns.push(next.address, next.isa);
+        }
+    }
+
+    fn space(&self, place: Place) -> Pc {
+        Pc { address: place.address.into(), isa: place.isa, space: self.context(place.isa).space() }
+    }
+
+    fn context(&self, isa: Isa) -> Context {
+        Context {
+            context_id: self.context.context_id,
+            vmid: self.context.vmid.map(u32::from),
+            el: if self.context.hyp { Some(2) } else { None },
+            security: self
+                .context
+                .non_secure
+                .map(|non_secure| if non_secure { Security::NonSecure } else { Security::Secure }),
+            bits64: false,
+            isa,
+        }
+    }
+
+    fn say_context<S: Sink>(&self, at: u64, sink: &mut S) {
+        let isa = self.pc.map(|pc| pc.isa).or(self.history.isa()).unwrap_or(Isa::A32);
+        sink.element(at, Element::Context(self.context(isa)));
+    }
+
+    fn no_code<S: Sink>(&mut self, at: u64, address: u64, sink: &mut S) {
+        self.pc = None;
+        let space = self.context(Isa::A32).space();
+        sink.element(at, Element::NoCode { address, space });
+    }
+
+    fn doubt<S: Sink>(&mut self, at: u64, doubt: Doubt, sink: &mut S) {
+        self.pc = None;
+        sink.element(at, Element::Doubt(doubt));
+    }
+}
+
+/// Why a run ended before a waypoint.
+enum Stop {
+    NoCode(u64),
+    Doubt(Doubt),
+}
+
+/// Straight code on its way to a range.
+struct Run {
+    start: u32,
+    bytes: u32,
+    instructions: u32,
+    last: Instruction,
+}
+
+impl Run {
+    fn at(pc: Place) -> Self {
+        Run { start: pc.address, bytes: 0, instructions: 0, last: Instruction::default() }
+    }
+
+    fn add(&mut self, block: &Block) {
+        self.bytes = self.bytes.saturating_add(block.bytes);
+        self.instructions = self.instructions.saturating_add(block.instructions);
+        self.last = block.last;
+    }
+
+    fn step(&mut self, instruction: &Instruction) {
+        self.bytes = self.bytes.saturating_add(instruction.size.into());
+        self.instructions = self.instructions.saturating_add(1);
+        self.last = *instruction;
+    }
+
+    /// Says the range, where there is one.
+    fn say<S: Sink>(&self, at: u64, taken: bool, cycles: Counted, sink: &mut S) {
+        if self.instructions > 0 {
+            sink.element(
+                at,
+                Element::Range(Range {
+                    start: self.start.into(),
+                    bytes: self.bytes,
+                    instructions: self.instructions,
+                    cycles,
+                    last: Last::new(&self.last, taken),
+                }),
+            );
+        }
+    }
+}
+
+const fn is_branch(kind: Kind) -> bool {
+    matches!(kind, Kind::Branch | Kind::Indirect)
+}
+
+/// ThumbEE and Jazelle code is not followed.
+const fn walkable(isa: Isa) -> bool {
+    matches!(isa, Isa::A32 | Isa::T32)
+}
+
+fn say_cycles<S: Sink>(at: u64, cycles: Option<u32>, sink: &mut S) {
+    if cycles.is_some() {
+        sink.element(at, Element::Cycles(cycles));
+    }
+}

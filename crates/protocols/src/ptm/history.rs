@@ -1,0 +1,120 @@
+//! What earlier packets said: the parts of an address or a time that the next one leaves out.
+
+use tracewright_base::Isa;
+
+use super::config::Config;
+use super::packet::{Address, Packet, State, Timestamp};
+
+/// The state of decompression. [`History::take`] completes a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct History {
+    address: u32,
+    address_bits: u8,
+    isa: Option<Isa>,
+    non_secure: Option<bool>,
+    hyp: Option<bool>,
+    time: u64,
+    time_bits: u8,
+}
+
+impl History {
+    /// Takes a packet: afterwards the fields are those of the packet, completed.
+    pub fn take(&mut self, packet: &Packet, config: &Config) {
+        match packet {
+            Packet::Sync(sync) => {
+                (self.address, self.address_bits) = (sync.address, 32);
+                self.isa = Some(sync.isa());
+                self.non_secure = Some(sync.non_secure);
+                self.hyp = Some(sync.hyp);
+            }
+            Packet::Branch(branch) => {
+                self.move_to(&branch.address, branch.info.map(|info| info.alternative));
+                if let Some(info) = branch.info {
+                    self.non_secure = Some(info.non_secure);
+                    self.hyp = Some(info.hyp);
+                }
+            }
+            Packet::Waypoint(waypoint) => self.move_to(&waypoint.address, waypoint.alternative),
+            Packet::Timestamp(Timestamp { bits, count, .. }) => {
+                self.time = crate::bits::replace_low(self.time, *bits, *count);
+                self.time_bits = self.time_bits.max(*count).min(config.timestamp_bits());
+            }
+            _ => {}
+        }
+    }
+
+    fn move_to(&mut self, address: &Address, alternative: Option<bool>) {
+        if let Some(state) = address.state() {
+            self.isa = Some(match (state, alternative) {
+                (State::Arm, _) => Isa::A32,
+                (State::Jazelle, _) => Isa::Jazelle,
+                (State::Thumb, Some(true)) => Isa::ThumbEe,
+                (State::Thumb, Some(false)) => Isa::T32,
+                // To leave ThumbEE state takes an information byte.
+                (State::Thumb, None) if self.isa == Some(Isa::ThumbEe) => Isa::ThumbEe,
+                (State::Thumb, None) => Isa::T32,
+            });
+        }
+        let (bits, count) = address.value(self.isa.unwrap_or(Isa::T32));
+        self.address = crate::bits::replace_low(self.address.into(), bits.into(), count) as u32;
+        self.address_bits = self.address_bits.max(count);
+    }
+
+    /// The address of the last I-sync, branch or waypoint update, where all of it is known.
+    pub fn address(&self) -> Option<u32> {
+        if self.address_bits >= 32 { Some(self.address) } else { None }
+    }
+
+    /// The bits of that address that are known, and how many.
+    pub fn low_address(&self) -> (u32, u8) {
+        (self.address, self.address_bits)
+    }
+
+    /// The instruction set at that address.
+    pub fn isa(&self) -> Option<Isa> {
+        self.isa
+    }
+
+    /// Non-secure state at that address.
+    pub fn non_secure(&self) -> Option<bool> {
+        self.non_secure
+    }
+
+    /// Hyp mode at that address.
+    pub fn hyp(&self) -> Option<bool> {
+        self.hyp
+    }
+
+    /// The last timestamp in ticks, where all of it is known.
+    pub fn time(&self, config: &Config) -> Option<u64> {
+        if self.time_bits < config.timestamp_bits() {
+            None
+        } else if config.timestamps_are_binary() {
+            Some(self.time)
+        } else {
+            Some(binary(self.time))
+        }
+    }
+
+    /// The last timestamp as the unit coded it; bits that are not known are 0.
+    pub fn coded_time(&self) -> u64 {
+        self.time
+    }
+}
+
+/// The number that `gray` stands for: bit n is the parity of bits n and above. (IHI 0035,
+/// "Encoding of the timestamp value")
+pub const fn binary(gray: u64) -> u64 {
+    let mut value = gray;
+    let mut by = 1;
+    while by < 64 {
+        value ^= value >> by;
+        by *= 2;
+    }
+    value
+}
+
+/// The Gray code of `value`: the other way.
+pub const fn gray(value: u64) -> u64 {
+    value ^ value >> 1
+}

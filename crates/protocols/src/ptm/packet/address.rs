@@ -1,0 +1,176 @@
+//! The address bytes of a branch or a waypoint update: only what changed is sent.
+
+use core::fmt;
+
+use tracewright_base::{Fault, Isa};
+
+/// The low bits of an address, in units of the instruction set's alignment.
+///
+/// (IHI 0035, "Branch address packet") Each byte is `Cxxx_xxxx` but the last, where C is 0 and the
+/// bit below it says that information bytes follow:
+///
+/// | byte | address bits | in T32 state: bit 0 is never sent |
+/// |---|---|---|
+/// | 1 | `Cxxx_xxx1` | \[6:1] |
+/// | 2 | `1xxx_xxxx` or `0Exx_xxxx` | \[13:7] or \[12:7] |
+/// | 3 | the same | \[20:14] or \[19:14] |
+/// | 4 | the same | \[27:21] or \[26:21] |
+/// | 5 | `0E00_1xxx` A32, `0E01_xxxx` T32, `0E1x_xxxx` Jazelle | \[31:28] |
+///
+/// A32 addresses are the same bits shifted left by one, Jazelle addresses shifted right by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address {
+    bits: u32,
+    bytes: u8,
+    state: Option<State>,
+}
+
+/// The instruction set that the fifth address byte names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// `001x` in bits \[5:3]: A32.
+    Arm,
+    /// `01xx`: T32 or ThumbEE.
+    Thumb,
+    /// `1xxx`: Jazelle.
+    Jazelle,
+}
+
+/// Address bits that 1 to 4 bytes hold.
+const WIDTHS: [u8; 4] = [6, 12, 19, 26];
+
+impl Default for Address {
+    /// The shortest address, all bits clear.
+    fn default() -> Self {
+        Address { bits: 0, bytes: 1, state: None }
+    }
+}
+
+/// An address, whether information bytes follow, and its length; or the bytes that are none.
+type Parsed = Result<(Address, bool, usize), (usize, Fault)>;
+
+impl Address {
+    /// All of `address`, in five bytes.
+    pub const fn full(address: u32, state: State) -> Self {
+        let bits = match state {
+            State::Arm => address >> 2,
+            State::Thumb => address >> 1,
+            State::Jazelle => address,
+        };
+        Address { bits, bytes: 5, state: Some(state) }
+    }
+
+    /// The low bits of `address` in `bytes` bytes, 1 to 4, in the instruction set `isa`.
+    pub const fn low(address: u32, bytes: u8, isa: Isa) -> Self {
+        let bytes = if bytes < 1 {
+            1
+        } else if bytes > 4 {
+            4
+        } else {
+            bytes
+        };
+        let bits = address >> shift(isa) & mask(WIDTHS[bytes as usize - 1]);
+        Address { bits, bytes, state: None }
+    }
+
+    /// How many bytes it takes, 1 to 5.
+    pub const fn bytes(&self) -> u8 {
+        self.bytes
+    }
+
+    /// The instruction set that it names: only five bytes do.
+    pub const fn state(&self) -> Option<State> {
+        self.state
+    }
+
+    /// The low bits of the byte address, and how many they are, in the instruction set `isa`.
+    pub fn value(&self, isa: Isa) -> (u32, u8) {
+        let by = match self.state {
+            Some(State::Arm) => 2,
+            Some(State::Thumb) => 1,
+            Some(State::Jazelle) => 0,
+            None => shift(isa),
+        };
+        let width = WIDTHS.get(usize::from(self.bytes.wrapping_sub(1))).map_or(32, |w| w + by);
+        (self.bits << by, width)
+    }
+
+    /// `None` where bytes are missing.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Parsed> {
+        let first = *bytes.first()?;
+        let mut bits = u32::from(first >> 1 & 0x3f);
+        if first & 0x80 == 0 {
+            return Some(Ok((Address { bits, bytes: 1, state: None }, false, 1)));
+        }
+        let mut at = 6;
+        for k in 1..4u8 {
+            let byte = *bytes.get(usize::from(k))?;
+            if byte & 0x80 == 0 {
+                bits |= u32::from(byte & 0x3f) << at;
+                let address = Address { bits, bytes: k + 1, state: None };
+                return Some(Ok((address, byte & 0x40 != 0, usize::from(k) + 1)));
+            }
+            bits |= u32::from(byte & 0x7f) << at;
+            at += 7;
+        }
+        let last = *bytes.get(4)?;
+        if last & 0x80 != 0 {
+            return Some(Err((5, Fault::Overlong)));
+        }
+        let (state, top) = match last & 0x3f {
+            top @ 0x20..=0x3f => (State::Jazelle, top & 0x1f),
+            top @ 0x10..=0x1f => (State::Thumb, top & 0x0f),
+            top @ 0x08..=0x0f => (State::Arm, top & 0x07),
+            _ => return Some(Err((5, Fault::Sequence))),
+        };
+        bits |= u32::from(top) << at;
+        Some(Ok((Address { bits, bytes: 5, state: Some(state) }, last & 0x40 != 0, 5)))
+    }
+
+    /// Writes the bytes. One byte cannot announce information bytes, so two are written then.
+    pub(super) fn emit(&self, info: bool, out: &mut impl Extend<u8>) {
+        let follow = if info { 0x40 } else { 0 };
+        let bytes = if info { self.bytes.max(2) } else { self.bytes };
+        let first = 1 | (self.bits as u8 & 0x3f) << 1;
+        out.extend([first | if bytes > 1 { 0x80 } else { 0 }]);
+        let mut rest = self.bits >> 6;
+        for k in 2..=bytes {
+            out.extend([match (k, self.state) {
+                (5, Some(State::Jazelle)) => 0x20 | rest as u8 & 0x1f | follow,
+                (5, Some(State::Thumb)) => 0x10 | rest as u8 & 0x0f | follow,
+                (5, _) => 0x08 | rest as u8 & 0x07 | follow,
+                _ if k == bytes => rest as u8 & 0x3f | follow,
+                _ => 0x80 | rest as u8,
+            }]);
+            rest >>= 7;
+        }
+    }
+}
+
+/// Address bits below those that are sent. Until an instruction set is known, T32 is supposed.
+const fn shift(isa: Isa) -> u8 {
+    match isa {
+        Isa::A32 => 2,
+        Isa::Jazelle => 0,
+        _ => 1,
+    }
+}
+
+const fn mask(width: u8) -> u32 {
+    u32::MAX >> (32 - width)
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let isa = match self.state {
+            Some(State::Arm) => "A32",
+            Some(State::Thumb) => "T32",
+            Some(State::Jazelle) => "Jazelle",
+            None => {
+                let width = WIDTHS.get(usize::from(self.bytes.wrapping_sub(1))).unwrap_or(&32);
+                return write!(f, "to low {width} bits 0x{:x}", self.bits);
+            }
+        };
+        write!(f, "to 0x{:08x} {isa}", self.value(Isa::A32).0)
+    }
+}

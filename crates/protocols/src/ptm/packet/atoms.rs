@@ -1,0 +1,52 @@
+//! Atoms of a trace that does not count cycles.
+
+use core::fmt;
+
+/// One to five atoms. (IHI 0035, "Atom packet")
+///
+/// | header | atoms |
+/// |---|---|
+/// | `1000_01A0` | 1 |
+/// | `1000_1AA0` | 2 |
+/// | `1001_AAA0` | 3 |
+/// | `101A_AAA0` | 4 |
+/// | `11AA_AAA0` | 5 |
+///
+/// A is 0 for E (taken) and 1 for N; the oldest atom is the highest bit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Atoms {
+    header: u8,
+}
+
+impl Atoms {
+    /// `None` where the header is of no such packet.
+    pub const fn from_header(header: u8) -> Option<Self> {
+        if header & 0x81 == 0x80 && header >> 2 & 0x1f != 0 { Some(Atoms { header }) } else { None }
+    }
+
+    /// The header.
+    pub const fn header(self) -> u8 {
+        self.header
+    }
+
+    /// How many atoms, 1 to 5: the highest bit set below bit 7 stands above the oldest.
+    pub const fn len(self) -> u8 {
+        6 - (self.header & 0x7f).leading_zeros() as u8
+    }
+
+    /// There is always an atom.
+    pub const fn is_empty(self) -> bool {
+        false
+    }
+
+    /// Oldest first; `true` is E.
+    pub fn iter(self) -> impl Iterator<Item = bool> {
+        (1..=self.len()).rev().map(move |bit| self.header >> bit & 1 == 0)
+    }
+}
+
+impl fmt::Display for Atoms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.iter().try_for_each(|taken| f.write_str(if taken { "E" } else { "N" }))
+    }
+}

@@ -1,0 +1,35 @@
+//! Cycle counts: the first byte has four bits, the others seven.
+
+/// Bytes that a count takes at most.
+const MOST: usize = 5;
+
+/// Reads a count: `xCCC_CCxx` with C of bit 6 for "another byte follows" and bits \[3:0] below, then
+/// `Cxxx_xxxx`. `None` where bytes are missing. (IHI 0035, "Cycle-accurate tracing")
+pub(super) fn parse(bytes: &[u8]) -> Option<(u32, usize)> {
+    let first = *bytes.first()?;
+    let mut count = u32::from(first >> 2 & 0xf);
+    if first & 0x40 == 0 {
+        return Some((count, 1));
+    }
+    for k in 1..MOST {
+        let byte = *bytes.get(k)?;
+        count |= u32::from(byte & 0x7f) << (7 * k - 3);
+        if byte & 0x80 == 0 {
+            return Some((count, k + 1));
+        }
+    }
+    // The fifth byte is the last whatever its top bit says.
+    Some((count, MOST))
+}
+
+/// Writes a count; `first` is what else the first byte holds.
+pub(super) fn emit(count: u32, first: u8, out: &mut impl Extend<u8>) {
+    let mut rest = count >> 4;
+    let more = if rest != 0 { 0x40 } else { 0 };
+    out.extend([first | more | (count as u8 & 0xf) << 2]);
+    while rest != 0 {
+        let byte = rest as u8 & 0x7f;
+        rest >>= 7;
+        out.extend([byte | if rest != 0 { 0x80 } else { 0 }]);
+    }
+}
