@@ -27,7 +27,8 @@ pub struct Block {
     pub start: u64,
     /// Length in bytes, the last instruction included.
     pub bytes: u32,
-    /// Instructions in it, at least 1.
+    /// Instructions in it, at least 1; 0 only where the first bytes are no instruction and the reader
+    /// checks ([`End::Invalid`]). Then `bytes` is 0 and `last` is what could not be executed.
     pub instructions: u32,
     /// The last instruction.
     pub last: Instruction,

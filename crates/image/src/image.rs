@@ -1,0 +1,362 @@
+//! What memory held.
+
+use std::ops::RangeInclusive;
+
+use tracewright_base::{Security, Space};
+
+use crate::flat::{Flat, Interval};
+use crate::{Bytes, Elf, ElfError, Load, Region, SpaceMask, Symbols};
+
+/// Program memory: regions, the later over the earlier.
+///
+/// An image does not change. To change memory, make another one [`with`](Image::with) regions on
+/// top, and give it to each [`Cache`](crate::Cache). To clone an image copies no bytes.
+#[derive(Clone, Debug)]
+pub struct Image {
+    regions: Vec<Region>,
+    symbols: Symbols,
+    version: u64,
+    /// What those see who see the same regions.
+    views: Vec<Flat>,
+    /// Index in `views` by [`spot`].
+    view_of: [u8; SPOTS],
+}
+
+/// How a [`Space`] sees an image. Spaces that see the same memory have the same view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct View(u8);
+
+impl View {
+    /// The view as a number below 32.
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+}
+
+/// Two regions that overlap and hold different bytes there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// Index of the region that is seen.
+    pub upper: usize,
+    /// Index of the region that it hides.
+    pub lower: usize,
+    /// Where they overlap.
+    pub overlap: RangeInclusive<u64>,
+    /// The first address where they differ.
+    pub differs: u64,
+}
+
+const SPOTS: usize = 32;
+
+/// A number below [`SPOTS`] for each space that can have memory of its own.
+#[inline]
+const fn spot(space: Space) -> usize {
+    let el = match space.el {
+        None => 0,
+        Some(0 | 1) => 1,
+        Some(2) => 2,
+        Some(_) => 3,
+    };
+    let security = match space.security {
+        None => 0,
+        Some(Security::Secure) => 1,
+        Some(Security::NonSecure) => 2,
+        Some(Security::Root) => 3,
+        Some(Security::Realm) => 4,
+    };
+    el | security << 2
+}
+
+/// Every [`spot`] and a space that is there.
+fn spots() -> impl Iterator<Item = (usize, Space)> {
+    use Security::*;
+    let security = [None, Some(Secure), Some(NonSecure), Some(Root), Some(Realm)];
+    security.into_iter().flat_map(|security| {
+        [None, Some(1), Some(2), Some(3)].into_iter().map(move |el| {
+            let space = Space { el, security };
+            (spot(space), space)
+        })
+    })
+}
+
+impl Image {
+    /// The memory of `regions`. Where they overlap the later one is seen; where a region has a gap
+    /// the ones before it show through.
+    pub fn new(regions: impl IntoIterator<Item = Region>) -> Image {
+        Image::build(regions.into_iter().collect(), Symbols::default(), 0)
+    }
+
+    /// The memory and the symbols of one ELF file, with `bias` added to its addresses. For more
+    /// choice see [`Elf::read`].
+    ///
+    /// # Errors
+    /// Where there is no memory to be had from it.
+    pub fn from_elf(file: &Bytes, name: &str, bias: u64) -> Result<Image, ElfError> {
+        let elf = Elf::read(file, name, Load { bias, ..Load::default() })?;
+        Ok(Image::build(elf.regions, elf.symbols, 0))
+    }
+
+    /// The same memory with `regions` on top, as the next version.
+    #[must_use]
+    pub fn with(&self, regions: impl IntoIterator<Item = Region>) -> Image {
+        let regions = self.regions.iter().cloned().chain(regions).collect();
+        Image::build(regions, self.symbols.clone(), self.version + 1)
+    }
+
+    /// The same memory with more names. It is the same version: code did not change.
+    #[must_use]
+    pub fn with_symbols(self, symbols: &Symbols) -> Image {
+        Image { symbols: self.symbols.and(symbols), ..self }
+    }
+
+    fn build(regions: Vec<Region>, symbols: Symbols, version: u64) -> Image {
+        let mut view_of = [0; SPOTS];
+        let mut seen: Vec<Vec<Interval>> = Vec::new();
+        for (spot, space) in spots() {
+            let mask = SpaceMask::of(space);
+            let visible = regions.iter().zip(0..).filter(|(r, _)| r.spaces().meets(mask));
+            let visible: Vec<_> = visible
+                .filter_map(|(r, item)| Some(Interval { start: r.start(), last: r.last()?, item }))
+                .collect();
+            let view = seen.iter().position(|same| *same == visible).unwrap_or_else(|| {
+                seen.push(visible);
+                seen.len() - 1
+            });
+            view_of[spot] = view as u8;
+        }
+        let views = seen.into_iter().map(Flat::new).collect();
+        Image { regions, symbols, version, views, view_of }
+    }
+
+    /// How often memory changed to come to this image.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// All regions, the lowest first.
+    pub fn regions(&self) -> &[Region] {
+        &self.regions
+    }
+
+    /// Names of code.
+    pub fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
+
+    /// How `space` sees the image.
+    #[inline]
+    pub fn view(&self, space: Space) -> View {
+        View(self.view_of.get(spot(space)).copied().unwrap_or(0))
+    }
+
+    /// The region that is seen at `address`.
+    pub fn region(&self, view: View, address: u64) -> Option<&Region> {
+        let interval = self.views.get(usize::from(view.0))?.find(address)?;
+        self.regions.get(interval.item as usize)
+    }
+
+    /// Bytes from `address` on, at least one, without a copy: they end where another region is
+    /// seen, or earlier. Empty where nothing is known.
+    pub fn run(&self, view: View, address: u64) -> &[u8] {
+        let Some(interval) = self.views.get(usize::from(view.0)).and_then(|v| v.find(address))
+        else {
+            return &[];
+        };
+        let Some(region) = self.regions.get(interval.item as usize) else { return &[] };
+        let run = region.run(address);
+        let room = usize::try_from(interval.last - address).unwrap_or(usize::MAX);
+        run.get(..room.saturating_add(1)).unwrap_or(run)
+    }
+
+    /// Fills `out` from `address` on, across regions and round the top of `mask`, and says how many
+    /// bytes are known.
+    pub fn read(&self, view: View, address: u64, mask: u64, out: &mut [u8]) -> usize {
+        let mut done = 0;
+        while let Some(rest) = out.get_mut(done..).filter(|rest| !rest.is_empty()) {
+            let at = address.wrapping_add(done as u64) & mask;
+            let run = self.run(view, at);
+            let to_top = usize::try_from(mask - at).unwrap_or(usize::MAX).saturating_add(1);
+            let len = run.len().min(rest.len()).min(to_top);
+            let (Some(to), Some(from), 1..) = (rest.get_mut(..len), run.get(..len), len) else {
+                break;
+            };
+            to.copy_from_slice(from);
+            done += len;
+        }
+        done
+    }
+
+    /// The regions that overlap in a common space and do not agree. One for each pair of regions.
+    /// It reads all bytes that lie under others.
+    pub fn conflicts(&self) -> Vec<Conflict> {
+        let mut order: Vec<usize> = (0..self.regions.len()).collect();
+        order.sort_by_key(|&i| self.regions.get(i).map(Region::start));
+        let mut conflicts = Vec::new();
+        let mut open: Vec<(usize, &Region, u64)> = Vec::new();
+        for i in order {
+            let Some(region) = self.regions.get(i) else { continue };
+            let Some(last) = region.last() else { continue };
+            open.retain(|&(_, _, last)| last >= region.start());
+            for &(j, other, other_last) in &open {
+                let overlap = region.start()..=last.min(other_last);
+                if !region.spaces().meets(other.spaces()) {
+                    continue;
+                }
+                if let Some(differs) = difference(region, other, overlap.clone()) {
+                    conflicts.push(Conflict { upper: i.max(j), lower: i.min(j), overlap, differs });
+                }
+            }
+            open.push((i, region, last));
+        }
+        conflicts.sort_by_key(|c| (c.upper, c.lower));
+        conflicts
+    }
+}
+
+/// Nothing is known of any address.
+impl Default for Image {
+    fn default() -> Self {
+        Image::new([])
+    }
+}
+
+/// The first address where two regions hold different bytes.
+fn difference(a: &Region, b: &Region, overlap: RangeInclusive<u64>) -> Option<u64> {
+    let mut at = *overlap.start();
+    loop {
+        let left = usize::try_from(*overlap.end() - at).unwrap_or(usize::MAX).saturating_add(1);
+        let (a, b) = (a.run(at), b.run(at));
+        let len = a.len().min(b.len()).min(left);
+        let (a, b) = (a.get(..len)?, b.get(..len)?);
+        if a != b {
+            let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+            return Some(at.wrapping_add(same as u64));
+        }
+        at = at.checked_add(len as u64).filter(|at| overlap.contains(at) && len > 0)?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MASK: u64 = u64::MAX;
+    const ANYONE: Space = Space { el: None, security: None };
+
+    fn space(el: u8, security: Security) -> Space {
+        Space { el: Some(el), security: Some(security) }
+    }
+
+    fn bytes(image: &Image, space: Space, address: u64, len: usize) -> Vec<u8> {
+        let mut out = vec![0xaa; len];
+        let read = image.read(image.view(space), address, MASK, &mut out);
+        out.truncate(read);
+        out
+    }
+
+    #[test]
+    fn the_later_region_is_seen_and_gaps_show_through() {
+        let image = Image::new([
+            Region::new("low", 0x100, vec![1; 8]),
+            Region::new("over", 0x102, vec![2; 2]),
+            Region::new("over", 0x106, vec![3; 4]),
+        ]);
+        assert_eq!(bytes(&image, ANYONE, 0x100, 16), [1, 1, 2, 2, 1, 1, 3, 3, 3, 3]);
+        assert_eq!(bytes(&image, ANYONE, 0xff, 16), []);
+        assert_eq!(bytes(&image, ANYONE, 0x10a, 16), []);
+        let view = image.view(ANYONE);
+        assert_eq!(image.region(view, 0x103).map(Region::name), Some("over"));
+        assert_eq!(image.region(view, 0x104).map(Region::name), Some("low"));
+        // A run ends where another region is seen.
+        assert_eq!(image.run(view, 0x100), [1, 1]);
+        assert_eq!(image.run(view, 0x107), [3, 3, 3]);
+    }
+
+    #[test]
+    fn an_overlay_is_another_image() {
+        let before = Image::new([Region::new("code", 0x100, vec![1; 8])]);
+        let after = before.with([Region::new("patch", 0x104, vec![2; 8])]);
+        assert_eq!(bytes(&before, ANYONE, 0x100, 16), [1; 8]);
+        assert_eq!(bytes(&after, ANYONE, 0x100, 16), [1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2]);
+        assert_eq!((before.version(), after.version()), (0, 1));
+    }
+
+    #[test]
+    fn each_space_sees_its_own() {
+        use Security::*;
+        let image = Image::new([
+            Region::new("el1", 0, vec![1]).within(SpaceMask::EL1N),
+            Region::new("el2", 0, vec![2]).within(SpaceMask::EL2N),
+            Region::new("secure", 0, vec![3]).within(SpaceMask::SECURE),
+            Region::new("realm", 0, vec![4]).within(SpaceMask::REALM),
+            Region::new("all", 1, vec![5]),
+        ]);
+        for (space, want) in [
+            (space(0, NonSecure), &[1, 5][..]),
+            (space(1, NonSecure), &[1, 5]),
+            (space(2, NonSecure), &[2, 5]),
+            (space(1, Secure), &[3, 5]),
+            (space(3, Secure), &[3, 5]),
+            (space(3, NonSecure), &[3, 5]),
+            (space(2, Realm), &[4, 5]),
+            (space(3, Root), &[]),
+            (Space { el: None, security: Some(NonSecure) }, &[2, 5]),
+            (Space { el: Some(2), security: None }, &[4, 5]),
+            (ANYONE, &[4, 5]),
+        ] {
+            assert_eq!(bytes(&image, space, 0, 4), want, "{space}");
+        }
+        assert_eq!(bytes(&image, space(3, Root), 1, 4), [5]);
+        assert_eq!(image.view(space(0, NonSecure)), image.view(space(1, NonSecure)));
+        assert_ne!(image.view(space(2, NonSecure)), image.view(space(1, NonSecure)));
+    }
+
+    #[test]
+    fn where_all_see_the_same_there_is_one_view() {
+        let image = Image::new([Region::new("a", 0, vec![1]), Region::new("b", 8, vec![2])]);
+        assert!(spots().all(|(_, space)| image.view(space) == image.view(ANYONE)));
+    }
+
+    #[test]
+    fn reads_cross_regions_and_go_round_the_top() {
+        let image = Image::new([
+            Region::new("a", 0x100, vec![1, 2]),
+            Region::new("b", 0x102, vec![3, 4]),
+            Region::new("zeros", 0x104, vec![]),
+            Region::zeros("bss", 0x104, 3),
+            Region::new("top", 0xffff_fffe, vec![5, 6, 7]),
+            Region::new("bottom", 0, vec![8, 9]),
+        ]);
+        assert_eq!(bytes(&image, ANYONE, 0x101, 8), [2, 3, 4, 0, 0, 0]);
+        let mut out = [0; 4];
+        assert_eq!(image.read(image.view(ANYONE), 0xffff_fffe, 0xffff_ffff, &mut out), 4);
+        assert_eq!(out, [5, 6, 8, 9]);
+        assert_eq!(image.read(image.view(ANYONE), 0xffff_fffe, u64::MAX, &mut out), 3);
+    }
+
+    #[test]
+    fn conflicts_are_overlaps_that_disagree() {
+        let image = Image::new([
+            Region::new("a", 0x10, vec![0, 1, 2, 3]),
+            Region::new("same", 0x12, vec![2, 3, 4, 5]),
+            Region::new("differs", 0x13, vec![3, 4, 6]),
+            Region::new("elsewhere", 0x10, vec![9]).within(SpaceMask::EL3),
+            Region::new("unseen", 0x10, vec![8]).within(SpaceMask::EL2N),
+            Region::zeros("zeros", 0x10, 1).within(SpaceMask::EL2N),
+        ]);
+        let conflicts: Vec<_> = image.conflicts().into_iter().collect();
+        let found: Vec<_> = conflicts
+            .iter()
+            .map(|c| (c.upper, c.lower, *c.overlap.start(), *c.overlap.end(), c.differs))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (2, 1, 0x13, 0x15, 0x15),
+                (3, 0, 0x10, 0x10, 0x10),
+                (4, 0, 0x10, 0x10, 0x10),
+                (5, 4, 0x10, 0x10, 0x10),
+            ]
+        );
+    }
+}

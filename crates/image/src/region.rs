@@ -1,0 +1,175 @@
+//! One contiguous piece of memory.
+
+use std::sync::Arc;
+
+use crate::{Bytes, SpaceMask};
+
+/// A contiguous piece of memory and where it came from.
+#[derive(Clone, Debug)]
+pub struct Region {
+    name: Arc<str>,
+    start: u64,
+    len: u64,
+    spaces: SpaceMask,
+    content: Content,
+    missing: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Content {
+    Bytes(Bytes),
+    Zeros,
+}
+
+/// What [`Region::run`] gives of memory that is all zero.
+const ZEROS: &[u8] = &[0; 4096];
+
+/// Where a file of raw memory goes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Dump {
+    /// Address of its first byte.
+    pub address: u64,
+    /// Where in the file that byte is.
+    pub offset: u64,
+    /// How many bytes; `None` is all there are.
+    pub length: Option<u64>,
+    /// Who sees it.
+    pub spaces: SpaceMask,
+}
+
+impl Region {
+    /// `bytes` at `address`, for everyone. Bytes past the top of the address space are left out.
+    pub fn new(name: impl Into<Arc<str>>, address: u64, bytes: impl Into<Bytes>) -> Region {
+        let bytes = bytes.into();
+        // One less than to the top keeps the length of a region at address 0 a u64.
+        let room = (u64::MAX - address).saturating_add(1);
+        let bytes = bytes.part(0, room);
+        Region {
+            name: name.into(),
+            start: address,
+            len: bytes.len() as u64,
+            spaces: SpaceMask::ANY,
+            content: Content::Bytes(bytes),
+            missing: 0,
+        }
+    }
+
+    /// `length` bytes of zeros at `address`, for everyone.
+    pub fn zeros(name: impl Into<Arc<str>>, address: u64, length: u64) -> Region {
+        Region {
+            name: name.into(),
+            start: address,
+            len: length.min((u64::MAX - address).saturating_add(1)),
+            spaces: SpaceMask::ANY,
+            content: Content::Zeros,
+            missing: 0,
+        }
+    }
+
+    /// A raw dump. What `dump` asks for beyond the end of `file` is not memory; the region says how
+    /// much in [`Region::missing`].
+    pub fn dump(name: impl Into<Arc<str>>, file: &Bytes, dump: Dump) -> Region {
+        let bytes = file.part(dump.offset, dump.length.unwrap_or(u64::MAX));
+        let found = bytes.len() as u64;
+        let region = Region::new(name, dump.address, bytes).within(dump.spaces);
+        Region { missing: dump.length.map_or(0, |wanted| wanted.saturating_sub(found)), ..region }
+    }
+
+    /// The same region, seen by `spaces` only.
+    #[must_use]
+    pub fn within(self, spaces: SpaceMask) -> Region {
+        Region { spaces, ..self }
+    }
+
+    /// The file that it came from.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Address of the first byte.
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// Address of the last byte; `None` for a region without bytes.
+    pub fn last(&self) -> Option<u64> {
+        Some(self.start + self.len.checked_sub(1)?)
+    }
+
+    /// Who sees it.
+    pub fn spaces(&self) -> SpaceMask {
+        self.spaces
+    }
+
+    /// How many bytes its file should have had more.
+    pub fn missing(&self) -> u64 {
+        self.missing
+    }
+
+    pub(crate) fn with_missing(self, missing: u64) -> Region {
+        Region { missing, ..self }
+    }
+
+    /// Bytes from `address` on: at least one, not always all. Empty outside of the region.
+    pub fn run(&self, address: u64) -> &[u8] {
+        let Some(left) =
+            address.checked_sub(self.start).and_then(|offset| self.len.checked_sub(offset))
+        else {
+            return &[];
+        };
+        let run = match &self.content {
+            Content::Bytes(bytes) => usize::try_from(address - self.start)
+                .ok()
+                .and_then(|offset| (**bytes).get(offset..))
+                .unwrap_or_default(),
+            Content::Zeros => ZEROS,
+        };
+        let left = usize::try_from(left).unwrap_or(usize::MAX);
+        run.get(..left).unwrap_or(run)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dump_is_a_part_of_its_file() {
+        let file = Bytes::from((0..8).collect::<Vec<u8>>());
+        for (offset, length, want, missing) in [
+            (0, None, &[0, 1, 2, 3, 4, 5, 6, 7][..], 0),
+            (6, None, &[6, 7], 0),
+            (2, Some(3), &[2, 3, 4], 0),
+            (6, Some(3), &[6, 7], 1),
+            (9, Some(3), &[], 3),
+            (9, None, &[], 0),
+        ] {
+            let dump = Dump { address: 0x100, offset, length, ..Dump::default() };
+            let region = Region::dump("a.bin", &file, dump);
+            assert_eq!(region.run(0x100), want, "{dump:?}");
+            assert_eq!(region.missing(), missing, "{dump:?}");
+            assert_eq!(
+                region.last(),
+                (0xff + want.len() as u64 != 0xff).then_some(0xff + want.len() as u64)
+            );
+        }
+    }
+
+    #[test]
+    fn a_region_ends_where_the_address_space_does() {
+        let region = Region::new("top", u64::MAX - 1, vec![1, 2, 3, 4]);
+        assert_eq!(region.last(), Some(u64::MAX));
+        assert_eq!(region.run(u64::MAX), [2]);
+        assert_eq!(region.run(0), []);
+        assert_eq!(Region::zeros("top", u64::MAX - 1, 9).last(), Some(u64::MAX));
+    }
+
+    #[test]
+    fn zeros_take_no_room_and_end() {
+        let region = Region::zeros("bss", 0x1000, 1 << 40);
+        assert!(region.run(0x1000).iter().all(|&byte| byte == 0));
+        assert_eq!(region.run(0x1000 + (1 << 40) - 3), [0, 0, 0]);
+        assert_eq!(region.run(0x1000 + (1 << 40)), []);
+        assert_eq!(region.run(0xfff), []);
+    }
+}

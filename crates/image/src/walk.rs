@@ -1,0 +1,178 @@
+//! Straight code, read from an image. Nothing is remembered here: the same place in the same image
+//! gives the same answer.
+
+use tracewright_base::{Block, End, Instruction, Isa, Kind, Miss, Waypoints};
+use tracewright_isa::{ItState, classify};
+
+use crate::{Image, View};
+
+/// The longest block, in instructions. Without a bound a walk through memory without a branch
+/// would go on for ever.
+pub const LONGEST_BLOCK: u32 = 4096;
+
+/// The longest instruction, in bytes.
+const LONGEST: usize = 4;
+
+/// What ends a block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    pub(crate) waypoints: Waypoints,
+    pub(crate) check_opcodes: bool,
+}
+
+impl Rules {
+    const fn ends(self, kind: Kind) -> bool {
+        match kind {
+            Kind::Branch | Kind::Indirect => true,
+            Kind::Isb => self.waypoints.isb,
+            Kind::Barrier => self.waypoints.barrier,
+            Kind::Wait => self.waypoints.wait,
+            Kind::TimedWait => self.waypoints.timed_wait,
+            Kind::TransactionStart => self.waypoints.transaction,
+            Kind::Plain | Kind::Undefined => false,
+        }
+    }
+}
+
+/// Memory as one processor sees it.
+#[derive(Clone, Copy)]
+pub(crate) struct Memory<'a> {
+    pub(crate) image: &'a Image,
+    pub(crate) view: View,
+    pub(crate) isa: Isa,
+}
+
+impl<'a> Memory<'a> {
+    /// The block that starts at `start`, which is within the address mask.
+    pub(crate) fn block(self, start: u64, rules: Rules) -> Result<Block, Miss> {
+        let mut it = self.it_state(start);
+        let mut block = Block { start, ..Block::default() };
+        block.last.isa = self.isa;
+        let mut reader = Reader { memory: self, at: start, run: &[] };
+        loop {
+            let instruction = match reader.next(&mut it) {
+                Ok(instruction) => instruction,
+                Err(miss) if block.instructions == 0 => return Err(miss),
+                Err(_) => {
+                    block.end = End::NoCode;
+                    break;
+                }
+            };
+            if rules.check_opcodes && instruction.kind == Kind::Undefined {
+                if block.instructions == 0 {
+                    block.last = instruction;
+                }
+                block.end = End::Invalid;
+                break;
+            }
+            block.bytes += u32::from(instruction.size);
+            block.instructions += 1;
+            block.last = instruction;
+            if rules.ends(instruction.kind) {
+                block.end = End::Waypoint;
+                break;
+            }
+            if block.instructions == LONGEST_BLOCK {
+                block.end = End::Limit;
+                break;
+            }
+        }
+        Ok(block)
+    }
+
+    /// The instruction at `start`, which is within the address mask.
+    pub(crate) fn instruction(self, start: u64) -> Result<Instruction, Miss> {
+        let mut it = self.it_state(start);
+        Reader { memory: self, at: start, run: &[] }.next(&mut it)
+    }
+
+    /// Whether an IT block is around `pc`: the code before it says so. It is read from memory, not
+    /// carried along the walk, so that a place means the same however one came to it.
+    fn it_state(self, pc: u64) -> ItState {
+        // An IT instruction and three of its four instructions, 4 bytes each, come before.
+        const FARTHEST: u64 = 2 + 3 * 4;
+        if !matches!(self.isa, Isa::T32 | Isa::ThumbEe) {
+            return ItState::default();
+        }
+        for back in (2..=FARTHEST).step_by(2) {
+            let at = self.before(pc, back);
+            match self.halfword(at) {
+                Some(0xbf00..=0xbfff) if self.begins_instruction(at) => {}
+                Some(_) => continue,
+                None => break,
+            }
+            let mut it = ItState::default();
+            let mut reader = Reader { memory: self, at, run: &[] };
+            while reader.at != pc && self.distance(reader.at, pc) <= FARTHEST {
+                if reader.next(&mut it).is_err() {
+                    break;
+                }
+            }
+            if reader.at == pc {
+                return it;
+            }
+        }
+        ItState::default()
+    }
+
+    /// Whether an instruction begins at `at`, and not the second half of one. A halfword that
+    /// cannot begin a 4-byte instruction ends one of either size; those after it that can go in pairs.
+    fn begins_instruction(self, at: u64) -> bool {
+        const FARTHEST: u64 = 64;
+        let begins_long =
+            |back| self.halfword(self.before(at, back)).is_some_and(|h| h >> 11 >= 0b11101);
+        let long = (2..=FARTHEST).step_by(2).take_while(|&back| begins_long(back)).count();
+        long % 2 == 0
+    }
+
+    fn before(self, at: u64, back: u64) -> u64 {
+        at.wrapping_sub(back) & self.isa.address_mask()
+    }
+
+    fn distance(self, from: u64, to: u64) -> u64 {
+        to.wrapping_sub(from) & self.isa.address_mask()
+    }
+
+    fn halfword(self, at: u64) -> Option<u16> {
+        let mut bytes = [0; 2];
+        let read = self.image.read(self.view, at, self.isa.address_mask(), &mut bytes);
+        (read == bytes.len()).then(|| u16::from_le_bytes(bytes))
+    }
+}
+
+/// Reads one instruction after another.
+struct Reader<'a> {
+    memory: Memory<'a>,
+    at: u64,
+    /// Bytes from `at` on; it may hold fewer than there are.
+    run: &'a [u8],
+}
+
+impl Reader<'_> {
+    fn next(&mut self, it: &mut ItState) -> Result<Instruction, Miss> {
+        let Memory { image, view, isa } = self.memory;
+        let mask = isa.address_mask();
+        if self.run.len() < LONGEST {
+            let run = image.run(view, self.at);
+            // What lies past the top of the address space is not next.
+            let to_top = usize::try_from(mask - self.at).unwrap_or(usize::MAX).saturating_add(1);
+            self.run = run.get(..to_top).unwrap_or(run);
+        }
+        let mut across = [0; LONGEST];
+        let bytes = match self.run.get(..LONGEST) {
+            Some(bytes) => bytes,
+            None => {
+                let len = image.read(view, self.at, mask, &mut across);
+                across.get(..len).unwrap_or_default()
+            }
+        };
+        let known = bytes.len() as u64;
+        let Some(instruction) = classify(isa, bytes, self.at, it).filter(|i| i.size > 0) else {
+            let unread = if known < LONGEST as u64 { known } else { 0 };
+            return Err(Miss { address: self.at.wrapping_add(unread) & mask });
+        };
+        self.at = self.at.wrapping_add(u64::from(instruction.size)) & mask;
+        self.run = self.run.get(usize::from(instruction.size)..).unwrap_or_default();
+        Ok(instruction)
+    }
+}

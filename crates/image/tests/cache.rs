@@ -1,0 +1,351 @@
+//! The cache says what a walk without a cache says, in whatever order it is asked.
+
+use std::sync::Arc;
+
+use tracewright_base::{
+    Block, Code, End, Instruction, Isa, Kind, Miss, Pc, Security, Space, Waypoints,
+};
+use tracewright_image::{Cache, CacheOptions, Image, LONGEST_BLOCK, Region, SpaceMask};
+
+const ANYONE: Space = Space { el: None, security: None };
+const NO_WAYPOINTS: Waypoints =
+    Waypoints { isb: false, barrier: false, wait: false, timed_wait: false, transaction: false };
+const DEFAULT: CacheOptions = CacheOptions { check_opcodes: false, blocks: 1 << 16 };
+const CHECKED: CacheOptions = CacheOptions { check_opcodes: true, ..DEFAULT };
+
+// A64.
+const NOP: u32 = 0xd503_201f;
+const ISB: u32 = 0xd503_3fdf;
+const DSB: u32 = 0xd503_3f9f;
+const WFI: u32 = 0xd503_207f;
+const RET: u32 = 0xd65f_03c0;
+/// `B .+8`
+const B_8: u32 = 0x1400_0002;
+const UDF: u32 = 0x0000_0001;
+
+fn words(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+fn halves(halves: &[u16]) -> Vec<u8> {
+    halves.iter().flat_map(|half| half.to_le_bytes()).collect()
+}
+
+fn pc(isa: Isa, address: u64) -> Pc {
+    Pc { address, isa, space: ANYONE }
+}
+
+fn cache(regions: impl IntoIterator<Item = Region>, options: CacheOptions) -> Cache {
+    Cache::new(Arc::new(Image::new(regions)), Waypoints { isb: true, ..NO_WAYPOINTS }, options)
+}
+
+/// A block as a row of a table: bytes, instructions, last, end.
+fn row(block: &Block) -> (u32, u32, Kind, End) {
+    (block.bytes, block.instructions, block.last.kind, block.end)
+}
+
+#[test]
+fn a_block_ends_at_the_first_waypoint() {
+    use End::{Invalid, NoCode, Waypoint};
+    use Kind::{Barrier, Branch, Indirect, Isb, Plain, Undefined, Wait};
+    let isb = Waypoints { isb: true, ..NO_WAYPOINTS };
+    let barrier = Waypoints { barrier: true, ..NO_WAYPOINTS };
+    let wait = Waypoints { wait: true, ..NO_WAYPOINTS };
+    for (code, waypoints, options, want) in [
+        (&[NOP, B_8, NOP][..], NO_WAYPOINTS, DEFAULT, (8, 2, Branch, Waypoint)),
+        (&[RET, NOP], NO_WAYPOINTS, DEFAULT, (4, 1, Indirect, Waypoint)),
+        (&[ISB, RET], NO_WAYPOINTS, DEFAULT, (8, 2, Indirect, Waypoint)),
+        (&[NOP, ISB, RET], isb, DEFAULT, (8, 2, Isb, Waypoint)),
+        (&[NOP, DSB, RET], isb, DEFAULT, (12, 3, Indirect, Waypoint)),
+        (&[NOP, DSB, RET], barrier, DEFAULT, (8, 2, Barrier, Waypoint)),
+        (&[WFI, RET], barrier, DEFAULT, (8, 2, Indirect, Waypoint)),
+        (&[WFI, RET], wait, DEFAULT, (4, 1, Wait, Waypoint)),
+        (&[NOP, NOP], isb, DEFAULT, (8, 2, Plain, NoCode)),
+        (&[NOP, UDF, RET], isb, DEFAULT, (12, 3, Indirect, Waypoint)),
+        (&[NOP, UDF, RET], isb, CHECKED, (4, 1, Plain, Invalid)),
+        (&[UDF, RET], isb, CHECKED, (0, 0, Undefined, Invalid)),
+    ] {
+        let image = Image::new([Region::new("code", 0x1000, words(code))]);
+        let mut cache = Cache::new(Arc::new(image), waypoints, options);
+        let block = cache.block(pc(Isa::A64, 0x1000)).unwrap();
+        assert_eq!(row(block), want, "{code:x?}");
+        assert_eq!(block.start, 0x1000);
+    }
+}
+
+#[test]
+fn a_block_has_a_longest_length() {
+    let longest = LONGEST_BLOCK as usize;
+    let code = words(&[vec![NOP; longest + 3], vec![RET]].concat());
+    let mut cache = cache([Region::new("code", 0, code)], DEFAULT);
+    let block = *cache.block(pc(Isa::A64, 0)).unwrap();
+    assert_eq!(row(&block), (LONGEST_BLOCK * 4, LONGEST_BLOCK, Kind::Plain, End::Limit));
+    let block = cache.block(pc(Isa::A64, block.next())).unwrap();
+    assert_eq!(row(block), (16, 4, Kind::Indirect, End::Waypoint));
+}
+
+#[test]
+fn misses_name_the_first_address_that_cannot_be_read() {
+    let code = Region::new("code", 0x1000, vec![0; 6]);
+    let mut cache = cache([code], DEFAULT);
+    for (isa, address, missing) in [
+        (Isa::A64, 0xffc, 0xffc),
+        (Isa::A64, 0x1004, 0x1006),
+        (Isa::A64, 0x1008, 0x1008),
+        // Not aligned.
+        (Isa::A64, 0x1002, 0x1002),
+        (Isa::A32, 0x1001, 0x1001),
+        (Isa::T32, 0x1001, 0x1001),
+        // Addresses of AArch32 have 32 bits.
+        (Isa::A32, 0xffff_0000_0000_2000, 0x2000),
+        // No instructions to read.
+        (Isa::Jazelle, 0x1000, 0x1000),
+    ] {
+        let miss = Err(Miss { address: missing });
+        assert_eq!(cache.block(pc(isa, address)).copied(), miss, "{isa} 0x{address:x}");
+        assert_eq!(cache.instruction(pc(isa, address)), miss.map(|b| b.last), "{isa}");
+    }
+    assert!(cache.is_empty());
+}
+
+#[test]
+fn instructions_cross_regions() {
+    // LDR.W r0, [r0] is f8d0 0000; BX LR is 4770.
+    let code = halves(&[0xf8d0, 0x0000, 0x4770]);
+    for cut in 0..=code.len() {
+        let (low, high) = code.split_at(cut);
+        let mut cache = cache(
+            [
+                Region::new("low", 0x1000, low.to_vec()),
+                Region::new("high", 0x1000 + cut as u64, high.to_vec()),
+            ],
+            DEFAULT,
+        );
+        let block = cache.block(pc(Isa::T32, 0x1000)).unwrap();
+        assert_eq!(row(block), (6, 2, Kind::Indirect, End::Waypoint), "cut at {cut}");
+        let sizes = [0x1000, 0x1004].map(|at| cache.instruction(pc(Isa::T32, at)).unwrap().size);
+        assert_eq!(sizes, [4, 2]);
+    }
+}
+
+#[test]
+fn a_short_instruction_is_read_from_the_last_two_bytes() {
+    let mut cache = cache([Region::new("code", 0x1000, halves(&[0x4770, 0xf8d0]))], DEFAULT);
+    assert_eq!(row(cache.block(pc(Isa::T32, 0x1000)).unwrap()).0, 2);
+    let miss = Miss { address: 0x1004 };
+    assert_eq!(cache.block(pc(Isa::T32, 0x1002)).copied(), Err(miss));
+}
+
+#[test]
+fn aarch32_goes_on_at_address_0() {
+    let regions = [
+        // MOV r0, r0; then r1, r1 and B .
+        Region::new("top", 0xffff_fffc, words(&[0xe1a0_0000, 0xe1a0_1001])),
+        Region::new("bottom", 0, words(&[0xe1a0_1001, 0xeaff_fffe])),
+    ];
+    let mut cache = cache(regions, DEFAULT);
+    let block = *cache.block(pc(Isa::A32, 0xffff_fffc)).unwrap();
+    assert_eq!(row(&block), (12, 3, Kind::Branch, End::Waypoint));
+    assert_eq!((block.last.target, block.next()), (Some(4), 8));
+    // In AArch64 the same bytes lie one after another.
+    assert_eq!(row(cache.block(pc(Isa::A64, 0xffff_fffc)).unwrap()).3, End::NoCode);
+}
+
+#[test]
+fn an_it_block_is_seen_from_within() {
+    // ITE EQ; MOVEQ r0, r0; LDRNE.W r0, [r0]; MOV r0, r0; and B.W, whose second half looks like an
+    // IT instruction, before MOV r0, r0.
+    let code = halves(&[0xbf0c, 0x4600, 0xf8d0, 0x0000, 0x4600, 0xf000, 0xbf0c, 0x4600, 0x4600]);
+    let mut cache = cache([Region::new("code", 0x1000, code)], DEFAULT);
+    let places = [
+        (0x1000, 2, false),
+        (0x1002, 2, true),
+        (0x1004, 4, true),
+        (0x1008, 2, false),
+        (0x100a, 4, false),
+        (0x100e, 2, false),
+        (0x1010, 2, false),
+    ];
+    for (address, size, conditional) in places.into_iter().chain(places.into_iter().rev()) {
+        let i = cache.instruction(pc(Isa::T32, address)).unwrap();
+        assert_eq!((i.size, i.conditional), (size, conditional), "0x{address:x}");
+    }
+}
+
+#[test]
+fn spaces_that_see_the_same_share_blocks() {
+    use Security::{NonSecure, Secure};
+    let space = |el, security| Space { el: Some(el), security: Some(security) };
+    let mut cache = cache(
+        [
+            Region::new("el1", 0, words(&[RET])).within(SpaceMask::EL1N),
+            Region::new("el2", 0, words(&[NOP, B_8])).within(SpaceMask::EL2N),
+        ],
+        DEFAULT,
+    );
+    for (space, want, blocks) in [
+        (space(0, NonSecure), Some(1), 1),
+        (space(1, NonSecure), Some(1), 1),
+        (space(2, NonSecure), Some(2), 2),
+        (space(1, NonSecure), Some(1), 2),
+        (space(1, Secure), None, 2),
+        (space(2, NonSecure), Some(2), 2),
+    ] {
+        let block = cache.block(Pc { address: 0, isa: Isa::A64, space }).ok();
+        assert_eq!(block.map(|b| b.instructions), want, "{space}");
+        assert_eq!(cache.len(), blocks);
+    }
+}
+
+#[test]
+fn a_change_of_memory_is_seen() {
+    let before = Arc::new(Image::new([Region::new("code", 0, words(&[NOP, RET]))]));
+    let after = Arc::new(before.with([Region::new("patch", 0, words(&[RET]))]));
+    let mut cache = Cache::new(Arc::clone(&before), NO_WAYPOINTS, DEFAULT);
+    for image in [&before, &before, &after, &before] {
+        cache.set_image(Arc::clone(image));
+        let long = Arc::ptr_eq(image, &before);
+        let here = pc(Isa::A64, 0);
+        assert_eq!(cache.block(here).unwrap().instructions, if long { 2 } else { 1 });
+        assert_eq!(cache.instruction(here).unwrap().kind == Kind::Plain, long);
+    }
+}
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % bound
+    }
+}
+
+/// The walk as the specification of the cache says it, one instruction at a time.
+fn naive(cache: &mut Cache, waypoints: Waypoints, check: bool, pc: Pc) -> Result<Block, Miss> {
+    let mut block = Block { start: pc.address, ..Block::default() };
+    let mut at = pc;
+    loop {
+        let step: Instruction = match cache.instruction(at) {
+            Ok(step) => step,
+            Err(miss) if block.instructions == 0 => return Err(miss),
+            Err(_) => return Ok(Block { end: End::NoCode, ..block }),
+        };
+        if check && step.kind == Kind::Undefined {
+            let last = if block.instructions == 0 { step } else { block.last };
+            return Ok(Block { end: End::Invalid, last, ..block });
+        }
+        block.bytes += u32::from(step.size);
+        block.instructions += 1;
+        block.last = step;
+        let ends = match step.kind {
+            Kind::Branch | Kind::Indirect => true,
+            Kind::Isb => waypoints.isb,
+            Kind::Barrier => waypoints.barrier,
+            Kind::Wait => waypoints.wait,
+            Kind::TimedWait => waypoints.timed_wait,
+            Kind::TransactionStart => waypoints.transaction,
+            Kind::Plain | Kind::Undefined => false,
+        };
+        if ends {
+            return Ok(Block { end: End::Waypoint, ..block });
+        }
+        at.address = at.address.wrapping_add(u64::from(step.size)) & pc.isa.address_mask();
+    }
+}
+
+/// Random code with many branches in it, at the top of 32-bit memory and in the middle.
+fn random_image(random: &mut Random) -> Image {
+    let space = [SpaceMask::ANY, SpaceMask::EL1N, SpaceMask::SECURE, SpaceMask::EL2N];
+    Image::new((0..6).map(|_| {
+        let address = 0xffff_fe00 + random.below(0x100) * 2;
+        let spaces = space[random.below(4) as usize];
+        let words = random.below(64);
+        let code = (0..words).flat_map(|_| match random.below(8) {
+            0 => RET.to_le_bytes(),
+            1 => (0x5400_0000 | (random.below(1 << 6) as u32) << 5).to_le_bytes(),
+            2 => ISB.to_le_bytes(),
+            3 => UDF.to_le_bytes(),
+            // T32: IT, BX LR, BEQ.
+            4 => [0x08 | random.below(256) as u8, 0xbf, 0x70, 0x47],
+            5 => [random.below(256) as u8, 0xd0, random.below(256) as u8, 0xbf],
+            6 => NOP.to_le_bytes(),
+            _ => (random.below(1 << 32) as u32).to_le_bytes(),
+        });
+        Region::new("random", address, code.collect::<Vec<u8>>()).within(spaces)
+    }))
+}
+
+#[test]
+fn cached_chained_and_bounded_equal_a_naive_walk() {
+    let mut random = Random(7);
+    let isas = [Isa::A64, Isa::A32, Isa::T32, Isa::ThumbEe, Isa::T32];
+    let mut blocks = 0;
+    for round in 0..60 {
+        let waypoints = Waypoints { isb: random.below(2) == 0, ..NO_WAYPOINTS };
+        let check = random.below(2) == 0;
+        let limit = [1, 2, 7, 64, 1 << 16][round % 5];
+        let options = CacheOptions { check_opcodes: check, blocks: limit };
+        let image = Arc::new(random_image(&mut random));
+        let mut cache = Cache::new(Arc::clone(&image), waypoints, options);
+        let mut at = pc(Isa::A64, 0xffff_fe00);
+        for _ in 0..400 {
+            // Follow the code as a decoder does, jump now and then.
+            let got = cache.block(at).copied();
+            assert!(cache.len() <= limit);
+            let mut fresh = Cache::new(Arc::clone(&image), waypoints, options);
+            assert_eq!(got, fresh.block(at).copied(), "fresh, {at:x?}");
+            assert_eq!(got, naive(&mut fresh, waypoints, check, at), "naive, {at:x?}");
+            assert_eq!(cache.instruction(at), fresh.instruction(at));
+            blocks += u32::from(got.is_ok());
+            at = match got {
+                Ok(block) if random.below(8) > 0 && block.instructions > 0 => {
+                    let target = block.last.target.filter(|_| random.below(2) == 0);
+                    Pc { address: target.unwrap_or(block.next()), ..at }
+                }
+                _ => Pc {
+                    address: 0xffff_fe00 + random.below(0x200) * 2,
+                    isa: isas[random.below(5) as usize],
+                    space: Space {
+                        el: [None, Some(1), Some(2)][random.below(3) as usize],
+                        security: [None, Some(Security::NonSecure)][random.below(2) as usize],
+                    },
+                },
+            };
+            at.address &= at.isa.address_mask();
+        }
+    }
+    // Most places have code: the test is not about misses.
+    assert!(blocks > 10_000, "{blocks}");
+}
+
+#[test]
+fn a_full_cache_begins_anew() {
+    let code = words(&[RET; 300]);
+    let options = CacheOptions { blocks: 100, ..DEFAULT };
+    let mut cache = cache([Region::new("code", 0, code)], options);
+    let mut most = 0;
+    for address in (0..1200).step_by(4).chain((0..1200).step_by(4)) {
+        assert_eq!(cache.block(pc(Isa::A64, address)).unwrap().start, address);
+        most = most.max(cache.len());
+    }
+    assert_eq!(most, 100);
+}
+
+/// A loop of branches over more code than the cache may hold.
+#[test]
+fn a_warm_cache_does_not_allocate() {
+    let code = words(&[RET; 4096]);
+    let options = CacheOptions { blocks: 1000, ..DEFAULT };
+    let mut cache = cache([Region::new("code", 0, code)], options);
+    let mut walk = || {
+        for address in (0..4096 * 4).step_by(4) {
+            assert!(cache.block(pc(Isa::A64, address)).is_ok());
+            assert!(cache.instruction(pc(Isa::A64, address)).is_ok());
+            assert!(cache.block(pc(Isa::A64, 1 << 40)).is_err());
+        }
+    };
+    let cold = allocation_counter::measure(&mut walk);
+    let warm = allocation_counter::measure(&mut walk);
+    assert!(cold.count_total > 0);
+    assert_eq!(warm.count_total, 0);
+}

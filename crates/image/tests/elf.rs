@@ -1,0 +1,284 @@
+//! ELF files, laid out by hand from the System V gABI and read from captures.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tracewright_base::{Code, Isa, Pc, Space, Waypoints};
+use tracewright_image::{Bytes, Cache, CacheOptions, Elf, ElfError, Image, Load, SpaceMask};
+
+const ANYONE: Space = Space { el: None, security: None };
+
+/// An ELF file in the making: numbers of 2 bytes (`half`), 4 (`word`), and as long as an address.
+struct File {
+    bytes: Vec<u8>,
+    bits64: bool,
+    big: bool,
+}
+
+impl File {
+    fn number(&mut self, value: u64, size: usize) {
+        let little = value.to_le_bytes();
+        let number = little.iter().take(size);
+        if self.big {
+            self.bytes.extend(number.rev());
+        } else {
+            self.bytes.extend(number);
+        }
+    }
+
+    fn row(&mut self, fields: &[(u64, char)]) {
+        for &(value, size) in fields {
+            let long = if self.bits64 { 8 } else { 4 };
+            self.number(
+                value,
+                match size {
+                    'h' => 2,
+                    'w' => 4,
+                    _ => long,
+                },
+            );
+        }
+    }
+}
+
+/// What varies between the files of these tests.
+#[derive(Clone, Copy)]
+struct Shape {
+    bits64: bool,
+    big: bool,
+    kind: u64,
+    machine: u64,
+    flags: u64,
+}
+
+const EXEC: u64 = 2;
+const DYN: u64 = 3;
+const ARM: u64 = 40;
+const AARCH64: u64 = 183;
+const A64: Shape = Shape { bits64: true, big: false, kind: EXEC, machine: AARCH64, flags: 0 };
+const A32: Shape =
+    Shape { bits64: false, big: false, kind: EXEC, machine: ARM, flags: 0x0500_0000 };
+
+/// 16 bytes of code at 0x8000 of which the file has all, 16 bytes more of memory, and a second
+/// segment at 0x9000 that is cut off by the end of the file after 4 of 8 bytes.
+fn file(shape: Shape) -> Vec<u8> {
+    let Shape { bits64, big, kind, machine, flags } = shape;
+    let (header, program, section, symbol) =
+        if bits64 { (64, 56, 64, 24) } else { (52, 32, 40, 16) };
+    let strings = b"\0main\0tail\0$x\0label\0data\0outer\0";
+    let code = header + 2 * program;
+    let names = code + 16;
+    let symbols = names + strings.len() as u64;
+    let sections = symbols + 7 * symbol;
+    let end = sections + 4 * section;
+
+    let mut f = File { bytes: Vec::new(), bits64, big };
+    f.bytes.extend([0x7f, b'E', b'L', b'F', 1 + u8::from(bits64), 1 + u8::from(big), 1]);
+    f.bytes.resize(16, 0);
+    // type machine version entry phoff shoff flags ehsize phentsize phnum shentsize shnum shstrndx
+    f.row(&[(kind, 'h'), (machine, 'h'), (1, 'w'), (0x8001, 'a'), (header, 'a'), (sections, 'a')]);
+    f.row(&[
+        (flags, 'w'),
+        (header, 'h'),
+        (program, 'h'),
+        (2, 'h'),
+        (section, 'h'),
+        (4, 'h'),
+        (0, 'h'),
+    ]);
+    for (offset, address, in_file, in_memory, access) in
+        [(code, 0x8000, 16, 32, 5), (end, 0x9000, 8, 8, 6)]
+    {
+        f.row(&[(1, 'w')]);
+        if bits64 {
+            f.row(&[(access, 'w')]);
+        }
+        f.row(&[(offset, 'a'), (address, 'a'), (address, 'a'), (in_file, 'a'), (in_memory, 'a')]);
+        if !bits64 {
+            f.row(&[(access, 'w')]);
+        }
+        f.row(&[(4, 'a')]);
+    }
+    f.bytes.extend(0xc0..0xd0);
+    f.bytes.extend(strings);
+    // The null symbol, then: name, value, size, type and binding, section.
+    for (name, value, size, info, section) in [
+        (0, 0, 0, 0, 0),
+        (1, 0x8001, 4, 0x12, 1),
+        (6, 0x800c, 0, 0x12, 1),
+        (11, 0x8000, 0, 0x00, 1),
+        (14, 0x8002, 0, 0x00, 1),
+        (20, 0x8004, 4, 0x11, 1),
+        (25, 0x8008, 0, 0x02, 1),
+    ] {
+        if bits64 {
+            f.row(&[(name, 'w'), (info | section << 16, 'w'), (value, 'a'), (size, 'a')]);
+        } else {
+            f.row(&[(name, 'w'), (value, 'a'), (size, 'a')]);
+            f.row(&[(info | section << 16, 'w')]);
+        }
+    }
+    // name type flags address offset size link info align entsize
+    for (kind, flags, address, offset, size, link, entry) in [
+        (0, 0, 0, 0, 0, 0, 0),
+        (1, 6, 0x8000, code, 16, 0, 0),
+        (2, 0, 0, symbols, 7 * symbol, 3, symbol),
+        (3, 0, 0, names, strings.len() as u64, 0, 0),
+    ] {
+        f.row(&[(0, 'w'), (kind, 'w'), (flags, 'a'), (address, 'a'), (offset, 'a'), (size, 'a')]);
+        f.row(&[(link, 'w'), (0, 'w'), (1, 'a'), (entry, 'a')]);
+    }
+    assert_eq!(f.bytes.len() as u64, end);
+    f.bytes.extend([0xe0, 0xe1, 0xe2, 0xe3]);
+    f.bytes
+}
+
+fn read(image: &Image, address: u64) -> Vec<u8> {
+    let mut out = vec![0; 64];
+    let len = image.read(image.view(ANYONE), address, u64::MAX, &mut out);
+    out.truncate(len);
+    out
+}
+
+#[test]
+fn segments_are_memory() {
+    for (shape, bias) in [(A64, 0), (A32, 0), (Shape { kind: DYN, ..A64 }, 0x7f_0000_0000)] {
+        let image = Image::from_elf(&file(shape).into(), "a.elf", bias).unwrap();
+        assert_eq!(read(&image, bias + 0x8000), (0xc0..0xd0).collect::<Vec<u8>>());
+        assert_eq!(read(&image, bias + 0x9000), [0xe0, 0xe1, 0xe2, 0xe3]);
+        assert_eq!(read(&image, bias + 0x8010), []);
+        let missing: Vec<_> = image.regions().iter().map(|r| r.missing()).collect();
+        assert_eq!(missing, [0, 4]);
+        assert!(image.regions().iter().all(|r| r.name() == "a.elf"));
+    }
+}
+
+#[test]
+fn what_the_file_does_not_have_is_zero_if_asked() {
+    let load = Load { zeros: true, bias: 0x100, spaces: SpaceMask::EL1N };
+    let elf = Elf::read(&file(A64).into(), "a.elf", load).unwrap();
+    assert!(elf.regions.iter().all(|r| r.spaces() == SpaceMask::EL1N));
+    let image = Image::new(elf.regions);
+    assert_eq!(read(&image, 0x8110), [0; 16]);
+    assert_eq!(elf.entry, 0x8101);
+    assert_eq!((elf.machine, elf.bits64, elf.movable), (183, true, false));
+    assert_eq!((elf.segments[0].address, elf.segments[0].executable), (0x8000, true));
+    assert_eq!((elf.segments[1].address, elf.segments[1].executable), (0x9000, false));
+}
+
+#[test]
+fn code_has_names() {
+    // Bit 0 of a function says T32 in an Arm file only.
+    for (shape, main) in [(A32, 0x8000), (A64, 0x8001)] {
+        let image = Image::from_elf(&file(shape).into(), "a.elf", 0x1_0000).unwrap();
+        let name = |address: u64| {
+            image.symbols().at(0x1_0000 + address).map(|s| (s.name, s.start, s.size))
+        };
+        // `label` has no size and is within `main`; `outer` and `tail` end at the next and at the
+        // end of the section.
+        for address in [0x8001, 0x8002, 0x8003] {
+            assert_eq!(name(address), Some(("main", 0x1_0000 + main, 4)));
+        }
+        assert_eq!(name(0x8006), None);
+        assert_eq!(name(0x800b), Some(("outer", 0x1_8008, 4)));
+        assert_eq!(name(0x800c), Some(("tail", 0x1_800c, 4)));
+        assert_eq!(name(0x8010), None);
+        assert_eq!(image.symbols().len(), 4);
+    }
+}
+
+#[test]
+fn byte_order_is_of_the_file_not_of_the_code() {
+    let image = Image::from_elf(&file(Shape { big: true, ..A64 }).into(), "be", 0).unwrap();
+    assert_eq!(read(&image, 0x8000)[..4], [0xc0, 0xc1, 0xc2, 0xc3]);
+    // BE-8: big-endian data, little-endian instructions.
+    let be8 = Shape { big: true, flags: 0x0580_0000, ..A32 };
+    assert!(Image::from_elf(&file(be8).into(), "be8", 0).is_ok());
+}
+
+#[test]
+fn what_cannot_be_memory_is_refused() {
+    let mut no_segments = file(A64);
+    // e_phnum
+    no_segments[56] = 0;
+    let mut beyond = file(A64);
+    // The top byte of e_phoff.
+    beyond[39] = 0x7f;
+    for (bytes, want) in [
+        (vec![], ElfError::NotElf),
+        (b"\x7fELF".to_vec(), ElfError::NotElf),
+        (vec![0; 100], ElfError::NotElf),
+        (file(Shape { kind: 1, ..A64 }), ElfError::Relocatable),
+        (file(Shape { big: true, ..A32 }), ElfError::BigEndianCode),
+        (no_segments, ElfError::NoSegments),
+    ] {
+        assert_eq!(Image::from_elf(&bytes.into(), "a.elf", 0).err(), Some(want));
+    }
+    for bytes in [beyond, file(A64)[..40].to_vec()] {
+        let error = Image::from_elf(&bytes.into(), "a.elf", 0).err();
+        assert!(matches!(error, Some(ElfError::Malformed(_))), "{error:?}");
+    }
+}
+
+#[test]
+fn a_damaged_file_does_not_panic() {
+    for shape in [A64, A32] {
+        let whole = file(shape);
+        for cut in 0..whole.len() {
+            let _ = Image::from_elf(&whole[..cut].to_vec().into(), "cut", 0);
+        }
+        for place in 0..whole.len() {
+            for value in [0x00, 0x7f, 0x80, 0xff] {
+                let mut damaged = whole.clone();
+                damaged[place] = value;
+                if let Ok(image) = Image::from_elf(&damaged.into(), "damaged", u64::MAX - 7) {
+                    read(&image, 0x8000);
+                    image.conflicts();
+                }
+            }
+        }
+    }
+}
+
+fn shared() -> PathBuf {
+    match std::env::var_os("TRACEWRIGHT_SHARED") {
+        Some(path) => path.into(),
+        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
+    }
+}
+
+/// Values as `readelf -lsW` prints them.
+#[test]
+fn programs_of_captures() {
+    for (path, name, address, size, isa) in [
+        ("sigrok-stm32f105/trace_example.elf", "main", 0x0800_021c, 152, Isa::T32),
+        ("ti-am243x-r5f/freertos/freertos.out", "main_task", 0x700a_9460, 112, Isa::T32),
+        ("ricsec-decoder/branches/branches", "main", 0x900, 64, Isa::A64),
+        ("ricsec-decoder/branches/libc-2.31.so", "printf", 0x4_d2f8, 192, Isa::A64),
+        ("riscv/etrace-ref/elf/dhrystone.riscv", "Proc_1", 0x8000_11d6, 160, Isa::Rv64),
+        ("riscv/etrace-ref/elf/own_calls_rv32.elf", "main", 0x8000_0388, 320, Isa::Rv32),
+        ("riscv/etrace-ref/elf/xrle.riscv", "main", 0x2001_0522, 136, Isa::Rv32),
+    ] {
+        let path = shared().join("captures").join(path);
+        let Ok(bytes) = std::fs::read(&path) else {
+            println!("skipped: no {}", path.display());
+            continue;
+        };
+        let bytes = Bytes::from(bytes);
+        let image = Image::from_elf(&bytes, &path.display().to_string(), 0).unwrap();
+        let symbol = image.symbols().at(address).unwrap();
+        assert_eq!((symbol.name, symbol.start, symbol.size), (name, address, size));
+
+        // The whole function can be walked, block by block. RISC-V is not classified.
+        if matches!(isa, Isa::Rv32 | Isa::Rv64) {
+            continue;
+        }
+        let mut cache = Cache::new(Arc::new(image), Waypoints::default(), CacheOptions::default());
+        let mut at = address;
+        while at < address + size {
+            let block = cache.block(Pc { address: at, isa, space: ANYONE }).unwrap();
+            assert!(block.instructions > 0, "0x{at:x}");
+            at = block.next();
+        }
+    }
+}
