@@ -24,6 +24,7 @@ pub mod etmv3;
 pub mod etmv4;
 pub mod protocol;
 pub mod ptm;
+pub mod registry;
 pub mod stream;
 #[cfg(test)]
 pub(crate) mod ways;

@@ -29,6 +29,9 @@ pub struct Config {
     pub trcidr9_13: [u32; 5],
     /// TRCDEVARCH: architecture version of an ETE.
     pub trcdevarch: u32,
+    /// A choice of the reader, not of the unit: a range ends at each waypoint on the way to a source
+    /// address, not only at the source address.
+    pub split_source_ranges: bool,
 }
 
 /// Which loads and stores are P0 elements. (TRCIDR0.INSTP0, TRCCONFIGR.INSTP0)
@@ -114,6 +117,7 @@ impl Config {
                 or("TRCIDR13", 0),
             ],
             trcdevarch: or("TRCDEVARCH", TRCDEVARCH_DEFAULT),
+            split_source_ranges: false,
         })
     }
 

@@ -46,13 +46,55 @@
 //! ```
 
 mod config;
+mod decode;
+mod ete;
 mod history;
 mod packet;
 pub mod sync;
 
 pub use config::{Config, InstP0, QSupport};
+pub use decode::Decoder;
+pub use ete::Ete;
 pub use history::{Entry, History};
 pub use packet::{
     Address, Atoms, Before, Conditional, ContextInfo, Exception, Outcome, Packet, Q, SubIsa,
     TraceInfo,
 };
+
+use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
+
+use crate::{Protocol, Resume};
+
+/// Embedded Trace Macrocell, ETMv4.0 to 4.6.
+#[derive(Clone, Copy, Debug)]
+pub struct Etmv4;
+
+impl Protocol for Etmv4 {
+    const NAMES: &'static [&'static str] = &["ETM4"];
+    const TITLE: &'static str = "Embedded Trace Macrocell version 4: instruction trace";
+    const REGISTERS: &'static [Register] = &[];
+    const RESUME: Resume = Resume::Next;
+
+    type Config = Config;
+    type Packet = Packet;
+    type Decoder = Decoder;
+
+    fn configure(
+        core: Option<CoreType>,
+        register: &dyn Fn(&str) -> Option<u64>,
+    ) -> Result<Config, MissingRegister> {
+        Config::etmv4(core, register)
+    }
+
+    fn trace_id(config: &Config) -> u8 {
+        config.trace_id()
+    }
+
+    fn waypoints(config: &Config) -> Waypoints {
+        config.waypoints()
+    }
+
+    fn sync(_: &Config, bytes: &[u8]) -> Sync {
+        sync::find(bytes)
+    }
+}

@@ -1,0 +1,137 @@
+//! Counts at each stage, from bytes to instructions.
+
+use std::ops::Range;
+
+use tracewright_base::{Doubt, Element, Fault, Gap, Places};
+use tracewright_frames::Event;
+use tracewright_protocols::registry::AnyPacket;
+
+use crate::Listener;
+
+/// What one source said, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Bytes in packets.
+    pub packet_bytes: u64,
+    /// Packets.
+    pub packets: u64,
+    /// Bytes before a synchronisation.
+    pub unsynced: u64,
+    /// Bytes that are no packet, beside those.
+    pub bad: u64,
+    /// Elements.
+    pub elements: u64,
+    /// Ranges of executed instructions.
+    pub ranges: u64,
+    /// Executed instructions.
+    pub instructions: u64,
+    /// Places where program memory was missing.
+    pub no_code: u64,
+    /// The first of them.
+    pub first_no_code: Option<u64>,
+    /// Exceptions.
+    pub exceptions: u64,
+    /// Software writes.
+    pub software: u64,
+    /// Data accesses.
+    pub accesses: u64,
+    /// Times that trace was lost in an overflow, was discarded, or had to be dropped.
+    pub gaps: u64,
+    /// Contradictions.
+    pub doubts: u64,
+    /// The first of them, and where.
+    pub first_doubt: Option<(u64, Doubt)>,
+}
+
+/// Counts everything that a session finds.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// By source.
+    pub sources: Vec<Counts>,
+    /// Bytes of each id that no source has.
+    pub strangers: Vec<(u8, u64)>,
+    /// Bytes of padding.
+    pub padding: u64,
+    /// Bytes that are no frame.
+    pub bad_frames: u64,
+    /// Bytes before the first id.
+    pub no_source: u64,
+    /// Triggers that the link reports.
+    pub triggers: u64,
+}
+
+impl Tally {
+    fn source(&mut self, source: usize) -> &mut Counts {
+        if source >= self.sources.len() {
+            self.sources.resize(source + 1, Counts::default());
+        }
+        &mut self.sources[source]
+    }
+
+    /// Whether any byte was bad, any packet doubtful or any memory missing.
+    pub fn flawed(&self) -> bool {
+        self.bad_frames > 0
+            || self.sources.iter().any(|c| c.bad > 0 || c.doubts > 0 || c.no_code > 0)
+    }
+}
+
+impl Listener for Tally {
+    fn element(&mut self, source: usize, at: u64, element: Element) {
+        let c = self.source(source);
+        c.elements += 1;
+        match element {
+            Element::Range(range) => {
+                c.ranges += 1;
+                c.instructions += u64::from(range.instructions);
+            }
+            Element::Unknown { instructions, .. } => {
+                c.instructions += u64::from(instructions.get().unwrap_or(0));
+            }
+            Element::NoCode { address, .. } => {
+                c.no_code += 1;
+                c.first_no_code.get_or_insert(address);
+            }
+            Element::Exception(_) => c.exceptions += 1,
+            Element::Software(_) | Element::Hardware(_) => c.software += 1,
+            Element::Access(_) => c.accesses += 1,
+            Element::Gap(Gap::Start | Gap::Reset) => {}
+            Element::Gap(_) => c.gaps += 1,
+            Element::Doubt(doubt) => {
+                c.doubts += 1;
+                c.first_doubt.get_or_insert((at, doubt));
+            }
+            _ => {}
+        }
+    }
+
+    fn packet(&mut self, source: usize, _at: u64, bytes: &[u8], _packet: AnyPacket<'_>) {
+        let c = self.source(source);
+        c.packets += 1;
+        c.packet_bytes += bytes.len() as u64;
+    }
+
+    fn bad(&mut self, source: usize, _: &Places<'_>, span: Range<usize>, _: &[u8], fault: Fault) {
+        let c = self.source(source);
+        match fault {
+            Fault::Unsynchronised => c.unsynced += span.len() as u64,
+            _ => c.bad += span.len() as u64,
+        }
+    }
+
+    fn stranger(&mut self, id: u8, _at: u64, len: usize) {
+        match self.strangers.iter_mut().find(|(stranger, _)| *stranger == id) {
+            Some((_, bytes)) => *bytes += len as u64,
+            None => self.strangers.push((id, len as u64)),
+        }
+    }
+
+    fn link(&mut self, _at: u64, event: Event) {
+        match event {
+            Event::Null { len } => self.padding += u64::from(len),
+            Event::Bad { len, .. } => self.bad_frames += u64::from(len),
+            Event::NoSource { len } => self.no_source += u64::from(len),
+            Event::Trigger(_) => self.triggers += 1,
+            _ => {}
+        }
+    }
+}

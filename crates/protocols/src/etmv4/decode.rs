@@ -1,0 +1,559 @@
+//! Packets to elements, in three stages. (ETE K10.5)
+//!
+//! 1. [`History`] completes each packet.
+//! 2. The *window* holds what is speculative until it is committed, cancelled or discarded.
+//! 3. The *flow* walks the program along what was committed.
+
+mod flow;
+mod returns;
+mod window;
+
+use tracewright_base::{
+    Code, Context, Decode, Doubt, Element, Exception as Taken, Fault, Gap, Sink, Spanned,
+    Transaction,
+};
+
+use self::flow::{Flow, Rules};
+use self::window::{Item, What, Window};
+use super::packet::{Address, ContextInfo, Exception, Packet, Q, SubIsa, TraceInfo};
+use super::{Config, History};
+
+/// How far synchronisation has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    /// Nothing was seen yet.
+    #[default]
+    Start,
+    /// An Alignment Sync is needed.
+    Lost,
+    /// An Alignment Sync was seen; a Trace Info is needed.
+    Aligned,
+    /// Packets can be understood.
+    Running,
+}
+
+/// Decodes the instruction trace of an ETMv4 or an ETE. The default knows nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Decoder {
+    stage: Stage,
+    history: History,
+    window: Window,
+    /// P0 elements that were traced and not resolved yet.
+    depth: u32,
+    /// An Exception or a Q was traced; its address has yet to come.
+    wants_address: bool,
+    /// In a transaction.
+    transaction: bool,
+    /// The trace carries VMIDs; context ids.
+    carries: (bool, bool),
+    flow: Flow,
+}
+
+impl Decode<Config, Packet> for Decoder {
+    #[inline]
+    fn packet<K: Code, S: Sink>(
+        &mut self,
+        p: Spanned<Packet>,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        if self.stage != Stage::Running {
+            return self.start(p, config, sink);
+        }
+        let rules = Rules {
+            return_stack: config.return_stack(),
+            thumb_only: config.microcontroller(),
+            split_source: config.split_source_ranges,
+        };
+        self.running(p, config, rules, code, sink);
+    }
+
+    fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {
+        match self.stage {
+            Stage::Start => {
+                sink.element(at, Element::Gap(Gap::Start));
+                self.stage = Stage::Lost;
+            }
+            // The end of the bytes contradicts nothing that came before it.
+            Stage::Running if fault != Fault::Truncated => {
+                self.lose();
+                sink.element(at, Element::Gap(Gap::BadPacket));
+            }
+            _ => {}
+        }
+    }
+
+    /// Time and events that nothing can cancel any more are said; P0 elements that were never
+    /// committed are not.
+    fn finish<K: Code, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
+        while let Some(item) = self.window.pop_front() {
+            match item.what {
+                what if what.survives() => say(item.at, what, sink),
+                What::Address { .. } | What::Context { .. } => {}
+                _ => self.window.clear(),
+            }
+        }
+        sink.element(at, Element::End);
+    }
+}
+
+impl Decoder {
+    /// Before packets can be understood. (ETE K10.5.1)
+    #[cold]
+    fn start<S: Sink>(&mut self, p: Spanned<Packet>, config: &Config, sink: &mut S) {
+        if self.stage == Stage::Start {
+            sink.element(p.at, Element::Gap(Gap::Start));
+            self.stage = Stage::Lost;
+        }
+        match (self.stage, p.packet) {
+            (_, Packet::AlignSync) => self.stage = Stage::Aligned,
+            (Stage::Aligned, Packet::TraceInfo(info)) => {
+                self.stage = Stage::Running;
+                self.history.trace_info(&info);
+                self.flow.lose();
+                self.transaction = config.is_ete() && info.in_transaction();
+                self.depth = info.speculation().unwrap_or(0);
+                if self.depth > 0 {
+                    self.push(p.at, What::Unseen(self.depth));
+                }
+                if self.transaction {
+                    let step = Transaction::Inside;
+                    self.push(p.at, What::Transaction { step, p0: false });
+                }
+            }
+            // Events may come before the first Trace Info. (ETE K10.5.9)
+            (Stage::Aligned, Packet::Event(mask)) if config.is_ete() => {
+                self.push(p.at, What::Events(mask));
+            }
+            _ => {}
+        }
+    }
+
+    /// Forgets everything but the return stack and the overflow: an Alignment Sync is needed.
+    #[cold]
+    fn lose(&mut self) {
+        self.stage = Stage::Lost;
+        self.window.clear();
+        self.depth = 0;
+        self.wants_address = false;
+        self.transaction = false;
+        self.flow.lose();
+    }
+
+    #[inline]
+    fn push(&mut self, at: u64, what: What) {
+        self.window.push_back(Item { at, what });
+    }
+
+    /// A packet in sync: into the window, and what that resolves out of it.
+    #[inline]
+    fn running<K: Code, S: Sink>(
+        &mut self,
+        p: Spanned<Packet>,
+        config: &Config,
+        rules: Rules,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        let at = p.at;
+        let max = config.max_speculation();
+        let mut commit = 0;
+        match p.packet {
+            Packet::Atoms(atoms) => {
+                let (bits, len) = (atoms.bits(), atoms.len());
+                if max == 0 && self.depth == 0 && !self.wants_address {
+                    // Nothing is speculative: the window holds no P0 element, and what it holds
+                    // is older than these atoms.
+                    if !self.window.is_empty() && !self.flush(rules, code, sink) {
+                        return self.fail(at, sink);
+                    }
+                    for n in 0..len {
+                        let taken = bits >> n & 1 != 0;
+                        if !self.flow.atom(at, taken, taken, rules, code, sink) {
+                            return self.fail(at, sink);
+                        }
+                    }
+                    return;
+                }
+                self.atoms(at, bits, len);
+            }
+            Packet::Address(address) => self.address(at, address),
+            Packet::AddressContext(address, info) => {
+                self.history.complete(address);
+                self.history.set_context(&info);
+                self.context(at, Some(&info), rules);
+                self.place(at);
+            }
+            Packet::Context(info) => {
+                if let Some(info) = &info {
+                    self.history.set_context(info);
+                }
+                self.context(at, info.as_ref(), rules);
+            }
+            Packet::AlignSync | Packet::Ignore => {}
+            Packet::TraceInfo(info) => self.trace_info(&info),
+            Packet::TraceOn => self.push(at, What::TraceOn),
+            Packet::Exception(exception) => self.exception(at, exception, config),
+            Packet::ExceptionReturn => {
+                let p0 = config.microcontroller();
+                self.push(at, What::ExceptionReturn { p0 });
+                self.depth += u32::from(p0);
+            }
+            Packet::FunctionReturn => {
+                self.push(at, What::FunctionReturn);
+                self.depth = self.depth.saturating_add(1);
+            }
+            Packet::Q(q) => self.q(at, q),
+            Packet::SourceAddress(address) => {
+                let entry = self.history.complete(address);
+                let (address, is1) = (entry.address, entry.is == SubIsa::Is1);
+                self.push(at, What::Source { address, is1, taken: true });
+                self.depth = self.depth.saturating_add(1);
+            }
+            Packet::TransactionStart => {
+                let p0 = config.transaction_start_is_p0();
+                self.push(at, What::Transaction { step: Transaction::Start, p0 });
+                self.depth += u32::from(p0);
+                self.transaction = true;
+            }
+            Packet::TransactionCommit => {
+                self.push(at, What::Transaction { step: Transaction::Commit, p0: false });
+                self.transaction = false;
+            }
+            Packet::Event(mask) => self.push(at, What::Events(mask)),
+            Packet::Timestamp { bits, count, cycles } => {
+                let value = self.history.set_timestamp(bits, count);
+                self.push(at, What::Timestamp { value, cycles });
+            }
+            Packet::TimestampMarker => self.push(at, What::Marker),
+            Packet::Instrumentation { el, value } => {
+                self.push(at, What::Instrumentation { el, value });
+            }
+            Packet::CycleCount1 { .. }
+            | Packet::CycleCount2 { .. }
+            | Packet::CycleCount3 { .. } => {
+                if let Some((committed, cycles)) = self.history.cycles(config, &p.packet) {
+                    commit = committed;
+                    self.push(at, What::Cycles(cycles));
+                }
+            }
+            Packet::Commit(count) => commit = count,
+            Packet::Cancel1 { .. }
+            | Packet::Cancel2(_)
+            | Packet::Cancel3 { .. }
+            | Packet::Mispredict(_) => return self.speculation(p, max, rules, code, sink),
+            Packet::Discard => return self.discard(at, Gap::Discard, sink),
+            Packet::Overflow => {
+                self.flow.overflow();
+                return self.discard(at, Gap::Overflow, sink);
+            }
+            // Of data and of conditional instructions only the packets are known.
+            Packet::NumberedSync(_) | Packet::UnnumberedSync(_) | Packet::Conditional(_) => {}
+        }
+        commit = commit.max(self.depth.saturating_sub(max));
+        if commit > 0 && !self.commit(at, commit, rules, code, sink) {
+            self.fail(at, sink);
+        }
+    }
+
+    /// The program image proved to be wrong.
+    #[cold]
+    fn fail<S: Sink>(&mut self, at: u64, sink: &mut S) {
+        self.lose();
+        sink.element(at, Element::Gap(Gap::BadImage));
+    }
+
+    fn atoms(&mut self, at: u64, bits: u32, len: u8) {
+        if len > 0 {
+            self.push(at, What::Atoms { first: bits, last: bits, len });
+            self.depth = self.depth.saturating_add(len.into());
+        }
+    }
+
+    #[inline]
+    fn address(&mut self, at: u64, address: Address) {
+        self.history.complete(address);
+        self.place(at);
+    }
+
+    /// The last address of the history is where execution goes on.
+    #[inline]
+    fn place(&mut self, at: u64) {
+        let last = self.history.last();
+        self.push(at, What::Address { address: last.address, is1: last.is == SubIsa::Is1 });
+        if core::mem::take(&mut self.wants_address) {
+            self.depth = self.depth.saturating_add(1);
+        }
+    }
+
+    fn context(&mut self, at: u64, info: Option<&ContextInfo>, rules: Rules) {
+        if let Some(info) = info {
+            self.carries.0 |= info.vmid().is_some();
+            self.carries.1 |= info.context_id().is_some();
+        }
+        let whole = self.history.context();
+        let is1 = self.history.last().is == SubIsa::Is1;
+        let context = Context {
+            vmid: whole.vmid.filter(|_| self.carries.0),
+            context_id: whole.context_id.filter(|_| self.carries.1),
+            isa: flow::isa(whole.bits64, is1, rules),
+            ..whole
+        };
+        self.push(at, What::Context { context, told: info.is_some() });
+    }
+
+    /// A Trace Info in sync: compression starts again; what was traced stays as it is.
+    fn trace_info(&mut self, info: &TraceInfo) {
+        self.history.trace_info(info);
+    }
+
+    fn exception(&mut self, at: u64, e: Exception, config: &Config) {
+        if !e.unknown_address {
+            if config.is_ete() && e.number == Exception::TRANSACTION_FAILURE {
+                return self.fail_transaction(at);
+            }
+            let tail_chain = false;
+            let Exception { number, also_target, .. } = e;
+            self.push(at, What::Exception { number, also_target, tail_chain });
+            self.wants_address = true;
+            return;
+        }
+        self.history.unknown_address();
+        if e.number == Exception::TRANSACTION_FAILURE {
+            return self.fail_transaction(at);
+        }
+        if e.number == Exception::PE_RESET && self.transaction {
+            self.fail_transaction(at);
+        }
+        self.push(at, What::ExceptionNowhere { number: e.number });
+        self.depth = self.depth.saturating_add(1);
+    }
+
+    fn fail_transaction(&mut self, at: u64) {
+        self.transaction = false;
+        self.push(at, What::Transaction { step: Transaction::Failure, p0: false });
+    }
+
+    fn q(&mut self, at: u64, q: Q) {
+        match q {
+            Q::Uncounted | Q::Counted(_) => {
+                let count = if let Q::Counted(count) = q { Some(count) } else { None };
+                self.push(at, What::Q { count });
+                self.wants_address = true;
+            }
+            Q::To(address, count) => {
+                self.push(at, What::Q { count: Some(count) });
+                self.wants_address = true;
+                self.address(at, address);
+            }
+        }
+    }
+
+    /// Cancel and Mispredict packets: atoms first, then what they resolve.
+    #[cold]
+    fn speculation<K: Code, S: Sink>(
+        &mut self,
+        p: Spanned<Packet>,
+        max: u32,
+        rules: Rules,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        let (atoms, cancel, mispredict) = match p.packet {
+            Packet::Cancel1 { count, mispredict } => ((0, 0), count, mispredict),
+            Packet::Cancel2(before) => ((before.atoms().bits(), before.atoms().len()), 1, true),
+            Packet::Cancel3 { atom, count } => ((atom.into(), atom.into()), u32::from(count), true),
+            Packet::Mispredict(before) => ((before.atoms().bits(), before.atoms().len()), 0, true),
+            _ => return,
+        };
+        self.atoms(p.at, atoms.0, atoms.1);
+        let commit = self.depth.saturating_sub(max);
+        if commit > 0 && !self.commit(p.at, commit, rules, code, sink) {
+            return self.fail(p.at, sink);
+        }
+        if cancel > 0 {
+            let missing = window::cancel(&mut self.window, cancel);
+            self.depth = self.depth.saturating_sub(cancel);
+            self.wants_address = false;
+            if missing > 0 {
+                sink.element(p.at, Element::Doubt(Doubt::CancelOfNothing));
+            }
+        }
+        if mispredict && !window::mispredict(&mut self.window) {
+            self.flow.mispredict(p.at, sink);
+        }
+    }
+
+    /// Nothing that is not resolved ever will be. (ETE K10.5.3.3)
+    #[cold]
+    fn discard<S: Sink>(&mut self, at: u64, gap: Gap, sink: &mut S) {
+        for item in core::mem::take(&mut self.window) {
+            if item.what.survives() {
+                say(item.at, item.what, sink);
+            }
+        }
+        if self.transaction {
+            sink.element(at, Element::Transaction(Transaction::Failure));
+        }
+        self.lose();
+        sink.element(at, Element::Gap(gap));
+    }
+
+    /// Everything in a window without P0 elements is certain. `false` where the program image proves
+    /// to be wrong.
+    fn flush<K: Code, S: Sink>(&mut self, rules: Rules, code: &mut K, sink: &mut S) -> bool {
+        let mut good = true;
+        while let Some(item) = self.window.pop_front() {
+            let mut zero = 0;
+            good &= self.resolve(item, &mut zero, rules, code, sink);
+        }
+        good
+    }
+
+    /// The `n` oldest P0 elements are certain, and everything before them.
+    fn commit<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        mut n: u32,
+        rules: Rules,
+        code: &mut K,
+        sink: &mut S,
+    ) -> bool {
+        while n > 0 {
+            let Some(item) = self.window.pop_front() else {
+                self.depth = 0;
+                self.wants_address = false;
+                self.flow.lose();
+                sink.element(at, Element::Doubt(Doubt::CommitOfNothing));
+                return true;
+            };
+            let before = n;
+            let good = self.resolve(item, &mut n, rules, code, sink);
+            self.depth = self.depth.saturating_sub(before - n);
+            if !good {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// One item is certain, or as many atoms of it as there are left of `n`. Counts them off `n`.
+    fn resolve<K: Code, S: Sink>(
+        &mut self,
+        item: Item,
+        n: &mut u32,
+        rules: Rules,
+        code: &mut K,
+        sink: &mut S,
+    ) -> bool {
+        let at = item.at;
+        match item.what {
+            What::Unseen(unseen) => {
+                let now = unseen.min(*n);
+                *n -= now;
+                if unseen > now {
+                    self.window.push_front(Item { at, what: What::Unseen(unseen - now) });
+                }
+            }
+            What::Atoms { first, last, len } => {
+                let now = u32::from(len).min(*n);
+                *n -= now;
+                if u32::from(len) > now {
+                    let (first, last, len) = (first >> now, last >> now, len - now as u8);
+                    self.window.push_front(Item { at, what: What::Atoms { first, last, len } });
+                }
+                for k in 0..now {
+                    let (taken, first) = (last >> k & 1 != 0, first >> k & 1 != 0);
+                    if !self.flow.atom(at, taken, first, rules, code, sink) {
+                        return false;
+                    }
+                }
+            }
+            What::Source { address, is1, taken } => {
+                *n = n.saturating_sub(1);
+                return self.flow.source(at, address, is1, taken, rules, code, sink);
+            }
+            What::Exception { number, also_target, tail_chain } => {
+                *n = n.saturating_sub(1);
+                let Some((address, is1)) = self.following(also_target, sink) else {
+                    sink.element(at, Element::Doubt(Doubt::Unexpected));
+                    return true;
+                };
+                if also_target {
+                    self.flow.set_address(address, is1);
+                }
+                let return_address = Some(address);
+                let taken = Taken { number, return_address, also_target, tail_chain };
+                return self.flow.exception(at, taken, rules, code, sink);
+            }
+            What::ExceptionNowhere { number } => {
+                *n = n.saturating_sub(1);
+                let (return_address, also_target, tail_chain) = (None, false, false);
+                let taken = Taken { number, return_address, also_target, tail_chain };
+                return self.flow.exception(at, taken, rules, code, sink);
+            }
+            What::ExceptionReturn { p0 } => {
+                *n = n.saturating_sub(p0.into());
+                sink.element(at, Element::ExceptionReturn);
+            }
+            What::FunctionReturn => *n = n.saturating_sub(1),
+            What::Q { count } => {
+                *n = n.saturating_sub(1);
+                let next = self.window.iter().find_map(|item| match item.what {
+                    What::Address { address, .. } => Some(address),
+                    _ => None,
+                });
+                return match next {
+                    Some(next) => self.flow.q(at, count, next, rules, code, sink),
+                    None => {
+                        sink.element(at, Element::Doubt(Doubt::Unexpected));
+                        true
+                    }
+                };
+            }
+            What::Transaction { step, p0 } => {
+                *n = n.saturating_sub(p0.into());
+                sink.element(at, Element::Transaction(step));
+            }
+            What::Address { address, is1 } => self.flow.set_address(address, is1),
+            What::Context { context, told } => self.flow.set_context(at, context, told, sink),
+            What::TraceOn => self.flow.trace_on(at, sink),
+            what => say(at, what, sink),
+        }
+        true
+    }
+
+    /// Takes the context and the address that belong to an exception out of the window. The context is
+    /// that of the code before the exception only where the address is the target of its last branch.
+    fn following<S: Sink>(&mut self, also_target: bool, sink: &mut S) -> Option<(u64, bool)> {
+        loop {
+            let item = self.window.pop_front()?;
+            match item.what {
+                What::Address { address, is1 } => return Some((address, is1)),
+                What::Context { context, told } if also_target => {
+                    self.flow.set_context(item.at, context, told, sink);
+                }
+                What::Context { .. } => {}
+                what if what.survives() => say(item.at, what, sink),
+                what => {
+                    self.window.push_front(Item { at: item.at, what });
+                    return None;
+                }
+            }
+        }
+    }
+}
+
+/// Says an item that needs no program.
+fn say<S: Sink>(at: u64, what: What, sink: &mut S) {
+    let element = match what {
+        What::Events(mask) => Element::Events(mask),
+        What::Timestamp { value, cycles } => Element::Timestamp { value, cycles },
+        What::Cycles(count) => Element::Cycles(count),
+        What::Marker => Element::Marker(0),
+        What::Instrumentation { el, value } => Element::Instrumentation { el, value },
+        _ => return,
+    };
+    sink.element(at, element);
+}

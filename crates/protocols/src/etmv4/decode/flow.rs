@@ -1,0 +1,530 @@
+//! Resolved elements against the program: what ran. (ETE K10.5.5)
+
+use tracewright_base::{
+    Code, Context, Counted, Doubt, Element, End, Exception, Instruction, Isa, Kind, Last, Pc,
+    Range, Role, Sink, Start,
+};
+
+use super::returns::{Return, Returns};
+
+/// What of the configuration the walk depends on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rules {
+    /// Return stack: TRCCONFIGR.RS.
+    pub(super) return_stack: bool,
+    /// M profile: every instruction is T32.
+    pub(super) thumb_only: bool,
+    /// A range for each waypoint on the way to a source address.
+    pub(super) split_source: bool,
+}
+
+/// The longest walk to an address that the trace gives, in bytes. A longer one means that the
+/// address belongs to other code.
+const LONGEST_WALK: u64 = 1 << 26;
+
+/// Where execution is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Flow {
+    /// Who executes; `None` until the trace says so.
+    context: Option<Context>,
+    /// The next instruction; `None` until the trace says so.
+    address: Option<u64>,
+    /// Instruction set selector of the address: IS1 (T32) or IS0.
+    is1: bool,
+    /// The last branch was indirect and taken: its target is on the return stack unless an address
+    /// follows.
+    pending: bool,
+    /// That P0 elements are lost has been said, or has a known cause.
+    told: bool,
+    /// Trace was lost in an overflow since the last Trace On.
+    overflowed: bool,
+    returns: Returns,
+    /// The last branch, which a late Mispredict may still turn round.
+    branch: Option<Branch>,
+}
+
+/// A branch that was reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Branch {
+    next: u64,
+    is1: bool,
+    taken: bool,
+    /// Target of a direct branch, and its instruction set selector.
+    target: Option<(u64, bool)>,
+    /// A branch at all: ISB and its like go on with `next` either way.
+    moves: bool,
+}
+
+/// Why a walk stopped short.
+enum Stop {
+    NoCode(u64),
+    Invalid,
+    NotReached,
+}
+
+/// What a walk saw.
+struct Walked {
+    start: u64,
+    end: u64,
+    instructions: u32,
+    last: Option<Instruction>,
+}
+
+impl Walked {
+    fn range(&self, taken: bool) -> Option<Element> {
+        let last = self.last.as_ref()?;
+        Some(Element::Range(Range {
+            start: self.start,
+            bytes: self.end.wrapping_sub(self.start) as u32,
+            instructions: self.instructions,
+            cycles: Counted::UNKNOWN,
+            last: Last::new(last, taken),
+        }))
+    }
+}
+
+impl Flow {
+    /// Where execution is, if address and context are known.
+    #[inline]
+    fn pc(&self, rules: Rules) -> Option<Pc> {
+        let (context, address) = (self.context.as_ref()?, self.address?);
+        let isa = isa(context.bits64, self.is1, rules);
+        Some(Pc { address: address & isa.address_mask(), isa, space: context.space() })
+    }
+
+    /// Everything must be said anew; the return stack keeps what it has.
+    pub(super) fn lose(&mut self) {
+        *self = Flow { returns: self.returns, overflowed: self.overflowed, ..Flow::default() };
+    }
+
+    pub(super) fn overflow(&mut self) {
+        self.overflowed = true;
+    }
+
+    pub(super) fn trace_on<S: Sink>(&mut self, at: u64, sink: &mut S) {
+        let start = if self.overflowed { Start::Overflow } else { Start::Normal };
+        self.overflowed = false;
+        self.lose();
+        sink.element(at, Element::TraceOn(start));
+    }
+
+    pub(super) fn set_context<S: Sink>(
+        &mut self,
+        at: u64,
+        context: Context,
+        told: bool,
+        sink: &mut S,
+    ) {
+        self.context = Some(context);
+        if told {
+            sink.element(at, Element::Context(context));
+        }
+    }
+
+    pub(super) fn set_address(&mut self, address: u64, is1: bool) {
+        (self.address, self.is1) = (Some(address), is1);
+        self.pending = false;
+        self.told = false;
+    }
+
+    /// An indirect branch whose address did not follow returns to the top of the return stack.
+    #[inline]
+    pub(super) fn take_return<S: Sink>(&mut self, at: u64, rules: Rules, sink: &mut S) {
+        if !self.pending {
+            return;
+        }
+        self.pending = false;
+        if !rules.return_stack {
+            return;
+        }
+        match self.returns.pop() {
+            Some(top) => (self.address, self.is1) = (Some(top.address), top.is1),
+            None => {
+                self.told = true;
+                sink.element(at, Element::Doubt(Doubt::ReturnStackEmpty));
+            }
+        }
+    }
+
+    /// A P0 element that cannot be placed. Said once.
+    #[cold]
+    fn unplaced<S: Sink>(&mut self, at: u64, sink: &mut S) {
+        if !core::mem::replace(&mut self.told, true) {
+            sink.element(at, Element::Doubt(Doubt::NoAddress));
+        }
+    }
+
+    /// One atom: everything up to and including the next waypoint ran. `first` is how the atom was
+    /// traced first, before mispredicts. `false` where the program image proves to be wrong.
+    #[inline]
+    pub(super) fn atom<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        taken: bool,
+        first: bool,
+        rules: Rules,
+        code: &mut K,
+        sink: &mut S,
+    ) -> bool {
+        self.take_return(at, rules, sink);
+        let Some(pc) = self.pc(rules) else {
+            self.unplaced(at, sink);
+            return true;
+        };
+        if let Ok(block) = code.block(pc)
+            && block.end == End::Waypoint
+        {
+            let last = block.last;
+            let range = Range {
+                start: pc.address,
+                bytes: block.bytes,
+                instructions: block.instructions,
+                cycles: Counted::UNKNOWN,
+                last: Last::new(&last, taken),
+            };
+            let next = block.next();
+            sink.element(at, Element::Range(range));
+            self.branch(&last, next, taken, first, rules);
+            return true;
+        }
+        self.long_atom(at, pc, taken, first, rules, code, sink)
+    }
+
+    /// An atom whose block is longer than the cache keeps, or runs into the unknown.
+    #[cold]
+    #[expect(clippy::too_many_arguments, reason = "the same as `atom`, and where it starts")]
+    fn long_atom<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        pc: Pc,
+        taken: bool,
+        first: bool,
+        rules: Rules,
+        code: &mut K,
+        sink: &mut S,
+    ) -> bool {
+        let (walked, stop) = walk(pc, code, Until::Waypoint);
+        match stop {
+            None => {
+                if let (Some(element), Some(last)) = (walked.range(taken), walked.last) {
+                    sink.element(at, element);
+                    self.branch(&last, walked.end, taken, first, rules);
+                }
+                true
+            }
+            Some(stop) => self.stopped(at, pc, &walked, stop, sink),
+        }
+    }
+
+    /// A walk that stopped short: says what is known of it.
+    fn stopped<S: Sink>(
+        &mut self,
+        at: u64,
+        pc: Pc,
+        walked: &Walked,
+        stop: Stop,
+        sink: &mut S,
+    ) -> bool {
+        self.address = None;
+        self.told = true;
+        match stop {
+            Stop::NoCode(address) => {
+                if let Some(element) = walked.range(true) {
+                    sink.element(at, element);
+                }
+                sink.element(at, Element::NoCode { address, space: pc.space });
+                true
+            }
+            Stop::Invalid => {
+                sink.element(at, Element::Doubt(Doubt::InvalidOpcode));
+                false
+            }
+            Stop::NotReached => {
+                sink.element(at, Element::Doubt(Doubt::AddressNotReached));
+                true
+            }
+        }
+    }
+
+    /// Moves over a waypoint.
+    #[inline]
+    fn branch(&mut self, last: &Instruction, next: u64, taken: bool, first: bool, rules: Rules) {
+        if first && last.role == Role::Call && rules.return_stack {
+            self.returns.push(Return { address: next, is1: self.is1 });
+        }
+        let is1 = self.is1;
+        let target = last.target.map(|target| (target, last.target_isa == Isa::T32));
+        let moves = matches!(last.kind, Kind::Branch | Kind::Indirect);
+        self.branch = Some(Branch { next, is1, taken, target, moves });
+        self.resolve(next, is1, taken && moves, target);
+    }
+
+    /// Goes to the target of a branch, or to the instruction after it.
+    #[inline]
+    fn resolve(&mut self, next: u64, is1: bool, taken: bool, target: Option<(u64, bool)>) {
+        self.pending = false;
+        (self.address, self.is1) = match (taken, target) {
+            (false, _) => (Some(next), is1),
+            (true, Some((target, target_is1))) => (Some(target), target_is1),
+            (true, None) => {
+                self.pending = true;
+                (None, is1)
+            }
+        };
+    }
+
+    /// A Mispredict that came after its branch had been committed: turns the branch round.
+    pub(super) fn mispredict<S: Sink>(&mut self, at: u64, sink: &mut S) {
+        let Some(branch) = self.branch.as_mut() else {
+            sink.element(at, Element::Doubt(Doubt::MispredictOfNothing));
+            return;
+        };
+        branch.taken = !branch.taken;
+        let Branch { next, is1, taken, target, moves } = *branch;
+        sink.element(at, Element::Corrected { taken });
+        self.resolve(next, is1, taken && moves, target);
+    }
+
+    /// An exception: everything up to, not including, its return address ran.
+    pub(super) fn exception<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        exception: Exception,
+        rules: Rules,
+        code: &mut K,
+        sink: &mut S,
+    ) -> bool {
+        let mut good = true;
+        if let Some(to) = exception.return_address
+            && !exception.also_target
+        {
+            self.take_return(at, rules, sink);
+            if let Some(pc) = self.pc(rules)
+                && pc.address != to & pc.isa.address_mask()
+            {
+                good = self.walk_to(at, pc, to, code, sink);
+            }
+        }
+        self.address = None;
+        self.pending = false;
+        self.branch = None;
+        self.told = false;
+        if good {
+            sink.element(at, Element::Exception(exception));
+        }
+        good
+    }
+
+    /// Runs to just before `to`; every branch on the way was not taken.
+    fn walk_to<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        pc: Pc,
+        to: u64,
+        code: &mut K,
+        sink: &mut S,
+    ) -> bool {
+        let (walked, stop) = walk(pc, code, Until::Address(to));
+        match stop {
+            Some(stop) => self.stopped(at, pc, &walked, stop, sink),
+            None => {
+                if let Some(element) = walked.range(true) {
+                    sink.element(at, element);
+                }
+                true
+            }
+        }
+    }
+
+    /// A source address: everything up to and including the instruction there ran, and that
+    /// instruction took effect.
+    #[expect(clippy::too_many_arguments, reason = "an atom with an address of its own")]
+    pub(super) fn source<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        address: u64,
+        is1: bool,
+        taken: bool,
+        rules: Rules,
+        code: &mut K,
+        sink: &mut S,
+    ) -> bool {
+        self.take_return(at, rules, sink);
+        let Some(context) = self.context else {
+            self.unplaced(at, sink);
+            return true;
+        };
+        let isa = isa(context.bits64, is1, rules);
+        let source = Pc { address: address & isa.address_mask(), isa, space: context.space() };
+        let Ok(last) = code.instruction(source) else {
+            return self.source_unreadable(at, source, rules, code, sink);
+        };
+        let end = source.address.wrapping_add(u64::from(last.size)) & isa.address_mask();
+        // Without an address before it, the one instruction is certain.
+        let mut pc = self.pc(rules).unwrap_or(source);
+        while rules.split_source
+            && let Ok(block) = code.block(pc)
+            && block.end == End::Waypoint
+            && block.next().wrapping_sub(1) < source.address
+            && pc.address <= source.address
+        {
+            let walked = Walked {
+                start: pc.address,
+                end: block.next(),
+                instructions: block.instructions,
+                last: Some(block.last),
+            };
+            pc.address = walked.end;
+            if let Some(element) = walked.range(false) {
+                sink.element(at, element);
+            }
+        }
+        let (mut walked, stop) = walk(pc, code, Until::Address(end));
+        if let Some(stop) = stop {
+            return self.stopped(at, pc, &walked, stop, sink);
+        }
+        walked.last = Some(last);
+        if let Some(element) = walked.range(taken) {
+            sink.element(at, element);
+        }
+        self.is1 = is1;
+        self.told = false;
+        self.branch(&last, end, taken, true, rules);
+        true
+    }
+
+    /// The code at a source address is missing; some before it may be known.
+    fn source_unreadable<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        source: Pc,
+        rules: Rules,
+        code: &mut K,
+        sink: &mut S,
+    ) -> bool {
+        let pc = self.pc(rules).unwrap_or(source);
+        let (walked, stop) = walk(pc, code, Until::Address(source.address));
+        self.stopped(at, pc, &walked, stop.unwrap_or(Stop::NoCode(source.address)), sink)
+    }
+
+    /// A Q element: `count` instructions ran, then the one at `next`.
+    #[expect(clippy::too_many_arguments, reason = "a walk, its length and its end")]
+    pub(super) fn q<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        count: Option<u32>,
+        next: u64,
+        rules: Rules,
+        code: &mut K,
+        sink: &mut S,
+    ) -> bool {
+        self.take_return(at, rules, sink);
+        self.branch = None;
+        let Some(pc) = self.pc(rules) else {
+            self.unplaced(at, sink);
+            return true;
+        };
+        let unknown = Element::Unknown {
+            start: pc.address,
+            next,
+            instructions: count.map_or(Counted::UNKNOWN, Counted::of),
+        };
+        let Some(count) = count.filter(|&count| count > 0) else {
+            sink.element(at, unknown);
+            return true;
+        };
+        // Literal only while one path is possible: to the first waypoint.
+        let (walked, stop) = walk(pc, code, Until::Count(count));
+        match stop {
+            None if walked.instructions == count => {
+                let taken = walked.last.is_none_or(|last| {
+                    !(last.conditional && last.kind == Kind::Branch && next == walked.end)
+                });
+                if let Some(element) = walked.range(taken) {
+                    sink.element(at, element);
+                }
+                true
+            }
+            None => {
+                sink.element(at, unknown);
+                true
+            }
+            Some(stop) => self.stopped(at, pc, &walked, stop, sink),
+        }
+    }
+}
+
+/// The instruction set at an address.
+#[inline]
+pub(super) const fn isa(bits64: bool, is1: bool, rules: Rules) -> Isa {
+    match (rules.thumb_only, bits64, is1) {
+        (true, _, _) | (false, false, true) => Isa::T32,
+        (false, true, _) => Isa::A64,
+        (false, false, false) => Isa::A32,
+    }
+}
+
+/// Where a walk ends.
+#[derive(Clone, Copy)]
+enum Until {
+    /// After the first waypoint.
+    Waypoint,
+    /// Before this address; waypoints on the way do not move.
+    Address(u64),
+    /// After so many instructions, or after the first waypoint.
+    Count(u32),
+}
+
+/// Walks straight on from `pc`.
+fn walk<K: Code>(pc: Pc, code: &mut K, until: Until) -> (Walked, Option<Stop>) {
+    let mask = pc.isa.address_mask();
+    let mut walked = Walked { start: pc.address, end: pc.address, instructions: 0, last: None };
+    loop {
+        let here = Pc { address: walked.end, ..pc };
+        let left = match until {
+            Until::Waypoint => u64::MAX,
+            Until::Address(to) => (to & mask).wrapping_sub(here.address) & mask,
+            Until::Count(count) => u64::from(count.saturating_sub(walked.instructions)),
+        };
+        if left == 0 {
+            return (walked, None);
+        }
+        // Behind us, or past anything that one run of straight code can be.
+        if matches!(until, Until::Address(_)) && left > LONGEST_WALK {
+            return (walked, Some(Stop::NotReached));
+        }
+        let block = match code.block(here) {
+            Ok(block) if block.instructions == 0 => return (walked, Some(Stop::Invalid)),
+            Ok(block) => *block,
+            Err(miss) => return (walked, Some(Stop::NoCode(miss.address))),
+        };
+        let fits = match until {
+            Until::Waypoint => true,
+            Until::Address(_) => u64::from(block.bytes) <= left,
+            Until::Count(_) => u64::from(block.instructions) <= left,
+        };
+        if fits {
+            walked.end = block.next();
+            walked.instructions = walked.instructions.saturating_add(block.instructions);
+            walked.last = Some(block.last);
+            let past = matches!(until, Until::Address(_));
+            if block.end == End::Waypoint && !past {
+                return (walked, None);
+            }
+            continue;
+        }
+        // It ends inside the block: an instruction at a time.
+        match code.instruction(here) {
+            Ok(instruction) => {
+                let size = u64::from(instruction.size);
+                if matches!(until, Until::Address(_)) && left < size {
+                    return (walked, Some(Stop::NotReached));
+                }
+                walked.end = here.address.wrapping_add(size) & mask;
+                walked.instructions += 1;
+                walked.last = Some(instruction);
+            }
+            Err(miss) => return (walked, Some(Stop::NoCode(miss.address))),
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Elements that wait to be resolved: committed, cancelled or discarded. (ETE K10.5.3)
+
+use alloc::collections::VecDeque;
+
+use tracewright_base::{Context, Transaction};
+
+/// Something that the packets said and that is not yet certain. Addresses are complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Item {
+    /// Place of its packet.
+    pub(super) at: u64,
+    pub(super) what: What,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    /// P0 elements that were traced before this decoder started.
+    Unseen(u32),
+    /// Atoms, oldest in bit 0: as they were traced first and as they stand after mispredicts.
+    Atoms {
+        first: u32,
+        last: u32,
+        len: u8,
+    },
+    /// A branch given by its own address; `taken` until a mispredict says otherwise.
+    Source {
+        address: u64,
+        is1: bool,
+        taken: bool,
+    },
+    /// The context and the address of the exception follow as items of their own.
+    Exception {
+        number: u16,
+        also_target: bool,
+        tail_chain: bool,
+    },
+    /// An exception with an unknown return address; no items follow.
+    ExceptionNowhere {
+        number: u16,
+    },
+    ExceptionReturn {
+        p0: bool,
+    },
+    FunctionReturn,
+    /// The address of what ran next follows as an item of its own.
+    Q {
+        count: Option<u32>,
+    },
+    Transaction {
+        step: Transaction,
+        p0: bool,
+    },
+    Address {
+        address: u64,
+        is1: bool,
+    },
+    /// `told` where the packet carried the values.
+    Context {
+        context: Context,
+        told: bool,
+    },
+    TraceOn,
+    Events(u8),
+    Timestamp {
+        value: u64,
+        cycles: Option<u32>,
+    },
+    Cycles(Option<u32>),
+    Marker,
+    Instrumentation {
+        el: u8,
+        value: u64,
+    },
+}
+
+impl What {
+    /// How many P0 elements it is.
+    const fn p0(&self) -> u32 {
+        match *self {
+            What::Unseen(n) => n,
+            What::Atoms { len, .. } => len as u32,
+            What::Source { .. }
+            | What::Exception { .. }
+            | What::ExceptionNowhere { .. }
+            | What::FunctionReturn
+            | What::Q { .. } => 1,
+            What::ExceptionReturn { p0 } | What::Transaction { p0, .. } => p0 as u32,
+            _ => 0,
+        }
+    }
+
+    /// Whether a Cancel that reaches behind it leaves it in place. (ETE Table K10-2)
+    pub(super) const fn survives(&self) -> bool {
+        matches!(
+            self,
+            What::Events(_)
+                | What::Timestamp { .. }
+                | What::Cycles(_)
+                | What::Marker
+                | What::Instrumentation { .. }
+        )
+    }
+}
+
+/// The window, oldest item in front.
+pub(super) type Window = VecDeque<Item>;
+
+/// Cancels the `n` newest P0 elements and what depends on them. Returns how many were missing.
+pub(super) fn cancel(window: &mut Window, mut n: u32) -> u32 {
+    let mut k = window.len();
+    while n > 0 && k > 0 {
+        k -= 1;
+        let Some(item) = window.get_mut(k) else { break };
+        match &mut item.what {
+            What::Atoms { first, last, len } if u32::from(*len) > n => {
+                *len -= n as u8;
+                let kept = (1u32 << *len) - 1;
+                (*first, *last) = (*first & kept, *last & kept);
+                return 0;
+            }
+            What::Unseen(unseen) if *unseen > n => {
+                *unseen -= n;
+                return 0;
+            }
+            what if what.survives() => {}
+            what => {
+                n -= what.p0();
+                window.remove(k);
+            }
+        }
+    }
+    n
+}
+
+/// Turns the newest P0 branch round, and forgets the target addresses after it. Returns whether
+/// there was one.
+pub(super) fn mispredict(window: &mut Window) -> bool {
+    let mut k = window.len();
+    while k > 0 {
+        k -= 1;
+        let Some(item) = window.get_mut(k) else { break };
+        match &mut item.what {
+            What::Atoms { last, len, .. } => {
+                *last ^= 1 << (*len - 1);
+                return true;
+            }
+            What::Source { taken, .. } => {
+                *taken = !*taken;
+                return true;
+            }
+            What::Address { .. } => {
+                window.remove(k);
+            }
+            what if what.p0() > 0 => return false,
+            _ => {}
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(what: What) -> Item {
+        Item { at: 0, what }
+    }
+
+    fn atoms(last: u32, len: u8) -> What {
+        What::Atoms { first: last, last, len }
+    }
+
+    /// ETE K10.5.3.2: cancel(3) goes back to and including the third newest P0 element; Trace On
+    /// goes with it, events and time stay in their order.
+    #[test]
+    fn cancel_keeps_events_and_time_in_order() {
+        let mut window: Window = [
+            atoms(0b1, 1),
+            What::TraceOn,
+            What::Events(1),
+            atoms(0b01, 2),
+            What::Timestamp { value: 7, cycles: None },
+            What::TraceOn,
+            atoms(0b1, 1),
+            What::Events(2),
+        ]
+        .map(item)
+        .into();
+        assert_eq!(cancel(&mut window, 3), 0);
+        let left: Window = [
+            atoms(0b1, 1),
+            What::TraceOn,
+            What::Events(1),
+            What::Timestamp { value: 7, cycles: None },
+            What::Events(2),
+        ]
+        .map(item)
+        .into();
+        assert_eq!(window, left);
+    }
+
+    #[test]
+    fn cancel_splits_atoms_and_takes_unseen_elements_last() {
+        let mut window: Window = [What::Unseen(2), atoms(0b101, 3)].map(item).into();
+        assert_eq!(cancel(&mut window, 2), 0);
+        assert_eq!(window, Window::from([What::Unseen(2), atoms(0b1, 1)].map(item)));
+        assert_eq!(cancel(&mut window, 2), 0);
+        assert_eq!(window, Window::from([What::Unseen(1)].map(item)));
+        assert_eq!(cancel(&mut window, 3), 2);
+        assert!(window.is_empty());
+    }
+
+    #[test]
+    fn mispredict_turns_the_newest_branch_and_drops_its_target() {
+        let address = What::Address { address: 0x1000, is1: false };
+        let mut window: Window = [atoms(0b11, 2), address].map(item).into();
+        assert!(mispredict(&mut window));
+        assert_eq!(window, Window::from([item(What::Atoms { first: 0b11, last: 0b01, len: 2 })]));
+        assert!(!mispredict(&mut Window::from([item(address)])));
+    }
+}

@@ -1,0 +1,40 @@
+//! What an ETE has that is different from an ETMv4: its name, its registers, its version.
+
+use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
+
+use super::{Config, Decoder, Packet, sync};
+use crate::{Protocol, Resume};
+
+/// Embedded Trace Extension, ETE 1.0 to 1.3.
+#[derive(Clone, Copy, Debug)]
+pub struct Ete;
+
+impl Protocol for Ete {
+    const NAMES: &'static [&'static str] = &["ETE"];
+    const TITLE: &'static str = "Embedded Trace Extension: instruction trace of Armv9 cores";
+    const REGISTERS: &'static [Register] = &[];
+    const RESUME: Resume = Resume::Next;
+
+    type Config = Config;
+    type Packet = Packet;
+    type Decoder = Decoder;
+
+    fn configure(
+        core: Option<CoreType>,
+        register: &dyn Fn(&str) -> Option<u64>,
+    ) -> Result<Config, MissingRegister> {
+        Config::ete(core, register)
+    }
+
+    fn trace_id(config: &Config) -> u8 {
+        config.trace_id()
+    }
+
+    fn waypoints(config: &Config) -> Waypoints {
+        config.waypoints()
+    }
+
+    fn sync(_: &Config, bytes: &[u8]) -> Sync {
+        sync::find(bytes)
+    }
+}

@@ -1,0 +1,250 @@
+//! The list of protocols. Joining it is a line.
+
+use core::fmt;
+use core::ops::Range;
+
+use tracewright_base::{Code, CoreType, Fault, MissingRegister, Places, Register, Sink, Waypoints};
+
+use crate::{Protocol, Stream, Tap};
+
+/// What every protocol says of itself.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// How captures spell it.
+    pub names: &'static [&'static str],
+    /// What it is, in a few words.
+    pub title: &'static str,
+    /// Its registers.
+    pub registers: &'static [Register],
+}
+
+/// Why no configuration could be made of a device's registers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConfigureError {
+    /// No protocol has this name.
+    Unknown,
+    /// A register is missing that decoding needs.
+    Missing(MissingRegister),
+}
+
+impl fmt::Display for ConfigureError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConfigureError::Missing(missing) => missing.fmt(f),
+            ConfigureError::Unknown => {
+                f.write_str("unknown protocol; known are")?;
+                AnyProtocol::ALL
+                    .iter()
+                    .flat_map(|p| p.about().names)
+                    .try_for_each(|name| write!(f, " {name}"))
+            }
+        }
+    }
+}
+
+/// Watches packets of any protocol.
+pub trait AnyTap {
+    /// A packet, before the decoder sees it.
+    fn packet(&mut self, at: u64, bytes: &[u8], packet: AnyPacket<'_>);
+
+    /// Bytes that are no packet: `bytes[span]`, where `places` maps offsets in `bytes`.
+    fn bad(&mut self, places: &Places<'_>, span: Range<usize>, bytes: &[u8], fault: Fault);
+}
+
+/// Watches nothing.
+impl AnyTap for () {
+    #[inline]
+    fn packet(&mut self, _at: u64, _bytes: &[u8], _packet: AnyPacket<'_>) {}
+
+    #[inline]
+    fn bad(&mut self, _: &Places<'_>, _: Range<usize>, _: &[u8], _: Fault) {}
+}
+
+/// Makes an [`AnyTap`] the [`Tap`] of each protocol.
+struct Tapped<'a, T>(&'a mut T);
+
+macro_rules! protocols {
+    ($($(#[$doc:meta])* $name:ident: $protocol:ty,)*) => {
+        /// A protocol, by name.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum AnyProtocol { $($(#[$doc])* $name,)* }
+
+        impl AnyProtocol {
+            /// All of them.
+            pub const ALL: &'static [AnyProtocol] = &[$(AnyProtocol::$name,)*];
+
+            /// What it says of itself.
+            pub const fn about(self) -> About {
+                match self {
+                    $(AnyProtocol::$name => About {
+                        names: <$protocol as Protocol>::NAMES,
+                        title: <$protocol as Protocol>::TITLE,
+                        registers: <$protocol as Protocol>::REGISTERS,
+                    },)*
+                }
+            }
+
+            /// Makes a configuration from registers by name.
+            ///
+            /// # Errors
+            /// [`MissingRegister`] where one that decoding needs is absent.
+            pub fn configure(
+                self,
+                core: Option<CoreType>,
+                register: &dyn Fn(&str) -> Option<u64>,
+            ) -> Result<AnyConfig, MissingRegister> {
+                match self {
+                    $(AnyProtocol::$name => {
+                        <$protocol as Protocol>::configure(core, register).map(AnyConfig::$name)
+                    })*
+                }
+            }
+        }
+
+        /// A configuration of any protocol.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum AnyConfig { $($(#[$doc])* $name(<$protocol as Protocol>::Config),)* }
+
+        impl AnyConfig {
+            /// Which protocol it is of.
+            pub const fn protocol(&self) -> AnyProtocol {
+                match self { $(AnyConfig::$name(_) => AnyProtocol::$name,)* }
+            }
+
+            /// The trace id that the unit was programmed with.
+            pub fn trace_id(&self) -> u8 {
+                match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::trace_id(c),)* }
+            }
+
+            /// The instructions that end a block for this unit.
+            pub fn waypoints(&self) -> Waypoints {
+                match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::waypoints(c),)* }
+            }
+
+            /// A stream that knows nothing yet.
+            pub fn stream(&self) -> AnyStream {
+                match self { $(AnyConfig::$name(c) => AnyStream::$name(Stream::new(c.clone())),)* }
+            }
+        }
+
+        /// A packet of any protocol.
+        #[derive(Clone, Copy, Debug)]
+        pub enum AnyPacket<'a> {
+            $($(#[$doc])* $name(&'a <$protocol as Protocol>::Packet),)*
+        }
+
+        impl fmt::Display for AnyPacket<'_> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self { $(AnyPacket::$name(packet) => packet.fmt(f),)* }
+            }
+        }
+
+        /// A stream of any protocol: one `match` a block of bytes; inside it all calls are direct.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum AnyStream { $($(#[$doc])* $name(Stream<$protocol>),)* }
+
+        impl AnyStream {
+            /// Whether it is given half a byte in each byte.
+            pub const fn nibbles(&self) -> bool {
+                match self { $(AnyStream::$name(_) => <$protocol as Protocol>::NIBBLES,)* }
+            }
+
+            /// Whether the next byte begins a packet.
+            pub fn synced(&self) -> bool {
+                match self { $(AnyStream::$name(s) => s.synced(),)* }
+            }
+
+            /// See [`Stream::feed`].
+            pub fn feed<K: Code, S: Sink, T: AnyTap>(
+                &mut self,
+                bytes: &[u8],
+                places: &Places<'_>,
+                code: &mut K,
+                sink: &mut S,
+                tap: &mut T,
+            ) -> usize {
+                let tap = &mut Tapped(tap);
+                match self { $(AnyStream::$name(s) => s.feed(bytes, places, code, sink, tap),)* }
+            }
+
+            /// See [`Stream::finish`].
+            pub fn finish<K: Code, S: Sink, T: AnyTap>(
+                &mut self,
+                rest: &[u8],
+                places: &Places<'_>,
+                code: &mut K,
+                sink: &mut S,
+                tap: &mut T,
+            ) {
+                let tap = &mut Tapped(tap);
+                match self { $(AnyStream::$name(s) => s.finish(rest, places, code, sink, tap),)* }
+            }
+        }
+
+        $(impl<T: AnyTap> Tap<$protocol> for Tapped<'_, T> {
+            #[inline]
+            fn packet(
+                &mut self,
+                at: u64,
+                bytes: &[u8],
+                packet: &<$protocol as Protocol>::Packet,
+            ) {
+                self.0.packet(at, bytes, AnyPacket::$name(packet));
+            }
+
+            #[inline]
+            fn bad(&mut self, places: &Places<'_>, span: Range<usize>, bytes: &[u8], fault: Fault) {
+                self.0.bad(places, span, bytes, fault);
+            }
+        })*
+    };
+}
+
+protocols! {
+    /// Embedded Trace Macrocell, version 4: `etmv4/`.
+    Etmv4: crate::etmv4::Etmv4,
+    /// Embedded Trace Extension: `etmv4/ete.rs` holds the difference.
+    Ete: crate::etmv4::Ete,
+    /// Program Flow Trace Macrocell: `ptm/`.
+    Ptm: crate::ptm::Ptm,
+}
+
+impl AnyProtocol {
+    /// The protocol of a device that a capture calls `type_name`: `ETM4.2`, `ete`, `PFT1.1`.
+    ///
+    /// What follows the name must be a version: `.` and a digit, or nothing.
+    pub fn named(type_name: &str) -> Option<AnyProtocol> {
+        let name = type_name.split('.').next().unwrap_or(type_name).trim();
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|p| p.about().names.iter().any(|n| n.eq_ignore_ascii_case(name)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_with_a_version_and_in_any_case() {
+        for (name, want) in [
+            ("ETM4", Some(AnyProtocol::Etmv4)),
+            ("ETM4.2", Some(AnyProtocol::Etmv4)),
+            ("etm4.6", Some(AnyProtocol::Etmv4)),
+            ("ETE", Some(AnyProtocol::Ete)),
+            ("ete1.1", None),
+            ("", None),
+        ] {
+            assert_eq!(AnyProtocol::named(name), want, "{name}");
+        }
+    }
+
+    #[test]
+    fn no_two_protocols_share_a_name() {
+        let names = || AnyProtocol::ALL.iter().flat_map(|p| p.about().names);
+        for name in names() {
+            assert_eq!(names().filter(|n| n.eq_ignore_ascii_case(name)).count(), 1, "{name}");
+        }
+    }
+}

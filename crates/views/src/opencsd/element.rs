@@ -1,0 +1,299 @@
+//! Elements in the words of the reference packet lister (`OCSD_GEN_TRC_ELEM_...`).
+
+use std::fmt::Write;
+
+use tracewright_base::{
+    Channel, Context, Counted, Element, Gap, Hardware, Isa, Kind, LocalTime, Range, Role,
+    Security, Software, Space, Start, TimeDelay, Transaction,
+};
+
+use super::text::{decimal, hex};
+
+/// What of a source's configuration the words for its elements depend on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Style {
+    /// Timestamps always carry a cycle count, 0 where the packet has none.
+    pub timestamp_cycles: bool,
+    /// Two timestamp markers share a running number.
+    pub markers: bool,
+}
+
+/// Appends the words for `element`. `false` where the reference has none: nothing is appended.
+pub fn element(style: Style, element: &Element, out: &mut String) -> bool {
+    match element {
+        Element::Range(r) => range(r, out),
+        Element::Gap(gap) => bracketed("NO_SYNC", reason(*gap), out),
+        Element::TraceOn(start) => bracketed(
+            "TRACE_ON",
+            match start {
+                Start::Normal => "begin or filter",
+                Start::Overflow => "overflow",
+                Start::Debug => "debug restart",
+            },
+            out,
+        ),
+        Element::End => bracketed("EO_TRACE", "end-of-trace", out),
+        Element::Context(c) => context(c, out),
+        Element::Unknown { start, next, instructions } => {
+            out.push_str("OCSD_GEN_TRC_ELEM_I_RANGE_NOPATH(first 0x");
+            hex(*start, out);
+            out.push_str(":[next 0x");
+            hex(*next, out);
+            out.push_str("] num_i(");
+            decimal(instructions.get().unwrap_or(0).into(), out);
+            out.push_str(") )");
+        }
+        Element::NoCode { address, space } => {
+            let (number, name) = memory_space(*space);
+            let _ = write!(
+                out,
+                "OCSD_GEN_TRC_ELEM_ADDR_NACC( {address:#x}; Memspace [{number:#x}:{name}] )"
+            );
+        }
+        Element::Exception(e) => {
+            out.push_str("OCSD_GEN_TRC_ELEM_EXCEPTION(");
+            if let Some(address) = e.return_address {
+                let also = if e.also_target { " [addr also prev br tgt]" } else { "" };
+                let _ = write!(out, "pref ret addr:{address:#x}{also}; ");
+            }
+            let _ = write!(out, "excep num (0x{:02x}) )", e.number);
+        }
+        Element::ExceptionReturn => out.push_str("OCSD_GEN_TRC_ELEM_EXCEPTION_RET()"),
+        Element::Timestamp { value, cycles } => {
+            let _ = write!(out, "OCSD_GEN_TRC_ELEM_TIMESTAMP( [ TS=0x{value:012x}]; ");
+            let cycles = cycles.or(style.timestamp_cycles.then_some(0));
+            if let Some(cycles) = cycles {
+                cycle_count(cycles, out);
+            }
+            out.push(')');
+        }
+        Element::Cycles(count) => {
+            out.push_str("OCSD_GEN_TRC_ELEM_CYCLE_COUNT(");
+            cycle_count(count.unwrap_or(0), out);
+            out.push(')');
+        }
+        Element::Events(mask) => {
+            let _ = write!(out, "OCSD_GEN_TRC_ELEM_EVENT( Numbered:{mask}; )");
+        }
+        Element::Trigger => out.push_str("OCSD_GEN_TRC_ELEM_EVENT( Trigger; )"),
+        Element::Marker(number) => {
+            let _ = write!(
+                out,
+                "OCSD_GEN_TRC_ELEM_SYNC_MARKER( [Timestamp marker(0x{number:08x})])"
+            );
+        }
+        Element::Transaction(step) => {
+            out.push_str("OCSD_GEN_TRC_ELEM_MEMTRANS(");
+            out.push_str(match step {
+                Transaction::Inside => "Init",
+                Transaction::Start => "Start",
+                Transaction::Commit => "Commit",
+                Transaction::Failure => "Fail",
+            });
+            out.push(')');
+        }
+        Element::Instrumentation { el, value } => {
+            let _ = write!(out, "OCSD_GEN_TRC_ELEM_INSTRUMENTATION(EL{el}; 0x{value:016x})");
+        }
+        Element::Software(s) => software(s, out),
+        Element::Hardware(h) => hardware(h, out),
+        Element::LocalTime(t) => local_time(t, out),
+        Element::GlobalTime { value, .. } => {
+            let _ = write!(
+                out,
+                "OCSD_GEN_TRC_ELEM_ITMTRACE(ITM_TS_GLOBAL ( TS: 0x{value:016x}) )"
+            );
+        }
+        Element::Access(_) | Element::Bad { .. } | Element::Doubt(_) | Element::Corrected { .. } => {
+            return false;
+        }
+    }
+    true
+}
+
+fn bracketed(name: &str, words: &str, out: &mut String) {
+    out.push_str("OCSD_GEN_TRC_ELEM_");
+    out.push_str(name);
+    out.push_str("( [");
+    out.push_str(words);
+    out.push_str("])");
+}
+
+/// The reference resets its decoder where the program image is wrong, and calls that a bad packet.
+const fn reason(gap: Gap) -> &'static str {
+    match gap {
+        Gap::Start => "init-decoder",
+        Gap::Reset => "reset-decoder",
+        Gap::Overflow => "overflow",
+        Gap::Discard => "discard",
+        Gap::BadPacket | Gap::BadImage => "bad-packet",
+    }
+}
+
+/// The reference's short name of an instruction set.
+pub const fn isa_name(isa: Isa) -> &'static str {
+    match isa {
+        Isa::A64 => "A64",
+        Isa::A32 => "A32",
+        Isa::T32 => "T32",
+        Isa::ThumbEe => "TEE",
+        Isa::Jazelle => "Jaz",
+        Isa::Rv32 | Isa::Rv64 => "Cst",
+    }
+}
+
+fn cycle_count(count: u32, out: &mut String) {
+    out.push_str(" [CC=");
+    decimal(count.into(), out);
+    out.push_str("]; ");
+}
+
+fn range(r: &Range, out: &mut String) {
+    out.push_str("OCSD_GEN_TRC_ELEM_INSTR_RANGE(exec range=0x");
+    hex(r.start, out);
+    out.push_str(":[0x");
+    hex(r.end(), out);
+    out.push_str("] num_i(");
+    decimal(r.instructions.into(), out);
+    out.push_str(") last_sz(");
+    decimal(r.last.size().into(), out);
+    out.push_str(") (ISA=");
+    out.push_str(isa_name(r.last.isa));
+    out.push_str(if r.taken() { ") E " } else { ") N " });
+    out.push_str(match r.last.kind {
+        Kind::Plain | Kind::Undefined => "--- ",
+        Kind::Branch => "BR  ",
+        Kind::Indirect => "iBR ",
+        Kind::Isb => "ISB ",
+        Kind::Barrier => "DSB.DMB",
+        Kind::Wait | Kind::TimedWait => "WFI.WFE",
+        Kind::TransactionStart => "TSTART",
+    });
+    out.push_str(match r.last.role {
+        Role::Jump => "",
+        Role::Call => "b+link ",
+        Role::Return => "A64:ret ",
+        Role::ExceptionReturn => "A64:eret ",
+        Role::ImpliedReturn => "V7:impl ret",
+    });
+    if r.last.conditional() {
+        out.push_str(" <cond>");
+    }
+    if let Some(count) = Counted::get(r.cycles) {
+        cycle_count(count, out);
+    }
+    out.push(')');
+}
+
+fn context(c: &Context, out: &mut String) {
+    out.push_str("OCSD_GEN_TRC_ELEM_PE_CONTEXT((ISA=");
+    out.push_str(isa_name(c.isa));
+    out.push_str(") ");
+    if let Some(el) = c.el {
+        let _ = write!(out, "EL{el}");
+    }
+    out.push_str(match c.security {
+        Some(Security::Secure) | None => "S; ",
+        Some(Security::NonSecure) => "N; ",
+        Some(Security::Root) => "Root; ",
+        Some(Security::Realm) => "Realm; ",
+    });
+    out.push_str(if c.bits64 { "64-bit; " } else { "32-bit; " });
+    if let Some(vmid) = c.vmid {
+        let _ = write!(out, "VMID={vmid:#x}; ");
+    }
+    if let Some(id) = c.context_id {
+        let _ = write!(out, "CTXTID={id:#x}; ");
+    }
+    out.push(')');
+}
+
+/// The reference's number and name of a memory space.
+const fn memory_space(space: Space) -> (u32, &'static str) {
+    match (space.security, space.el) {
+        (Some(Security::Secure), Some(0 | 1)) => (0x01, "EL1S"),
+        (Some(Security::NonSecure), Some(0 | 1)) => (0x02, "EL1N"),
+        (Some(Security::Realm), Some(0 | 1)) => (0x20, "EL1R"),
+        (Some(Security::Secure), Some(2)) => (0x10, "EL2S"),
+        (Some(Security::NonSecure), Some(2)) => (0x04, "EL2N"),
+        (Some(Security::Realm), Some(2)) => (0x40, "EL2R"),
+        (Some(Security::Root), _) => (0x80, "Root"),
+        (_, Some(3)) => (0x08, "EL3"),
+        (Some(Security::Secure), _) => (0x19, "Any S"),
+        (Some(Security::NonSecure), _) => (0x06, "Any NS"),
+        (Some(Security::Realm), _) => (0x60, "Any R"),
+        (None, _) => (0xff, "Any"),
+    }
+}
+
+fn software(s: &Software, out: &mut String) {
+    let (bits, value) = (s.bits, s.value());
+    match s.channel {
+        Channel::Port { page, port } => {
+            out.push_str("OCSD_GEN_TRC_ELEM_ITMTRACE(");
+            if s.has(Software::AFTER_OVERFLOW) {
+                out.push_str("ITM_OVERFLOW; ");
+            }
+            let port = u32::from(page.unwrap_or(0)) * 32 + u32::from(port);
+            let width = usize::from(bits) / 4;
+            let _ = write!(out, "ITM_SWIT (ch: {port:#x}; Data: 0x{value:0width$x}) )");
+        }
+        Channel::Master { master, channel } => {
+            out.push_str("OCSD_GEN_TRC_ELEM_SWTRACE(");
+            if s.has(Software::GLOBAL_ERROR) {
+                out.push_str("{Global Error.})");
+                return;
+            }
+            match (master, channel) {
+                (Some(master), Some(channel)) => {
+                    let _ = write!(out, " (Ma:0x{master:02x}; Ch:0x{channel:02x}) ");
+                }
+                _ => out.push_str("(Ma:0x??; Ch:0x??) "),
+            }
+            if bits > 0 {
+                let width = usize::from(bits).div_ceil(4);
+                let _ = write!(out, "0x{value:0width$x}; ");
+            }
+            if s.has(Software::MARKER) {
+                out.push_str("+Mrk ");
+            }
+            if s.has(Software::TRIGGER) {
+                out.push_str("Trig ");
+            }
+            if let Some(time) = s.time() {
+                let _ = write!(out, " [ TS=0x{time:012x}]; ");
+            }
+            if s.has(Software::FREQUENCY) {
+                out.push_str("Freq");
+            }
+            if s.has(Software::MASTER_ERROR) {
+                out.push_str("{Master Error.}");
+            }
+            out.push(')');
+        }
+    }
+}
+
+fn hardware(h: &Hardware, out: &mut String) {
+    out.push_str("OCSD_GEN_TRC_ELEM_ITMTRACE(");
+    if h.after_overflow {
+        out.push_str("ITM_OVERFLOW; ");
+    }
+    let (id, value, width) = (h.discriminator, h.value, usize::from(h.size) * 2);
+    let _ = write!(out, "ITM_DWT (desc: {id:#x}; Data: 0x{value:0width$x}) )");
+}
+
+fn local_time(t: &LocalTime, out: &mut String) {
+    let kind = match t.delay {
+        TimeDelay::None => "TS Sync",
+        TimeDelay::Timestamp => "TS Delay",
+        TimeDelay::Packet => "Packet Delay",
+        TimeDelay::Both => "TS and Packet Delay",
+    };
+    let (delta, total) = (t.delta, t.total);
+    let _ = write!(
+        out,
+        "OCSD_GEN_TRC_ELEM_ITMTRACE(ITM_TS_LOCAL ( TS delta: 0x{delta:08x}, {{ {kind}}}; \
+         TS cumulative: 0x{total:016x}) )"
+    );
+}
