@@ -61,8 +61,8 @@ impl fmt::Display for Element {
             Element::Software(software) => write!(f, "wrote      {software}"),
             Element::Hardware(hardware) => write!(f, "hardware   {hardware}"),
             Element::LocalTime(time) => write!(f, "time       {time}"),
-            Element::GlobalTime { value, clock_changed, .. } => {
-                write!(f, "time       {value} global")?;
+            Element::GlobalTime { value, clock_changed, after_overflow } => {
+                write!(f, "time       {}{value} global", loss(*after_overflow))?;
                 f.write_str(if *clock_changed { ", clock changed" } else { "" })
             }
             Element::Access(access) => write!(f, "data       {access}"),
@@ -71,6 +71,10 @@ impl fmt::Display for Element {
             Element::End => f.write_str("end"),
         }
     }
+}
+
+const fn loss(after_overflow: bool) -> &'static str {
+    if after_overflow { "(after an overflow) " } else { "" }
 }
 
 const fn taken_word(taken: bool) -> &'static str {
@@ -175,9 +179,7 @@ impl fmt::Display for Channel {
 impl fmt::Display for Software {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (channel, bits) = (self.channel, self.bits);
-        if self.has(Software::AFTER_OVERFLOW) {
-            f.write_str("(after an overflow) ")?;
-        }
+        f.write_str(loss(self.has(Software::AFTER_OVERFLOW)))?;
         write!(f, "{channel}")?;
         if bits > 0 {
             write!(f, " <- 0x{:0width$x}", self.value(), width = usize::from(bits).div_ceil(4))?;
@@ -216,9 +218,7 @@ fn write_text(f: &mut fmt::Formatter<'_>, value: u64, bits: u8) -> fmt::Result {
 
 impl fmt::Display for Hardware {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.after_overflow {
-            f.write_str("(after an overflow) ")?;
-        }
+        f.write_str(loss(self.after_overflow))?;
         match self.meaning() {
             Dwt::Reserved => write!(f, "source {} <- {:#x}", self.discriminator, self.value),
             meaning => write!(f, "{meaning}"),
@@ -228,7 +228,8 @@ impl fmt::Display for Hardware {
 
 impl fmt::Display for LocalTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "+{} = {} local", self.delta, self.total)?;
+        let loss = loss(self.after_overflow);
+        write!(f, "{loss}+{} = {} local", self.delta, self.total)?;
         match self.delay {
             TimeDelay::None => Ok(()),
             delay => write!(f, ", {delay}"),
@@ -278,7 +279,7 @@ mod tests {
     extern crate std;
     use std::string::ToString;
 
-    use crate::{Access, Channel, Direction, Dwt, Element, Software};
+    use crate::{Access, Channel, Direction, Element, Software};
 
     #[test]
     fn data_reads_as_a_person_would_write_it() {

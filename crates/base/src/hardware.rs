@@ -176,7 +176,7 @@ fn exception_name(number: u16, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 /// How late a local timestamp is. (Armv7-M ARM, D4, "Local timestamp packet format 1", TC)
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TimeDelay {
     /// Generated with the packet before it.
     None,

@@ -1,0 +1,169 @@
+//! ITM packets to elements.
+
+use tracewright_base::{
+    Channel, Code, Decode, Element, Fault, Gap, Hardware, LocalTime, Sink, Software, Spanned,
+    TimeDelay,
+};
+
+use super::packet::LOW;
+use super::{Config, Packet};
+
+/// What the next ITM packet needs to be known of those before it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Decoder {
+    state: State,
+    /// The page of the stimulus ports that are named next.
+    page: Option<u8>,
+    /// An [`Packet::Overflow`] came, and no element since.
+    overflowed: bool,
+    /// Timestamp clock cycles since the start, or since packets were lost.
+    local: u64,
+    global: Global,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// Nothing was seen.
+    #[default]
+    Fresh,
+    /// Only bytes that are no packet were seen, or such bytes since the last packet.
+    Lost,
+    /// The last bytes were a packet.
+    Running,
+}
+
+/// The global timestamp, as far as packets have said it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Global {
+    value: u64,
+    /// The bits of `value` that are known.
+    known: u64,
+    /// A packet with these flags came, and no element since.
+    clock_changed: bool,
+}
+
+impl Global {
+    /// Bits \[25:0], or as many as there are `bytes` for.
+    fn low(&mut self, bits: u32, bytes: u8, wrapped: bool) {
+        let mask = u64::from(LOW & ((1u64 << (7 * u32::from(bytes))) - 1) as u32);
+        self.value = self.value & !mask | u64::from(bits) & mask;
+        self.known |= mask;
+        if wrapped {
+            self.known &= u64::from(LOW);
+        }
+    }
+
+    /// The bits above. (A timestamp of 48 bits sends those up to 47; there are none above.)
+    fn high(&mut self, bits: u64) {
+        self.value = self.value & u64::from(LOW) | bits << 26;
+        self.known |= !u64::from(LOW);
+    }
+
+    fn take(&mut self) -> Option<(u64, bool)> {
+        (self.known == u64::MAX).then(|| (self.value, core::mem::take(&mut self.clock_changed)))
+    }
+}
+
+impl Decoder {
+    fn begin(&mut self, at: u64, state: State, sink: &mut impl Sink) {
+        if self.state == State::Fresh {
+            sink.element(at, Element::Gap(Gap::Start));
+        }
+        self.state = state;
+    }
+
+    fn local(
+        &mut self,
+        ticks: u32,
+        delay: TimeDelay,
+        config: &Config,
+        overflowed: bool,
+    ) -> Element {
+        self.local = self.local.wrapping_add(u64::from(ticks) * config.prescale());
+        let (total, after_overflow) = (self.local, overflowed);
+        Element::LocalTime(LocalTime { delta: ticks, total, delay, after_overflow })
+    }
+
+    fn global(&mut self, overflowed: bool) -> Option<Element> {
+        let (value, clock_changed) = self.global.take()?;
+        Some(Element::GlobalTime { value, clock_changed, after_overflow: overflowed })
+    }
+}
+
+impl Decode<Config, Packet> for Decoder {
+    #[inline]
+    fn packet<K: Code, S: Sink>(
+        &mut self,
+        p: Spanned<Packet>,
+        config: &Config,
+        _: &mut K,
+        sink: &mut S,
+    ) {
+        self.begin(p.at, State::Running, sink);
+        let lost = self.overflowed;
+        let element = match p.packet {
+            Packet::Sync { .. } => {
+                // The page goes back to 0 with the synchronisation.
+                self.page = Some(0);
+                None
+            }
+            Packet::Overflow => {
+                // A Page packet may be among the lost. The global timestamp is compressed against
+                // what was sent, so it stands.
+                self.page = None;
+                self.local = 0;
+                self.overflowed = true;
+                return;
+            }
+            Packet::Page(page) => {
+                self.page = Some(page);
+                None
+            }
+            Packet::Extension { .. } => None,
+            Packet::LocalTime { delay, ticks, .. } => Some(self.local(ticks, delay, config, lost)),
+            Packet::LocalTimeShort { ticks } => {
+                Some(self.local(ticks.into(), TimeDelay::None, config, lost))
+            }
+            Packet::GlobalTimeLow { bits, bytes, clock_changed, wrapped } => {
+                self.global.low(bits, bytes, wrapped);
+                self.global.clock_changed |= clock_changed;
+                self.global(lost)
+            }
+            Packet::GlobalTimeHigh { bits, .. } => {
+                self.global.high(bits);
+                self.global(lost)
+            }
+            Packet::Software { port, data } => {
+                let channel = Channel::Port { page: self.page, port };
+                let write = Software::new(channel, data.size() * 8, data.value().into());
+                Some(Element::Software(if lost {
+                    write.with(Software::AFTER_OVERFLOW)
+                } else {
+                    write
+                }))
+            }
+            Packet::Hardware { discriminator, data } => Some(Element::Hardware(Hardware {
+                discriminator,
+                size: data.size(),
+                value: data.value(),
+                after_overflow: lost,
+            })),
+        };
+        if let Some(element) = element {
+            self.overflowed = false;
+            sink.element(p.at, element);
+        }
+    }
+
+    fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {
+        if self.state == State::Running && fault != Fault::Truncated {
+            sink.element(at, Element::Gap(Gap::BadPacket));
+        }
+        self.begin(at, State::Lost, sink);
+        *self = Decoder { state: State::Lost, ..Decoder::default() };
+    }
+
+    fn finish<K: Code, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
+        sink.element(at, Element::End);
+    }
+}

@@ -1,0 +1,88 @@
+//! ITM: the Instrumentation Trace Macrocell and the Data Watchpoint and Trace unit of a Cortex-M.
+//!
+//! The program writes words to stimulus ports; the debug hardware adds samples of the program
+//! counter, exceptions, wrapped counters and watched data; timestamps say when. Bytes come from a
+//! single wire (SWO) or a trace port, inside the formatter of a TPIU or bare: the packets are the
+//! same.
+//!
+//! Specification: Armv7-M Architecture Reference Manual (DDI 0403E.e), appendix D4 "Debug ITM and DWT
+//! packet protocol"; Armv8-M Architecture Reference Manual (DDI 0553), part "ITM and DWT packet
+//! protocol specification".
+//!
+//! | section | item | test |
+//! |---|---|---|
+//! | D4.2.1 synchronisation | [`Packet::Sync`] | `synchronisation` |
+//! | D4.2.2 overflow | [`Packet::Overflow`] | `overflow` |
+//! | D4.2.3 header encodings | [`Packet`] | `headers` |
+//! | D4.2.4 local timestamps | [`Packet::LocalTime`], [`Packet::LocalTimeShort`] | `local_time` |
+//! | D4.2.5 global timestamps | [`Packet::GlobalTimeLow`], [`Packet::GlobalTimeHigh`] | `global_time` |
+//! | D4.2.6 extension, page | [`Packet::Page`], [`Packet::Extension`] | `pages`, `extensions` |
+//! | D4.2.8 software source | [`Packet::Software`] | `software` |
+//! | D4.2.9 hardware source | [`Packet::Hardware`], [`Hardware::meaning`] | `hardware` |
+//!
+//! [`Hardware::meaning`]: tracewright_base::Hardware::meaning
+//!
+//! ```
+//! use tracewright_base::{Channel, Element, NoMemory, Piece, Places, Software};
+//! use tracewright_protocols::{Stream, itm::{Config, Itm}};
+//!
+//! let bytes = [0, 0, 0, 0, 0, 0x80, 0x01, b'h', 0x01, b'i'];
+//! let pieces = [Piece { start: 0, at: 0, fragment: true }];
+//! let mut elements = Vec::new();
+//! let mut stream = Stream::<Itm>::new(Config::default());
+//! stream.feed(&bytes, &Places::new(&pieces), &mut NoMemory, &mut elements, &mut ());
+//!
+//! let port = Channel::Port { page: Some(0), port: 0 };
+//! assert_eq!(elements[1], (6, Element::Software(Software::new(port, 8, u64::from(b'h')))));
+//! ```
+
+mod config;
+mod decode;
+mod packet;
+mod sync;
+#[cfg(test)]
+mod tests;
+
+pub use config::Config;
+pub use decode::Decoder;
+pub use packet::{Data, Packet};
+
+use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
+
+use crate::{Protocol, Resume};
+
+/// The protocol.
+#[derive(Clone, Copy, Debug)]
+pub struct Itm;
+
+impl Protocol for Itm {
+    const NAMES: &'static [&'static str] = &["ITM"];
+    const TITLE: &'static str = "Instrumentation Trace Macrocell, with DWT packets (Cortex-M)";
+    const REGISTERS: &'static [Register] = config::REGISTERS;
+    // A header that is reserved has no length: what follows it may be payload.
+    const RESUME: Resume = Resume::Seek;
+
+    type Config = Config;
+    type Packet = Packet;
+    type Decoder = Decoder;
+
+    fn configure(
+        _: Option<CoreType>,
+        register: &dyn Fn(&str) -> Option<u64>,
+    ) -> Result<Config, MissingRegister> {
+        let control = register("ITMTCR").or_else(|| register("CONTROL_REGISTER")).unwrap_or(0);
+        Ok(Config { control: control as u32, assume_synced: false })
+    }
+
+    fn trace_id(config: &Config) -> u8 {
+        config.trace_id()
+    }
+
+    fn waypoints(_: &Config) -> Waypoints {
+        Waypoints::default()
+    }
+
+    fn sync(config: &Config, bytes: &[u8]) -> Sync {
+        if config.assume_synced { Sync::At(0) } else { sync::find(bytes) }
+    }
+}
