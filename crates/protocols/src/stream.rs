@@ -152,13 +152,13 @@ impl<P: Protocol> Stream<P> {
     ) {
         let at = places.at(span.start);
         let len = span.len() as u32;
-        self.last = at;
         tap.bad(places, span, bytes, fault);
         match &mut self.bad {
             // Unsynchronised bytes are one run, however they arrive.
             Some((_, run, Fault::Unsynchronised)) if fault == Fault::Unsynchronised => *run += len,
             _ => {
                 self.report_bad(sink);
+                self.last = at;
                 self.decoder.bad(at, fault, sink);
                 self.bad = Some((at, len, fault));
             }
