@@ -9,6 +9,7 @@
 //! | [`t32`] | T32 | Armv4T to Armv8, and the loops of Armv8.1-M |
 //! | [`thumbee`] | ThumbEE | Armv7 |
 //! | [`it`] | how far an IT block reaches | |
+//! | [`assemble`] | the way back, for tests and for programs that are made up | |
 //!
 //! An opcode is classified as if the processor had every extension: what an opcode does must not
 //! depend on what a capture says of the core. Where two extensions share an opcode, the module's
@@ -30,10 +31,12 @@ use tracewright_base::{Instruction, Isa, Kind, Role};
 
 pub mod a32;
 pub mod a64;
+pub mod assemble;
 pub mod it;
 pub mod t32;
 pub mod thumbee;
 
+pub use assemble::assemble;
 pub use it::ItState;
 
 /// The instruction at the start of `bytes`, which lie at `address`. Arm code is little endian.

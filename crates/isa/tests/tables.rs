@@ -302,9 +302,9 @@ fn t32() {
             (0xf43f_affe, Is::Cond(Jump, 0)),             // BEQ.W
             (0xf000_8000, Is::Cond(Jump, 4)),             // BEQ.W
             (0xf340_8000, Is::Cond(Jump, 4)),             // BLE.W
-            (0xf440_8000, Is::Cond(Jump, 4 - 0x10_0000)), // BMI.W
-            (0xf440_a000, Is::Cond(Jump, 4 - 0x10_0000 + 0x4_0000)), // BMI.W, J1
-            (0xf440_8800, Is::Cond(Jump, 4 - 0x10_0000 + 0x8_0000)), // BMI.W, J2
+            (0xf440_8000, Is::Cond(Jump, 4 - 0x10_0000)), // BNE.W
+            (0xf440_a000, Is::Cond(Jump, 4 - 0x10_0000 + 0x4_0000)), // BNE.W, J1
+            (0xf440_8800, Is::Cond(Jump, 4 - 0x10_0000 + 0x8_0000)), // BNE.W, J2
             (0xf7ff_fffc, Branch(Call, -4)),              // BL
             (0xf000_e800, Switch(Call, 4, A32)),          // BLX
             (0xf7ff_effe, Switch(Call, 0, A32)),          // BLX
