@@ -41,9 +41,9 @@ pub trait Split {
 /// What a link says beside the bytes of its sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A full synchronisation packet, 4 bytes.
+    /// A full synchronisation packet, 4 bytes. (A DSTREAM footer may be among them.)
     FullSync,
-    /// A half synchronisation packet, 2 bytes.
+    /// A half synchronisation packet, 2 bytes. (A DSTREAM footer may be between them.)
     HalfSync,
     /// 16 bytes that a driver wrote between two stretches of trace: no source goes on across it, and
     /// the id is not known.

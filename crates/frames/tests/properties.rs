@@ -1,0 +1,222 @@
+//! What holds for any bytes, in any framing.
+
+mod ways;
+
+use tracewright_base::Fault;
+use tracewright_frames::{Event, Framing, Joiner, Link, sync};
+use ways::{Random, Record, Said, cut, whole};
+
+fn links() -> impl Iterator<Item = Link> {
+    Framing::ALL.into_iter().flat_map(|framing| {
+        [
+            Link::new(framing),
+            Link::new(framing).reference(),
+            Link { barriers: false, ..Link::new(framing) },
+        ]
+    })
+}
+
+fn joined(framing: Framing, random: &mut Random, runs: &[(u8, Vec<u8>)]) -> Vec<u8> {
+    let mut joiner = Joiner::new(framing)
+        .full_sync_every(random.below(5) as u32)
+        .half_sync_every(random.below(5) as u32);
+    let mut out = Vec::new();
+    for (id, bytes) in runs {
+        joiner.push(*id, bytes, &mut out).unwrap();
+    }
+    joiner.finish(&mut out);
+    out
+}
+
+/// Each byte of the capture is in exactly one piece, event, ID byte or last byte of a frame.
+fn conserved(link: Link, record: &Record, len: usize) {
+    let mut seen = vec![0; len];
+    // A synchronisation packet may go on after a footer.
+    let in_footer = |at: u64| link.framing == Framing::Dstream && at % 512 >= 504;
+    let mut mark = |at: u64, n: usize, skips: bool| {
+        for at in (at..).filter(|&at| !(skips && in_footer(at))).take(n) {
+            seen[at as usize] += 1;
+        }
+    };
+    for said in &record.said {
+        match said {
+            Said::Piece { at, bytes, .. } => mark(*at, bytes.len(), false),
+            Said::Event(at, event) => mark(
+                *at,
+                match event {
+                    Event::FullSync => 4,
+                    Event::HalfSync => 2,
+                    Event::Barrier => 16,
+                    Event::Footer(_) => 8,
+                    Event::Trigger(_) | Event::Flush(_) => 1,
+                    Event::Null { len }
+                    | Event::Reserved { len, .. }
+                    | Event::NoSource { len }
+                    | Event::Bad { len, .. } => *len as usize,
+                },
+                matches!(event, Event::FullSync | Event::HalfSync),
+            ),
+            Said::Frame(bytes, places) => {
+                mark(places[15], 1, false);
+                for i in (0..15).step_by(2).filter(|&i| bytes[i] & 1 != 0) {
+                    mark(places[i], 1, false);
+                }
+            }
+            Said::Fragment(..) => {}
+        }
+    }
+    for (at, seen) in seen.into_iter().enumerate() {
+        assert_eq!(seen, 1, "byte {at}");
+    }
+}
+
+/// Bytes of a piece are those of the capture, but for bit 0.
+fn in_place(record: &Record, capture: &[u8]) {
+    for said in &record.said {
+        if let Said::Piece { at, bytes, .. } = said {
+            for (got, was) in bytes.iter().zip(&capture[*at as usize..]) {
+                assert_eq!(got | 1, was | 1, "piece at {at}");
+            }
+        }
+    }
+}
+
+fn every_way(link: Link, bytes: &[u8], random: &mut Random) -> Record {
+    let want = whole(link, bytes);
+    if link.framing != Framing::Raw {
+        let each: Vec<_> = (0..bytes.len()).collect();
+        assert_eq!(cut(link, bytes, &each), want, "{link:?}: byte by byte");
+        for _ in 0..4 {
+            let mut cuts: Vec<_> = (0..5).map(|_| random.below(bytes.len() + 1)).collect();
+            cuts.sort_unstable();
+            assert_eq!(cut(link, bytes, &cuts), want, "{link:?}: cut at {cuts:?}");
+        }
+    }
+    if link == Link::new(link.framing) || !link.barriers {
+        conserved(link, &want, bytes.len());
+        in_place(&want, bytes);
+    }
+    want
+}
+
+#[test]
+fn noise_is_accounted_for_in_any_cut() {
+    let mut random = Random(1);
+    for _ in 0..60 {
+        let len = 20 + random.below(1200);
+        let bytes = random.noise(len);
+        for link in links() {
+            every_way(link, &bytes, &mut random);
+        }
+    }
+}
+
+#[test]
+fn what_was_joined_is_split() {
+    let mut random = Random(2);
+    for round in 0..120 {
+        let runs = random.runs(1 + round % 5, 1 + round);
+        for link in links().filter(|link| link.framing != Framing::Raw) {
+            let bytes = joined(link.framing, &mut random, &runs);
+            let got = every_way(link, &bytes, &mut random);
+            assert_eq!(got.runs(), runs, "{link:?}");
+            for said in got.out() {
+                if let Said::Event(_, event) = said {
+                    let plain = !matches!(
+                        event,
+                        Event::Bad { .. }
+                            | Event::NoSource { .. }
+                            | Event::Reserved { .. }
+                            | Event::Barrier
+                    );
+                    assert!(plain, "{link:?}: {event:?}");
+                }
+            }
+            let odd = match link.framing {
+                Framing::Coresight => bytes.len() % 16,
+                Framing::Dstream => bytes.len() % 512,
+                _ => 0,
+            };
+            assert_eq!(odd, 0, "{link:?}: {} bytes", bytes.len());
+        }
+    }
+}
+
+/// Where both numberings cut the same fragments, they give the same bytes.
+#[test]
+fn numberings_differ_in_places_only() {
+    let mut random = Random(3);
+    for round in 0..60 {
+        let bytes = random.noise(600 + round);
+        for framing in Framing::ALL {
+            let capture = whole(Link::new(framing), &bytes);
+            let reference = whole(Link::new(framing).reference(), &bytes);
+            assert_eq!(capture.runs(), reference.runs());
+            let fragments = |record: &Record| {
+                let first = |said: &&Said| matches!(said, Said::Piece { fragment: true, .. });
+                record.said.iter().filter(first).count()
+            };
+            if framing != Framing::Raw {
+                assert_eq!(fragments(&capture), fragments(&reference));
+            }
+        }
+    }
+}
+
+/// Bytes of a frame are lost: that frame is bad, and all others stand.
+#[test]
+fn a_hole_costs_one_frame() {
+    let mut random = Random(4);
+    for framing in [Framing::Tpiu, Framing::TpiuHalf] {
+        for round in 0..200 {
+            let mut joiner = Joiner::new(framing).full_sync_every(1).half_sync_every(0);
+            let mut bytes = Vec::new();
+            for (id, run) in random.runs(3, 60) {
+                joiner.push(id, &run, &mut bytes).unwrap();
+            }
+            joiner.finish(&mut bytes);
+            let frames = |record: &Record| -> Vec<[u8; 16]> {
+                let frame = |said: &Said| match said {
+                    Said::Frame(bytes, _) => Some(*bytes),
+                    _ => None,
+                };
+                record.said.iter().filter_map(frame).collect()
+            };
+            let mut want = frames(&whole(Link::new(framing), &bytes));
+
+            let hit = random.below(want.len());
+            let lost = 1 + round % 15;
+            let from = hit * 20 + 4 + random.below(17 - lost);
+            bytes.drain(from..from + lost);
+            want.remove(hit);
+            let got = every_way(Link::new(framing), &bytes, &mut random);
+            assert_eq!(frames(&got), want, "{lost} bytes lost of frame {hit}");
+            let last = hit == want.len();
+            let fault = if last { Fault::Truncated } else { Fault::Frame };
+            let bad = Event::Bad { len: 16 - lost as u32, fault };
+            let at = hit as u64 * 20 + 4;
+            let bads: Vec<_> = got
+                .out()
+                .into_iter()
+                .filter(|said| matches!(said, Said::Event(_, Event::Bad { .. })))
+                .collect();
+            assert_eq!(bads, [Said::Event(at, bad)], "{lost} bytes lost of frame {hit}");
+        }
+    }
+}
+
+#[test]
+fn barriers_forget_the_id() {
+    let mut random = Random(5);
+    let runs = [(0x10, vec![1, 2, 3]), (0x11, vec![4; 20])];
+    let one = joined(Framing::Coresight, &mut random, &runs);
+    let bytes = [one.as_slice(), &sync::BARRIER, &[0; 16]].concat();
+    let got = every_way(Link::new(Framing::Coresight), &bytes, &mut random).out();
+    assert_eq!(
+        got[got.len() - 2..],
+        [
+            Said::Event(one.len() as u64, Event::Barrier),
+            Said::Event(one.len() as u64 + 16, Event::NoSource { len: 15 }),
+        ]
+    );
+}

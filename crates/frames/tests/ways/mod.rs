@@ -1,0 +1,154 @@
+//! A recorder, and random bytes that look like a link's.
+#![allow(dead_code, unreachable_pub)]
+
+use tracewright_frames::{Event, Frame, Link, Split, Splitter};
+
+/// What a splitter said, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    Piece { id: u8, at: u64, fragment: bool, bytes: Vec<u8> },
+    Event(u64, Event),
+    Frame([u8; 16], [u64; 16]),
+    Fragment(Option<u8>, u64, Vec<u8>),
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    pub said: Vec<Said>,
+    pub packed: Vec<(u64, u8)>,
+}
+
+impl Split for Record {
+    fn piece(&mut self, id: u8, at: u64, fragment: bool, bytes: &[u8]) {
+        assert!(!bytes.is_empty());
+        self.said.push(Said::Piece { id, at, fragment, bytes: bytes.into() });
+    }
+
+    fn event(&mut self, at: u64, event: Event) {
+        self.said.push(Said::Event(at, event));
+    }
+
+    fn frame(&mut self, frame: &Frame<'_>) {
+        self.said.push(Said::Frame(*frame.bytes, std::array::from_fn(|i| frame.place(i))));
+    }
+
+    fn packed(&mut self, at: u64, bytes: &[u8]) {
+        self.packed.extend((at..).zip(bytes.iter().copied()));
+    }
+
+    fn fragment(&mut self, id: Option<u8>, at: u64, bytes: &[u8]) {
+        assert!(!bytes.is_empty());
+        self.said.push(Said::Fragment(id, at, bytes.into()));
+    }
+}
+
+impl Record {
+    /// Pieces and events alone.
+    pub fn out(&self) -> Vec<Said> {
+        let out = |said: &&Said| matches!(said, Said::Piece { .. } | Said::Event(..));
+        self.said.iter().filter(out).cloned().collect()
+    }
+
+    /// The runs of sources' bytes in the order of the stream, runs of one id together.
+    pub fn runs(&self) -> Vec<(u8, Vec<u8>)> {
+        let mut runs: Vec<(u8, Vec<u8>)> = Vec::new();
+        for said in &self.said {
+            let (id, bytes) = match said {
+                Said::Piece { id, bytes, .. } => (*id, bytes.clone()),
+                Said::Event(_, Event::Trigger(byte)) => (0x7d, vec![*byte]),
+                Said::Event(_, Event::Flush(byte)) => (0x7b, vec![*byte]),
+                _ => continue,
+            };
+            match runs.last_mut() {
+                Some((last, run)) if *last == id => run.extend(bytes),
+                _ => runs.push((id, bytes)),
+            }
+        }
+        runs
+    }
+}
+
+/// Splits `bytes` in one go.
+pub fn whole(link: Link, bytes: &[u8]) -> Record {
+    let (mut splitter, mut out) = (Splitter::new(link), Record::default());
+    splitter.split(0, bytes, &mut out);
+    splitter.finish(&mut out);
+    out
+}
+
+/// Splits `bytes` in pieces that end at `cuts`, each from a clone of the splitter before.
+pub fn cut(link: Link, bytes: &[u8], cuts: &[usize]) -> Record {
+    let (mut splitter, mut out) = (Splitter::new(link), Record::default());
+    let mut from = 0;
+    for &to in cuts.iter().chain([&bytes.len()]) {
+        let mut resumed = splitter.clone();
+        assert_eq!(resumed, splitter);
+        resumed.split(from as u64, &bytes[from..to], &mut out);
+        (splitter, from) = (resumed, to);
+    }
+    splitter.finish(&mut out);
+    assert_eq!(splitter, Splitter::new(link));
+    out
+}
+
+/// Numbers that are the same every time. (xorshift64)
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    pub fn bytes(&mut self, n: usize) -> Vec<u8> {
+        (0..n).map(|_| self.next() as u8).collect()
+    }
+
+    /// Runs of bytes of up to `ids` ids; triggers and flushes among them.
+    pub fn runs(&mut self, ids: usize, runs: usize) -> Vec<(u8, Vec<u8>)> {
+        let mut out: Vec<(u8, Vec<u8>)> = Vec::new();
+        for _ in 0..runs {
+            let id = match self.below(12) {
+                0 => 0x7d,
+                1 => 0x7b,
+                _ => 0x10 + self.below(ids) as u8,
+            };
+            let longest = [1, 2, 3, 8, 40][self.below(5)];
+            let len = 1 + self.below(longest);
+            let bytes = match self.below(3) {
+                0 => vec![0xff; len],
+                _ => self.bytes(len),
+            };
+            match out.last_mut() {
+                Some((last, run)) if *last == id => run.extend(bytes),
+                _ => out.push((id, bytes)),
+            }
+        }
+        out
+    }
+
+    /// Bytes in which synchronisation, whole or in parts, stands anywhere.
+    pub fn noise(&mut self, n: usize) -> Vec<u8> {
+        let mut out = Vec::new();
+        while out.len() < n {
+            match self.below(7) {
+                0 => out.extend([0xff, 0xff, 0xff, 0x7f]),
+                1 => out.extend([0xff, 0x7f]),
+                2 => out.extend(vec![0xff; 1 + self.below(5)]),
+                3 => out.extend([0xff, 0xff, 0xff, 0x7f].repeat(4)),
+                4 => out.extend(vec![0; 1 + self.below(40)]),
+                _ => {
+                    let n = 1 + self.below(40);
+                    out.extend(self.bytes(n));
+                }
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,17 @@
+//! What the scans mean, written to be believed.
+
+use core::ops::Range;
+
+/// See [`find`](crate::find()).
+pub fn find(bytes: &[u8], pattern: &[u8]) -> Option<usize> {
+    if pattern.is_empty() {
+        return None;
+    }
+    (0..bytes.len()).find(|&at| bytes[at..].starts_with(pattern))
+}
+
+/// See [`zero_run`](crate::zero_run).
+pub fn zero_run(bytes: &[u8], len: usize) -> Option<Range<usize>> {
+    let zeros = |at: usize| bytes[at..].iter().take_while(|&&byte| byte == 0).count();
+    (0..bytes.len()).map(|at| at..at + zeros(at)).find(|run| run.len() >= len.max(1))
+}

@@ -1,0 +1,63 @@
+//! Each scan says what its naive twin says; files are what a plain read gives.
+
+use tracewright_scan::{find, naive, zero_run};
+
+/// All strings over a small alphabet, up to 9 bytes.
+fn strings(alphabet: &[u8]) -> Vec<Vec<u8>> {
+    let mut all = vec![vec![]];
+    let mut last = all.clone();
+    for _ in 0..9 {
+        last = last
+            .iter()
+            .flat_map(|s: &Vec<u8>| alphabet.iter().map(|&b| [s.as_slice(), &[b]].concat()))
+            .collect();
+        all.extend(last.iter().cloned());
+    }
+    all
+}
+
+#[test]
+fn zero_runs() {
+    for bytes in strings(&[0, 1, 0x80]) {
+        for len in 0..6 {
+            assert_eq!(zero_run(&bytes, len), naive::zero_run(&bytes, len), "{bytes:?}, {len}");
+        }
+    }
+    let mut long = vec![1; 4000];
+    long[3000..3011].fill(0);
+    long[100..110].fill(0);
+    assert_eq!(zero_run(&long, 11), Some(3000..3011));
+    assert_eq!(zero_run(&long, 12), None);
+}
+
+#[test]
+fn patterns() {
+    for bytes in strings(&[0xff, 0x7f]) {
+        for pattern in [&[][..], &[0x7f], &[0xff, 0x7f], &[0xff, 0xff, 0xff, 0x7f]] {
+            assert_eq!(find(&bytes, pattern), naive::find(&bytes, pattern), "{bytes:?}");
+        }
+    }
+}
+
+#[cfg(feature = "map")]
+#[test]
+fn files() {
+    let folder = std::env::temp_dir().join(format!("tracewright-scan-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    for len in [0, 1, 70_000] {
+        let path = folder.join(len.to_string());
+        let bytes: Vec<u8> = (0..len).map(|i| i as u8).collect();
+        std::fs::write(&path, &bytes).unwrap();
+        assert_eq!(*tracewright_scan::map(&path).unwrap(), bytes[..], "{len} bytes");
+    }
+    assert!(tracewright_scan::map(folder.join("none")).is_err());
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A file that says that it is empty, and is not.
+#[cfg(all(feature = "map", target_os = "linux"))]
+#[test]
+fn a_file_of_the_system() {
+    let bytes = tracewright_scan::map("/proc/self/maps").unwrap();
+    assert!(!bytes.is_empty());
+}
