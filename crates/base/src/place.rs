@@ -21,12 +21,14 @@ pub struct Places<'a> {
     pieces: &'a [Piece],
     /// Offsets in the block count half bytes.
     nibbles: bool,
+    /// The first half byte of the block is left out.
+    odd: bool,
 }
 
 impl<'a> Places<'a> {
     /// Makes the map. `pieces` must not be empty.
     pub const fn new(pieces: &'a [Piece]) -> Self {
-        Places { pieces, nibbles: false }
+        Places { pieces, nibbles: false, odd: false }
     }
 
     /// The same map for a block that holds a half byte in each of its bytes, low half first.
@@ -35,10 +37,16 @@ impl<'a> Places<'a> {
         Places { nibbles: true, ..self }
     }
 
+    /// The same map of half bytes without the first one.
+    #[must_use]
+    pub const fn without_first_nibble(self) -> Self {
+        Places { odd: true, ..self }
+    }
+
     /// The place in the capture of what is at `offset` of the block.
     #[inline]
     pub fn at(&self, offset: usize) -> u64 {
-        let byte = if self.nibbles { offset / 2 } else { offset };
+        let byte = if self.nibbles { (offset + self.odd as usize) / 2 } else { offset };
         match self.pieces {
             [only] => only.at + byte as u64,
             pieces => {
@@ -56,13 +64,13 @@ impl<'a> Places<'a> {
         &self,
         bytes: ops::Range<usize>,
     ) -> impl Iterator<Item = ops::Range<usize>> + 'a {
-        let scale = if self.nibbles { 2 } else { 1 };
+        let (scale, odd) = (if self.nibbles { 2 } else { 1 }, self.odd as usize);
         let mut start = bytes.start;
         let mut cuts = self
             .pieces
             .iter()
             .filter(|p| p.fragment)
-            .map(move |p| p.start as usize * scale)
+            .map(move |p| (p.start as usize * scale).saturating_sub(odd))
             .filter(move |&cut| cut > bytes.start && cut < bytes.end)
             .chain(core::iter::once(bytes.end));
         core::iter::from_fn(move || {

@@ -1,2 +1,27 @@
-//! TODO
+//! The decode session: a capture to a [`Listener`].
+//!
+//! | file | holds |
+//! |---|---|
+//! | `session.rs` | [`Session`]: one buffer, its link and its sources |
+//! | `source.rs` | one source: its bytes on the way to its stream |
+//! | `plan.rs` | what of a buffer can be decoded, and why the rest cannot |
+//! | `memory.rs` | a capture's dumps as program memory |
+//! | `listener.rs` | [`Listener`]: what receives packets, elements and link events |
+//! | `tally.rs` | [`Tally`]: counts at each stage, so that an empty result explains itself |
+//! | `committed.rs` | [`Committed`]: holds transactions back until they are committed |
 #![forbid(unsafe_code)]
+
+pub mod committed;
+pub mod listener;
+pub mod memory;
+pub mod plan;
+pub mod session;
+mod source;
+pub mod tally;
+
+pub use committed::Committed;
+pub use listener::Listener;
+pub use memory::Memory;
+pub use plan::{Options, Plan, Planned, Skipped, Why};
+pub use session::Session;
+pub use tally::{Counts, Tally};

@@ -61,7 +61,7 @@ impl Sources {
     fn add(&mut self, id: u8) -> Option<&mut Source> {
         let slot = self.slots.get_mut(usize::from(id))?;
         *slot = self.sources.len() as u8;
-        self.sources.push(Source { id, ..Source::default() });
+        self.sources.push(Source::new(id));
         self.sources.last_mut()
     }
 }
@@ -77,8 +77,7 @@ impl Split for Sources {
                 None => return,
             },
         };
-        source.pieces.push(Piece { start: source.bytes.len() as u32, at, fragment });
-        source.bytes.extend_from_slice(bytes);
+        source.push(at, fragment, bytes);
     }
 
     fn event(&mut self, at: u64, event: Event) {
@@ -87,6 +86,18 @@ impl Split for Sources {
 }
 
 impl Source {
+    /// A source without bytes.
+    pub fn new(id: u8) -> Self {
+        Source { id, ..Source::default() }
+    }
+
+    /// Adds a [`piece`](Split::piece).
+    #[inline]
+    pub fn push(&mut self, at: u64, fragment: bool, bytes: &[u8]) {
+        self.pieces.push(Piece { start: self.bytes.len() as u32, at, fragment });
+        self.bytes.extend_from_slice(bytes);
+    }
+
     /// Its trace id.
     pub fn id(&self) -> u8 {
         self.id

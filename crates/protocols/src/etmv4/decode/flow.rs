@@ -408,7 +408,6 @@ impl Flow {
     }
 
     /// A Q element: `count` instructions ran, then the one at `next`.
-    #[expect(clippy::too_many_arguments, reason = "a walk, its length and its end")]
     pub(super) fn q<K: Code, S: Sink>(
         &mut self,
         at: u64,

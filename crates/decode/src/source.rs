@@ -1,0 +1,182 @@
+//! One source: its bytes on the way to its stream.
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use tracewright_base::{Element, Fault, Places, Sink};
+use tracewright_frames as frames;
+use tracewright_image::Cache;
+use tracewright_protocols::registry::{AnyPacket, AnyStream, AnyTap};
+
+use crate::Listener;
+
+/// A source in the course of a session.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) id: u8,
+    pub(crate) stream: AnyStream,
+    cache: Cache,
+    /// Bytes that make no whole packet yet.
+    block: frames::Source,
+    /// The same in half bytes, where the protocol counts those; and how many of them are taken.
+    nibbles: Vec<u8>,
+    taken: usize,
+}
+
+impl Source {
+    pub(crate) fn new(id: u8, stream: AnyStream, cache: Cache) -> Self {
+        let block = frames::Source::new(id);
+        Source { id, stream, cache, block, nibbles: Vec::new(), taken: 0 }
+    }
+
+    /// Bytes that wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.block.bytes().len()
+    }
+
+    pub(crate) fn push(&mut self, at: u64, fragment: bool, bytes: &[u8]) {
+        self.block.push(at, fragment, bytes);
+    }
+
+    /// Decodes what waits, but for an unfinished packet.
+    pub(crate) fn feed<L: Listener>(&mut self, source: usize, listener: &mut L) {
+        if self.stream.nibbles() {
+            return self.feed_nibbles(source, listener);
+        }
+        let (bytes, places) = (self.block.bytes(), self.block.places());
+        let taken = feed(&mut self.stream, bytes, &places, &mut self.cache, source, listener);
+        self.block.consume(taken);
+    }
+
+    /// Whether bytes can be decoded where they are, without a copy.
+    pub(crate) fn in_place(&self) -> bool {
+        !self.stream.nibbles()
+    }
+
+    /// Decodes `bytes` without a copy and returns how many were taken.
+    pub(crate) fn feed_raw<L: Listener>(
+        &mut self,
+        bytes: &[u8],
+        places: &Places<'_>,
+        source: usize,
+        listener: &mut L,
+    ) -> usize {
+        feed(&mut self.stream, bytes, places, &mut self.cache, source, listener)
+    }
+
+    fn feed_nibbles<L: Listener>(&mut self, source: usize, listener: &mut L) {
+        self.unpack();
+        let fresh = self.nibbles.get(self.taken..).unwrap_or_default();
+        let places = self.block.places().of_nibbles();
+        let places = if self.taken == 0 { places } else { places.without_first_nibble() };
+        self.taken += feed(&mut self.stream, fresh, &places, &mut self.cache, source, listener);
+        self.block.consume(self.taken / 2);
+        self.taken %= 2;
+    }
+
+    fn unpack(&mut self) {
+        self.nibbles.clear();
+        self.nibbles.extend(self.block.bytes().iter().flat_map(|b| [b & 0xf, b >> 4]));
+    }
+
+    /// The trace ends.
+    pub(crate) fn finish<L: Listener>(&mut self, source: usize, listener: &mut L) {
+        self.unpack();
+        let (bytes, places) = if self.stream.nibbles() {
+            let places = self.block.places().of_nibbles();
+            let places = if self.taken == 0 { places } else { places.without_first_nibble() };
+            (self.nibbles.get(self.taken..).unwrap_or_default(), places)
+        } else {
+            (self.block.bytes(), self.block.places())
+        };
+        finish(&mut self.stream, bytes, &places, &mut self.cache, source, listener);
+    }
+
+    /// The trace ends; `rest` was never copied.
+    pub(crate) fn finish_raw<L: Listener>(
+        &mut self,
+        rest: &[u8],
+        places: &Places<'_>,
+        source: usize,
+        listener: &mut L,
+    ) {
+        finish(&mut self.stream, rest, places, &mut self.cache, source, listener);
+    }
+}
+
+/// Feeds a stream, with what the listener wants to hear.
+fn feed<L: Listener>(
+    stream: &mut AnyStream,
+    bytes: &[u8],
+    places: &Places<'_>,
+    cache: &mut Cache,
+    source: usize,
+    listener: &mut L,
+) -> usize {
+    if !L::PACKETS {
+        return stream.feed(bytes, places, cache, &mut Elements { source, listener }, &mut ());
+    }
+    let listener = RefCell::new(listener);
+    let (mut elements, mut packets) =
+        (Shared { source, listener: &listener }, Shared { source, listener: &listener });
+    stream.feed(bytes, places, cache, &mut elements, &mut packets)
+}
+
+/// Ends a stream, with what the listener wants to hear.
+fn finish<L: Listener>(
+    stream: &mut AnyStream,
+    rest: &[u8],
+    places: &Places<'_>,
+    cache: &mut Cache,
+    source: usize,
+    listener: &mut L,
+) {
+    let listener = RefCell::new(listener);
+    let (mut elements, mut packets) =
+        (Shared { source, listener: &listener }, Shared { source, listener: &listener });
+    stream.finish(rest, places, cache, &mut elements, &mut packets);
+}
+
+/// The elements of one source, to a listener that wants nothing else.
+struct Elements<'a, L> {
+    source: usize,
+    listener: &'a mut L,
+}
+
+impl<L: Listener> Sink for Elements<'_, L> {
+    #[inline]
+    fn element(&mut self, at: u64, element: Element) {
+        self.listener.element(self.source, at, element);
+    }
+
+    #[inline]
+    fn full(&self) -> bool {
+        self.listener.full()
+    }
+}
+
+/// One source, to a listener that hears packets and elements by turns.
+struct Shared<'a, 'l, L> {
+    source: usize,
+    listener: &'a RefCell<&'l mut L>,
+}
+
+impl<L: Listener> Sink for Shared<'_, '_, L> {
+    fn element(&mut self, at: u64, element: Element) {
+        self.listener.borrow_mut().element(self.source, at, element);
+    }
+
+    fn full(&self) -> bool {
+        self.listener.borrow().full()
+    }
+}
+
+impl<L: Listener> AnyTap for Shared<'_, '_, L> {
+    fn packet(&mut self, at: u64, bytes: &[u8], packet: AnyPacket<'_>) {
+        self.listener.borrow_mut().packet(self.source, at, bytes, packet);
+    }
+
+    fn bad(&mut self, places: &Places<'_>, span: Range<usize>, bytes: &[u8], fault: Fault) {
+        self.listener.borrow_mut().bad(self.source, places, span, bytes, fault);
+    }
+}
