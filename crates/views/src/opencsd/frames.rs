@@ -1,0 +1,139 @@
+//! Raw frames: the lines of the reference's `-o_raw_packed` and `-o_raw_unpacked`.
+
+use tracewright_frames::{Event, Framing, dstream, sync};
+
+use super::text;
+
+/// Says what a [`Splitter`](tracewright_frames::Splitter) tells its
+/// [`Split`](tracewright_frames::Split): give each call on, before anything is made of the bytes. The
+/// splitter must number as the reference does.
+#[derive(Clone, Debug)]
+pub struct RawFrames {
+    packed: bool,
+    unpacked: bool,
+    /// Bytes that the reference reads at a time; a packed line ends where they end.
+    block: u64,
+    /// Bytes in the packed line so far, where one is open.
+    open: Option<usize>,
+}
+
+impl RawFrames {
+    /// Says frames as they are, or what is in them, or both.
+    pub fn new(framing: Framing, packed: bool, unpacked: bool) -> Self {
+        let block = match framing {
+            Framing::Dstream => dstream::BLOCK - dstream::FOOTER,
+            _ => 1024,
+        };
+        RawFrames { packed, unpacked, block, open: None }
+    }
+
+    /// Bytes of frames and of synchronisation packets.
+    pub fn packed(&mut self, at: u64, bytes: &[u8], out: &mut String) {
+        if !self.packed {
+            return;
+        }
+        let (mut at, mut bytes) = (at, bytes);
+        while !bytes.is_empty() {
+            let phase = at % self.block;
+            if phase == 0 {
+                self.close(out);
+            }
+            let len = bytes.len().min((self.block - phase) as usize);
+            let (part, rest) = bytes.split_at_checked(len).unwrap_or((bytes, &[]));
+            let open = self.open.unwrap_or_else(|| {
+                head(at, "   RAW_PACKED; ", out);
+                0
+            });
+            self.open = Some(self::bytes(part, open, out));
+            (at, bytes) = (at.wrapping_add(len as u64), rest);
+        }
+    }
+
+    /// A frame is whole.
+    pub fn frame(&mut self, out: &mut String) {
+        self.close(out);
+    }
+
+    /// What a frame holds for one id.
+    pub fn fragment(&mut self, id: Option<u8>, at: u64, bytes: &[u8], out: &mut String) {
+        if !self.unpacked {
+            return;
+        }
+        head(at, "  ID_DATA[", out);
+        match id {
+            Some(id) => {
+                out.push_str("0x");
+                text::hex_padded(id.into(), 2, out);
+            }
+            None => out.push_str("????"),
+        }
+        out.push_str("]; ");
+        let len = self::bytes(bytes, 0, out);
+        end(len, out);
+    }
+
+    /// What else the link says.
+    pub fn event(&mut self, at: u64, event: Event, out: &mut String) {
+        match event {
+            Event::Barrier if self.packed || self.unpacked => {
+                self.close(out);
+                head(at, "        FSYNC; ", out);
+                let len = bytes(&sync::BARRIER, 0, out);
+                end(len, out);
+            }
+            Event::Footer(footer) => {
+                self.close(out);
+                out.push_str("DSTREAM footer [");
+                for byte in footer {
+                    out.push_str("0x");
+                    text::hex(byte.into(), out);
+                    out.push(' ');
+                }
+                out.push_str("]\n");
+            }
+            _ => {}
+        }
+    }
+
+    /// The capture ends.
+    pub fn finish(&mut self, out: &mut String) {
+        self.close(out);
+    }
+
+    fn close(&mut self, out: &mut String) {
+        if let Some(len) = self.open.take() {
+            end(len, out);
+        }
+    }
+}
+
+fn head(at: u64, what: &str, out: &mut String) {
+    out.push_str("Frame Data; Index");
+    let digits = at.checked_ilog10().unwrap_or(0) as usize + 1;
+    for _ in digits..7 {
+        out.push(' ');
+    }
+    text::decimal(at, out);
+    out.push_str("; ");
+    out.push_str(what);
+}
+
+/// Adds bytes to a line that has `before`, 16 to a line, and returns how many it has then.
+fn bytes(bytes: &[u8], before: usize, out: &mut String) -> usize {
+    let mut count = before;
+    for &byte in bytes {
+        text::hex_padded(byte.into(), 2, out);
+        out.push(' ');
+        count += 1;
+        if count.is_multiple_of(16) {
+            out.push('\n');
+        }
+    }
+    count
+}
+
+fn end(len: usize, out: &mut String) {
+    if !len.is_multiple_of(16) {
+        out.push('\n');
+    }
+}
