@@ -13,8 +13,6 @@ pub struct Entry {
     pub address: u64,
     /// How many low bits are known: 64 once a Trace Info packet has been seen.
     pub known: u8,
-    /// The last packet that set it was of AArch32 state, and gave 32 bits.
-    pub narrow: bool,
     /// Instruction set.
     pub is: SubIsa,
 }
@@ -97,16 +95,14 @@ impl History {
             Address::Short { is, bits, count } => Entry {
                 address: replace_low(last.address, bits.into(), count),
                 known: last.known.max(count),
-                narrow: last.narrow,
                 is,
             },
             Address::Long32 { is, bits } => Entry {
                 address: replace_low(last.address, bits.into(), 32),
                 known: last.known.max(32),
-                narrow: !self.context.bits64,
                 is,
             },
-            Address::Long64 { is, bits } => Entry { address: bits, known: 64, narrow: false, is },
+            Address::Long64 { is, bits } => Entry { address: bits, known: 64, is },
         };
         self.push(entry);
         entry
@@ -175,6 +171,11 @@ impl History {
     /// The last timestamp. `None` before it can be known whole.
     pub const fn timestamp(&self) -> Option<u64> {
         if self.timestamp_known == 64 { Some(self.timestamp) } else { None }
+    }
+
+    /// The last timestamp, with zeros for bits that are not known.
+    pub const fn timestamp_so_far(&self) -> u64 {
+        self.timestamp
     }
 
     /// Cycles that are added to each cycle count. (CYCT of Trace Info)
