@@ -2,7 +2,7 @@
 
 use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
 
-use super::{Config, Decoder, Packet, sync};
+use super::{Config, Decoder, Packet, registers, sync};
 use crate::{Protocol, Resume};
 
 /// Embedded Trace Extension, ETE 1.0 to 1.3.
@@ -12,7 +12,7 @@ pub struct Ete;
 impl Protocol for Ete {
     const NAMES: &'static [&'static str] = &["ETE"];
     const TITLE: &'static str = "Embedded Trace Extension: instruction trace of Armv9 cores";
-    const REGISTERS: &'static [Register] = &[];
+    const REGISTERS: &'static [Register] = registers::ETE;
     const RESUME: Resume = Resume::Next;
 
     type Config = Config;

@@ -50,6 +50,7 @@ mod decode;
 mod ete;
 mod history;
 mod packet;
+mod registers;
 pub mod sync;
 
 pub use config::{Config, InstP0, QSupport};
@@ -72,7 +73,7 @@ pub struct Etmv4;
 impl Protocol for Etmv4 {
     const NAMES: &'static [&'static str] = &["ETM4"];
     const TITLE: &'static str = "Embedded Trace Macrocell version 4: instruction trace";
-    const REGISTERS: &'static [Register] = &[];
+    const REGISTERS: &'static [Register] = registers::ETMV4;
     const RESUME: Resume = Resume::Next;
 
     type Config = Config;
