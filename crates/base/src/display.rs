@@ -190,6 +190,8 @@ impl fmt::Display for Software {
             (Software::FREQUENCY, "frequency in Hz"),
             (Software::MASTER_ERROR, "master error"),
             (Software::GLOBAL_ERROR, "global error"),
+            (Software::CHANNEL_ERROR, "channel error"),
+            (Software::CROSS_SYNC, "cross-synchronisation"),
             (Software::FLAG, "flag"),
             (Software::USER, "user"),
         ] {

@@ -29,7 +29,8 @@ pub struct Software {
     timestamp: u64,
     /// Where it went.
     pub channel: Channel,
-    /// Width of the data: 0 (a flag or a trigger only), 4, 8, 16, 32 or 64 bits.
+    /// Width of the data in bits: 0 where there is none, 4, 8, 16, 32 or 64; 40 for some frequencies;
+    /// any multiple of 4 for a USER packet.
     pub bits: u8,
     flags: u16,
 }
@@ -51,6 +52,10 @@ impl Software {
     pub const FLAG: u16 = 64;
     /// The packet was a USER packet.
     pub const USER: u16 = 128;
+    /// A channel reports an error; `value` is its payload.
+    pub const CHANNEL_ERROR: u16 = 512;
+    /// The same place in several traces; `value` says which one.
+    pub const CROSS_SYNC: u16 = 1024;
     const TIMED: u16 = 256;
 
     /// A write of the low `bits` bits of `value` to `channel`.

@@ -26,6 +26,7 @@ pub mod itm;
 pub mod protocol;
 pub mod ptm;
 pub mod registry;
+pub mod stm;
 pub mod stream;
 #[cfg(test)]
 pub(crate) mod ways;
