@@ -2,6 +2,7 @@
 
 mod etmv4;
 pub mod frames;
+pub mod ptm;
 pub mod text;
 
 pub use etmv4::Etmv4Text;
