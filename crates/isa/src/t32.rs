@@ -188,6 +188,8 @@ const fn load_store(opcode: u32) -> Instruction {
         0xf8d => true,
         0xf85 if opcode >> 16 & 0b1111 == PC => true,
         // LDR with an 8-bit offset (bit 11), or with a register and a shift (bits [11:6] are 0).
+        // Neither before (P, bit 10) nor written back (W, bit 8) is no instruction.
+        0xf85 if opcode >> 8 & 0b1101 == 0b1000 => return WIDE.of(Kind::Undefined),
         0xf85 => opcode >> 11 & 1 == 1 || opcode >> 6 & 0b1_1111 == 0,
         _ => false,
     };

@@ -36,10 +36,9 @@ fn instructions() {
                 for (size, conditional) in [(2, false), (2, true), (4, false), (4, true)] {
                     for target_isa in [isa, Isa::A32, Isa::T32] {
                         for &offset in &offsets {
-                            for address in [0, 0x8000, 0x8002] {
+                            for address in [0u64, 0x8000, 0x8002] {
                                 let target = (kind == Kind::Branch).then_some(
-                                    (address as u64).wrapping_add_signed(offset)
-                                        & isa.address_mask(),
+                                    address.wrapping_add_signed(offset) & isa.address_mask(),
                                 );
                                 let i = Instruction {
                                     kind,

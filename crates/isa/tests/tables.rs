@@ -100,6 +100,7 @@ fn a64() {
             (0x7401_0040, Is::Cond(Jump, 8)),             // CBGT W0, W1
             (0xf4e1_2000, Is::Cond(Jump, -0x400)),        // CBNE X0, X1
             (0x7421_8040, Is::Cond(Jump, 8)),             // CBBGE W0, W1
+            (0x7423_a005, Is::Cond(Jump, -1024)),         // CBBGE W5, W3
             (0x74c1_c040, Is::Cond(Jump, 8)),             // CBHEQ W0, W1
             (0x7500_8040, Is::Cond(Jump, 8)),             // CBGT W0, #1
             (0xf5df_8040, Is::Cond(Jump, 8)),             // CBEQ X0, #63
@@ -341,6 +342,7 @@ fn t32() {
             (0xf8df_f004, Indirect(Jump)),            // LDR PC, [PC, #4]
             (0xf85f_f004, Indirect(Jump)),            // LDR PC, [PC, #-4]
             (0xf8d0_f004, Indirect(Jump)),            // LDR PC, [R0, #4]
+            (0xf850_f804, Other(Kind::Undefined)),    // LDR PC, neither P nor W
             (0xf850_f021, Indirect(Jump)),            // LDR PC, [R0, R1, LSL #2]
             (0xf8d0_1004, Plain),                     // LDR R1
             (0xf89f_f000, Plain),                     // PLD
