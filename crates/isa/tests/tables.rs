@@ -428,6 +428,27 @@ fn wrapping() {
     assert_eq!(target(T32, 0xf000_e800, 0x8002), Some(0x8004));
 }
 
+/// Any bytes at any address classify, and say what is true of all instructions.
+#[test]
+fn anything() {
+    let mut random = 1u64;
+    for i in 0..400_000u64 {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let opcode = ((random >> 32) as u32).to_le_bytes();
+        let address = [0, 2, 0x7fff_fffe, 0xffff_fffe, u64::MAX - 3, random][(i % 6) as usize];
+        let mut it = ItState::default();
+        for isa in [A64, A32, T32, ThumbEe] {
+            let got = classify(isa, &opcode, address, &mut it).unwrap();
+            assert_eq!(got.isa, isa);
+            assert_eq!(got.target.is_some(), got.kind == Kind::Branch);
+            assert!(got.target.is_none_or(|t| t & !isa.address_mask() == 0));
+            assert!(got.target.is_some() || got.target_isa == isa);
+            assert!(got.role == Role::Jump || matches!(got.kind, Kind::Branch | Kind::Indirect));
+            assert!(got.size == 4 || got.size == 2 && matches!(isa, T32 | ThumbEe));
+        }
+    }
+}
+
 #[test]
 fn not_classified() {
     for isa in [Isa::Jazelle, Isa::Rv32, Isa::Rv64] {

@@ -155,18 +155,18 @@ fn aarch32(plain: Says, isa: Isa, mnemonic: &str, operands: &str) -> Says {
     }
     // Register lists that have the PC.
     let list = operands.split_once('{').map_or("", |(_, list)| list);
-    if list.contains("pc") {
-        if let Some((base, _, conditional)) = is(&["pop", "ldmib", "ldmda", "ldmdb", "ldm"]) {
-            let stack = base == "ldm" && operands.starts_with("sp!,") && !list.contains("sp");
-            let role = if list.ends_with('^') {
-                Role::ExceptionReturn
-            } else if stack || base == "pop" && !list.contains("sp") {
-                Role::ImpliedReturn
-            } else {
-                Role::Jump
-            };
-            return indirect(role, conditional);
-        }
+    if list.contains("pc")
+        && let Some((base, _, conditional)) = is(&["pop", "ldmib", "ldmda", "ldmdb", "ldm"])
+    {
+        let stack = base == "ldm" && operands.starts_with("sp!,") && !list.contains("sp");
+        let role = if list.ends_with('^') {
+            Role::ExceptionReturn
+        } else if stack || base == "pop" && !list.contains("sp") {
+            Role::ImpliedReturn
+        } else {
+            Role::Jump
+        };
+        return indirect(role, conditional);
     }
     if operands.starts_with("pc,") {
         if let Some((base, _, conditional)) = is(&["ldrt", "ldr"]) {
