@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use tracewright_base::{Block, Code, Instruction, Isa, Miss, Pc, Waypoints};
 
-use crate::Image;
 use crate::table::{Index, NONE, Table};
 use crate::walk::{Memory, Rules};
+use crate::{Image, View};
 
 /// Blocks of an [`Image`], each walked once. One for each trace source and worker.
 ///
@@ -92,26 +92,23 @@ impl Cache {
         self.table.len() == 0
     }
 
-    /// The address within its mask, and what selects a block beside it.
+    /// How `pc` sees the image, and the address within its mask.
     #[inline]
-    fn place(&self, pc: Pc) -> (u64, u32) {
-        let key = u32::from(self.image.view(pc.space).number()) | (pc.isa as u32) << 8;
-        (pc.address & pc.isa.address_mask(), key)
+    fn place(&self, pc: Pc) -> (View, u64) {
+        (self.image.view(pc.space), pc.address & pc.isa.address_mask())
     }
 
-    fn memory(&self, pc: Pc) -> Memory<'_> {
-        Memory { image: &self.image, view: self.image.view(pc.space), isa: pc.isa }
-    }
-
-    /// The block that is not where it was expected: after `current`, on `side`.
+    /// A block that did not come after the current one before.
+    // It takes the parts of a `Pc`: to pass the whole would put it into memory for every block.
     #[cold]
-    fn search(&mut self, pc: Pc, side: usize) -> Result<Index, Miss> {
-        let (address, key) = self.place(pc);
+    fn search(&mut self, view: View, isa: Isa, address: u64) -> Result<Index, Miss> {
+        let key = key(view, isa);
         let index = match self.table.find(address, key) {
             Some(index) => index,
             None => {
-                aligned(address, pc.isa)?;
-                let block = self.memory(pc).block(address, self.rules)?;
+                aligned(address, isa)?;
+                let memory = Memory { image: &self.image, view, isa };
+                let block = memory.block(address, self.rules)?;
                 if self.table.is_full() {
                     // The block before goes, too.
                     self.current = NONE;
@@ -119,9 +116,30 @@ impl Cache {
                 self.table.insert(block, key)
             }
         };
-        self.table.chain(self.current, side, index);
+        self.table.chain(self.current, index);
         Ok(index)
     }
+
+    /// An instruction that is not kept.
+    #[cold]
+    fn step(&mut self, view: View, isa: Isa, address: u64) -> Result<Instruction, Miss> {
+        aligned(address, isa)?;
+        let instruction = Memory { image: &self.image, view, isa }.instruction(address)?;
+        let step = Step { address, key: key(view, isa), instruction };
+        if self.steps.is_empty() {
+            self.steps = vec![Step { key: NO_KEY, ..step }; STEPS];
+        }
+        if let Some(place) = self.steps.get_mut(step_index(address)) {
+            *place = step;
+        }
+        Ok(instruction)
+    }
+}
+
+/// What selects a block beside its address.
+#[inline]
+const fn key(view: View, isa: Isa) -> u32 {
+    view.number() as u32 | (isa as u32) << 8
 }
 
 /// No instruction can be read from an address that none can have.
@@ -132,27 +150,28 @@ fn aligned(address: u64, isa: Isa) -> Result<(), Miss> {
 impl Code for Cache {
     #[inline]
     fn block(&mut self, pc: Pc) -> Result<&Block, Miss> {
-        let (address, key) = self.place(pc);
-        let (side, expected) = match self.table.slot(self.current) {
-            Some(current) => {
-                let side = usize::from(current.block.next() != address);
-                (side, current.next[side])
-            }
-            None => (0, NONE),
-        };
-        self.current = match self.table.slot(expected) {
-            Some(slot) if slot.block.start == address && slot.key == key => expected,
-            _ => self.search(pc, side)?,
+        let (view, address) = self.place(pc);
+        let key = key(view, pc.isa);
+        // Both ways are tried in turn, with branches that the processor predicts, so that the load of
+        // the next block need not wait for the address.
+        let [after, elsewhere] = self.table.slot(self.current).map_or([NONE; 2], |slot| slot.next);
+        self.current = if self.table.holds(elsewhere, address, key) {
+            elsewhere
+        } else if self.table.holds(after, address, key) {
+            after
+        } else {
+            self.search(view, pc.isa, address)?
         };
         self.table.slot(self.current).map(|slot| &slot.block).ok_or(Miss { address })
     }
 
     #[inline]
     fn instruction(&mut self, pc: Pc) -> Result<Instruction, Miss> {
-        let (address, key) = self.place(pc);
+        let (view, address) = self.place(pc);
+        let key = key(view, pc.isa);
         match self.steps.get(step_index(address)) {
             Some(step) if step.address == address && step.key == key => Ok(step.instruction),
-            _ => self.step(pc),
+            _ => self.step(view, pc.isa, address),
         }
     }
 }
@@ -161,21 +180,4 @@ impl Code for Cache {
 #[inline]
 const fn step_index(address: u64) -> usize {
     (address >> 1 ^ address >> 15) as usize & (STEPS - 1)
-}
-
-impl Cache {
-    #[cold]
-    fn step(&mut self, pc: Pc) -> Result<Instruction, Miss> {
-        let (address, key) = self.place(pc);
-        aligned(address, pc.isa)?;
-        let instruction = self.memory(pc).instruction(address)?;
-        let step = Step { address, key, instruction };
-        if self.steps.is_empty() {
-            self.steps = vec![Step { key: NO_KEY, ..step }; STEPS];
-        }
-        if let Some(place) = self.steps.get_mut(step_index(address)) {
-            *place = step;
-        }
-        Ok(instruction)
-    }
 }

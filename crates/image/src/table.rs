@@ -8,7 +8,7 @@ pub(crate) type Index = u32;
 /// No block has this index.
 pub(crate) const NONE: Index = u32::MAX;
 
-/// A block and all that finding the next one needs: one cache line.
+/// A block and what finding the next one needs: one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Slot {
@@ -61,19 +61,28 @@ impl Table {
         self.slots.get(index as usize)
     }
 
-    /// Says that block `to` came after block `from`, on side `side` of [`Slot::next`].
-    pub(crate) fn chain(&mut self, from: Index, side: usize, to: Index) {
-        let next = self.slots.get_mut(from as usize).and_then(|slot| slot.next.get_mut(side));
-        if let Some(next) = next {
-            *next = to;
+    /// Whether `index` is the block at `address` with `key`.
+    #[inline]
+    pub(crate) fn holds(&self, index: Index, address: u64, key: u32) -> bool {
+        self.slot(index).is_some_and(|slot| slot.block.start == address && slot.key == key)
+    }
+
+    /// Says that block `to` came after block `from`.
+    pub(crate) fn chain(&mut self, from: Index, to: Index) {
+        let Some(start) = self.slot(to).map(|slot| slot.block.start) else { return };
+        if let Some(from) = self.slots.get_mut(from as usize) {
+            let [after, elsewhere] = &mut from.next;
+            *(if from.block.next() == start { after } else { elsewhere }) = to;
         }
     }
 
     pub(crate) fn find(&self, address: u64, key: u32) -> Option<Index> {
         for place in self.probe(address, key) {
             let index = *self.places.get(place)?;
-            let slot = self.slot(index)?;
-            if slot.block.start == address && slot.key == key {
+            if index == NONE {
+                break;
+            }
+            if self.holds(index, address, key) {
                 return Some(index);
             }
         }
