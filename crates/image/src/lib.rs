@@ -5,6 +5,21 @@
 //!
 //! A [`Cache`] walks the code of an image once and then hands it out block by block, which is all
 //! that a decoder does with program memory.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use tracewright_base::{Code, Isa, Kind, Pc, Space, Waypoints};
+//! use tracewright_image::{Cache, CacheOptions, Image, Region};
+//!
+//! // NOP; RET
+//! let code = vec![0x1f, 0x20, 0x03, 0xd5, 0xc0, 0x03, 0x5f, 0xd6];
+//! let image = Image::new([Region::new("dump.bin", 0x8000, code)]);
+//! let mut cache = Cache::new(Arc::new(image), Waypoints::default(), CacheOptions::default());
+//!
+//! let pc = Pc { address: 0x8000, isa: Isa::A64, space: Space::default() };
+//! let block = cache.block(pc).unwrap();
+//! assert_eq!((block.instructions, block.last.kind), (2, Kind::Indirect));
+//! ```
 #![forbid(unsafe_code)]
 
 mod bytes;
