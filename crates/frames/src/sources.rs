@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use tracewright_base::{Piece, Places};
 
-use crate::{Event, Split};
+use crate::{Event, FRAME, Split};
 
 /// Collects each source's bytes in one block, with a map to where they were.
 ///
@@ -58,26 +58,30 @@ impl Sources {
         self.events.clear();
     }
 
-    fn add(&mut self, id: u8) -> Option<&mut Source> {
+    #[inline]
+    fn source(&mut self, id: u8) -> Option<&mut Source> {
         let slot = self.slots.get_mut(usize::from(id))?;
-        *slot = self.sources.len() as u8;
-        self.sources.push(Source::new(id));
-        self.sources.last_mut()
+        if usize::from(*slot) >= self.sources.len() {
+            *slot = self.sources.len() as u8;
+            self.sources.push(Source::new(id));
+        }
+        self.sources.get_mut(usize::from(*slot))
     }
 }
 
 impl Split for Sources {
     #[inline]
     fn piece(&mut self, id: u8, at: u64, fragment: bool, bytes: &[u8]) {
-        let slot = self.slots.get(usize::from(id)).copied().unwrap_or(u8::MAX);
-        let source = match self.sources.get_mut(usize::from(slot)) {
-            Some(source) => source,
-            None => match self.add(id) {
-                Some(source) => source,
-                None => return,
-            },
-        };
-        source.push(at, fragment, bytes);
+        if let Some(source) = self.source(id) {
+            source.push(at, fragment, bytes);
+        }
+    }
+
+    #[inline]
+    fn plain(&mut self, id: u8, at: u64, _frames: &[[u8; FRAME]], data: &[[u8; FRAME]]) {
+        if let Some(source) = self.source(id) {
+            source.push_plain(at, data);
+        }
     }
 
     fn event(&mut self, at: u64, event: Event) {
@@ -96,6 +100,29 @@ impl Source {
     pub fn push(&mut self, at: u64, fragment: bool, bytes: &[u8]) {
         self.pieces.push(Piece { start: self.bytes.len() as u32, at, fragment });
         self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Adds [`plain`](Split::plain) frames' data.
+    #[inline]
+    pub fn push_plain(&mut self, at: u64, data: &[[u8; FRAME]]) {
+        const DATA: usize = FRAME - 1;
+        let start = self.bytes.len();
+        let end = start + DATA * data.len();
+        self.pieces.extend((0..data.len()).map(|k| Piece {
+            start: (start + DATA * k) as u32,
+            at: at.wrapping_add((FRAME * k) as u64),
+            fragment: true,
+        }));
+        // Whole frames are copied; each one's last byte is in the way of the next, and gives way.
+        self.bytes.resize(end + 1, 0);
+        let mut rest = self.bytes.get_mut(start..).unwrap_or_default();
+        for frame in data {
+            if let Some(room) = rest.first_chunk_mut() {
+                *room = *frame;
+            }
+            rest = rest.get_mut(DATA..).unwrap_or_default();
+        }
+        self.bytes.truncate(end);
     }
 
     /// Its trace id.

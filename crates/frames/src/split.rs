@@ -30,6 +30,22 @@ pub trait Split {
         let _ = (at, bytes);
     }
 
+    /// Frames without an ID byte, one after another from `at` on, all of source `id`: `frames` as they are,
+    /// and `data` with bit 0 of the even bytes in its place; byte 15 of those is not data.
+    ///
+    /// This says each frame in turn; a collector may rather take them all at once.
+    #[inline]
+    fn plain(&mut self, id: u8, at: u64, frames: &[[u8; FRAME]], data: &[[u8; FRAME]]) {
+        let mut at = at;
+        for (bytes, [data @ .., _]) in frames.iter().zip(data) {
+            self.packed(at, bytes);
+            self.frame(&Frame { bytes, start: at, index: at, places: None });
+            self.fragment(Some(id), at, data);
+            self.piece(id, at, true, data);
+            at = at.wrapping_add(FRAME as u64);
+        }
+    }
+
     /// All bytes of one fragment, before they are given as pieces or events. The id is `None` before
     /// the first ID byte. `at` counts as the reference decoder does.
     #[inline]

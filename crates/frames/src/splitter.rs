@@ -4,10 +4,10 @@ use memchr::memmem;
 use tracewright_base::Fault;
 
 use crate::{
-    Event, FRAME, Frame, Framing, Link, Numbering, Split, dstream,
+    Event, FRAME, Frame, Framing, Link, Meaning, Numbering, Split, dstream,
     pending::Pending,
     sync,
-    unpack::{no_sync, unpack},
+    unpack::{no_sync, plain, unpack},
 };
 
 /// The reference decoder reads this much of a buffer at a time; sources that are not framed can tell.
@@ -90,10 +90,22 @@ impl Splitter {
             self.frame_byte(at, *first, out);
             (at, bytes) = (at.wrapping_add(1), rest);
         }
-        let (frames, rest) = bytes.as_chunks::<FRAME>();
-        for frame in frames {
-            self.aligned_frame(at, frame, None, out);
-            at = at.wrapping_add(FRAME as u64);
+        let (mut frames, rest) = bytes.as_chunks::<FRAME>();
+        let mut data = [[0; FRAME]; 32];
+        while let [first, others @ ..] = frames {
+            if let Some(id) = self.id
+                && Meaning::of(id) == Meaning::Source
+                && let Some((plain, after)) = frames.split_at_checked(plain(frames, &mut data))
+                && !plain.is_empty()
+            {
+                out.plain(id, at, plain, data.get(..plain.len()).unwrap_or_default());
+                at = at.wrapping_add((plain.len() * FRAME) as u64);
+                frames = after;
+            } else {
+                self.aligned_frame(at, first, None, out);
+                at = at.wrapping_add(FRAME as u64);
+                frames = others;
+            }
         }
         for (at, &byte) in (at..).zip(rest) {
             self.frame_byte(at, byte, out);
@@ -172,6 +184,11 @@ impl Splitter {
                     continue;
                 }
             }
+            if self.held.is_empty() && self.port_pair(at, bytes, out) {
+                at = at.wrapping_add(2);
+                bytes = bytes.get(2..).unwrap_or_default();
+                continue;
+            }
             self.held.push(at, *first);
             self.settle(false, out);
             (at, bytes) = (at.wrapping_add(1), after);
@@ -215,6 +232,46 @@ impl Splitter {
         }
     }
 
+    /// Takes the next pair of a frame, or half synchronisation, if these bytes say that it is that.
+    fn port_pair<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) -> bool {
+        let Some((&pair, after)) = bytes.split_first_chunk::<2>() else { return false };
+        let half = pair == sync::HALF;
+        // No full synchronisation begins with either byte.
+        let plain = pair[0] != 0xff
+            && (pair[1] != 0xff || after.len() >= 3 && !after.starts_with(&sync::FULL[1..]));
+        let decided = self.synced && (half || plain);
+        if decided {
+            self.pair(at, at.wrapping_add(1), pair, out);
+        }
+        decided
+    }
+
+    /// Two bytes of a frame at an even place in it, or half synchronisation.
+    fn pair<S: Split>(&mut self, place: u64, next: u64, pair: [u8; 2], out: &mut S) {
+        if next == place.wrapping_add(1) {
+            out.packed(self.link.index(place), &pair);
+        } else {
+            out.packed(self.link.index(place), &pair[..1]);
+            out.packed(self.link.index(next), &pair[1..]);
+        }
+        if pair == sync::HALF {
+            return out.event(self.link.index(place), Event::HalfSync);
+        }
+        self.frame.push(place, pair[0]);
+        self.frame.push(next, pair[1]);
+        if let Some((bytes, places)) = self.frame.whole() {
+            let [start, .., last] = places;
+            let consecutive = last.wrapping_sub(start) == FRAME as u64 - 1;
+            let frame = Frame {
+                bytes: &bytes,
+                start,
+                index: self.link.index(start),
+                places: (!consecutive).then_some(&places),
+            };
+            unpack(&mut self.id, &frame, &self.link, out);
+        }
+    }
+
     /// Decides what the bytes in `held` are, as far as they say; at the `end`, no more will come.
     fn settle<S: Split>(&mut self, end: bool, out: &mut S) {
         while let [first, rest @ ..] = self.held.bytes() {
@@ -249,28 +306,10 @@ impl Splitter {
                 _ => {}
             }
             let pair = [*first, second];
-            out.packed(self.link.index(place), &pair[..1]);
             let next = self.held.places().get(1).copied().unwrap_or_default();
-            out.packed(self.link.index(next), &pair[1..]);
             self.held.pop();
             self.held.pop();
-            if pair == sync::HALF {
-                out.event(self.link.index(place), Event::HalfSync);
-                continue;
-            }
-            self.frame.push(place, pair[0]);
-            self.frame.push(next, pair[1]);
-            if let Some((bytes, places)) = self.frame.whole() {
-                let [start, .., last] = places;
-                let consecutive = last.wrapping_sub(start) == FRAME as u64 - 1;
-                let frame = Frame {
-                    bytes: &bytes,
-                    start,
-                    index: self.link.index(start),
-                    places: (!consecutive).then_some(&places),
-                };
-                unpack(&mut self.id, &frame, &self.link, out);
-            }
+            self.pair(place, next, pair, out);
         }
     }
 

@@ -27,6 +27,19 @@ pub(crate) const fn no_sync(frame: &[u8; FRAME]) -> bool {
     even.wrapping_sub(ones) & !even & ones << 7 == 0
 }
 
+/// The data of the first frames, as many as have no ID byte and fit, and how many those are.
+#[inline]
+pub(crate) fn plain(frames: &[[u8; FRAME]], data: &mut [[u8; FRAME]]) -> usize {
+    for (count, (frame, data)) in frames.iter().zip(&mut *data).enumerate() {
+        let word = u128::from_le_bytes(*frame);
+        if word & ID_BITS != 0 {
+            return count;
+        }
+        *data = (word | low_bits(frame[FRAME - 1])).to_le_bytes();
+    }
+    frames.len().min(data.len())
+}
+
 /// Gives `out` what is in `frame`; `id` is the current id, before and after.
 #[inline]
 pub(crate) fn unpack<S: Split>(id: &mut Option<u8>, frame: &Frame<'_>, link: &Link, out: &mut S) {
@@ -103,33 +116,36 @@ fn fragment<S: Split>(
     out: &mut S,
 ) {
     let mut packed = [0; DATA];
-    let mut len = 0;
-    let mut bits = mask;
-    while bits != 0 {
-        if let (Some(to), Some(from)) =
-            (packed.get_mut(len), data.get(bits.trailing_zeros() as usize))
-        {
-            *to = *from;
-            len += 1;
+    let start = mask.trailing_zeros() as usize;
+    let end = start + (mask >> start).trailing_ones() as usize;
+    let bytes = if mask == span(start, end) {
+        data.get(start..end).unwrap_or_default()
+    } else {
+        let mut room = packed.iter_mut();
+        let mut bits = mask;
+        while bits != 0 {
+            if let (Some(to), Some(from)) = (room.next(), data.get(bits.trailing_zeros() as usize))
+            {
+                *to = *from;
+            }
+            bits &= bits - 1;
         }
-        bits &= bits - 1;
-    }
-    let bytes = packed.get(..len).unwrap_or_default();
+        packed.get(..mask.count_ones() as usize).unwrap_or_default()
+    };
     out.fragment(id, index, bytes);
     if link.numbering == Numbering::Reference {
         return run(id, index, true, bytes, out);
     }
 
     let mut bits = mask;
-    let mut first = true;
     while bits != 0 {
         let start = bits.trailing_zeros() as usize;
-        let mut end = start + 1;
-        while bits >> end & 1 != 0 && frame.place(end) == frame.place(end - 1).wrapping_add(1) {
-            end += 1;
+        let mut end = start + (bits >> start).trailing_ones() as usize;
+        if frame.places.is_some() {
+            let follows = |&i: &usize| frame.place(i) == frame.place(i - 1).wrapping_add(1);
+            end = start + 1 + (start + 1..end).take_while(follows).count();
         }
-        run(id, frame.place(start), first, data.get(start..end).unwrap_or_default(), out);
-        first = false;
+        run(id, frame.place(start), bits == mask, data.get(start..end).unwrap_or_default(), out);
         bits &= !span(start, end);
     }
 }

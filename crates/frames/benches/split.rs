@@ -1,0 +1,102 @@
+//! How fast frames are taken apart and put together.
+//!
+//! Method: 8 MiB of link bytes, given in blocks of 64 KiB; each source's block is consumed after each.
+//! The best of 15 rounds, after one to warm up. GB/s are 10^9 link bytes a second.
+
+use std::{hint::black_box, time::Instant};
+
+use tracewright_frames::{Event, Framing, Joiner, Link, Sources, Split, Splitter};
+
+const BYTES: usize = 8 << 20;
+const BLOCK: usize = 64 << 10;
+
+/// Takes everything and keeps nothing but a sum.
+#[derive(Default)]
+struct Count(u64);
+
+impl Split for Count {
+    fn piece(&mut self, id: u8, at: u64, _fragment: bool, bytes: &[u8]) {
+        let first = bytes.first().copied().unwrap_or_default();
+        self.0 = self.0.wrapping_add(at ^ u64::from(id ^ first) ^ bytes.len() as u64);
+    }
+
+    fn event(&mut self, at: u64, _event: Event) {
+        self.0 ^= at;
+    }
+}
+
+/// Bytes of `ids` sources that take turns every `run` bytes.
+fn link(framing: Framing, ids: u8, run: usize) -> Vec<u8> {
+    let mut joiner = Joiner::new(framing).full_sync_every(1);
+    let (mut out, mut seed, mut id) = (Vec::new(), 1u64, 0);
+    while out.len() < BYTES {
+        let bytes: Vec<u8> = (0..run)
+            .map(|_| {
+                seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                (seed >> 33) as u8
+            })
+            .collect();
+        joiner.push(0x10 + id, &bytes, &mut out).expect("a source's id");
+        id = (id + 1) % ids;
+    }
+    joiner.finish(&mut out);
+    out
+}
+
+fn best(mut round: impl FnMut()) -> f64 {
+    round();
+    let time = |_| {
+        let start = Instant::now();
+        round();
+        start.elapsed().as_secs_f64()
+    };
+    (0..15).map(time).fold(f64::INFINITY, f64::min)
+}
+
+fn main() {
+    println!("{:44} {:>8} {:>10}", "", "GB/s", "ns/frame");
+    for (name, framing, ids, run) in [
+        ("coresight, one source", Framing::Coresight, 1, 4096),
+        ("coresight, 2 sources, 60 bytes a turn", Framing::Coresight, 2, 60),
+        ("coresight, 4 sources, 7 bytes a turn", Framing::Coresight, 4, 7),
+        ("tpiu, one source, a sync a frame", Framing::Tpiu, 1, 4096),
+        ("tpiu-half, one source", Framing::TpiuHalf, 1, 4096),
+        ("dstream, one source", Framing::Dstream, 1, 4096),
+    ] {
+        let bytes = link(framing, ids, run);
+        let mut sources = Sources::default();
+        let collected = best(|| {
+            let mut splitter = Splitter::new(Link::new(framing));
+            for (k, block) in bytes.chunks(BLOCK).enumerate() {
+                splitter.split((k * BLOCK) as u64, block, &mut sources);
+                for source in sources.iter_mut() {
+                    black_box(source.bytes());
+                    source.consume(usize::MAX);
+                }
+                sources.clear_events();
+            }
+        });
+        let passed = best(|| {
+            let (mut splitter, mut count) = (Splitter::new(Link::new(framing)), Count::default());
+            splitter.split(0, &bytes, &mut count);
+            black_box(count.0);
+        });
+        for (what, time) in [("into blocks", collected), ("passed on", passed)] {
+            let gb = bytes.len() as f64 / time / 1e9;
+            let ns = time * 1e9 / (bytes.len() / 16) as f64;
+            println!("{:44} {gb:8.2} {ns:10.2}", format!("{name}: {what}"));
+        }
+    }
+
+    let data = vec![0x5a; BYTES];
+    let mut out = Vec::with_capacity(2 * BYTES);
+    let time = best(|| {
+        out.clear();
+        let mut joiner = Joiner::new(Framing::Coresight);
+        joiner.push(0x10, &data, &mut out).expect("a source's id");
+        joiner.finish(&mut out);
+        black_box(out.len());
+    });
+    let (gb, ns) = (data.len() as f64 / time / 1e9, time * 1e9 / (out.len() / 16) as f64);
+    println!("{:44} {gb:8.2} {ns:10.2}", "join coresight, one source");
+}
