@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use tracewright_base::CoreType;
+use tracewright_base::{CoreType, MissingRegister};
 
-use crate::{Buffer, Core, Dump, Form, Note, Other, Source};
+use crate::{Buffer, Core, Dump, Form, Note, OpenError, Other, Owner, Place, Source, Wrong};
 
 /// Where a capture came from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,21 +84,43 @@ impl Capture {
     }
 
     /// The memory that can be read for `source`, the first that holds an address being the one that
-    /// counts: what its core sees, then what the other cores of the cluster see, then all the rest,
-    /// each in the capture's order.
+    /// counts: what all devices see (images beside the capture), then what its core sees, then what the
+    /// other cores of the cluster see, then all the rest, each in the capture's order.
     ///
     /// Captures often give one core's memory and mean it for all, so all of it is there. Where no two
     /// dumps differ about an address ([`Capture::one_memory`]), that is the same as [`Capture::memory`]
     /// for every source.
     pub fn images_for(&self, source: &Source) -> Vec<&Dump> {
-        let rank = |dump: &Dump| match (source.core, dump.core()) {
-            (Some(mine), Some(its)) if mine == its => 0,
-            (Some(mine), Some(its)) if self.same_cluster(mine, its) => 1,
-            _ => 2,
+        let rank = |dump: &Dump| match (dump.owner, source.core) {
+            (Owner::Any, _) => 0,
+            (Owner::Core(its), Some(mine)) if its == mine => 1,
+            (Owner::Core(its), Some(mine)) if self.same_cluster(its, mine) => 2,
+            _ => 3,
         };
         let mut dumps: Vec<_> = self.memory.iter().filter(|d| d.bytes.is_some()).collect();
         dumps.sort_by_key(|dump| rank(dump));
         dumps
+    }
+
+    /// Says that decoding `source` needs a register that is not there.
+    pub fn missing_register(&self, source: &Source, missing: MissingRegister) -> OpenError {
+        let MissingRegister { name, about } = missing;
+        let snapshot = self.kind == Kind::Snapshot;
+        let section = snapshot.then(|| "regs".to_owned());
+        let key = snapshot.then(|| name.to_owned());
+        let place = Place { path: source.path.clone(), line: None, section, key };
+        let device = source.name.clone();
+        OpenError::at(place, Wrong::NoRegister { device, name, about, snapshot })
+    }
+
+    /// Says that the type of `source` names none of the protocols, which are called `known`.
+    pub fn unknown_protocol(&self, source: &Source, known: &[&str]) -> OpenError {
+        let snapshot = self.kind == Kind::Snapshot;
+        let section = snapshot.then(|| "device".to_owned());
+        let key = snapshot.then(|| "type".to_owned());
+        let place = Place { path: source.path.clone(), line: None, section, key };
+        let device_type = source.device_type.clone();
+        OpenError::at(place, Wrong::UnknownProtocol { device_type, known: known.join(", ") })
     }
 
     /// Whether no two dumps hold different bytes for one address of one space, so that one image serves

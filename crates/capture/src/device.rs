@@ -1,5 +1,7 @@
 //! The devices of a capture: trace sources, cores, and others.
 
+use std::path::PathBuf;
+
 use tracewright_base::CoreType;
 
 /// One register as the capture recorded it.
@@ -50,7 +52,7 @@ pub struct BufferRef {
 }
 
 /// One trace source.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Source {
     /// Its name, unique in the capture.
     pub name: String,
@@ -64,6 +66,8 @@ pub struct Source {
     pub core: Option<usize>,
     /// The buffers that may hold its data.
     pub buffers: Vec<BufferRef>,
+    /// The file that describes it.
+    pub path: PathBuf,
 }
 
 impl Source {
@@ -85,7 +89,7 @@ impl Source {
 }
 
 /// One core.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Core {
     /// Its name, unique in the capture.
     pub name: String,
@@ -95,6 +99,8 @@ pub struct Core {
     pub location: Option<String>,
     /// Its registers when the capture was made. Decoding needs none of them.
     pub registers: Registers,
+    /// The file that describes it.
+    pub path: PathBuf,
 }
 
 impl Core {
@@ -105,7 +111,7 @@ impl Core {
 }
 
 /// A device that is neither core nor trace source: a view of a bus, or for information only.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Other {
     /// Its name, unique in the capture.
     pub name: String,
@@ -117,4 +123,30 @@ pub struct Other {
     pub location: Option<String>,
     /// Its registers.
     pub registers: Registers,
+    /// The file that describes it.
+    pub path: PathBuf,
+}
+
+// Equal where they say the same; the file that says it does not count.
+
+impl PartialEq for Source {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.name, &self.device_type, &self.location, &self.registers)
+            == (&other.name, &other.device_type, &other.location, &other.registers)
+            && (self.core, &self.buffers) == (other.core, &other.buffers)
+    }
+}
+
+impl PartialEq for Core {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.name, &self.device_type, &self.location, &self.registers)
+            == (&other.name, &other.device_type, &other.location, &other.registers)
+    }
+}
+
+impl PartialEq for Other {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.name, &self.class, &self.device_type, &self.location, &self.registers)
+            == (&other.name, &other.class, &other.device_type, &other.location, &other.registers)
+    }
 }

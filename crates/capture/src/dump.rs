@@ -49,8 +49,6 @@ pub struct Dump {
     pub length: Option<u64>,
     /// What `bytes` are.
     pub form: Form,
-    /// The user gave it beside the capture.
-    pub given: bool,
     /// The memory: that part of the file which `offset` and `length` name. `None` where the file could
     /// not be read.
     pub bytes: Option<Bytes>,
@@ -77,11 +75,10 @@ impl Dump {
     }
 }
 
-/// Equal where they put the same bytes at the same place for the same device.
+/// Equal where they put the same bytes at the same place for the same device. Names do not count.
 impl PartialEq for Dump {
     fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-            && self.owner == other.owner
+        self.owner == other.owner
             && self.address == other.address
             && self.spaces == other.spaces
             && self.form == other.form

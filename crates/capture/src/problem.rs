@@ -200,6 +200,24 @@ pub enum Wrong {
     NoClass(&'static str),
     /// A device of neither class nor known type.
     Unclassed,
+    /// Decoding needs a register that is not there.
+    NoRegister {
+        /// The source.
+        device: String,
+        /// The register.
+        name: &'static str,
+        /// What it is for.
+        about: &'static str,
+        /// The source is a snapshot's, not of the command line.
+        snapshot: bool,
+    },
+    /// A source's type names none of the protocols.
+    UnknownProtocol {
+        /// The type.
+        device_type: String,
+        /// The names of the protocols.
+        known: String,
+    },
     /// A core's type that is not in the table.
     UnknownCore(String),
     /// A device's type is not given.
@@ -259,6 +277,8 @@ pub enum Wrong {
         file: String,
         /// The reason.
         reason: String,
+        /// Other files of the buffer come after it.
+        more: bool,
     },
     /// A buffer of no bytes.
     BufferEmpty,
@@ -309,7 +329,7 @@ pub enum Wrong {
         /// The others.
         others: String,
     },
-    /// Nothing says which source wrote an unformatted buffer.
+    /// Nothing says which source wrote a buffer.
     Unclaimed(String),
 
     // The command line and the writer.
@@ -443,6 +463,18 @@ impl fmt::Display for Wrong {
             W::Unnamed(name) => write!(f, "no name, called `{name}` here; add `name=`"),
             W::NoClass(class) => write!(f, "no class, taken for {class} by its type; add `class=`"),
             W::Unclassed => f.write_str("neither core nor trace source; nothing is decoded from it"),
+            W::NoRegister { device, name, about, snapshot: true } => write!(
+                f,
+                "{device} needs this register to be decoded ({about}); add `{name}=VALUE`"
+            ),
+            W::NoRegister { device, name, about, snapshot: false } => write!(
+                f,
+                "{device} needs the register {name} to be decoded ({about}); give it \
+                 (--config {name}=VALUE)"
+            ),
+            W::UnknownProtocol { device_type, known } => {
+                write!(f, "no protocol is called `{device_type}`; one of {known} is")
+            }
             W::UnknownCore(name) => write!(
                 f,
                 "core `{name}` is not known, so its profile is left to the trace unit's registers; \
@@ -492,12 +524,14 @@ impl fmt::Display for Wrong {
                 "{second} and {first} hold different bytes for the same address, and {first} is \
                  used; remove the wrong one, or give each its space"
             ),
-            W::BufferUnreadable { file, reason } => write!(
-                f,
-                "cannot read {file}, {reason}, so its trace is missing; copy the file there or \
-                 remove it from the list"
-            ),
-            W::BufferEmpty => f.write_str("no trace in it"),
+            W::BufferUnreadable { file, reason, more } => {
+                let rest = if *more { " and what follows is a buffer of its own" } else { "" };
+                write!(
+                    f,
+                    "cannot read {file}, {reason}, so its trace is missing{rest}; copy the file there"
+                )
+            }
+            W::BufferEmpty => f.write_str("no bytes of trace; there is nothing to decode in this buffer"),
             W::BufferNoSection(name) => {
                 write!(f, "no section [{name}], so that buffer is missing; add it or correct the list")
             }

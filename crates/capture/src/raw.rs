@@ -6,7 +6,7 @@ use crate::files::Files;
 use crate::number::{number, number64};
 use crate::probe::ELF;
 use crate::{
-    Buffer, BufferRef, Capture, Core, Dump, File, Form, Format, Kind, OpenError, Register,
+    Buffer, BufferRef, Capture, Core, Dump, File, Form, Format, Kind, OpenError, Owner, Register,
     Registers, Source, Wrong,
 };
 
@@ -50,7 +50,8 @@ impl Capture {
             registers: Registers(registers.collect::<Result<_, _>>()?),
             core: raw.core.as_ref().map(|_| 0),
             buffers: vec![BufferRef { buffer: 0, stream: None }],
-            location: None,
+            path: path.clone(),
+            ..Source::default()
         };
         let core = raw.core.as_ref().map(|text| Core {
             name: "core".into(),
@@ -106,8 +107,8 @@ impl Capture {
             bytes: Some(bytes),
             ..Dump::default()
         };
-        let given = self.memory.iter().take_while(|d| d.given).count();
-        self.memory.insert(given, Dump { given: true, ..dump });
+        let before = self.memory.iter().take_while(|d| d.owner == Owner::Any).count();
+        self.memory.insert(before, dump);
         Ok(())
     }
 }

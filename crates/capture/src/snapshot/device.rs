@@ -1,17 +1,25 @@
 //! Device files: what a device is, its registers, and the memory that it sees.
 //! (RCTDL design, 4.2.2)
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::reader::{Doc, Reader, Table};
 use super::register::register;
 use crate::ini::{Ini, Section};
 use crate::number::{number, number64};
 use crate::probe::ELF;
-use crate::{Capture, Core, Dump, Other, Owner, Place, Register, Registers, Source, Wrong};
+use crate::{Capture, Core, Dump, Form, Other, Owner, Place, Register, Registers, Source, Wrong};
 
-/// The sections of a device file that are read, with those of older files.
-const SECTIONS: &[&str] = &["device", "regs", "dump", "global", "extendregs"];
+/// The sections of a device file that are read, with those of older files; `*` is any end.
+const SECTIONS: &[&str] = &["device", "regs", "dump*", "elf*", "global", "extendregs"];
+
+/// Sections whose names begin so are dumps that every device sees. To other readers, they are this
+/// device's.
+pub(super) const SHARED: &str = "dump_all";
+/// An ELF file, `address` added to the addresses that it names. Other readers skip the section.
+pub(super) const ELF_IMAGE: &str = "elf";
+/// An ELF file that every device sees.
+pub(super) const SHARED_ELF: &str = "elf_all";
 
 /// Reads the device file `file`, which the index names at `at`, into `capture`.
 pub(super) fn read(reader: &mut Reader, capture: &mut Capture, at: Place, file: &str) {
@@ -23,6 +31,7 @@ pub(super) fn read(reader: &mut Reader, capture: &mut Capture, at: Place, file: 
                 Wrong::Unreadable(reason) => reason,
                 _ => "it is too large for an ini file".into(),
             };
+            reader.lost_device = true;
             return reader.note(at, Wrong::DeviceUnreadable { file: file.to_owned(), reason });
         }
     };
@@ -30,24 +39,30 @@ pub(super) fn read(reader: &mut Reader, capture: &mut Capture, at: Place, file: 
     reader.malformed(&doc, SECTIONS);
 
     let head = head(reader, &doc);
-    if let Some((_, first)) = reader.devices.iter().find(|(name, _)| *name == head.name) {
-        let wrong = Wrong::DuplicateDevice { name: head.name.clone(), first: first.clone() };
+    if let Some(first) = described(capture, &head.name) {
+        let wrong = Wrong::DuplicateDevice { name: head.name.clone(), first };
         reader.note(head.place.clone(), wrong);
     }
-    reader.devices.push((head.name.clone(), path.clone()));
     let registers = registers(reader, &doc);
     let owner = add(reader, capture, head, registers);
     for section in &doc.ini.sections {
-        let is_dump = section.name.get(..4).is_some_and(|s| s.eq_ignore_ascii_case("dump"));
-        if is_dump && let Some(dump) = dump(reader, &path, section, owner) {
-            capture.memory.push(dump);
-        }
+        let name = section.name.to_ascii_lowercase();
+        let (owner, form) = match name.as_str() {
+            _ if name.starts_with(SHARED) => (Owner::Any, Form::Raw),
+            _ if name.starts_with("dump") => (owner, Form::Raw),
+            _ if name.starts_with(SHARED_ELF) => (Owner::Any, Form::Elf),
+            _ if name.starts_with(ELF_IMAGE) => (owner, Form::Elf),
+            _ => continue,
+        };
+        let dump = Dump { name: section.name.to_owned(), owner, form, ..Dump::default() };
+        capture.memory.extend(fill(reader, &path, section, dump));
     }
 }
 
 /// The `[device]` section.
 struct Head {
     place: Place,
+    path: PathBuf,
     name: String,
     class: Option<String>,
     device_type: String,
@@ -71,12 +86,13 @@ fn head(reader: &mut Reader, doc: &Doc<'_>) -> Head {
     });
     let class = value(&section, "class").or_else(|| core.as_ref().map(|_| "core".to_owned()));
     let device_type = value(&section, "type").or(core).unwrap_or_default();
-    Head { place, name, class, device_type, location: value(&section, "location") }
+    let (location, path) = (value(&section, "location"), doc.path.to_owned());
+    Head { place, path, name, class, device_type, location }
 }
 
 /// Puts the device into its list.
 fn add(reader: &mut Reader, capture: &mut Capture, head: Head, registers: Registers) -> Owner {
-    let Head { place, name, class, device_type, location } = head;
+    let Head { place, path, name, class, device_type, location } = head;
     let class = class.unwrap_or_else(|| {
         let class = guess(&device_type);
         let wrong = if class.is_empty() { Wrong::Unclassed } else { Wrong::NoClass(class) };
@@ -88,26 +104,36 @@ fn add(reader: &mut Reader, capture: &mut Capture, head: Head, registers: Regist
             if crate::core_type(&device_type).is_none() {
                 reader.note(place, Wrong::UnknownCore(device_type.clone()));
             }
-            capture.cores.push(Core { name, device_type, location, registers });
+            capture.cores.push(Core { name, device_type, location, registers, path });
             Owner::Core(capture.cores.len() - 1)
         }
         "trace_source" => {
             if device_type.is_empty() {
                 reader.note(place, Wrong::NoType);
             }
-            let (core, buffers) = (None, Vec::new());
-            capture.sources.push(Source { name, device_type, location, registers, core, buffers });
+            let source =
+                Source { name, device_type, location, registers, path, ..Source::default() };
+            capture.sources.push(source);
             Owner::Source(capture.sources.len() - 1)
         }
         _ => {
-            capture.others.push(Other { name, class, device_type, location, registers });
+            capture.others.push(Other { name, class, device_type, location, registers, path });
             Owner::Other(capture.others.len() - 1)
         }
     }
 }
 
+/// The file that describes the device called `name`.
+fn described(capture: &Capture, name: &str) -> Option<PathBuf> {
+    let cores = capture.cores.iter().map(|d| (&d.name, &d.path));
+    let sources = capture.sources.iter().map(|d| (&d.name, &d.path));
+    let others = capture.others.iter().map(|d| (&d.name, &d.path));
+    let mut devices = cores.chain(sources).chain(others);
+    devices.find(|(n, _)| *n == name).map(|(_, path)| path.clone())
+}
+
 /// The class of a device that does not say it.
-fn guess(device_type: &str) -> &'static str {
+pub(super) fn guess(device_type: &str) -> &'static str {
     let upper = device_type.to_ascii_uppercase();
     if ["ETM", "ETE", "PTM", "PFT", "ITM", "STM"].iter().any(|p| upper.starts_with(p)) {
         "trace_source"
@@ -162,9 +188,8 @@ fn registers(reader: &mut Reader, doc: &Doc<'_>) -> Registers {
 }
 
 /// A `[dump…]` section. `None` where it does not say enough to be placed.
-fn dump(reader: &mut Reader, path: &Path, section: &Section<'_>, owner: Owner) -> Option<Dump> {
+fn fill(reader: &mut Reader, path: &Path, section: &Section<'_>, mut dump: Dump) -> Option<Dump> {
     let table = reader.alone(path, section);
-    let mut dump = Dump { name: section.name.to_owned(), owner, ..Dump::default() };
     let mut address = None;
     let mut written = None;
     for entry in &table.entries {
@@ -241,7 +266,7 @@ fn contents(
     }
     let bytes = file.slice(dump.offset..dump.offset.saturating_add(length));
     // Elsewhere it is the first page of a program as it was loaded, its header with it.
-    if bytes.starts_with(ELF) && dump.address == 0 {
+    if bytes.starts_with(ELF) && dump.address == 0 && dump.form == Form::Raw {
         reader.note(at, Wrong::DumpElf(dump.file.clone()));
     }
     dump.bytes = Some(bytes);

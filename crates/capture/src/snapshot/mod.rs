@@ -4,11 +4,14 @@ mod device;
 mod reader;
 mod register;
 mod trace;
+mod write;
+
+pub use write::{write, write_over};
 
 use std::path::Path;
 
 use crate::ini::{Ini, list};
-use crate::{Capture, Cluster, Kind, Note, OpenError, Owner, Place, Wrong};
+use crate::{Capture, Cluster, Kind, OpenError, Owner, Place, Wrong};
 use reader::{Doc, Reader};
 
 /// Reads the snapshot whose index is the file `index`. `path` is what the user called it.
@@ -63,13 +66,13 @@ fn about(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture) -> Result<()
 
 /// The `[clusters]` section: `NAME=DEVICE,DEVICE`.
 fn clusters(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture) {
-    let Some(section) = reader.section(doc, "clusters") else { return };
+    let Some(section) = reader.lines(doc, "clusters") else { return };
     for entry in &section.entries {
         let mut cluster = Cluster { name: entry.key.to_owned(), cores: Vec::new() };
         for name in list(entry.value.unwrap_or_default()) {
             match named(&capture.cores, |core| &core.name, name) {
                 Some(core) => cluster.cores.push(core),
-                None => reader.note(section.key(entry), Wrong::NoSuchCore(name.to_owned())),
+                None => reader.unknown(section.key(entry), Wrong::NoSuchCore(name.to_owned())),
             }
         }
         capture.clusters.push(cluster);
@@ -84,21 +87,15 @@ fn conflicts(reader: &mut Reader, capture: &Capture) {
         };
         if a.owner == b.owner {
             let wrong = Wrong::DumpConflict { first: a.name.clone(), second: b.name.clone() };
-            reader.notes.push(Note { place: owner(reader, capture, a.owner), wrong });
+            let path = match a.owner {
+                Owner::Any => None,
+                Owner::Core(n) => capture.cores.get(n).map(|d| &d.path),
+                Owner::Source(n) => capture.sources.get(n).map(|d| &d.path),
+                Owner::Other(n) => capture.others.get(n).map(|d| &d.path),
+            };
+            reader.note(Place::file(path.unwrap_or(&capture.path)), wrong);
         }
     }
-}
-
-/// The ini file of a device.
-fn owner(reader: &Reader, capture: &Capture, owner: Owner) -> Place {
-    let name = match owner {
-        Owner::Any => None,
-        Owner::Core(n) => capture.cores.get(n).map(|d| &d.name),
-        Owner::Source(n) => capture.sources.get(n).map(|d| &d.name),
-        Owner::Other(n) => capture.others.get(n).map(|d| &d.name),
-    };
-    let file = name.and_then(|name| reader.devices.iter().find(|(n, _)| n == name));
-    Place::file(file.map_or(Path::new(""), |(_, path)| path))
 }
 
 /// The item called `name`: letter for letter, else in any case.

@@ -42,8 +42,8 @@ pub(super) struct Reader {
     pub(super) root: PathBuf,
     pub(super) files: Files,
     pub(super) notes: Vec<Note>,
-    /// The devices by name, each with its ini file.
-    pub(super) devices: Vec<(String, PathBuf)>,
+    /// A device could not be read: links to it lead nowhere.
+    pub(super) lost_device: bool,
 }
 
 impl Reader {
@@ -52,12 +52,19 @@ impl Reader {
             root: index.parent().unwrap_or(Path::new("")).to_owned(),
             files: Files::default(),
             notes: Vec::new(),
-            devices: Vec::new(),
+            lost_device: false,
         }
     }
 
     pub(super) fn note(&mut self, place: Place, wrong: Wrong) {
         self.notes.push(Note { place, wrong });
+    }
+
+    /// Notes that a link leads nowhere, unless that may be for want of a device that was noted.
+    pub(super) fn unknown(&mut self, place: Place, wrong: Wrong) {
+        if !self.lost_device {
+            self.note(place, wrong);
+        }
     }
 
     /// The text of an ini file.
@@ -103,7 +110,11 @@ impl Reader {
                 continue;
             }
             let name = section.name.to_ascii_lowercase();
-            if !used.iter().any(|u| name == *u || (*u == "dump" && name.starts_with(u))) {
+            let is_used = |used: &&str| match used.strip_suffix('*') {
+                Some(start) => name.starts_with(start),
+                None => name == *used,
+            };
+            if !used.iter().any(is_used) {
                 continue;
             }
             for entry in section.entries.iter().filter(|e| e.value.is_none()) {

@@ -1,5 +1,6 @@
 //! Trace metadata: buffers, and who wrote into which. (RCTDL design, 4.2.3)
 
+use std::ops::Range;
 use std::path::Path;
 
 use super::named;
@@ -30,28 +31,40 @@ pub(super) fn read(
     used.extend(["trace_buffers", "core_trace_sources", "source_buffers"].map(str::to_owned));
     reader.malformed(&doc, &used.iter().map(String::as_str).collect::<Vec<_>>());
 
-    // Some captures name a buffer by its section where they should by its name.
-    let mut sections = Vec::new();
+    let mut listed = Vec::new();
     for id in ids {
         match buffer(reader, &doc, id) {
-            Some((buffer, place)) => {
-                if capture.buffers.iter().any(|b| b.name == buffer.name) {
-                    reader.note(place, Wrong::DuplicateBuffer(buffer.name.clone()));
+            Some((place, runs)) => {
+                let first = capture.buffers.len();
+                let name = runs.first().map(|b| b.name.clone()).unwrap_or_default();
+                capture.buffers.extend(runs);
+                let own = first..capture.buffers.len();
+                if listed.iter().any(|l: &Listed| l.name == name) {
+                    reader.note(place, Wrong::DuplicateBuffer(name.clone()));
                 }
-                sections.push(id);
-                capture.buffers.push(buffer);
+                listed.push(Listed { id: id.to_owned(), name, buffers: own });
             }
             None => reader.note(at.clone(), Wrong::BufferNoSection(id.to_owned())),
         }
     }
-    link_buffers(reader, &doc, capture, &sections);
+    link_buffers(reader, &doc, capture, &listed);
     link_cores(reader, &doc, capture);
     check(reader, &path, capture);
     Ok(())
 }
 
-/// The section of one buffer.
-fn buffer(reader: &mut Reader, doc: &Doc<'_>, id: &str) -> Option<(Buffer, Place)> {
+/// What `[trace_buffers]` lists.
+struct Listed {
+    /// Its section. Some captures name a buffer by that where they should by its name.
+    id: String,
+    name: String,
+    /// Which of the capture's buffers: several where files between them are missing.
+    buffers: Range<usize>,
+}
+
+/// The section of one buffer. What follows a file that is missing is a buffer of its own: trace that
+/// was not written in one go must not be decoded as if it were.
+fn buffer(reader: &mut Reader, doc: &Doc<'_>, id: &str) -> Option<(Place, Vec<Buffer>)> {
     let section = reader.section(doc, id)?;
     let place = section.place.clone();
     let given = |key: &str| section.value(key).filter(|(text, _)| !text.is_empty());
@@ -79,30 +92,39 @@ fn buffer(reader: &mut Reader, doc: &Doc<'_>, id: &str) -> Option<(Buffer, Place
     let mut buffer = Buffer { name, files: Vec::new(), format };
     let Some((files, at)) = given("file") else {
         reader.note(place.clone(), Wrong::BufferNoKey("file", "so it holds nothing"));
-        return Some((buffer, place));
+        return Some((place, vec![buffer]));
     };
-    for name in list(files) {
+    let mut runs = Vec::new();
+    let mut names = list(files).peekable();
+    while let Some(name) = names.next() {
         let (path, bytes) = reader.bytes(doc.path, name);
         match bytes {
             Ok(bytes) => buffer.files.push(File { name: name.to_owned(), path, bytes }),
             Err(reason) => {
-                let wrong = Wrong::BufferUnreadable { file: name.to_owned(), reason };
+                let more = names.peek().is_some();
+                let wrong = Wrong::BufferUnreadable { file: name.to_owned(), reason, more };
                 reader.note(at.clone(), wrong);
+                let (start, format) = (&runs.first().unwrap_or(&buffer).name, &buffer.format);
+                let name = format!("{start} after {name}");
+                let rest = Buffer { name, files: Vec::new(), format: format.clone() };
+                runs.push(std::mem::replace(&mut buffer, rest));
             }
         }
     }
-    if !buffer.files.is_empty() && buffer.is_empty() {
+    if runs.is_empty() || !buffer.files.is_empty() {
+        runs.push(buffer);
+    }
+    if runs.iter().any(|run| !run.files.is_empty()) && runs.iter().all(Buffer::is_empty) {
         reader.note(at, Wrong::BufferEmpty);
     }
-    Some((buffer, place))
+    Some((place, runs))
 }
 
 /// `[source_buffers]`: `SOURCE=BUFFER,BUFFER`, the source with `(stream:N)` after it or not.
-fn link_buffers(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture, ids: &[&str]) {
-    let section = reader.lines(doc, "source_buffers").filter(|s| !s.entries.is_empty());
-    let Some(section) = section else {
+fn link_buffers(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture, listed: &[Listed]) {
+    let Some(section) = reader.lines(doc, "source_buffers") else {
         // Every source may be in every buffer that tells them apart; a single buffer has them all.
-        let single = capture.buffers.len() == 1;
+        let single = listed.len() == 1;
         for (n, buffer) in capture.buffers.iter().enumerate() {
             if single || buffer.format.holds_several() {
                 for source in &mut capture.sources {
@@ -122,20 +144,22 @@ fn link_buffers(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture, ids: 
             }
         };
         let Some(source) = named(&capture.sources, |s| &s.name, name) else {
-            reader.note(place, Wrong::NoSuchSource(name.to_owned()));
+            reader.unknown(place, Wrong::NoSuchSource(name.to_owned()));
             continue;
         };
         for word in list(entry.value.unwrap_or_default()) {
-            let by_name = named(&capture.buffers, |b| &b.name, word);
-            let found = by_name.or_else(|| named(ids, |id| id, word));
-            match (found, capture.sources.get_mut(source)) {
-                (Some(buffer), Some(source)) => {
-                    let link = BufferRef { buffer, stream };
-                    if !source.buffers.contains(&link) {
-                        source.buffers.push(link);
-                    }
+            let by_name = named(listed, |l| &l.name, word);
+            let found = by_name.or_else(|| named(listed, |l| &l.id, word));
+            let Some(found) = found.and_then(|n| listed.get(n)) else {
+                reader.note(place.clone(), Wrong::NoSuchBuffer(word.to_owned()));
+                continue;
+            };
+            let Some(source) = capture.sources.get_mut(source) else { continue };
+            for buffer in found.buffers.clone() {
+                let link = BufferRef { buffer, stream };
+                if !source.buffers.contains(&link) {
+                    source.buffers.push(link);
                 }
-                _ => reader.note(place.clone(), Wrong::NoSuchBuffer(word.to_owned())),
             }
         }
     }
@@ -160,9 +184,8 @@ fn stream(key: &str) -> Result<(&str, Option<u8>), Wrong> {
 /// `[core_trace_sources]`: `CORE=SOURCE` or `CORE=@LOCATION`. A core with several sources has several
 /// lines.
 fn link_cores(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture) {
-    // Sources that a core names which is not there: they are not the only core's.
-    let mut elsewhere = Vec::new();
-    if let Some(section) = reader.lines(doc, "core_trace_sources") {
+    let section = reader.lines(doc, "core_trace_sources");
+    if let Some(section) = &section {
         for entry in &section.entries {
             let place = section.key(entry);
             let text = entry.value.unwrap_or_default();
@@ -182,23 +205,19 @@ fn link_cores(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture) {
             };
             let core = named(&capture.cores, |c| &c.name, entry.key);
             if core.is_none() {
-                reader.note(place.clone(), Wrong::NoSuchCore(entry.key.to_owned()));
+                reader.unknown(place.clone(), Wrong::NoSuchCore(entry.key.to_owned()));
             }
             for source in found {
                 match source {
-                    Ok(source) if core.is_none() => elsewhere.push(source),
                     Ok(source) => join(reader, capture, &place, core, source),
-                    Err(wrong) => reader.note(place.clone(), wrong),
+                    Err(wrong) => reader.unknown(place.clone(), wrong),
                 }
             }
         }
     }
-    // With one core there is no doubt.
-    let [core] = capture.cores.as_slice() else { return };
-    for (n, source) in capture.sources.iter_mut().enumerate() {
-        if source.core.is_some() || elsewhere.contains(&n) || !source.watches_core() {
-            continue;
-        }
+    // With one core, and nothing said, there is no doubt.
+    let ([core], None) = (capture.cores.as_slice(), section) else { return };
+    for source in capture.sources.iter_mut().filter(|s| s.watches_core()) {
         source.core = Some(0);
         let (source, core) = (source.name.clone(), core.name.clone());
         reader.note(Place::file(doc.path), Wrong::CoreGuessed { source, core });
@@ -250,28 +269,23 @@ fn check(reader: &mut Reader, path: &Path, capture: &Capture) {
         if source.buffers.is_empty() {
             reader.note(Place::file(path), Wrong::NoBuffer(source.name.clone()));
         } else if source.core.is_none() && source.watches_core() {
-            reader.note(Place::file(path), Wrong::NoCore(source.name.clone()));
+            reader.unknown(Place::file(path), Wrong::NoCore(source.name.clone()));
         }
     }
     for (n, buffer) in capture.buffers.iter().enumerate() {
-        if buffer.format.holds_several() {
-            continue;
-        }
         let mut names = capture
             .sources
             .iter()
             .filter(|s| s.buffers.iter().any(|link| link.buffer == n))
             .map(|s| s.name.as_str());
-        let buffer = buffer.name.clone();
-        match names.next() {
-            None => reader.note(Place::file(path), Wrong::Unclaimed(buffer)),
-            Some(used) => {
-                let others = names.collect::<Vec<_>>().join(", ");
-                if !others.is_empty() {
-                    let used = used.to_owned();
-                    reader.note(Place::file(path), Wrong::Shared { buffer, used, others });
-                }
-            }
+        let Some(used) = names.next() else {
+            reader.unknown(Place::file(path), Wrong::Unclaimed(buffer.name.clone()));
+            continue;
+        };
+        let others = names.collect::<Vec<_>>().join(", ");
+        if !buffer.format.holds_several() && !others.is_empty() {
+            let (buffer, used) = (buffer.name.clone(), used.to_owned());
+            reader.note(Place::file(path), Wrong::Shared { buffer, used, others });
         }
     }
 }

@@ -1,0 +1,369 @@
+//! A capture as a snapshot.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use super::device::{ELF_IMAGE, SHARED, SHARED_ELF, guess};
+use super::named;
+use crate::files::reason;
+use crate::probe::INDEX;
+use crate::{Buffer, Capture, Dump, Form, Format, OpenError, Owner, Register, Registers, Wrong};
+
+/// Writes `capture` as a snapshot into `folder`, which is made; it must be empty where it exists.
+///
+/// What is written reads back equal: every register, link, byte and name that the format can hold.
+/// Files that hold the same bytes are written once. Dumps come back by device, those of all devices
+/// first. A dump whose file was missing is named, and is still missing.
+///
+/// # Errors
+/// [`OpenError`] where the folder holds files, where one cannot be written, and where a name contains
+/// what an ini file cannot hold. In that last case nothing has been written.
+pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
+    let taken = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+    if taken {
+        return Err(OpenError::new(folder, Wrong::NotEmpty));
+    }
+    write_over(capture, folder)
+}
+
+/// As [`write`], over the files that the folder may hold.
+///
+/// # Errors
+/// As [`write`], without the first.
+pub fn write_over(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
+    let snapshot = Snapshot::of(capture).map_err(|wrong| OpenError::new(folder, wrong))?;
+    let failed = |path: &Path, error: &std::io::Error| {
+        OpenError::new(path, Wrong::NotWritten(reason(error)))
+    };
+    fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
+    for (name, contents) in &snapshot.files {
+        let path = folder.join(name);
+        let done = match contents {
+            Contents::Text(text) => replace(&path, text.as_bytes()),
+            Contents::Bytes(bytes) => replace(&path, bytes),
+            Contents::Nothing if path.exists() => fs::remove_file(&path),
+            Contents::Nothing => Ok(()),
+        };
+        done.map_err(|error| failed(&path, &error))?;
+    }
+    Ok(())
+}
+
+/// Writes a file beside the one that may be there, and then in its place: what is written may be that
+/// file's own bytes.
+fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let part = path.with_extension("part");
+    fs::write(&part, bytes)?;
+    fs::rename(&part, path)
+}
+
+/// What a file holds.
+enum Contents<'a> {
+    Text(String),
+    Bytes(&'a [u8]),
+    /// It is named, and is not there.
+    Nothing,
+}
+
+/// A snapshot's files, in memory.
+#[derive(Default)]
+struct Snapshot<'a> {
+    files: Vec<(String, Contents<'a>)>,
+    /// Names that are taken, in lower case, for file systems that do not tell cases apart.
+    taken: HashMap<String, ()>,
+    /// Where some bytes are already: their files, by length.
+    written: HashMap<usize, Vec<(&'a [u8], String)>>,
+}
+
+impl<'a> Snapshot<'a> {
+    fn of(capture: &'a Capture) -> Result<Self, Wrong> {
+        let mut snapshot = Snapshot::default();
+        for name in [INDEX, "trace.ini"] {
+            snapshot.taken.insert(name.to_owned(), ());
+        }
+        let mut index = String::from("[snapshot]\nversion=1.0\n");
+        if let Some(text) = capture.description.as_ref().filter(|text| !text.is_empty()) {
+            line(&mut index, "description", value(text, "")?);
+        }
+        index.push_str("\n[device_list]\n");
+        for (n, owner) in owners(capture).into_iter().enumerate() {
+            let device = snapshot.device(capture, owner, n == 0)?;
+            line(&mut index, &format!("device{n}"), &device);
+        }
+        if !capture.clusters.is_empty() {
+            index.push_str("\n[clusters]\n");
+            for cluster in &capture.clusters {
+                let cores = cluster.cores.iter().map(|&core| core_name(capture, core));
+                let cores = cores.collect::<Result<Vec<_>, _>>()?.join(",");
+                line(&mut index, key(&cluster.name)?, &cores);
+            }
+        }
+        if !capture.buffers.is_empty() || capture.sources.iter().any(|s| s.core.is_some()) {
+            index.push_str("\n[trace]\nmetadata=trace.ini\n");
+            let text = snapshot.trace(capture)?;
+            snapshot.files.push(("trace.ini".into(), Contents::Text(text)));
+        }
+        snapshot.files.push((INDEX.into(), Contents::Text(index)));
+        Ok(snapshot)
+    }
+
+    /// Writes one device's file and gives its name. The first one has the memory of all.
+    fn device(&mut self, capture: &'a Capture, owner: Owner, first: bool) -> Result<String, Wrong> {
+        let about = match owner {
+            Owner::Core(n) => capture.cores.get(n).map(|d| {
+                (d.name.as_str(), "core", d.device_type.as_str(), &d.location, &d.registers)
+            }),
+            Owner::Source(n) => capture.sources.get(n).map(|d| {
+                (d.name.as_str(), "trace_source", d.device_type.as_str(), &d.location, &d.registers)
+            }),
+            Owner::Other(n) => capture.others.get(n).map(|d| {
+                (
+                    d.name.as_str(),
+                    d.class.as_str(),
+                    d.device_type.as_str(),
+                    &d.location,
+                    &d.registers,
+                )
+            }),
+            Owner::Any => None,
+        };
+        let none = Registers::default();
+        let (name, class, device_type, location, registers) =
+            about.unwrap_or(("memory", "memory_space", "", &None, &none));
+
+        let mut text = String::from("[device]\n");
+        line(&mut text, "name", value(name, "")?);
+        let is_other = matches!(owner, Owner::Other(_));
+        if is_other && matches!(class.to_ascii_lowercase().as_str(), "core" | "trace_source") {
+            return Err(Wrong::Unwritable(class.to_owned()));
+        }
+        if !class.is_empty() {
+            line(&mut text, "class", value(class, "")?);
+        } else if !guess(device_type).is_empty() {
+            return Err(Wrong::Unwritable(device_type.to_owned()));
+        }
+        if !device_type.is_empty() {
+            line(&mut text, "type", value(device_type, "")?);
+        }
+        if let Some(location) = location {
+            line(&mut text, "location", value(location, "")?);
+        }
+        if !registers.0.is_empty() {
+            text.push_str("\n[regs]\n");
+        }
+        for register in &registers.0 {
+            line(&mut text, &register_key(register)?, &format!("0x{:08X}", register.value));
+        }
+        let mine = capture.memory.iter().filter(|d| d.owner == owner && owner != Owner::Any);
+        let all = capture.memory.iter().filter(|d| d.owner == Owner::Any && first);
+        for (n, dump) in all.chain(mine).enumerate() {
+            self.dump(&mut text, name, dump, n + 1)?;
+        }
+        let file = self.name(name, "ini");
+        self.files.push((file.clone(), Contents::Text(text)));
+        Ok(file)
+    }
+
+    fn dump(
+        &mut self,
+        text: &mut String,
+        device: &str,
+        dump: &'a Dump,
+        n: usize,
+    ) -> Result<(), Wrong> {
+        let section = match (dump.owner, dump.form) {
+            (Owner::Any, Form::Raw) => SHARED,
+            (Owner::Any, Form::Elf) => SHARED_ELF,
+            (_, Form::Raw) => "dump",
+            (_, Form::Elf) => ELF_IMAGE,
+        };
+        let stem = match file_stem(&dump.file) {
+            "" => device,
+            stem => stem,
+        };
+        let _ = write!(text, "\n[{section}{n}]\n");
+        let file = match &dump.bytes {
+            Some(bytes) => self.bytes(stem, bytes),
+            None => {
+                let name = self.name(stem, "bin");
+                self.files.push((name.clone(), Contents::Nothing));
+                name
+            }
+        };
+        line(text, "file", &file);
+        if !dump.spaces.is_empty() {
+            let words = dump.spaces.iter().map(|word| value(word, ", \t"));
+            line(text, "space", &words.collect::<Result<Vec<_>, _>>()?.join(","));
+        }
+        line(text, "address", &format!("{:#x}", dump.address));
+        if let Some(bytes) = &dump.bytes {
+            line(text, "length", &format!("{:#x}", bytes.len()));
+        }
+        Ok(())
+    }
+
+    fn trace(&mut self, capture: &'a Capture) -> Result<String, Wrong> {
+        let ids: Vec<_> = (0..capture.buffers.len()).map(|n| format!("buffer{n}")).collect();
+        let mut text = format!("[trace_buffers]\nbuffers={}\n", ids.join(","));
+        for (buffer, id) in capture.buffers.iter().zip(&ids) {
+            let Buffer { name, files, format } = buffer;
+            let _ = write!(text, "\n[{id}]\n");
+            line(&mut text, "name", value(name, ",")?);
+            let files = files.iter().map(|f| match file_stem(&f.name) {
+                "" => self.bytes(name, &f.bytes),
+                stem => self.bytes(stem, &f.bytes),
+            });
+            line(&mut text, "file", &files.collect::<Vec<_>>().join(","));
+            let word = format.to_string();
+            if Format::from_word(&word) != *format {
+                return Err(Wrong::Unwritable(word));
+            }
+            line(&mut text, "format", value(&word, "")?);
+        }
+        text.push_str("\n[core_trace_sources]\n");
+        for (n, source) in capture.sources.iter().enumerate() {
+            if let Some(core) = source.core {
+                line(&mut text, core_name(capture, core)?, source_name(capture, n)?);
+            }
+        }
+        text.push_str("\n[source_buffers]\n");
+        for (n, source) in capture.sources.iter().enumerate() {
+            for link in &source.buffers {
+                let mut name = source_name(capture, n)?.to_owned();
+                if let Some(stream) = link.stream {
+                    let _ = write!(name, "(stream:{stream})");
+                }
+                line(&mut text, &name, buffer_name(capture, link.buffer)?);
+            }
+        }
+        Ok(text)
+    }
+
+    /// A file with these bytes: one that is there already, or a new one named after `stem`.
+    fn bytes(&mut self, stem: &str, bytes: &'a [u8]) -> String {
+        let there = self.written.get(&bytes.len());
+        let same = |(b, _): &&(&[u8], String)| std::ptr::eq(*b, bytes) || *b == bytes;
+        if let Some((_, name)) = there.and_then(|list| list.iter().find(same)) {
+            return name.clone();
+        }
+        let name = self.name(stem, "bin");
+        self.written.entry(bytes.len()).or_default().push((bytes, name.clone()));
+        self.files.push((name.clone(), Contents::Bytes(bytes)));
+        name
+    }
+
+    /// A file name that every system takes, and that is not taken.
+    fn name(&mut self, stem: &str, extension: &str) -> String {
+        let safe: String = stem
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() || "-_+".contains(c) { c } else { '_' })
+            .take(80)
+            .collect();
+        let lower = safe.to_ascii_lowercase();
+        // Names that Windows keeps for devices, and names that look like an option.
+        let device = ["con", "prn", "aux", "nul", "com", "lpt"];
+        let odd = safe.is_empty()
+            || safe.starts_with('-')
+            || device.iter().any(|d| lower.strip_prefix(d).is_some_and(|rest| rest.len() <= 1));
+        let safe = if odd { format!("x{safe}") } else { safe };
+        let mut name = format!("{safe}.{extension}");
+        let mut n = 2;
+        while self.taken.insert(name.to_ascii_lowercase(), ()).is_some() {
+            name = format!("{safe}_{n}.{extension}");
+            n += 1;
+        }
+        name
+    }
+}
+
+/// The devices in the order that they are written: cores, sources, others, but a device whose memory
+/// comes earlier is earlier.
+fn owners(capture: &Capture) -> Vec<Owner> {
+    let cores = (0..capture.cores.len()).map(Owner::Core);
+    let sources = (0..capture.sources.len()).map(Owner::Source);
+    let others = (0..capture.others.len()).map(Owner::Other);
+    let mut queues: [Vec<Owner>; 3] = [cores.collect(), sources.collect(), others.collect()];
+    let mut order = Vec::new();
+    for dump in &capture.memory {
+        // Up to and with the owner, within its own list: lists keep their order.
+        for queue in &mut queues {
+            if let Some(n) = queue.iter().position(|o| *o == dump.owner) {
+                order.extend(queue.drain(..=n));
+            }
+        }
+    }
+    order.extend(queues.into_iter().flatten());
+    if order.is_empty() && !capture.memory.is_empty() {
+        order.push(Owner::Any);
+    }
+    order
+}
+
+fn register_key(register: &Register) -> Result<String, Wrong> {
+    let name = key(&register.name)?;
+    if name.contains('(') {
+        return Err(Wrong::Unwritable(name.to_owned()));
+    }
+    Ok(match (register.id, register.size) {
+        (None, None) => name.to_owned(),
+        (Some(id), None) => format!("{name}(id:{id:#x})"),
+        (None, Some(size)) => format!("{name}(size:{size})"),
+        (Some(id), Some(size)) => format!("{name}(id:{id:#x},size:{size})"),
+    })
+}
+
+/// The name of a core, which must lead back to it.
+fn core_name(capture: &Capture, core: usize) -> Result<&str, Wrong> {
+    let name = capture.cores.get(core).map(|c| c.name.as_str()).unwrap_or_default();
+    link(name, core, named(&capture.cores, |c| &c.name, name))
+}
+
+fn source_name(capture: &Capture, source: usize) -> Result<&str, Wrong> {
+    let name = capture.sources.get(source).map(|s| s.name.as_str()).unwrap_or_default();
+    link(name, source, named(&capture.sources, |s| &s.name, name))
+}
+
+fn buffer_name(capture: &Capture, buffer: usize) -> Result<&str, Wrong> {
+    let name = capture.buffers.get(buffer).map(|b| b.name.as_str()).unwrap_or_default();
+    link(name, buffer, named(&capture.buffers, |b| &b.name, name))
+}
+
+fn link(name: &str, meant: usize, found: Option<usize>) -> Result<&str, Wrong> {
+    if found == Some(meant) && !name.is_empty() && !name.starts_with('@') {
+        value(name, ",(=")
+    } else {
+        Err(Wrong::Unwritable(name.to_owned()))
+    }
+}
+
+/// A text that can stand after `=`: no mark of the format, and none of `marks`.
+fn value<'t>(text: &'t str, marks: &str) -> Result<&'t str, Wrong> {
+    let bad = text.is_empty()
+        || text.trim() != text
+        || text.trim_matches(['"', '\'']) != text
+        || text.chars().any(|c| c.is_control() || ";#".contains(c) || marks.contains(c));
+    if bad { Err(Wrong::Unwritable(text.to_owned())) } else { Ok(text) }
+}
+
+/// A text that can stand before `=`.
+fn key(text: &str) -> Result<&str, Wrong> {
+    if text.starts_with('[') {
+        return Err(Wrong::Unwritable(text.to_owned()));
+    }
+    value(text, "=")
+}
+
+fn line(text: &mut String, key: &str, value: &str) {
+    let _ = writeln!(text, "{key}={value}");
+}
+
+/// A file's name without folders and extension, as any system writes them.
+fn file_stem(file: &str) -> &str {
+    let name = file.rsplit(['/', '\\']).next().unwrap_or_default();
+    match name.rsplit_once('.') {
+        Some((stem, _)) if !stem.is_empty() => stem,
+        _ => name,
+    }
+}

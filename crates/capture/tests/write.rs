@@ -1,0 +1,279 @@
+//! What is written reads back equal.
+
+mod common;
+
+use common::{Dice, Folder, base, shared};
+use tracewright_capture::{
+    Buffer, BufferRef, Bytes, Capture, Cluster, Core, Dump, File, Form, Format, Other, Owner,
+    Register, Registers, Source, open, write, write_over,
+};
+
+#[track_caller]
+fn check(capture: &Capture, what: &str) {
+    let folder = Folder::new();
+    write(capture, &folder.0).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let back = open(&folder.0).unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert_eq!(back, *capture, "{what}: {:#?}", back.notes);
+}
+
+#[test]
+fn every_snapshot_reads_back_equal() {
+    for inside in ["conformance/arm/snapshots", "captures/ti-am243x-r5f"] {
+        let Some(folder) = shared(inside) else { continue };
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                check(&open(&path).unwrap(), &path.display().to_string());
+            }
+        }
+    }
+}
+
+#[test]
+fn made_in_memory() {
+    let mut capture = Capture {
+        description: Some("an example".into()),
+        buffers: vec![Buffer::new("out", Format::SourceData, vec![1, 2, 3])],
+        sources: vec![Source {
+            name: "itm".into(),
+            device_type: "ITM".into(),
+            registers: Registers::from_iter([("ITMTCR", 0x10009)]),
+            buffers: vec![BufferRef { buffer: 0, stream: None }],
+            ..Source::default()
+        }],
+        memory: vec![Dump::new("code", 0x8000, &b"\x00\xbf"[..])],
+        ..Capture::default()
+    };
+    check(&capture, "no core");
+    capture.cores.push(Core {
+        name: "m4".into(),
+        device_type: "Cortex-M4".into(),
+        ..Core::default()
+    });
+    check(&capture, "a core that nobody watches");
+    capture.sources[0].core = Some(0);
+    check(&capture, "a core that is watched");
+    check(&Capture::default(), "nothing at all");
+}
+
+/// Names as in memory may be what no file can be called.
+#[test]
+fn file_names_are_safe() {
+    let core =
+        |name: &str| Core { name: name.into(), device_type: "ARMv7-A".into(), ..Core::default() };
+    let names =
+        ["../x", "a/b", "a\\b", "A/B", "con", "nul", "snapshot", "trace", "...", "-o", "é", "a b"];
+    let capture = Capture {
+        cores: names.iter().map(|name| core(name)).collect(),
+        memory: vec![Dump { file: "../../up.bin".into(), ..Dump::new("x", 0, vec![1]) }],
+        ..Capture::default()
+    };
+    check(&capture, "odd names");
+    let folder = Folder::new();
+    write(&capture, &folder.0.join("in")).unwrap();
+    let mut files: Vec<_> = std::fs::read_dir(folder.0.join("in"))
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort();
+    assert_eq!(
+        files,
+        [
+            "A_B_3.ini",
+            "_.ini", "___.ini", "___x.ini",
+            "a_b.ini",
+            "a_b_2.ini",
+            "a_b_4.ini",
+            "snapshot.ini",
+            "snapshot_2.ini",
+            "trace_2.ini",
+            "up.bin",
+            "x-o.ini",
+            "xcon.ini",
+            "xnul.ini",
+        ]
+    );
+}
+
+#[test]
+fn names_that_ini_files_cannot_hold() {
+    let named = |name: &str| Capture {
+        cores: vec![Core { name: name.into(), ..Core::default() }],
+        ..Capture::default()
+    };
+    for name in ["", " a", "a ", "a;b", "a#b", "a\nb", "\"a\"", "'"] {
+        let folder = Folder::new();
+        let error = write(&named(name), &folder.0).unwrap_err();
+        let want = format!(
+            ": `{name}` cannot stand in a snapshot's ini file, whose marks it contains; rename it"
+        );
+        assert!(error.to_string().ends_with(&want), "{error}");
+        assert_eq!(
+            std::fs::read_dir(&folder.0).unwrap().count(),
+            0,
+            "{name:?}: nothing is written"
+        );
+    }
+}
+
+#[test]
+fn files_are_not_overwritten_unasked() {
+    let folder = base(&[]);
+    let capture = open(&folder.0).unwrap();
+    let error = write(&capture, &folder.0).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with(": the folder is not empty; choose another, or allow overwriting"),
+        "{error}"
+    );
+    // Over itself: what is read is what is written.
+    write_over(&capture, &folder.0).unwrap();
+    assert_eq!(open(&folder.0).unwrap(), capture);
+    // A file where the folder should be.
+    let error = write(&capture, &folder.0.join("trace.bin")).unwrap_err();
+    assert!(error.to_string().contains("trace.bin: cannot write it, "), "{error}");
+}
+
+#[test]
+fn the_same_bytes_are_written_once() {
+    let dump = |core| Dump { owner: Owner::Core(core), ..Dump::new("d", 0, vec![7; 64]) };
+    let core = |n| Core { name: format!("cpu{n}"), ..Core::default() };
+    let capture = Capture {
+        cores: (0..4).map(core).collect(),
+        memory: (0..4).map(dump).collect(),
+        ..Capture::default()
+    };
+    check(&capture, "four of a kind");
+    let folder = Folder::new();
+    write(&capture, &folder.0).unwrap();
+    let bins = std::fs::read_dir(&folder.0)
+        .unwrap()
+        .filter(|e| e.as_ref().unwrap().path().extension().is_some_and(|e| e == "bin"));
+    assert_eq!(bins.count(), 1);
+}
+
+/// Random captures of everything that the format can hold.
+#[test]
+fn random_captures_read_back_equal() {
+    let mut dice = Dice(0x2545_f491_4f6c_dd1d);
+    for round in 0..150 {
+        check(&random(&mut dice), &format!("round {round}"));
+    }
+}
+
+fn random(dice: &mut Dice) -> Capture {
+    let name = |dice: &mut Dice, n: usize| {
+        const PARTS: &[&str] =
+            &["cpu", "ETM", "é", " x", ".", "-", "_", "/", "\\", ")", "\"", "!", "'s"];
+        let parts: String = (0..dice.roll(4)).map(|_| *dice.pick(PARTS)).collect();
+        format!("d{n}{parts}z")
+    };
+    let bytes = |dice: &mut Dice| -> Bytes {
+        let len = dice.roll(40);
+        (0..len).map(|_| dice.roll(256) as u8).collect::<Vec<_>>().into()
+    };
+    let registers = |dice: &mut Dice| {
+        let register = |(n, dice): (u64, &mut Dice)| Register {
+            name: format!("R{n}"),
+            id: (dice.roll(2) == 0).then(|| dice.roll(1 << 32) as u32),
+            size: (dice.roll(2) == 0).then(|| 8 << dice.roll(5)),
+            value: u128::from(dice.roll(u64::MAX)) << dice.roll(64),
+        };
+        let count = dice.roll(4);
+        Registers((0..count).map(|n| register((n, &mut *dice))).collect())
+    };
+    let location = |dice: &mut Dice| {
+        (dice.roll(3) == 0).then(|| format!("address:{:#x}", dice.roll(u64::MAX)))
+    };
+
+    let mut capture = Capture::default();
+    if dice.roll(2) == 0 {
+        capture.description = Some("a = b, [c] (d) @e".into());
+    }
+    for n in 0..dice.roll(4) as usize {
+        let format = match dice.roll(4) {
+            0 => Format::CoreSight,
+            1 => Format::SourceData,
+            2 => Format::DstreamCoreSight,
+            _ => Format::Other("STP".into()),
+        };
+        let file = |dice: &mut Dice| File {
+            name: (*dice.pick(&["a.bin", "b", ""])).into(),
+            path: "".into(),
+            bytes: bytes(dice),
+        };
+        let files = (0..dice.roll(4)).map(|_| file(dice)).collect();
+        capture.buffers.push(Buffer { name: name(dice, n), files, format });
+    }
+    for n in 0..dice.roll(4) as usize {
+        capture.cores.push(Core {
+            name: name(dice, n),
+            device_type: (*dice.pick(&["", "Cortex-A9", "whatever"])).into(),
+            location: location(dice),
+            registers: registers(dice),
+            ..Core::default()
+        });
+    }
+    for n in 0..dice.roll(4) as usize {
+        let mut buffers = Vec::new();
+        for buffer in 0..capture.buffers.len() {
+            for stream in [None, Some(0), Some(255)] {
+                if dice.roll(3) == 0 {
+                    buffers.push(BufferRef { buffer, stream });
+                }
+            }
+        }
+        // With nothing to link, nothing is said of links.
+        let some_core = dice.roll(2) == 0 && !capture.cores.is_empty();
+        capture.sources.push(Source {
+            name: name(dice, n + 10),
+            device_type: (*dice.pick(&["", "ETM4", "ITM", "ETE"])).into(),
+            location: location(dice),
+            registers: registers(dice),
+            core: some_core.then(|| dice.roll(capture.cores.len() as u64) as usize),
+            buffers,
+            ..Source::default()
+        });
+    }
+    for n in 0..dice.roll(3) as usize {
+        capture.others.push(Other {
+            name: name(dice, n + 20),
+            class: (*dice.pick(&["", "memory_space", "CTI"])).into(),
+            device_type: (*dice.pick(&["", "AXI"])).into(),
+            location: location(dice),
+            registers: registers(dice),
+            ..Other::default()
+        });
+    }
+    for n in 0..dice.roll(3) as usize {
+        let cores = (0..capture.cores.len()).filter(|_| dice.roll(2) == 0).collect();
+        capture.clusters.push(Cluster { name: format!("Cluster {n}"), cores });
+    }
+    let devices = [capture.cores.len(), capture.sources.len(), capture.others.len()];
+    let mut owners = Vec::new();
+    if devices != [0, 0, 0] {
+        owners.push(Owner::Any);
+    }
+    owners.extend((0..devices[0]).map(Owner::Core));
+    owners.extend((0..devices[1]).map(Owner::Source));
+    owners.extend((0..devices[2]).map(Owner::Other));
+    for owner in owners {
+        for _ in 0..dice.roll(3) {
+            let form = if dice.roll(4) == 0 { Form::Elf } else { Form::Raw };
+            let words = ["S", "EL1N", "H"];
+            let spaces: Vec<_> =
+                (0..dice.roll(3)).map(|_| (*dice.pick(&words)).to_owned()).collect();
+            capture.memory.push(Dump {
+                owner,
+                form,
+                file: (*dice.pick(&["", "x.bin", "deep/x.bin"])).into(),
+                address: dice.roll(u64::MAX) >> dice.roll(64),
+                spaces,
+                bytes: (dice.roll(5) != 0).then(|| bytes(dice)),
+                ..Dump::default()
+            });
+        }
+    }
+    capture
+}
