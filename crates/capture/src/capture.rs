@@ -165,21 +165,15 @@ impl Capture {
 
 /// Whether two dumps hold different bytes for an address of a space that both are in.
 fn differ(a: &Dump, b: &Dump) -> bool {
-    if a.form != Form::Raw || b.form != Form::Raw || !share_space(a, b) {
+    if a.form != Form::Raw || b.form != Form::Raw || !a.space().meets(b.space()) {
         return false;
     }
     let (Some(mine), Some(its)) = (&a.bytes, &b.bytes) else { return false };
     let start = a.address.max(b.address);
-    let mine = mine.slice(start - a.address..u64::MAX);
-    let its = its.slice(start - b.address..u64::MAX);
+    let mine = mine.part(start - a.address, u64::MAX);
+    let its = its.part(start - b.address, u64::MAX);
     let len = mine.len().min(its.len()) as u64;
-    mine.slice(0..len) != its.slice(0..len)
-}
-
-fn share_space(a: &Dump, b: &Dump) -> bool {
-    a.spaces.is_empty()
-        || b.spaces.is_empty()
-        || a.spaces.iter().any(|word| b.spaces.iter().any(|w| w.eq_ignore_ascii_case(word)))
+    mine.part(0, len) != its.part(0, len)
 }
 
 /// Equal where they say the same of the same bytes. Paths and notes do not count.

@@ -62,22 +62,13 @@ const CORES: &[(&str, &[&str], Profile, u8)] = &[
 /// Beside the names of cores it knows architectures: `ARMv7-A`, `ARMv8.1-M`, `ARM-AA64`, `ARM-aa64-R`.
 /// `None` for a name that it does not know.
 pub fn core_type(name: &str) -> Option<CoreType> {
-    let mut name = name.trim().to_ascii_lowercase().replace([' ', '_'], "-");
-    // `ARM Cortex-A9` and `CortexA9` are found too.
-    for (written, meant) in [
-        ("arm-cortex", "cortex"),
-        ("cortexa", "cortex-a"),
-        ("cortexr", "cortex-r"),
-        ("cortexm", "cortex-m"),
-        ("cortexx", "cortex-x"),
-        ("arm-neoverse", "neoverse"),
-        ("neoverse-", "neoverse-"),
-        ("armv", "armv"),
-    ] {
-        if let Some(rest) = name.strip_prefix(written) {
-            name = format!("{meant}{rest}");
-        }
-    }
+    let name = name.trim().to_ascii_lowercase().replace([' ', '_'], "-");
+    let name = name.strip_prefix("arm-").filter(|rest| !rest.starts_with("aa")).unwrap_or(&name);
+    // `CortexA9` is written too.
+    let name = match name.strip_prefix("cortex") {
+        Some(rest) => format!("cortex-{}", rest.trim_start_matches('-')),
+        None => name.to_owned(),
+    };
     architecture(&name).or_else(|| product(&name))
 }
 
@@ -116,7 +107,7 @@ fn architecture(name: &str) -> Option<CoreType> {
             None => return None,
         },
         (None, "e" | "t" | "te" | "tej" | "" | "j" | "k" | "z") if version <= 6 => A,
-        (None, "m" | "em" | "sm") => M,
+        (Some("m"), "e") | (None, "m" | "em" | "sm") => M,
         (None, tail) => letter(tail)?,
         (Some(_), _) => return None,
     };
@@ -130,4 +121,80 @@ fn product(name: &str) -> Option<CoreType> {
         let rest = bare.strip_prefix(prefix)?;
         names.contains(&rest).then_some(CoreType { profile: *profile, version: *version })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        let core = |profile, version| Some(CoreType { profile, version });
+        for (name, want) in [
+            ("Cortex-A9", core(A, 7)),
+            ("cortex-a53", core(A, 8)),
+            ("CORTEX-A78AE", core(A, 8)),
+            ("Cortex-A520", core(A, 9)),
+            ("Cortex-X4", core(A, 9)),
+            ("Cortex-X1C", core(A, 8)),
+            ("C1-Ultra", core(A, 9)),
+            ("Neoverse-N1", core(A, 8)),
+            ("Neoverse V2", core(A, 9)),
+            ("ARM Cortex-A9", core(A, 7)),
+            ("CortexM4", core(M, 7)),
+            ("Cortex-R5F", core(R, 7)),
+            ("Cortex-R52+", core(R, 8)),
+            ("Cortex-R82", core(R, 8)),
+            ("Cortex-M0+", core(M, 6)),
+            ("Cortex-M7", core(M, 7)),
+            ("Cortex-M85", core(M, 8)),
+            ("SC300", core(M, 7)),
+            ("STAR-MC1", core(M, 8)),
+            ("ARM7TDMI-S", core(A, 4)),
+            ("ARM926EJ-S", core(A, 5)),
+            ("ARM1136JF-S", core(A, 6)),
+            ("ARM11MPCore", core(A, 6)),
+            ("ARMv7-A", core(A, 7)),
+            ("armv7-r", core(R, 7)),
+            ("ARMv8.1-M", core(M, 8)),
+            ("ARMv8-M.main", core(M, 8)),
+            ("ARMv9.2-A", core(A, 9)),
+            ("ARMv7E-M", core(M, 7)),
+            ("ARMv7em", core(M, 7)),
+            ("ARMv6-M", core(M, 6)),
+            ("ARMv5TE", core(A, 5)),
+            ("ARM-AA64", core(A, 8)),
+            ("ARM-aa64", core(A, 8)),
+            ("ARM-AA64-R", core(R, 8)),
+            ("ARM-aa64-M", core(M, 8)),
+            ("AArch64", core(A, 8)),
+            // Not known: no guess from a part of a name.
+            ("", None),
+            ("Cortex-A", None),
+            ("Cortex-A999", None),
+            ("Cortex-A5x", None),
+            ("ARMv", None),
+            ("ARMv3-A", None),
+            ("ARMv10-A", None),
+            ("ARMv8-X", None),
+            ("ARMv7", None),
+            ("ARMv8.x-A", None),
+            ("RV64GC", None),
+        ] {
+            assert_eq!(core_type(name), want, "{name}");
+        }
+    }
+
+    /// Every name of the table is found under its own row, however its letters are written.
+    #[test]
+    fn the_table_is_reachable() {
+        for (prefix, names, profile, version) in CORES {
+            for name in *names {
+                let name = format!("{prefix}{name}");
+                let want = Some(CoreType { profile: *profile, version: *version });
+                assert_eq!(core_type(&name), want, "{name}");
+                assert_eq!(core_type(&name.to_ascii_uppercase()), want, "{name}");
+            }
+        }
+    }
 }

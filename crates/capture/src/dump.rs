@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use tracewright_image::SpaceMask;
+
 use crate::Bytes;
 
 /// Which device sees a [`Dump`].
@@ -66,6 +68,12 @@ impl Dump {
             Owner::Core(core) => Some(core),
             _ => None,
         }
+    }
+
+    /// The memory spaces that it is in. A word that is not known is any of them.
+    pub fn space(&self) -> SpaceMask {
+        let masks = self.spaces.iter().map(|word| word.parse().unwrap_or(SpaceMask::ANY));
+        masks.reduce(|all, mask| all | mask).unwrap_or(SpaceMask::ANY)
     }
 
     /// The last address that it holds; `None` for one without bytes, and for an ELF file.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::Bytes;
 
@@ -24,12 +25,19 @@ impl Files {
     }
 }
 
+/// Files from this size on are mapped. A smaller one is read: it may then be changed meanwhile.
+const MAP_FROM: u64 = 1 << 20;
+
 fn read(path: &Path) -> io::Result<Bytes> {
+    let about = std::fs::metadata(path)?;
     // Some systems open a folder, and fail at the first read.
-    if path.is_dir() {
+    if about.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    std::fs::read(path).map(Bytes::from)
+    if about.len() < MAP_FROM {
+        return std::fs::read(path).map(Bytes::from);
+    }
+    tracewright_scan::map(path).map(|map| Bytes::new(Arc::new(map)))
 }
 
 /// Why a file could not be read or written, in words that are the same on every system.

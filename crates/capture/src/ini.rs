@@ -86,3 +86,116 @@ fn header(line: &str) -> Option<&str> {
 pub fn list(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|word| !word.is_empty())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file in one line: `[section@line]`, `key=value@line`, `(text)@line` for a line without `=`.
+    fn spell(text: &str) -> String {
+        let mut out = String::new();
+        for section in &Ini::parse(text).sections {
+            out += &format!("[{}@{}]", section.name, section.line);
+            for Entry { key, value, line } in &section.entries {
+                match value {
+                    Some(value) => out += &format!("{key}={value}@{line} "),
+                    None => out += &format!("({key})@{line} "),
+                }
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn lines() {
+        for (text, want) in [
+            ("", ""),
+            ("\n\n", ""),
+            ("[a]", "[a@1]"),
+            ("[a]\nk=v", "[a@1]k=v@2 "),
+            ("[a]\r\nk=v\r\n", "[a@1]k=v@2 "),
+            ("\u{feff}[a]\nk=v", "[a@1]k=v@2 "),
+            ("k=v\n[a]", "[@0]k=v@1 [a@2]"),
+            (" [ a b ] x\n\tk  =  v w  ", "[a b@1]k=v w@2 "),
+            ("[a]\nk=v;c\nl=w#c\n;c\n#c", "[a@1]k=v@2 l=w@3 "),
+            ("[a];c", "[a@1]"),
+            ("[a]\nk\nl=", "[a@1](k)@2 l=@3 "),
+            ("[a]\nk=v=w", "[a@1]k=v=w@2 "),
+            ("[a]\n=v", "[a@1]=v@2 "),
+            ("[a]\nk='v'\nl=\" w \"", "[a@1]k=v@2 l=w@3 "),
+            ("[a]\nk=v[0]", "[a@1]k=v[0]@2 "),
+            ("[a\nk=v", "[@0]([a)@1 k=v@2 "),
+            ("[a]\n[a]\nk=1\nk=2", "[a@1][a@2]k=1@3 k=2@4 "),
+            ("[]\nk=v", "[@1]k=v@2 "),
+            // As snapshots have them.
+            (
+                "[regs]\nPC(size:64)=0x1\nTRCIDR0(0x078)=2",
+                "[regs@1]PC(size:64)=0x1@2 TRCIDR0(0x078)=2@3 ",
+            ),
+        ] {
+            assert_eq!(spell(text), want, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn sections_and_keys_in_any_case() {
+        let ini = Ini::parse("[Regs]\nPC=1\npc=2\nloose\n[regs]\nSP=3");
+        let regs = ini.section("REGS").unwrap();
+        assert_eq!(regs.line, 1);
+        assert_eq!(regs.entry("Pc"), Some(("1", 2)), "the first of two");
+        assert_eq!(regs.entry("loose"), None);
+        assert_eq!(ini.section("dump"), None);
+    }
+
+    #[test]
+    fn lists() {
+        for (text, want) in [
+            ("buffer0,buffer1", &["buffer0", "buffer1"][..]),
+            (" buffer0 ,\tbuffer1", &["buffer0", "buffer1"]),
+            ("buffer1,", &["buffer1"]),
+            (",,", &[]),
+            ("", &[]),
+            ("Cluster 0", &["Cluster 0"]),
+        ] {
+            assert!(list(text).eq(want.iter().copied()), "{text:?}");
+        }
+    }
+
+    /// Any text: every piece is of the line that it says, and no line is lost.
+    #[test]
+    fn any_text() {
+        let mut seed = 0x1234_5678_9abc_def1u64;
+        let mut dice = |below: u64| {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            seed % below
+        };
+        for _ in 0..4000 {
+            let marks = ["[", "]", "=", ";", "#", "\n", "\r", " ", "'", "k", "é", "\u{feff}", "\0"];
+            let text: String = (0..dice(40)).map(|_| marks[dice(13) as usize]).collect();
+            let ini = Ini::parse(&text);
+            let lines: Vec<_> = text.split('\n').collect();
+            let mut last = 0;
+            let mut check = |line: u32, piece: &str| {
+                assert!(line > last, "{text:?}: lines are in order");
+                last = line;
+                assert!(lines[line as usize - 1].contains(piece), "{text:?}: {piece:?}");
+            };
+            for section in &ini.sections {
+                if section.line != 0 {
+                    check(section.line, section.name);
+                }
+                for entry in &section.entries {
+                    check(entry.line, entry.key);
+                    assert!(lines[entry.line as usize - 1].contains(entry.value.unwrap_or("")));
+                }
+            }
+            let told = ini.sections.iter().map(|s| s.entries.len() + usize::from(s.line != 0));
+            let blank = |l: &&str| l.split([';', '#', '\r']).next().unwrap().trim().is_empty();
+            let first = text.strip_prefix('\u{feff}').unwrap_or(&text);
+            let said = first.split('\n').filter(|l| !blank(l)).count();
+            assert_eq!(told.sum::<usize>(), said, "{text:?}: every line is there");
+        }
+    }
+}

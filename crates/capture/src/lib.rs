@@ -22,7 +22,6 @@
 #![forbid(unsafe_code)]
 
 pub mod buffer;
-pub mod bytes;
 pub mod capture;
 pub mod core_type;
 pub mod device;
@@ -37,7 +36,6 @@ mod files;
 mod number;
 
 pub use buffer::{Buffer, File, Format};
-pub use bytes::Bytes;
 pub use capture::{Capture, Cluster, Kind};
 pub use core_type::core_type;
 pub use device::{BufferRef, Core, Other, Register, Registers, Source};
@@ -46,6 +44,7 @@ pub use probe::{Found, probe};
 pub use problem::{Note, OpenError, Place, Severity, Wrong};
 pub use raw::Raw;
 pub use snapshot::{write, write_over};
+pub use tracewright_image::Bytes;
 
 use std::path::Path;
 

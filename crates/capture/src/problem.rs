@@ -258,6 +258,8 @@ pub enum Wrong {
     },
     /// A dump runs past the last address.
     DumpWraps,
+    /// A memory space that is not known.
+    UnknownSpace(String),
     /// A dump of an ELF file.
     DumpElf(String),
     /// A dump without a key that it needs.
@@ -367,6 +369,7 @@ impl Wrong {
             | W::DumpLength { .. }
             | W::DumpWraps
             | W::DumpElf(_)
+            | W::UnknownSpace(_)
             | W::DumpConflict { .. }
             | W::BufferNoKey(..)
             | W::UnknownFormat(_)
@@ -512,6 +515,11 @@ impl fmt::Display for Wrong {
             W::DumpWraps => {
                 f.write_str("runs past the last address, and is cut there; correct the address")
             }
+            W::UnknownSpace(word) => write!(
+                f,
+                "memory space `{word}` is not known, taken for any; write one of S, N, H, EL1S, EL1N, \
+                 EL2, EL3"
+            ),
             W::DumpElf(file) => write!(
                 f,
                 "{file} is an ELF file, mapped as if it were memory; give it as an image instead"

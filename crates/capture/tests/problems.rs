@@ -132,6 +132,9 @@ const NOTES: &[(&str, &[Edit], &[&str])] = &[
     ("a program as memory", &[Whole("code.bin", b"\x7fELF"), Text("cpu.ini", "0x1000", "0")], &[
         "warning: cpu.ini:7: [dump1] file: code.bin is an ELF file, mapped as if it were memory; give it as an image instead",
     ]),
+    ("an unknown space", &[Text("cpu.ini", "0x1000", "0x1000\nspace=EL9, el2")], &[
+        "warning: cpu.ini:9: [dump1] space: memory space `EL9` is not known, taken for any; write one of S, N, H, EL1S, EL1N, EL2, EL3",
+    ]),
     ("dumps that differ", &[
         Whole("data.bin", b"data"),
         Text("cpu.ini", "0x1000", "0x1000\n[dump2]\nfile=data.bin\naddress=0x100e"),

@@ -80,7 +80,9 @@ fn file_names_are_safe() {
         files,
         [
             "A_B_3.ini",
-            "_.ini", "___.ini", "___x.ini",
+            "_.ini",
+            "___.ini",
+            "___x.ini",
             "a_b.ini",
             "a_b_2.ini",
             "a_b_4.ini",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tracewright_capture::{Capture, Dump, Form, Source};
-use tracewright_image::{Bytes, Elf, Image, Load, Region, SpaceMask, Symbols};
+use tracewright_image::{Elf, Image, Load, Region, SpaceMask, Symbols};
 
 /// Program memory for each source of a capture.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ fn image(dumps: &[&Dump], problems: &mut Vec<String>) -> Image {
     let mut symbols = Symbols::default();
     for dump in dumps.iter().rev() {
         let Some(bytes) = &dump.bytes else { continue };
-        let bytes = Bytes::new(Arc::new(bytes.clone()));
+        let bytes = bytes.clone();
         let spaces = match spaces(dump) {
             Ok(spaces) => spaces,
             Err(problem) => {

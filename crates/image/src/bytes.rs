@@ -46,6 +46,34 @@ impl Deref for Bytes {
     }
 }
 
+impl AsRef<[u8]> for Bytes {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl Default for Bytes {
+    fn default() -> Self {
+        Bytes::from(Vec::new())
+    }
+}
+
+/// Equal where the bytes are. Parts of one whole are compared by place before they are by content.
+impl PartialEq for Bytes {
+    fn eq(&self, other: &Self) -> bool {
+        let (mine, its): (&[u8], &[u8]) = (self, other);
+        std::ptr::eq(mine, its) || mine == its
+    }
+}
+
+impl Eq for Bytes {}
+
+impl From<&'static [u8]> for Bytes {
+    fn from(bytes: &'static [u8]) -> Self {
+        Bytes::new(Arc::new(bytes))
+    }
+}
+
 impl From<Vec<u8>> for Bytes {
     fn from(bytes: Vec<u8>) -> Self {
         Bytes::new(Arc::new(bytes))

@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use tracewright_image::SpaceMask;
+
 use super::reader::{Doc, Reader, Table};
 use super::register::register;
 use crate::ini::{Ini, Section};
@@ -203,6 +205,11 @@ fn fill(reader: &mut Reader, path: &Path, section: &Section<'_>, mut dump: Dump)
             "space" => {
                 let words = text.split([',', ' ', '\t']).filter(|word| !word.is_empty());
                 dump.spaces = words.map(str::to_owned).collect();
+                for word in &dump.spaces {
+                    if word.parse::<SpaceMask>().is_err() {
+                        reader.note(place.clone(), Wrong::UnknownSpace(word.clone()));
+                    }
+                }
             }
             _ => reader.note(place, Wrong::UnknownKey),
         }
@@ -264,7 +271,7 @@ fn contents(
         reader.note(at_key("address"), Wrong::DumpWraps);
         length = room;
     }
-    let bytes = file.slice(dump.offset..dump.offset.saturating_add(length));
+    let bytes = file.part(dump.offset, length);
     // Elsewhere it is the first page of a program as it was loaded, its header with it.
     if bytes.starts_with(ELF) && dump.address == 0 && dump.form == Form::Raw {
         reader.note(at, Wrong::DumpElf(dump.file.clone()));
