@@ -1,6 +1,8 @@
 //! Tables laid out from IHI 0035, in its order; each row is taken every way.
 
+mod flow;
 mod packets;
+mod program;
 
 use tracewright_base::{CoreType, Fault, Parse, Wire};
 
