@@ -42,6 +42,10 @@ impl Access {
     pub const VALUE_NOT_TRACED: u8 = 16;
     /// The trace unit lost data accesses after this one for lack of room.
     pub const SUPPRESSED: u8 = 32;
+    /// The access is big-endian: the value's bytes are in memory in the order of the number.
+    pub const BIG_ENDIAN: u8 = 64;
+    /// The processor itself made it, when it took an exception or returned from one (M profile).
+    pub const EXCEPTION: u8 = 128;
 
     const ADDRESS: u8 = 1;
     const VALUE: u8 = 2;

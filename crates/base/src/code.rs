@@ -88,6 +88,15 @@ pub trait Code {
     /// # Errors
     /// [`Miss`] where it cannot be read.
     fn instruction(&mut self, pc: Pc) -> Result<Instruction, Miss>;
+
+    /// The opcode of the instruction at `pc`, for those who look into data accesses. A narrow T32
+    /// opcode is in bits \[15:0]; a wide one has its first halfword in bits \[31:16].
+    ///
+    /// `None` where it cannot be read.
+    fn opcode(&mut self, pc: Pc) -> Option<u32> {
+        let _ = pc;
+        None
+    }
 }
 
 /// A [`Code`] that knows nothing. Packets still decode to everything that needs no program.

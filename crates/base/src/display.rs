@@ -267,6 +267,8 @@ impl fmt::Display for Access {
             (Access::STORE_FAILED, ", store failed"),
             (Access::VALUE_NOT_TRACED, ", value not traced"),
             (Access::SUPPRESSED, ", more suppressed"),
+            (Access::BIG_ENDIAN, ", big-endian"),
+            (Access::EXCEPTION, ", by an exception"),
         ] {
             if self.has(flag) {
                 f.write_str(word)?;

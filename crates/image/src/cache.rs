@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tracewright_base::{Block, Code, Instruction, Isa, Miss, Pc, Waypoints};
+use tracewright_isa::t32;
 
 use crate::table::{Index, NONE, Table};
 use crate::walk::{Memory, Rules};
@@ -172,6 +173,25 @@ impl Code for Cache {
         match self.steps.get(step_index(address)) {
             Some(step) if step.address == address && step.key == key => Ok(step.instruction),
             _ => self.step(view, pc.isa, address),
+        }
+    }
+
+    fn opcode(&mut self, pc: Pc) -> Option<u32> {
+        let (address, _) = self.place(pc);
+        let mut bytes = [0; 4];
+        let view = self.image.view(pc.space);
+        let read = self.image.read(view, address, pc.isa.address_mask(), &mut bytes);
+        match (pc.isa, bytes.get(..read)?) {
+            (Isa::T32 | Isa::ThumbEe, &[a, b, ref rest @ ..]) => {
+                let first = u16::from_le_bytes([a, b]);
+                if !t32::is_wide(first) {
+                    return Some(first.into());
+                }
+                let second = u16::from_le_bytes(*rest.first_chunk()?);
+                Some(u32::from(first) << 16 | u32::from(second))
+            }
+            (Isa::T32 | Isa::ThumbEe | Isa::Jazelle | Isa::Rv32 | Isa::Rv64, _) => None,
+            (Isa::A32 | Isa::A64, bytes) => Some(u32::from_le_bytes(*bytes.first_chunk()?)),
         }
     }
 }

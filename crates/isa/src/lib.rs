@@ -8,6 +8,7 @@
 //! | [`a32`] | A32 | Armv4 to Armv8 |
 //! | [`t32`] | T32 | Armv4T to Armv8, and the loops of Armv8.1-M |
 //! | [`thumbee`] | ThumbEE | Armv7 |
+//! | [`data`] | what moves to and from memory: A32, T32 | |
 //! | [`it`] | how far an IT block reaches | |
 //! | [`assemble`] | the way back, for tests and for programs that are made up | |
 //!
@@ -32,11 +33,13 @@ use tracewright_base::{Instruction, Isa, Kind, Role};
 pub mod a32;
 pub mod a64;
 pub mod assemble;
+pub mod data;
 pub mod it;
 pub mod t32;
 pub mod thumbee;
 
 pub use assemble::assemble;
+pub use data::{Transfer, With, transfer};
 pub use it::ItState;
 
 /// The instruction at the start of `bytes`, which lie at `address`. Arm code is little endian.
