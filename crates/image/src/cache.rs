@@ -177,9 +177,8 @@ impl Code for Cache {
     }
 
     fn opcode(&mut self, pc: Pc) -> Option<u32> {
-        let (address, _) = self.place(pc);
+        let (view, address) = self.place(pc);
         let mut bytes = [0; 4];
-        let view = self.image.view(pc.space);
         let read = self.image.read(view, address, pc.isa.address_mask(), &mut bytes);
         match (pc.isa, bytes.get(..read)?) {
             (Isa::T32 | Isa::ThumbEe, &[a, b, ref rest @ ..]) => {
