@@ -212,24 +212,55 @@ impl Splitter {
                 return len;
             }
         }
-        if bytes.starts_with(&sync::FULL) {
-            self.full_sync(at, out);
-            return sync::FULL.len();
-        }
-        match bytes.split_first_chunk::<FRAME>() {
-            // A synchronisation packet that begins with byte 15 means that a byte was lost.
-            Some((frame, after)) if no_sync(frame) && (frame[15] != 0xff || after.len() >= 3) => {
-                if frame[15] == 0xff && after.starts_with(&sync::FULL[1..]) {
-                    return 0;
-                }
-                let index = self.link.index(at);
+        let mut place = at;
+        let mut bytes = bytes;
+        loop {
+            if let Some((full, after)) = bytes.split_first_chunk()
+                && *full == sync::FULL
+            {
+                self.full_sync(place, out);
+                place = place.wrapping_add(full.len() as u64);
+                bytes = after;
+            } else if let taken @ 1.. = self.port_plain(place, bytes, out) {
+                place = place.wrapping_add(taken as u64);
+                bytes = bytes.get(taken..).unwrap_or_default();
+            } else if let Some((frame, after)) = bytes.split_first_chunk::<FRAME>()
+                && no_sync(frame)
+                // A synchronisation packet that begins with byte 15 means that a byte was lost.
+                && (frame[15] != 0xff || after.len() >= 3 && !after.starts_with(&sync::FULL[1..]))
+            {
+                let index = self.link.index(place);
                 out.packed(index, frame);
-                let frame = Frame { bytes: frame, start: at, index, places: None };
+                let frame = Frame { bytes: frame, start: place, index, places: None };
                 unpack(&mut self.id, &frame, &self.link, out);
-                FRAME
+                place = place.wrapping_add(FRAME as u64);
+                bytes = after;
+            } else {
+                return place.wrapping_sub(at) as usize;
             }
-            _ => 0,
         }
+    }
+
+    /// Takes frames without an ID byte, if there are two or more, and returns how many bytes that was.
+    #[inline]
+    fn port_plain<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) -> usize {
+        let two = bytes.get(FRAME).is_some_and(|byte| byte & 1 == 0);
+        let Some(id) = self.id.filter(|&id| two && Meaning::of(id) == Meaning::Source) else {
+            return 0;
+        };
+        let mut data = [[0; FRAME]; 16];
+        let (frames, _) = bytes.as_chunks::<FRAME>();
+        // Synchronisation looks like an ID byte, but where it begins with a frame's last byte.
+        let (plain, _) = frames.split_at_checked(plain(frames, &mut data)).unwrap_or_default();
+        let plain = match plain {
+            [before @ .., last] if last[FRAME - 1] == 0xff => before,
+            plain => plain,
+        };
+        if plain.is_empty() || self.link.index(at) != at {
+            return 0;
+        }
+        out.plain(id, at, plain, data.get(..plain.len()).unwrap_or_default());
+        plain.len() * FRAME
     }
 
     /// Takes the next pair of a frame, or half synchronisation, if these bytes say that it is that.

@@ -21,8 +21,12 @@ const fn low_bits(aux: u8) -> u128 {
 /// Whether no byte of the frame can belong to a synchronisation packet that begins in its first 15.
 #[inline]
 pub(crate) const fn no_sync(frame: &[u8; FRAME]) -> bool {
+    let word = u128::from_le_bytes(*frame);
+    if word & ID_BITS == 0 {
+        return true;
+    }
     // A zero byte, in the complement, where the frame has 0xff in an even byte. Odd bytes are set.
-    let even = !u128::from_le_bytes(*frame) | 0xff00 * ID_BITS;
+    let even = !word | 0xff00 * ID_BITS;
     let ones = ID_BITS | ID_BITS << 8;
     even.wrapping_sub(ones) & !even & ones << 7 == 0
 }
