@@ -90,7 +90,7 @@ impl Buffer {
         match self.files.as_slice() {
             [] => Cow::Borrowed(&[]),
             [file] => Cow::Borrowed(&file.bytes),
-            files => Cow::Owned(files.iter().flat_map(|f| f.bytes.iter().copied()).collect()),
+            _ => Cow::Owned(self.parts().collect::<Vec<_>>().concat()),
         }
     }
 

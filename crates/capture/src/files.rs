@@ -14,7 +14,16 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// The bytes of the file at `path`.
+    /// The bytes of the file at `path`, which a capture names. That is a file, not a pipe or a device,
+    /// which may never end.
+    pub(crate) fn open_named(&mut self, path: &Path) -> Result<Bytes, String> {
+        match std::fs::metadata(path) {
+            Ok(about) if !about.is_file() && !about.is_dir() => Err("it is not a file".into()),
+            _ => self.open(path),
+        }
+    }
+
+    /// The bytes of the file at `path`, which the user names.
     pub(crate) fn open(&mut self, path: &Path) -> Result<Bytes, String> {
         if let Some(bytes) = self.open.get(path) {
             return Ok(bytes.clone());

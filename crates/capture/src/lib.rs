@@ -19,6 +19,29 @@
 //!
 //! What is wrong with one device or one file is a [`Note`] in the capture; the rest is still read.
 //! An [`OpenError`] means that nothing can be decoded.
+//!
+//! ```
+//! use tracewright_capture::{
+//!     Buffer, BufferRef, Capture, Format, Registers, Source, open, write_over,
+//! };
+//!
+//! let capture = Capture {
+//!     buffers: vec![Buffer::new("swo", Format::SourceData, vec![0x01, 0x2a])],
+//!     sources: vec![Source {
+//!         name: "ITM_0".into(),
+//!         device_type: "ITM".into(),
+//!         registers: Registers::from_iter([("ITMTCR", 0x10009)]),
+//!         buffers: vec![BufferRef { buffer: 0, stream: None }],
+//!         ..Source::default()
+//!     }],
+//!     ..Capture::default()
+//! };
+//! let folder = std::env::temp_dir().join(format!("tracewright-{}", std::process::id()));
+//! write_over(&capture, &folder)?;
+//! assert_eq!(open(&folder)?, capture);
+//! # std::fs::remove_dir_all(&folder).unwrap();
+//! # Ok::<(), tracewright_capture::OpenError>(())
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod buffer;

@@ -99,6 +99,10 @@ const NOTES: &[(&str, &[Edit], &[&str])] = &[
     ("a folder as a dump", &[IsFolder("code.bin")], &[
         "error: cpu.ini:7: [dump1] file: cannot read code.bin, it is a folder, so its memory is missing; copy the file there or give it as an image",
     ]),
+    #[cfg(unix)]
+    ("a device as a dump", &[Text("cpu.ini", "code.bin", "/dev/null")], &[
+        "error: cpu.ini:7: [dump1] file: cannot read /dev/null, it is not a file, so its memory is missing; copy the file there or give it as an image",
+    ]),
     ("an empty dump", &[Whole("code.bin", b"")], &[
         "warning: cpu.ini:7: [dump1] file: code.bin is empty, so its memory is missing; replace the file",
     ]),
@@ -242,6 +246,10 @@ const ERRORS: &[(&str, &[Edit], &str, &str)] = &[
         "snapshot.ini:8: [trace] no key `metadata`; add it"),
     ("no metadata file", &[Gone("trace.ini")], "",
         "trace.ini: cannot read it, no such file; check the path"),
+    ("empty metadata", &[Whole("trace.ini", b"")], "",
+        "trace.ini: no section [trace_buffers]; add it"),
+    ("metadata that is a folder", &[IsFolder("trace.ini")], "",
+        "trace.ini: cannot read it, it is a folder; check the path"),
     ("no list of buffers", &[Text("trace.ini", "[trace_buffers]", "[buffers]")], "",
         "trace.ini: no section [trace_buffers]; add it"),
     ("an empty section of buffers", &[Text("trace.ini", "buffers=buffer0", "")], "",

@@ -155,6 +155,44 @@ fn the_same_bytes_are_written_once() {
     assert_eq!(bins.count(), 1);
 }
 
+/// An ELF file is kept for its symbols, and its memory is there for readers that know only dumps.
+#[test]
+fn an_elf_file_is_written_as_memory_too() {
+    // One LOAD segment of 4 bytes, at 0x8000. (ELF-64: header 64 bytes, program header 56)
+    let mut elf = vec![0; 64 + 56];
+    for (at, bytes) in [
+        (0, &b"\x7fELF\x02\x01\x01"[..]),
+        (16, &[2, 0, 183, 0, 1]), // ET_EXEC, EM_AARCH64, version
+        (32, &[64]),              // e_phoff
+        (52, &[64, 0, 56, 0, 1]), // e_ehsize, e_phentsize, e_phnum
+        (64, &[1, 0, 0, 0, 5]),   // PT_LOAD, readable and executable
+        (64 + 8, &[120]),         // p_offset
+        (64 + 16, &[0, 0x80]),    // p_vaddr
+        (64 + 24, &[0, 0x80]),    // p_paddr
+        (64 + 32, &[4]),          // p_filesz
+        (64 + 40, &[4]),          // p_memsz
+    ] {
+        elf[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+    elf.extend_from_slice(b"code");
+    let folder = Folder::new();
+    folder.put("prog", &elf);
+    let mut capture = Capture {
+        cores: vec![Core { name: "cpu".into(), device_type: "ARMv8-A".into(), ..Core::default() }],
+        ..Capture::default()
+    };
+    capture.add_image(&format!("{}@0x1000", folder.0.join("prog").display())).unwrap();
+    check(&capture, "an ELF image");
+    write(&capture, &folder.0.join("out")).unwrap();
+    assert_eq!(
+        std::fs::read_to_string(folder.0.join("out/cpu.ini")).unwrap(),
+        "[device]\nname=cpu\nclass=core\ntype=ARMv8-A\n\n\
+         [elf_all1]\nfile=prog.bin\naddress=0x1000\nlength=0x7c\n\n\
+         [dump_elf1_1]\nfile=prog_2.bin\naddress=0x9000\nlength=0x4\n"
+    );
+    assert_eq!(std::fs::read(folder.0.join("out/prog_2.bin")).unwrap(), b"code");
+}
+
 /// Random captures of everything that the format can hold.
 #[test]
 fn random_captures_read_back_equal() {

@@ -20,6 +20,8 @@ const SECTIONS: &[&str] = &["device", "regs", "dump*", "elf*", "global", "extend
 pub(super) const SHARED: &str = "dump_all";
 /// An ELF file, `address` added to the addresses that it names. Other readers skip the section.
 pub(super) const ELF_IMAGE: &str = "elf";
+/// The memory of an ELF file that the same device file names: for other readers, skipped here.
+pub(super) const FLAT: &str = "dump_elf";
 /// An ELF file that every device sees.
 pub(super) const SHARED_ELF: &str = "elf_all";
 
@@ -50,6 +52,7 @@ pub(super) fn read(reader: &mut Reader, capture: &mut Capture, at: Place, file: 
     for section in &doc.ini.sections {
         let name = section.name.to_ascii_lowercase();
         let (owner, form) = match name.as_str() {
+            _ if name.starts_with(FLAT) => continue,
             _ if name.starts_with(SHARED) => (Owner::Any, Form::Raw),
             _ if name.starts_with("dump") => (owner, Form::Raw),
             _ if name.starts_with(SHARED_ELF) => (Owner::Any, Form::Elf),

@@ -69,7 +69,7 @@ impl Reader {
 
     /// The text of an ini file.
     pub(super) fn text(&mut self, path: &Path) -> Result<String, Wrong> {
-        let bytes = self.files.open(path).map_err(Wrong::Unreadable)?;
+        let bytes = self.files.open_named(path).map_err(Wrong::Unreadable)?;
         if bytes.len() > MOST_TEXT {
             return Err(Wrong::TooLarge(bytes.len() as u64));
         }
@@ -85,7 +85,7 @@ impl Reader {
     /// The bytes of a file that the ini file `from` names, and where it is.
     pub(super) fn bytes(&mut self, from: &Path, written: &str) -> (PathBuf, Result<Bytes, String>) {
         let path = self.find(from, written);
-        let bytes = self.files.open(&path);
+        let bytes = self.files.open_named(&path);
         (path, bytes)
     }
 

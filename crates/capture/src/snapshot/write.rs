@@ -5,16 +5,22 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use super::device::{ELF_IMAGE, SHARED, SHARED_ELF, guess};
+use tracewright_image::{Elf, Load};
+
+use super::device::{ELF_IMAGE, FLAT, SHARED, SHARED_ELF, guess};
 use super::named;
+
 use crate::files::reason;
 use crate::probe::INDEX;
-use crate::{Buffer, Capture, Dump, Form, Format, OpenError, Owner, Register, Registers, Wrong};
+use crate::{
+    Buffer, Bytes, Capture, Dump, Form, Format, OpenError, Owner, Register, Registers, Wrong,
+};
 
 /// Writes `capture` as a snapshot into `folder`, which is made; it must be empty where it exists.
 ///
 /// What is written reads back equal: every register, link, byte and name that the format can hold.
-/// Files that hold the same bytes are written once. Dumps come back by device, those of all devices
+/// Files that hold the same bytes are written once. An ELF file is kept, and its memory is there a second
+/// time as dumps, for other readers of snapshots. Dumps come back by device, those of all devices
 /// first. A dump whose file was missing is named, and is still missing.
 ///
 /// # Errors
@@ -60,25 +66,25 @@ fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 /// What a file holds.
-enum Contents<'a> {
+enum Contents {
     Text(String),
-    Bytes(&'a [u8]),
+    Bytes(Bytes),
     /// It is named, and is not there.
     Nothing,
 }
 
 /// A snapshot's files, in memory.
 #[derive(Default)]
-struct Snapshot<'a> {
-    files: Vec<(String, Contents<'a>)>,
+struct Snapshot {
+    files: Vec<(String, Contents)>,
     /// Names that are taken, in lower case, for file systems that do not tell cases apart.
     taken: HashMap<String, ()>,
     /// Where some bytes are already: their files, by length.
-    written: HashMap<usize, Vec<(&'a [u8], String)>>,
+    written: HashMap<usize, Vec<(Bytes, String)>>,
 }
 
-impl<'a> Snapshot<'a> {
-    fn of(capture: &'a Capture) -> Result<Self, Wrong> {
+impl Snapshot {
+    fn of(capture: &Capture) -> Result<Self, Wrong> {
         let mut snapshot = Snapshot::default();
         for name in [INDEX, "trace.ini"] {
             snapshot.taken.insert(name.to_owned(), ());
@@ -110,7 +116,7 @@ impl<'a> Snapshot<'a> {
     }
 
     /// Writes one device's file and gives its name. The first one has the memory of all.
-    fn device(&mut self, capture: &'a Capture, owner: Owner, first: bool) -> Result<String, Wrong> {
+    fn device(&mut self, capture: &Capture, owner: Owner, first: bool) -> Result<String, Wrong> {
         let about = match owner {
             Owner::Core(n) => capture.cores.get(n).map(|d| {
                 (d.name.as_str(), "core", d.device_type.as_str(), &d.location, &d.registers)
@@ -170,7 +176,7 @@ impl<'a> Snapshot<'a> {
         &mut self,
         text: &mut String,
         device: &str,
-        dump: &'a Dump,
+        dump: &Dump,
         n: usize,
     ) -> Result<(), Wrong> {
         let section = match (dump.owner, dump.form) {
@@ -200,11 +206,33 @@ impl<'a> Snapshot<'a> {
         line(text, "address", &format!("{:#x}", dump.address));
         if let Some(bytes) = &dump.bytes {
             line(text, "length", &format!("{:#x}", bytes.len()));
+            if dump.form == Form::Elf {
+                self.flat(text, stem, dump, bytes, n);
+            }
         }
         Ok(())
     }
 
-    fn trace(&mut self, capture: &'a Capture) -> Result<String, Wrong> {
+    /// What an ELF file puts into memory, for readers that know only dumps.
+    fn flat(&mut self, text: &mut String, stem: &str, dump: &Dump, file: &Bytes, n: usize) {
+        let load = Load { bias: dump.address, ..Load::default() };
+        let Ok(elf) = Elf::read(file, dump.name.as_str(), load) else { return };
+        for (k, region) in elf.regions.iter().enumerate() {
+            let bytes = Bytes::from(region.run(region.start()).to_vec());
+            if bytes.is_empty() {
+                continue;
+            }
+            let _ = write!(text, "\n[{FLAT}{n}_{}]\n", k + 1);
+            line(text, "file", &self.bytes(stem, &bytes));
+            if !dump.spaces.is_empty() {
+                line(text, "space", &dump.spaces.join(","));
+            }
+            line(text, "address", &format!("{:#x}", region.start()));
+            line(text, "length", &format!("{:#x}", bytes.len()));
+        }
+    }
+
+    fn trace(&mut self, capture: &Capture) -> Result<String, Wrong> {
         let ids: Vec<_> = (0..capture.buffers.len()).map(|n| format!("buffer{n}")).collect();
         let mut text = format!("[trace_buffers]\nbuffers={}\n", ids.join(","));
         for (buffer, id) in capture.buffers.iter().zip(&ids) {
@@ -242,15 +270,14 @@ impl<'a> Snapshot<'a> {
     }
 
     /// A file with these bytes: one that is there already, or a new one named after `stem`.
-    fn bytes(&mut self, stem: &str, bytes: &'a [u8]) -> String {
+    fn bytes(&mut self, stem: &str, bytes: &Bytes) -> String {
         let there = self.written.get(&bytes.len());
-        let same = |(b, _): &&(&[u8], String)| std::ptr::eq(*b, bytes) || *b == bytes;
-        if let Some((_, name)) = there.and_then(|list| list.iter().find(same)) {
+        if let Some((_, name)) = there.and_then(|list| list.iter().find(|(b, _)| b == bytes)) {
             return name.clone();
         }
         let name = self.name(stem, "bin");
-        self.written.entry(bytes.len()).or_default().push((bytes, name.clone()));
-        self.files.push((name.clone(), Contents::Bytes(bytes)));
+        self.written.entry(bytes.len()).or_default().push((bytes.clone(), name.clone()));
+        self.files.push((name.clone(), Contents::Bytes(bytes.clone())));
         name
     }
 
