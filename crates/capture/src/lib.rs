@@ -2,7 +2,7 @@
 //!
 //! A capture is what a trace tool left behind: buffers of trace, the sources that wrote into them with
 //! the registers that configured each, the cores that they watched, and dumps of memory. [`open`] reads
-//! one; [`Capture::raw`] makes one from a bare file and what the user knows of it; [`write`] writes one as a
+//! one; [`Capture::raw`] makes one from a bare file and what the user knows of it; [`write()`] writes one as a
 //! snapshot that reads back equal. Nothing here knows what a register means: that is the
 //! protocols' to say.
 //!

@@ -34,10 +34,10 @@ pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
     write_over(capture, folder)
 }
 
-/// As [`write`], over the files that the folder may hold.
+/// As [`write()`], over the files that the folder may hold.
 ///
 /// # Errors
-/// As [`write`], without the first.
+/// As [`write()`], without the first.
 pub fn write_over(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
     let snapshot = Snapshot::of(capture).map_err(|wrong| OpenError::new(folder, wrong))?;
     let failed = |path: &Path, error: &std::io::Error| {
