@@ -5,12 +5,12 @@
 //!
 //! | section | item | test |
 //! |---|---|---|
-//! | registers | [`Config`] | `tests::registers` |
-//! | header dispatch | [`Packet`] | `tests::headers` |
-//! | packet encodings | [`Packet`] | `tests::packets` |
-//! | data encodings (POD, ULEB128, BitReplacement) | [`crate::bits`] | `tests::fields` |
-//! | Alignment Sync | `sync.rs` | `tests::sync` |
-//! | retained state | [`History`] | `tests::history` |
+//! | registers | [`Config`] | `tests/registers.rs` |
+//! | header dispatch | [`Packet`] | `tests/headers.rs` |
+//! | packet encodings | [`Packet`] | `tests/packets.rs`, `tests/random.rs` |
+//! | data encodings (POD, ULEB128, BitReplacement) | [`crate::bits`] | `tests/fields.rs` |
+//! | Alignment Sync | `sync.rs` | `tests/sync.rs` |
+//! | retained state | [`History`] | `tests/history.rs` |
 //!
 //! ```
 //! use tracewright_base::{Parse, Wire};
@@ -65,6 +65,9 @@ pub use packet::{
 use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
 
 use crate::{Protocol, Resume};
+
+#[cfg(test)]
+mod tests;
 
 /// Embedded Trace Macrocell, ETMv4.0 to 4.6.
 #[derive(Clone, Copy, Debug)]

@@ -142,7 +142,7 @@ pub struct Exception {
     /// else 0b01)
     pub also_target: bool,
     /// `0111_0000` is in the place of the address: it is not known, and the address history takes
-    /// up a zero. (ETE)
+    /// up a zero. (ETE, TYPE 0, 24 and 25)
     pub unknown_address: bool,
     /// A fault is pending. (M profile)
     pub fault_pending: bool,
@@ -153,6 +153,12 @@ impl Exception {
     pub const PE_RESET: u16 = 0;
     /// The transaction failed: this is no exception. (ETE)
     pub const TRANSACTION_FAILURE: u16 = 0b1_1000;
+
+    /// Whether the return address of `number` may be unknown, in an ETE. (Arm ARM K10.5.6.3.12, and
+    /// Transaction Failure)
+    pub const fn may_be_unknown(number: u16) -> bool {
+        matches!(number, Self::PE_RESET | Self::TRANSACTION_FAILURE | 0b1_1001)
+    }
 }
 
 /// A Q element, and the address that execution goes on at.
@@ -178,6 +184,9 @@ impl Wire<Config> for Packet {
 
     /// What has no encoding is written as packets that mean the same: a Q element with a 64-bit
     /// address as one without and the address, a context with a short address as two packets.
+    ///
+    /// An ETE's exception whose return address may be unknown, and is not, is parsed when the byte
+    /// after it is there.
     fn emit(&self, config: &Config, out: &mut impl Extend<u8>) {
         match *self {
             Packet::AlignSync => out.extend([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80]),
@@ -200,13 +209,13 @@ impl Wire<Config> for Packet {
                 let kind = if e.also_target { 0b100_0000 } else { 0b1 };
                 let low = kind | (e.number as u8 & 0x1f) << 1;
                 let high = (e.number >> 5) as u8 & 0x1f | u8::from(e.fault_pending) << 5;
-                if high == 0 || config.is_ete() {
+                if config.is_ete() {
+                    out.extend([0x06, low]);
+                    out.extend(e.unknown_address.then_some(0x70));
+                } else if high == 0 {
                     out.extend([0x06, low]);
                 } else {
                     out.extend([0x06, low | 0x80, high]);
-                }
-                if e.unknown_address {
-                    out.extend([0x70]);
                 }
             }
             Packet::ExceptionReturn => out.extend([0x07]),

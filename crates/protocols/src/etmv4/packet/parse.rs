@@ -119,11 +119,11 @@ fn has_function_return(config: &Config) -> bool {
         && config.core().is_some_and(|core| core.version >= 8)
 }
 
-/// `c1tt_ttt0`: E1 and E0 around TYPE; `c` says that TYPE bits \[9:5] and P follow, which an ETE does
+/// `cett_ttte`: E1 and E0 around TYPE; `c` says that TYPE bits \[9:5] and P follow, which an ETE does
 /// not have.
 ///
-/// In an ETE the address is a part of this packet. Here it is the next packet, but the one byte
-/// that stands for an address that is not known is not: alone it would be an Ignore packet.
+/// An address packet follows. In an ETE, where the return address of this TYPE may be unknown, one
+/// byte can be in its place: alone it would be an Ignore packet, so it is a part of this packet.
 fn exception(bytes: &mut Bytes<'_>, config: &Config) -> Result<Exception, Stop> {
     let low = bytes.byte()?;
     let mut number = u16::from(low >> 1 & 0x1f);
@@ -141,11 +141,11 @@ fn exception(bytes: &mut Bytes<'_>, config: &Config) -> Result<Exception, Stop> 
         0b100_0000 => true,
         _ => return Err(bytes.bad(Fault::Reserved(0x06))),
     };
-    let unknown_address = config.is_ete() && {
-        let address = *bytes.rest().first().ok_or(Stop::Partial)?;
-        address == 0x70
-    };
-    bytes.taken += usize::from(unknown_address);
+    let mut unknown_address = false;
+    if config.is_ete() && Exception::may_be_unknown(number) {
+        unknown_address = *bytes.rest().first().ok_or(Stop::Partial)? == 0x70;
+        bytes.taken += usize::from(unknown_address);
+    }
     Ok(Exception { number, also_target, unknown_address, fault_pending })
 }
 
