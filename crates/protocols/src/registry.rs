@@ -207,6 +207,10 @@ protocols! {
     Ete: crate::etmv4::Ete,
     /// Program Flow Trace Macrocell: `ptm/`.
     Ptm: crate::ptm::Ptm,
+    /// Instrumentation Trace Macrocell: `itm/`.
+    Itm: crate::itm::Itm,
+    /// System Trace Macrocell: `stm/`.
+    Stm: crate::stm::Stm,
 }
 
 impl AnyProtocol {

@@ -2,7 +2,11 @@
 
 mod etmv4;
 pub mod frames;
+mod itm;
 pub mod ptm;
+mod stm;
 pub mod text;
 
 pub use etmv4::Etmv4Text;
+pub use itm::ItmText;
+pub use stm::StmText;

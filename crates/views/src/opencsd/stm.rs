@@ -1,0 +1,312 @@
+//! STM packets in the words of the reference packet lister.
+
+use tracewright_base::{Channel, Element, Fault};
+use tracewright_protocols::stm::{Format, History, Packet, Size, Stamp};
+
+use super::text::{decimal, hex_padded, value};
+
+/// What the words for the next packet of one source depend on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StmText {
+    history: History,
+    /// A master was named. The reference does not take a version's word for it.
+    named: bool,
+    /// The last packet came after another, not after bytes that are none.
+    synced: bool,
+}
+
+impl StmText {
+    /// Appends the words for `packet`.
+    pub fn packet(&mut self, packet: &Packet, out: &mut String) {
+        self.history.packet(packet);
+        self.synced = true;
+        let name = name(packet);
+        let (marker, time) = match *packet {
+            Packet::Data { marker, time, .. } => (marker, time),
+            Packet::Flag { time } | Packet::Trigger { time, .. } => (false, time),
+            _ => (false, None),
+        };
+        out.push_str(name);
+        out.push_str(if marker { "M" } else { "" });
+        out.push_str(if time.is_some() { "TS:" } else { ":" });
+        out.push_str(description(packet));
+        out.push_str(if marker { " + marker" } else { "" });
+        out.push_str(if time.is_some() { " + timestamp" } else { "" });
+        match *packet {
+            Packet::Version { format, revision } => {
+                let format = match format {
+                    Format::Delta => 2,
+                    Format::Natural => 3,
+                    Format::Gray => 4,
+                };
+                out.push_str("; Ver=");
+                decimal(format | u64::from(revision.is_some()) << 3, out);
+            }
+            Packet::Master8(_) | Packet::Master16(_) => {
+                self.named = true;
+                field("; Master=0x", self.history.master.unwrap_or(0).into(), 2, out);
+            }
+            Packet::Channel8(_) | Packet::Channel16(_) => {
+                field("; Chan=0x", self.history.channel.unwrap_or(0).into(), 4, out);
+            }
+            Packet::GlobalError(_) => self.named = false,
+            Packet::Data { size, bits, .. } => field("; Data=0x", bits, size.nibbles(), out),
+            Packet::User { nibbles, bits, .. } => field("; Data=0x", bits, nibbles, out),
+            Packet::Trigger { id, .. } => field("; TrigData=0x", id.into(), 2, out),
+            Packet::CrossSync { id, .. } => field("; Data=0x", id.into(), 2, out),
+            Packet::Frequency { hertz, .. } => frequency(hertz.into(), out),
+            Packet::Frequency40 { hertz, .. } => frequency(hertz, out),
+            Packet::Async
+            | Packet::Null { .. }
+            | Packet::MasterError(_)
+            | Packet::ChannelError(_)
+            | Packet::Flag { .. } => {}
+        }
+        if let Some(Stamp { nibbles, .. }) = stamp(packet) {
+            out.push_str("; TS=");
+            value(64, 64, self.history.time, nibbles * 4, out);
+        }
+    }
+
+    /// Appends the words for `nibbles` that are no packet.
+    pub fn bad(&mut self, nibbles: &[u8], fault: Fault, out: &mut String) {
+        out.push_str(match fault {
+            Fault::Unsynchronised => "NOTSYNC:STM not synchronised",
+            Fault::Truncated => "INCOMPLETE_EOT:Incomplete packet flushed at end of trace[",
+            Fault::Reserved(_) => "RESERVED:Reserved Packet Header",
+            _ => "BAD_SEQUENCE:Invalid sequence in packet[",
+        });
+        if out.ends_with('[') {
+            out.push_str(begun(nibbles));
+            out.push(']');
+        }
+        if fault != Fault::Truncated {
+            *self = StmText::default();
+        }
+    }
+
+    /// Appends the bytes of a packet. `high`: it begins in the high half of a byte. `after` is the half
+    /// byte after it.
+    ///
+    /// The reference keeps whole bytes; of the first, where the packet begins in its high half, it
+    /// clears the low half.
+    pub fn bytes(
+        &self,
+        packet: &Packet,
+        nibbles: &[u8],
+        high: bool,
+        after: u8,
+        out: &mut Vec<u8>,
+    ) {
+        // A synchronisation packet that ends a search is not what was read, but one that begins a byte.
+        let (high, after) = match packet {
+            Packet::Async if !self.synced => (false, 0),
+            _ => (high, after),
+        };
+        let (first, rest) = match nibbles.split_first() {
+            Some((first, rest)) if high => (Some(first << 4), rest),
+            _ => (None, nibbles),
+        };
+        out.extend(first);
+        out.extend(rest.chunks(2).map(|pair| match *pair {
+            [low, high] => high << 4 | low,
+            [low] => after << 4 | low,
+            _ => 0,
+        }));
+    }
+
+    /// `element` as the reference takes it: nobody speaks before a master is named.
+    pub fn element(&self, mut element: Element) -> Element {
+        if let Element::Software(write) = &mut element
+            && !self.named
+        {
+            write.channel = Channel::Master { master: None, channel: None };
+        }
+        element
+    }
+}
+
+fn field(name: &str, bits: u64, digits: u8, out: &mut String) {
+    out.push_str(name);
+    hex_padded(bits, digits, out);
+}
+
+fn frequency(hertz: u64, out: &mut String) {
+    out.push_str("; Freq=");
+    decimal(hertz, out);
+    out.push_str("Hz");
+}
+
+fn stamp(packet: &Packet) -> Option<Stamp> {
+    match *packet {
+        Packet::Null { time }
+        | Packet::Data { time, .. }
+        | Packet::Flag { time }
+        | Packet::User { time, .. }
+        | Packet::Trigger { time, .. }
+        | Packet::Frequency { time, .. }
+        | Packet::Frequency40 { time, .. }
+        | Packet::CrossSync { time, .. } => time,
+        _ => None,
+    }
+}
+
+/// The reference's name. It has none for M16, CERR, USER, FREQ_40 and XSYNC.
+const fn name(packet: &Packet) -> &'static str {
+    match packet {
+        Packet::Async => "ASYNC",
+        Packet::Version { .. } => "VERSION",
+        Packet::Null { .. } => "NULL",
+        Packet::Master8(_) => "M8",
+        Packet::Master16(_) => "M16",
+        Packet::Channel8(_) => "C8",
+        Packet::Channel16(_) => "C16",
+        Packet::MasterError(_) => "MERR",
+        Packet::GlobalError(_) => "GERR",
+        Packet::ChannelError(_) => "CERR",
+        Packet::Data { size, .. } => match size {
+            Size::Nibble => "D4",
+            Size::Byte => "D8",
+            Size::Half => "D16",
+            Size::Word => "D32",
+            Size::Double => "D64",
+        },
+        Packet::Flag { .. } => "FLAG",
+        Packet::User { .. } => "USER",
+        Packet::Trigger { .. } => "TRIG",
+        Packet::Frequency { .. } => "FREQ",
+        Packet::Frequency40 { .. } => "FREQ_40",
+        Packet::CrossSync { .. } => "XSYNC",
+    }
+}
+
+const fn description(packet: &Packet) -> &'static str {
+    match packet {
+        Packet::Async => "Alignment synchronisation packet",
+        Packet::Version { .. } => "Version packet",
+        Packet::Null { .. } => "Null packet",
+        Packet::Master8(_) | Packet::Master16(_) => "Set current master",
+        Packet::Channel8(_) | Packet::Channel16(_) => "Set current channel",
+        Packet::MasterError(_) => "Master Error",
+        Packet::GlobalError(_) => "Global Error",
+        Packet::ChannelError(_) => "Channel Error",
+        Packet::Data { size, .. } => match size {
+            Size::Nibble => "4 bit data",
+            Size::Byte => "8 bit data",
+            Size::Half => "16 bit data",
+            Size::Word => "32 bit data",
+            Size::Double => "64 bit data",
+        },
+        Packet::Flag { .. } => "Flag packet",
+        Packet::User { .. } => "User packet",
+        Packet::Trigger { .. } => "Trigger packet",
+        Packet::Frequency { .. } | Packet::Frequency40 { .. } => "Frequency packet",
+        Packet::CrossSync { .. } => "Cross synchronisation packet",
+    }
+}
+
+/// The name of the packet that `nibbles` begin; a marker has its letter.
+const fn begun(nibbles: &[u8]) -> &'static str {
+    match nibbles {
+        [0x1, ..] => "M8",
+        [0x2, ..] => "MERR",
+        [0x3, ..] => "C8",
+        [0x4, ..] | [0xf, 0x4, ..] => "D8",
+        [0x5, ..] | [0xf, 0x5, ..] => "D16",
+        [0x6, ..] | [0xf, 0x6, ..] => "D32",
+        [0x7, ..] | [0xf, 0x7, ..] => "D64",
+        [0x8, ..] | [0xf, 0x8, ..] => "D8M",
+        [0x9, ..] | [0xf, 0x9, ..] => "D16M",
+        [0xa, ..] | [0xf, 0xa, ..] => "D32M",
+        [0xb, ..] | [0xf, 0xb, ..] => "D64M",
+        [0xc, ..] | [0xf, 0xc, ..] => "D4",
+        [0xd, ..] | [0xf, 0xd, ..] => "D4M",
+        [0xe, ..] => "FLAG",
+        [0xf, 0x1, ..] => "M16",
+        [0xf, 0x2, ..] => "GERR",
+        [0xf, 0x3, ..] => "C16",
+        [0xf, 0x0, 0x0, ..] => "VERSION",
+        [0xf, 0x0, 0x1, ..] => "NULL",
+        [0xf, 0x0, 0x2 | 0x3, ..] => "USER",
+        [0xf, 0x0, 0x6 | 0x7, ..] => "TRIG",
+        [0xf, 0x0, 0x8 | 0x9, ..] => "FREQ",
+        [0xf, 0x0, 0xa | 0xb, ..] => "XSYNC",
+        [0xf, 0x0, 0xf, ..] => "FREQ_40",
+        _ => "NO_ERR_TYPE",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn time(bits: u64, nibbles: u8) -> Option<Stamp> {
+        Some(Stamp { bits, nibbles })
+    }
+
+    /// In a row, each with what those before it said. Lines of the reference's listings, and some by
+    /// its rules that no listing has.
+    #[test]
+    fn packets() {
+        let mut text = StmText::default();
+        let data = |size, bits, marker, time| Packet::Data { size, bits, marker, time };
+        for (packet, want) in [
+            (Packet::Async, "ASYNC:Alignment synchronisation packet"),
+            (
+                Packet::Version { format: Format::Natural, revision: None },
+                "VERSION:Version packet; Ver=3",
+            ),
+            (
+                Packet::Frequency { hertz: 19_200_000, time: None },
+                "FREQ:Frequency packet; Freq=19200000Hz",
+            ),
+            (Packet::Master8(0x40), "M8:Set current master; Master=0x40"),
+            (Packet::Channel16(0x0480), "C16:Set current channel; Chan=0x0480"),
+            (Packet::Channel8(0x7f), "C8:Set current channel; Chan=0x047f"),
+            (
+                data(Size::Word, 0x0102_1010, true, None),
+                "D32M:32 bit data + marker; Data=0x01021010",
+            ),
+            (data(Size::Word, 0x15, false, None), "D32:32 bit data; Data=0x00000015"),
+            (
+                Packet::Flag { time: time(0x3_aeb2_84c9, 16) },
+                "FLAGTS:Flag packet + timestamp; TS=0x00000003AEB284C9 ~[0x3AEB284C9]",
+            ),
+            (
+                Packet::Flag { time: time(0xd6, 2) },
+                "FLAGTS:Flag packet + timestamp; TS=0x00000003AEB284D6 ~[0xD6]",
+            ),
+            (
+                data(Size::Nibble, 5, true, time(0, 0)),
+                "D4MTS:4 bit data + marker + timestamp; Data=0x5; TS=0x00000003AEB284D6",
+            ),
+            (
+                Packet::Null { time: time(0xd7, 2) },
+                "NULL:Null packet; TS=0x00000003AEB284D7 ~[0xD7]",
+            ),
+            (Packet::Trigger { id: 0x2a, time: None }, "TRIG:Trigger packet; TrigData=0x2a"),
+            (Packet::MasterError(1), "MERR:Master Error"),
+            (Packet::GlobalError(1), "GERR:Global Error"),
+        ] {
+            let mut out = String::new();
+            text.packet(&packet, &mut out);
+            assert_eq!(out, want);
+        }
+    }
+
+    #[test]
+    fn bytes_are_whole() {
+        let mut text = StmText::default();
+        text.synced = true;
+        for (nibbles, high, after, want) in [
+            (&[0x1, 0x4, 0x0][..], true, 0xf, &[0x10, 0x04][..]),
+            (&[0xf, 0x3, 0x0, 0x4, 0x8, 0x0], false, 0xf, &[0x3f, 0x40, 0x08]),
+            (&[0x6, 0, 0, 0, 0, 0, 0, 0x1, 0x5], false, 0x6, &[0x06, 0, 0, 0x10, 0x65]),
+            (&[0xf, 0xe], true, 0xf, &[0xf0, 0xfe]),
+        ] {
+            let mut out = Vec::new();
+            text.bytes(&Packet::Null { time: None }, nibbles, high, after, &mut out);
+            assert_eq!(out, want);
+        }
+    }
+}
