@@ -1,21 +1,9 @@
 //! The captures of `../shared`, read.
 
-use std::path::{Path, PathBuf};
+mod common;
 
+use common::shared;
 use tracewright_capture::{Severity, open};
-
-/// The folder of captures, where it is.
-fn shared() -> Option<PathBuf> {
-    let root = match std::env::var_os("TRACEWRIGHT_SHARED") {
-        Some(path) => PathBuf::from(path),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
-    };
-    if !root.join("conformance/arm/snapshots").is_dir() {
-        println!("skipped: no captures in {}", root.display());
-        return None;
-    }
-    Some(root)
-}
 
 /// Counted in the ini files: buffers, sources, cores, dumps, and of those the missing files.
 const SNAPSHOTS: &[(&str, [usize; 5])] = &[
@@ -53,8 +41,7 @@ const SNAPSHOTS: &[(&str, [usize; 5])] = &[
 
 #[test]
 fn every_snapshot_is_read() {
-    let Some(root) = shared() else { return };
-    let folder = root.join("conformance/arm/snapshots");
+    let Some(folder) = shared("conformance/arm/snapshots") else { return };
     for (name, [buffers, sources, cores, dumps, missing]) in SNAPSHOTS {
         let capture = open(&folder.join(name)).unwrap();
         assert_eq!(capture.buffers.len(), *buffers, "{name}: buffers");

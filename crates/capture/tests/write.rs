@@ -295,9 +295,15 @@ fn random(dice: &mut Dice) -> Capture {
     if devices != [0, 0, 0] {
         owners.push(Owner::Any);
     }
-    owners.extend((0..devices[0]).map(Owner::Core));
-    owners.extend((0..devices[1]).map(Owner::Source));
-    owners.extend((0..devices[2]).map(Owner::Other));
+    // Devices of three kinds, mixed.
+    let mut next = [0; 3];
+    while next != devices {
+        let kind = dice.roll(3) as usize;
+        if next[kind] < devices[kind] {
+            owners.push([Owner::Core, Owner::Source, Owner::Other][kind](next[kind]));
+            next[kind] += 1;
+        }
+    }
     for owner in owners {
         for _ in 0..dice.roll(3) {
             let form = if dice.roll(4) == 0 { Form::Elf } else { Form::Raw };
