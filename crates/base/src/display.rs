@@ -53,7 +53,7 @@ impl fmt::Display for Element {
                 (0..8).filter(|n| mask >> n & 1 != 0).try_for_each(|n| write!(f, " {n}"))
             }
             Element::Trigger => f.write_str("trigger"),
-            Element::Marker(_) => f.write_str("marker     the next time belongs here"),
+            Element::Marker => f.write_str("marker     the next time belongs here"),
             Element::Transaction(step) => write!(f, "transaction {step}"),
             Element::Instrumentation { el, value } => {
                 write!(f, "wrote      {value:#018x} at EL{el}")

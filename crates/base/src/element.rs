@@ -55,8 +55,8 @@ pub enum Element {
     Events(u8),
     /// The trigger fired.
     Trigger,
-    /// A timestamp marker: the next timestamp belongs to this place. The number is the reference's.
-    Marker(u32),
+    /// A timestamp marker: the next timestamp belongs to this place.
+    Marker,
     /// A transaction (FEAT_TME) begins or ends.
     Transaction(Transaction),
     /// A value that the program put into the instruction trace (FEAT_ITE).

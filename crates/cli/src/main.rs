@@ -1,1 +1,31 @@
-fn main() {}
+//! The `tracewright` command: one file a verb, no logic.
+#![forbid(unsafe_code)]
+
+mod args;
+mod fail;
+mod input;
+mod output;
+mod verbs;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Cli, Verb};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match cli.verb {
+        Verb::Packets(args) => verbs::packets::run(&args),
+        Verb::Decode(args) => verbs::decode::run(&args),
+        _ => todo!(),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(fail) => {
+            anstream::eprintln!("tracewright: {fail}");
+            ExitCode::from(2)
+        }
+    }
+}

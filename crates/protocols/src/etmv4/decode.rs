@@ -65,6 +65,7 @@ impl Decode<Config, Packet> for Decoder {
             return_stack: config.return_stack(),
             thumb_only: config.microcontroller(),
             split_source: config.split_source_ranges,
+            silent_returns: config.is_ete(),
         };
         self.running(p, config, rules, code, sink);
     }
@@ -551,7 +552,7 @@ fn say<S: Sink>(at: u64, what: What, sink: &mut S) {
         What::Events(mask) => Element::Events(mask),
         What::Timestamp { value, cycles } => Element::Timestamp { value, cycles },
         What::Cycles(count) => Element::Cycles(count),
-        What::Marker => Element::Marker(0),
+        What::Marker => Element::Marker,
         What::Instrumentation { el, value } => Element::Instrumentation { el, value },
         _ => return,
     };

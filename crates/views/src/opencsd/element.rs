@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use tracewright_base::{
-    Channel, Context, Counted, Element, Gap, Hardware, Isa, Kind, LocalTime, Range, Role,
-    Security, Software, Space, Start, TimeDelay, Transaction,
+    Channel, Context, Counted, Element, Gap, Hardware, Isa, Kind, LocalTime, Range, Role, Security,
+    Software, Space, Start, TimeDelay, Transaction,
 };
 
 use super::text::{decimal, hex};
@@ -14,8 +14,6 @@ use super::text::{decimal, hex};
 pub struct Style {
     /// Timestamps always carry a cycle count, 0 where the packet has none.
     pub timestamp_cycles: bool,
-    /// Two timestamp markers share a running number.
-    pub markers: bool,
 }
 
 /// Appends the words for `element`. `false` where the reference has none: nothing is appended.
@@ -76,11 +74,8 @@ pub fn element(style: Style, element: &Element, out: &mut String) -> bool {
             let _ = write!(out, "OCSD_GEN_TRC_ELEM_EVENT( Numbered:{mask}; )");
         }
         Element::Trigger => out.push_str("OCSD_GEN_TRC_ELEM_EVENT( Trigger; )"),
-        Element::Marker(number) => {
-            let _ = write!(
-                out,
-                "OCSD_GEN_TRC_ELEM_SYNC_MARKER( [Timestamp marker(0x{number:08x})])"
-            );
+        Element::Marker => {
+            out.push_str("OCSD_GEN_TRC_ELEM_SYNC_MARKER( [Timestamp marker(0x00000000)])");
         }
         Element::Transaction(step) => {
             out.push_str("OCSD_GEN_TRC_ELEM_MEMTRANS(");
@@ -99,12 +94,12 @@ pub fn element(style: Style, element: &Element, out: &mut String) -> bool {
         Element::Hardware(h) => hardware(h, out),
         Element::LocalTime(t) => local_time(t, out),
         Element::GlobalTime { value, .. } => {
-            let _ = write!(
-                out,
-                "OCSD_GEN_TRC_ELEM_ITMTRACE(ITM_TS_GLOBAL ( TS: 0x{value:016x}) )"
-            );
+            let _ = write!(out, "OCSD_GEN_TRC_ELEM_ITMTRACE(ITM_TS_GLOBAL ( TS: 0x{value:016x}) )");
         }
-        Element::Access(_) | Element::Bad { .. } | Element::Doubt(_) | Element::Corrected { .. } => {
+        Element::Access(_)
+        | Element::Bad { .. }
+        | Element::Doubt(_)
+        | Element::Corrected { .. } => {
             return false;
         }
     }

@@ -52,8 +52,8 @@ struct Source {
     /// Bytes before a synchronisation that do not fill a line yet, and the place of the first.
     unsynced: Option<u64>,
     waiting: Vec<u8>,
-    /// A marker's running number.
-    markers: u32,
+    /// The place after the last of them in a full line.
+    follows: Option<u64>,
 }
 
 impl<W: io::Write> Listing<W> {
@@ -68,7 +68,7 @@ impl<W: io::Write> Listing<W> {
             lost: Some(lost),
             unsynced: None,
             waiting: Vec::new(),
-            markers: 0,
+            follows: None,
         });
         Listing {
             out,
@@ -111,7 +111,7 @@ impl<W: io::Write> Listing<W> {
         let id = if self.framed { self.sources[n].id } else { 0 };
         prefix(at, id, &mut self.line);
         if self.shown.bytes {
-            self.line.push('[');
+            self.line.push_str(" [");
             for &byte in bytes {
                 self.line.push_str("0x");
                 hex_padded(byte.into(), 2, &mut self.line);
@@ -190,14 +190,11 @@ fn prefix(at: u64, id: u8, line: &mut String) {
     line.push_str("; ID:");
     hex(id.into(), line);
     line.push(';');
-    line.push(' ');
 }
 
 fn style(config: &AnyConfig) -> Style {
     match config {
-        AnyConfig::Etmv4(c) | AnyConfig::Ete(c) => {
-            Style { timestamp_cycles: c.cycle_counting(), markers: true }
-        }
+        AnyConfig::Etmv4(c) | AnyConfig::Ete(c) => Style { timestamp_cycles: c.cycle_counting() },
         _ => Style::default(),
     }
 }
@@ -222,12 +219,6 @@ impl<W: io::Write> Listener for Listing<W> {
                 let code = "0x002c (OCSD_ERR_INVALID_OPCODE) \
                             [Illegal Opode found while decoding program memory.]";
                 return self.error_text(n, at, code, "Error processing atom packet.");
-            }
-            Element::Marker(_) => {
-                let source = &mut self.sources[n];
-                let marker = Element::Marker(source.markers);
-                source.markers = source.markers.wrapping_add(1);
-                self.element_line(n, at, &marker);
             }
             what => self.element_line(n, at, &what),
         }
@@ -266,12 +257,18 @@ impl<W: io::Write> Listener for Listing<W> {
             for k in fragment.clone() {
                 let Some(&byte) = bytes.get(k) else { break };
                 let waiting = self.sources[n].waiting.len();
-                if waiting > 0 && group.ends_before(byte, waiting, k == fragment.start) {
+                if waiting > 0 && group.ends_before(byte, k == fragment.start) {
                     self.unsynced_done(n);
                 }
                 let source = &mut self.sources[n];
-                source.unsynced.get_or_insert_with(|| places.at(k));
+                let follows = source.follows.take().filter(|_| byte != 0);
+                source.unsynced.get_or_insert_with(|| follows.unwrap_or(places.at(k)));
                 source.waiting.push(byte);
+                if group.is_full(source.waiting.len()) {
+                    // The reference takes the next line's place before it sees the next fragment.
+                    source.follows = Some(places.at(k).wrapping_add(1));
+                    self.unsynced_done(n);
+                }
             }
         }
     }

@@ -1,12 +1,16 @@
 //! Listings in the words of the reference packet lister (OpenCSD's `trc_pkt_lister`).
 
+pub mod element;
 mod etmv4;
 pub mod frames;
 mod itm;
+pub mod listing;
 pub mod ptm;
+mod source;
 mod stm;
 pub mod text;
 
 pub use etmv4::Etmv4Text;
 pub use itm::ItmText;
+pub use listing::{Listing, Shown};
 pub use stm::StmText;

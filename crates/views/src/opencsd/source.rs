@@ -16,12 +16,17 @@ pub(super) enum Group {
 }
 
 impl Group {
-    /// Whether a line ends before `byte`. It holds `waiting` bytes; `first` begins a fragment.
-    pub(super) fn ends_before(self, byte: u8, waiting: usize, first: bool) -> bool {
+    /// Whether a line ends before `byte`, which `first` begins a fragment.
+    pub(super) fn ends_before(self, byte: u8, first: bool) -> bool {
         match self {
             Group::Fragment => first,
-            Group::EightOrZero => waiting == 8 || byte == 0,
+            Group::EightOrZero => byte == 0,
         }
+    }
+
+    /// Whether a line ends with its `len`-th byte.
+    pub(super) fn is_full(self, len: usize) -> bool {
+        self == Group::EightOrZero && len == 8
     }
 }
 

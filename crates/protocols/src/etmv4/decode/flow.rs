@@ -16,6 +16,8 @@ pub(super) struct Rules {
     pub(super) thumb_only: bool,
     /// A range for each waypoint on the way to a source address.
     pub(super) split_source: bool,
+    /// The unit has no packet for a return from an exception: the instruction says it. (ETE)
+    pub(super) silent_returns: bool,
 }
 
 /// The longest walk to an address that the trace gives, in bytes. A longer one means that the
@@ -71,6 +73,17 @@ struct Walked {
 }
 
 impl Walked {
+    /// Whether `next` can run after it.
+    fn leads_to(&self, next: u64) -> bool {
+        let Some(last) = self.last.as_ref() else { return true };
+        let falls_through = next == self.end;
+        match (last.kind, last.target) {
+            (Kind::Indirect, _) => true,
+            (Kind::Branch, Some(target)) => next == target || falls_through && last.conditional,
+            _ => falls_through,
+        }
+    }
+
     fn range(&self, taken: bool) -> Option<Element> {
         let last = self.last.as_ref()?;
         Some(Element::Range(Range {
@@ -184,7 +197,7 @@ impl Flow {
             };
             let next = block.next();
             sink.element(at, Element::Range(range));
-            self.branch(&last, next, taken, first, rules);
+            self.branch(at, &last, next, taken, first, rules, sink);
             return true;
         }
         self.long_atom(at, pc, taken, first, rules, code, sink)
@@ -208,7 +221,7 @@ impl Flow {
             None => {
                 if let (Some(element), Some(last)) = (walked.range(taken), walked.last) {
                     sink.element(at, element);
-                    self.branch(&last, walked.end, taken, first, rules);
+                    self.branch(at, &last, walked.end, taken, first, rules, sink);
                 }
                 true
             }
@@ -248,7 +261,20 @@ impl Flow {
 
     /// Moves over a waypoint.
     #[inline]
-    fn branch(&mut self, last: &Instruction, next: u64, taken: bool, first: bool, rules: Rules) {
+    #[expect(clippy::too_many_arguments, reason = "the two halves of an atom")]
+    fn branch<S: Sink>(
+        &mut self,
+        at: u64,
+        last: &Instruction,
+        next: u64,
+        taken: bool,
+        first: bool,
+        rules: Rules,
+        sink: &mut S,
+    ) {
+        if taken && last.role == Role::ExceptionReturn && rules.silent_returns {
+            sink.element(at, Element::ExceptionReturn);
+        }
         if first && last.role == Role::Call && rules.return_stack {
             self.returns.push(Return { address: next, is1: self.is1 });
         }
@@ -389,7 +415,7 @@ impl Flow {
         }
         self.is1 = is1;
         self.told = false;
-        self.branch(&last, end, taken, true, rules);
+        self.branch(at, &last, end, taken, true, rules, sink);
         true
     }
 
@@ -435,7 +461,7 @@ impl Flow {
         // Literal only while one path is possible: to the first waypoint.
         let (walked, stop) = walk(pc, code, Until::Count(count));
         match stop {
-            None if walked.instructions == count => {
+            None if walked.instructions == count && walked.leads_to(next) => {
                 let taken = walked.last.is_none_or(|last| {
                     !(last.conditional && last.kind == Kind::Branch && next == walked.end)
                 });

@@ -1,0 +1,252 @@
+//! The command line's words.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use tracewright::frames::Framing;
+
+/// Processor trace: what a capture says the processor did.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tracewright",
+    version,
+    max_term_width = 110,
+    after_help = "Exit codes: 0 done; 1 done, and the answer is negative (--strict); 2 usage or a fatal error.",
+    disable_help_subcommand = true
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Decode the example that is built in, and show what it did.
+    Demo,
+    /// What is in a capture: buffers, sources, registers explained, memory, and what is missing.
+    Info(InfoArgs),
+    /// The wire, packet by packet.
+    Packets(PacketsArgs),
+    /// What the processor did: ranges, exceptions, contexts, time, data, software writes, gaps.
+    Decode(DecodeArgs),
+    /// Every executed instruction, one a line.
+    Instructions(InstructionsArgs),
+    /// The link layer: frames, and the pieces of each id.
+    Frames(FramesArgs),
+    /// Print shell completions.
+    Completions {
+        /// Which shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// The capture, and what of it.
+#[derive(Debug, Args)]
+pub struct InputArgs {
+    /// A snapshot's folder, its snapshot.ini, or bare trace bytes with --protocol.
+    pub input: PathBuf,
+    /// Only this buffer. Default: the first.
+    #[arg(long, value_name = "NAME")]
+    pub source: Option<String>,
+    /// All buffers in turn.
+    #[arg(long, conflicts_with = "source")]
+    pub all_buffers: bool,
+    /// Only this trace id (repeatable).
+    #[arg(long = "id", value_name = "N", value_parser = number)]
+    pub ids: Vec<u8>,
+    /// The link layer.
+    #[arg(long, value_enum, default_value_t = FramingArg::Auto)]
+    pub framing: FramingArg,
+    /// More program memory: an ELF file, or raw bytes at an address (repeatable).
+    #[arg(long = "image", value_name = "FILE[@ADDRESS]")]
+    pub images: Vec<String>,
+    /// Bare bytes: the trace unit's protocol, as ETM4, ETE, ETM3, PTM, ITM, STM.
+    #[arg(long, value_name = "NAME")]
+    pub protocol: Option<String>,
+    /// Bare bytes: a register of the trace unit (repeatable).
+    #[arg(long = "config", value_name = "NAME=VALUE", requires = "protocol")]
+    pub registers: Vec<String>,
+    /// Bare bytes: the core that was traced, as Cortex-A53 or ARMv8-A.
+    #[arg(long, value_name = "NAME", requires = "protocol")]
+    pub core: Option<String>,
+}
+
+/// How to decode.
+#[derive(Debug, Args)]
+pub struct HowArgs {
+    /// A range for each waypoint on the way to a source address (the reference's -src_addr_n).
+    #[arg(long)]
+    pub split_source_ranges: bool,
+    /// Bytes that are no instruction mean a wrong image (the reference's -aa64_opcode_chk).
+    #[arg(long)]
+    pub check_opcodes: bool,
+    /// Hold transactions back until they are committed; drop those that failed.
+    #[arg(long)]
+    pub committed: bool,
+    /// Threads. Default: all cores.
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+}
+
+/// Where the answer goes.
+#[derive(Debug, Args)]
+pub struct OutputArgs {
+    /// The words of the answer.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Write there.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Count packets and elements by kind.
+    #[arg(long)]
+    pub stats: bool,
+    /// Exit with 1 if any byte was bad, any packet doubtful or any memory missing.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct InfoArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct PacketsArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// Each packet's bytes, too.
+    #[arg(long)]
+    pub bytes: bool,
+    /// The frame lines, too: packed, unpacked or both.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub raw_frames: Vec<RawFrames>,
+}
+
+#[derive(Debug, Args)]
+pub struct DecodeArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub how: HowArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// Packets and elements by turns.
+    #[arg(long)]
+    pub packets: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct InstructionsArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub how: HowArgs,
+    #[command(flatten)]
+    pub output: InstructionsOutput,
+}
+
+#[derive(Debug, Args)]
+pub struct InstructionsOutput {
+    /// The words of the answer: `pc` is addresses only.
+    #[arg(long, value_enum, default_value_t = InstructionFormat::Text)]
+    pub format: InstructionFormat,
+    /// Write there.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Exit with 1 if any byte was bad, any packet doubtful or any memory missing.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct FramesArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// The frame lines of the reference: packed, unpacked or both.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub raw_frames: Vec<RawFrames>,
+}
+
+/// The link layer, as a user spells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FramingArg {
+    /// What the capture says.
+    Auto,
+    /// 16-byte frames.
+    Coresight,
+    /// Frames with full synchronisation packets.
+    Tpiu,
+    /// Frames with full and half synchronisation packets.
+    TpiuHsync,
+    /// The same in 512-byte blocks.
+    Dstream,
+    /// One source's bytes.
+    Raw,
+}
+
+impl FramingArg {
+    /// What is not left to the capture.
+    pub fn chosen(self) -> Option<Framing> {
+        match self {
+            FramingArg::Auto => None,
+            FramingArg::Coresight => Some(Framing::Coresight),
+            FramingArg::Tpiu => Some(Framing::Tpiu),
+            FramingArg::TpiuHsync => Some(Framing::TpiuHalf),
+            FramingArg::Dstream => Some(Framing::Dstream),
+            FramingArg::Raw => Some(Framing::Raw),
+        }
+    }
+}
+
+/// The words of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// JSON Lines: see docs/json.md.
+    Json,
+    /// The words of the reference packet lister, line for line.
+    Opencsd,
+    /// Only the summary.
+    None,
+}
+
+/// The words of executed instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum InstructionFormat {
+    /// Address, opcode, disassembly, context, cycles.
+    Text,
+    /// JSON Lines.
+    Json,
+    /// Addresses in lower-case hexadecimal.
+    Pc,
+    /// Only the summary.
+    None,
+}
+
+/// The frame lines of the reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RawFrames {
+    /// Frames as they are in the capture.
+    Packed,
+    /// What they hold for each id.
+    Unpacked,
+}
+
+/// A number, in decimal or with 0x.
+fn number(text: &str) -> Result<u8, String> {
+    let value = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(hex) => u8::from_str_radix(hex, 16),
+        None => text.parse(),
+    };
+    value
+        .ok()
+        .filter(|&id| id < 0x80)
+        .ok_or_else(|| format!("`{text}` is no trace id: a number from 0 to 0x7f, as 16 or 0x10"))
+}
