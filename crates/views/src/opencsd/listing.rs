@@ -206,6 +206,7 @@ impl<W: io::Write> Listener for Listing<W> {
         if !self.shown.elements {
             return;
         }
+        let what = self.sources[n].text.element(what);
         match what {
             // With packets listed, these wait for the next packet.
             Element::Gap(Gap::Start | Gap::Reset) if self.shown.packets => return,

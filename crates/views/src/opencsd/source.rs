@@ -1,10 +1,12 @@
 //! The words for the packets of one source, whatever its protocol.
 
-use tracewright_base::Fault;
+use tracewright_base::{Element, Fault};
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
 use super::etmv4::Etmv4Text;
+use super::itm::ItmText;
 use super::ptm::Ptm;
+use super::stm::StmText;
 
 /// How bytes before a synchronisation are grouped in lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +37,8 @@ impl Group {
 pub(super) enum SourceText {
     Etmv4(Etmv4Text),
     Ptm(Ptm),
+    Itm(ItmText),
+    Stm(StmText),
 }
 
 impl SourceText {
@@ -42,6 +46,8 @@ impl SourceText {
         match config {
             AnyConfig::Etmv4(_) | AnyConfig::Ete(_) => SourceText::Etmv4(Etmv4Text::default()),
             AnyConfig::Ptm(_) => SourceText::Ptm(Ptm::default()),
+            AnyConfig::Itm(_) => SourceText::Itm(ItmText::default()),
+            AnyConfig::Stm(_) => SourceText::Stm(StmText::default()),
         }
     }
 
@@ -50,13 +56,15 @@ impl SourceText {
         match self {
             SourceText::Etmv4(_) => "DCD_ETMV4",
             SourceText::Ptm(_) => "DCD_PTM",
+            SourceText::Itm(_) => "DCD_ITM",
+            SourceText::Stm(_) => "DCD_STM",
         }
     }
 
     pub(super) const fn unsynced_group(&self) -> Group {
         match self {
             SourceText::Etmv4(_) => Group::EightOrZero,
-            SourceText::Ptm(_) => Group::Fragment,
+            SourceText::Ptm(_) | SourceText::Itm(_) | SourceText::Stm(_) => Group::Fragment,
         }
     }
 
@@ -71,7 +79,18 @@ impl SourceText {
             (SourceText::Ptm(text), AnyConfig::Ptm(config), AnyPacket::Ptm(packet)) => {
                 text.packet(config, packet, out);
             }
+            (SourceText::Itm(text), _, AnyPacket::Itm(packet)) => text.packet(packet, out),
+            (SourceText::Stm(text), _, AnyPacket::Stm(packet)) => text.packet(packet, out),
             _ => debug_assert!(false, "a source has one protocol"),
+        }
+    }
+
+    /// `element` as the reference takes it.
+    pub(super) fn element(&self, element: Element) -> Element {
+        match self {
+            SourceText::Itm(text) => text.element(element),
+            SourceText::Stm(text) => text.element(element),
+            _ => element,
         }
     }
 
@@ -84,6 +103,8 @@ impl SourceText {
             (SourceText::Ptm(text), AnyConfig::Ptm(_)) => {
                 text.bad(bytes.first().copied().unwrap_or(0), fault, out);
             }
+            (SourceText::Itm(text), _) => text.bad(bytes, fault, out),
+            (SourceText::Stm(text), _) => text.bad(bytes, fault, out),
             _ => debug_assert!(false, "a source has one protocol"),
         }
     }

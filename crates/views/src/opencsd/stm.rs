@@ -90,14 +90,7 @@ impl StmText {
     ///
     /// The reference keeps whole bytes; of the first, where the packet begins in its high half, it
     /// clears the low half.
-    pub fn bytes(
-        &self,
-        packet: &Packet,
-        nibbles: &[u8],
-        high: bool,
-        after: u8,
-        out: &mut Vec<u8>,
-    ) {
+    pub fn bytes(&self, packet: &Packet, nibbles: &[u8], high: bool, after: u8, out: &mut Vec<u8>) {
         // A synchronisation packet that ends a search is not what was read, but one that begins a byte.
         let (high, after) = match packet {
             Packet::Async if !self.synced => (false, 0),
