@@ -16,6 +16,8 @@ pub enum Fault {
     Sequence,
     /// A continuation ran past the field's width.
     Overlong,
+    /// The header is legal, but what follows it is not described in public: not even how long it is.
+    Opaque(u8),
     /// The trace ends inside a packet.
     Truncated,
     /// The link layer lost its frame: bytes that belong to no source.
@@ -32,6 +34,9 @@ impl fmt::Display for Fault {
             }
             Fault::Sequence => f.write_str("invalid sequence of bytes"),
             Fault::Overlong => f.write_str("continuation past the width of the field"),
+            Fault::Opaque(header) => {
+                write!(f, "what follows header 0x{header:02x} is not described in public")
+            }
             Fault::Truncated => f.write_str("the trace ends inside a packet"),
             Fault::Frame => f.write_str("not a trace frame"),
         }

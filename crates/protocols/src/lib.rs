@@ -22,6 +22,7 @@ extern crate std;
 pub mod bits;
 pub mod etmv3;
 pub mod etmv4;
+pub mod etmv4d;
 pub mod itm;
 pub mod protocol;
 pub mod ptm;

@@ -425,7 +425,7 @@ fn contexts() {
     let with = |context_id, vmid| Element::Context(Context { context_id, vmid, ..SECURE });
     let sync = [0x08, 0x00, 0x80, 0x00, 0x00, 0x21, 0x34, 0x12];
     let bytes = [
-        &HEAD[..],
+        HEAD,
         &[0x07, 0x00],
         &[0x6e, 0x07, 0x00],
         &[0x6e, 0x34, 0x12],

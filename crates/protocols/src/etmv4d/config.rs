@@ -1,0 +1,82 @@
+//! What an ETMv4's registers say of its data stream.
+
+use tracewright_base::{Field, MissingRegister, Register};
+
+/// The configuration of a data stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// TRCTRACEIDR: the trace id of the instruction stream.
+    pub trace_id: u32,
+    /// TRCCONFIGR, where the capture has it: what is traced.
+    pub configuration: Option<u32>,
+}
+
+impl Config {
+    /// Reads the configuration from registers by name.
+    ///
+    /// # Errors
+    /// [`MissingRegister`] where one that decoding needs is absent.
+    pub fn from_registers(register: &dyn Fn(&str) -> Option<u64>) -> Result<Self, MissingRegister> {
+        let Register { name, about, .. } = TRCTRACEIDR;
+        let trace_id = register(name).ok_or(MissingRegister { name, about })? as u32;
+        let configuration = register(TRCCONFIGR.name).map(|value| value as u32);
+        Ok(Config { trace_id, configuration })
+    }
+
+    /// The trace id of the data: that of the instructions, TRCTRACEIDR bits \[6:0], with bit 0 set.
+    /// The register's bit 0 is clear where data are traced.
+    pub const fn data_id(&self) -> u8 {
+        (self.trace_id & 0x7f) as u8 | 1
+    }
+
+    /// TRCCONFIGR.DA, bit \[16]: data addresses are traced; `None` where the capture does not say.
+    pub const fn traces_addresses(&self) -> Option<bool> {
+        match self.configuration {
+            Some(configuration) => Some(configuration >> 16 & 1 != 0),
+            None => None,
+        }
+    }
+
+    /// TRCCONFIGR.DV, bit \[17]: data values are traced; `None` where the capture does not say.
+    pub const fn traces_values(&self) -> Option<bool> {
+        match self.configuration {
+            Some(configuration) => Some(configuration >> 17 & 1 != 0),
+            None => None,
+        }
+    }
+}
+
+const OFF_ON: &[(u64, &str)] = &[(0, "off"), (1, "on")];
+
+const fn bit(name: &'static str, at: u8, about: &'static str) -> Field {
+    Field { name, high: at, low: at, about, values: OFF_ON }
+}
+
+const TRCTRACEIDR: Register = Register {
+    name: "TRCTRACEIDR",
+    aliases: &[],
+    about: "the id of the instruction stream; the data stream has the next",
+    required: true,
+    fields: &[Field {
+        name: "TRACEID",
+        high: 6,
+        low: 0,
+        about: "even where data are traced",
+        values: &[],
+    }],
+};
+
+const TRCCONFIGR: Register = Register {
+    name: "TRCCONFIGR",
+    aliases: &[],
+    about: "what the unit was programmed to trace",
+    required: false,
+    fields: &[
+        bit("DV", 17, "trace of data values"),
+        bit("DA", 16, "trace of data addresses"),
+        bit("TS", 11, "trace of timestamps"),
+    ],
+};
+
+/// The registers. (IHI 0064, "TRCTRACEIDR", "TRCCONFIGR")
+pub const REGISTERS: &[Register] = &[TRCTRACEIDR, TRCCONFIGR];
