@@ -137,7 +137,8 @@ pub const fn isa_name(isa: Isa) -> &'static str {
     }
 }
 
-fn cycle_count(count: u32, out: &mut String) {
+/// The words that end an element with a cycle count, before the `)`.
+pub(super) fn cycle_count(count: u32, out: &mut String) {
     out.push_str(" [CC=");
     decimal(count.into(), out);
     out.push_str("]; ");
@@ -168,7 +169,8 @@ fn range(r: &Range, out: &mut String) {
         Role::Jump => "",
         Role::Call => "b+link ",
         Role::Return => "A64:ret ",
-        Role::ExceptionReturn => "A64:eret ",
+        Role::ExceptionReturn if r.last.isa == Isa::A64 => "A64:eret ",
+        Role::ExceptionReturn => "",
         Role::ImpliedReturn => "V7:impl ret",
     });
     if r.last.conditional() {

@@ -8,7 +8,7 @@ use tracewright_decode::{Listener, Plan};
 use tracewright_frames::{Event, Frame, Framing};
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
-use super::element::{Style, element};
+use super::element::{Style, cycle_count, element};
 use super::frames::RawFrames;
 use super::source::SourceText;
 use super::text::{decimal, hex, hex_padded};
@@ -128,17 +128,22 @@ impl<W: io::Write> Listing<W> {
         if let Some(gap) = self.sources[n].lost.take()
             && self.shown.elements
         {
-            self.element_line(n, at, &Element::Gap(gap));
+            self.element_line(n, at, &Element::Gap(gap), None);
         }
         self.write(false);
     }
 
-    fn element_line(&mut self, n: usize, at: u64, what: &Element) {
+    fn element_line(&mut self, n: usize, at: u64, what: &Element, cycles: Option<u32>) {
         let source = &self.sources[n];
         let start = self.line.len();
         prefix(at, source.id, &mut self.line);
         self.line.push(' ');
         if element(source.style, what, &mut self.line) {
+            if let Some(cycles) = cycles {
+                self.line.pop();
+                cycle_count(cycles, &mut self.line);
+                self.line.push(')');
+            }
             self.line.push('\n');
         } else {
             self.line.truncate(start);
@@ -206,7 +211,10 @@ impl<W: io::Write> Listener for Listing<W> {
         if !self.shown.elements {
             return;
         }
-        let what = self.sources[n].text.element(what);
+        let source = &mut self.sources[n];
+        let Some((what, cycles)) = source.text.element(&source.config, what) else {
+            return;
+        };
         match what {
             // With packets listed, these wait for the next packet.
             Element::Gap(Gap::Start | Gap::Reset) if self.shown.packets => return,
@@ -221,7 +229,7 @@ impl<W: io::Write> Listener for Listing<W> {
                             [Illegal Opode found while decoding program memory.]";
                 return self.error_text(n, at, code, "Error processing atom packet.");
             }
-            what => self.element_line(n, at, &what),
+            what => self.element_line(n, at, &what, cycles),
         }
         self.write(false);
     }
@@ -270,6 +278,9 @@ impl<W: io::Write> Listener for Listing<W> {
                     source.follows = Some(places.at(k).wrapping_add(1));
                     self.unsynced_done(n);
                 }
+            }
+            if group.ends_with_fragment() {
+                self.unsynced_done(n);
             }
         }
     }

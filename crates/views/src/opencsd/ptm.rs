@@ -1,6 +1,7 @@
 //! PTM packets in the words of the reference packet lister.
 
-use tracewright_base::{Fault, Isa};
+use tracewright_base::{Element, Fault, Isa};
+use tracewright_protocols::ptm::history::gray;
 use tracewright_protocols::ptm::packet::{Reason, Sync};
 use tracewright_protocols::ptm::{Config, History, Packet};
 
@@ -10,6 +11,8 @@ use super::text::{decimal, hex_padded, value};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ptm {
     history: History,
+    /// The count that the next element ends with.
+    cycles: Option<u32>,
 }
 
 impl Ptm {
@@ -90,6 +93,25 @@ impl Ptm {
             out.push_str("Cycles=");
             decimal(cycles.into(), out);
             out.push_str("; ");
+        }
+    }
+
+    /// `element` as the reference takes it, and the cycle count that ends its words. `None` where the
+    /// reference has no element: a cycle count is part of the next one.
+    pub fn element(&mut self, config: &Config, element: Element) -> Option<(Element, Option<u32>)> {
+        let cycles = self.cycles.take();
+        match element {
+            Element::Cycles(count) => {
+                self.cycles = count;
+                None
+            }
+            // The reference does not decode Gray code.
+            Element::Timestamp { value, .. } if !config.timestamps_are_binary() => {
+                Some((Element::Timestamp { value: gray(value), cycles }, None))
+            }
+            Element::Timestamp { value, .. } => Some((Element::Timestamp { value, cycles }, None)),
+            Element::TraceOn(_) | Element::Exception(_) => Some((element, cycles)),
+            _ => Some((element, None)),
         }
     }
 

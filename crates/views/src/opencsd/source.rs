@@ -13,6 +13,8 @@ use super::stm::StmText;
 pub(super) enum Group {
     /// By fragment.
     Fragment,
+    /// By fragment, sixteen at most.
+    FragmentOrSixteen,
     /// Eight, or up to a zero.
     EightOrZero,
 }
@@ -21,14 +23,23 @@ impl Group {
     /// Whether a line ends before `byte`, which `first` begins a fragment.
     pub(super) fn ends_before(self, byte: u8, first: bool) -> bool {
         match self {
-            Group::Fragment => first,
+            Group::Fragment | Group::FragmentOrSixteen => first,
             Group::EightOrZero => byte == 0,
         }
     }
 
+    /// Whether a line ends with its fragment, before other sources have their say.
+    pub(super) fn ends_with_fragment(self) -> bool {
+        self == Group::FragmentOrSixteen
+    }
+
     /// Whether a line ends with its `len`-th byte.
     pub(super) fn is_full(self, len: usize) -> bool {
-        self == Group::EightOrZero && len == 8
+        match self {
+            Group::Fragment => false,
+            Group::FragmentOrSixteen => len == 16,
+            Group::EightOrZero => len == 8,
+        }
     }
 }
 
@@ -64,7 +75,8 @@ impl SourceText {
     pub(super) const fn unsynced_group(&self) -> Group {
         match self {
             SourceText::Etmv4(_) => Group::EightOrZero,
-            SourceText::Ptm(_) | SourceText::Itm(_) | SourceText::Stm(_) => Group::Fragment,
+            SourceText::Ptm(_) => Group::FragmentOrSixteen,
+            SourceText::Itm(_) | SourceText::Stm(_) => Group::Fragment,
         }
     }
 
@@ -85,12 +97,18 @@ impl SourceText {
         }
     }
 
-    /// `element` as the reference takes it.
-    pub(super) fn element(&self, element: Element) -> Element {
-        match self {
-            SourceText::Itm(text) => text.element(element),
-            SourceText::Stm(text) => text.element(element),
-            _ => element,
+    /// `element` as the reference takes it, and the cycle count that it adds to the words. `None`
+    /// where the reference has no element.
+    pub(super) fn element(
+        &mut self,
+        config: &AnyConfig,
+        element: Element,
+    ) -> Option<(Element, Option<u32>)> {
+        match (self, config) {
+            (SourceText::Ptm(text), AnyConfig::Ptm(config)) => text.element(config, element),
+            (SourceText::Itm(text), _) => Some((text.element(element), None)),
+            (SourceText::Stm(text), _) => Some((text.element(element), None)),
+            _ => Some((element, None)),
         }
     }
 
