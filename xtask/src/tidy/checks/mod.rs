@@ -1,0 +1,141 @@
+//! The rules, one file for each group.
+
+use super::{Check, Finding, Tree};
+
+mod crates;
+mod panics;
+mod protocols;
+mod text;
+
+/// All rules, in the order in which they are reported.
+pub(crate) const CHECKS: &[Check] = &[
+    Check {
+        name: "layers",
+        about: "a crate depends only on crates below it",
+        instead: "move what is needed down, or pass it in; the order is in xtask/src/tidy/checks/crates.rs",
+        run: crates::layers,
+    },
+    Check {
+        name: "no-std",
+        about: "base, isa, frames and protocols are no_std",
+        instead: "put #![no_std] in lib.rs, and take from core and alloc",
+        run: crates::no_std,
+    },
+    Check {
+        name: "unsafe",
+        about: "unsafe code is in scan only",
+        instead: "put #![forbid(unsafe_code)] into the crate's root, and the unsafe routine into scan",
+        run: crates::forbid_unsafe,
+    },
+    Check {
+        name: "statics",
+        about: "nothing is global and changes",
+        instead: "hold the state in a value and pass it",
+        run: crates::statics,
+    },
+    Check {
+        name: "world",
+        about: "only capture and scan open files, only decode starts threads, only cli prints",
+        instead: "return the value, or take bytes; let that crate do it",
+        run: crates::world,
+    },
+    Check {
+        name: "panics",
+        about: "input never panics: no unwrap, expect or panic outside tests",
+        instead: "return Option or Result, or say it in the stream as a Fault or a Doubt",
+        run: panics::panics,
+    },
+    Check {
+        name: "siblings",
+        about: "protocol folders do not import one another",
+        instead: "move what both need to crates/protocols/src/bits.rs as a free function",
+        run: protocols::siblings,
+    },
+    Check {
+        name: "rooms",
+        about: "protocol folders have the same file names",
+        instead: "see the table in crates/protocols/src/lib.rs",
+        run: protocols::rooms,
+    },
+    Check {
+        name: "listed",
+        about: "each protocol is in the registry",
+        instead: "add a line to `protocols!` in crates/protocols/src/registry.rs",
+        run: protocols::listed,
+    },
+    Check {
+        name: "length",
+        about: "a file has at most 800 lines",
+        instead: "when a file needs headings it wants to be a folder",
+        run: text::length,
+    },
+    Check {
+        name: "leftovers",
+        about: "nothing is left to do in comments and documents",
+        instead: "do it, or write an issue",
+        run: text::leftovers,
+    },
+    Check {
+        name: "history",
+        about: "comments explain the code, not its history",
+        instead: "say why the code is as it is; leave issue numbers to the commit",
+        run: text::history,
+    },
+    Check {
+        name: "machines",
+        about: "no path of one machine",
+        instead: "make it relative to the workspace, or take it from the environment",
+        run: text::machines,
+    },
+    Check {
+        name: "links",
+        about: "links between documents lead somewhere",
+        instead: "correct the path; it is relative to the document",
+        run: text::links,
+    },
+    Check {
+        name: "found",
+        about: "each document is linked from the README or from ARCHITECTURE.md",
+        instead: "add it to the table of documents",
+        run: text::found,
+    },
+];
+
+/// Each line of `code` that holds `word` with no letter beside it.
+fn lines_with<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+    super::tree::lines(code).filter(move |(_, line)| holds(line, word)).map(|(n, _)| n)
+}
+
+fn holds(line: &str, word: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    let starts = word.starts_with(part);
+    let ends = word.ends_with(part);
+    line.match_indices(word).any(|(at, _)| {
+        let before = line[..at].chars().next_back().is_some_and(part);
+        let after = line[at + word.len()..].chars().next().is_some_and(part);
+        !(starts && before || ends && after)
+    })
+}
+
+/// What `check` says of a tree of these files: lines as `path:line`.
+#[cfg(test)]
+fn says(check: fn(&Tree) -> Vec<Finding>, files: &[(&str, &str)]) -> Vec<String> {
+    let files = files.iter().map(|&(path, text)| (path.to_owned(), text.to_owned()));
+    let findings = check(&Tree::new(files));
+    findings.iter().map(|f| format!("{}:{}", f.path, f.line)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_stand_alone() {
+        assert!(holds("a static B", "static"));
+        assert!(!holds("statics", "static"));
+        assert!(!holds("ecstatic x", "static"));
+        assert!(holds("x.unwrap()", ".unwrap()"));
+        assert!(!holds("x.unwrap_or(y)", ".unwrap()"));
+        assert!(!holds("eprintln!(1)", "println!"));
+    }
+}
