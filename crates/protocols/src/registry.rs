@@ -205,6 +205,8 @@ protocols! {
     Etmv4: crate::etmv4::Etmv4,
     /// Embedded Trace Extension: `etmv4/ete.rs` holds the difference.
     Ete: crate::etmv4::Ete,
+    /// The data stream of an ETMv4: `etmv4d/`.
+    Etmv4d: crate::etmv4d::Etmv4d,
     /// Program Flow Trace Macrocell: `ptm/`.
     Ptm: crate::ptm::Ptm,
     /// Instrumentation Trace Macrocell: `itm/`.

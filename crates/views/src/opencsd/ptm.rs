@@ -196,7 +196,7 @@ const fn exception(number: u16) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use tracewright_base::{Parse, Wire};
+    use tracewright_base::{Parse, Start, Wire};
 
     use super::*;
 
@@ -290,5 +290,24 @@ mod tests {
                 assert_eq!(out, want);
             }
         }
+    }
+
+    /// A count is part of the element after it, and Gray code stays as it is: the first timestamp of
+    /// the Snowball capture.
+    #[test]
+    fn elements() {
+        let config = Config { control: 0x1000_1000, ..Config::default() };
+        let mut words = Ptm::default();
+        let time = |value, cycles| Element::Timestamp { value, cycles };
+        let on = Element::TraceOn(Start::Normal);
+        assert_eq!(words.element(&config, Element::Cycles(Some(3))), None);
+        let coded = (time(0x58_e90b_b867, Some(3)), None);
+        assert_eq!(words.element(&config, time(0x6f_4e0d_2fba, None)), Some(coded));
+        assert_eq!(words.element(&config, Element::Cycles(Some(51))), None);
+        assert_eq!(words.element(&config, on), Some((on, Some(51))));
+        assert_eq!(words.element(&config, on), Some((on, None)));
+        let binary = Config { extension: 1 << 28, ..config };
+        let same = (time(7, None), None);
+        assert_eq!(words.element(&binary, time(7, None)), Some(same));
     }
 }

@@ -1,5 +1,7 @@
 //! The words for the packets of one source, whatever its protocol.
 
+use std::fmt::Write;
+
 use tracewright_base::{Element, Fault};
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
@@ -47,6 +49,8 @@ impl Group {
 #[derive(Clone, Debug)]
 pub(super) enum SourceText {
     Etmv4(Etmv4Text),
+    /// The reference has no words for these: they have ours.
+    Etmv4d,
     Ptm(Ptm),
     Itm(ItmText),
     Stm(StmText),
@@ -56,6 +60,7 @@ impl SourceText {
     pub(super) fn new(config: &AnyConfig) -> Self {
         match config {
             AnyConfig::Etmv4(_) | AnyConfig::Ete(_) => SourceText::Etmv4(Etmv4Text::default()),
+            AnyConfig::Etmv4d(_) => SourceText::Etmv4d,
             AnyConfig::Ptm(_) => SourceText::Ptm(Ptm::default()),
             AnyConfig::Itm(_) => SourceText::Itm(ItmText::default()),
             AnyConfig::Stm(_) => SourceText::Stm(StmText::default()),
@@ -66,6 +71,7 @@ impl SourceText {
     pub(super) const fn component(&self) -> &'static str {
         match self {
             SourceText::Etmv4(_) => "DCD_ETMV4",
+            SourceText::Etmv4d => "DCD_ETMV4D",
             SourceText::Ptm(_) => "DCD_PTM",
             SourceText::Itm(_) => "DCD_ITM",
             SourceText::Stm(_) => "DCD_STM",
@@ -74,7 +80,7 @@ impl SourceText {
 
     pub(super) const fn unsynced_group(&self) -> Group {
         match self {
-            SourceText::Etmv4(_) => Group::EightOrZero,
+            SourceText::Etmv4(_) | SourceText::Etmv4d => Group::EightOrZero,
             SourceText::Ptm(_) => Group::FragmentOrSixteen,
             SourceText::Itm(_) | SourceText::Stm(_) => Group::Fragment,
         }
@@ -90,6 +96,9 @@ impl SourceText {
             ) => text.packet(config, packet, out),
             (SourceText::Ptm(text), AnyConfig::Ptm(config), AnyPacket::Ptm(packet)) => {
                 text.packet(config, packet, out);
+            }
+            (SourceText::Etmv4d, _, AnyPacket::Etmv4d(packet)) => {
+                let _ = write!(out, "{packet}");
             }
             (SourceText::Itm(text), _, AnyPacket::Itm(packet)) => text.packet(packet, out),
             (SourceText::Stm(text), _, AnyPacket::Stm(packet)) => text.packet(packet, out),
@@ -120,6 +129,9 @@ impl SourceText {
             }
             (SourceText::Ptm(text), AnyConfig::Ptm(_)) => {
                 text.bad(bytes.first().copied().unwrap_or(0), fault, out);
+            }
+            (SourceText::Etmv4d, _) => {
+                let _ = write!(out, "{fault}");
             }
             (SourceText::Itm(text), _) => text.bad(bytes, fault, out),
             (SourceText::Stm(text), _) => text.bad(bytes, fault, out),
