@@ -34,6 +34,11 @@ pub trait Listener {
         let _ = (source, places, span, bytes, fault);
     }
 
+    /// Bytes of a source that may begin a synchronisation wait for what follows them.
+    fn held(&mut self, source: usize, bytes: &[u8]) {
+        let _ = (source, bytes);
+    }
+
     /// Bytes of an id that no source has.
     fn stranger(&mut self, id: u8, at: u64, len: usize) {
         let _ = (id, at, len);
@@ -92,6 +97,11 @@ impl<A: Listener, B: Listener> Listener for (A, B) {
         self.1.bad(source, places, span, bytes, fault);
     }
 
+    fn held(&mut self, source: usize, bytes: &[u8]) {
+        self.0.held(source, bytes);
+        self.1.held(source, bytes);
+    }
+
     fn stranger(&mut self, id: u8, at: u64, len: usize) {
         self.0.stranger(id, at, len);
         self.1.stranger(id, at, len);
@@ -143,6 +153,10 @@ impl<L: Listener> Listener for &mut L {
         fault: Fault,
     ) {
         (**self).bad(source, places, span, bytes, fault);
+    }
+
+    fn held(&mut self, source: usize, bytes: &[u8]) {
+        (**self).held(source, bytes);
     }
 
     fn stranger(&mut self, id: u8, at: u64, len: usize) {

@@ -179,4 +179,8 @@ impl<L: Listener> AnyTap for Shared<'_, '_, L> {
     fn bad(&mut self, places: &Places<'_>, span: Range<usize>, bytes: &[u8], fault: Fault) {
         self.listener.borrow_mut().bad(self.source, places, span, bytes, fault);
     }
+
+    fn held(&mut self, bytes: &[u8]) {
+        self.listener.borrow_mut().held(self.source, bytes);
+    }
 }

@@ -42,7 +42,7 @@ const fn branches(opcode: u32, address: u64) -> Instruction {
         // TBZ and TBNZ: imm14.
         0x36 | 0x37 | 0xb6 | 0xb7 => compare(address, sign_extend(opcode >> 5, 14) << 2),
         0x74 | 0x75 | 0xf4 | 0xf5 if compare_allocated(opcode) => {
-            compare(address, sign_extend(opcode >> 5, 9) << 2)
+            when(true, A64.branch(Role::Compare, address, sign_extend(opcode >> 5, 9) << 2))
         }
         0xd4 if exception_allocated(opcode) => A64.plain(),
         0xd5 => system(opcode),

@@ -143,12 +143,12 @@ const fn future_or_loop(opcode: u32, address: u64) -> Instruction {
         (0xf080.., _) => WIDE.plain(),
         (_, 1) => WIDE.plain(),
         // LE with LR, LETP.
-        (0xf00f | 0xf01f, _) => when(true, WIDE.branch(Role::Jump, pc(address), -length)),
+        (0xf00f | 0xf01f, _) => when(true, WIDE.branch(Role::Loop, pc(address), -length)),
         // LE without a counter.
-        (0xf02f, _) => WIDE.branch(Role::Jump, pc(address), -length),
+        (0xf02f, _) => WIDE.branch(Role::Loop, pc(address), -length),
         // WLSTP and WLS, the count in Rn, bits [19:16].
         (0xf000..=0xf04e, _) if opcode >> 16 & 0b1111 != PC => {
-            when(true, WIDE.branch(Role::Jump, pc(address), length))
+            when(true, WIDE.branch(Role::Loop, pc(address), length))
         }
         _ => WIDE.of(Kind::Undefined),
     }

@@ -15,8 +15,15 @@ const KINDS: [Kind; 9] = [
     Kind::TransactionStart,
     Kind::Undefined,
 ];
-const ROLES: [Role; 5] =
-    [Role::Jump, Role::Call, Role::Return, Role::ExceptionReturn, Role::ImpliedReturn];
+const ROLES: [Role; 7] = [
+    Role::Jump,
+    Role::Call,
+    Role::Return,
+    Role::ExceptionReturn,
+    Role::ImpliedReturn,
+    Role::Loop,
+    Role::Compare,
+];
 
 /// Every mix of fields, at offsets around each reach and at the ends of the address space. The
 /// numbers of those that exist come from counting the encodings by hand.
@@ -69,13 +76,13 @@ fn instructions() {
             }
         }
         let want = match isa {
-            // NOP, B, B.cond, BL, BR, BLR, RET, ERET, ISB, DSB, WFI, WFIT, TSTART, UDF.
-            Isa::A64 => 14,
+            // NOP, B, B.cond, CBEQ, BL, BR, BLR, RET, ERET, ISB, DSB, WFI, WFIT, TSTART, UDF.
+            Isa::A64 => 15,
             // NOP, B, BL, BX, BLX, BX LR, ERET, ISB, DSB, WFI and UDF, each twice; BLX to T32.
             Isa::A32 => 23,
             // NOP, B, B.cond, BX, BX LR, WFI and UDF in both sizes (jumps and returns are loads
-            // when wide); BL, BLX, BLX of a register, ERET, ISB, DSB.
-            _ => 20,
+            // when wide); BL, BLX, BLX of a register, ERET, ISB, DSB; LE and WLS.
+            _ => 21,
         };
         assert_eq!(forms.len(), want, "{isa}: {forms:#?}");
     }

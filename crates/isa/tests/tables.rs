@@ -97,13 +97,13 @@ fn a64() {
             (0x3600_0040, Is::Cond(Jump, 8)),             // TBZ W0, #0
             (0xb7ff_ffe0, Is::Cond(Jump, -4)),            // TBNZ X0, #63
             (0x3604_0000, Is::Cond(Jump, -0x8000)),       // the furthest
-            (0x7401_0040, Is::Cond(Jump, 8)),             // CBGT W0, W1
-            (0xf4e1_2000, Is::Cond(Jump, -0x400)),        // CBNE X0, X1
-            (0x7421_8040, Is::Cond(Jump, 8)),             // CBBGE W0, W1
-            (0x7423_a005, Is::Cond(Jump, -1024)),         // CBBGE W5, W3
-            (0x74c1_c040, Is::Cond(Jump, 8)),             // CBHEQ W0, W1
-            (0x7500_8040, Is::Cond(Jump, 8)),             // CBGT W0, #1
-            (0xf5df_8040, Is::Cond(Jump, 8)),             // CBEQ X0, #63
+            (0x7401_0040, Is::Cond(Compare, 8)),          // CBGT W0, W1
+            (0xf4e1_2000, Is::Cond(Compare, -0x400)),     // CBNE X0, X1
+            (0x7421_8040, Is::Cond(Compare, 8)),          // CBBGE W0, W1
+            (0x7423_a005, Is::Cond(Compare, -1024)),      // CBBGE W5, W3
+            (0x74c1_c040, Is::Cond(Compare, 8)),          // CBHEQ W0, W1
+            (0x7500_8040, Is::Cond(Compare, 8)),          // CBGT W0, #1
+            (0xf5df_8040, Is::Cond(Compare, 8)),          // CBEQ X0, #63
             (0x7481_0040, Other(Kind::Undefined)),        // no such condition
             (0xf421_8040, Other(Kind::Undefined)),        // CBB has no 64-bit form
             (0x7401_4040, Other(Kind::Undefined)),        // bits [15:14] are 01
@@ -347,12 +347,12 @@ fn t32() {
             (0xf8d0_1004, Plain),                     // LDR R1
             (0xf89f_f000, Plain),                     // PLD
             (0xe97f_e97f, Plain),                     // SG
-            (0xf04e_c001, Is::Cond(Jump, 4)),         // WLS LR, LR
-            (0xf040_c80b, Is::Cond(Jump, 4 + 22)),    // WLS LR, R0
-            (0xf020_c003, Is::Cond(Jump, 4 + 4)),     // WLSTP.32 LR, R0
-            (0xf00f_c003, Is::Cond(Jump, 4 - 4)),     // LE LR
-            (0xf01f_c003, Is::Cond(Jump, 4 - 4)),     // LETP LR
-            (0xf02f_c007, Branch(Jump, 4 - 12)),      // LE
+            (0xf04e_c001, Is::Cond(Loop, 4)),         // WLS LR, LR
+            (0xf040_c80b, Is::Cond(Loop, 4 + 22)),    // WLS LR, R0
+            (0xf020_c003, Is::Cond(Loop, 4 + 4)),     // WLSTP.32 LR, R0
+            (0xf00f_c003, Is::Cond(Loop, 4 - 4)),     // LE LR
+            (0xf01f_c003, Is::Cond(Loop, 4 - 4)),     // LETP LR
+            (0xf02f_c007, Branch(Loop, 4 - 12)),      // LE
             (0xf03f_c001, Other(Kind::Undefined)),
             (0xf040_e001, Plain), // DLS LR, R0
             (0xf00f_e001, Plain), // LCTP

@@ -49,6 +49,11 @@ pub trait AnyTap {
 
     /// Bytes that are no packet: `bytes[span]`, where `places` maps offsets in `bytes`.
     fn bad(&mut self, places: &Places<'_>, span: Range<usize>, bytes: &[u8], fault: Fault);
+
+    /// Bytes that may begin a synchronisation wait for what follows them.
+    fn held(&mut self, bytes: &[u8]) {
+        let _ = bytes;
+    }
 }
 
 /// Watches nothing.
@@ -195,6 +200,11 @@ macro_rules! protocols {
             #[inline]
             fn bad(&mut self, places: &Places<'_>, span: Range<usize>, bytes: &[u8], fault: Fault) {
                 self.0.bad(places, span, bytes, fault);
+            }
+
+            #[inline]
+            fn held(&mut self, bytes: &[u8]) {
+                self.0.held(bytes);
             }
         })*
     };

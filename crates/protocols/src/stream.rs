@@ -17,6 +17,11 @@ pub trait Tap<P: Protocol> {
         bytes: &[u8],
         fault: Fault,
     );
+
+    /// Bytes that may begin a synchronisation wait for what follows them.
+    fn held(&mut self, bytes: &[u8]) {
+        let _ = bytes;
+    }
 }
 
 /// Watches nothing.
@@ -97,6 +102,7 @@ impl<P: Protocol> Stream<P> {
                     taken += skip;
                 }
                 if !found {
+                    tap.held(bytes.get(taken..).unwrap_or_default());
                     return taken;
                 }
                 self.synced = true;

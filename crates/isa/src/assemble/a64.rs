@@ -86,6 +86,8 @@ pub(super) fn assemble(instruction: &Instruction, by: Option<i32>) -> Option<u32
     match (instruction.kind, instruction.role) {
         (Kind::Plain, _) => Some(NOP),
         (Kind::Branch, Role::Call) => bl(by?),
+        (Kind::Branch, Role::Compare) => cbeq(0, 1, by?),
+        (Kind::Branch, Role::Loop) => None,
         (Kind::Branch, _) if instruction.conditional => b_cond(0, by?),
         (Kind::Branch, _) => b(by?),
         (Kind::Indirect, Role::Jump) => Some(br(16)),

@@ -166,14 +166,15 @@ fn range(r: &Range, out: &mut String) {
         Kind::TransactionStart => "TSTART",
     });
     out.push_str(match r.last.role {
-        Role::Jump => "",
+        Role::Jump | Role::Loop | Role::Compare => "",
         Role::Call => "b+link ",
         Role::Return => "A64:ret ",
         Role::ExceptionReturn if r.last.isa == Isa::A64 => "A64:eret ",
         Role::ExceptionReturn => "",
         Role::ImpliedReturn => "V7:impl ret",
     });
-    if r.last.conditional() {
+    // The reference does not know that these depend on anything.
+    if r.last.conditional() && !matches!(r.last.role, Role::Loop | Role::Compare) {
         out.push_str(" <cond>");
     }
     if let Some(count) = Counted::get(r.cycles) {

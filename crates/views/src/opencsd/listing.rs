@@ -160,7 +160,23 @@ impl<W: io::Write> Listing<W> {
         source.waiting.clear();
     }
 
+    /// Ends the line of bytes before a synchronisation where it does not go on with `byte`, which
+    /// `first` begins a fragment.
+    fn unsynced_before(&mut self, n: usize, byte: u8, first: bool) {
+        let source = &self.sources[n];
+        let group = source.text.unsynced_group();
+        if let Some(&last) = source.waiting.last()
+            && (group.is_full(source.waiting.len()) || group.ends_before(last, byte, first))
+        {
+            self.unsynced_done(n);
+        }
+    }
+
     fn bad_line(&mut self, n: usize, at: u64, bytes: &[u8], fault: Fault) {
+        if let Some(code) = self.sources[n].text.packet_error(fault) {
+            let component = self.sources[n].text.packet_component();
+            self.error_text(n, at, component, code, "");
+        }
         self.packet_line(n, at, bytes);
         let source = &mut self.sources[n];
         source.text.bad(&source.config, bytes, fault, &mut self.line);
@@ -168,10 +184,10 @@ impl<W: io::Write> Listing<W> {
     }
 
     /// An error of the reference. It does not end the line: the next one is glued to it.
-    fn error_text(&mut self, n: usize, at: u64, code: &str, message: &str) {
+    fn error_text(&mut self, n: usize, at: u64, component: &str, code: &str, message: &str) {
         let source = &self.sources[n];
         let line = &mut self.line;
-        line.push_str(source.text.component());
+        line.push_str(component);
         if self.framed {
             line.push('_');
             let id = source.id.to_string();
@@ -222,12 +238,15 @@ impl<W: io::Write> Listener for Listing<W> {
                 self.sources[n].lost = Some(gap);
                 let code =
                     "0x0019 (OCSD_ERR_BAD_DECODE_PKT) [Reserved or unknown packet in decoder.]";
-                return self.error_text(n, at, code, "Unknown packet type.");
+                let component = self.sources[n].text.component();
+                return self.error_text(n, at, component, code, "Unknown packet type.");
             }
             Element::Doubt(Doubt::InvalidOpcode) => {
                 let code = "0x002c (OCSD_ERR_INVALID_OPCODE) \
                             [Illegal Opode found while decoding program memory.]";
-                return self.error_text(n, at, code, "Error processing atom packet.");
+                let component = self.sources[n].text.component();
+                let message = "Error processing atom packet.";
+                return self.error_text(n, at, component, code, message);
             }
             what => self.element_line(n, at, &what, cycles),
         }
@@ -265,23 +284,33 @@ impl<W: io::Write> Listener for Listing<W> {
             let group = self.sources[n].text.unsynced_group();
             for k in fragment.clone() {
                 let Some(&byte) = bytes.get(k) else { break };
-                let waiting = self.sources[n].waiting.len();
-                if waiting > 0 && group.ends_before(byte, k == fragment.start) {
-                    self.unsynced_done(n);
-                }
+                self.unsynced_before(n, byte, k == fragment.start);
                 let source = &mut self.sources[n];
                 let follows = source.follows.take().filter(|_| byte != 0);
                 source.unsynced.get_or_insert_with(|| follows.unwrap_or(places.at(k)));
                 source.waiting.push(byte);
                 if group.is_full(source.waiting.len()) {
-                    // The reference takes the next line's place before it sees the next fragment.
+                    // The reference takes the next line's place before it sees the next fragment,
+                    // and where a fragment ends it waits for that with this line, too.
                     source.follows = Some(places.at(k).wrapping_add(1));
-                    self.unsynced_done(n);
+                    if k + 1 < fragment.end {
+                        self.unsynced_done(n);
+                    }
                 }
             }
             if group.ends_with_fragment() {
                 self.unsynced_done(n);
             }
+        }
+    }
+
+    fn held(&mut self, n: usize, bytes: &[u8]) {
+        // The reference goes on to say what it has seen only while there are more bytes.
+        let full = self.sources[n].text.unsynced_group().is_full(self.sources[n].waiting.len());
+        if let Some(&byte) = bytes.first()
+            && (full || bytes.len() > 1)
+        {
+            self.unsynced_before(n, byte, false);
         }
     }
 

@@ -22,11 +22,11 @@ pub(super) enum Group {
 }
 
 impl Group {
-    /// Whether a line ends before `byte`, which `first` begins a fragment.
-    pub(super) fn ends_before(self, byte: u8, first: bool) -> bool {
+    /// Whether a line ends between `last` and `byte`, which `first` begins a fragment.
+    pub(super) fn ends_before(self, last: u8, byte: u8, first: bool) -> bool {
         match self {
             Group::Fragment | Group::FragmentOrSixteen => first,
-            Group::EightOrZero => byte == 0,
+            Group::EightOrZero => byte == 0 && last != 0,
         }
     }
 
@@ -75,6 +75,27 @@ impl SourceText {
             SourceText::Ptm(_) => "DCD_PTM",
             SourceText::Itm(_) => "DCD_ITM",
             SourceText::Stm(_) => "DCD_STM",
+        }
+    }
+
+    /// The reference's name for the packet processor in its messages.
+    pub(super) const fn packet_component(&self) -> &'static str {
+        match self {
+            SourceText::Etmv4(_) => "PKTP_ETMV4I",
+            SourceText::Etmv4d => "PKTP_ETMV4D",
+            SourceText::Ptm(_) => "PKTP_PTM",
+            SourceText::Itm(_) => "PKTP_ITM",
+            SourceText::Stm(_) => "PKTP_STM",
+        }
+    }
+
+    /// What the reference's packet processor says of a bad packet before it lists it.
+    pub(super) const fn packet_error(&self, fault: Fault) -> Option<&'static str> {
+        match (self, fault) {
+            (SourceText::Etmv4(_), Fault::Reserved(_)) => {
+                Some("0x0014 (OCSD_ERR_INVALID_PCKT_HDR) [Invalid packet header]")
+            }
+            _ => None,
         }
     }
 

@@ -38,6 +38,8 @@ pub(super) struct Flow {
     pending: bool,
     /// That P0 elements are lost has been said, or has a known cause.
     told: bool,
+    /// Where memory was missing, since the last address.
+    missing: Option<u64>,
     /// Trace was lost in an overflow since the last Trace On.
     overflowed: bool,
     returns: Returns,
@@ -138,6 +140,7 @@ impl Flow {
         (self.address, self.is1) = (Some(address), is1);
         self.pending = false;
         self.told = false;
+        self.missing = None;
     }
 
     /// An indirect branch whose address did not follow returns to the top of the return stack.
@@ -245,6 +248,7 @@ impl Flow {
                 if let Some(element) = walked.range(true) {
                     sink.element(at, element);
                 }
+                self.missing = Some(address);
                 sink.element(at, Element::NoCode { address, space: pc.space });
                 true
             }
@@ -329,12 +333,19 @@ impl Flow {
                 && pc.address != to & pc.isa.address_mask()
             {
                 good = self.walk_to(at, pc, to, code, sink);
+            } else if let Some(context) = &self.context
+                && let Some(address) = self.missing
+                && address < to
+            {
+                // What led here cannot be told for the same reason as before.
+                sink.element(at, Element::NoCode { address, space: context.space() });
             }
         }
         self.address = None;
         self.pending = false;
         self.branch = None;
         self.told = false;
+        self.missing = None;
         if good {
             sink.element(at, Element::Exception(exception));
         }
@@ -380,6 +391,8 @@ impl Flow {
             self.unplaced(at, sink);
             return true;
         };
+        // Straight code stays in its instruction set, whatever the form of the packet says.
+        let is1 = if self.address.is_some() { self.is1 } else { is1 };
         let isa = isa(context.bits64, is1, rules);
         let source = Pc { address: address & isa.address_mask(), isa, space: context.space() };
         let Ok(last) = code.instruction(source) else {
