@@ -73,6 +73,16 @@ impl Decode<Config, Packet> for Decoder {
         sink: &mut S,
     ) {
         let Spanned { at, packet, .. } = p;
+        // Most packets are atoms; they need no history and leave none.
+        if let (Packet::Atoms(atoms), Phase::Following) = (packet, self.phase) {
+            for taken in atoms.iter() {
+                if self.pc.is_none() {
+                    break;
+                }
+                self.atom(at, taken, Counted::UNKNOWN, config, code, sink);
+            }
+            return;
+        }
         if self.phase == Phase::Fresh {
             self.phase = Phase::Waiting;
             sink.element(at, Element::Gap(Gap::Start));
@@ -89,16 +99,8 @@ impl Decode<Config, Packet> for Decoder {
             return;
         }
         match packet {
-            Packet::Align | Packet::Ignore => {}
+            Packet::Align | Packet::Ignore | Packet::Atoms(_) => {}
             Packet::Sync(sync) => self.sync(at, &sync, isa, config, sink),
-            Packet::Atoms(atoms) => {
-                for taken in atoms.iter() {
-                    if self.pc.is_none() {
-                        break;
-                    }
-                    self.atom(at, taken, Counted::UNKNOWN, config, code, sink);
-                }
-            }
             Packet::TimedAtom { taken, cycles } => {
                 self.atom(at, taken, Counted::of(cycles), config, code, sink);
             }
@@ -195,6 +197,7 @@ impl Decoder {
         }
     }
 
+    #[inline]
     fn atom<K: Code, S: Sink>(
         &mut self,
         at: u64,
@@ -315,6 +318,7 @@ impl Decoder {
 
     /// Runs up to the next waypoint and says the range. Returns the waypoint and the address after
     /// it; `None` where the program cannot be followed, and then `pc` is unknown.
+    #[inline]
     fn run<K: Code, S: Sink>(
         &mut self,
         at: u64,
@@ -365,6 +369,7 @@ impl Decoder {
     }
 
     /// Moves past a waypoint whose target is in the program.
+    #[inline]
     fn follow(&mut self, last: &Instruction, next: Place, taken: bool, config: &Config) {
         self.pc = Some(match last.target {
             Some(target) if taken && last.kind == Kind::Branch => {
@@ -378,6 +383,7 @@ impl Decoder {
     }
 
     /// A branch with link puts its return address on the return stack.
+    #[inline]
     fn call(&mut self, last: &Instruction, next: Place, config: &Config) {
         if last.role == Role::Call && is_branch(last.kind) && config.uses_return_stack() {
             self.returns.push(next.address, next.isa);
@@ -407,12 +413,14 @@ impl Decoder {
         sink.element(at, Element::Context(self.context(isa)));
     }
 
+    #[cold]
     fn no_code<S: Sink>(&mut self, at: u64, address: u64, sink: &mut S) {
         self.pc = None;
         let space = self.context(Isa::A32).space();
         sink.element(at, Element::NoCode { address, space });
     }
 
+    #[cold]
     fn doubt<S: Sink>(&mut self, at: u64, doubt: Doubt, sink: &mut S) {
         self.pc = None;
         sink.element(at, Element::Doubt(doubt));
