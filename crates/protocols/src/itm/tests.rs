@@ -369,17 +369,18 @@ fn any_bytes_at_all() {
 }
 
 fn shared(path: &str) -> Option<Vec<u8>> {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let root = match std::env::var_os("TRACEWRIGHT_SHARED") {
         Some(root) => PathBuf::from(root),
-        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
+        None => here.join("../../../shared"),
     };
-    match std::fs::read(root.join(path)) {
-        Ok(bytes) => Some(bytes),
-        Err(_) => {
-            std::eprintln!("skipped: no {path} in {}", root.display());
-            None
-        }
+    // A worktree is one level deeper than the main checkout.
+    let deeper = here.join("../../../../shared");
+    let bytes = [&root, &deeper].into_iter().find_map(|r| std::fs::read(r.join(path)).ok());
+    if bytes.is_none() {
+        std::eprintln!("skipped: no {path} in {}", root.display());
     }
+    bytes
 }
 
 /// What sigrok's decoder says of stream 1 of a Cortex-M3's SWO capture, line by line.

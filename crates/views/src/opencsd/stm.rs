@@ -289,8 +289,7 @@ mod tests {
 
     #[test]
     fn bytes_are_whole() {
-        let mut text = StmText::default();
-        text.synced = true;
+        let text = StmText { synced: true, ..StmText::default() };
         for (nibbles, high, after, want) in [
             (&[0x1, 0x4, 0x0][..], true, 0xf, &[0x10, 0x04][..]),
             (&[0xf, 0x3, 0x0, 0x4, 0x8, 0x0], false, 0xf, &[0x3f, 0x40, 0x08]),
