@@ -85,7 +85,7 @@ pub enum Element {
     Access(Access),
     /// These bytes are no packet.
     Bad {
-        /// How many bytes.
+        /// How many bytes. (Of half bytes, those in the low half count.)
         len: u32,
         /// Why.
         fault: Fault,

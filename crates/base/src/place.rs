@@ -59,6 +59,23 @@ impl<'a> Places<'a> {
         }
     }
 
+    /// Whether what is at `offset` of the block is the high half of a byte.
+    #[inline]
+    pub const fn is_high_half(&self, offset: usize) -> bool {
+        self.nibbles && (offset + self.odd as usize) % 2 == 1
+    }
+
+    /// How many bytes begin in `span` of the block: half bytes count in the low half.
+    #[inline]
+    pub const fn bytes_in(&self, span: &ops::Range<usize>) -> usize {
+        let odd = self.odd as usize;
+        if self.nibbles {
+            (span.end + odd).div_ceil(2) - (span.start + odd).div_ceil(2)
+        } else {
+            span.end - span.start
+        }
+    }
+
     /// Cuts `bytes` where fragments begin. (A listing groups what is no packet by fragment.)
     pub fn fragments(
         &self,
@@ -85,6 +102,22 @@ impl<'a> Places<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn half_bytes() {
+        let places = Places::new(&PIECES).of_nibbles();
+        assert!(!places.is_high_half(0) && places.is_high_half(1));
+        let odd = places.without_first_nibble();
+        assert!(odd.is_high_half(0) && !odd.is_high_half(1));
+        // However a block is cut, its bytes are counted once.
+        for places in [places, odd] {
+            for cut in 0..=9 {
+                let (a, b) = (places.bytes_in(&(0..cut)), places.bytes_in(&(cut..9)));
+                assert_eq!(a + b, places.bytes_in(&(0..9)), "cut at {cut}");
+            }
+        }
+        assert_eq!((places.bytes_in(&(0..9)), odd.bytes_in(&(0..9))), (5, 4));
+    }
 
     const PIECES: [Piece; 3] = [
         Piece { start: 0, at: 17, fragment: true },

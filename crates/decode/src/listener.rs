@@ -17,9 +17,16 @@ pub trait Listener {
     /// An element.
     fn element(&mut self, source: usize, at: u64, element: Element);
 
-    /// A packet, before its elements.
-    fn packet(&mut self, source: usize, at: u64, bytes: &[u8], packet: AnyPacket<'_>) {
-        let _ = (source, at, bytes, packet);
+    /// A packet, before its elements: `bytes[span]`, where `places` maps offsets in `bytes`.
+    fn packet(
+        &mut self,
+        source: usize,
+        places: &Places<'_>,
+        span: Range<usize>,
+        bytes: &[u8],
+        packet: AnyPacket<'_>,
+    ) {
+        let _ = (source, places, span, bytes, packet);
     }
 
     /// Bytes of a source that are no packet: `bytes[span]`, where `places` maps offsets in `bytes`.
@@ -80,9 +87,16 @@ impl<A: Listener, B: Listener> Listener for (A, B) {
         self.1.element(source, at, element);
     }
 
-    fn packet(&mut self, source: usize, at: u64, bytes: &[u8], packet: AnyPacket<'_>) {
-        self.0.packet(source, at, bytes, packet);
-        self.1.packet(source, at, bytes, packet);
+    fn packet(
+        &mut self,
+        source: usize,
+        places: &Places<'_>,
+        span: Range<usize>,
+        bytes: &[u8],
+        packet: AnyPacket<'_>,
+    ) {
+        self.0.packet(source, places, span.clone(), bytes, packet);
+        self.1.packet(source, places, span, bytes, packet);
     }
 
     fn bad(
@@ -140,8 +154,15 @@ impl<L: Listener> Listener for &mut L {
         (**self).element(source, at, element);
     }
 
-    fn packet(&mut self, source: usize, at: u64, bytes: &[u8], packet: AnyPacket<'_>) {
-        (**self).packet(source, at, bytes, packet);
+    fn packet(
+        &mut self,
+        source: usize,
+        places: &Places<'_>,
+        span: Range<usize>,
+        bytes: &[u8],
+        packet: AnyPacket<'_>,
+    ) {
+        (**self).packet(source, places, span, bytes, packet);
     }
 
     fn bad(

@@ -172,8 +172,14 @@ impl<L: Listener> Sink for Shared<'_, '_, L> {
 }
 
 impl<L: Listener> AnyTap for Shared<'_, '_, L> {
-    fn packet(&mut self, at: u64, bytes: &[u8], packet: AnyPacket<'_>) {
-        self.listener.borrow_mut().packet(self.source, at, bytes, packet);
+    fn packet(
+        &mut self,
+        places: &Places<'_>,
+        span: Range<usize>,
+        bytes: &[u8],
+        packet: AnyPacket<'_>,
+    ) {
+        self.listener.borrow_mut().packet(self.source, places, span, bytes, packet);
     }
 
     fn bad(&mut self, places: &Places<'_>, span: Range<usize>, bytes: &[u8], fault: Fault) {

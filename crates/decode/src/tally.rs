@@ -104,17 +104,31 @@ impl Listener for Tally {
         }
     }
 
-    fn packet(&mut self, source: usize, _at: u64, bytes: &[u8], _packet: AnyPacket<'_>) {
+    fn packet(
+        &mut self,
+        source: usize,
+        places: &Places<'_>,
+        span: Range<usize>,
+        _: &[u8],
+        _: AnyPacket<'_>,
+    ) {
         let c = self.source(source);
         c.packets += 1;
-        c.packet_bytes += bytes.len() as u64;
+        c.packet_bytes += places.bytes_in(&span) as u64;
     }
 
-    fn bad(&mut self, source: usize, _: &Places<'_>, span: Range<usize>, _: &[u8], fault: Fault) {
-        let c = self.source(source);
+    fn bad(
+        &mut self,
+        source: usize,
+        places: &Places<'_>,
+        span: Range<usize>,
+        _: &[u8],
+        fault: Fault,
+    ) {
+        let (c, len) = (self.source(source), places.bytes_in(&span) as u64);
         match fault {
-            Fault::Unsynchronised => c.unsynced += span.len() as u64,
-            _ => c.bad += span.len() as u64,
+            Fault::Unsynchronised => c.unsynced += len,
+            _ => c.bad += len,
         }
     }
 

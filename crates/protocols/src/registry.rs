@@ -44,8 +44,8 @@ impl fmt::Display for ConfigureError {
 
 /// Watches packets of any protocol.
 pub trait AnyTap {
-    /// A packet, before the decoder sees it.
-    fn packet(&mut self, at: u64, bytes: &[u8], packet: AnyPacket<'_>);
+    /// A packet, before the decoder sees it: `bytes[span]`, where `places` maps offsets in `bytes`.
+    fn packet(&mut self, places: &Places<'_>, span: Range<usize>, bytes: &[u8], p: AnyPacket<'_>);
 
     /// Bytes that are no packet: `bytes[span]`, where `places` maps offsets in `bytes`.
     fn bad(&mut self, places: &Places<'_>, span: Range<usize>, bytes: &[u8], fault: Fault);
@@ -59,7 +59,7 @@ pub trait AnyTap {
 /// Watches nothing.
 impl AnyTap for () {
     #[inline]
-    fn packet(&mut self, _at: u64, _bytes: &[u8], _packet: AnyPacket<'_>) {}
+    fn packet(&mut self, _: &Places<'_>, _: Range<usize>, _: &[u8], _: AnyPacket<'_>) {}
 
     #[inline]
     fn bad(&mut self, _: &Places<'_>, _: Range<usize>, _: &[u8], _: Fault) {}
@@ -190,11 +190,12 @@ macro_rules! protocols {
             #[inline]
             fn packet(
                 &mut self,
-                at: u64,
+                places: &Places<'_>,
+                span: Range<usize>,
                 bytes: &[u8],
                 packet: &<$protocol as Protocol>::Packet,
             ) {
-                self.0.packet(at, bytes, AnyPacket::$name(packet));
+                self.0.packet(places, span, bytes, AnyPacket::$name(packet));
             }
 
             #[inline]

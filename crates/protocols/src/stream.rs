@@ -6,8 +6,14 @@ use crate::protocol::{Protocol, Resume};
 
 /// Watches packets on their way to the decoder.
 pub trait Tap<P: Protocol> {
-    /// A packet, before the decoder sees it. `bytes` are its own.
-    fn packet(&mut self, at: u64, bytes: &[u8], packet: &P::Packet);
+    /// A packet, before the decoder sees it: `bytes[span]`, where `places` maps offsets in `bytes`.
+    fn packet(
+        &mut self,
+        places: &Places<'_>,
+        span: core::ops::Range<usize>,
+        bytes: &[u8],
+        packet: &P::Packet,
+    );
 
     /// Bytes that are no packet: `bytes[span]`, where `places` maps offsets in `bytes`.
     fn bad(
@@ -27,7 +33,7 @@ pub trait Tap<P: Protocol> {
 /// Watches nothing.
 impl<P: Protocol> Tap<P> for () {
     #[inline]
-    fn packet(&mut self, _at: u64, _bytes: &[u8], _packet: &P::Packet) {}
+    fn packet(&mut self, _: &Places<'_>, _: core::ops::Range<usize>, _: &[u8], _: &P::Packet) {}
 
     #[inline]
     fn bad(&mut self, _: &Places<'_>, _: core::ops::Range<usize>, _: &[u8], _: Fault) {}
@@ -113,7 +119,7 @@ impl<P: Protocol> Stream<P> {
                     self.report_bad(sink);
                     let at = places.at(taken);
                     self.last = at;
-                    tap.packet(at, &rest[..len], &packet);
+                    tap.packet(places, taken..taken + len, bytes, &packet);
                     let spanned = Spanned { at, len: len as u32, packet };
                     self.decoder.packet(spanned, &self.config, code, sink);
                     taken += len;
@@ -157,7 +163,7 @@ impl<P: Protocol> Stream<P> {
         tap: &mut T,
     ) {
         let at = places.at(span.start);
-        let len = span.len() as u32;
+        let len = places.bytes_in(&span) as u32;
         tap.bad(places, span, bytes, fault);
         match &mut self.bad {
             // Unsynchronised bytes are one run, however they arrive.

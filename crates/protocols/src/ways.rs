@@ -30,8 +30,9 @@ impl<P: Protocol> Default for Said<P> {
 struct Spans<'a, P: Protocol>(&'a mut Said<P>);
 
 impl<P: Protocol> Tap<P> for Spans<'_, P> {
-    fn packet(&mut self, at: u64, bytes: &[u8], packet: &P::Packet) {
-        self.0.spans.push(at..at + bytes.len() as u64);
+    fn packet(&mut self, places: &Places<'_>, span: Range<usize>, _: &[u8], packet: &P::Packet) {
+        let at = places.at(span.start);
+        self.0.spans.push(at..at + span.len() as u64);
         self.0.packets.push((at, *packet));
     }
 

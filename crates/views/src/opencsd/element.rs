@@ -93,8 +93,9 @@ pub fn element(style: Style, element: &Element, out: &mut String) -> bool {
         Element::Software(s) => software(s, out),
         Element::Hardware(h) => hardware(h, out),
         Element::LocalTime(t) => local_time(t, out),
-        Element::GlobalTime { value, .. } => {
-            let _ = write!(out, "OCSD_GEN_TRC_ELEM_ITMTRACE(ITM_TS_GLOBAL ( TS: 0x{value:016x}) )");
+        Element::GlobalTime { value, after_overflow, .. } => {
+            itm(*after_overflow, out);
+            let _ = write!(out, "ITM_TS_GLOBAL ( TS: 0x{value:016x}) )");
         }
         Element::Access(_)
         | Element::Bad { .. }
@@ -228,10 +229,7 @@ fn software(s: &Software, out: &mut String) {
     let (bits, value) = (s.bits, s.value());
     match s.channel {
         Channel::Port { page, port } => {
-            out.push_str("OCSD_GEN_TRC_ELEM_ITMTRACE(");
-            if s.has(Software::AFTER_OVERFLOW) {
-                out.push_str("ITM_OVERFLOW; ");
-            }
+            itm(s.has(Software::AFTER_OVERFLOW), out);
             let port = u32::from(page.unwrap_or(0)) * 32 + u32::from(port);
             let width = usize::from(bits) / 4;
             let _ = write!(out, "ITM_SWIT (ch: {port:#x}; Data: 0x{value:0width$x}) )");
@@ -252,7 +250,7 @@ fn software(s: &Software, out: &mut String) {
                 let width = usize::from(bits).div_ceil(4);
                 let _ = write!(out, "0x{value:0width$x}; ");
             }
-            if s.has(Software::MARKER) {
+            if s.has(Software::MARKER) || s.has(Software::FLAG) {
                 out.push_str("+Mrk ");
             }
             if s.has(Software::TRIGGER) {
@@ -272,11 +270,13 @@ fn software(s: &Software, out: &mut String) {
     }
 }
 
-fn hardware(h: &Hardware, out: &mut String) {
+fn itm(after_overflow: bool, out: &mut String) {
     out.push_str("OCSD_GEN_TRC_ELEM_ITMTRACE(");
-    if h.after_overflow {
-        out.push_str("ITM_OVERFLOW; ");
-    }
+    out.push_str(if after_overflow { "ITM_OVERFLOW; " } else { "" });
+}
+
+fn hardware(h: &Hardware, out: &mut String) {
+    itm(h.after_overflow, out);
     let (id, value, width) = (h.discriminator, h.value, usize::from(h.size) * 2);
     let _ = write!(out, "ITM_DWT (desc: {id:#x}; Data: 0x{value:0width$x}) )");
 }
@@ -289,9 +289,9 @@ fn local_time(t: &LocalTime, out: &mut String) {
         TimeDelay::Both => "TS and Packet Delay",
     };
     let (delta, total) = (t.delta, t.total);
+    itm(t.after_overflow, out);
     let _ = write!(
         out,
-        "OCSD_GEN_TRC_ELEM_ITMTRACE(ITM_TS_LOCAL ( TS delta: 0x{delta:08x}, {{ {kind}}}; \
-         TS cumulative: 0x{total:016x}) )"
+        "ITM_TS_LOCAL ( TS delta: 0x{delta:08x}, {{ {kind}}}; TS cumulative: 0x{total:016x}) )"
     );
 }

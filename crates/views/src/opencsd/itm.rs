@@ -94,6 +94,17 @@ impl ItmText {
         out.push('\'');
     }
 
+    /// Appends the bytes of `packet` where the reference does not list its `own`: of a whole low part of
+    /// a global timestamp it clears the two flags.
+    pub fn octets(&self, packet: &Packet, own: &[u8], out: &mut Vec<u8>) -> bool {
+        let Packet::GlobalTimeLow { bytes: 4, .. } = packet else { return false };
+        out.extend_from_slice(own);
+        if let Some(last) = out.last_mut() {
+            *last &= 0x1f;
+        }
+        true
+    }
+
     /// `element` as the reference takes it: where the page is not known, it is the last.
     pub fn element(&self, mut element: Element) -> Element {
         if let Element::Software(write) = &mut element

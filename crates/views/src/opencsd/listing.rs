@@ -1,6 +1,7 @@
 //! The listing, line for line as the reference's packet lister prints it.
 
 use std::io;
+use std::mem;
 use std::ops::Range;
 
 use tracewright_base::{Doubt, Element, Fault, Gap, Places};
@@ -11,7 +12,9 @@ use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 use super::element::{Style, cycle_count, element};
 use super::frames::RawFrames;
 use super::source::SourceText;
+use super::stm::octets;
 use super::text::{decimal, hex, hex_padded};
+use super::unsynced::Unsynced;
 
 /// What is listed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,6 +40,8 @@ pub struct Listing<W> {
     frames: RawFrames,
     sources: Vec<Source>,
     line: String,
+    /// Whole bytes of a packet of half bytes.
+    octets: Vec<u8>,
     error: Option<io::Error>,
 }
 
@@ -49,26 +54,26 @@ struct Source {
     style: Style,
     /// The reference says that it is lost when the next packet comes.
     lost: Option<Gap>,
-    /// Bytes before a synchronisation that do not fill a line yet, and the place of the first.
-    unsynced: Option<u64>,
-    waiting: Vec<u8>,
-    /// The place after the last of them in a full line.
-    follows: Option<u64>,
+    unsynced: Unsynced,
+    /// Where the last packet is, and where the reference sees it.
+    seen: (u64, u64),
 }
 
 impl<W: io::Write> Listing<W> {
     /// A listing of `plan`'s sources. `again`: a buffer was listed before this one.
     pub fn new(out: W, plan: &Plan, shown: Shown, again: bool) -> Self {
         let lost = if again { Gap::Reset } else { Gap::Start };
-        let sources = plan.sources.iter().map(|planned| Source {
-            id: planned.id,
-            config: planned.config.clone(),
-            text: SourceText::new(&planned.config),
-            style: style(&planned.config),
-            lost: Some(lost),
-            unsynced: None,
-            waiting: Vec::new(),
-            follows: None,
+        let sources = plan.sources.iter().map(|planned| {
+            let text = SourceText::new(&planned.config);
+            Source {
+                id: planned.id,
+                config: planned.config.clone(),
+                unsynced: Unsynced::new(text.unsynced_group()),
+                text,
+                style: style(&planned.config),
+                lost: Some(lost),
+                seen: (0, 0),
+            }
         });
         Listing {
             out,
@@ -77,6 +82,7 @@ impl<W: io::Write> Listing<W> {
             frames: RawFrames::new(plan.framing, shown.packed, shown.unpacked),
             sources: sources.collect(),
             line: String::with_capacity(1 << 16),
+            octets: Vec::new(),
             error: None,
         }
     }
@@ -150,26 +156,12 @@ impl<W: io::Write> Listing<W> {
         }
     }
 
-    /// Lists the bytes before a synchronisation that wait.
-    fn unsynced_done(&mut self, n: usize) {
-        let Some(at) = self.sources[n].unsynced.take() else { return };
-        let bytes = std::mem::take(&mut self.sources[n].waiting);
-        self.bad_line(n, at, &bytes, Fault::Unsynchronised);
-        let source = &mut self.sources[n];
-        source.waiting = bytes;
-        source.waiting.clear();
-    }
-
-    /// Ends the line of bytes before a synchronisation where it does not go on with `byte`, which
-    /// `first` begins a fragment.
-    fn unsynced_before(&mut self, n: usize, byte: u8, first: bool) {
-        let source = &self.sources[n];
-        let group = source.text.unsynced_group();
-        if let Some(&last) = source.waiting.last()
-            && (group.is_full(source.waiting.len()) || group.ends_before(last, byte, first))
-        {
-            self.unsynced_done(n);
-        }
+    /// Lists bytes before a synchronisation.
+    fn unsynced(&mut self, n: usize, list: impl FnOnce(&mut Unsynced, &mut dyn FnMut(u64, &[u8]))) {
+        let group = self.sources[n].text.unsynced_group();
+        let mut unsynced = mem::replace(&mut self.sources[n].unsynced, Unsynced::new(group));
+        list(&mut unsynced, &mut |at, bytes| self.bad_line(n, at, bytes, Fault::Unsynchronised));
+        self.sources[n].unsynced = unsynced;
     }
 
     fn bad_line(&mut self, n: usize, at: u64, bytes: &[u8], fault: Fault) {
@@ -180,6 +172,30 @@ impl<W: io::Write> Listing<W> {
         self.packet_line(n, at, bytes);
         let source = &mut self.sources[n];
         source.text.bad(&source.config, bytes, fault, &mut self.line);
+        self.packet_done(n, at);
+    }
+
+    /// The line of `bytes[span]`, which is no packet.
+    fn bad_line_of(
+        &mut self,
+        n: usize,
+        at: u64,
+        places: &Places<'_>,
+        span: Range<usize>,
+        bytes: &[u8],
+        fault: Fault,
+    ) {
+        let own = bytes.get(span.clone()).unwrap_or_default();
+        let SourceText::Stm(_) = &self.sources[n].text else {
+            return self.bad_line(n, at, own, fault);
+        };
+        let mut whole = mem::take(&mut self.octets);
+        whole.clear();
+        octets(places, span, bytes, &mut whole);
+        self.packet_line(n, at, &whole);
+        self.octets = whole;
+        let source = &mut self.sources[n];
+        source.text.bad(&source.config, own, fault, &mut self.line);
         self.packet_done(n, at);
     }
 
@@ -231,6 +247,7 @@ impl<W: io::Write> Listener for Listing<W> {
         let Some((what, cycles)) = source.text.element(&source.config, what) else {
             return;
         };
+        let at = if at == source.seen.0 { source.seen.1 } else { at };
         match what {
             // With packets listed, these wait for the next packet.
             Element::Gap(Gap::Start | Gap::Reset) if self.shown.packets => return,
@@ -253,12 +270,30 @@ impl<W: io::Write> Listener for Listing<W> {
         self.write(false);
     }
 
-    fn packet(&mut self, n: usize, at: u64, bytes: &[u8], packet: AnyPacket<'_>) {
-        self.unsynced_done(n);
+    fn packet(
+        &mut self,
+        n: usize,
+        places: &Places<'_>,
+        span: Range<usize>,
+        bytes: &[u8],
+        packet: AnyPacket<'_>,
+    ) {
         if !self.shown.packets {
             return;
         }
-        self.packet_line(n, at, bytes);
+        self.unsynced(n, |unsynced, line| unsynced.end(line));
+        let source = &mut self.sources[n];
+        let at = source.text.place(packet, places, span.start);
+        source.seen = (places.at(span.start), at);
+        let text = &self.sources[n].text;
+        let mut whole = mem::take(&mut self.octets);
+        whole.clear();
+        if text.octets(places, span.clone(), bytes, packet, &mut whole) {
+            self.packet_line(n, at, &whole);
+        } else {
+            self.packet_line(n, at, bytes.get(span).unwrap_or_default());
+        }
+        self.octets = whole;
         let source = &mut self.sources[n];
         source.text.packet(&source.config, packet, &mut self.line);
         self.packet_done(n, at);
@@ -276,42 +311,34 @@ impl<W: io::Write> Listener for Listing<W> {
             return;
         }
         if fault != Fault::Unsynchronised {
-            self.unsynced_done(n);
+            self.unsynced(n, |unsynced, line| unsynced.end(line));
             let at = places.at(span.start);
-            return self.bad_line(n, at, bytes.get(span).unwrap_or_default(), fault);
+            return self.bad_line_of(n, at, places, span, bytes, fault);
         }
         for fragment in places.fragments(span) {
-            let group = self.sources[n].text.unsynced_group();
-            for k in fragment.clone() {
-                let Some(&byte) = bytes.get(k) else { break };
-                self.unsynced_before(n, byte, k == fragment.start);
-                let source = &mut self.sources[n];
-                let follows = source.follows.take().filter(|_| byte != 0);
-                source.unsynced.get_or_insert_with(|| follows.unwrap_or(places.at(k)));
-                source.waiting.push(byte);
-                if group.is_full(source.waiting.len()) {
-                    // The reference takes the next line's place before it sees the next fragment,
-                    // and where a fragment ends it waits for that with this line, too.
-                    source.follows = Some(places.at(k).wrapping_add(1));
-                    if k + 1 < fragment.end {
-                        self.unsynced_done(n);
-                    }
+            let text = &mut self.sources[n].text;
+            if let SourceText::Stm(text) = text {
+                text.unsynced(places, fragment.clone(), bytes);
+            }
+            let (nibbles, end) = (matches!(text, SourceText::Stm(_)), fragment.end);
+            self.unsynced(n, |unsynced, mut line| {
+                for k in fragment {
+                    let Some(&byte) = bytes.get(k) else { break };
+                    let byte = match nibbles {
+                        // A byte is listed where its low half is.
+                        true if places.is_high_half(k) => continue,
+                        true => bytes.get(k + 1).map_or(0, |high| high << 4) | byte,
+                        false => byte,
+                    };
+                    unsynced.push(places.at(k), byte, k + 1 == end, &mut line);
                 }
-            }
-            if group.ends_with_fragment() {
-                self.unsynced_done(n);
-            }
+                unsynced.fragment_ends(line);
+            });
         }
     }
 
     fn held(&mut self, n: usize, bytes: &[u8]) {
-        // The reference goes on to say what it has seen only while there are more bytes.
-        let full = self.sources[n].text.unsynced_group().is_full(self.sources[n].waiting.len());
-        if let Some(&byte) = bytes.first()
-            && (full || bytes.len() > 1)
-        {
-            self.unsynced_before(n, byte, false);
-        }
+        self.unsynced(n, |unsynced, line| unsynced.held(bytes, line));
     }
 
     fn frame(&mut self, _frame: &Frame<'_>) {

@@ -9,6 +9,7 @@ pub mod ptm;
 mod source;
 mod stm;
 pub mod text;
+mod unsynced;
 
 pub use etmv4::Etmv4Text;
 pub use itm::ItmText;

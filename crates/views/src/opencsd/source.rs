@@ -1,49 +1,16 @@
 //! The words for the packets of one source, whatever its protocol.
 
 use std::fmt::Write;
+use std::ops::Range;
 
-use tracewright_base::{Element, Fault};
+use tracewright_base::{Element, Fault, Places};
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
 use super::etmv4::Etmv4Text;
 use super::itm::ItmText;
 use super::ptm::Ptm;
 use super::stm::StmText;
-
-/// How bytes before a synchronisation are grouped in lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Group {
-    /// By fragment.
-    Fragment,
-    /// By fragment, sixteen at most.
-    FragmentOrSixteen,
-    /// Eight, or up to a zero.
-    EightOrZero,
-}
-
-impl Group {
-    /// Whether a line ends between `last` and `byte`, which `first` begins a fragment.
-    pub(super) fn ends_before(self, last: u8, byte: u8, first: bool) -> bool {
-        match self {
-            Group::Fragment | Group::FragmentOrSixteen => first,
-            Group::EightOrZero => byte == 0 && last != 0,
-        }
-    }
-
-    /// Whether a line ends with its fragment, before other sources have their say.
-    pub(super) fn ends_with_fragment(self) -> bool {
-        self == Group::FragmentOrSixteen
-    }
-
-    /// Whether a line ends with its `len`-th byte.
-    pub(super) fn is_full(self, len: usize) -> bool {
-        match self {
-            Group::Fragment => false,
-            Group::FragmentOrSixteen => len == 16,
-            Group::EightOrZero => len == 8,
-        }
-    }
-}
+use super::unsynced::Group;
 
 /// What the words for the next packet depend on.
 #[derive(Clone, Debug)]
@@ -103,7 +70,8 @@ impl SourceText {
         match self {
             SourceText::Etmv4(_) | SourceText::Etmv4d => Group::EightOrZero,
             SourceText::Ptm(_) => Group::FragmentOrSixteen,
-            SourceText::Itm(_) | SourceText::Stm(_) => Group::Fragment,
+            SourceText::Itm(_) => Group::EightOrZeros,
+            SourceText::Stm(_) => Group::FragmentButOnes,
         }
     }
 
@@ -124,6 +92,35 @@ impl SourceText {
             (SourceText::Itm(text), _, AnyPacket::Itm(packet)) => text.packet(packet, out),
             (SourceText::Stm(text), _, AnyPacket::Stm(packet)) => text.packet(packet, out),
             _ => debug_assert!(false, "a source has one protocol"),
+        }
+    }
+
+    /// Appends the bytes that the reference lists for a packet, where those are not `bytes[span]`.
+    pub(super) fn octets(
+        &self,
+        places: &Places<'_>,
+        span: Range<usize>,
+        bytes: &[u8],
+        packet: AnyPacket<'_>,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        match (self, packet) {
+            (SourceText::Stm(text), AnyPacket::Stm(packet)) => {
+                text.octets(packet, places, span, bytes, out);
+                true
+            }
+            (SourceText::Itm(text), AnyPacket::Itm(packet)) => {
+                text.octets(packet, bytes.get(span).unwrap_or_default(), out)
+            }
+            _ => false,
+        }
+    }
+
+    /// Where the reference sees `packet`, which is at `offset` of a block.
+    pub(super) fn place(&self, packet: AnyPacket<'_>, places: &Places<'_>, offset: usize) -> u64 {
+        match (self, packet) {
+            (SourceText::Stm(text), AnyPacket::Stm(packet)) => text.place(packet, places, offset),
+            _ => places.at(offset),
         }
     }
 

@@ -1,6 +1,8 @@
 //! STM packets in the words of the reference packet lister.
 
-use tracewright_base::{Channel, Element, Fault};
+use std::ops::Range;
+
+use tracewright_base::{Channel, Element, Fault, Places};
 use tracewright_protocols::stm::{Format, History, Packet, Size, Stamp};
 
 use super::text::{decimal, hex_padded, value};
@@ -13,6 +15,8 @@ pub struct StmText {
     named: bool,
     /// The last packet came after another, not after bytes that are none.
     synced: bool,
+    /// Place of the first of the ones that were last before a synchronisation.
+    ones_at: Option<u64>,
 }
 
 impl StmText {
@@ -20,6 +24,7 @@ impl StmText {
     pub fn packet(&mut self, packet: &Packet, out: &mut String) {
         self.history.packet(packet);
         self.synced = true;
+        self.ones_at = None;
         let name = name(packet);
         let (marker, time) = match *packet {
             Packet::Data { marker, time, .. } => (marker, time),
@@ -81,31 +86,50 @@ impl StmText {
             out.push(']');
         }
         if fault != Fault::Truncated {
-            *self = StmText::default();
+            *self = StmText { ones_at: self.ones_at, ..StmText::default() };
         }
     }
 
-    /// Appends the bytes of a packet. `high`: it begins in the high half of a byte. `after` is the half
-    /// byte after it.
+    /// Appends the bytes of a packet, half bytes `block[span]`.
     ///
-    /// The reference keeps whole bytes; of the first, where the packet begins in its high half, it
-    /// clears the low half.
-    pub fn bytes(&self, packet: &Packet, nibbles: &[u8], high: bool, after: u8, out: &mut Vec<u8>) {
-        // A synchronisation packet that ends a search is not what was read, but one that begins a byte.
-        let (high, after) = match packet {
-            Packet::Async if !self.synced => (false, 0),
-            _ => (high, after),
-        };
-        let (first, rest) = match nibbles.split_first() {
-            Some((first, rest)) if high => (Some(first << 4), rest),
-            _ => (None, nibbles),
-        };
-        out.extend(first);
-        out.extend(rest.chunks(2).map(|pair| match *pair {
-            [low, high] => high << 4 | low,
-            [low] => after << 4 | low,
-            _ => 0,
-        }));
+    /// A synchronisation packet that ends a search is not what was read, but one that begins a byte.
+    pub fn octets(
+        &self,
+        packet: &Packet,
+        places: &Places<'_>,
+        span: Range<usize>,
+        block: &[u8],
+        out: &mut Vec<u8>,
+    ) {
+        match packet {
+            Packet::Async if !self.synced => {
+                out.extend([0xff; 10]);
+                out.push(0x0f);
+            }
+            _ => octets(places, span, block, out),
+        }
+    }
+
+    /// Takes in half bytes `block[span]` before a synchronisation.
+    pub fn unsynced(&mut self, places: &Places<'_>, span: Range<usize>, block: &[u8]) {
+        for k in span {
+            match block.get(k) {
+                Some(0xf) => _ = self.ones_at.get_or_insert_with(|| places.at(k)),
+                _ => self.ones_at = None,
+            }
+        }
+    }
+
+    /// Where the reference sees `packet`, whose first half byte is at `offset` of a block.
+    ///
+    /// It counts the bytes that it has taken: one more where the packet begins in a high half. A
+    /// synchronisation packet that ends a search begins with the run of ones, however long.
+    pub fn place(&self, packet: &Packet, places: &Places<'_>, offset: usize) -> u64 {
+        let at = places.at(offset);
+        match packet {
+            Packet::Async if !self.synced => self.ones_at.unwrap_or(at),
+            _ => at.wrapping_add(places.is_high_half(offset).into()),
+        }
     }
 
     /// `element` as the reference takes it: nobody speaks before a master is named.
@@ -116,6 +140,21 @@ impl StmText {
             write.channel = Channel::Master { master: None, channel: None };
         }
         element
+    }
+}
+
+/// Appends the bytes that hold half bytes `block[span]`, as the reference keeps them: whole; but of the
+/// first, where they begin in its high half, the low half is 0.
+pub(super) fn octets(places: &Places<'_>, span: Range<usize>, block: &[u8], out: &mut Vec<u8>) {
+    let nibble = |k: usize| block.get(k).copied().unwrap_or(0) & 0xf;
+    let mut k = span.start;
+    if k < span.end && places.is_high_half(k) {
+        out.push(nibble(k) << 4);
+        k += 1;
+    }
+    while k < span.end {
+        out.push(nibble(k + 1) << 4 | nibble(k));
+        k += 2;
     }
 }
 
@@ -231,6 +270,8 @@ const fn begun(nibbles: &[u8]) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use tracewright_base::Piece;
+
     use super::*;
 
     const fn time(bits: u64, nibbles: u8) -> Option<Stamp> {
@@ -289,15 +330,19 @@ mod tests {
 
     #[test]
     fn bytes_are_whole() {
-        let text = StmText { synced: true, ..StmText::default() };
-        for (nibbles, high, after, want) in [
-            (&[0x1, 0x4, 0x0][..], true, 0xf, &[0x10, 0x04][..]),
-            (&[0xf, 0x3, 0x0, 0x4, 0x8, 0x0], false, 0xf, &[0x3f, 0x40, 0x08]),
-            (&[0x6, 0, 0, 0, 0, 0, 0, 0x1, 0x5], false, 0x6, &[0x06, 0, 0, 0x10, 0x65]),
-            (&[0xf, 0xe], true, 0xf, &[0xf0, 0xfe]),
+        let pieces = [Piece { start: 0, at: 0, fragment: true }];
+        let places = Places::new(&pieces).of_nibbles();
+        // M8, C16, D32M
+        let block = [1, 4, 0, 0xf, 3, 0, 4, 8, 0, 0xf, 0xa, 0, 1, 0, 2, 1, 0, 1, 0, 6];
+        for (span, odd, want) in [
+            (0..3, true, &[0x10, 0x04][..]),
+            (3..9, true, &[0x3f, 0x40, 0x08]),
+            (9..19, true, &[0xaf, 0x10, 0x20, 0x01, 0x01]),
+            (9..19, false, &[0xf0, 0x0a, 0x01, 0x12, 0x10, 0x60]),
         ] {
+            let places = if odd { places.without_first_nibble() } else { places };
             let mut out = Vec::new();
-            text.bytes(&Packet::Null { time: None }, nibbles, high, after, &mut out);
+            octets(&places, span, &block, &mut out);
             assert_eq!(out, want);
         }
     }

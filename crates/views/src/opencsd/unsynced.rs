@@ -1,0 +1,200 @@
+//! Bytes before a synchronisation, in lines as the reference has them.
+
+use std::mem;
+
+/// Where a line ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Group {
+    /// With the fragment, or after sixteen bytes.
+    FragmentOrSixteen,
+    /// With the fragment; but bytes 0xff at its end may begin a synchronisation, so they wait.
+    FragmentButOnes,
+    /// After eight bytes, or before the first of some zeros.
+    EightOrZero,
+    /// With the fragment, after eight bytes, or before a zero that may begin a synchronisation. While
+    /// zeros follow one another, and with the byte that ends them, nothing else ends a line.
+    EightOrZeros,
+}
+
+/// The bytes that do not fill a line yet.
+#[derive(Clone, Debug)]
+pub(super) struct Unsynced {
+    group: Group,
+    /// Place of the first of them.
+    at: u64,
+    waiting: Vec<u8>,
+    /// The place of the next line, where it is not that of its first byte.
+    next_at: Option<u64>,
+    /// The last byte was a zero that may begin a synchronisation.
+    zeros: bool,
+}
+
+impl Unsynced {
+    pub(super) const fn new(group: Group) -> Self {
+        Unsynced { group, at: 0, waiting: Vec::new(), next_at: None, zeros: false }
+    }
+
+    /// Takes `byte`, `last` of its fragment or not; `line` gets whole lines.
+    pub(super) fn push(&mut self, at: u64, byte: u8, last: bool, mut line: impl FnMut(u64, &[u8])) {
+        match self.group {
+            Group::FragmentOrSixteen => {
+                self.keep(at, byte);
+                if self.waiting.len() == 16 {
+                    self.done(line);
+                }
+            }
+            Group::FragmentButOnes => self.keep(at, byte),
+            Group::EightOrZero => {
+                self.ends_before(byte, &mut line);
+                if byte == 0 {
+                    self.next_at = None;
+                }
+                self.keep(at, byte);
+                if self.waiting.len() == 8 {
+                    // The reference takes the next line's place before it sees the next fragment, and
+                    // where a fragment ends it waits for that with this line, too.
+                    self.next_at = Some(at.wrapping_add(1));
+                    if !last {
+                        self.done(line);
+                    }
+                }
+            }
+            Group::EightOrZeros if self.zeros => {
+                self.zeros = byte == 0;
+                self.keep(at, byte);
+            }
+            Group::EightOrZeros => {
+                if byte == 0 {
+                    self.end(&mut line);
+                    self.zeros = true;
+                }
+                self.keep(at, byte);
+                if !self.zeros && self.waiting.len() >= 8 {
+                    // The reference does not take a new place for the next line.
+                    self.next_at = Some(self.at);
+                    self.done(line);
+                }
+            }
+        }
+    }
+
+    /// A line may end before `byte`.
+    fn ends_before(&mut self, byte: u8, line: impl FnMut(u64, &[u8])) {
+        if let Some(&last) = self.waiting.last()
+            && (self.waiting.len() >= 8 || byte == 0 && last != 0)
+        {
+            self.done(line);
+        }
+    }
+
+    /// `bytes` follow that may begin a synchronisation. The reference goes on to say what it has seen
+    /// only while there are more bytes.
+    pub(super) fn held(&mut self, bytes: &[u8], line: impl FnMut(u64, &[u8])) {
+        if self.group == Group::EightOrZero
+            && let Some(&byte) = bytes.first()
+            && (self.waiting.len() >= 8 || bytes.len() > 1)
+        {
+            self.ends_before(byte, line);
+        }
+    }
+
+    /// A fragment ends: other sources have their say.
+    pub(super) fn fragment_ends(&mut self, mut line: impl FnMut(u64, &[u8])) {
+        match self.group {
+            Group::FragmentOrSixteen => self.done(line),
+            Group::FragmentButOnes => {
+                let ones = self.waiting.iter().rev().take_while(|&&b| b == 0xff).count();
+                let rest = self.waiting.split_off(self.waiting.len() - ones);
+                let rest_at = self.at + self.waiting.len() as u64;
+                self.done(&mut line);
+                (self.waiting, self.at) = (rest, rest_at);
+            }
+            Group::EightOrZeros if !self.zeros => self.end(line),
+            Group::EightOrZero | Group::EightOrZeros => {}
+        }
+    }
+
+    /// Something else follows: what waits is a line.
+    pub(super) fn end(&mut self, line: impl FnMut(u64, &[u8])) {
+        self.done(line);
+        (self.next_at, self.zeros) = (None, false);
+    }
+
+    fn done(&mut self, mut line: impl FnMut(u64, &[u8])) {
+        if !self.waiting.is_empty() {
+            let bytes = mem::take(&mut self.waiting);
+            line(self.at, &bytes);
+            self.waiting = bytes;
+            self.waiting.clear();
+        }
+    }
+
+    fn keep(&mut self, at: u64, byte: u8) {
+        if self.waiting.is_empty() {
+            self.at = self.next_at.take().unwrap_or(at);
+        }
+        self.waiting.push(byte);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lines of `fragments`, each with the place of its first byte.
+    fn lines(group: Group, fragments: &[(u64, &[u8])]) -> Vec<(u64, Vec<u8>)> {
+        let (mut unsynced, mut lines) = (Unsynced::new(group), Vec::new());
+        let mut line = |at, bytes: &[u8]| lines.push((at, bytes.to_vec()));
+        for &(at, bytes) in fragments {
+            for (k, &byte) in bytes.iter().enumerate() {
+                unsynced.push(at + k as u64, byte, k + 1 == bytes.len(), &mut line);
+            }
+            unsynced.fragment_ends(&mut line);
+        }
+        unsynced.end(&mut line);
+        lines
+    }
+
+    /// As the reference lists the first bytes of an ITM capture.
+    #[test]
+    fn zeros_may_begin_a_synchronisation() {
+        let bytes = [
+            0xf0, 0x00, 0x00, 0x34, 0x00, 0x12, 0x33, 0x44, 0x12, 0x43, 0x55, 0x66, 0x22, 0x77,
+            0x88, 0x99,
+        ];
+        assert_eq!(
+            lines(Group::EightOrZeros, &[(0, &bytes)]),
+            [
+                (0, bytes[..1].to_vec()),
+                (1, bytes[1..4].to_vec()),
+                (4, bytes[4..12].to_vec()),
+                (4, bytes[12..].to_vec()),
+            ]
+        );
+    }
+
+    #[test]
+    fn ones_may_begin_a_synchronisation() {
+        assert_eq!(
+            lines(Group::FragmentButOnes, &[(80, &[1, 0xff, 2, 0xff, 0xff]), (96, &[0xcf, 3])]),
+            [(80, vec![1, 0xff, 2]), (83, vec![0xff, 0xff, 0xcf, 3])]
+        );
+    }
+
+    #[test]
+    fn eight_bytes_or_a_zero() {
+        assert_eq!(
+            lines(Group::EightOrZero, &[(8, &[1, 2, 3, 4, 5, 6]), (32, &[7, 8, 9, 0, 1])]),
+            [(8, vec![1, 2, 3, 4, 5, 6, 7, 8]), (34, vec![9]), (35, vec![0, 1])]
+        );
+    }
+
+    #[test]
+    fn sixteen_bytes() {
+        let bytes: Vec<u8> = (0..20).collect();
+        assert_eq!(
+            lines(Group::FragmentOrSixteen, &[(8, &[1, 0]), (32, &bytes)]),
+            [(8, vec![1, 0]), (32, bytes[..16].to_vec()), (48, bytes[16..].to_vec())]
+        );
+    }
+}
