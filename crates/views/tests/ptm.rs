@@ -1,0 +1,115 @@
+//! PTM captures, from their bytes to the reference's lines.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tracewright_base::Element;
+use tracewright_decode::{Listener, Memory, Options, Plan, Session};
+use tracewright_frames::Numbering;
+use tracewright_views::opencsd::{Listing, Shown};
+
+fn shared() -> Option<PathBuf> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // A worktree is one level deeper than the main checkout.
+    std::env::var_os("TRACEWRIGHT_SHARED")
+        .map(PathBuf::from)
+        .into_iter()
+        .chain([crates.join("../../../shared"), crates.join("../../../../shared")])
+        .map(|folder| folder.join("conformance/arm"))
+        .find(|folder| folder.is_dir())
+}
+
+/// Decodes the first buffer of a snapshot, with places as the reference counts them.
+fn decode<L: Listener>(folder: &Path, make: impl FnOnce(&Plan) -> L) -> L {
+    let capture = tracewright_capture::open(folder).unwrap();
+    let options = Options { numbering: Numbering::Reference, ..Options::default() };
+    let plan = Plan::new(&capture, 0, &options).unwrap();
+    let mut listener = make(&plan);
+    let mut session = Session::new(&capture, &plan, &Memory::new(&capture), &options);
+    session.run(capture.buffers[0].parts(), &mut listener);
+    listener
+}
+
+/// The lines of some ids: `ID:13;`. A line may end in spaces.
+fn lines<'a>(text: &'a str, ids: &'a [&str]) -> impl Iterator<Item = &'a str> {
+    text.lines()
+        .filter(move |line| line.starts_with("Idx:") && ids.iter().any(|id| line.contains(id)))
+        .map(str::trim_end)
+}
+
+#[test]
+fn as_the_reference_lists_them() {
+    let Some(folder) = shared() else {
+        return eprintln!("skipped: the reference's listings are not here");
+    };
+    for (name, ids, differences) in [
+        ("tc2-ptm-rstk-t32", &[" ID:0;", " ID:2;"], &[][..]),
+        // The reference counts a byte twice: see docs/differences-from-opencsd.md.
+        (
+            "Snowball",
+            &[" ID:10;", " ID:11;"],
+            &[("Idx:4670; ID:11; [0xc0 ", "Idx:4672; ID:11; [0xc0 ")],
+        ),
+        // The reference does not see the IT block: see there.
+        ("TC2", &[" ID:13;", " ID:14;"], &[("Idx:29319; ID:13; OCSD", "Idx:29319; ID:13; OCSD")]),
+    ] {
+        let want = folder.join(format!("expected/{name}.decode.ppl.xz"));
+        let Ok(want) = Command::new("xz").arg("-dc").arg(want).output() else {
+            return eprintln!("skipped: no xz to unpack the reference's listings");
+        };
+        let want = String::from_utf8(want.stdout).unwrap();
+        let mut got = Vec::new();
+        let shown = Shown { packets: true, bytes: true, elements: true, ..Shown::default() };
+        let snapshot = folder.join("snapshots").join(name);
+        decode(&snapshot, |plan| Listing::new(&mut got, plan, shown, false)).finish().unwrap();
+        let got = String::from_utf8(got).unwrap();
+
+        let (want, got) = (lines(&want, ids), lines(&got, ids));
+        let (want, got): (Vec<_>, Vec<_>) = (want.collect(), got.collect());
+        assert!(!want.is_empty(), "{name}");
+        assert_eq!(want.len(), got.len(), "{name}: lines");
+        let mut left = differences.iter();
+        for (want, got) in want.iter().zip(&got).filter(|(want, got)| want != got) {
+            let Some((a, b)) = left.next() else { panic!("{name}\n{want}\n{got}") };
+            assert!(want.starts_with(a) && got.starts_with(b), "{name}\n{want}\n{got}");
+        }
+        assert_eq!(left.next(), None, "{name}: a known difference is gone");
+    }
+}
+
+/// For each source: the last timestamp, and the cycles since.
+#[derive(Default)]
+struct Clock {
+    sources: BTreeMap<usize, (Option<u64>, u64)>,
+    intervals: usize,
+}
+
+impl Listener for Clock {
+    fn element(&mut self, source: usize, at: u64, element: Element) {
+        let (last, cycles) = self.sources.entry(source).or_default();
+        match element {
+            Element::Range(range) => *cycles += u64::from(range.cycles.get().unwrap_or(0)),
+            Element::Cycles(Some(count)) => *cycles += u64::from(count),
+            Element::Timestamp { value, .. } => {
+                if let Some(last) = *last {
+                    assert_eq!(value - last, *cycles, "source {source}, at {at}");
+                    self.intervals += 1;
+                }
+                (*last, *cycles) = (Some(value), 0);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// In Snowball, timestamps count processor cycles: the counts between two add up to their difference,
+/// to the tick, once the Gray code is decoded.
+#[test]
+fn cycle_counts_add_up_to_the_time() {
+    let Some(folder) = shared() else {
+        return eprintln!("skipped: the captures are not here");
+    };
+    let clock = decode(&folder.join("snapshots/Snowball"), |_| Clock::default());
+    assert_eq!(clock.intervals, 19);
+}
