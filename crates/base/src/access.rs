@@ -47,6 +47,11 @@ impl Access {
     /// The processor itself made it, when it took an exception or returned from one (M profile).
     pub const EXCEPTION: u8 = 128;
 
+    /// An access of `size` bytes (0 where that is not known), with `flags`; nothing else is known.
+    pub const fn new(direction: Direction, size: u8, flags: u8) -> Self {
+        Access { address: 0, value: 0, by: 0, known: 0, size, direction, flags }
+    }
+
     const ADDRESS: u8 = 1;
     const VALUE: u8 = 2;
     const BY: u8 = 4;

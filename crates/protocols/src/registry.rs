@@ -212,6 +212,8 @@ macro_rules! protocols {
 }
 
 protocols! {
+    /// Embedded Trace Macrocell, version 3: `etmv3/`.
+    Etmv3: crate::etmv3::Etmv3,
     /// Embedded Trace Macrocell, version 4: `etmv4/`.
     Etmv4: crate::etmv4::Etmv4,
     /// Embedded Trace Extension: `etmv4/ete.rs` holds the difference.

@@ -30,10 +30,53 @@
 //! ```
 
 pub mod config;
+pub mod decode;
+pub mod history;
 pub mod packet;
 pub mod sync;
 #[cfg(test)]
 mod tests;
 
+use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
+
 pub use config::Config;
+pub use decode::Decoder;
+pub use history::History;
 pub use packet::Packet;
+
+use crate::protocol::{Protocol, Resume};
+
+/// Embedded Trace Macrocell, versions 3.0 to 3.5.
+#[derive(Clone, Copy, Debug)]
+pub struct Etmv3;
+
+impl Protocol for Etmv3 {
+    const NAMES: &'static [&'static str] = &["ETM3"];
+    const TITLE: &'static str = "Embedded Trace Macrocell, version 3 (3.0 to 3.5)";
+    const REGISTERS: &'static [Register] = config::REGISTERS;
+    const RESUME: Resume = Resume::Seek;
+
+    type Config = Config;
+    type Packet = Packet;
+    type Decoder = Decoder;
+
+    fn configure(
+        core: Option<CoreType>,
+        register: &dyn Fn(&str) -> Option<u64>,
+    ) -> Result<Config, MissingRegister> {
+        Config::new(core, register)
+    }
+
+    fn trace_id(config: &Config) -> u8 {
+        config.trace_id
+    }
+
+    /// Every instruction has an atom of its own: no barrier ends anything.
+    fn waypoints(_config: &Config) -> Waypoints {
+        Waypoints::default()
+    }
+
+    fn sync(_config: &Config, bytes: &[u8]) -> Sync {
+        sync::find(bytes)
+    }
+}

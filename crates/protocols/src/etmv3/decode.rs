@@ -1,0 +1,549 @@
+//! Packets to elements.
+
+mod data;
+mod held;
+
+use alloc::vec::Vec;
+
+use tracewright_base::{
+    Code, Context, Counted, Decode, Direction, Doubt, Element, Exception, Fault, Gap, Instruction,
+    Isa, Kind, Last, Pc, Range, Security, Sink, Spanned, Start,
+};
+use tracewright_isa::transfer;
+
+use self::data::Data;
+use self::held::{Held, Of};
+use super::packet::{Atom, Atoms, Branch, Info, Isync, Reason};
+use super::{Config, History, Packet};
+
+/// Packets to elements: instructions one by one, and what they read and wrote.
+///
+/// An instruction waits for the next one, because an exception packet may say that it did not
+/// complete; what comes between waits behind it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Decoder {
+    phase: Phase,
+    history: History,
+    flow: Flow,
+    context: Context,
+    held: Held,
+    data: Data,
+    /// W atoms of the first half of a 32-bit T32 instruction that is traced as two.
+    half: Option<u8>,
+    /// The last instruction returned from an exception.
+    returned: bool,
+    /// The last I-sync came after an overflow or from Debug state.
+    broken: bool,
+    /// Transfers that the next instruction has behind it.
+    resume: u8,
+    /// Load and store multiples that exceptions interrupted, the innermost last. (M profile)
+    interrupted: Vec<Range>,
+}
+
+/// How far the decoder is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    /// Nothing has been said.
+    #[default]
+    Fresh,
+    /// It has been said that the trace is not understood.
+    Lost,
+    /// Aligned; no I-sync yet.
+    Aligned,
+    /// Instructions are known.
+    Synced,
+}
+
+/// The next instruction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Flow {
+    /// Not known, and the trace has said why.
+    #[default]
+    Unknown,
+    /// Known.
+    At(u32),
+    /// The target of an indirect branch: its packet must come first.
+    Branch,
+}
+
+/// Load and store multiples that may be interrupted at once. (One for each preemption.)
+const INTERRUPTED: usize = 16;
+
+impl Decode<Config, Packet> for Decoder {
+    #[inline]
+    fn packet<K: Code, S: Sink>(
+        &mut self,
+        p: Spanned<Packet>,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        let at = p.at;
+        if self.phase != Phase::Synced {
+            self.aligned(at, sink);
+        }
+        if !matches!(p.packet, Packet::StoreFailed) {
+            self.held.settle(sink);
+        }
+        if !matches!(p.packet, Packet::Placeholder { .. }) {
+            self.data.another();
+        }
+        let (held, history) = (&mut self.held, &mut self.history);
+        match p.packet {
+            Packet::Async { .. } | Packet::Ignore => {}
+            Packet::Atoms(atoms) => self.atoms(at, atoms, config, code, sink),
+            Packet::Branch(ref branch) => self.branch(at, branch, config, code, sink),
+            Packet::Isync(ref isync) => self.isync(at, isync, config, code, sink),
+            Packet::CycleCount(cycles) => {
+                let valid = cycles != 0 && !(config.id.minor() == 0 && self.broken);
+                self.say(at, Element::Cycles(valid.then_some(cycles)), sink);
+            }
+            Packet::Trigger => self.say(at, Element::Trigger, sink),
+            Packet::ContextId(id) => {
+                self.context.context_id = Some(id);
+                self.say(at, Element::Context(self.context), sink);
+            }
+            Packet::Vmid(id) => {
+                self.context.vmid = Some(id.into());
+                self.say(at, Element::Context(self.context), sink);
+            }
+            Packet::Timestamp { bits, count, .. } => {
+                let (value, known) = history.timestamp(bits, count, config);
+                // 0 is what a unit without a time says.
+                if known >= config.timestamp_width() && value != 0 {
+                    self.say(at, Element::Timestamp { value, cycles: None }, sink);
+                }
+            }
+            Packet::ExceptionReturn => {
+                // On other profiles it is the instruction that returns, and is cancelled as one.
+                let of = if config.m_profile() { Of::Return } else { Of::Last };
+                held.element(at, Element::ExceptionReturn, of, sink);
+                if config.m_profile() {
+                    self.data.exception(Direction::Read, of, held);
+                }
+                self.returned = true;
+            }
+            Packet::ExceptionEntry => {
+                self.data.exception(Direction::Write, Of::Nothing, held);
+            }
+            Packet::Data { first, ref address, value } => {
+                self.data.access(at, first, address, value, config, history, held);
+            }
+            Packet::ValueNotTraced { first, ref address } => {
+                self.data.not_traced(at, first, address, config, history, held);
+            }
+            Packet::Placeholder { tag, first, ref address } => {
+                self.data.placeholder(at, tag, first, address, config, history, held);
+            }
+            Packet::Late { tag, value } => self.data.late(at, tag, value, held),
+            Packet::StoreFailed => held.store_failed(),
+            Packet::Suppressed => self.data.suppressed(at, config, history, held),
+        }
+    }
+
+    fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {
+        match self.phase {
+            // Nothing follows, so nothing is lost.
+            Phase::Aligned | Phase::Synced if fault == Fault::Truncated => return,
+            Phase::Fresh => sink.element(at, Element::Gap(Gap::Start)),
+            Phase::Lost => return,
+            Phase::Aligned | Phase::Synced => {
+                self.end_data(at, true);
+                self.held.commit(sink);
+                sink.element(at, Element::Gap(Gap::BadPacket));
+            }
+        }
+        *self = Decoder { phase: Phase::Lost, ..Decoder::default() };
+    }
+
+    fn finish<K: Code, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
+        self.end_data(at, true);
+        self.held.commit(sink);
+        sink.element(at, Element::End);
+    }
+}
+
+impl Decoder {
+    /// What earlier packets said.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    #[cold]
+    fn aligned<S: Sink>(&mut self, at: u64, sink: &mut S) {
+        if self.phase == Phase::Fresh {
+            sink.element(at, Element::Gap(Gap::Start));
+        }
+        self.phase = Phase::Aligned;
+    }
+
+    /// Says something that no exception can withdraw.
+    fn say<S: Sink>(&mut self, at: u64, element: Element, sink: &mut S) {
+        self.held.element(at, element, Of::Nothing, sink);
+    }
+
+    fn end_data(&mut self, at: u64, lost: bool) {
+        self.data.restart(at, lost, &mut self.held);
+    }
+
+    fn isync<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        isync: &Isync,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        let restart = isync.reason != Reason::Periodic || self.phase != Phase::Synced;
+        self.phase = Phase::Synced;
+        if restart {
+            self.broken = matches!(isync.reason, Reason::Overflow | Reason::Debug);
+            self.held.commit(sink);
+            self.end_data(at, self.broken);
+            self.held.commit(sink);
+            self.history.forget_data();
+            (self.half, self.returned, self.resume) = (None, false, 0);
+        }
+        if let Some(cycles) = isync.cycles {
+            self.say(at, Element::Cycles((cycles != 0).then_some(cycles)), sink);
+        }
+        if restart {
+            let start = match isync.reason {
+                Reason::Periodic | Reason::Enabled => Start::Normal,
+                Reason::Overflow => Start::Overflow,
+                Reason::Debug => Start::Debug,
+            };
+            self.say(at, Element::TraceOn(start), sink);
+        }
+        self.history.isync(isync);
+        let place = isync.place();
+        if let Some(id) = isync.context_id {
+            self.context.context_id = Some(id);
+        }
+        self.privilege(isync.non_secure, isync.hyp);
+        let before = self.context.isa;
+        if let Some((_, isa)) = place {
+            self.context.isa = isa;
+        }
+        self.say(at, Element::Context(self.context), sink);
+        let Some((address, isa)) = place else { return };
+
+        if !restart {
+            let expected = match self.flow {
+                Flow::At(pc) => {
+                    // Between the halves of an instruction that is traced as two.
+                    let pc = if self.half.is_some() { pc.wrapping_add(2) } else { pc };
+                    pc == address && before == isa
+                }
+                Flow::Branch | Flow::Unknown => true,
+            };
+            if !expected {
+                self.say(at, Element::Doubt(Doubt::AddressNotReached), sink);
+            }
+            if self.half.is_none() || !expected {
+                self.half = None;
+                self.flow = Flow::At(address);
+            }
+            return;
+        }
+        self.flow = Flow::At(address);
+        let Some(current) = &isync.current else {
+            // It may be a data instruction that began before the trace did.
+            if config.control.data()
+                && let Some(opcode) = code.opcode(self.pc(address))
+                && let Some(transfer) = transfer(isa, opcode)
+            {
+                self.data.instruction(address, transfer, true, &mut self.held);
+            }
+            return;
+        };
+        // The data instruction is in progress: it counts as executed.
+        self.step(at, address, Atom { passed: true, cycles: 0 }, config, code, sink);
+        self.half = None;
+        self.to(at, current, config, sink);
+    }
+
+    /// Goes to the address of a branch packet, and says who executes there if that is new.
+    fn to<S: Sink>(&mut self, at: u64, branch: &Branch, config: &Config, sink: &mut S) -> u32 {
+        let target = self.history.branch(branch, config);
+        self.flow = if target.known >= 32 { Flow::At(target.address) } else { Flow::Unknown };
+        self.context.isa = target.isa;
+        if let Some(Info::Bytes(info)) = branch.info
+            && self.privilege(info.non_secure, info.hyp)
+        {
+            self.say(at, Element::Context(self.context), sink);
+        }
+        target.address
+    }
+
+    /// Takes security state and Hyp mode, and says whether they changed.
+    fn privilege(&mut self, non_secure: bool, hyp: bool) -> bool {
+        let security = if non_secure { Security::NonSecure } else { Security::Secure };
+        let el = if hyp { Some(2) } else { None };
+        let changed = self.context.security != Some(security) || self.context.el != el;
+        (self.context.security, self.context.el) = (Some(security), el);
+        changed
+    }
+
+    fn branch<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        branch: &Branch,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        if self.phase != Phase::Synced {
+            self.history.branch(branch, config);
+            return;
+        }
+        // Of several packets for one instruction the last one counts.
+        if self.held.branched() {
+            self.held.drop(Of::Branch);
+        }
+        let (mut number, mut resume) = (0, 0);
+        if let Some(info) = branch.info {
+            if let Info::Bytes(info) = info {
+                resume = info.resume;
+            }
+            if info.cancel() {
+                self.cancel(resume, config, code, sink);
+            }
+        }
+        let address = self.to(at, branch, config, sink);
+        if let Some(info) = branch.info {
+            match info.exception(address) {
+                Some(exception) => number = exception,
+                None => self.say(at, Element::Doubt(Doubt::Unexpected), sink),
+            }
+        }
+        if number == 0 && self.returned && !self.interrupted.is_empty() {
+            self.continued(at, address, sink);
+        }
+        if number != 0 {
+            let element = Element::Exception(Exception {
+                number,
+                return_address: None,
+                also_target: false,
+                tail_chain: config.m_profile() && self.returned,
+            });
+            self.held.branch();
+            self.held.element(at, element, Of::Branch, sink);
+            if number == DEBUG_HALT && !config.m_profile() {
+                // The address means nothing.
+                self.flow = Flow::Unknown;
+            }
+            let reset = if config.m_profile() { M_RESET } else { RESET };
+            if number == reset && self.context.context_id.take().is_some() {
+                self.say(at, Element::Context(self.context), sink);
+            }
+        }
+        self.held.branch();
+        self.half = None;
+        self.resume = if number == 0 { resume } else { 0 };
+    }
+
+    /// The last instruction did not complete. `resume`: it stopped after so many transfers.
+    fn cancel<K: Code, S: Sink>(
+        &mut self,
+        resume: u8,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        if self.half.take().is_some() {
+            return;
+        }
+        if resume > 0 {
+            self.held.pause();
+            return;
+        }
+        if config.m_profile() && self.returned {
+            // The return instruction did complete; what it popped is not valid.
+            self.held.drop(Of::Return);
+            self.data.cancel(Of::Return);
+            self.held.commit(sink);
+            return;
+        }
+        if config.m_profile() && !config.control.data() {
+            self.interrupt(code);
+        }
+        self.held.cancel();
+        self.data.cancel(Of::Last);
+    }
+
+    /// Keeps a load or store multiple that is cancelled: without data trace that is how it looks
+    /// when it is paused.
+    fn interrupt<K: Code>(&mut self, code: &mut K) {
+        let Some(&range) = self.held.last() else { return };
+        let pc = Pc { address: range.start, isa: range.last.isa, space: self.context.space() };
+        let transfer = code.opcode(pc).and_then(|opcode| transfer(range.last.isa, opcode));
+        if transfer.is_none_or(|transfer| !transfer.multiple()) {
+            return;
+        }
+        if self.interrupted.len() >= INTERRUPTED {
+            self.interrupted.remove(0);
+        }
+        self.interrupted.push(range);
+    }
+
+    /// A return from an exception to `address`. Where that is behind an instruction that was
+    /// interrupted, the instruction has gone on from where it was, untraced, and has completed.
+    /// (IHI 0014, 7.5.2)
+    fn continued<S: Sink>(&mut self, at: u64, address: u32, sink: &mut S) {
+        let Some(&range) = self.interrupted.last() else { return };
+        let to = u64::from(address);
+        if to == range.end() {
+            self.held.instruction(at, Range { cycles: Counted::UNKNOWN, ..range }, sink);
+        }
+        if to == range.end() || to == range.start {
+            self.interrupted.pop();
+        }
+    }
+
+    #[inline]
+    fn atoms<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        atoms: Atoms,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        if atoms.is_empty() {
+            if atoms.cycles() > 0 {
+                self.say(at, Element::Cycles(Some(atoms.cycles().into())), sink);
+            }
+            return;
+        }
+        for k in 0..atoms.len() {
+            let Some(atom) = atoms.get(k) else { return };
+            if let Flow::At(pc) = self.flow
+                && self.step(at, pc, atom, config, code, sink)
+            {
+                continue;
+            }
+            return self.unknown(at, atoms, k, config, sink);
+        }
+    }
+
+    /// Instructions from number `k` on were executed, and it is not known which.
+    #[cold]
+    fn unknown<S: Sink>(&mut self, at: u64, atoms: Atoms, k: u8, config: &Config, sink: &mut S) {
+        self.held.commit(sink);
+        self.data.completed(&mut self.held);
+        if self.flow == Flow::Branch {
+            self.flow = Flow::Unknown;
+            self.say(at, Element::Doubt(Doubt::NoAddress), sink);
+        }
+        if config.control.cycle_accurate() {
+            let cycles: u32 =
+                (k..atoms.len()).filter_map(|k| atoms.get(k)).map(|a| u32::from(a.cycles)).sum();
+            if cycles > 0 {
+                self.say(at, Element::Cycles(Some(cycles)), sink);
+            }
+        }
+    }
+
+    /// The place of `address`.
+    const fn pc(&self, address: u32) -> Pc {
+        Pc { address: address as u64, isa: self.context.isa, space: self.context.space() }
+    }
+
+    /// Executes the instruction at `address`. `false` where it is not known which that is.
+    #[inline]
+    fn step<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        address: u32,
+        atom: Atom,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) -> bool {
+        let pc = self.pc(address);
+        let instruction = match code.instruction(pc) {
+            _ if pc.isa == Isa::Jazelle => {
+                return self.stop(at, Element::Doubt(Doubt::UnsupportedIsa), sink);
+            }
+            Ok(instruction) => instruction,
+            Err(miss) => {
+                let element = Element::NoCode { address: miss.address, space: pc.space };
+                return self.stop(at, element, sink);
+            }
+        };
+        let mut cycles = u32::from(atom.cycles);
+        if instruction.size == 4 && pc.isa != Isa::A32 && !config.id.thumb32_is_one() {
+            match self.half.take() {
+                Some(first) => cycles += u32::from(first),
+                None => {
+                    self.held.commit(sink);
+                    self.data.completed(&mut self.held);
+                    self.half = Some(atom.cycles);
+                    return true;
+                }
+            }
+        }
+        let range = Range {
+            start: address.into(),
+            bytes: instruction.size.into(),
+            instructions: 1,
+            cycles: if config.control.cycle_accurate() {
+                Counted::of(cycles)
+            } else {
+                Counted::UNKNOWN
+            },
+            last: Last::new(&instruction, atom.passed),
+        };
+        self.held.instruction(at, range, sink);
+        self.returned = false;
+        if config.control.data() {
+            self.moves(address, atom.passed, code);
+        }
+        self.flow = self.after(address, &instruction, atom.passed);
+        true
+    }
+
+    /// Nothing can be followed from here to the next address.
+    #[cold]
+    fn stop<S: Sink>(&mut self, at: u64, element: Element, sink: &mut S) -> bool {
+        self.held.commit(sink);
+        self.say(at, element, sink);
+        self.flow = Flow::Unknown;
+        self.half = None;
+        false
+    }
+
+    /// The instruction at `address` was traced: the data that follow may be its own.
+    fn moves<K: Code>(&mut self, address: u32, passed: bool, code: &mut K) {
+        self.data.completed(&mut self.held);
+        let resume = core::mem::take(&mut self.resume);
+        if passed
+            && let Some(opcode) = code.opcode(self.pc(address))
+            && let Some(transfer) = transfer(self.context.isa, opcode)
+        {
+            self.data.instruction(address, transfer, false, &mut self.held);
+            if resume > 0 {
+                self.data.resumed(resume);
+            }
+        }
+    }
+
+    /// Where the flow is after an instruction, in whose instruction set.
+    #[inline]
+    fn after(&mut self, address: u32, instruction: &Instruction, passed: bool) -> Flow {
+        match (instruction.kind, instruction.target) {
+            (Kind::Branch, Some(target)) if passed => {
+                self.context.isa = instruction.target_isa;
+                Flow::At(target as u32)
+            }
+            (Kind::Indirect | Kind::Branch, _) if passed => Flow::Branch,
+            _ => Flow::At(address.wrapping_add(instruction.size.into())),
+        }
+    }
+}
+
+/// Numbers of exceptions that mean something to the decoder. (Tables 7-12 and 7-17)
+const DEBUG_HALT: u16 = 1;
+const RESET: u16 = 8;
+const M_RESET: u16 = 0x11;

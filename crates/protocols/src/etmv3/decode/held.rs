@@ -1,0 +1,123 @@
+//! What an exception may still withdraw.
+
+use alloc::vec::Vec;
+
+use tracewright_base::{Access, Element, Range, Sink};
+
+/// The last instruction and what came after it. An exception packet may say that it did not
+/// complete, so it waits for the next instruction. (IHI 0014, Table 7-10, Can)
+///
+/// Order is kept: while something waits, all that follows waits behind it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Held {
+    last: Option<(u64, Range)>,
+    after: Vec<Entry>,
+    /// A branch packet came since the last instruction: another one may replace it.
+    branched: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Entry {
+    at: u64,
+    element: Element,
+    of: Of,
+}
+
+/// With what an element is withdrawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Of {
+    /// Never.
+    Nothing,
+    /// With the last instruction.
+    Last,
+    /// With a return from an exception: its stack pop.
+    Return,
+    /// With a branch packet that another one follows.
+    Branch,
+}
+
+impl Held {
+    /// The last instruction, if it may still be withdrawn.
+    pub(super) fn last(&self) -> Option<&Range> {
+        self.last.as_ref().map(|(_, range)| range)
+    }
+
+    /// A branch packet came since the last instruction.
+    pub(super) const fn branched(&self) -> bool {
+        self.branched
+    }
+
+    pub(super) const fn branch(&mut self) {
+        self.branched = true;
+    }
+
+    /// An instruction was traced: the one before it has completed.
+    #[inline]
+    pub(super) fn instruction<S: Sink>(&mut self, at: u64, range: Range, sink: &mut S) {
+        self.commit(sink);
+        self.last = Some((at, range));
+    }
+
+    /// Something that waits with the last instruction if it must.
+    pub(super) fn element<S: Sink>(&mut self, at: u64, element: Element, of: Of, sink: &mut S) {
+        if self.last.is_none() && !self.branched && self.after.is_empty() {
+            sink.element(at, element);
+        } else {
+            self.after.push(Entry { at, element, of });
+        }
+    }
+
+    /// Data. It waits in any case: the next packet may say that the store failed.
+    pub(super) fn data(&mut self, at: u64, access: Access, of: Of) {
+        self.after.push(Entry { at, element: Element::Access(access), of });
+    }
+
+    /// What waits for the next packet only has waited long enough.
+    #[inline]
+    pub(super) fn settle<S: Sink>(&mut self, sink: &mut S) {
+        if self.last.is_none() && !self.branched && !self.after.is_empty() {
+            self.commit(sink);
+        }
+    }
+
+    /// Nothing can be withdrawn any more.
+    #[inline]
+    pub(super) fn commit<S: Sink>(&mut self, sink: &mut S) {
+        if let Some((at, range)) = self.last.take() {
+            sink.element(at, Element::Range(range));
+        }
+        for entry in self.after.drain(..) {
+            sink.element(entry.at, entry.element);
+        }
+        self.branched = false;
+    }
+
+    /// The last instruction did not complete, and its data are not valid.
+    pub(super) fn cancel(&mut self) {
+        self.last = None;
+        self.drop(Of::Last);
+    }
+
+    /// The last instruction stopped half-way: the data that it moved stay.
+    pub(super) fn pause(&mut self) {
+        self.last = None;
+    }
+
+    /// Withdraws what belongs to `of`.
+    pub(super) fn drop(&mut self, of: Of) {
+        self.after.retain(|entry| entry.of != of);
+    }
+
+    /// The store-exclusive whose data came last did not write.
+    pub(super) fn store_failed(&mut self) {
+        let mut by = None;
+        for entry in self.after.iter_mut().rev() {
+            let Element::Access(access) = &mut entry.element else { return };
+            if by.is_some_and(|by| by != access.by()) {
+                return;
+            }
+            by = Some(access.by());
+            access.flags |= Access::STORE_FAILED;
+        }
+    }
+}
