@@ -1,6 +1,7 @@
 //! Listings in the words of the reference packet lister (OpenCSD's `trc_pkt_lister`).
 
 pub mod element;
+mod etmv3;
 mod etmv4;
 pub mod frames;
 mod itm;
@@ -11,6 +12,7 @@ mod stm;
 pub mod text;
 mod unsynced;
 
+pub use etmv3::Etmv3Text;
 pub use etmv4::Etmv4Text;
 pub use itm::ItmText;
 pub use listing::{Listing, Shown};
