@@ -1,6 +1,8 @@
 //! ETMv3 packets in the words of the reference packet lister.
 
-use tracewright_base::{Fault, Isa};
+pub(super) mod order;
+
+use tracewright_base::{Element, Fault, Instruction, Isa, Kind, Last};
 use tracewright_protocols::etmv3::packet::{
     Atoms, Branch, DataAddress, Info, InfoBytes, Isync, Reason, Value,
 };
@@ -46,6 +48,27 @@ impl Etmv3Text {
         };
         titled(name, description, out);
         self.extras(config, packet, out);
+    }
+
+    /// `element` as the reference takes it: it names barriers and waits only where they are
+    /// waypoints of the trace unit, and does not look for the IT block around an instruction.
+    pub fn element(&self, element: Element) -> Element {
+        let Element::Range(mut range) = element else { return element };
+        let last = range.last;
+        if matches!(last.kind, Kind::Barrier | Kind::Wait | Kind::TimedWait) {
+            range.last.kind = Kind::Plain;
+        }
+        if last.conditional() && last.isa == Isa::T32 && last.kind != Kind::Branch {
+            let instruction = Instruction {
+                kind: range.last.kind,
+                role: last.role,
+                size: last.size(),
+                isa: last.isa,
+                ..Instruction::default()
+            };
+            range.last = Last::new(&instruction, last.taken());
+        }
+        Element::Range(range)
     }
 
     /// Appends what a packet's name and description do not say.

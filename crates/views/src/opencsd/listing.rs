@@ -10,6 +10,7 @@ use tracewright_frames::{Event, Frame, Framing};
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
 use super::element::{Style, cycle_count, element};
+use super::etmv3::order::{Order, Put};
 use super::frames::RawFrames;
 use super::source::SourceText;
 use super::stm::octets;
@@ -42,8 +43,15 @@ pub struct Listing<W> {
     line: String,
     /// Whole bytes of a packet of half bytes.
     octets: Vec<u8>,
+    /// Where in `line` late elements go.
+    order: Order,
+    /// A line on its way there.
+    late: String,
     error: Option<io::Error>,
 }
+
+/// Lines wait for late elements up to so many bytes.
+const MOST_WAITING: usize = 1 << 26;
 
 /// One source of the listing.
 #[derive(Debug)]
@@ -83,6 +91,8 @@ impl<W: io::Write> Listing<W> {
             sources: sources.collect(),
             line: String::with_capacity(1 << 16),
             octets: Vec::new(),
+            order: Order::default(),
+            late: String::new(),
             error: None,
         }
     }
@@ -104,12 +114,20 @@ impl<W: io::Write> Listing<W> {
         if self.line.len() < (1 << 15) && !all {
             return;
         }
+        if all || self.line.len() > MOST_WAITING {
+            self.order.give_up();
+        }
+        let sure = self.order.sure(self.line.len());
+        if sure < self.line.len() / 2 {
+            return;
+        }
         if self.error.is_none()
-            && let Err(error) = self.out.write_all(self.line.as_bytes())
+            && let Err(error) = self.out.write_all(&self.line.as_bytes()[..sure])
         {
             self.error = Some(error);
         }
-        self.line.clear();
+        self.line.drain(..sure);
+        self.order.written(sure);
     }
 
     /// Begins the line of a packet.
@@ -137,6 +155,28 @@ impl<W: io::Write> Listing<W> {
             self.element_line(n, at, &Element::Gap(gap), None);
         }
         self.write(false);
+    }
+
+    /// Elements of `packet` may come late.
+    fn order_packet(&mut self, n: usize, at: u64, packet: AnyPacket<'_>) {
+        if let AnyPacket::Etmv3(packet) = packet
+            && self.shown.elements
+        {
+            self.order.packet(n, at, packet, self.line.len());
+        }
+    }
+
+    /// Lists an element of a source whose elements may come late.
+    fn late_element(&mut self, n: usize, at: u64, what: &Element) {
+        let Put::At(place, cycles) = self.order.put(n, at, what, self.line.len()) else { return };
+        let mut lines = mem::take(&mut self.late);
+        mem::swap(&mut lines, &mut self.line);
+        self.element_line(n, at, what, cycles);
+        mem::swap(&mut lines, &mut self.line);
+        self.line.insert_str(place, &lines);
+        self.order.inserted(place, lines.len());
+        lines.clear();
+        self.late = lines;
     }
 
     fn element_line(&mut self, n: usize, at: u64, what: &Element, cycles: Option<u32>) {
@@ -173,6 +213,9 @@ impl<W: io::Write> Listing<W> {
         let source = &mut self.sources[n];
         source.text.bad(&source.config, bytes, fault, &mut self.line);
         self.packet_done(n, at);
+        if matches!(self.sources[n].text, SourceText::Etmv3(_)) {
+            self.order.bad(n, at, self.line.len());
+        }
     }
 
     /// The line of `bytes[span]`, which is no packet.
@@ -253,6 +296,7 @@ impl<W: io::Write> Listener for Listing<W> {
             Element::Gap(Gap::Start | Gap::Reset) if self.shown.packets => return,
             Element::Gap(gap @ Gap::BadPacket) if self.shown.packets => {
                 self.sources[n].lost = Some(gap);
+                self.order.lost(n);
                 let code =
                     "0x0019 (OCSD_ERR_BAD_DECODE_PKT) [Reserved or unknown packet in decoder.]";
                 let component = self.sources[n].text.component();
@@ -264,6 +308,9 @@ impl<W: io::Write> Listener for Listing<W> {
                 let component = self.sources[n].text.component();
                 let message = "Error processing atom packet.";
                 return self.error_text(n, at, component, code, message);
+            }
+            what if matches!(self.sources[n].text, SourceText::Etmv3(_)) => {
+                self.late_element(n, at, &what);
             }
             what => self.element_line(n, at, &what, cycles),
         }
@@ -279,7 +326,7 @@ impl<W: io::Write> Listener for Listing<W> {
         packet: AnyPacket<'_>,
     ) {
         if !self.shown.packets {
-            return;
+            return self.order_packet(n, places.at(span.start), packet);
         }
         self.unsynced(n, |unsynced, line| unsynced.end(line));
         let source = &mut self.sources[n];
@@ -297,6 +344,7 @@ impl<W: io::Write> Listener for Listing<W> {
         let source = &mut self.sources[n];
         source.text.packet(&source.config, packet, &mut self.line);
         self.packet_done(n, at);
+        self.order_packet(n, at, packet);
     }
 
     fn bad(

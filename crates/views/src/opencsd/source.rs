@@ -6,6 +6,7 @@ use std::ops::Range;
 use tracewright_base::{Element, Fault, Places};
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
+use super::etmv3::Etmv3Text;
 use super::etmv4::Etmv4Text;
 use super::itm::ItmText;
 use super::ptm::Ptm;
@@ -15,6 +16,7 @@ use super::unsynced::Group;
 /// What the words for the next packet depend on.
 #[derive(Clone, Debug)]
 pub(super) enum SourceText {
+    Etmv3(Etmv3Text),
     Etmv4(Etmv4Text),
     /// The reference has no words for these: they have ours.
     Etmv4d,
@@ -26,6 +28,7 @@ pub(super) enum SourceText {
 impl SourceText {
     pub(super) fn new(config: &AnyConfig) -> Self {
         match config {
+            AnyConfig::Etmv3(_) => SourceText::Etmv3(Etmv3Text::default()),
             AnyConfig::Etmv4(_) | AnyConfig::Ete(_) => SourceText::Etmv4(Etmv4Text::default()),
             AnyConfig::Etmv4d(_) => SourceText::Etmv4d,
             AnyConfig::Ptm(_) => SourceText::Ptm(Ptm::default()),
@@ -37,6 +40,7 @@ impl SourceText {
     /// The reference's name for the decoder in its messages.
     pub(super) const fn component(&self) -> &'static str {
         match self {
+            SourceText::Etmv3(_) => "DCD_ETMV3",
             SourceText::Etmv4(_) => "DCD_ETMV4",
             SourceText::Etmv4d => "DCD_ETMV4D",
             SourceText::Ptm(_) => "DCD_PTM",
@@ -48,6 +52,7 @@ impl SourceText {
     /// The reference's name for the packet processor in its messages.
     pub(super) const fn packet_component(&self) -> &'static str {
         match self {
+            SourceText::Etmv3(_) => "PKTP_ETMV3",
             SourceText::Etmv4(_) => "PKTP_ETMV4I",
             SourceText::Etmv4d => "PKTP_ETMV4D",
             SourceText::Ptm(_) => "PKTP_PTM",
@@ -68,6 +73,7 @@ impl SourceText {
 
     pub(super) const fn unsynced_group(&self) -> Group {
         match self {
+            SourceText::Etmv3(_) => Group::FragmentOrZeros,
             SourceText::Etmv4(_) | SourceText::Etmv4d => Group::EightOrZero,
             SourceText::Ptm(_) => Group::FragmentOrSixteen,
             SourceText::Itm(_) => Group::EightOrZeros,
@@ -78,6 +84,9 @@ impl SourceText {
     /// Appends the words for `packet`.
     pub(super) fn packet(&mut self, config: &AnyConfig, packet: AnyPacket<'_>, out: &mut String) {
         match (self, config, packet) {
+            (SourceText::Etmv3(text), AnyConfig::Etmv3(config), AnyPacket::Etmv3(packet)) => {
+                text.packet(config, packet, out);
+            }
             (
                 SourceText::Etmv4(text),
                 AnyConfig::Etmv4(config) | AnyConfig::Ete(config),
@@ -133,6 +142,7 @@ impl SourceText {
     ) -> Option<(Element, Option<u32>)> {
         match (self, config) {
             (SourceText::Ptm(text), AnyConfig::Ptm(config)) => text.element(config, element),
+            (SourceText::Etmv3(text), _) => Some((text.element(element), None)),
             (SourceText::Itm(text), _) => Some((text.element(element), None)),
             (SourceText::Stm(text), _) => Some((text.element(element), None)),
             _ => Some((element, None)),
@@ -142,6 +152,9 @@ impl SourceText {
     /// Appends the words for `bytes` that are no packet.
     pub(super) fn bad(&mut self, config: &AnyConfig, bytes: &[u8], fault: Fault, out: &mut String) {
         match (self, config) {
+            (SourceText::Etmv3(text), _) => {
+                text.bad(bytes.first().copied().unwrap_or(0), fault, out);
+            }
             (SourceText::Etmv4(text), AnyConfig::Etmv4(config) | AnyConfig::Ete(config)) => {
                 text.bad(config, bytes, fault, out);
             }

@@ -14,6 +14,10 @@ pub(super) enum Group {
     /// With the fragment, after eight bytes, or before a zero that may begin a synchronisation. While
     /// zeros follow one another, and with the byte that ends them, nothing else ends a line.
     EightOrZeros,
+    /// With the fragment, or before a zero that may begin a synchronisation. A line that begins so
+    /// goes on until a fragment ends with a byte that was not looked at for that; it has the place
+    /// of the fragment where that one is.
+    FragmentOrZeros,
 }
 
 /// The bytes that do not fill a line yet.
@@ -27,11 +31,23 @@ pub(super) struct Unsynced {
     next_at: Option<u64>,
     /// The last byte was a zero that may begin a synchronisation.
     zeros: bool,
+    /// The last byte was not looked at for a synchronisation.
+    beyond: bool,
+    /// The next byte says where the line is.
+    moves: bool,
 }
 
 impl Unsynced {
     pub(super) const fn new(group: Group) -> Self {
-        Unsynced { group, at: 0, waiting: Vec::new(), next_at: None, zeros: false }
+        Unsynced {
+            group,
+            at: 0,
+            waiting: Vec::new(),
+            next_at: None,
+            zeros: false,
+            beyond: false,
+            moves: false,
+        }
     }
 
     /// Takes `byte`, `last` of its fragment or not; `line` gets whole lines.
@@ -59,8 +75,19 @@ impl Unsynced {
                     }
                 }
             }
-            Group::EightOrZeros if self.zeros => {
+            Group::EightOrZeros | Group::FragmentOrZeros if self.zeros => {
                 self.zeros = byte == 0;
+                self.keep(at, byte);
+            }
+            Group::FragmentOrZeros => {
+                if mem::take(&mut self.moves) {
+                    self.at = at;
+                }
+                if byte == 0 {
+                    self.end(&mut line);
+                    self.zeros = true;
+                }
+                self.beyond = byte != 0;
                 self.keep(at, byte);
             }
             Group::EightOrZeros => {
@@ -110,6 +137,8 @@ impl Unsynced {
                 (self.waiting, self.at) = (rest, rest_at);
             }
             Group::EightOrZeros if !self.zeros => self.end(line),
+            Group::FragmentOrZeros if self.beyond => self.end(line),
+            Group::FragmentOrZeros => self.moves = !self.zeros && !self.waiting.is_empty(),
             Group::EightOrZero | Group::EightOrZeros => {}
         }
     }
@@ -117,7 +146,7 @@ impl Unsynced {
     /// Something else follows: what waits is a line.
     pub(super) fn end(&mut self, line: impl FnMut(u64, &[u8])) {
         self.done(line);
-        (self.next_at, self.zeros) = (None, false);
+        (self.next_at, self.zeros, self.beyond, self.moves) = (None, false, false, false);
     }
 
     fn done(&mut self, mut line: impl FnMut(u64, &[u8])) {
@@ -171,6 +200,28 @@ mod tests {
                 (4, bytes[12..].to_vec()),
             ]
         );
+    }
+
+    /// As the reference lists the first bytes of ETMv3 sources.
+    #[test]
+    fn zeros_may_begin_a_synchronisation_in_a_fragment() {
+        for (fragments, want) in [
+            (
+                &[(208, &[0x21, 0x41, 0xce, 0x00, 0xc0, 0x84][..]), (224, &[0x84])][..],
+                &[(208, &[0x21, 0x41, 0xce][..]), (211, &[0x00, 0xc0, 0x84]), (224, &[0x84])][..],
+            ),
+            (
+                &[(5366, &[0x70, 0x00]), (5384, &[0xc0, 0x84])],
+                &[(5366, &[0x70]), (5367, &[0x00, 0xc0, 0x84])],
+            ),
+            (
+                &[(5718, &[0x70, 0x00]), (5728, &[0xc0]), (5748, &[0x82, 0xa4])],
+                &[(5718, &[0x70]), (5748, &[0x00, 0xc0, 0x82, 0xa4])],
+            ),
+        ] {
+            let want: Vec<_> = want.iter().map(|&(at, bytes)| (at, bytes.to_vec())).collect();
+            assert_eq!(lines(Group::FragmentOrZeros, fragments), want);
+        }
     }
 
     #[test]
