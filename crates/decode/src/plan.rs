@@ -1,10 +1,8 @@
 //! What of a buffer can be decoded, and why the rest cannot.
 
-use std::fmt;
-
 use tracewright_base::MissingRegister;
-use tracewright_capture::{Capture, Format};
-use tracewright_frames::{Framing, Numbering};
+use tracewright_capture::{Buffer, Capture, Format, Source};
+use tracewright_frames::{Event, Framing, Link, Numbering, Split, Splitter};
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
 /// How to decode.
@@ -58,13 +56,15 @@ pub struct Skipped {
     pub name: String,
     /// Why not.
     pub why: Why,
+    /// The same for a person, with what to do.
+    pub message: String,
 }
 
 /// Why a source cannot be decoded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// No protocol has the device's type.
-    UnknownProtocol(String),
+    UnknownProtocol,
     /// A register is missing.
     Missing(MissingRegister),
     /// Another source has this trace id already.
@@ -73,21 +73,21 @@ pub enum Why {
     NotChosen(u8),
 }
 
-impl fmt::Display for Why {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Why::UnknownProtocol(name) => {
-                write!(f, "type `{name}` is no known protocol; known are")?;
-                AnyProtocol::ALL
-                    .iter()
-                    .flat_map(|p| p.about().names.first())
-                    .try_for_each(|name| write!(f, " {name}"))
-            }
-            Why::Missing(missing) => {
-                write!(f, "{missing}; add it to the [regs] section of the device's ini file")
-            }
-            Why::SameId(id) => write!(f, "trace id {id:#04x} belongs to another source already"),
-            Why::NotChosen(id) => write!(f, "trace id {id:#04x} was not asked for"),
+impl Why {
+    /// Says it of `source`, with what to do.
+    fn message(&self, capture: &Capture, source: &Source) -> String {
+        let known = || {
+            let names = AnyProtocol::ALL.iter().filter_map(|p| p.about().names.first().copied());
+            names.collect::<Vec<_>>()
+        };
+        match *self {
+            Why::UnknownProtocol => capture.unknown_protocol(source, &known()).to_string(),
+            Why::Missing(missing) => capture.missing_register(source, missing).to_string(),
+            Why::SameId(id) => format!(
+                "{}: trace id {id:#04x} belongs to another source already; this one is not decoded",
+                source.name
+            ),
+            Why::NotChosen(id) => format!("{}: trace id {id:#04x} was not asked for", source.name),
         }
     }
 }
@@ -95,11 +95,10 @@ impl fmt::Display for Why {
 impl Plan {
     /// Plans `buffer`. `None` where the capture has no such buffer.
     pub fn new(capture: &Capture, buffer: usize, options: &Options) -> Option<Plan> {
-        let framing = options.framing.unwrap_or(match capture.buffers.get(buffer)?.format {
-            Format::SourceData => Framing::Raw,
-            Format::DstreamCoreSight => Framing::Tpiu,
-            Format::CoreSight | Format::Other(_) => Framing::Coresight,
-        });
+        let framing = match options.framing {
+            Some(framing) => framing,
+            None => framing(capture.buffers.get(buffer)?),
+        };
         let mut plan = Plan { buffer, framing, sources: Vec::new(), skipped: Vec::new() };
         for (n, source) in capture.sources.iter().enumerate() {
             if !source.buffers.iter().any(|link| link.buffer == buffer) {
@@ -108,7 +107,10 @@ impl Plan {
             let name = source.name.clone();
             match plan.config(capture, n, options) {
                 Ok((id, config)) => plan.sources.push(Planned { source: n, name, id, config }),
-                Err(why) => plan.skipped.push(Skipped { source: n, name, why }),
+                Err(why) => {
+                    let message = why.message(capture, source);
+                    plan.skipped.push(Skipped { source: n, name, why, message });
+                }
             }
             if framing == Framing::Raw && !plan.sources.is_empty() {
                 break;
@@ -119,8 +121,7 @@ impl Plan {
 
     fn config(&self, capture: &Capture, n: usize, o: &Options) -> Result<(u8, AnyConfig), Why> {
         let source = &capture.sources[n];
-        let protocol = AnyProtocol::named(&source.device_type)
-            .ok_or_else(|| Why::UnknownProtocol(source.device_type.clone()))?;
+        let protocol = AnyProtocol::named(&source.device_type).ok_or(Why::UnknownProtocol)?;
         let core = capture.core_type(source);
         let mut config =
             protocol.configure(core, &|name| source.register(name)).map_err(Why::Missing)?;
@@ -136,4 +137,48 @@ impl Plan {
         }
         Ok((id, config))
     }
+}
+
+/// How a buffer is framed, by its own word for it, and by its bytes where that leaves a choice.
+fn framing(buffer: &Buffer) -> Framing {
+    match buffer.format {
+        Format::SourceData => Framing::Raw,
+        // The bytes as the probe has them, or what is left without the footers of its blocks.
+        Format::DstreamCoreSight => {
+            let bytes = buffer.parts().next().unwrap_or_default();
+            let bytes = bytes.get(..PROBED).unwrap_or(bytes);
+            let odd = |framing| odd_bytes(framing, bytes);
+            if odd(Framing::Dstream) < odd(Framing::Tpiu) {
+                Framing::Dstream
+            } else {
+                Framing::Tpiu
+            }
+        }
+        Format::CoreSight | Format::Other(_) => Framing::Coresight,
+    }
+}
+
+/// Bytes that are looked at to tell framings apart.
+const PROBED: usize = 1 << 16;
+
+/// Bytes that make no sense in a framing.
+fn odd_bytes(framing: Framing, bytes: &[u8]) -> u64 {
+    /// Counts them.
+    struct Odd(u64);
+
+    impl Split for Odd {
+        fn piece(&mut self, _: u8, _: u64, _: bool, _: &[u8]) {}
+
+        fn event(&mut self, _: u64, event: Event) {
+            match event {
+                Event::Bad { len, .. } | Event::Reserved { len, .. } => self.0 += u64::from(len),
+                _ => {}
+            }
+        }
+    }
+
+    let mut odd = Odd(0);
+    let mut splitter = Splitter::new(Link::new(framing));
+    splitter.split(0, bytes, &mut odd);
+    odd.0
 }

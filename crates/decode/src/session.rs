@@ -2,7 +2,7 @@
 
 use tracewright_base::{Piece, Places};
 use tracewright_capture::Capture;
-use tracewright_frames::{Event, Frame, Framing, Link, Numbering, Split, Splitter};
+use tracewright_frames::{Event, FRAME, Frame, Framing, Link, Numbering, Split, Splitter};
 use tracewright_image::{Cache, CacheOptions};
 
 use crate::source::Source;
@@ -76,21 +76,26 @@ impl Session {
         self.fed += bytes.len() as u64;
         let Session { splitter, sources, slots, current, .. } = self;
         let mut router = Router { sources, slots, current, listener };
-        splitter.split(at, bytes, &mut router);
-        router.flush();
+        if L::FRAMES {
+            splitter.split(at, bytes, &mut FrameRouter(router));
+        } else {
+            splitter.split(at, bytes, &mut router);
+            router.flush();
+        }
     }
 
     /// The buffer ends: what was held back is said.
     pub fn finish<L: Listener>(&mut self, listener: &mut L) {
+        if self.framing == Framing::Raw {
+            return self.finish_raw(listener);
+        }
         let Session { splitter, sources, slots, current, .. } = self;
         let mut router = Router { sources, slots, current, listener };
-        if self.framing != Framing::Raw {
+        if L::FRAMES {
+            splitter.finish(&mut FrameRouter(router));
+        } else {
             splitter.finish(&mut router);
             router.flush();
-        }
-        if self.framing == Framing::Raw {
-            self.finish_raw(listener);
-            return;
         }
         let mut order: Vec<_> = (0..self.sources.len()).collect();
         order.sort_by_key(|&n| self.sources[n].id);
@@ -195,19 +200,38 @@ impl<L: Listener> Router<'_, L> {
     }
 }
 
-impl<L: Listener> Split for Router<'_, L> {
-    fn piece(&mut self, id: u8, at: u64, fragment: bool, bytes: &[u8]) {
+impl<L: Listener> Router<'_, L> {
+    /// Makes the source of `id` the one that speaks. `None`, and the listener knows, where there is
+    /// none.
+    fn source(&mut self, id: u8, at: u64, len: usize) -> Option<usize> {
         let n = usize::from(self.slots[usize::from(id)]);
-        let Some(source) = self.sources.get_mut(n) else {
-            return self.listener.stranger(id, at, bytes.len());
-        };
+        if n >= self.sources.len() {
+            self.listener.stranger(id, at, len);
+            return None;
+        }
         if *self.current != Some(n) {
             self.flush();
             *self.current = Some(n);
-            return self.piece(id, at, fragment, bytes);
         }
+        Some(n)
+    }
+}
+
+impl<L: Listener> Split for Router<'_, L> {
+    fn piece(&mut self, id: u8, at: u64, fragment: bool, bytes: &[u8]) {
+        let Some(n) = self.source(id, at, bytes.len()) else { return };
+        let source = &mut self.sources[n];
         source.push(at, fragment, bytes);
-        if L::FRAMES || source.waiting() >= BLOCK {
+        if source.waiting() >= BLOCK {
+            source.feed(n, self.listener);
+        }
+    }
+
+    fn plain(&mut self, id: u8, at: u64, _: &[[u8; FRAME]], data: &[[u8; FRAME]]) {
+        let Some(n) = self.source(id, at, data.len() * (FRAME - 1)) else { return };
+        for (k, data) in data.chunks(BLOCK / FRAME).enumerate() {
+            let source = &mut self.sources[n];
+            source.push_plain(at.wrapping_add((k * BLOCK) as u64), data);
             source.feed(n, self.listener);
         }
     }
@@ -217,22 +241,30 @@ impl<L: Listener> Split for Router<'_, L> {
             self.listener.link(at, event);
         }
     }
+}
+
+/// The same for a listener that wants the frames, too: each piece is decoded at once.
+struct FrameRouter<'a, L>(Router<'a, L>);
+
+impl<L: Listener> Split for FrameRouter<'_, L> {
+    fn piece(&mut self, id: u8, at: u64, fragment: bool, bytes: &[u8]) {
+        self.0.piece(id, at, fragment, bytes);
+        self.0.flush();
+    }
+
+    fn event(&mut self, at: u64, event: Event) {
+        self.0.event(at, event);
+    }
 
     fn frame(&mut self, frame: &Frame<'_>) {
-        if L::FRAMES {
-            self.listener.frame(frame);
-        }
+        self.0.listener.frame(frame);
     }
 
     fn packed(&mut self, at: u64, bytes: &[u8]) {
-        if L::FRAMES {
-            self.listener.packed(at, bytes);
-        }
+        self.0.listener.packed(at, bytes);
     }
 
     fn fragment(&mut self, id: Option<u8>, at: u64, bytes: &[u8]) {
-        if L::FRAMES {
-            self.listener.fragment(id, at, bytes);
-        }
+        self.0.listener.fragment(id, at, bytes);
     }
 }

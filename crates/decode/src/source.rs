@@ -38,6 +38,10 @@ impl Source {
         self.block.push(at, fragment, bytes);
     }
 
+    pub(crate) fn push_plain(&mut self, at: u64, data: &[[u8; frames::FRAME]]) {
+        self.block.push_plain(at, data);
+    }
+
     /// Decodes what waits, but for an unfinished packet.
     pub(crate) fn feed<L: Listener>(&mut self, source: usize, listener: &mut L) {
         if self.stream.nibbles() {

@@ -7,6 +7,7 @@ use std::ops::Range;
 use tracewright_base::{Doubt, Element, Fault, Gap, Places};
 use tracewright_decode::{Listener, Plan};
 use tracewright_frames::{Event, Frame, Framing};
+use tracewright_protocols::etmv4::Packet;
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
 use super::element::{Style, cycle_count, element};
@@ -63,6 +64,8 @@ struct Source {
     /// The reference says that it is lost when the next packet comes.
     lost: Option<Gap>,
     unsynced: Unsynced,
+    /// Its decoder understands what it gets.
+    running: bool,
     /// Where the last packet is, and where the reference sees it.
     seen: (u64, u64),
 }
@@ -80,6 +83,7 @@ impl<W: io::Write> Listing<W> {
                 text,
                 style: style(&planned.config),
                 lost: Some(lost),
+                running: false,
                 seen: (0, 0),
             }
         });
@@ -204,6 +208,15 @@ impl<W: io::Write> Listing<W> {
         self.sources[n].unsynced = unsynced;
     }
 
+    /// The reference's decoder says that it does not know a packet.
+    fn bad_packet(&mut self, n: usize, at: u64) {
+        let source = &mut self.sources[n];
+        source.running = false;
+        let component = source.text.component();
+        let code = "0x0019 (OCSD_ERR_BAD_DECODE_PKT) [Reserved or unknown packet in decoder.]";
+        self.error_text(n, at, component, code, "Unknown packet type.");
+    }
+
     fn bad_line(&mut self, n: usize, at: u64, bytes: &[u8], fault: Fault) {
         if let Some(code) = self.sources[n].text.packet_error(fault) {
             let component = self.sources[n].text.packet_component();
@@ -286,6 +299,9 @@ impl<W: io::Write> Listener for Listing<W> {
         if !self.shown.elements {
             return;
         }
+        if let Element::Gap(_) = what {
+            self.sources[n].running = false;
+        }
         let source = &mut self.sources[n];
         let Some((what, cycles)) = source.text.element(&source.config, what) else {
             return;
@@ -297,10 +313,7 @@ impl<W: io::Write> Listener for Listing<W> {
             Element::Gap(gap @ Gap::BadPacket) if self.shown.packets => {
                 self.sources[n].lost = Some(gap);
                 self.order.lost(n);
-                let code =
-                    "0x0019 (OCSD_ERR_BAD_DECODE_PKT) [Reserved or unknown packet in decoder.]";
-                let component = self.sources[n].text.component();
-                return self.error_text(n, at, component, code, "Unknown packet type.");
+                return self.bad_packet(n, at);
             }
             Element::Doubt(Doubt::InvalidOpcode) => {
                 let code = "0x002c (OCSD_ERR_INVALID_OPCODE) \
@@ -330,6 +343,10 @@ impl<W: io::Write> Listener for Listing<W> {
         }
         self.unsynced(n, |unsynced, line| unsynced.end(line));
         let source = &mut self.sources[n];
+        source.running |= matches!(
+            packet,
+            AnyPacket::Etmv4(Packet::TraceInfo(_)) | AnyPacket::Ete(Packet::TraceInfo(_))
+        );
         let at = source.text.place(packet, places, span.start);
         source.seen = (places.at(span.start), at);
         let text = &self.sources[n].text;
@@ -361,7 +378,12 @@ impl<W: io::Write> Listener for Listing<W> {
         if fault != Fault::Unsynchronised {
             self.unsynced(n, |unsynced, line| unsynced.end(line));
             let at = places.at(span.start);
-            return self.bad_line_of(n, at, places, span, bytes, fault);
+            self.bad_line_of(n, at, places, span, bytes, fault);
+            // The reference takes the end of the bytes for a bad packet.
+            if fault == Fault::Truncated && self.sources[n].running && self.shown.elements {
+                self.bad_packet(n, at);
+            }
+            return;
         }
         for fragment in places.fragments(span) {
             let text = &mut self.sources[n].text;
