@@ -119,29 +119,48 @@ impl fmt::Display for Range {
     }
 }
 
+impl Last {
+    /// What it is, and what became of it where that is worth saying: `branch if`, `, taken`.
+    pub const fn words(self) -> (&'static str, &'static str) {
+        let what = match (self.kind, self.role, self.conditional()) {
+            (Kind::Plain, ..) => return ("no branch", ""),
+            (Kind::Undefined, ..) => return ("undefined instruction", ""),
+            (Kind::Branch, Role::Call, false) => "call",
+            (Kind::Branch, Role::Call, true) => "call if",
+            (Kind::Branch, Role::Loop, false) => "loop",
+            (Kind::Branch, Role::Loop, true) => "loop if",
+            (Kind::Branch, _, false) => "branch",
+            (Kind::Branch, _, true) => "branch if",
+            (Kind::Indirect, Role::Call, false) => "indirect call",
+            (Kind::Indirect, Role::Call, true) => "indirect call if",
+            (Kind::Indirect, Role::Return | Role::ImpliedReturn, false) => "return",
+            (Kind::Indirect, Role::Return | Role::ImpliedReturn, true) => "return if",
+            (Kind::Indirect, Role::ExceptionReturn, false) => "exception return",
+            (Kind::Indirect, Role::ExceptionReturn, true) => "exception return if",
+            (Kind::Indirect, Role::Jump | Role::Loop | Role::Compare, false) => "indirect branch",
+            (Kind::Indirect, Role::Jump | Role::Loop | Role::Compare, true) => "indirect branch if",
+            (Kind::Isb, ..) => "ISB",
+            (Kind::Barrier, ..) => "barrier",
+            (Kind::Wait | Kind::TimedWait, ..) => "wait",
+            (Kind::TransactionStart, ..) => "transaction start",
+        };
+        let branch = matches!(self.kind, Kind::Branch | Kind::Indirect);
+        let became = match (branch, self.conditional(), self.taken()) {
+            (true, true, true) => ", taken",
+            (true, true, false) => ", not taken",
+            (true, false, true) => " taken",
+            (_, _, false) => " not taken",
+            (false, _, true) => "",
+        };
+        (what, became)
+    }
+}
+
 impl fmt::Display for Last {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match (self.kind, self.role) {
-            (Kind::Plain, _) => return f.write_str("no branch"),
-            (Kind::Undefined, _) => return f.write_str("undefined instruction"),
-            (Kind::Branch, Role::Call) => "call",
-            (Kind::Branch, Role::Loop) => "loop",
-            (Kind::Branch, _) => "branch",
-            (Kind::Indirect, Role::Call) => "indirect call",
-            (Kind::Indirect, Role::Return | Role::ImpliedReturn) => "return",
-            (Kind::Indirect, Role::ExceptionReturn) => "exception return",
-            (Kind::Indirect, Role::Jump | Role::Loop | Role::Compare) => "indirect branch",
-            (Kind::Isb, _) => "ISB",
-            (Kind::Barrier, _) => "barrier",
-            (Kind::Wait | Kind::TimedWait, _) => "wait",
-            (Kind::TransactionStart, _) => "transaction start",
-        })?;
-        let branch = matches!(self.kind, Kind::Branch | Kind::Indirect);
-        match (branch, self.conditional()) {
-            (true, true) => write!(f, " if, {}", taken_word(self.taken())),
-            _ if branch || !self.taken() => write!(f, " {}", taken_word(self.taken())),
-            _ => Ok(()),
-        }
+        let (what, became) = self.words();
+        f.write_str(what)?;
+        f.write_str(became)
     }
 }
 

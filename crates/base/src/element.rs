@@ -98,6 +98,38 @@ pub enum Element {
 
 const _: () = assert!(core::mem::size_of::<Element>() <= 32);
 
+impl Element {
+    /// What kind of element it is, in a word.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Element::Gap(_) => "gap",
+            Element::TraceOn(_) => "trace-on",
+            Element::Context(_) => "context",
+            Element::Range(_) => "range",
+            Element::Unknown { .. } => "unknown",
+            Element::Corrected { .. } => "corrected",
+            Element::NoCode { .. } => "no-code",
+            Element::Exception(_) => "exception",
+            Element::ExceptionReturn => "exception-return",
+            Element::Timestamp { .. } => "timestamp",
+            Element::Cycles(_) => "cycles",
+            Element::Events(_) => "events",
+            Element::Trigger => "trigger",
+            Element::Marker => "marker",
+            Element::Transaction(_) => "transaction",
+            Element::Instrumentation { .. } => "instrumentation",
+            Element::Software(_) => "software",
+            Element::Hardware(_) => "hardware",
+            Element::LocalTime(_) => "local-time",
+            Element::GlobalTime { .. } => "global-time",
+            Element::Access(_) => "access",
+            Element::Bad { .. } => "bad",
+            Element::Doubt(_) => "doubt",
+            Element::End => "end",
+        }
+    }
+}
+
 /// Why tracing of instructions starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Start {

@@ -43,9 +43,10 @@ impl Isa {
     }
 }
 
-impl fmt::Display for Isa {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Isa {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
             Isa::A64 => "A64",
             Isa::A32 => "A32",
             Isa::T32 => "T32",
@@ -53,6 +54,12 @@ impl fmt::Display for Isa {
             Isa::Jazelle => "Jazelle",
             Isa::Rv32 => "RV32",
             Isa::Rv64 => "RV64",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Isa {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }

@@ -53,22 +53,26 @@ pub struct InputArgs {
     #[arg(long, conflicts_with = "source")]
     pub all_buffers: bool,
     /// Only this trace id (repeatable).
-    #[arg(long = "id", value_name = "N", value_parser = number)]
+    #[arg(long = "id", value_name = "N", value_parser = trace_id)]
     pub ids: Vec<u8>,
     /// The link layer.
     #[arg(long, value_enum, default_value_t = FramingArg::Auto)]
     pub framing: FramingArg,
+    /// ITM: the first byte begins a packet, for captures without synchronisation packets.
+    #[arg(long)]
+    pub assume_synced: bool,
     /// More program memory: an ELF file, or raw bytes at an address (repeatable).
     #[arg(long = "image", value_name = "FILE[@ADDRESS]")]
     pub images: Vec<String>,
-    /// Bare bytes: the trace unit's protocol, as ETM4, ETE, ETM3, PTM, ITM, STM.
-    #[arg(long, value_name = "NAME")]
-    pub protocol: Option<String>,
+    /// Bare bytes: the trace unit's protocol, as ETM4, ETE, ETM3, PTM, ITM, STM; and where several are in
+    /// the frames, its trace id (repeatable).
+    #[arg(long = "protocol", value_name = "NAME[@ID]")]
+    pub protocols: Vec<String>,
     /// Bare bytes: a register of the trace unit (repeatable).
-    #[arg(long = "config", value_name = "NAME=VALUE", requires = "protocol")]
+    #[arg(long = "config", value_name = "NAME=VALUE", requires = "protocols")]
     pub registers: Vec<String>,
     /// Bare bytes: the core that was traced, as Cortex-A53 or ARMv8-A.
-    #[arg(long, value_name = "NAME", requires = "protocol")]
+    #[arg(long, value_name = "NAME", requires = "protocols")]
     pub core: Option<String>,
 }
 
@@ -84,7 +88,7 @@ pub struct HowArgs {
     /// Hold transactions back until they are committed; drop those that failed.
     #[arg(long)]
     pub committed: bool,
-    /// Threads. Default: all cores.
+    /// Threads. The answer is the same for any number; for now one is used.
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
 }
@@ -239,8 +243,8 @@ pub enum RawFrames {
     Unpacked,
 }
 
-/// A number, in decimal or with 0x.
-fn number(text: &str) -> Result<u8, String> {
+/// A trace id, in decimal or with 0x.
+pub fn trace_id(text: &str) -> Result<u8, String> {
     let value = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(hex) => u8::from_str_radix(hex, 16),
         None => text.parse(),

@@ -15,6 +15,11 @@ impl Fail {
         Fail(format!("{}: {what}", path.display()))
     }
 
+    /// An option that is not understood.
+    pub fn option(option: &str, text: &str, why: &str) -> Self {
+        Fail(format!("{option} {text}: {why}"))
+    }
+
     /// A file could not be written.
     pub fn write(path: Option<&Path>, error: &io::Error) -> Self {
         match path {

@@ -1,14 +1,15 @@
 //! From the command line to a capture and what of it to decode.
 
-use std::path::Path;
-
 use tracewright::Capture;
-use tracewright::capture::{Form, Found, Raw, probe};
-use tracewright::decode::{Memory, Options, Plan, Session};
+use tracewright::capture::{Buffer, Found, probe};
+use tracewright::decode::{Memory, Options, Plan, Session, Tally};
 use tracewright::frames::{Framing, Numbering};
+use tracewright::views::Source;
+use tracewright::views::explain::Decoded;
 
-use crate::args::{FramingArg, HowArgs, InputArgs};
+use crate::args::{HowArgs, InputArgs};
 use crate::fail::Fail;
+use crate::raw;
 
 /// A capture and the buffers of it that were asked for.
 pub struct Input {
@@ -16,12 +17,44 @@ pub struct Input {
     pub buffers: Vec<usize>,
     pub memory: Memory,
     pub options: Options,
+    /// What was guessed, a line each.
+    pub notes: Vec<String>,
 }
 
 impl Input {
-    /// Opens what the user named.
+    /// Opens what the user named, to be decoded.
     pub fn open(args: &InputArgs, how: Option<&HowArgs>) -> Result<Input, Fail> {
-        let mut capture = read(args)?;
+        let input = Input::look(args, how)?;
+        if input.buffers.is_empty() {
+            return Err(Fail::usage(
+                &args.input,
+                "there is no trace in this capture: no buffer could be read; `tracewright info` says why",
+            ));
+        }
+        Ok(input)
+    }
+
+    /// Opens what the user named, whether or not there is something to decode.
+    pub fn look(args: &InputArgs, how: Option<&HowArgs>) -> Result<Input, Fail> {
+        let mut notes = Vec::new();
+        let capture = match probe(&args.input)? {
+            Found::Snapshot(_) if !args.protocols.is_empty() => {
+                return Err(Fail::usage(
+                    &args.input,
+                    "a snapshot says its protocols itself; leave out --protocol",
+                ));
+            }
+            _ => raw::read(args, &mut notes)?,
+        };
+        Input::of(capture, args, how, notes)
+    }
+
+    fn of(
+        mut capture: Capture,
+        args: &InputArgs,
+        how: Option<&HowArgs>,
+        notes: Vec<String>,
+    ) -> Result<Input, Fail> {
         for image in &args.images {
             capture.add_image(image)?;
         }
@@ -32,59 +65,44 @@ impl Input {
             numbering: Numbering::Capture,
             check_opcodes: how.is_some_and(|how| how.check_opcodes),
             split_source_ranges: how.is_some_and(|how| how.split_source_ranges),
+            assume_synced: args.assume_synced,
         };
         let memory = Memory::new(&capture);
-        Ok(Input { capture, buffers, memory, options })
+        Ok(Input { capture, buffers, memory, options, notes })
     }
 
-    /// The plan for one of the buffers.
-    pub fn plan(&self, buffer: usize) -> Plan {
-        Plan::new(&self.capture, buffer, &self.options).unwrap_or_else(|| Plan {
+    /// One of the buffers, ready to be decoded.
+    pub fn job(&self, buffer: usize) -> Job<'_> {
+        let plan = Plan::new(&self.capture, buffer, &self.options).unwrap_or_else(|| Plan {
             buffer,
             framing: Framing::Raw,
             sources: Vec::new(),
             skipped: Vec::new(),
-        })
-    }
-
-    /// The session for `plan`.
-    pub fn session(&self, plan: &Plan) -> Session {
-        Session::new(&self.capture, plan, &self.memory, &self.options)
-    }
-
-    /// Any program memory at all.
-    pub fn has_memory(&self) -> bool {
-        self.capture.memory.iter().any(|dump| dump.bytes.is_some() || dump.form == Form::Elf)
+        });
+        let sources = Source::all(&self.capture, &plan, &self.memory);
+        Job { input: self, buffer: &self.capture.buffers[buffer], plan, sources }
     }
 }
 
-fn read(args: &InputArgs) -> Result<Capture, Fail> {
-    let Some(protocol) = &args.protocol else {
-        return Ok(tracewright::open(&args.input)?);
-    };
-    if let Ok(Found::Snapshot(_)) = probe(&args.input) {
-        return Err(Fail::usage(
-            &args.input,
-            "is a snapshot and says its protocols itself; leave out --protocol",
-        ));
-    }
-    let raw = Raw {
-        device_type: protocol.clone(),
-        registers: args.registers.clone(),
-        format: format(args.framing),
-        core: args.core.clone(),
-        images: Vec::new(),
-    };
-    Ok(Capture::raw(std::slice::from_ref(&args.input), &raw)?)
+/// A buffer and its sources.
+pub struct Job<'a> {
+    input: &'a Input,
+    pub buffer: &'a Buffer,
+    pub plan: Plan,
+    pub sources: Vec<Source>,
 }
 
-/// Bare bytes are one source's own, unless the user says that they are framed.
-fn format(framing: FramingArg) -> tracewright::capture::Format {
-    use tracewright::capture::Format;
-    match framing {
-        FramingArg::Auto | FramingArg::Raw => Format::SourceData,
-        FramingArg::Coresight | FramingArg::Tpiu | FramingArg::TpiuHsync => Format::CoreSight,
-        FramingArg::Dstream => Format::DstreamCoreSight,
+impl Job<'_> {
+    /// A session that knows nothing yet.
+    pub fn session(&self) -> Session {
+        let Input { capture, memory, options, .. } = self.input;
+        Session::new(capture, &self.plan, memory, options)
+    }
+
+    /// What came of it.
+    pub fn decoded<'b>(&'b self, tally: &'b Tally) -> Decoded<'b> {
+        let Input { capture, memory, options, .. } = self.input;
+        Decoded { capture, plan: &self.plan, sources: &self.sources, memory, options, tally }
     }
 }
 
@@ -101,9 +119,4 @@ fn buffers(capture: &Capture, args: &InputArgs) -> Result<Vec<usize>, Fail> {
     }
     let all = 0..capture.buffers.len();
     Ok(if args.all_buffers { all.collect() } else { all.take(1).collect() })
-}
-
-/// How a path is named in messages.
-pub fn shown(path: &Path) -> String {
-    path.display().to_string()
 }

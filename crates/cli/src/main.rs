@@ -4,7 +4,11 @@
 mod args;
 mod fail;
 mod input;
+mod listing;
 mod output;
+mod raw;
+mod report;
+mod run;
 mod verbs;
 
 use std::process::ExitCode;
@@ -24,7 +28,7 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(fail) => {
-            anstream::eprintln!("tracewright: {fail}");
+            eprintln!("tracewright: error: {fail}");
             ExitCode::from(2)
         }
     }

@@ -1,5 +1,6 @@
 //! Where answers go.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -11,6 +12,8 @@ pub struct Output {
     path: Option<PathBuf>,
     writer: Box<dyn Write>,
     terminal: bool,
+    /// Who read it went away.
+    gone: Cell<bool>,
 }
 
 impl Output {
@@ -27,22 +30,40 @@ impl Output {
                 (Box::new(BufWriter::with_capacity(1 << 16, stdout.lock())), terminal)
             }
         };
-        Ok(Output { path: path.map(Path::to_path_buf), writer, terminal })
+        Ok(Output { path: path.map(Path::to_path_buf), writer, terminal, gone: Cell::new(false) })
     }
 
-    /// A person reads it as it comes, in colour if they like.
+    /// A person reads it as it comes, in colour if they like. (<https://no-color.org>)
     pub fn colour(&self) -> bool {
-        self.terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+        self.terminal && set("NO_COLOR").is_none() && set("TERM").is_none_or(|term| term != "dumb")
+    }
+
+    /// Whether the reader went away: nothing more is wanted.
+    pub fn gone(&self) -> bool {
+        self.gone.get()
+    }
+
+    /// Writes `text`.
+    pub fn print(&mut self, text: &str) -> Result<(), Fail> {
+        let done = self.write_all(text.as_bytes());
+        self.check(done)
+    }
+
+    /// Writes what waits.
+    pub fn close(mut self) -> Result<(), Fail> {
+        let done = self.flush();
+        self.check(done)
     }
 
     /// Says whether `result` is a failure. A reader that went away is none.
     pub fn check(&self, result: io::Result<()>) -> Result<(), Fail> {
         match result {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(Fail::write(self.path.as_deref(), &error))
-            }
-            _ => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.gone.set(true),
+            Err(error) => return Err(Fail::write(self.path.as_deref(), &error)),
+            Ok(()) => {}
         }
+        Ok(())
     }
 }
 

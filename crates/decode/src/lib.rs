@@ -9,9 +9,11 @@
 //! | `listener.rs` | [`Listener`]: what receives packets, elements and link events |
 //! | `tally.rs` | [`Tally`]: counts at each stage, so that an empty result explains itself |
 //! | `committed.rs` | [`Committed`]: holds transactions back until they are committed |
+//! | `committed_listener.rs` | [`CommittedListener`]: the same for each source of a session |
 #![forbid(unsafe_code)]
 
 pub mod committed;
+pub mod committed_listener;
 pub mod listener;
 pub mod memory;
 pub mod plan;
@@ -20,6 +22,7 @@ mod source;
 pub mod tally;
 
 pub use committed::Committed;
+pub use committed_listener::CommittedListener;
 pub use listener::Listener;
 pub use memory::Memory;
 pub use plan::{Options, Plan, Planned, Skipped, Why};

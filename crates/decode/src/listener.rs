@@ -146,6 +146,78 @@ impl<A: Listener, B: Listener> Listener for (A, B) {
     }
 }
 
+/// None wants nothing.
+impl<L: Listener> Listener for Option<L> {
+    const PACKETS: bool = L::PACKETS;
+    const FRAMES: bool = L::FRAMES;
+
+    fn element(&mut self, source: usize, at: u64, element: Element) {
+        if let Some(listener) = self {
+            listener.element(source, at, element);
+        }
+    }
+
+    fn packet(
+        &mut self,
+        source: usize,
+        places: &Places<'_>,
+        span: Range<usize>,
+        bytes: &[u8],
+        packet: AnyPacket<'_>,
+    ) {
+        if let Some(listener) = self {
+            listener.packet(source, places, span, bytes, packet);
+        }
+    }
+
+    fn bad(
+        &mut self,
+        source: usize,
+        places: &Places<'_>,
+        span: Range<usize>,
+        bytes: &[u8],
+        fault: Fault,
+    ) {
+        if let Some(listener) = self {
+            listener.bad(source, places, span, bytes, fault);
+        }
+    }
+
+    fn stranger(&mut self, id: u8, at: u64, len: usize) {
+        if let Some(listener) = self {
+            listener.stranger(id, at, len);
+        }
+    }
+
+    fn link(&mut self, at: u64, event: Event) {
+        if let Some(listener) = self {
+            listener.link(at, event);
+        }
+    }
+
+    fn frame(&mut self, frame: &Frame<'_>) {
+        if let Some(listener) = self {
+            listener.frame(frame);
+        }
+    }
+
+    fn packed(&mut self, at: u64, bytes: &[u8]) {
+        if let Some(listener) = self {
+            listener.packed(at, bytes);
+        }
+    }
+
+    fn fragment(&mut self, id: Option<u8>, at: u64, bytes: &[u8]) {
+        if let Some(listener) = self {
+            listener.fragment(id, at, bytes);
+        }
+    }
+
+    fn full(&self) -> bool {
+        self.as_ref().is_some_and(L::full)
+    }
+}
+
 impl<L: Listener> Listener for &mut L {
     const PACKETS: bool = L::PACKETS;
     const FRAMES: bool = L::FRAMES;

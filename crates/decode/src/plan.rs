@@ -19,6 +19,8 @@ pub struct Options {
     pub check_opcodes: bool,
     /// A range ends at each waypoint on the way to a source address.
     pub split_source_ranges: bool,
+    /// An ITM's first byte begins a packet: many captures hold no synchronisation.
+    pub assume_synced: bool,
 }
 
 /// A buffer and the sources in it that can be decoded.
@@ -127,6 +129,9 @@ impl Plan {
             protocol.configure(core, &|name| source.register(name)).map_err(Why::Missing)?;
         if let AnyConfig::Etmv4(c) | AnyConfig::Ete(c) = &mut config {
             c.split_source_ranges = o.split_source_ranges;
+        }
+        if let AnyConfig::Itm(c) = &mut config {
+            c.assume_synced |= o.assume_synced;
         }
         let id = config.trace_id();
         if self.framing != Framing::Raw && self.sources.iter().any(|s| s.id == id) {

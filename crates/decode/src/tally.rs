@@ -5,6 +5,7 @@ use std::ops::Range;
 use tracewright_base::{Doubt, Element, Fault, Gap, Places};
 use tracewright_frames::Event;
 use tracewright_protocols::registry::AnyPacket;
+use tracewright_protocols::{etmv4, itm, ptm, stm};
 
 use crate::Listener;
 
@@ -15,10 +16,14 @@ pub struct Counts {
     pub packet_bytes: u64,
     /// Packets.
     pub packets: u64,
+    /// Packets from which a decoder may start.
+    pub syncs: u64,
     /// Bytes before a synchronisation.
     pub unsynced: u64,
     /// Bytes that are no packet, beside those.
     pub bad: u64,
+    /// The first of them, and where.
+    pub first_bad: Option<(u64, Fault)>,
     /// Elements.
     pub elements: u64,
     /// Ranges of executed instructions.
@@ -60,7 +65,24 @@ pub struct Tally {
     pub triggers: u64,
 }
 
+impl Counts {
+    /// Bytes of the source.
+    pub const fn bytes(&self) -> u64 {
+        self.packet_bytes + self.unsynced + self.bad
+    }
+
+    /// The source said something that a reader of elements is after.
+    pub const fn fruitful(&self) -> bool {
+        self.instructions + self.exceptions + self.software + self.accesses > 0
+    }
+}
+
 impl Tally {
+    /// What source `n` of the session said.
+    pub fn of(&self, n: usize) -> Counts {
+        self.sources.get(n).copied().unwrap_or_default()
+    }
+
     fn source(&mut self, source: usize) -> &mut Counts {
         if source >= self.sources.len() {
             self.sources.resize(source + 1, Counts::default());
@@ -110,10 +132,11 @@ impl Listener for Tally {
         places: &Places<'_>,
         span: Range<usize>,
         _: &[u8],
-        _: AnyPacket<'_>,
+        packet: AnyPacket<'_>,
     ) {
         let c = self.source(source);
         c.packets += 1;
+        c.syncs += u64::from(is_sync(packet));
         c.packet_bytes += places.bytes_in(&span) as u64;
     }
 
@@ -128,7 +151,10 @@ impl Listener for Tally {
         let (c, len) = (self.source(source), places.bytes_in(&span) as u64);
         match fault {
             Fault::Unsynchronised => c.unsynced += len,
-            _ => c.bad += len,
+            _ => {
+                c.bad += len;
+                c.first_bad.get_or_insert_with(|| (places.at(span.start), fault));
+            }
         }
     }
 
@@ -148,4 +174,16 @@ impl Listener for Tally {
             _ => {}
         }
     }
+}
+
+/// Whether a decoder may start from `packet`.
+const fn is_sync(packet: AnyPacket<'_>) -> bool {
+    matches!(
+        packet,
+        AnyPacket::Etmv4(etmv4::Packet::TraceInfo(_))
+            | AnyPacket::Ete(etmv4::Packet::TraceInfo(_))
+            | AnyPacket::Ptm(ptm::Packet::Sync(_))
+            | AnyPacket::Itm(itm::Packet::Sync { .. })
+            | AnyPacket::Stm(stm::Packet::Async)
+    )
 }

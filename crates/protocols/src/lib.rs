@@ -24,6 +24,7 @@ pub mod etmv3;
 pub mod etmv4;
 pub mod etmv4d;
 pub mod itm;
+pub mod kind;
 pub mod protocol;
 pub mod ptm;
 pub mod registry;
@@ -32,5 +33,6 @@ pub mod stream;
 #[cfg(test)]
 pub(crate) mod ways;
 
+pub use kind::PacketKind;
 pub use protocol::{Protocol, Resume};
 pub use stream::{Stream, Tap};

@@ -1,5 +1,6 @@
 //! What a protocol is to the rest of the workspace.
 
+use alloc::borrow::Cow;
 use core::fmt;
 
 use tracewright_base::{CoreType, Decode, MissingRegister, Register, Sync, Waypoints, Wire};
@@ -48,6 +49,12 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
 
     /// The instructions that end a block for this unit.
     fn waypoints(config: &Self::Config) -> Waypoints;
+
+    /// What exception `number` is called, where it has a name.
+    fn exception_name(config: &Self::Config, number: u16) -> Option<Cow<'static, str>> {
+        let _ = (config, number);
+        None
+    }
 
     /// Where in `bytes` a decoder that knows nothing may start.
     fn sync(config: &Self::Config, bytes: &[u8]) -> Sync;

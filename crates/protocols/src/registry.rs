@@ -1,11 +1,12 @@
 //! The list of protocols. Joining it is a line.
 
+use alloc::borrow::Cow;
 use core::fmt;
 use core::ops::Range;
 
 use tracewright_base::{Code, CoreType, Fault, MissingRegister, Places, Register, Sink, Waypoints};
 
-use crate::{Protocol, Stream, Tap};
+use crate::{PacketKind, Protocol, Stream, Tap};
 
 /// What every protocol says of itself.
 #[derive(Clone, Copy, Debug)]
@@ -126,6 +127,13 @@ macro_rules! protocols {
                 match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::waypoints(c),)* }
             }
 
+            /// What exception `number` is called, where it has a name.
+            pub fn exception_name(&self, number: u16) -> Option<Cow<'static, str>> {
+                match self {
+                    $(AnyConfig::$name(c) => <$protocol as Protocol>::exception_name(c, number),)*
+                }
+            }
+
             /// A stream that knows nothing yet.
             pub fn stream(&self) -> AnyStream {
                 match self { $(AnyConfig::$name(c) => AnyStream::$name(Stream::new(c.clone())),)* }
@@ -136,6 +144,13 @@ macro_rules! protocols {
         #[derive(Clone, Copy, Debug)]
         pub enum AnyPacket<'a> {
             $($(#[$doc])* $name(&'a <$protocol as Protocol>::Packet),)*
+        }
+
+        impl AnyPacket<'_> {
+            /// What kind of packet it is, of those of its protocol.
+            pub fn kind(&self) -> PacketKind {
+                match self { $(AnyPacket::$name(packet) => PacketKind::of(packet),)* }
+            }
         }
 
         impl fmt::Display for AnyPacket<'_> {

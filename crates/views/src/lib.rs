@@ -1,4 +1,23 @@
 //! Sinks with opinions: what a trace says, in the words of some reader.
+//!
+//! | module | whose words |
+//! |---|---|
+//! | [`text`] | people's |
+//! | [`json`] | programs': JSON Lines |
+//! | [`opencsd`] | the reference packet lister's |
+//! | [`link`] | what frames hold |
+//! | [`stats`], [`explain`] | how much there was of what, and why there was not more |
 #![forbid(unsafe_code)]
 
+pub mod explain;
+pub mod json;
+pub mod lines;
+pub mod link;
 pub mod opencsd;
+pub mod sources;
+pub mod stats;
+pub mod text;
+
+pub use lines::Lines;
+pub use sources::Source;
+pub use stats::Stats;

@@ -1,33 +1,18 @@
 //! `tracewright decode`
 
-use tracewright::decode::Tally;
-use tracewright::frames::Numbering;
-use tracewright::views::opencsd::{Listing, Shown};
+use tracewright::views::{opencsd, text};
 
-use crate::args::{DecodeArgs, Format};
+use crate::args::DecodeArgs;
 use crate::fail::Fail;
-use crate::input::Input;
-use crate::output::Output;
+use crate::listing::{What, list};
 
 /// Runs it.
 pub fn run(args: &DecodeArgs) -> Result<bool, Fail> {
-    let mut input = Input::open(&args.input, Some(&args.how))?;
-    let mut output = Output::open(args.output.output.as_deref())?;
-    let mut flawed = false;
-    for (n, &buffer) in input.buffers.clone().iter().enumerate() {
-        let mut tally = Tally::default();
-        if args.output.format == Format::Opencsd {
-            input.options.numbering = Numbering::Reference;
-            let plan = input.plan(buffer);
-            let shown =
-                Shown { packets: args.packets, bytes: true, elements: true, ..Shown::default() };
-            let mut listing = Listing::new(&mut output, &plan, shown, n > 0);
-            let parts = input.capture.buffers[buffer].parts();
-            input.session(&plan).run(parts, &mut (&mut listing, &mut tally));
-            let done = listing.finish();
-            output.check(done)?;
-        }
-        flawed |= tally.flawed();
-    }
-    Ok(!(args.output.strict && flawed))
+    let packets = args.packets;
+    let what = What {
+        verb: "decode",
+        opencsd: opencsd::Shown { packets, bytes: true, elements: true, ..Default::default() },
+        text: text::Shown { packets, elements: true, ..Default::default() },
+    };
+    list(what, &args.input, Some(&args.how), &args.output)
 }

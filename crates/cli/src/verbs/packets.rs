@@ -1,38 +1,24 @@
 //! `tracewright packets`
 
-use tracewright::decode::Tally;
-use tracewright::frames::Numbering;
-use tracewright::views::opencsd::{Listing, Shown};
+use tracewright::views::{opencsd, text};
 
-use crate::args::{Format, PacketsArgs, RawFrames};
+use crate::args::{PacketsArgs, RawFrames};
 use crate::fail::Fail;
-use crate::input::Input;
-use crate::output::Output;
+use crate::listing::{What, list};
 
 /// Runs it.
 pub fn run(args: &PacketsArgs) -> Result<bool, Fail> {
-    let mut input = Input::open(&args.input, None)?;
-    let mut output = Output::open(args.output.output.as_deref())?;
-    let mut flawed = false;
-    for (n, &buffer) in input.buffers.clone().iter().enumerate() {
-        let mut tally = Tally::default();
-        if args.output.format == Format::Opencsd {
-            input.options.numbering = Numbering::Reference;
-            let plan = input.plan(buffer);
-            let shown = Shown {
-                packets: true,
-                bytes: args.bytes,
-                elements: false,
-                packed: args.raw_frames.contains(&RawFrames::Packed),
-                unpacked: args.raw_frames.contains(&RawFrames::Unpacked),
-            };
-            let mut listing = Listing::new(&mut output, &plan, shown, n > 0);
-            let parts = input.capture.buffers[buffer].parts();
-            input.session(&plan).run(parts, &mut (&mut listing, &mut tally));
-            let done = listing.finish();
-            output.check(done)?;
-        }
-        flawed |= tally.flawed();
-    }
-    Ok(!(args.output.strict && flawed))
+    let bytes = args.bytes;
+    let what = What {
+        verb: "packets",
+        opencsd: opencsd::Shown {
+            packets: true,
+            bytes,
+            elements: false,
+            packed: args.raw_frames.contains(&RawFrames::Packed),
+            unpacked: args.raw_frames.contains(&RawFrames::Unpacked),
+        },
+        text: text::Shown { packets: true, bytes, ..Default::default() },
+    };
+    list(what, &args.input, None, &args.output)
 }

@@ -1,8 +1,10 @@
 //! What an ETE has that is different from an ETMv4: its name, its registers, its version.
 
+use alloc::borrow::Cow;
+
 use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
 
-use super::{Config, Decoder, Packet, registers, sync};
+use super::{Config, Decoder, Packet, names, registers, sync};
 use crate::{Protocol, Resume};
 
 /// Embedded Trace Extension, ETE 1.0 to 1.3.
@@ -32,6 +34,10 @@ impl Protocol for Ete {
 
     fn waypoints(config: &Config) -> Waypoints {
         config.waypoints()
+    }
+
+    fn exception_name(config: &Config, number: u16) -> Option<Cow<'static, str>> {
+        names::exception(config, number)
     }
 
     fn sync(_: &Config, bytes: &[u8]) -> Sync {

@@ -49,6 +49,7 @@ mod config;
 mod decode;
 mod ete;
 mod history;
+mod names;
 mod packet;
 mod registers;
 pub mod sync;
@@ -61,6 +62,8 @@ pub use packet::{
     Address, Atoms, Before, Conditional, ContextInfo, Exception, Outcome, Packet, Q, SubIsa,
     TraceInfo,
 };
+
+use alloc::borrow::Cow;
 
 use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
 
@@ -96,6 +99,10 @@ impl Protocol for Etmv4 {
 
     fn waypoints(config: &Config) -> Waypoints {
         config.waypoints()
+    }
+
+    fn exception_name(config: &Config, number: u16) -> Option<Cow<'static, str>> {
+        names::exception(config, number)
     }
 
     fn sync(_: &Config, bytes: &[u8]) -> Sync {

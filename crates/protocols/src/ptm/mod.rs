@@ -35,10 +35,13 @@
 pub mod config;
 pub mod decode;
 pub mod history;
+mod names;
 pub mod packet;
 pub mod sync;
 #[cfg(test)]
 mod tests;
+
+use alloc::borrow::Cow;
 
 use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
 
@@ -76,6 +79,10 @@ impl Protocol for Ptm {
 
     fn waypoints(config: &Config) -> Waypoints {
         config.waypoints()
+    }
+
+    fn exception_name(_config: &Config, number: u16) -> Option<Cow<'static, str>> {
+        names::exception(number).map(Cow::Borrowed)
     }
 
     fn sync(_config: &Config, bytes: &[u8]) -> Sync {

@@ -1,0 +1,133 @@
+//! Bare bytes as a capture, from what the command line says of them.
+
+use std::slice;
+
+use tracewright::Capture;
+use tracewright::capture::{Format, Raw, Register};
+use tracewright::frames::{Framing, Link, Splitter};
+use tracewright::protocols::registry::AnyProtocol;
+use tracewright::views::link::Ids;
+
+use crate::args::{FramingArg, InputArgs, trace_id};
+use crate::fail::Fail;
+
+/// How much of a buffer is looked at for trace ids.
+const LOOK: usize = 1 << 20;
+
+/// Reads bare bytes. What was guessed is said in `notes`.
+pub fn read(args: &InputArgs, notes: &mut Vec<String>) -> Result<Capture, Fail> {
+    let units =
+        args.protocols.iter().map(|text| Unit::parse(text)).collect::<Result<Vec<_>, _>>()?;
+    let Some(first) = units.first() else { return Ok(tracewright::open(&args.input)?) };
+    let raw = Raw {
+        device_type: first.protocol.clone(),
+        registers: args.registers.clone(),
+        format: format(args.framing, &units),
+        core: args.core.clone(),
+        images: Vec::new(),
+    };
+    let mut capture = Capture::raw(slice::from_ref(&args.input), &raw)?;
+    let Some(pattern) = capture.sources.first().cloned() else { return Ok(capture) };
+    capture.sources.clear();
+    for unit in &units {
+        let mut source = pattern.clone();
+        source.device_type.clone_from(&unit.protocol);
+        source.name.clone_from(&unit.protocol);
+        if units.iter().filter(|other| other.protocol == unit.protocol).count() > 1
+            && let Some(id) = unit.id
+        {
+            source.name = format!("{}@{id:#04x}", unit.protocol);
+        }
+        let id = unit.id.or_else(|| guess(args, &units, &capture, notes));
+        if let Some((name, shift)) = id_register(&unit.protocol) {
+            set_id(&mut source.registers.0, name, shift, id);
+        }
+        capture.sources.push(source);
+    }
+    Ok(capture)
+}
+
+/// A trace unit, as a user names it: `ITM`, `ITM@1`.
+struct Unit {
+    protocol: String,
+    id: Option<u8>,
+}
+
+impl Unit {
+    fn parse(text: &str) -> Result<Unit, Fail> {
+        match text.split_once('@') {
+            None => Ok(Unit { protocol: text.to_owned(), id: None }),
+            Some((protocol, id)) => {
+                let id = trace_id(id).map_err(|why| Fail::option("--protocol", text, &why))?;
+                Ok(Unit { protocol: protocol.to_owned(), id: Some(id) })
+            }
+        }
+    }
+}
+
+/// Bare bytes are one source's own, unless the user says that they are framed, or that there are several.
+fn format(framing: FramingArg, units: &[Unit]) -> Format {
+    match framing {
+        FramingArg::Auto if units.len() > 1 => Format::CoreSight,
+        FramingArg::Auto | FramingArg::Raw => Format::SourceData,
+        FramingArg::Coresight | FramingArg::Tpiu | FramingArg::TpiuHsync => Format::CoreSight,
+        FramingArg::Dstream => Format::DstreamCoreSight,
+    }
+}
+
+/// The id of the only unit: the one that was asked for, or the only one in the frames.
+fn guess(
+    args: &InputArgs,
+    units: &[Unit],
+    capture: &Capture,
+    notes: &mut Vec<String>,
+) -> Option<u8> {
+    let [unit] = units else { return None };
+    let (name, _) = id_register(&unit.protocol)?;
+    let given =
+        |text: &String| text.split('=').next().is_some_and(|n| n.eq_ignore_ascii_case(name));
+    if args.registers.iter().any(given) {
+        return None;
+    }
+    if let [id] = args.ids[..] {
+        return Some(id);
+    }
+    let framing = args.framing.chosen().filter(|f| *f != Framing::Raw)?;
+    let buffer = capture.buffers.first()?.bytes();
+    let mut ids = Ids::default();
+    Splitter::new(Link::new(framing)).split(0, buffer.get(..LOOK.min(buffer.len()))?, &mut ids);
+    let [(id, _)] = ids.sources()[..] else { return None };
+    notes.push(format!(
+        "no trace id was given; {id:#04x} is the only one in the frames and is taken"
+    ));
+    Some(id)
+}
+
+/// The register that holds the trace id of a unit, and its lowest bit there.
+fn id_register(protocol: &str) -> Option<(&'static str, u32)> {
+    match AnyProtocol::named(protocol)?.about().names.first().copied()? {
+        "ETM4" | "ETE" => Some(("TRCTRACEIDR", 0)),
+        "ETM3" | "PTM" => Some(("ETMTRACEIDR", 0)),
+        // TraceBusID, bits [22:16].
+        "ITM" => Some(("ITMTCR", 16)),
+        // TRACEID, bits [22:16].
+        "STM" => Some(("STMTCSR", 16)),
+        _ => None,
+    }
+}
+
+/// Sets the trace id where it is known; else lets it be 0 where nothing says it, as bare bytes need none.
+fn set_id(registers: &mut Vec<Register>, name: &str, shift: u32, id: Option<u8>) {
+    let there = registers.iter_mut().find(|r| r.name.eq_ignore_ascii_case(name));
+    let bits = u128::from(id.unwrap_or(0)) << shift;
+    match there {
+        Some(register) if id.is_some() => {
+            register.value = register.value & !(0x7f << shift) | bits;
+        }
+        Some(_) => {}
+        None if shift == 0 || id.is_some() => {
+            registers.push(Register { name: name.to_owned(), id: None, size: None, value: bits });
+        }
+        None => {}
+    }
+}

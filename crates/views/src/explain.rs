@@ -1,0 +1,368 @@
+//! What came of a buffer at each stage, and what to do where nothing did.
+
+use std::fmt::Write;
+
+use tracewright_capture::{Buffer, Capture, Form, Kind};
+use tracewright_decode::{Counts, Memory, Options, Plan, Session, Skipped, Tally, Why};
+use tracewright_frames::{Framing, sync};
+use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
+
+use crate::Source;
+
+/// How much of a buffer is tried with another framing.
+const TRIAL: usize = 1 << 18;
+
+/// A buffer that was decoded, and what was found in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Decoded<'a> {
+    /// The capture.
+    pub capture: &'a Capture,
+    /// What of it was decoded.
+    pub plan: &'a Plan,
+    /// The plan's sources.
+    pub sources: &'a [Source],
+    /// Its memory.
+    pub memory: &'a Memory,
+    /// How it was decoded.
+    pub options: &'a Options,
+    /// What was found.
+    pub tally: &'a Tally,
+}
+
+/// Something that the reader should know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// What is the case.
+    pub what: String,
+    /// What to do about it; empty where there is nothing to be done.
+    pub help: String,
+}
+
+fn remark(what: impl Into<String>, help: impl Into<String>) -> Remark {
+    Remark { what: what.into(), help: help.into() }
+}
+
+impl Decoded<'_> {
+    fn buffer(&self) -> Option<&Buffer> {
+        self.capture.buffers.get(self.plan.buffer)
+    }
+
+    /// Whether there is something to explain: a source said nothing, or not all that it could.
+    pub fn doubtful(&self) -> bool {
+        let silent = (0..self.sources.len()).any(|n| !self.tally.of(n).fruitful());
+        let left_out = self.plan.skipped.iter().any(|s| !matches!(s.why, Why::NotChosen(_)));
+        silent
+            || left_out
+            || self.sources.is_empty()
+            || self.tally.flawed()
+            || !self.strangers().is_empty()
+    }
+
+    /// Bytes of ids that nobody asked to leave out.
+    fn strangers(&self) -> Vec<(u8, u64)> {
+        let chosen = |id: u8| {
+            self.options.ids.is_empty()
+                && !self.plan.skipped.iter().any(|s| s.why == Why::NotChosen(id))
+        };
+        let mut strangers: Vec<_> =
+            self.tally.strangers.iter().copied().filter(|(id, _)| chosen(*id)).collect();
+        strangers.sort_unstable();
+        strangers
+    }
+
+    /// Counts at each stage, a line for the buffer and one for each source.
+    pub fn summary(&self) -> String {
+        let mut out = String::new();
+        let Some(buffer) = self.buffer() else { return out };
+        let framed = self.plan.framing != Framing::Raw;
+        let kind = if framed { " of frames" } else { "" };
+        let framing = self.plan.framing.name();
+        let _ = write!(out, "{}: {} bytes{kind} ({framing})", buffer.name, buffer.len());
+        let t = self.tally;
+        for (count, what) in [
+            (t.padding, "of padding"),
+            (t.no_source, "before the first id"),
+            (t.bad_frames, "that are no frame"),
+        ] {
+            if count > 0 {
+                let _ = write!(out, ", {count} {what}");
+            }
+        }
+        out.push('\n');
+        for (n, source) in self.sources.iter().enumerate() {
+            source_line(source, &t.of(n), &mut out);
+        }
+        for (id, bytes) in self.strangers() {
+            let _ = writeln!(out, "  id {id:#04x}: {bytes} bytes, of no source");
+        }
+        out
+    }
+
+    /// What is missing or wrong, the most important first.
+    pub fn remarks(&self) -> Vec<Remark> {
+        let mut remarks = Vec::new();
+        for skipped in &self.plan.skipped {
+            remarks.extend(self.skipped(skipped));
+        }
+        let Some(buffer) = self.buffer() else { return remarks };
+        if buffer.is_empty() {
+            remarks.push(self.empty());
+            return remarks;
+        }
+        if self.sources.is_empty() && self.plan.skipped.is_empty() {
+            remarks.push(remark(
+                format!("nothing says which source wrote {}", buffer.name),
+                "add `SOURCE=BUFFER` to [source_buffers] in the file that [trace] of the snapshot names",
+            ));
+        }
+        let other = self.other_framing();
+        let ports = self.port_syncs();
+        if other.is_none() && ports > 1 {
+            remarks.push(remark(
+                format!(
+                    "the bytes hold {ports} synchronisation packets of a trace port (ff ff ff 7f)"
+                ),
+                "the capture is of a trace port: try --framing tpiu",
+            ));
+        }
+        if let Some((framing, packets)) = other {
+            let name = framing_option(framing);
+            remarks.push(remark(
+                format!(
+                    "taken as {name}, these bytes make sense: {packets} packets in its first part"
+                ),
+                format!("try --framing {name}"),
+            ));
+        }
+        for (n, source) in self.sources.iter().enumerate() {
+            self.source(source, &self.tally.of(n), other.is_some(), &mut remarks);
+        }
+        let strangers = self.strangers();
+        if !strangers.is_empty() {
+            remarks.push(self.unknown_ids(&strangers));
+        }
+        if self.tally.bad_frames > 0 && other.is_none() {
+            remarks.push(remark(
+                format!("{} bytes are no frame", self.tally.bad_frames),
+                "if there are many, the framing is another one: see --framing",
+            ));
+        }
+        remarks
+    }
+
+    fn skipped(&self, skipped: &Skipped) -> Option<Remark> {
+        let source = self.capture.sources.get(skipped.source)?;
+        let text = match &skipped.why {
+            Why::NotChosen(_) => return None,
+            Why::Missing(missing) => self.capture.missing_register(source, *missing).to_string(),
+            Why::UnknownProtocol(_) => {
+                let known =
+                    AnyProtocol::ALL.iter().filter_map(|p| p.about().names.first().copied());
+                self.capture.unknown_protocol(source, &known.collect::<Vec<_>>()).to_string()
+            }
+            Why::SameId(_) => format!("{}: {}", skipped.name, skipped.why),
+        };
+        let (what, help) = text.rsplit_once("; ").unwrap_or((&text, ""));
+        Some(remark(format!("{what}, so {} is not decoded", skipped.name), help))
+    }
+
+    fn empty(&self) -> Remark {
+        let others = self.capture.buffers.iter().enumerate();
+        let others = others.filter(|(n, b)| *n != self.plan.buffer && !b.is_empty());
+        let others: Vec<_> = others.map(|(_, b)| b.name.as_str()).collect();
+        let name = self.buffer().map_or("", |b| b.name.as_str());
+        remark(
+            format!("the buffer {name} holds no bytes"),
+            match others.first() {
+                Some(first) => format!(
+                    "other buffers do ({}): try --source {first}, or --all-buffers",
+                    others.join(", ")
+                ),
+                None => {
+                    "nothing was captured: check that the trace unit and the path to the buffer \
+                         were enabled, and that the buffer was read before it was switched off"
+                        .into()
+                }
+            },
+        )
+    }
+
+    /// A framing that makes sense of the bytes where the one that was used does not: it, and how many
+    /// packets it gives.
+    fn other_framing(&self) -> Option<(Framing, u64)> {
+        let sane = |tally: &Tally, n: usize| {
+            let c = tally.of(n);
+            c.packets > 0 && (c.bad + c.unsynced) * 4 < c.bytes()
+        };
+        let any = |tally: &Tally| (0..self.sources.len()).any(|n| sane(tally, n));
+        if self.sources.is_empty() || any(self.tally) {
+            return None;
+        }
+        let buffer = self.buffer()?;
+        let bytes = buffer.bytes();
+        let start = bytes.get(..TRIAL.min(bytes.len()))?;
+        let found =
+            Framing::ALL.into_iter().filter(|f| *f != self.plan.framing).filter_map(|framing| {
+                let options = Options { framing: Some(framing), ..self.options.clone() };
+                let plan = Plan::new(self.capture, self.plan.buffer, &options)?;
+                let mut tally = Tally::default();
+                Session::new(self.capture, &plan, self.memory, &options).run([start], &mut tally);
+                let good = (0..plan.sources.len()).filter(|&n| sane(&tally, n));
+                let packets: u64 = good.map(|n| tally.of(n).packets).sum();
+                (packets >= 8 && tally.bad_frames * 4 < start.len() as u64).then_some((
+                    framing,
+                    packets,
+                    tally.bad_frames,
+                ))
+            });
+        // TPIU frames read well as plain frames in between; what explains more bytes is better.
+        found.min_by_key(|(_, packets, bad)| (*bad, u64::MAX - packets)).map(|(f, n, _)| (f, n))
+    }
+
+    /// How many synchronisation packets of a trace port are in bytes that are not taken for one's.
+    fn port_syncs(&self) -> usize {
+        if !matches!(self.plan.framing, Framing::Raw | Framing::Coresight) {
+            return 0;
+        }
+        let Some(buffer) = self.buffer() else { return 0 };
+        let bytes = buffer.bytes();
+        let start = bytes.get(..TRIAL.min(bytes.len())).unwrap_or_default();
+        // A whole frame of them is a driver's barrier.
+        let barriers = start.windows(16).filter(|w| *w == sync::BARRIER).count();
+        let all = start.windows(4).filter(|w| *w == sync::FULL).count();
+        all.saturating_sub(4 * barriers)
+    }
+
+    fn source(&self, source: &Source, c: &Counts, reframe: bool, remarks: &mut Vec<Remark>) {
+        let name = &source.name;
+        if c.bytes() == 0 {
+            let id = source.id.unwrap_or(0);
+            if !reframe {
+                remarks.push(remark(
+                    format!("no bytes of {name} (id {id:#04x}) are in the buffer"),
+                    "check that the unit was enabled, and that its trace id is the one it was \
+                     programmed with",
+                ));
+            }
+            return;
+        }
+        if c.packets == 0 && !reframe {
+            remarks.push(remark(
+                format!(
+                    "{name}: no synchronisation in {} bytes, so no packet can be read",
+                    c.bytes()
+                ),
+                match source.config {
+                    AnyConfig::Itm(_) => {
+                        "if the capture begins with a packet, try --assume-synced; else check the \
+                         framing, and have the unit synchronise (ITM_TCR.SYNCENA)"
+                    }
+                    _ => {
+                        "check protocol and framing; else capture more, and have the unit \
+                         synchronise more often"
+                    }
+                },
+            ));
+            return;
+        }
+        if let Some((at, fault)) = c.first_bad.filter(|_| !reframe) {
+            let bad = c.bad;
+            remarks.push(remark(
+                format!("{name}: {bad} bytes are no packets, the first at {at} ({fault})"),
+                "`packets --bytes` shows them; if there are many, a register or the framing is wrong",
+            ));
+        }
+        if let Some(address) = c.first_no_code {
+            remarks.push(self.no_code(source, c, address));
+        } else if executes(&source.config) && c.packets > 0 && c.instructions == 0 && !reframe {
+            remarks.push(remark(
+                format!("{name}: {} packets, but no instructions", c.packets),
+                "the trace is filtered or ends before an address: `packets` shows what it holds",
+            ));
+        }
+        if let Some((at, doubt)) = c.first_doubt {
+            remarks.push(remark(
+                format!("{name}: {} contradictions, the first at {at}: {doubt}", c.doubts),
+                "check that the image is what ran, and the registers",
+            ));
+        }
+    }
+
+    fn no_code(&self, source: &Source, c: &Counts, address: u64) -> Remark {
+        let name = &source.name;
+        let times = if c.no_code == 1 { "once".into() } else { format!("{} times", c.no_code) };
+        let images = self.capture.memory.iter().filter(|dump| dump.bytes.is_some());
+        let images: Vec<_> = images
+            .map(|dump| match (dump.form, dump.last()) {
+                (Form::Raw, Some(last)) => format!("{} {:#x}..={last:#x}", dump.name, dump.address),
+                _ => dump.name.clone(),
+            })
+            .collect();
+        let there = match images.len() {
+            0 => "there is none at all".into(),
+            1..=4 => format!("there is {}", images.join(", ")),
+            n => format!("there are {n} images, see `info`"),
+        };
+        remark(
+            format!("{name}: program memory is missing {times}, first at {address:#x}; {there}"),
+            "give what ran there with --image FILE (ELF) or --image FILE@ADDRESS",
+        )
+    }
+
+    fn unknown_ids(&self, strangers: &[(u8, u64)]) -> Remark {
+        let list: Vec<_> =
+            strangers.iter().map(|(id, bytes)| format!("{id:#04x} ({bytes} bytes)")).collect();
+        let first = strangers.first().map_or(0, |(id, _)| *id);
+        let help = match self.capture.kind {
+            Kind::Raw => format!("name their protocols, as --protocol NAME@{first:#04x}"),
+            _ => "add a device for each, with its trace id in its registers".into(),
+        };
+        remark(
+            format!("the frames hold bytes of ids that no source has: {}", list.join(", ")),
+            help,
+        )
+    }
+}
+
+/// The word of the command line.
+pub const fn framing_option(framing: Framing) -> &'static str {
+    match framing {
+        Framing::TpiuHalf => "tpiu-hsync",
+        framing => framing.name(),
+    }
+}
+
+/// Whether a source says which instructions ran.
+const fn executes(config: &AnyConfig) -> bool {
+    !matches!(config, AnyConfig::Itm(_) | AnyConfig::Stm(_))
+}
+
+fn source_line(source: &Source, c: &Counts, out: &mut String) {
+    let _ = write!(out, "  {} ({}", source.name, source.protocol());
+    if let Some(id) = source.id {
+        let _ = write!(out, ", id {id:#04x}");
+    }
+    let _ = write!(out, "): {} bytes, {} packets, {} syncs", c.bytes(), c.packets, c.syncs);
+    let mut rest = vec![(c.elements, "elements")];
+    if executes(&source.config) {
+        rest.extend([(c.ranges, "ranges"), (c.instructions, "instructions")]);
+    }
+    for (count, what) in rest {
+        let _ = write!(out, ", {count} {what}");
+    }
+    for (count, what) in [
+        (c.exceptions, "exceptions"),
+        (c.software, "writes"),
+        (c.accesses, "data accesses"),
+        (c.gaps, "gaps"),
+        (c.unsynced, "bytes before a sync"),
+        (c.bad, "bad bytes"),
+        (c.no_code, "places without program memory"),
+        (c.doubts, "contradictions"),
+    ] {
+        if count > 0 {
+            let _ = write!(out, ", {count} {what}");
+        }
+    }
+    out.push('\n');
+}

@@ -1,0 +1,227 @@
+//! Elements as fields of an object.
+
+use tracewright_base::{
+    Access, Channel, Context, Direction, Dwt, Element, ExceptionStep, Hardware, Kind, Range, Role,
+    Security, Software, Start, TimeDelay, Transaction,
+};
+use tracewright_protocols::PacketKind;
+
+use super::Object;
+use crate::Source;
+
+/// Adds what `element` of `source` says.
+pub(super) fn fields<'a>(source: &Source, element: &Element, o: Object<'a>) -> Object<'a> {
+    match *element {
+        Element::Gap(gap) => o.text("why", PacketKind::of(&gap).as_str()),
+        Element::TraceOn(start) => o.text(
+            "why",
+            match start {
+                Start::Normal => "normal",
+                Start::Overflow => "overflow",
+                Start::Debug => "debug",
+            },
+        ),
+        Element::Context(context) => self::context(context, o),
+        Element::Range(ref r) => range(source, r, o),
+        Element::Unknown { start, next, instructions } => o
+            .hex("start", start)
+            .hex("next", next)
+            .maybe_number("instructions", instructions.get().map(u64::from)),
+        Element::Corrected { taken } => o.flag("taken", taken),
+        Element::NoCode { address, space } => {
+            let o = o.hex("address", address).maybe_number("el", space.el.map(u64::from));
+            o.maybe_text("security", space.security.map(security))
+        }
+        Element::Exception(e) => {
+            let o = o.number("number", e.number.into());
+            let o = o.maybe_text("name", source.exception_name(e.number).as_deref());
+            let o = o.maybe_hex("return", e.return_address);
+            let symbol = e.return_address.and_then(|address| source.symbol_name(address));
+            let o = o.maybe_text("symbol", symbol.as_deref());
+            o.mark("also_target", e.also_target).mark("tail_chain", e.tail_chain)
+        }
+        Element::Timestamp { value, cycles } => {
+            o.digits("value", value).maybe_number("cycles", cycles.map(u64::from))
+        }
+        Element::Cycles(cycles) => o.maybe_number("cycles", cycles.map(u64::from)),
+        Element::Events(mask) => {
+            let events = (0..8u64).filter(|n| mask >> n & 1 != 0);
+            o.list("events", events, crate::opencsd::text::decimal)
+        }
+        Element::Transaction(step) => o.text(
+            "step",
+            match step {
+                Transaction::Inside => "inside",
+                Transaction::Start => "start",
+                Transaction::Commit => "commit",
+                Transaction::Failure => "failure",
+            },
+        ),
+        Element::Instrumentation { el, value } => o.number("el", el.into()).hex("value", value),
+        Element::Software(ref write) => software(write, o),
+        Element::Hardware(hardware) => self::hardware(source, hardware, o),
+        Element::LocalTime(time) => {
+            let o = o.number("delta", time.delta.into()).digits("total", time.total);
+            let o = match time.delay {
+                TimeDelay::None => o,
+                TimeDelay::Timestamp => o.text("late", "timestamp"),
+                TimeDelay::Packet => o.text("late", "packet"),
+                TimeDelay::Both => o.text("late", "both"),
+            };
+            o.mark("after_overflow", time.after_overflow)
+        }
+        Element::GlobalTime { value, clock_changed, after_overflow } => o
+            .digits("value", value)
+            .mark("clock_changed", clock_changed)
+            .mark("after_overflow", after_overflow),
+        Element::Access(ref access) => self::access(source, access, o),
+        Element::Bad { len, fault } => o
+            .number("len", len.into())
+            .text("why", PacketKind::of(&fault).as_str())
+            .text("text", &fault.to_string()),
+        Element::Doubt(doubt) => {
+            o.text("why", PacketKind::of(&doubt).as_str()).text("text", &doubt.to_string())
+        }
+        Element::ExceptionReturn | Element::Trigger | Element::Marker | Element::End => o,
+    }
+}
+
+const fn security(security: Security) -> &'static str {
+    match security {
+        Security::Secure => "secure",
+        Security::NonSecure => "non-secure",
+        Security::Root => "root",
+        Security::Realm => "realm",
+    }
+}
+
+fn context(c: Context, o: Object<'_>) -> Object<'_> {
+    o.text("isa", c.isa.name())
+        .number("bits", if c.bits64 { 64 } else { 32 })
+        .maybe_number("el", c.el.map(u64::from))
+        .maybe_text("security", c.security.map(security))
+        .maybe_hex("context_id", c.context_id.map(u64::from))
+        .maybe_hex("vmid", c.vmid.map(u64::from))
+}
+
+fn range<'a>(source: &Source, r: &Range, o: Object<'a>) -> Object<'a> {
+    let o = o
+        .hex("start", r.start)
+        .hex("end", r.end())
+        .number("instructions", r.instructions.into())
+        .text("isa", r.last.isa.name())
+        .text(
+            "last",
+            match r.last.kind {
+                Kind::Plain => "plain",
+                Kind::Branch => "branch",
+                Kind::Indirect => "indirect",
+                Kind::Isb => "isb",
+                Kind::Barrier => "barrier",
+                Kind::Wait | Kind::TimedWait => "wait",
+                Kind::TransactionStart => "transaction-start",
+                Kind::Undefined => "undefined",
+            },
+        );
+    let role = match r.last.role {
+        Role::Jump | Role::Compare => None,
+        Role::Loop => Some("loop"),
+        Role::Call => Some("call"),
+        Role::Return | Role::ImpliedReturn => Some("return"),
+        Role::ExceptionReturn => Some("exception-return"),
+    };
+    let o = o.maybe_text("role", role);
+    let o = o.mark("conditional", r.last.conditional()).flag("taken", r.last.taken());
+    let o = o.maybe_number("cycles", r.cycles.get().map(u64::from));
+    if source.image.symbols().is_empty() {
+        return o;
+    }
+    o.maybe_text("symbol", source.symbol_name(r.start).as_deref())
+}
+
+fn software<'a>(write: &Software, o: Object<'a>) -> Object<'a> {
+    let o = match write.channel {
+        Channel::Port { page, port } => {
+            o.number("port", u64::from(page.unwrap_or(0)) * 32 + u64::from(port))
+        }
+        Channel::Master { master, channel } => o
+            .maybe_number("master", master.map(u64::from))
+            .maybe_number("channel", channel.map(u64::from)),
+    };
+    let o = o.number("bits", write.bits.into());
+    let o = if write.bits > 0 { o.hex("value", write.value()) } else { o };
+    let flags = [
+        (Software::MARKER, "marker"),
+        (Software::TRIGGER, "trigger"),
+        (Software::AFTER_OVERFLOW, "after_overflow"),
+        (Software::FREQUENCY, "frequency"),
+        (Software::MASTER_ERROR, "master_error"),
+        (Software::GLOBAL_ERROR, "global_error"),
+        (Software::CHANNEL_ERROR, "channel_error"),
+        (Software::CROSS_SYNC, "cross_sync"),
+        (Software::FLAG, "flag"),
+        (Software::USER, "user"),
+    ];
+    let o = flags.iter().fold(o, |o, &(flag, key)| o.mark(key, write.has(flag)));
+    match write.time() {
+        Some(time) => o.digits("time", time),
+        None => o,
+    }
+}
+
+fn hardware<'a>(source: &Source, h: Hardware, o: Object<'a>) -> Object<'a> {
+    let o = o.number("source_id", h.discriminator.into()).hex("value", h.value.into());
+    let o = o.text("meaning", PacketKind::of(&h.meaning()).as_str());
+    let o = match h.meaning() {
+        Dwt::Counters(bits) => o.number("counters", bits.into()),
+        Dwt::Exception { number, step } => o.number("number", number.into()).text(
+            "step",
+            match step {
+                ExceptionStep::Entered => "entered",
+                ExceptionStep::Exited => "exited",
+                ExceptionStep::Returned => "returned",
+            },
+        ),
+        Dwt::PcSample(pc) => {
+            let o = o.hex("pc", pc.into());
+            o.maybe_text("symbol", source.symbol_name(pc.into()).as_deref())
+        }
+        Dwt::DataPc { comparator, pc } => {
+            let o = o.number("comparator", comparator.into()).hex("pc", pc.into());
+            o.maybe_text("symbol", source.symbol_name(pc.into()).as_deref())
+        }
+        Dwt::DataMatch { comparator } => o.number("comparator", comparator.into()),
+        Dwt::DataAddress { comparator, offset } => {
+            o.number("comparator", comparator.into()).hex("address_low", offset.into())
+        }
+        Dwt::DataValue { comparator, write, size, .. } => o
+            .number("comparator", comparator.into())
+            .text("direction", if write { "write" } else { "read" })
+            .number("size", size.into()),
+        Dwt::Sleep | Dwt::Prohibited | Dwt::Reserved => o,
+    };
+    o.mark("after_overflow", h.after_overflow)
+}
+
+fn access<'a>(source: &Source, a: &Access, o: Object<'a>) -> Object<'a> {
+    let o = o.maybe_hex("address", a.address()).maybe_hex("value", a.value());
+    let o = match a.direction {
+        Direction::Unknown => o,
+        Direction::Read => o.text("direction", "read"),
+        Direction::Write => o.text("direction", "write"),
+    };
+    let o = if a.size > 0 { o.number("size", a.size.into()) } else { o };
+    let symbol = a.by().and_then(|by| source.symbol_name(by));
+    let o = o.maybe_hex("by", a.by()).maybe_text("symbol", symbol.as_deref());
+    let flags = [
+        (Access::COPROCESSOR, "coprocessor"),
+        (Access::CONTINUED, "continued"),
+        (Access::LATE, "late"),
+        (Access::STORE_FAILED, "store_failed"),
+        (Access::VALUE_NOT_TRACED, "value_not_traced"),
+        (Access::SUPPRESSED, "suppressed"),
+        (Access::BIG_ENDIAN, "big_endian"),
+        (Access::EXCEPTION, "exception"),
+    ];
+    flags.iter().fold(o, |o, &(flag, key)| o.mark(key, a.has(flag)))
+}

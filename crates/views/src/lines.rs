@@ -1,0 +1,57 @@
+//! Lines on their way to a writer.
+
+use std::io;
+
+/// Bytes that wait before they are written.
+const ENOUGH: usize = 1 << 15;
+
+/// Lines of text, written when many wait. The first error of the writer is kept and ends the writing.
+#[derive(Debug)]
+pub struct Lines<W> {
+    out: W,
+    /// The text that waits.
+    pub text: String,
+    error: Option<io::Error>,
+}
+
+impl<W: io::Write> Lines<W> {
+    /// Lines for `out`.
+    pub fn new(out: W) -> Self {
+        Lines { out, text: String::with_capacity(2 * ENOUGH), error: None }
+    }
+
+    /// Ends a line.
+    #[inline]
+    pub fn end(&mut self) {
+        self.text.push('\n');
+        if self.text.len() >= ENOUGH {
+            self.write();
+        }
+    }
+
+    /// Whether the writer takes no more.
+    pub fn broken(&self) -> bool {
+        self.error.is_some()
+    }
+
+    /// Writes what waits.
+    ///
+    /// # Errors
+    /// The first error of the writer.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.write();
+        match self.error {
+            Some(error) => Err(error),
+            None => self.out.flush(),
+        }
+    }
+
+    fn write(&mut self) {
+        if self.error.is_none()
+            && let Err(error) = self.out.write_all(self.text.as_bytes())
+        {
+            self.error = Some(error);
+        }
+        self.text.clear();
+    }
+}

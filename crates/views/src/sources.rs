@@ -1,0 +1,90 @@
+//! What every view wants to know of a source: its name, its configuration, its program.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use tracewright_capture::Capture;
+use tracewright_decode::{Memory, Plan};
+use tracewright_image::Image;
+use tracewright_protocols::registry::AnyConfig;
+
+use crate::opencsd::text::{hex, hex_padded};
+
+/// A source as views know it.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Its name in the capture.
+    pub name: String,
+    /// Its trace id; `None` where the buffer is not framed.
+    pub id: Option<u8>,
+    /// Its configuration.
+    pub config: AnyConfig,
+    /// The program memory that its core sees.
+    pub image: Arc<Image>,
+}
+
+impl Source {
+    /// The sources of `plan`, in the order of the session.
+    pub fn all(capture: &Capture, plan: &Plan, memory: &Memory) -> Vec<Source> {
+        let framed = plan.framing != tracewright_frames::Framing::Raw;
+        let sources = plan.sources.iter().filter_map(|planned| {
+            Some(Source {
+                name: planned.name.clone(),
+                id: framed.then_some(planned.id),
+                config: planned.config.clone(),
+                image: memory.of(capture, capture.sources.get(planned.source)?),
+            })
+        });
+        sources.collect()
+    }
+
+    /// Appends the bytes of a packet, two digits each, with `between` after each; those of a protocol that
+    /// counts half bytes as one digit for each of them.
+    pub fn packet_bytes(&self, bytes: &[u8], between: &str, out: &mut String) {
+        let digits = if matches!(self.config, AnyConfig::Stm(_)) { 1 } else { 2 };
+        for &byte in bytes {
+            hex_padded(byte.into(), digits, out);
+            out.push_str(between);
+        }
+    }
+
+    /// Its protocol's name.
+    pub fn protocol(&self) -> &'static str {
+        self.config.protocol().about().names.first().copied().unwrap_or_default()
+    }
+
+    /// What exception `number` is called, where it has a name.
+    pub fn exception_name(&self, number: u16) -> Option<Cow<'static, str>> {
+        self.config.exception_name(number)
+    }
+
+    /// Appends ` <main+0x14>`, where a symbol has `address`.
+    #[inline]
+    pub fn symbol(&self, address: u64, out: &mut String) {
+        if self.image.symbols().is_empty() {
+            return;
+        }
+        if let Some(symbol) = self.image.symbols().at(address) {
+            out.push_str(" <");
+            name(&symbol, address, out);
+            out.push('>');
+        }
+    }
+
+    /// `main+0x14`, where a symbol has `address`.
+    pub fn symbol_name(&self, address: u64) -> Option<String> {
+        let symbol = self.image.symbols().at(address)?;
+        let mut text = String::new();
+        name(&symbol, address, &mut text);
+        Some(text)
+    }
+}
+
+fn name(symbol: &tracewright_image::Symbol<'_>, address: u64, out: &mut String) {
+    out.push_str(symbol.name);
+    let offset = address.wrapping_sub(symbol.start);
+    if offset != 0 {
+        out.push_str("+0x");
+        hex(offset, out);
+    }
+}

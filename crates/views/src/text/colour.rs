@@ -1,0 +1,78 @@
+//! Colours of words.
+
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Effects, Style};
+use tracewright_base::{Element, Gap};
+
+/// How much a word should catch the eye.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// As it is.
+    Plain,
+    /// Less.
+    Quiet,
+    /// A name.
+    Name,
+    /// The flow is left.
+    Event,
+    /// What the program wrote.
+    Output,
+    /// Something is not known.
+    Lost,
+    /// Something is wrong.
+    Wrong,
+}
+
+impl Tone {
+    /// The tone of an element.
+    pub const fn of(element: &Element) -> Tone {
+        match element {
+            Element::Bad { .. } | Element::Doubt(_) => Tone::Wrong,
+            Element::NoCode { .. } | Element::Unknown { .. } => Tone::Lost,
+            Element::Gap(Gap::Start | Gap::Reset) | Element::End => Tone::Quiet,
+            Element::Gap(_) => Tone::Lost,
+            Element::Exception(_)
+            | Element::ExceptionReturn
+            | Element::Trigger
+            | Element::Events(_)
+            | Element::Transaction(_) => Tone::Event,
+            Element::Software(_) | Element::Hardware(_) | Element::Instrumentation { .. } => {
+                Tone::Output
+            }
+            Element::Timestamp { .. }
+            | Element::Cycles(_)
+            | Element::LocalTime(_)
+            | Element::GlobalTime { .. }
+            | Element::Marker => Tone::Quiet,
+            _ => Tone::Plain,
+        }
+    }
+
+    const fn style(self) -> Style {
+        let style = Style::new();
+        match self {
+            Tone::Plain => style,
+            Tone::Quiet => style.effects(Effects::DIMMED),
+            Tone::Name => colour(AnsiColor::Cyan),
+            Tone::Event => colour(AnsiColor::Magenta),
+            Tone::Output => colour(AnsiColor::Green),
+            Tone::Lost => colour(AnsiColor::Yellow),
+            Tone::Wrong => colour(AnsiColor::Red).effects(Effects::BOLD),
+        }
+    }
+
+    /// Colours what `out` holds from `start` on.
+    pub fn paint(self, start: usize, out: &mut String) {
+        if self == Tone::Plain {
+            return;
+        }
+        let words = out.split_off(start);
+        let style = self.style();
+        let _ = write!(out, "{style}{words}{style:#}");
+    }
+}
+
+const fn colour(colour: AnsiColor) -> Style {
+    Style::new().fg_color(Some(anstyle::Color::Ansi(colour)))
+}

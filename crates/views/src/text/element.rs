@@ -1,0 +1,95 @@
+//! Elements in words: those of [`Element`]'s `Display`, with names of code and of exceptions.
+
+use std::fmt::Write;
+
+use tracewright_base::{Dwt, Element, Exception, Range};
+
+use crate::Source;
+use crate::opencsd::text::{decimal, hex};
+
+/// Appends the words for `element` of `source`.
+pub fn element(source: &Source, element: &Element, out: &mut String) {
+    match element {
+        Element::Range(r) => range(source, r, out),
+        Element::Exception(e) => exception(source, e, out),
+        Element::NoCode { address, space } => {
+            out.push_str("no-code    ");
+            place(source, *address, out);
+            let _ = write!(out, " in {space} memory");
+        }
+        Element::Unknown { start, next, .. } => {
+            let _ = write!(out, "{element}");
+            arrow(source, &[*start, *next], out);
+        }
+        Element::Hardware(hardware) => {
+            let _ = write!(out, "{element}");
+            if let Dwt::PcSample(pc) | Dwt::DataPc { pc, .. } = hardware.meaning() {
+                source.symbol(pc.into(), out);
+            }
+        }
+        Element::Access(access) => {
+            let _ = write!(out, "{element}");
+            if let Some(by) = access.by() {
+                source.symbol(by, out);
+            }
+        }
+        other => {
+            let _ = write!(out, "{other}");
+        }
+    }
+}
+
+fn range(source: &Source, r: &Range, out: &mut String) {
+    out.push_str("range      0x");
+    hex(r.start, out);
+    out.push_str("..0x");
+    hex(r.end(), out);
+    source.symbol(r.start, out);
+    out.push(' ');
+    decimal(r.instructions.into(), out);
+    out.push(' ');
+    out.push_str(r.last.isa.name());
+    out.push(' ');
+    let (what, became) = r.last.words();
+    out.push_str(what);
+    out.push_str(became);
+    if let Some(cycles) = r.cycles.get() {
+        out.push_str(", ");
+        decimal(cycles.into(), out);
+        out.push_str(" cycles");
+    }
+}
+
+fn exception(source: &Source, e: &Exception, out: &mut String) {
+    out.push_str("exception  ");
+    decimal(e.number.into(), out);
+    if let Some(name) = source.exception_name(e.number) {
+        out.push(' ');
+        out.push_str(&name);
+    }
+    match e.return_address {
+        Some(address) => {
+            out.push_str(", returns to ");
+            place(source, address, out);
+        }
+        None => out.push_str(", return address unknown"),
+    }
+    if e.also_target {
+        out.push_str(", the target of the branch before");
+    }
+    if e.tail_chain {
+        out.push_str(", tail-chained");
+    }
+}
+
+fn place(source: &Source, address: u64, out: &mut String) {
+    out.push_str("0x");
+    hex(address, out);
+    source.symbol(address, out);
+}
+
+fn arrow(source: &Source, addresses: &[u64], out: &mut String) {
+    for &address in addresses {
+        source.symbol(address, out);
+    }
+}

@@ -1,0 +1,175 @@
+//! The listing for people: one line a packet or element.
+
+use std::io;
+use std::ops::Range;
+
+use tracewright_base::{Element, Places};
+use tracewright_decode::Listener;
+use tracewright_protocols::registry::AnyPacket;
+
+use super::colour::Tone;
+use super::element::element;
+use super::ports::{Line, Ports};
+use crate::opencsd::text::decimal;
+use crate::{Lines, Source};
+
+/// What is listed, and how.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shown {
+    /// Packets.
+    pub packets: bool,
+    /// The bytes of each packet.
+    pub bytes: bool,
+    /// Elements.
+    pub elements: bool,
+    /// In colour.
+    pub colour: bool,
+}
+
+/// Writes a listing: the place in the buffer, the source, and words.
+#[derive(Debug)]
+pub struct Listing<W> {
+    lines: Lines<W>,
+    shown: Shown,
+    sources: Vec<Source>,
+    /// Open lines of text, by source.
+    ports: Vec<Ports>,
+    /// Columns of places and of names.
+    widths: (usize, usize),
+}
+
+impl<W: io::Write> Listing<W> {
+    /// A listing of `sources`, whose buffer has `len` bytes.
+    pub fn new(out: W, sources: Vec<Source>, len: u64, shown: Shown) -> Self {
+        let digits = len.checked_ilog10().unwrap_or(0) as usize + 1;
+        let longest = sources.iter().map(|s| s.name.chars().count()).max().unwrap_or(0);
+        Listing {
+            lines: Lines::new(out),
+            shown,
+            ports: vec![Ports::default(); sources.len()],
+            sources,
+            widths: (digits, longest),
+        }
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// The first error of the writer.
+    pub fn finish(self) -> io::Result<()> {
+        self.lines.finish()
+    }
+
+    /// Place and name.
+    fn begin(&mut self, n: usize, at: u64) {
+        let (digits, longest) = self.widths;
+        let out = &mut self.lines.text;
+        let start = out.len();
+        let wide = at.checked_ilog10().unwrap_or(0) as usize + 1;
+        out.extend(std::iter::repeat_n(' ', digits.saturating_sub(wide)));
+        decimal(at, out);
+        if self.shown.colour {
+            Tone::Quiet.paint(start, out);
+        }
+        out.push_str("  ");
+        let start = out.len();
+        let Some(source) = self.sources.get(n) else { return };
+        out.push_str(&source.name);
+        if self.shown.colour {
+            Tone::Name.paint(start, out);
+        }
+        let pad = longest.saturating_sub(source.name.chars().count()) + 2;
+        out.extend(std::iter::repeat_n(' ', pad));
+    }
+
+    fn element_line(&mut self, n: usize, at: u64, what: &Element) {
+        self.begin(n, at);
+        let Some(source) = self.sources.get(n) else { return };
+        let start = self.lines.text.len();
+        element(source, what, &mut self.lines.text);
+        if self.shown.colour {
+            Tone::of(what).paint(start, &mut self.lines.text);
+        }
+        self.lines.end();
+    }
+
+    fn text_line(&mut self, n: usize, line: &Line) {
+        self.begin(n, line.at);
+        let start = self.lines.text.len();
+        let words = format!("text       {} \"{}\"", line.channel, line.text);
+        self.lines.text.push_str(&words);
+        if self.shown.colour {
+            Tone::Output.paint(start, &mut self.lines.text);
+        }
+        self.lines.end();
+    }
+}
+
+impl<W: io::Write> Listener for Listing<W> {
+    #[inline]
+    fn element(&mut self, n: usize, at: u64, what: Element) {
+        if !self.shown.elements {
+            // Among packets alone, what is no packet must still be seen.
+            if let Element::Bad { .. } = what {
+                self.element_line(n, at, &what);
+            }
+            return;
+        }
+        let mut done = Vec::new();
+        let write = matches!(what, Element::Software(_));
+        if (write || matches!(what, Element::Gap(_) | Element::End))
+            && let Some(ports) = self.ports.get_mut(n)
+        {
+            ports.element(at, &what, |line| done.push(line));
+        }
+        // A line comes after the write that ends it, and before the gap that does.
+        if write {
+            self.element_line(n, at, &what);
+        }
+        done.iter().for_each(|line| self.text_line(n, line));
+        if !write {
+            self.element_line(n, at, &what);
+        }
+    }
+
+    fn packet(
+        &mut self,
+        n: usize,
+        places: &Places<'_>,
+        span: Range<usize>,
+        bytes: &[u8],
+        packet: AnyPacket<'_>,
+    ) {
+        if !self.shown.packets {
+            return;
+        }
+        self.begin(n, places.at(span.start));
+        let Some(source) = self.sources.get(n) else { return };
+        let out = &mut self.lines.text;
+        let start = out.len();
+        if self.shown.elements {
+            out.push_str("packet     ");
+        }
+        if self.shown.bytes {
+            let begin = out.len();
+            source.packet_bytes(bytes.get(span).unwrap_or_default(), " ", out);
+            // Most packets are short; the words of those line up.
+            let len = out.len() - begin;
+            out.extend(std::iter::repeat_n(' ', 24usize.saturating_sub(len)));
+        }
+        packet_words(packet, out);
+        if self.shown.colour && self.shown.elements {
+            Tone::Quiet.paint(start, out);
+        }
+        self.lines.end();
+    }
+
+    fn full(&self) -> bool {
+        self.lines.broken()
+    }
+}
+
+fn packet_words(packet: AnyPacket<'_>, out: &mut String) {
+    use std::fmt::Write;
+    let _ = write!(out, "{packet}");
+}

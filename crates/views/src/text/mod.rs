@@ -1,0 +1,10 @@
+//! Listings for people.
+
+mod colour;
+mod element;
+mod listing;
+mod ports;
+
+pub use colour::Tone;
+pub use element::element;
+pub use listing::{Listing, Shown};

@@ -1,0 +1,103 @@
+//! Text that programs write in pieces: put together to lines.
+
+use tracewright_base::{Channel, Element, Software};
+
+/// A line is given up at this many characters.
+const LONGEST: usize = 240;
+
+/// A line of text, and where its first character was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) at: u64,
+    pub(super) channel: Channel,
+    /// As it was written, special characters escaped.
+    pub(super) text: String,
+}
+
+/// The open lines of one source, one for each channel.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ports {
+    open: Vec<Line>,
+}
+
+impl Ports {
+    /// Takes the next element and gives the lines that it ends to `done`.
+    pub(super) fn element(&mut self, at: u64, element: &Element, mut done: impl FnMut(Line)) {
+        match element {
+            Element::Software(write) => self.write(at, write, done),
+            // What was being written when packets were lost goes on elsewhere.
+            Element::Gap(_) | Element::End => self.open.drain(..).for_each(&mut done),
+            _ => {}
+        }
+    }
+
+    fn write(&mut self, at: u64, write: &Software, mut done: impl FnMut(Line)) {
+        let channel = write.channel;
+        let open = self.open.iter().position(|line| line.channel == channel);
+        let bytes = write.value().to_le_bytes();
+        let bytes = bytes.get(..usize::from(write.bits / 8)).unwrap_or_default();
+        let text = bytes.iter().all(|b| b.is_ascii_graphic() || b" \r\n\t".contains(b));
+        if !text || bytes.is_empty() {
+            // A message of a System Trace Macrocell may end with a flag, that of a port with a 0.
+            if let Some(n) = open {
+                done(self.open.swap_remove(n));
+            }
+            return;
+        }
+        let n = open.unwrap_or_else(|| {
+            self.open.push(Line { at, channel, text: String::new() });
+            self.open.len() - 1
+        });
+        for &byte in bytes {
+            let Some(line) = self.open.get_mut(n) else { return };
+            if line.text.is_empty() {
+                line.at = at;
+            }
+            line.text.extend(byte.escape_ascii().map(char::from));
+            if byte == b'\n' || line.text.len() >= LONGEST {
+                done(line.clone());
+                line.text.clear();
+            }
+        }
+        if self.open.get(n).is_some_and(|line| line.text.is_empty()) {
+            self.open.swap_remove(n);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PORT: Channel = Channel::Port { page: Some(0), port: 0 };
+    const OTHER: Channel = Channel::Port { page: Some(0), port: 1 };
+
+    fn lines(writes: &[(Channel, u8, u64)]) -> Vec<(u64, String)> {
+        let (mut ports, mut lines) = (Ports::default(), Vec::new());
+        let writes =
+            writes.iter().map(|&(c, bits, v)| Element::Software(Software::new(c, bits, v)));
+        for (at, element) in (0..).zip(writes.chain([Element::End])) {
+            ports.element(at, &element, |line| lines.push((line.at, line.text)));
+        }
+        lines
+    }
+
+    #[test]
+    fn writes_become_lines() {
+        // "On\n", "x" on another port in between, and a beginning.
+        let got = lines(&[
+            (PORT, 8, 0x4f),
+            (OTHER, 8, 0x78),
+            (PORT, 16, 0x0a6e),
+            (PORT, 32, 0x2164_6e65),
+            (OTHER, 8, 0x00),
+        ]);
+        let want = [(0, "On\\n"), (1, "x"), (3, "end!")].map(|(at, text)| (at, text.to_owned()));
+        assert_eq!(got, want);
+    }
+
+    #[test]
+    fn numbers_are_no_text() {
+        assert_eq!(lines(&[(PORT, 32, 0x0000_0041), (PORT, 8, 0x07)]), []);
+    }
+}
