@@ -113,3 +113,52 @@ fn cycle_counts_add_up_to_the_time() {
     let clock = decode(&folder.join("snapshots/Snowball"), |_| Clock::default());
     assert_eq!(clock.intervals, 19);
 }
+
+/// A reserved header: the reference says at once that it is lost, and waits for an A-sync and an
+/// I-sync.
+#[test]
+fn a_bad_packet_is_said_at_once() {
+    let folder = std::env::temp_dir().join(format!("tracewright-ptm-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    for (name, text) in [
+        (
+            "snapshot.ini",
+            "[snapshot]\nversion=1.0\n[device_list]\na=a.ini\n[trace]\nmetadata=t.ini\n",
+        ),
+        (
+            "a.ini",
+            "[device]\nname=P\nclass=trace_source\ntype=PFT1.1\n[regs]\nETMCR=0\nETMCCER=0\nETMIDR=0\nETMTRACEIDR=2\n",
+        ),
+        (
+            "t.ini",
+            "[trace_buffers]\nbuffers=b\n[b]\nname=B\nfile=b.bin\nformat=source_data\n[source_buffers]\nP=B\n",
+        ),
+    ] {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    let head = [0, 0, 0, 0, 0, 0x80, 0x08, 0x00, 0x80, 0x00, 0x00, 0x01];
+    std::fs::write(folder.join("b.bin"), [&head[..], &[0x10, 0xc0], &head, &[0x0c]].concat())
+        .unwrap();
+    let mut got = Vec::new();
+    let shown = Shown { packets: true, bytes: true, elements: true, ..Shown::default() };
+    decode(&folder, |plan| Listing::new(&mut got, plan, shown, false)).finish().unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let got = String::from_utf8(got).unwrap();
+    let got: Vec<_> = lines(&got, &[" ID:0;", " ID:2;"]).skip(5).collect();
+    assert_eq!(
+        got,
+        [
+            "Idx:12; ID:0; [0x10 ];\tRESERVED : Reserved Packet Header;",
+            "Idx:12; ID:2; OCSD_GEN_TRC_ELEM_NO_SYNC( [bad-packet])",
+            "Idx:13; ID:0; [0xc0 ];\tNOTSYNC : PTM Not Synchronised;",
+            "Idx:14; ID:0; [0x00 0x00 0x00 0x00 0x00 0x80 ];\tASYNC : Alignment Synchronisation Packet;",
+            "Idx:20; ID:0; [0x08 0x00 0x80 0x00 0x00 0x01 ];\tISYNC : Instruction Synchronisation packet; \
+         (Periodic); Addr=0x00008000; S;  ISA=ARM(32);",
+            "Idx:20; ID:2; OCSD_GEN_TRC_ELEM_TRACE_ON( [begin or filter])",
+            "Idx:20; ID:2; OCSD_GEN_TRC_ELEM_PE_CONTEXT((ISA=A32) S; 32-bit; )",
+            "Idx:26; ID:0; [0x0c ];\tTRIGGER : Trigger Event packet;",
+            "Idx:26; ID:2; OCSD_GEN_TRC_ELEM_EVENT( Trigger; )",
+            "Idx:26; ID:2; OCSD_GEN_TRC_ELEM_EO_TRACE( [end-of-trace])",
+        ]
+    );
+}

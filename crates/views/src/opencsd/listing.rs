@@ -310,7 +310,9 @@ impl<W: io::Write> Listener for Listing<W> {
         match what {
             // With packets listed, these wait for the next packet.
             Element::Gap(Gap::Start | Gap::Reset) if self.shown.packets => return,
-            Element::Gap(gap @ Gap::BadPacket) if self.shown.packets => {
+            Element::Gap(gap @ Gap::BadPacket)
+                if self.shown.packets && source.text.is_reset_by_bad_packets() =>
+            {
                 self.sources[n].lost = Some(gap);
                 self.order.lost(n);
                 return self.bad_packet(n, at);

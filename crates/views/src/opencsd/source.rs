@@ -71,6 +71,12 @@ impl SourceText {
         }
     }
 
+    /// Whether the reference takes a bad packet for an error of the decoder, and says that it is lost
+    /// with the next packet only. Otherwise it says so with the bad packet.
+    pub(super) const fn is_reset_by_bad_packets(&self) -> bool {
+        !matches!(self, SourceText::Ptm(_))
+    }
+
     pub(super) const fn unsynced_group(&self) -> Group {
         match self {
             SourceText::Etmv3(_) => Group::FragmentOrZeros,
