@@ -5,7 +5,7 @@ use std::fmt::Write;
 use tracewright_capture::{Buffer, Capture, Form, Kind};
 use tracewright_decode::{Counts, Memory, Options, Plan, Session, Skipped, Tally, Why};
 use tracewright_frames::{Framing, sync};
-use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
+use tracewright_protocols::registry::AnyConfig;
 
 use crate::Source;
 
@@ -151,18 +151,11 @@ impl Decoded<'_> {
     }
 
     fn skipped(&self, skipped: &Skipped) -> Option<Remark> {
-        let source = self.capture.sources.get(skipped.source)?;
-        let text = match &skipped.why {
-            Why::NotChosen(_) => return None,
-            Why::Missing(missing) => self.capture.missing_register(source, *missing).to_string(),
-            Why::UnknownProtocol(_) => {
-                let known =
-                    AnyProtocol::ALL.iter().filter_map(|p| p.about().names.first().copied());
-                self.capture.unknown_protocol(source, &known.collect::<Vec<_>>()).to_string()
-            }
-            Why::SameId(_) => format!("{}: {}", skipped.name, skipped.why),
-        };
-        let (what, help) = text.rsplit_once("; ").unwrap_or((&text, ""));
+        if matches!(skipped.why, Why::NotChosen(_)) {
+            return None;
+        }
+        let text = &skipped.message;
+        let (what, help) = text.rsplit_once("; ").unwrap_or((text, ""));
         Some(remark(format!("{what}, so {} is not decoded", skipped.name), help))
     }
 
