@@ -5,6 +5,7 @@
 //! | `session.rs` | [`Session`]: one buffer, its link and its sources |
 //! | `source.rs` | one source: its bytes on the way to its stream |
 //! | `plan.rs` | what of a buffer can be decoded, and why the rest cannot |
+//! | `start.rs` | sources without a synchronisation packet, which start at their first byte |
 //! | `memory.rs` | a capture's dumps as program memory |
 //! | `listener.rs` | [`Listener`]: what receives packets, elements and link events |
 //! | `tally.rs` | [`Tally`]: counts at each stage, so that an empty result explains itself |
@@ -19,6 +20,7 @@ pub mod memory;
 pub mod plan;
 pub mod session;
 mod source;
+mod start;
 pub mod tally;
 
 pub use committed::Committed;

@@ -118,6 +118,10 @@ impl Plan {
                 break;
             }
         }
+        // The reference waits for a synchronisation packet, and so does a listing in its words.
+        if options.numbering == Numbering::Capture {
+            plan.settle_starts(capture);
+        }
         Some(plan)
     }
 

@@ -46,6 +46,7 @@ mod tests;
 pub use config::Config;
 pub use decode::Decoder;
 pub use packet::{Data, Packet};
+pub use sync::Search;
 
 use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
 

@@ -20,3 +20,23 @@ pub(super) fn find(bytes: &[u8]) -> Sync {
     }
     Sync::NotIn(bytes.len() - zeros.min(SYNC_ZEROS_MOST))
 }
+
+/// Says whether a stream has a synchronisation packet at all. It may be fed in any pieces.
+///
+/// Where it has none, [`Config::assume_synced`](super::Config::assume_synced) is the way to decode it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Search {
+    zeros: usize,
+    found: bool,
+}
+
+impl Search {
+    /// Takes the next bytes and says whether a packet has been found so far.
+    pub fn feed(&mut self, bytes: &[u8]) -> bool {
+        for &byte in bytes {
+            self.found |= byte == SYNC_END && self.zeros >= SYNC_ZEROS;
+            self.zeros = if byte == 0 { (self.zeros + 1).min(SYNC_ZEROS) } else { 0 };
+        }
+        self.found
+    }
+}

@@ -11,7 +11,7 @@ use tracewright_base::{
 };
 
 use super::packet::SYNC_ZEROS_MOST;
-use super::{Config, Data, Itm, Packet};
+use super::{Config, Data, Itm, Packet, Search};
 use crate::Protocol;
 use crate::ways::{self, Random, Said};
 
@@ -82,6 +82,22 @@ fn search() {
     let long = [vec![0; 300], vec![0x80]].concat();
     assert_eq!(Itm::sync(&Config::default(), &long), Sync::At(45));
     check(&Config::default(), &long);
+}
+
+/// The search finds a packet however it is cut.
+#[test]
+fn search_in_pieces() {
+    for (bytes, want) in [
+        (&[1, 0, 0, 0, 0, 0, 0x80, 1][..], true),
+        (&[0, 0, 0, 0, 0, 0, 0, 0x80], true),
+        (&[0, 0, 0, 0, 0x80, 0, 0, 0, 0, 0, 1, 0x80], false),
+    ] {
+        for cut in 0..=bytes.len() {
+            let mut search = Search::default();
+            let (head, tail) = bytes.split_at(cut);
+            assert_eq!(search.feed(head) | search.feed(tail), want, "{bytes:02x?} cut at {cut}");
+        }
+    }
 }
 
 /// "Table D4-2 ITM and DWT packet protocol encodings": what each header is.
