@@ -4,7 +4,9 @@ use alloc::borrow::Cow;
 use core::fmt;
 use core::ops::Range;
 
-use tracewright_base::{Code, CoreType, Fault, MissingRegister, Places, Register, Sink, Waypoints};
+use tracewright_base::{
+    Code, CoreType, Fault, MissingRegister, Places, Register, Sink, Sync, Waypoints, Wire,
+};
 
 use crate::{PacketKind, Protocol, Stream, Tap};
 
@@ -134,6 +136,11 @@ macro_rules! protocols {
                 }
             }
 
+            /// Where in `bytes` a decoder that knows nothing may start.
+            pub fn sync(&self, bytes: &[u8]) -> Sync {
+                match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::sync(c, bytes),)* }
+            }
+
             /// A stream that knows nothing yet.
             pub fn stream(&self) -> AnyStream {
                 match self { $(AnyConfig::$name(c) => AnyStream::$name(Stream::new(c.clone())),)* }
@@ -150,6 +157,14 @@ macro_rules! protocols {
             /// What kind of packet it is, of those of its protocol.
             pub fn kind(&self) -> PacketKind {
                 match self { $(AnyPacket::$name(packet) => PacketKind::of(packet),)* }
+            }
+
+            /// Writes the packet in its shortest form. Where `config` is another protocol's, nothing.
+            pub fn emit(&self, config: &AnyConfig, out: &mut impl Extend<u8>) {
+                match (self, config) {
+                    $((AnyPacket::$name(packet), AnyConfig::$name(c)) => packet.emit(c, out),)*
+                    _ => {}
+                }
             }
         }
 

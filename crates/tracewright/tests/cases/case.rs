@@ -1,0 +1,165 @@
+//! A case file.
+
+use std::fmt::Write;
+
+use tracewright::base::{CoreType, Isa};
+use tracewright::capture::core_type;
+use tracewright::image::{Image, Region};
+use tracewright::protocols::registry::{AnyConfig, AnyProtocol};
+
+/// What a case file says.
+pub struct Case {
+    /// The lines that a person wrote.
+    head: String,
+    pub config: AnyConfig,
+    pub image: Image,
+    pub bytes: Vec<u8>,
+    pub packets: Vec<String>,
+    pub elements: Vec<String>,
+    pub committed: Option<Vec<String>>,
+}
+
+impl Case {
+    /// Reads a case file.
+    pub fn parse(text: &str) -> Result<Case, String> {
+        let (head, expected) = match text.find("\npackets") {
+            Some(at) => text.split_at(at + 1),
+            None => (text, ""),
+        };
+        let mut protocol = None;
+        let mut core: Option<CoreType> = None;
+        let mut registers: Vec<(String, u64)> = Vec::new();
+        let (mut regions, mut bytes) = (Vec::new(), Vec::new());
+        for (n, line) in (1..).zip(head.lines()) {
+            let line = line.split('#').next().unwrap_or("").trim();
+            let (key, rest) = line.split_once(' ').unwrap_or((line, ""));
+            let wrong = |what: &str| format!("line {n}: {what}");
+            match key {
+                "" => {}
+                "protocol" => {
+                    let named = AnyProtocol::named(rest.trim());
+                    protocol = Some(named.ok_or_else(|| wrong("unknown protocol"))?);
+                }
+                "core" => {
+                    core = Some(core_type(rest.trim()).ok_or_else(|| wrong("unknown core"))?);
+                }
+                "config" => {
+                    for word in rest.split_whitespace() {
+                        let (name, value) =
+                            word.split_once('=').ok_or_else(|| wrong("NAME=VALUE"))?;
+                        let value = number(value).ok_or_else(|| wrong("not a number"))?;
+                        registers.push((name.to_owned(), value));
+                    }
+                }
+                "code" => {
+                    regions.push(code(rest).ok_or_else(|| wrong("code ADDRESS ISA: WORDS"))?);
+                }
+                "bytes" => bytes.extend(data(rest).ok_or_else(|| wrong("not bytes"))?),
+                key => return Err(wrong(&format!("unknown word `{key}`"))),
+            }
+        }
+        let register =
+            |name: &str| registers.iter().find(|(known, _)| known == name).map(|&(_, v)| v);
+        let protocol = protocol.ok_or("no protocol")?;
+        let config = protocol.configure(core, &register).map_err(|error| error.to_string())?;
+        let mut case = Case {
+            head: head.to_owned(),
+            config,
+            image: Image::new(regions),
+            bytes,
+            packets: Vec::new(),
+            elements: Vec::new(),
+            committed: None,
+        };
+        case.expect(expected)?;
+        Ok(case)
+    }
+
+    fn expect(&mut self, text: &str) -> Result<(), String> {
+        let mut section = None;
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            match (line.strip_prefix("  "), &mut section) {
+                (Some(row), Some(rows)) => {
+                    let rows: &mut &mut Vec<String> = rows;
+                    rows.push(row.trim_end().to_owned());
+                }
+                (None, _) => {
+                    section = Some(match line.trim_end() {
+                        "packets" => &mut self.packets,
+                        "elements" => &mut self.elements,
+                        "committed" => self.committed.insert(Vec::new()),
+                        other => return Err(format!("unknown section `{other}`")),
+                    });
+                }
+                (Some(_), None) => return Err("a row without a section".into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// The file with these expectations.
+    pub fn blessed(&self, packets: &[String], elements: &[String], committed: &[String]) -> String {
+        let mut text = self.head.clone();
+        let mut section = |name: &str, rows: &[String]| {
+            let _ = writeln!(text, "{name}");
+            for row in rows {
+                let _ = writeln!(text, "  {row}");
+            }
+        };
+        section("packets", packets);
+        section("elements", elements);
+        if self.committed.is_some() {
+            section("committed", committed);
+        }
+        text
+    }
+}
+
+fn number(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+/// A word and how often: `00*11`.
+fn repeated(word: &str) -> Option<(&str, usize)> {
+    match word.split_once('*') {
+        Some((word, times)) => Some((word, times.parse().ok()?)),
+        None => Some((word, 1)),
+    }
+}
+
+fn data(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    for word in text.split_whitespace() {
+        let (byte, times) = repeated(word)?;
+        let byte = u8::from_str_radix(byte, 16).ok().filter(|_| byte.len() == 2)?;
+        bytes.extend(std::iter::repeat_n(byte, times));
+    }
+    Some(bytes)
+}
+
+/// `ADDRESS ISA: WORDS`, as they lie in memory: little endian, T32 in halfwords.
+fn code(text: &str) -> Option<Region> {
+    let (place, words) = text.split_once(':')?;
+    let (address, isa) = place.trim().split_once(' ')?;
+    let isa = match isa.trim() {
+        "A64" => Isa::A64,
+        "A32" => Isa::A32,
+        "T32" => Isa::T32,
+        _ => return None,
+    };
+    let mut bytes = Vec::new();
+    for word in words.split_whitespace() {
+        let (word, times) = repeated(word)?;
+        let value = u32::from_str_radix(word, 16).ok()?.to_le_bytes();
+        let value = match (isa, word.len()) {
+            (Isa::T32, 4) => value.get(..2)?,
+            (Isa::A64 | Isa::A32, 8) => &value[..],
+            _ => return None,
+        };
+        bytes.extend(value.iter().copied().cycle().take(value.len() * times));
+    }
+    Some(Region::new("case", number(address)?, bytes))
+}

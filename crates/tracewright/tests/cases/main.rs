@@ -1,0 +1,67 @@
+//! Takes each case of `tests/cases` every way. See `tests/cases/README.md`.
+#![forbid(unsafe_code)]
+
+mod case;
+mod ways;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use case::Case;
+
+/// Fewer cases than this means that they were not found.
+const AT_LEAST: usize = 40;
+
+#[test]
+fn cases() {
+    let bless = std::env::var_os("BLESS").is_some();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
+    let mut paths = case_files(&root);
+    paths.sort();
+    let mut wrong = Vec::new();
+    for path in &paths {
+        let name = path.strip_prefix(&root).unwrap_or(path).display().to_string();
+        if let Err(why) = run(path, bless) {
+            wrong.push(format!("{name}: {why}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {} cases\n{}", wrong.len(), paths.len(), wrong.join("\n"));
+    assert!(paths.len() >= AT_LEAST, "only {} cases in {}", paths.len(), root.display());
+    eprintln!("{} cases", paths.len());
+}
+
+fn case_files(root: &Path) -> Vec<PathBuf> {
+    let folders = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
+    folders
+        .filter(|path| path.is_dir())
+        .flat_map(|folder| fs::read_dir(folder).unwrap())
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|ext| ext == "case"))
+        .collect()
+}
+
+fn run(path: &Path, bless: bool) -> Result<(), String> {
+    let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let case = Case::parse(&text)?;
+    let said = ways::every_way(&case)?;
+    if bless {
+        let text = case.blessed(&said.packets(), &said.elements(), &said.committed());
+        return fs::write(path, text).map_err(|error| error.to_string());
+    }
+    compare("packets", &case.packets, &said.packets())?;
+    compare("elements", &case.elements, &said.elements())?;
+    match &case.committed {
+        Some(want) => compare("committed", want, &said.committed()),
+        None => Ok(()),
+    }
+}
+
+fn compare(what: &str, want: &[String], got: &[String]) -> Result<(), String> {
+    if want == got {
+        return Ok(());
+    }
+    let same = want.iter().zip(got).take_while(|(want, got)| want == got).count();
+    let line = |lines: &[String]| lines.get(same).cloned().unwrap_or_else(|| "(no more)".into());
+    let n = same + 1;
+    Err(format!("{what}, line {n}\n    want {}\n    got  {}", line(want), line(got)))
+}

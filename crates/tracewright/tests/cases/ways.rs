@@ -1,0 +1,258 @@
+//! The ways that a case is taken.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use tracewright::base::{Element, Fault, Piece, Places, Sink, Sync};
+use tracewright::decode::Committed;
+use tracewright::frames::{Framing, Joiner, Link, Sources, Splitter};
+use tracewright::image::{Cache, CacheOptions};
+use tracewright::protocols::registry::{AnyConfig, AnyPacket, AnyStream, AnyTap};
+
+use crate::case::Case;
+
+/// What a decoder said.
+#[derive(Clone, Default, PartialEq)]
+pub struct Said {
+    packets: Vec<Packet>,
+    elements: Vec<(u64, Element)>,
+    /// Lengths of packets and of bytes that are none, in order; their own bytes; written again.
+    spans: Vec<Span>,
+}
+
+#[derive(Clone, PartialEq)]
+struct Packet {
+    at: u64,
+    text: String,
+    /// Every field.
+    exact: String,
+}
+
+#[derive(Clone, PartialEq)]
+struct Span {
+    len: usize,
+    emitted: Vec<u8>,
+}
+
+impl Said {
+    pub fn packets(&self) -> Vec<String> {
+        self.packets.iter().map(|p| format!("{} {}", p.at, p.text)).collect()
+    }
+
+    pub fn elements(&self) -> Vec<String> {
+        rows(&self.elements)
+    }
+
+    /// The elements once failed transactions have been taken out.
+    pub fn committed(&self) -> Vec<String> {
+        let mut sink = Committed::new(Vec::new());
+        for &(at, element) in &self.elements {
+            sink.element(at, element);
+        }
+        rows(&sink.sink)
+    }
+
+    /// The same without places.
+    fn meaning(&self) -> (Vec<&str>, Vec<Element>) {
+        let packets = self.packets.iter().map(|p| p.exact.as_str()).collect();
+        (packets, self.elements.iter().map(|&(_, element)| element).collect())
+    }
+
+    fn differs(&self, other: &Said) -> bool {
+        self.packets != other.packets || self.elements != other.elements
+    }
+}
+
+fn rows(elements: &[(u64, Element)]) -> Vec<String> {
+    elements.iter().map(|(at, element)| format!("{at} {element}")).collect()
+}
+
+struct Tap<'a> {
+    said: &'a mut Said,
+    config: &'a AnyConfig,
+}
+
+impl AnyTap for Tap<'_> {
+    fn packet(&mut self, at: u64, bytes: &[u8], packet: AnyPacket<'_>) {
+        let mut emitted = Vec::new();
+        packet.emit(self.config, &mut emitted);
+        self.said.spans.push(Span { len: bytes.len(), emitted });
+        let (text, exact) = (packet.to_string(), format!("{packet:?}"));
+        self.said.packets.push(Packet { at, text, exact });
+    }
+
+    fn bad(&mut self, _: &Places<'_>, span: Range<usize>, bytes: &[u8], _: Fault) {
+        let emitted = bytes[span.clone()].to_vec();
+        self.said.spans.push(Span { len: span.len(), emitted });
+    }
+}
+
+/// A decoder on its way through a case.
+#[derive(Clone)]
+struct Run<'a> {
+    case: &'a Case,
+    image: &'a Arc<tracewright::image::Image>,
+    stream: AnyStream,
+    said: Said,
+    /// Units (bytes or half bytes) taken.
+    taken: usize,
+}
+
+impl<'a> Run<'a> {
+    fn new(case: &'a Case, image: &'a Arc<tracewright::image::Image>, from: usize) -> Self {
+        let (stream, said) = (case.config.stream(), Said::default());
+        Run { case, image, stream, said, taken: from }
+    }
+
+    /// Feeds what was not taken of `units`, up to `end`; to the end of the trace for `None`. The
+    /// program is read anew each time: what was cached must not matter.
+    fn feed(&mut self, units: &[u8], end: Option<usize>) {
+        let options = CacheOptions { blocks: 64, ..CacheOptions::default() };
+        let mut code = Cache::new(Arc::clone(self.image), self.case.config.waypoints(), options);
+        let nibbles = self.stream.nibbles();
+        let at = if nibbles { self.taken / 2 } else { self.taken };
+        let pieces = [Piece { start: 0, at: at as u64, fragment: true }];
+        let places = match (nibbles, self.taken % 2) {
+            (false, _) => Places::new(&pieces),
+            (true, 0) => Places::new(&pieces).of_nibbles(),
+            (true, _) => Places::new(&pieces).of_nibbles().without_first_nibble(),
+        };
+        let fresh = &units[self.taken..end.unwrap_or(units.len())];
+        let mut elements = std::mem::take(&mut self.said.elements);
+        let mut tap = Tap { said: &mut self.said, config: &self.case.config };
+        match end {
+            Some(_) => {
+                self.taken += self.stream.feed(fresh, &places, &mut code, &mut elements, &mut tap);
+            }
+            None => self.stream.finish(fresh, &places, &mut code, &mut elements, &mut tap),
+        }
+        self.said.elements = elements;
+    }
+
+    fn whole(mut self, units: &[u8]) -> Said {
+        self.feed(units, Some(units.len()));
+        self.feed(units, None);
+        self.said
+    }
+}
+
+/// What the parser is given: bytes, or half bytes.
+fn units(stream: &AnyStream, bytes: &[u8]) -> Vec<u8> {
+    if !stream.nibbles() {
+        return bytes.to_vec();
+    }
+    bytes.iter().flat_map(|byte| [byte & 0xf, byte >> 4]).collect()
+}
+
+/// Takes a case every way, and returns what all ways say.
+pub fn every_way(case: &Case) -> Result<Said, String> {
+    let image = Arc::new(case.image.clone());
+    let units = units(&case.config.stream(), &case.bytes);
+    let fresh = Run::new(case, &image, 0);
+    let whole = fresh.clone().whole(&units);
+
+    // Conservation: packets and bytes that are none tile the source.
+    let len: usize = whole.spans.iter().map(|span| span.len).sum();
+    if len != units.len() {
+        return Err(format!("{len} of {} bytes are accounted for", units.len()));
+    }
+
+    for cut in 0..=units.len() {
+        let mut run = fresh.clone();
+        run.feed(&units, Some(cut));
+        if run.whole(&units).differs(&whole) {
+            return Err(format!("not the same when cut at {cut}"));
+        }
+    }
+
+    // Byte by byte, with a checkpoint after each packet; each checkpoint goes on to the end.
+    let mut checkpoints = vec![fresh.clone()];
+    let mut run = fresh.clone();
+    for end in 0..=units.len() {
+        let before = run.taken;
+        run.feed(&units, Some(end));
+        if run.taken > before {
+            checkpoints.push(run.clone());
+        }
+    }
+    for checkpoint in &checkpoints {
+        if checkpoint.clone().whole(&units).differs(&whole) {
+            return Err(format!("not the same when resumed at {}", checkpoint.taken));
+        }
+    }
+
+    at_each_sync(case, &units, &checkpoints, &whole)?;
+    written_again(&fresh, &whole)?;
+    through_frames(case, &fresh, &whole)?;
+    Ok(whole)
+}
+
+/// A decoder that starts at a sync and comes to the state of one that was there all along says the
+/// same from then on.
+fn at_each_sync(
+    case: &Case,
+    units: &[u8],
+    checkpoints: &[Run<'_>],
+    whole: &Said,
+) -> Result<(), String> {
+    for start in 1..units.len() {
+        if case.config.sync(&units[start..]) != Sync::At(0) {
+            continue;
+        }
+        let mut late = Run::new(case, checkpoints[0].image, start);
+        for end in start + 1..=units.len() {
+            late.feed(units, Some(end));
+            let met = checkpoints
+                .iter()
+                .find(|known| known.taken == late.taken && known.stream == late.stream);
+            let Some(known) = met else { continue };
+            let said_before = (known.said.packets.len(), known.said.elements.len());
+            late.said = Said::default();
+            let rest = late.clone().whole(units);
+            if rest.packets[..] != whole.packets[said_before.0..]
+                || rest.elements[..] != whole.elements[said_before.1..]
+            {
+                return Err(format!("equal at {} from sync {start}, not after it", late.taken));
+            }
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The packets written again are the same packets and mean the same.
+fn written_again(fresh: &Run<'_>, whole: &Said) -> Result<(), String> {
+    let again: Vec<u8> = whole.spans.iter().flat_map(|span| span.emitted.clone()).collect();
+    let again = fresh.clone().whole(&again);
+    if again.meaning() != whole.meaning() {
+        return Err("not the same when written again from its packets".into());
+    }
+    Ok(())
+}
+
+/// Formatter frames carry the bytes, beside another source's.
+fn through_frames(case: &Case, fresh: &Run<'_>, whole: &Said) -> Result<(), String> {
+    let mut frames = Vec::new();
+    let mut joiner = Joiner::new(Framing::Coresight);
+    for (n, bytes) in case.bytes.chunks(7).enumerate() {
+        let other = [0x55; 5];
+        let pushed = joiner
+            .push(0x10, bytes, &mut frames)
+            .and_then(|()| joiner.push(0x20, &other[..n % 5], &mut frames));
+        pushed.map_err(|error| error.to_string())?;
+    }
+    joiner.finish(&mut frames);
+    let mut sources = Sources::default();
+    let mut splitter = Splitter::new(Link::new(Framing::Coresight));
+    splitter.split(0, &frames, &mut sources);
+    splitter.finish(&mut sources);
+    let bytes = sources.get(0x10).map(|source| source.bytes()).unwrap_or_default();
+    if bytes != case.bytes {
+        return Err("frames changed the bytes".into());
+    }
+    let framed = fresh.clone().whole(&units(&fresh.stream, bytes));
+    if framed.meaning() != whole.meaning() {
+        return Err("not the same through frames".into());
+    }
+    Ok(())
+}
