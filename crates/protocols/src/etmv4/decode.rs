@@ -26,6 +26,8 @@ enum Stage {
     Start,
     /// An Alignment Sync is needed.
     Lost,
+    /// The same, but packets can be told apart: the unit itself gave up what it had traced.
+    Discarded,
     /// An Alignment Sync was seen; a Trace Info is needed.
     Aligned,
     /// Packets can be understood.
@@ -81,6 +83,7 @@ impl Decode<Config, Packet> for Decoder {
                 self.lose();
                 sink.element(at, Element::Gap(Gap::BadPacket));
             }
+            Stage::Discarded if fault != Fault::Truncated => self.stage = Stage::Lost,
             _ => {}
         }
     }
@@ -123,8 +126,8 @@ impl Decoder {
                     self.push(p.at, What::Transaction { step, p0: false });
                 }
             }
-            // Events may come before the first Trace Info. (ETE K10.5.9)
-            (Stage::Aligned, Packet::Event(mask)) if config.is_ete() => {
+            // Events need no Trace Info. (ETE K10.5.9)
+            (Stage::Aligned | Stage::Discarded, Packet::Event(mask)) if config.is_ete() => {
                 self.push(p.at, What::Events(mask));
             }
             _ => {}
@@ -398,6 +401,7 @@ impl Decoder {
             sink.element(at, Element::Transaction(Transaction::Failure));
         }
         self.lose();
+        self.stage = Stage::Discarded;
         sink.element(at, Element::Gap(gap));
     }
 

@@ -73,10 +73,17 @@ struct Tap<'a> {
 }
 
 impl AnyTap for Tap<'_> {
-    fn packet(&mut self, at: u64, bytes: &[u8], packet: AnyPacket<'_>) {
+    fn packet(
+        &mut self,
+        places: &Places<'_>,
+        span: Range<usize>,
+        _: &[u8],
+        packet: AnyPacket<'_>,
+    ) {
         let mut emitted = Vec::new();
         packet.emit(self.config, &mut emitted);
-        self.said.spans.push(Span { len: bytes.len(), emitted });
+        let at = places.at(span.start);
+        self.said.spans.push(Span { len: span.len(), emitted });
         let (text, exact) = (packet.to_string(), format!("{packet:?}"));
         self.said.packets.push(Packet { at, text, exact });
     }

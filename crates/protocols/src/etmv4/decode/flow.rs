@@ -257,6 +257,9 @@ impl Flow {
                 false
             }
             Stop::NotReached => {
+                if let Some(element) = walked.range(true) {
+                    sink.element(at, element);
+                }
                 sink.element(at, Element::Doubt(Doubt::AddressNotReached));
                 true
             }
