@@ -144,7 +144,9 @@ impl Decode<Config, Packet> for Decoder {
     fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {
         match self.phase {
             // Nothing follows, so nothing is lost.
-            Phase::Aligned | Phase::Synced if fault == Fault::Truncated => return,
+            Phase::Aligned | Phase::Synced if fault == Fault::Truncated => {
+                return self.held.commit(sink);
+            }
             Phase::Fresh => sink.element(at, Element::Gap(Gap::Start)),
             Phase::Lost => return,
             Phase::Aligned | Phase::Synced => {

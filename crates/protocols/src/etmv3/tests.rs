@@ -1,6 +1,8 @@
 //! Tables from the specification, in its order.
 
+mod decode;
 mod packets;
+mod program;
 
 use tracewright_base::{CoreType, Profile};
 

@@ -33,6 +33,8 @@ struct Owner {
     of: Option<Of>,
     /// An I-sync named it; it has not been traced.
     named_only: bool,
+    /// The trace says itself in which order it loads.
+    ordered: bool,
     /// Transfers so far.
     seen: u8,
     /// The address of the last transfer.
@@ -280,13 +282,11 @@ impl Data {
     /// Says an access, or keeps it until it is known what the load multiple read first.
     fn push(&mut self, at: u64, access: Access, first: bool, config: &Config, held: &mut Held) {
         let of = self.owner.of.unwrap_or(Of::Nothing);
-        if !self.owner.pc_first(config) {
-            held.data(at, access, of);
-            return;
-        }
         if first && self.owner.seen > 1 {
-            // It says itself where it goes on.
-            self.sort_as(false, held);
+            self.owner.ordered = true;
+            self.sort(held);
+        }
+        if !self.owner.pc_first(config) {
             held.data(at, access, of);
             return;
         }
@@ -333,7 +333,8 @@ impl Owner {
 
     /// The core reads the new PC before the rest, and the trace does not say so.
     fn pc_first(&self, config: &Config) -> bool {
-        config.id.loads_pc_first()
+        !self.ordered
+            && config.id.loads_pc_first()
             && config.control.addresses()
             && self.transfer.is_some_and(|t| t.loads_pc && t.count.is_some_and(|n| n > 1))
     }

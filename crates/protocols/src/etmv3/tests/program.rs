@@ -1,0 +1,152 @@
+//! A program for tests, and what a trace says of it in short words.
+
+use std::format;
+use std::string::String;
+use std::vec::Vec;
+
+use tracewright_base::{
+    Access, Block, Code, Context, Direction, Element, Instruction, Isa, Miss, Pc, Security, Start,
+};
+use tracewright_isa::{ItState, classify, t32};
+
+use crate::etmv3::{Config, Etmv3};
+use crate::ways;
+
+/// Memory from 0x8000 on.
+#[derive(Clone)]
+pub(super) struct Program(Vec<u8>);
+
+const BASE: u64 = 0x8000;
+
+/// A32 instructions from 0x8000 on.
+pub(super) fn arm(opcodes: &[u32]) -> Program {
+    Program(opcodes.iter().flat_map(|opcode| opcode.to_le_bytes()).collect())
+}
+
+/// T32 halfwords from 0x8000 on.
+pub(super) fn thumb(halfwords: &[u16]) -> Program {
+    Program(halfwords.iter().flat_map(|half| half.to_le_bytes()).collect())
+}
+
+impl Program {
+    fn at(&self, address: u64) -> Option<&[u8]> {
+        self.0.get(usize::try_from(address.checked_sub(BASE)?).ok()?..)
+    }
+}
+
+impl Code for Program {
+    fn block(&mut self, pc: Pc) -> Result<&Block, Miss> {
+        Err(Miss { address: pc.address })
+    }
+
+    fn instruction(&mut self, pc: Pc) -> Result<Instruction, Miss> {
+        self.at(pc.address)
+            .and_then(|bytes| classify(pc.isa, bytes, pc.address, &mut ItState::default()))
+            .ok_or(Miss { address: pc.address })
+    }
+
+    fn opcode(&mut self, pc: Pc) -> Option<u32> {
+        let bytes = self.at(pc.address)?;
+        let word = bytes.first_chunk().map(|bytes| u32::from_le_bytes(*bytes));
+        if pc.isa == Isa::A32 {
+            return word;
+        }
+        let first = u16::from_le_bytes(*bytes.first_chunk()?);
+        if t32::is_wide(first) { word.map(|w| w.rotate_left(16)) } else { Some(first.into()) }
+    }
+}
+
+/// A-sync and an I-sync at 0x8000, and what `bytes` after them say, each element in short words.
+/// Taken every way.
+pub(super) fn words(config: &Config, code: &Program, isync: &[u8], bytes: &[u8]) -> Vec<String> {
+    let bytes = [&[0, 0, 0, 0, 0, 0x80], isync, bytes].concat();
+    let mut said = ways::check::<Etmv3, _>(config, &mut code.clone(), &bytes).elements;
+    assert!(matches!(said.pop(), Some((_, Element::End))));
+    let mut places = said.iter().map(|(at, element)| match element {
+        // A load multiple that reads the PC first says its data when all of them are there.
+        // Bad bytes are said when it is known how many they are.
+        Element::Access(_) | Element::Bad { .. } => None,
+        _ => Some(*at),
+    });
+    let mut last = 0;
+    assert!(places.by_ref().flatten().all(|at| core::mem::replace(&mut last, at) <= at));
+    said.iter().map(|(_, element)| short(element)).collect()
+}
+
+fn short(element: &Element) -> String {
+    match element {
+        Element::Range(r) => {
+            let letter = if r.taken() { 'E' } else { 'N' };
+            let isa = match r.last.isa {
+                Isa::A32 => "",
+                Isa::T32 => "t",
+                _ => "x",
+            };
+            match r.cycles.get() {
+                Some(cycles) => format!("{isa}{:x}{letter}/{cycles}", r.start),
+                None => format!("{isa}{:x}{letter}", r.start),
+            }
+        }
+        Element::Context(c) => context(c),
+        Element::TraceOn(Start::Normal) => "on".into(),
+        Element::TraceOn(start) => format!("on after {start:?}").to_lowercase(),
+        Element::Exception(e) if e.tail_chain => format!("tail exception {:x}", e.number),
+        Element::Exception(e) => format!("exception {:x}", e.number),
+        Element::ExceptionReturn => "return".into(),
+        Element::Cycles(Some(cycles)) => format!("{cycles} cycles"),
+        Element::Cycles(None) => "? cycles".into(),
+        Element::Access(a) => access(a),
+        Element::Timestamp { value, .. } => format!("time {value:x}"),
+        Element::Gap(gap) => format!("gap: {gap}"),
+        Element::Bad { len, .. } => format!("{len} bad"),
+        Element::Doubt(doubt) => format!("doubt: {doubt:?}"),
+        Element::NoCode { address, .. } => format!("no code at {address:x}"),
+        Element::Trigger => "trigger".into(),
+        other => format!("{other:?}"),
+    }
+}
+
+fn context(c: &Context) -> String {
+    let isa = match c.isa {
+        Isa::A32 => "A32",
+        Isa::T32 => "T32",
+        Isa::ThumbEe => "ThumbEE",
+        Isa::Jazelle => "Jazelle",
+        _ => "A64",
+    };
+    let mut words = format!("in {isa}");
+    words += if c.security == Some(Security::NonSecure) { " ns" } else { "" };
+    words += if c.el == Some(2) { " hyp" } else { "" };
+    if let Some(id) = c.context_id {
+        words += &format!(" id {id:x}");
+    }
+    if let Some(id) = c.vmid {
+        words += &format!(" vmid {id:x}");
+    }
+    words
+}
+
+/// `8000 r4 20001234=11`: by the instruction at 0x8000 four bytes were read.
+fn access(a: &Access) -> String {
+    let hex = |value: Option<u64>| value.map_or("?".into(), |value| format!("{value:x}"));
+    let way = match a.direction {
+        Direction::Read => 'r',
+        Direction::Write => 'w',
+        Direction::Unknown => 'x',
+    };
+    let mut words =
+        format!("{} {way}{} {}={}", hex(a.by()), a.size, hex(a.address()), hex(a.value()));
+    for (flag, word) in [
+        (Access::COPROCESSOR, " cp"),
+        (Access::CONTINUED, " +"),
+        (Access::LATE, " late"),
+        (Access::STORE_FAILED, " failed"),
+        (Access::VALUE_NOT_TRACED, " untraced"),
+        (Access::SUPPRESSED, " suppressed"),
+        (Access::BIG_ENDIAN, " be"),
+        (Access::EXCEPTION, " exc"),
+    ] {
+        words += if a.has(flag) { word } else { "" };
+    }
+    words
+}
