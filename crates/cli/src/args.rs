@@ -114,6 +114,12 @@ pub struct OutputArgs {
 pub struct InfoArgs {
     #[command(flatten)]
     pub input: InputArgs,
+    /// The words of the answer.
+    #[arg(long, value_enum, default_value_t = InfoFormat::Text)]
+    pub format: InfoFormat,
+    /// Write there.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -219,6 +225,15 @@ pub enum Format {
     Opencsd,
     /// Only the summary.
     None,
+}
+
+/// The words of what is in a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum InfoFormat {
+    /// For people.
+    Text,
+    /// JSON Lines.
+    Json,
 }
 
 /// The words of executed instructions.

@@ -20,8 +20,10 @@ use crate::args::{Cli, Verb};
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.verb {
+        Verb::Info(args) => verbs::info::run(&args),
         Verb::Packets(args) => verbs::packets::run(&args),
         Verb::Decode(args) => verbs::decode::run(&args),
+        Verb::Completions { shell } => verbs::completions::run(shell),
         _ => todo!(),
     };
     match done {

@@ -102,7 +102,7 @@ impl Decoded<'_> {
     pub fn remarks(&self) -> Vec<Remark> {
         let mut remarks = Vec::new();
         for skipped in &self.plan.skipped {
-            remarks.extend(self.skipped(skipped));
+            remarks.extend(left_out(skipped));
         }
         let Some(buffer) = self.buffer() else { return remarks };
         if buffer.is_empty() {
@@ -148,15 +148,6 @@ impl Decoded<'_> {
             ));
         }
         remarks
-    }
-
-    fn skipped(&self, skipped: &Skipped) -> Option<Remark> {
-        if matches!(skipped.why, Why::NotChosen(_)) {
-            return None;
-        }
-        let text = &skipped.message;
-        let (what, help) = text.rsplit_once("; ").unwrap_or((text, ""));
-        Some(remark(format!("{what}, so {} is not decoded", skipped.name), help))
     }
 
     fn empty(&self) -> Remark {
@@ -315,6 +306,16 @@ impl Decoded<'_> {
             help,
         )
     }
+}
+
+/// Why a source is not decoded; nothing for one that the reader left out.
+pub fn left_out(skipped: &Skipped) -> Option<Remark> {
+    if matches!(skipped.why, Why::NotChosen(_)) {
+        return None;
+    }
+    let text = &skipped.message;
+    let (what, help) = text.rsplit_once("; ").unwrap_or((text, ""));
+    Some(remark(format!("{what}, so {} is not decoded", skipped.name), help))
 }
 
 /// The word of the command line.

@@ -5,11 +5,13 @@
 //! | [`text`] | people's |
 //! | [`json`] | programs': JSON Lines |
 //! | [`opencsd`] | the reference packet lister's |
+//! | [`info`] | what is in a capture |
 //! | [`link`] | what frames hold |
 //! | [`stats`], [`explain`] | how much there was of what, and why there was not more |
 #![forbid(unsafe_code)]
 
 pub mod explain;
+pub mod info;
 pub mod json;
 pub mod lines;
 pub mod link;

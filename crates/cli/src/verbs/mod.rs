@@ -1,4 +1,6 @@
 //! One file a verb. Each returns whether the answer is positive.
 
+pub mod completions;
 pub mod decode;
+pub mod info;
 pub mod packets;

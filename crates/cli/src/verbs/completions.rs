@@ -1,0 +1,18 @@
+//! `tracewright completions`
+
+use clap::CommandFactory;
+use clap_complete::{Shell, generate};
+
+use crate::args::Cli;
+use crate::fail::Fail;
+use crate::output::Output;
+
+/// Runs it.
+pub fn run(shell: Shell) -> Result<bool, Fail> {
+    let mut script = Vec::new();
+    generate(shell, &mut Cli::command(), "tracewright", &mut script);
+    let mut output = Output::open(None)?;
+    output.print(&String::from_utf8_lossy(&script))?;
+    output.close()?;
+    Ok(true)
+}

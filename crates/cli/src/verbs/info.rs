@@ -1,0 +1,23 @@
+//! `tracewright info`
+
+use tracewright::views::info::Info;
+use tracewright::views::json;
+
+use crate::args::{InfoArgs, InfoFormat};
+use crate::fail::Fail;
+use crate::input::Input;
+use crate::output::Output;
+
+/// Runs it.
+pub fn run(args: &InfoArgs) -> Result<bool, Fail> {
+    let input = Input::look(&args.input, None)?;
+    let mut output = Output::open(args.output.as_deref())?;
+    let mut info = Info::of(&input.capture, &input.options);
+    info.notes.extend(input.notes);
+    output.print(&match args.format {
+        InfoFormat::Text => info.text(),
+        InfoFormat::Json => json::head("info") + &info.json(),
+    })?;
+    output.close()?;
+    Ok(true)
+}

@@ -1,0 +1,207 @@
+//! From a capture to [`Info`].
+
+use tracewright_base::Register;
+use tracewright_capture::{Capture, Dump, Form, Source};
+use tracewright_decode::{Options, Plan, Skipped, Why};
+use tracewright_frames::{Framing, Link, Splitter};
+use tracewright_image::{Elf, Load};
+use tracewright_protocols::registry::AnyProtocol;
+
+use super::{BufferInfo, FieldInfo, ImageInfo, Info, RegisterInfo, SourceInfo};
+use crate::explain::{Remark, framing_option, left_out};
+use crate::link::Ids;
+
+impl Info {
+    /// Looks at all of `capture`.
+    pub fn of(capture: &Capture, options: &Options) -> Info {
+        let plans: Vec<_> =
+            (0..capture.buffers.len()).filter_map(|n| Plan::new(capture, n, options)).collect();
+        let buffers: Vec<_> = plans.iter().map(|plan| buffer(capture, plan)).collect();
+        let mut missing = Vec::new();
+        let mut said: Vec<Skipped> = Vec::new();
+        for (plan, info) in plans.iter().zip(&buffers) {
+            // A source that is in several buffers is said once.
+            for skipped in plan.skipped.iter().filter(|s| !matches!(s.why, Why::SameId(_))) {
+                if !said.contains(skipped) {
+                    said.push(skipped.clone());
+                    missing.extend(left_out(skipped));
+                }
+            }
+            strangers(plan, info, &mut missing);
+        }
+        let sources: Vec<_> = capture.sources.iter().map(|s| source(capture, s)).collect();
+        let images: Vec<_> = capture.memory.iter().map(image).collect();
+        program(capture, &images, &mut missing);
+        Info {
+            path: capture.path.clone(),
+            description: capture.description.clone(),
+            buffers,
+            sources,
+            images,
+            notes: capture.notes.iter().map(ToString::to_string).collect(),
+            missing,
+        }
+    }
+}
+
+fn buffer(capture: &Capture, plan: &Plan) -> BufferInfo {
+    let buffer = &capture.buffers[plan.buffer];
+    let ids = (plan.framing != Framing::Raw).then(|| {
+        let (mut ids, mut splitter) = (Ids::default(), Splitter::new(Link::new(plan.framing)));
+        let mut at = 0;
+        for part in buffer.parts() {
+            splitter.split(at, part, &mut ids);
+            at += part.len() as u64;
+        }
+        splitter.finish(&mut ids);
+        ids
+    });
+    BufferInfo {
+        name: buffer.name.clone(),
+        format: buffer.format.to_string(),
+        framing: framing_option(plan.framing),
+        files: buffer.files.iter().map(|f| (f.name.clone(), f.bytes.len() as u64)).collect(),
+        bytes: buffer.len(),
+        ids,
+    }
+}
+
+/// Ids that no source has, and sources that no id has.
+fn strangers(plan: &Plan, info: &BufferInfo, missing: &mut Vec<Remark>) {
+    let Some(ids) = &info.ids else { return };
+    let known = |id: u8| plan.sources.iter().any(|s| s.id == id);
+    let skipped = !plan.skipped.is_empty();
+    for (id, bytes) in ids.sources().into_iter().filter(|(id, _)| !known(*id) && !skipped) {
+        missing.push(Remark {
+            what: format!("{} holds {bytes} bytes of id {id:#04x}, which no source has", info.name),
+            help: "add a device with that trace id in its registers; for bare bytes, \
+                   --protocol NAME@ID"
+                .into(),
+        });
+    }
+}
+
+fn source(capture: &Capture, source: &Source) -> SourceInfo {
+    let protocol = AnyProtocol::named(&source.device_type);
+    let core = capture.core(source).map(|core| (core.name.clone(), core.device_type.clone()));
+    let value = |name: &str| source.register(name);
+    let config = protocol.and_then(|p| p.configure(capture.core_type(source), &value).ok());
+    let registers = registers(protocol.map_or(&[], |p| p.about().registers), source);
+    // What a unit does is what is switched on in the registers that it was programmed with.
+    let on = registers.iter().flat_map(|r| &r.fields).filter(|f| f.word == Some("on"));
+    let buffers = source.buffers.iter().filter_map(|link| capture.buffers.get(link.buffer));
+    SourceInfo {
+        name: source.name.clone(),
+        device_type: source.device_type.clone(),
+        protocol: protocol.map(|p| p.about().title),
+        id: config.map(|config| config.trace_id()),
+        core,
+        buffers: buffers.map(|b| b.name.clone()).collect(),
+        traces: on.map(|field| field.about).collect(),
+        registers,
+    }
+}
+
+fn registers(table: &[Register], source: &Source) -> Vec<RegisterInfo> {
+    let names = |r: &Register| std::iter::once(r.name).chain(r.aliases.iter().copied());
+    let known = table.iter().filter_map(|register| {
+        let value = names(register).find_map(|name| source.register(name));
+        if value.is_none() && !register.required {
+            return None;
+        }
+        let fields = register.fields.iter().filter_map(|field| {
+            let value = field.of(value?);
+            Some(FieldInfo {
+                name: field.name,
+                bits: (field.high, field.low),
+                about: field.about,
+                value,
+                word: field.word(value),
+            })
+        });
+        Some(RegisterInfo {
+            name: register.name.to_owned(),
+            about: register.about,
+            value,
+            required: register.required,
+            fields: fields.collect(),
+        })
+    });
+    let known: Vec<_> = known.collect();
+    let other =
+        source.registers.0.iter().filter(|r| {
+            !table.iter().flat_map(names).any(|name| name.eq_ignore_ascii_case(&r.name))
+        });
+    let other = other.map(|r| RegisterInfo {
+        name: r.name.clone(),
+        about: "",
+        value: u64::try_from(r.value).ok(),
+        required: false,
+        fields: Vec::new(),
+    });
+    let other: Vec<_> = other.collect();
+    known.into_iter().chain(other).collect()
+}
+
+fn image(dump: &Dump) -> ImageInfo {
+    let mut info = ImageInfo {
+        name: dump.name.clone(),
+        file: dump.file.clone(),
+        parts: dump.last().map(|last| (dump.address, last)).into_iter().collect(),
+        spaces: dump.spaces.clone(),
+        machine: None,
+        symbols: 0,
+        problem: None,
+    };
+    match (&dump.bytes, dump.form) {
+        (None, _) => info.problem = Some("the file could not be read".into()),
+        (Some(bytes), Form::Elf) => {
+            let load = Load { bias: dump.address, ..Load::default() };
+            match Elf::read(bytes, dump.name.as_str(), load) {
+                Ok(elf) => {
+                    info.parts =
+                        elf.regions.iter().filter_map(|r| Some((r.start(), r.last()?))).collect();
+                    info.machine = Some(machine(elf.machine));
+                    info.symbols = elf.symbols.len();
+                    let lost: u64 = elf.regions.iter().map(|r| r.missing()).sum();
+                    info.problem = (lost > 0).then(|| {
+                        format!("the file is cut short: {lost} bytes of its segments are not there")
+                    });
+                }
+                Err(error) => info.problem = Some(error.to_string()),
+            }
+        }
+        (Some(_), Form::Raw) => {}
+    }
+    info
+}
+
+/// `e_machine`. (System V gABI, "ELF Header")
+fn machine(machine: u16) -> String {
+    match machine {
+        40 => "Arm, 32-bit".into(),
+        183 => "AArch64".into(),
+        243 => "RISC-V".into(),
+        3 => "x86".into(),
+        62 => "x86-64".into(),
+        other => format!("machine {other}"),
+    }
+}
+
+fn program(capture: &Capture, images: &[ImageInfo], missing: &mut Vec<Remark>) {
+    for image in images {
+        if let Some(problem) = &image.problem {
+            missing.push(Remark {
+                what: format!("image {}: {problem}", image.file),
+                help: "copy the file there, or give it with --image FILE[@ADDRESS]".into(),
+            });
+        }
+    }
+    let runs = capture.sources.iter().any(Source::watches_core);
+    if runs && images.iter().all(|image| image.parts.is_empty()) {
+        missing.push(Remark {
+            what: "there is no program memory: packets can be listed, but not what ran".into(),
+            help: "give the program with --image FILE (ELF) or --image FILE@ADDRESS".into(),
+        });
+    }
+}

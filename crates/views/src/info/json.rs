@@ -1,0 +1,113 @@
+//! [`Info`] as JSON Lines: one object a buffer, source, image, note, and thing that is missing.
+
+use super::{BufferInfo, FieldInfo, ImageInfo, Info, RegisterInfo, SourceInfo};
+use crate::json::{Object, object::string};
+
+impl Info {
+    /// All of it, without the first line.
+    pub fn json(&self) -> String {
+        let mut out = String::new();
+        let mut line = |write: &dyn Fn(&mut String)| {
+            write(&mut out);
+            out.push('\n');
+        };
+        line(&|out| {
+            Object::new(out)
+                .text("type", "capture")
+                .text("path", &self.path.to_string_lossy())
+                .maybe_text("description", self.description.as_deref())
+                .end();
+        });
+        self.buffers.iter().for_each(|it| line(&|out| buffer(it, out)));
+        self.sources.iter().for_each(|it| line(&|out| source(it, out)));
+        self.images.iter().for_each(|it| line(&|out| image(it, out)));
+        for note in &self.notes {
+            line(&|out| Object::new(out).text("type", "note").text("text", note).end());
+        }
+        for it in &self.missing {
+            line(&|out| {
+                let o = Object::new(out).text("type", "missing").text("what", &it.what);
+                o.text("help", &it.help).end();
+            });
+        }
+        out
+    }
+}
+
+fn buffer(buffer: &BufferInfo, out: &mut String) {
+    let o = Object::new(out)
+        .text("type", "buffer")
+        .text("name", &buffer.name)
+        .number("bytes", buffer.bytes)
+        .text("format", &buffer.format)
+        .text("framing", buffer.framing)
+        .list("files", &buffer.files, |(name, bytes), out| {
+            Object::new(out).text("name", name).number("bytes", *bytes).end();
+        });
+    let Some(ids) = &buffer.ids else { return o.end() };
+    o.list("ids", ids.sources(), |(id, bytes), out| {
+        Object::new(out).number("id", id.into()).number("bytes", bytes).end();
+    })
+    .number("padding_bytes", ids.padding)
+    .number("no_id_bytes", ids.no_source)
+    .number("reserved_bytes", ids.reserved)
+    .number("bad_frame_bytes", ids.bad)
+    .number("link_syncs", ids.syncs)
+    .number("barriers", ids.barriers)
+    .number("triggers", ids.triggers)
+    .number("flushes", ids.flushes)
+    .end();
+}
+
+fn source(source: &SourceInfo, out: &mut String) {
+    let o = Object::new(out)
+        .text("type", "source")
+        .text("name", &source.name)
+        .text("device_type", &source.device_type)
+        .maybe_text("protocol", source.protocol)
+        .maybe_number("id", source.id.map(u64::from));
+    let o = match &source.core {
+        Some((name, kind)) => o.text("core", name).text("core_type", kind),
+        None => o,
+    };
+    o.list("buffers", &source.buffers, |name, out| string(name, out))
+        .list("on", &source.traces, |about, out| string(about, out))
+        .list("registers", &source.registers, register)
+        .end();
+}
+
+fn register(register: &RegisterInfo, out: &mut String) {
+    Object::new(out)
+        .text("name", &register.name)
+        .maybe_hex("value", register.value)
+        .text("about", register.about)
+        .flag("required", register.required)
+        .list("fields", &register.fields, field)
+        .end();
+}
+
+fn field(field: &FieldInfo, out: &mut String) {
+    Object::new(out)
+        .text("name", field.name)
+        .number("high", field.bits.0.into())
+        .number("low", field.bits.1.into())
+        .hex("value", field.value)
+        .maybe_text("word", field.word)
+        .text("about", field.about)
+        .end();
+}
+
+fn image(image: &ImageInfo, out: &mut String) {
+    Object::new(out)
+        .text("type", "image")
+        .text("name", &image.name)
+        .text("file", &image.file)
+        .list("parts", &image.parts, |(first, last), out| {
+            Object::new(out).hex("first", *first).hex("last", *last).end();
+        })
+        .list("spaces", &image.spaces, |space, out| string(space, out))
+        .maybe_text("machine", image.machine.as_deref())
+        .number("symbols", image.symbols as u64)
+        .maybe_text("problem", image.problem.as_deref())
+        .end();
+}

@@ -1,0 +1,152 @@
+//! [`Info`] for people.
+
+use std::fmt::Write;
+
+use super::{BufferInfo, ImageInfo, Info, RegisterInfo, SourceInfo};
+
+impl Info {
+    /// All of it, in paragraphs.
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        let _ = write!(out, "{}", self.path.display());
+        if let Some(description) = &self.description {
+            let _ = write!(out, ": {description}");
+        }
+        out.push('\n');
+        head("buffers", self.buffers.len(), &mut out);
+        for buffer in &self.buffers {
+            self.buffer(buffer, &mut out);
+        }
+        head("sources", self.sources.len(), &mut out);
+        for source in &self.sources {
+            self::source(source, &mut out);
+        }
+        head("images", self.images.len(), &mut out);
+        for image in &self.images {
+            self::image(image, &mut out);
+        }
+        if !self.notes.is_empty() {
+            head("notes", self.notes.len(), &mut out);
+            for note in &self.notes {
+                let _ = writeln!(out, "  {note}");
+            }
+        }
+        head("missing", self.missing.len(), &mut out);
+        for remark in &self.missing {
+            let _ = writeln!(out, "  {}\n    {}", remark.what, remark.help);
+        }
+        out
+    }
+
+    fn buffer(&self, buffer: &BufferInfo, out: &mut String) {
+        let BufferInfo { name, bytes, format, framing, .. } = buffer;
+        let _ = writeln!(out, "  {name}: {bytes} bytes, {format}, decoded as {framing}");
+        for (file, size) in &buffer.files {
+            let _ = writeln!(out, "    file {file}: {size} bytes");
+        }
+        let Some(ids) = &buffer.ids else { return };
+        for (id, bytes) in ids.sources() {
+            let names =
+                self.sources.iter().filter(|s| s.id == Some(id) && s.buffers.contains(name));
+            let names: Vec<_> = names.map(|s| s.name.as_str()).collect();
+            let whose = if names.is_empty() { "no source has it".into() } else { names.join(", ") };
+            let _ = writeln!(out, "    id {id:#04x}: {bytes} bytes ({whose})");
+        }
+        for (count, what) in [
+            (ids.padding, "bytes of padding"),
+            (ids.no_source, "bytes before the first id"),
+            (ids.reserved, "bytes of reserved ids"),
+            (ids.bad, "bytes that are no frame"),
+            (ids.syncs, "synchronisation packets of the link"),
+            (ids.barriers, "barriers"),
+            (ids.triggers, "triggers"),
+            (ids.flushes, "flushes"),
+        ] {
+            if count > 0 {
+                let _ = writeln!(out, "    {count} {what}");
+            }
+        }
+    }
+}
+
+fn head(what: &str, count: usize, out: &mut String) {
+    let _ = match count {
+        0 => writeln!(out, "\n{what}: none"),
+        _ => writeln!(out, "\n{what}:"),
+    };
+}
+
+fn source(source: &SourceInfo, out: &mut String) {
+    let SourceInfo { name, device_type, .. } = source;
+    let title = source.protocol.unwrap_or("no known protocol");
+    let _ = write!(out, "  {name}: {device_type} ({title})");
+    if let Some(id) = source.id {
+        let _ = write!(out, ", id {id:#04x}");
+    }
+    if let Some((core, kind)) = &source.core {
+        let _ = write!(out, ", watches {core} ({kind})");
+    }
+    if !source.buffers.is_empty() {
+        let _ = write!(out, ", in {}", source.buffers.join(", "));
+    }
+    out.push('\n');
+    if !source.traces.is_empty() {
+        let _ = writeln!(out, "    on: {}", source.traces.join("; "));
+    }
+    for register in &source.registers {
+        self::register(register, out);
+    }
+}
+
+fn register(register: &RegisterInfo, out: &mut String) {
+    let RegisterInfo { name, about, .. } = register;
+    match register.value {
+        Some(value) => {
+            let _ = write!(out, "    {name} = 0x{value:08x}");
+        }
+        None => {
+            let _ = write!(out, "    {name} is missing, decoding needs it");
+        }
+    }
+    if !about.is_empty() {
+        let _ = write!(out, "  {about}");
+    }
+    out.push('\n');
+    for field in &register.fields {
+        let bits = match field.bits {
+            (high, low) if high == low => format!("[{high}]"),
+            (high, low) => format!("[{high}:{low}]"),
+        };
+        let _ = write!(out, "      {:<14} {bits:>7}  ", field.name);
+        let _ = match field.word {
+            Some(word) => writeln!(out, "{}: {word}", field.about),
+            None => writeln!(out, "{}: {}", field.about, number(field.value)),
+        };
+    }
+}
+
+/// Small numbers are counts, large ones patterns.
+fn number(value: u64) -> String {
+    if value < 10 { value.to_string() } else { format!("{value} ({value:#x})") }
+}
+
+fn image(image: &ImageInfo, out: &mut String) {
+    let _ = write!(out, "  {}", image.name);
+    if image.file != image.name && !image.file.is_empty() {
+        let _ = write!(out, " ({})", image.file);
+    }
+    out.push(':');
+    for (n, (first, last)) in image.parts.iter().enumerate() {
+        let _ = write!(out, "{} {first:#x}..={last:#x}", if n > 0 { "," } else { "" });
+    }
+    if !image.spaces.is_empty() {
+        let _ = write!(out, " in {}", image.spaces.join(" "));
+    }
+    if let Some(machine) = &image.machine {
+        let _ = write!(out, ", ELF for {machine}, {} symbols", image.symbols);
+    }
+    if let Some(problem) = &image.problem {
+        let _ = write!(out, " {problem}");
+    }
+    out.push('\n');
+}
