@@ -73,13 +73,7 @@ struct Tap<'a> {
 }
 
 impl AnyTap for Tap<'_> {
-    fn packet(
-        &mut self,
-        places: &Places<'_>,
-        span: Range<usize>,
-        _: &[u8],
-        packet: AnyPacket<'_>,
-    ) {
+    fn packet(&mut self, places: &Places<'_>, span: Range<usize>, _: &[u8], packet: AnyPacket<'_>) {
         let mut emitted = Vec::new();
         packet.emit(self.config, &mut emitted);
         let at = places.at(span.start);

@@ -1,0 +1,50 @@
+//! The lines that may differ.
+
+/// One known difference.
+#[derive(Clone, Debug)]
+pub struct Allowed {
+    /// `SNAPSHOT.KIND`.
+    pub run: String,
+    pub change: Change,
+}
+
+/// How the lines at one place begin.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// What the reference lists; nothing where the line is ours alone.
+    pub reference: Option<String>,
+    /// What we list; nothing where the line is the reference's alone.
+    pub ours: Option<String>,
+}
+
+/// Reads `differences.txt`: after a line `run NAME`, in the order of the listing, `- ` and how the
+/// reference's line begins, and `+ ` and how ours begins. A `+` after a `-` replaces it.
+pub fn read() -> Vec<Allowed> {
+    let text = include_str!("differences.txt");
+    let mut all: Vec<Allowed> = Vec::new();
+    let mut run = String::new();
+    let mut removed = false;
+    for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let (word, rest) = line.split_once(' ').expect("a word and a line");
+        let rest = Some(rest.to_owned());
+        match word {
+            "run" => run = rest.unwrap_or_default(),
+            "-" => {
+                let change = Change { reference: rest, ours: None };
+                all.push(Allowed { run: run.clone(), change });
+            }
+            "+" if removed => {
+                if let Some(last) = all.last_mut() {
+                    last.change.ours = rest;
+                }
+            }
+            "+" => {
+                let change = Change { reference: None, ours: rest };
+                all.push(Allowed { run: run.clone(), change });
+            }
+            _ => panic!("differences.txt: {line}"),
+        }
+        removed = word == "-";
+    }
+    all
+}

@@ -1,0 +1,154 @@
+//! Real captures against the reference's listings, line by line.
+//!
+//! `../shared/conformance/arm` (or `conformance/arm` where `TRACEWRIGHT_SHARED` points) has the captures, what
+//! OpenCSD 1.8.0 lists of each, and `runs.tsv`, which says how it was asked. Only lines that begin with
+//! `Idx:` count, and frame lines where frames were asked for. `differences.txt` has the lines that may
+//! differ; docs/differences-from-opencsd.md says why each of them does.
+//!
+//! It prints a line a run. `cargo test -p tracewright --test conformance -- NAME` runs those that have
+//! NAME in theirs.
+#![forbid(unsafe_code)]
+
+mod allowed;
+mod compare;
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use tracewright::decode::{Memory, Options, Plan, Session};
+use tracewright::frames::{Framing, Numbering};
+use tracewright::views::opencsd::{Listing, Shown};
+
+use allowed::Allowed;
+use compare::Compare;
+
+/// A row of `runs.tsv`.
+struct Run {
+    snapshot: String,
+    kind: String,
+    flags: String,
+}
+
+impl Run {
+    fn name(&self) -> String {
+        format!("{}.{}", self.snapshot, self.kind)
+    }
+
+    fn has(&self, flag: &str) -> bool {
+        self.flags.split(' ').any(|word| word == flag)
+    }
+}
+
+fn main() -> ExitCode {
+    let Some(folder) = shared() else {
+        println!("skipped: conformance: no captures in ../shared/conformance/arm");
+        return ExitCode::SUCCESS;
+    };
+    // Options of the usual test harness mean nothing here.
+    let filter = std::env::args().skip(1).find(|word| !word.starts_with('-'));
+    let runs = runs(&folder).expect("runs.tsv");
+    let allowed = allowed::read();
+    let (mut wrong, mut lines, mut differing) = (0, 0, 0);
+    for run in &runs {
+        let name = run.name();
+        if filter.as_ref().is_some_and(|filter| !name.contains(filter.as_str())) {
+            continue;
+        }
+        let start = Instant::now();
+        let allowed = allowed.iter().filter(|a| a.run == name).cloned().collect();
+        match check(&folder, run, allowed) {
+            Ok((same, differ)) => {
+                lines += same + differ;
+                differing += differ;
+                let seconds = start.elapsed().as_secs_f32();
+                println!("{name}: {same} lines the same, {differ} differ as known, {seconds:.2} s");
+            }
+            Err(why) => {
+                wrong += 1;
+                println!("{name}: {why}");
+            }
+        }
+    }
+    for stale in allowed.iter().filter(|a| !runs.iter().any(|run| run.name() == a.run)) {
+        wrong += 1;
+        println!("differences.txt: no run is called {}", stale.run);
+    }
+    println!("{} runs, {wrong} wrong; {lines} lines, {differing} differ as known", runs.len());
+    if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn shared() -> Option<PathBuf> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // A worktree is one level deeper than the main checkout.
+    std::env::var_os("TRACEWRIGHT_SHARED")
+        .map(PathBuf::from)
+        .into_iter()
+        .chain([here.join("../../../shared"), here.join("../../../../shared")])
+        .map(|folder| folder.join("conformance/arm"))
+        .find(|folder| folder.is_dir())
+}
+
+fn runs(folder: &Path) -> Option<Vec<Run>> {
+    let text = fs::read_to_string(folder.join("runs.tsv")).ok()?;
+    let rows = text.lines().skip(1).map(|line| {
+        let mut cells = line.split('\t').map(str::to_owned);
+        Some(Run { snapshot: cells.next()?, kind: cells.next()?, flags: cells.next()? })
+    });
+    rows.collect()
+}
+
+/// Decodes a snapshot as the run says. How many lines were the same, and how many differ as known.
+fn check(folder: &Path, run: &Run, allowed: Vec<Allowed>) -> Result<(usize, usize), String> {
+    let elements = run.has("-decode");
+    let frames = run.has("-o_raw_packed");
+    let golden = folder.join(format!("expected/{}.ppl.xz", run.name()));
+    let golden = File::open(&golden).map_err(|error| format!("{}: {error}", golden.display()))?;
+    let golden = lzma_rust2::XzReader::new(BufReader::new(golden), true);
+    let mut compare = Compare::new(golden_lines(golden, frames), frames, allowed);
+
+    let path = folder.join("snapshots").join(&run.snapshot);
+    let capture = tracewright::open(&path).map_err(|error| error.to_string())?;
+    let options = Options {
+        numbering: Numbering::Reference,
+        framing: run.has("-dstream_format").then_some(Framing::Dstream),
+        check_opcodes: run.has("-aa64_opcode_chk"),
+        split_source_ranges: run.has("-src_addr_n"),
+        ..Options::default()
+    };
+    let shown = Shown {
+        packets: true,
+        bytes: elements || run.has("-pkt_mon"),
+        elements,
+        packed: frames,
+        unpacked: run.has("-o_raw_unpacked"),
+    };
+    let memory = Memory::new(&capture);
+    let buffers = if run.has("-multi_session") { capture.buffers.len() } else { 1 };
+    for (n, buffer) in capture.buffers.iter().enumerate().take(buffers) {
+        let Some(plan) = Plan::new(&capture, n, &options) else { continue };
+        let mut listing = Listing::new(&mut compare, &plan, shown, n > 0);
+        Session::new(&capture, &plan, &memory, &options).run(buffer.parts(), &mut listing);
+        listing.finish().map_err(|error| error.to_string())?;
+    }
+    compare.finish()
+}
+
+/// The lines of a listing that count.
+fn golden_lines(
+    listing: impl std::io::Read + 'static,
+    frames: bool,
+) -> Box<dyn Iterator<Item = Vec<u8>>> {
+    let mut lines = BufReader::with_capacity(1 << 16, listing).split(b'\n');
+    Box::new(std::iter::from_fn(move || {
+        loop {
+            let mut line = lines.next()?.expect("a listing");
+            compare::trim(&mut line);
+            if compare::counts(&line, frames) {
+                return Some(line);
+            }
+        }
+    }))
+}
