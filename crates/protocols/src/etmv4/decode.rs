@@ -385,7 +385,7 @@ impl Decoder {
             }
         }
         if mispredict && !window::mispredict(&mut self.window) {
-            self.flow.mispredict(p.at, sink);
+            self.flow.mispredict(p.at, rules, sink);
         }
     }
 
@@ -481,12 +481,12 @@ impl Decoder {
             }
             What::Exception { number, also_target, tail_chain } => {
                 *n = n.saturating_sub(1);
-                let Some((address, is1)) = self.following(also_target, sink) else {
+                let Some((address, is1)) = self.following(also_target, rules, sink) else {
                     sink.element(at, Element::Doubt(Doubt::Unexpected));
                     return true;
                 };
                 if also_target {
-                    self.flow.set_address(address, is1);
+                    self.flow.set_address(address, is1, rules);
                 }
                 let return_address = Some(address);
                 let taken = Taken { number, return_address, also_target, tail_chain };
@@ -521,8 +521,10 @@ impl Decoder {
                 *n = n.saturating_sub(p0.into());
                 sink.element(at, Element::Transaction(step));
             }
-            What::Address { address, is1 } => self.flow.set_address(address, is1),
-            What::Context { context, told } => self.flow.set_context(at, context, told, sink),
+            What::Address { address, is1 } => self.flow.set_address(address, is1, rules),
+            What::Context { context, told } => {
+                self.flow.set_context(at, context, told, rules, sink);
+            }
             What::TraceOn => self.flow.trace_on(at, sink),
             what => say(at, what, sink),
         }
@@ -531,13 +533,18 @@ impl Decoder {
 
     /// Takes the context and the address that belong to an exception out of the window. The context is
     /// that of the code before the exception only where the address is the target of its last branch.
-    fn following<S: Sink>(&mut self, also_target: bool, sink: &mut S) -> Option<(u64, bool)> {
+    fn following<S: Sink>(
+        &mut self,
+        also_target: bool,
+        rules: Rules,
+        sink: &mut S,
+    ) -> Option<(u64, bool)> {
         loop {
             let item = self.window.pop_front()?;
             match item.what {
                 What::Address { address, is1 } => return Some((address, is1)),
                 What::Context { context, told } if also_target => {
-                    self.flow.set_context(item.at, context, told, sink);
+                    self.flow.set_context(item.at, context, told, rules, sink);
                 }
                 What::Context { .. } => {}
                 what if what.survives() => say(item.at, what, sink),

@@ -2,7 +2,7 @@
 
 use tracewright_base::{
     Code, Context, Counted, Doubt, Element, End, Exception, Instruction, Isa, Kind, Last, Pc,
-    Range, Role, Sink, Start,
+    Range, Role, Sink, Space, Start,
 };
 
 use super::returns::{Return, Returns};
@@ -27,8 +27,14 @@ const LONGEST_WALK: u64 = 1 << 26;
 /// Where execution is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Flow {
-    /// Who executes; `None` until the trace says so.
-    context: Option<Context>,
+    /// Who executes is known.
+    in_context: bool,
+    /// AArch64 state.
+    bits64: bool,
+    /// The memory that instructions are read from.
+    space: Space,
+    /// The instruction set at the address: what state and selector make of it.
+    isa: Isa,
     /// The next instruction; `None` until the trace says so.
     address: Option<u64>,
     /// Instruction set selector of the address: IS1 (T32) or IS0.
@@ -101,10 +107,16 @@ impl Walked {
 impl Flow {
     /// Where execution is, if address and context are known.
     #[inline]
-    fn pc(&self, rules: Rules) -> Option<Pc> {
-        let (context, address) = (self.context.as_ref()?, self.address?);
-        let isa = isa(context.bits64, self.is1, rules);
-        Some(Pc { address: address & isa.address_mask(), isa, space: context.space() })
+    fn pc(&self) -> Option<Pc> {
+        let address = self.address.filter(|_| self.in_context)? & self.isa.address_mask();
+        Some(Pc { address, isa: self.isa, space: self.space })
+    }
+
+    #[inline]
+    fn go(&mut self, address: u64, is1: bool, rules: Rules) {
+        self.address = Some(address);
+        self.is1 = is1;
+        self.isa = isa(self.bits64, is1, rules);
     }
 
     /// Everything must be said anew; the return stack keeps what it has.
@@ -128,16 +140,20 @@ impl Flow {
         at: u64,
         context: Context,
         told: bool,
+        rules: Rules,
         sink: &mut S,
     ) {
-        self.context = Some(context);
+        self.in_context = true;
+        self.bits64 = context.bits64;
+        self.space = context.space();
+        self.isa = isa(self.bits64, self.is1, rules);
         if told {
             sink.element(at, Element::Context(context));
         }
     }
 
-    pub(super) fn set_address(&mut self, address: u64, is1: bool) {
-        (self.address, self.is1) = (Some(address), is1);
+    pub(super) fn set_address(&mut self, address: u64, is1: bool, rules: Rules) {
+        self.go(address, is1, rules);
         self.pending = false;
         self.told = false;
         self.missing = None;
@@ -154,7 +170,7 @@ impl Flow {
             return;
         }
         match self.returns.pop() {
-            Some(top) => (self.address, self.is1) = (Some(top.address), top.is1),
+            Some(top) => self.go(top.address, top.is1, rules),
             None => {
                 self.told = true;
                 sink.element(at, Element::Doubt(Doubt::ReturnStackEmpty));
@@ -183,16 +199,17 @@ impl Flow {
         sink: &mut S,
     ) -> bool {
         self.take_return(at, rules, sink);
-        let Some(pc) = self.pc(rules) else {
+        let Some(address) = self.address.filter(|_| self.in_context) else {
             self.unplaced(at, sink);
             return true;
         };
-        if let Ok(block) = code.block(pc)
+        // Made here and for this call alone: a place that is kept in memory is slow to read back.
+        if let Ok(block) = code.block(Pc { address, isa: self.isa, space: self.space })
             && block.end == End::Waypoint
         {
             let last = block.last;
             let range = Range {
-                start: pc.address,
+                start: block.start,
                 bytes: block.bytes,
                 instructions: block.instructions,
                 cycles: Counted::UNKNOWN,
@@ -203,22 +220,21 @@ impl Flow {
             self.branch(at, &last, next, taken, first, rules, sink);
             return true;
         }
-        self.long_atom(at, pc, taken, first, rules, code, sink)
+        self.long_atom(at, taken, first, rules, code, sink)
     }
 
     /// An atom whose block is longer than the cache keeps, or runs into the unknown.
     #[cold]
-    #[expect(clippy::too_many_arguments, reason = "the same as `atom`, and where it starts")]
     fn long_atom<K: Code, S: Sink>(
         &mut self,
         at: u64,
-        pc: Pc,
         taken: bool,
         first: bool,
         rules: Rules,
         code: &mut K,
         sink: &mut S,
     ) -> bool {
+        let Some(pc) = self.pc() else { return true };
         let (walked, stop) = walk(pc, code, Until::Waypoint);
         match stop {
             None => {
@@ -289,25 +305,32 @@ impl Flow {
         let target = last.target.map(|target| (target, last.target_isa == Isa::T32));
         let moves = matches!(last.kind, Kind::Branch | Kind::Indirect);
         self.branch = Some(Branch { next, is1, taken, target, moves });
-        self.resolve(next, is1, taken && moves, target);
+        self.resolve(next, is1, taken && moves, target, rules);
     }
 
     /// Goes to the target of a branch, or to the instruction after it.
     #[inline]
-    fn resolve(&mut self, next: u64, is1: bool, taken: bool, target: Option<(u64, bool)>) {
+    fn resolve(
+        &mut self,
+        next: u64,
+        is1: bool,
+        taken: bool,
+        target: Option<(u64, bool)>,
+        rules: Rules,
+    ) {
         self.pending = false;
-        (self.address, self.is1) = match (taken, target) {
-            (false, _) => (Some(next), is1),
-            (true, Some((target, target_is1))) => (Some(target), target_is1),
+        match (taken, target) {
+            (false, _) => self.go(next, is1, rules),
+            (true, Some((target, target_is1))) => self.go(target, target_is1, rules),
             (true, None) => {
                 self.pending = true;
-                (None, is1)
+                self.address = None;
             }
-        };
+        }
     }
 
     /// A Mispredict that came after its branch had been committed: turns the branch round.
-    pub(super) fn mispredict<S: Sink>(&mut self, at: u64, sink: &mut S) {
+    pub(super) fn mispredict<S: Sink>(&mut self, at: u64, rules: Rules, sink: &mut S) {
         let Some(branch) = self.branch.as_mut() else {
             sink.element(at, Element::Doubt(Doubt::MispredictOfNothing));
             return;
@@ -315,7 +338,7 @@ impl Flow {
         branch.taken = !branch.taken;
         let Branch { next, is1, taken, target, moves } = *branch;
         sink.element(at, Element::Corrected { taken });
-        self.resolve(next, is1, taken && moves, target);
+        self.resolve(next, is1, taken && moves, target, rules);
     }
 
     /// An exception: everything up to, not including, its return address ran.
@@ -332,16 +355,16 @@ impl Flow {
             && !exception.also_target
         {
             self.take_return(at, rules, sink);
-            if let Some(pc) = self.pc(rules)
+            if let Some(pc) = self.pc()
                 && pc.address != to & pc.isa.address_mask()
             {
                 good = self.walk_to(at, pc, to, code, sink);
-            } else if let Some(context) = &self.context
+            } else if self.in_context
                 && let Some(address) = self.missing
                 && address < to
             {
                 // What led here cannot be told for the same reason as before.
-                sink.element(at, Element::NoCode { address, space: context.space() });
+                sink.element(at, Element::NoCode { address, space: self.space });
             }
         }
         self.address = None;
@@ -390,20 +413,20 @@ impl Flow {
         sink: &mut S,
     ) -> bool {
         self.take_return(at, rules, sink);
-        let Some(context) = self.context else {
+        if !self.in_context {
             self.unplaced(at, sink);
             return true;
-        };
+        }
         // Straight code stays in its instruction set, whatever the form of the packet says.
         let is1 = if self.address.is_some() { self.is1 } else { is1 };
-        let isa = isa(context.bits64, is1, rules);
-        let source = Pc { address: address & isa.address_mask(), isa, space: context.space() };
+        let isa = isa(self.bits64, is1, rules);
+        let source = Pc { address: address & isa.address_mask(), isa, space: self.space };
         let Ok(last) = code.instruction(source) else {
-            return self.source_unreadable(at, source, rules, code, sink);
+            return self.source_unreadable(at, source, code, sink);
         };
         let end = source.address.wrapping_add(u64::from(last.size)) & isa.address_mask();
         // Without an address before it, the one instruction is certain.
-        let mut pc = self.pc(rules).unwrap_or(source);
+        let mut pc = self.pc().unwrap_or(source);
         while rules.split_source
             && let Ok(block) = code.block(pc)
             && block.end == End::Waypoint
@@ -440,11 +463,10 @@ impl Flow {
         &mut self,
         at: u64,
         source: Pc,
-        rules: Rules,
         code: &mut K,
         sink: &mut S,
     ) -> bool {
-        let pc = self.pc(rules).unwrap_or(source);
+        let pc = self.pc().unwrap_or(source);
         let (walked, stop) = walk(pc, code, Until::Address(source.address));
         self.stopped(at, pc, &walked, stop.unwrap_or(Stop::NoCode(source.address)), sink)
     }
@@ -461,7 +483,7 @@ impl Flow {
     ) -> bool {
         self.take_return(at, rules, sink);
         self.branch = None;
-        let Some(pc) = self.pc(rules) else {
+        let Some(pc) = self.pc() else {
             self.unplaced(at, sink);
             return true;
         };
