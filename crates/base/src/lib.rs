@@ -41,7 +41,7 @@ pub use fault::{Doubt, Fault, Gap};
 pub use hardware::{Dwt, ExceptionStep, Hardware, LocalTime, TimeDelay};
 pub use instruction::{Instruction, Kind, Role};
 pub use isa::Isa;
-pub use place::{Piece, Places};
+pub use place::{Forward, Piece, Places};
 pub use range::{Counted, Last, Range};
 pub use register::{Field, MissingRegister, Register};
 pub use sink::Sink;

@@ -99,8 +99,60 @@ impl<'a> Places<'a> {
     }
 }
 
+/// Looks places up in rising order of offsets, which takes no search.
+#[derive(Clone, Copy, Debug)]
+pub struct Forward<'a> {
+    places: Places<'a>,
+    /// The piece after the one in hand.
+    next: usize,
+    /// Where that begins, in bytes.
+    until: usize,
+    /// What to add to a byte's offset.
+    add: u64,
+}
+
+impl<'a> Forward<'a> {
+    /// Begins at offset 0.
+    pub const fn new(places: Places<'a>) -> Self {
+        Forward { places, next: 0, until: 0, add: 0 }
+    }
+
+    /// The place in the capture of what is at `offset`, which is not less than the last one was.
+    #[inline]
+    pub fn at(&mut self, offset: usize) -> u64 {
+        let Places { nibbles, odd, .. } = self.places;
+        let byte = if nibbles { (offset + odd as usize) / 2 } else { offset };
+        while byte >= self.until {
+            let Some(piece) = self.places.pieces.get(self.next) else {
+                self.until = usize::MAX;
+                break;
+            };
+            self.next += 1;
+            self.add = piece.at.wrapping_sub(u64::from(piece.start));
+            self.until = self.places.pieces.get(self.next).map_or(usize::MAX, |p| p.start as usize);
+        }
+        self.add.wrapping_add(byte as u64)
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn forward_finds_the_same_places() {
+        for places in [
+            Places::new(&PIECES),
+            Places::new(&PIECES).of_nibbles(),
+            Places::new(&PIECES).of_nibbles().without_first_nibble(),
+        ] {
+            for step in 1..5 {
+                let mut forward = Forward::new(places);
+                for offset in (0..40).step_by(step) {
+                    assert_eq!(forward.at(offset), places.at(offset), "{offset} by {step}");
+                }
+            }
+        }
+    }
+
     use super::*;
 
     #[test]

@@ -1,6 +1,8 @@
 //! The one loop from bytes to elements.
 
-use tracewright_base::{Code, Decode, Element, Fault, Parse, Places, Sink, Spanned, Sync, Wire};
+use tracewright_base::{
+    Code, Decode, Element, Fault, Forward, Parse, Places, Sink, Spanned, Sync, Wire,
+};
 
 use crate::protocol::{Protocol, Resume};
 
@@ -95,6 +97,7 @@ impl<P: Protocol> Stream<P> {
         tap: &mut T,
     ) -> usize {
         let mut taken = 0;
+        let mut forward = Forward::new(*places);
         while let Some(rest) = bytes.get(taken..)
             && !rest.is_empty()
         {
@@ -117,7 +120,7 @@ impl<P: Protocol> Stream<P> {
             match P::Packet::parse(rest, &self.config) {
                 Parse::Packet(packet, len) => {
                     self.report_bad(sink);
-                    let at = places.at(taken);
+                    let at = forward.at(taken);
                     self.last = at;
                     tap.packet(places, taken..taken + len, bytes, &packet);
                     let spanned = Spanned { at, len: len as u32, packet };
