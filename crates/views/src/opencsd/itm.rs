@@ -8,7 +8,7 @@ use super::text::{decimal, hex, hex_padded};
 /// What the words for the next packet of one source depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ItmText {
-    /// The page that was named last. The reference keeps it over a loss.
+    /// The page that was named last. The reference keeps it over a loss and a synchronisation.
     page: u8,
 }
 
@@ -105,10 +105,10 @@ impl ItmText {
         true
     }
 
-    /// `element` as the reference takes it: where the page is not known, it is the last.
+    /// `element` as the reference takes it: the page is the one that was named last, whatever came since.
     pub fn element(&self, mut element: Element) -> Element {
         if let Element::Software(write) = &mut element
-            && let Channel::Port { page: page @ None, .. } = &mut write.channel
+            && let Channel::Port { page, .. } = &mut write.channel
         {
             *page = Some(self.page);
         }
