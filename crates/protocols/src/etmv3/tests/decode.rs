@@ -301,7 +301,8 @@ fn pc_first() {
     let said = [0x84, 0x26, 0x8c, 0xa0, 0x80, 0x80, 0x00, 4, 0x26, 0x00, 1, 0x06, 2, 0x06, 3];
     let mut got = words(&id, code, ARM, &said);
     let mut want: Vec<String> = ON_ARM.into_iter().chain(want).map(String::from).collect();
-    (got.sort(), want.sort());
+    got.sort();
+    want.sort();
     assert_eq!(got, want);
 }
 
@@ -545,7 +546,7 @@ fn garbage() {
             for _ in 0..20 {
                 bytes.extend([0x84, 0x88, 0x0c]);
                 bytes.extend(random.bytes(8));
-                if random.next() % 4 == 0 {
+                if random.next().is_multiple_of(4) {
                     bytes.extend([0, 0, 0, 0, 0, 0x80]);
                     bytes.extend(ARM);
                 }
