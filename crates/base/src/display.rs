@@ -181,7 +181,8 @@ impl fmt::Display for Channel {
             Channel::Port { page: Some(page), port } => {
                 write!(f, "port {}", u32::from(page) * 32 + u32::from(port))
             }
-            Channel::Port { page: None, port } => write!(f, "port ?.{port}"),
+            // Most units have one page and never name it.
+            Channel::Port { page: None, port } => write!(f, "port {port}"),
             Channel::Master { master, channel } => {
                 match master {
                     Some(master) => write!(f, "master {master} ")?,
