@@ -392,7 +392,7 @@ impl Decoder {
     /// Nothing that is not resolved ever will be. (ETE K10.5.3.3)
     #[cold]
     fn discard<S: Sink>(&mut self, at: u64, gap: Gap, sink: &mut S) {
-        for item in core::mem::take(&mut self.window) {
+        while let Some(item) = self.window.pop_front() {
             if item.what.survives() {
                 say(item.at, item.what, sink);
             }

@@ -1,6 +1,10 @@
 //! A case file.
 
+#![allow(dead_code, reason = "each test uses what fits it")]
+
 use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use tracewright::base::{CoreType, Isa};
 use tracewright::capture::core_type;
@@ -62,15 +66,8 @@ impl Case {
             |name: &str| registers.iter().find(|(known, _)| known == name).map(|&(_, v)| v);
         let protocol = protocol.ok_or("no protocol")?;
         let config = protocol.configure(core, &register).map_err(|error| error.to_string())?;
-        let mut case = Case {
-            head: head.to_owned(),
-            config,
-            image: Image::new(regions),
-            bytes,
-            packets: Vec::new(),
-            elements: Vec::new(),
-            committed: None,
-        };
+        let mut case = Case::of(config, Image::new(regions), bytes);
+        case.head = head.to_owned();
         case.expect(expected)?;
         Ok(case)
     }
@@ -97,6 +94,23 @@ impl Case {
         Ok(())
     }
 
+    /// These bytes, with nothing expected of them.
+    pub fn of(config: AnyConfig, image: Image, bytes: Vec<u8>) -> Case {
+        let (head, packets, elements) = (String::new(), Vec::new(), Vec::new());
+        Case { head, config, image, bytes, packets, elements, committed: None }
+    }
+
+    /// Every case of `tests/cases`, with its name.
+    pub fn all() -> Vec<(String, Result<Case, String>)> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
+        let text = |path: &PathBuf| fs::read_to_string(path).map_err(|error| error.to_string());
+        let read = |path: PathBuf| {
+            let name = path.strip_prefix(&root).unwrap_or(&path).display().to_string();
+            (name, text(&path).and_then(|text| Case::parse(&text)))
+        };
+        files(&root).into_iter().map(read).collect()
+    }
+
     /// The file with these expectations.
     pub fn blessed(&self, packets: &[String], elements: &[String], committed: &[String]) -> String {
         let mut text = self.head.clone();
@@ -113,6 +127,21 @@ impl Case {
         }
         text
     }
+}
+
+/// The case files below `root`, in order.
+pub fn files(root: &Path) -> Vec<PathBuf> {
+    let inside = |folder: &Path| -> Vec<PathBuf> {
+        fs::read_dir(folder).map_or_else(
+            |_| Vec::new(),
+            |entries| entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
+        )
+    };
+    let folders = inside(root).into_iter().filter(|path| path.is_dir());
+    let mut files: Vec<_> = folders.flat_map(|folder| inside(&folder)).collect();
+    files.retain(|path| path.extension().is_some_and(|ext| ext == "case"));
+    files.sort();
+    files
 }
 
 fn number(text: &str) -> Option<u64> {

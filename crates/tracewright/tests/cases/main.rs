@@ -5,7 +5,7 @@ mod case;
 mod ways;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use case::Case;
 
@@ -16,8 +16,7 @@ const AT_LEAST: usize = 40;
 fn cases() {
     let bless = std::env::var_os("BLESS").is_some();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
-    let mut paths = case_files(&root);
-    paths.sort();
+    let paths = case::files(&root);
     let mut wrong = Vec::new();
     for path in &paths {
         let name = path.strip_prefix(&root).unwrap_or(path).display().to_string();
@@ -28,16 +27,6 @@ fn cases() {
     assert!(wrong.is_empty(), "{} of {} cases\n{}", wrong.len(), paths.len(), wrong.join("\n"));
     assert!(paths.len() >= AT_LEAST, "only {} cases in {}", paths.len(), root.display());
     eprintln!("{} cases", paths.len());
-}
-
-fn case_files(root: &Path) -> Vec<PathBuf> {
-    let folders = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
-    folders
-        .filter(|path| path.is_dir())
-        .flat_map(|folder| fs::read_dir(folder).unwrap())
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|ext| ext == "case"))
-        .collect()
 }
 
 fn run(path: &Path, bless: bool) -> Result<(), String> {

@@ -26,20 +26,20 @@ pub fn read() -> Vec<Allowed> {
     let mut removed = false;
     for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let (word, rest) = line.split_once(' ').expect("a word and a line");
-        let rest = Some(rest.to_owned());
+        let start = rest.to_owned();
         match word {
-            "run" => run = rest.unwrap_or_default(),
+            "run" => run = start,
             "-" => {
-                let change = Change { reference: rest, ours: None };
+                let change = Change { reference: Some(start), ours: None };
                 all.push(Allowed { run: run.clone(), change });
             }
             "+" if removed => {
                 if let Some(last) = all.last_mut() {
-                    last.change.ours = rest;
+                    last.change.ours = Some(start);
                 }
             }
             "+" => {
-                let change = Change { reference: None, ours: rest };
+                let change = Change { reference: None, ours: Some(start) };
                 all.push(Allowed { run: run.clone(), change });
             }
             _ => panic!("differences.txt: {line}"),
