@@ -17,8 +17,9 @@ const STRETCH: usize = 1 << 20;
 /// The reference reads this much of an unframed buffer at a time; its listing can tell.
 const REFERENCE_READ: usize = 1024;
 
-/// Decodes one buffer: link bytes to sources to packets to elements. It may be fed in any pieces.
-#[derive(Debug)]
+/// Decodes one buffer: link bytes to sources to packets to elements. It may be fed in any pieces. A
+/// clone goes on from where the original is: who stops early keeps one to resume from.
+#[derive(Clone, Debug)]
 pub struct Session {
     splitter: Splitter,
     framing: Framing,
@@ -81,6 +82,17 @@ impl Session {
         } else {
             splitter.split(at, bytes, &mut router);
             router.flush();
+        }
+    }
+
+    /// What comes next does not follow what was: a new buffer, or the same one from another place `at`.
+    pub fn reset(&mut self, at: u64) {
+        self.splitter = Splitter::new(self.splitter.link());
+        self.current = None;
+        self.fed = at;
+        self.rest.clear();
+        for source in &mut self.sources {
+            source.reset();
         }
     }
 

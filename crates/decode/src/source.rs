@@ -11,7 +11,7 @@ use tracewright_protocols::registry::{AnyPacket, AnyStream, AnyTap};
 use crate::Listener;
 
 /// A source in the course of a session.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub(crate) id: u8,
     pub(crate) stream: AnyStream,
@@ -27,6 +27,13 @@ impl Source {
     pub(crate) fn new(id: u8, stream: AnyStream, cache: Cache) -> Self {
         let block = frames::Source::new(id);
         Source { id, stream, cache, block, nibbles: Vec::new(), taken: 0 }
+    }
+
+    /// Forgets everything but the configuration and the program.
+    pub(crate) fn reset(&mut self) {
+        self.stream.reset();
+        self.block = frames::Source::new(self.id);
+        self.taken = 0;
     }
 
     /// Bytes that wait.

@@ -14,7 +14,7 @@ use crate::{Image, View};
 /// A block is kept with the blocks that came after it, so that the next one is a load and a compare
 /// away, without a search. The answers depend on the image and the place only, never on what was
 /// asked before.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Cache {
     image: Arc<Image>,
     rules: Rules,

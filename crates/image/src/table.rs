@@ -23,7 +23,7 @@ const _: () = assert!(size_of::<Slot>() == 64);
 
 /// Blocks by address and key. It grows to a bound and then begins anew, so that what it holds is
 /// never older than that many blocks.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Table {
     slots: Vec<Slot>,
     /// Open addressing by [`Table::probe`]: the index of a slot, or [`NONE`]. A power of two, at most

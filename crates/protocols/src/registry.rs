@@ -184,6 +184,11 @@ macro_rules! protocols {
                 match self { $(AnyStream::$name(_) => <$protocol as Protocol>::NIBBLES,)* }
             }
 
+            /// See [`Stream::reset`].
+            pub fn reset(&mut self) {
+                match self { $(AnyStream::$name(s) => s.reset(),)* }
+            }
+
             /// Whether the next byte begins a packet.
             pub fn synced(&self) -> bool {
                 match self { $(AnyStream::$name(s) => s.synced(),)* }

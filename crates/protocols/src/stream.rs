@@ -71,6 +71,11 @@ impl<P: Protocol> Stream<P> {
         Stream { config, decoder: P::Decoder::default(), synced: false, last: 0, bad: None }
     }
 
+    /// Forgets everything but the configuration: what comes next does not follow what was.
+    pub fn reset(&mut self) {
+        *self = Stream::new(self.config.clone());
+    }
+
     /// The trace unit's configuration.
     pub fn config(&self) -> &P::Config {
         &self.config

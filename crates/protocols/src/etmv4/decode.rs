@@ -18,6 +18,12 @@ use self::window::{Item, What, Window};
 use super::packet::{Address, ContextInfo, Exception, Packet, Q, SubIsa, TraceInfo};
 use super::{Config, History};
 
+/// The deepest speculation that is believed: TRCIDR8 says more only where it is wrong.
+const DEEPEST: u32 = 1 << 16;
+
+/// How much time and how many events wait for the next P0 element, at most.
+const LONGEST: usize = 1 << 16;
+
 /// How far synchronisation has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
@@ -161,7 +167,7 @@ impl Decoder {
         sink: &mut S,
     ) {
         let at = p.at;
-        let max = config.max_speculation();
+        let max = config.max_speculation().min(DEEPEST);
         let mut commit = 0;
         match p.packet {
             Packet::Atoms(atoms) => {
@@ -256,7 +262,9 @@ impl Decoder {
             Packet::NumberedSync(_) | Packet::UnnumberedSync(_) | Packet::Conditional(_) => {}
         }
         commit = commit.max(self.depth.saturating_sub(max));
-        if commit > 0 && !self.commit(at, commit, rules, code, sink) {
+        if commit > 0 && !self.commit(at, commit, rules, code, sink)
+            || self.window.len() >= LONGEST && self.depth == 0 && !self.flush(rules, code, sink)
+        {
             self.fail(at, sink);
         }
     }

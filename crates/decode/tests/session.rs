@@ -1,0 +1,114 @@
+//! A session may be fed in any pieces, cloned, resumed and reset.
+
+use tracewright_base::Element;
+use tracewright_capture::{Buffer, BufferRef, Capture, Format, Registers, Source};
+use tracewright_decode::{Listener, Memory, Options, Plan, Session};
+use tracewright_frames::{Framing, Joiner};
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Heard(Vec<(usize, u64, Element)>);
+
+impl Listener for Heard {
+    const PACKETS: bool = false;
+
+    fn element(&mut self, source: usize, at: u64, element: Element) {
+        self.0.push((source, at, element));
+    }
+}
+
+/// Two ETMv4s that share a buffer: A-Sync, Trace Info, events, timestamps, atoms without code.
+fn capture() -> Capture {
+    let mut frames = Vec::new();
+    let mut joiner = Joiner::new(Framing::Coresight);
+    for round in 0..40u8 {
+        for id in [0x10, 0x11] {
+            let mut bytes = vec![0; 11];
+            bytes.extend([0x80, 0x01, 0x00, 0x71, 0x02, 0x80 | round, id, 0x04]);
+            bytes.extend([0x82, round, 0x08, 0x00, 0x00, 0x11, 0xf7, 0x95, round, 0xf7, 0xff]);
+            joiner.push(id, &bytes[..usize::from(30 - round % 3)], &mut frames).unwrap();
+        }
+    }
+    joiner.finish(&mut frames);
+    let source = |id: u64| Source {
+        name: format!("ETM_{id:x}"),
+        device_type: "ETM4.2".into(),
+        registers: Registers::from_iter([
+            ("TRCIDR0", 0x2800_0ea1),
+            ("TRCIDR1", 0x4100_f420),
+            ("TRCIDR2", 0x488),
+            ("TRCCONFIGR", 0x801),
+            ("TRCTRACEIDR", id),
+        ]),
+        buffers: vec![BufferRef { buffer: 0, stream: None }],
+        ..Source::default()
+    };
+    Capture {
+        buffers: vec![Buffer::new("ETB", Format::CoreSight, frames)],
+        sources: vec![source(0x10), source(0x11)],
+        ..Capture::default()
+    }
+}
+
+fn session(capture: &Capture) -> Session {
+    let options = Options::default();
+    let plan = Plan::new(capture, 0, &options).unwrap();
+    assert_eq!(plan.sources.len(), 2, "{:?}", plan.skipped);
+    Session::new(capture, &plan, &Memory::new(capture), &options)
+}
+
+fn whole(capture: &Capture) -> Vec<(usize, u64, Element)> {
+    let mut heard = Heard::default();
+    session(capture).run(capture.buffers[0].parts(), &mut heard);
+    by_source(heard)
+}
+
+/// Sources take turns where the pieces end; each one's own story is what must not change.
+fn by_source(mut heard: Heard) -> Vec<(usize, u64, Element)> {
+    heard.0.sort_by_key(|(source, ..)| *source);
+    heard.0
+}
+
+#[test]
+fn any_pieces_give_the_same_elements() {
+    let capture = capture();
+    let bytes = capture.buffers[0].bytes().to_vec();
+    let want = whole(&capture);
+    assert!(want.iter().filter(|(.., e)| matches!(e, Element::Timestamp { .. })).count() > 50);
+    for piece in [1, 3, 16, 17, 100] {
+        let (mut session, mut heard) = (session(&capture), Heard::default());
+        for part in bytes.chunks(piece) {
+            session.feed(part, &mut heard);
+        }
+        session.finish(&mut heard);
+        assert_eq!(by_source(heard), want, "pieces of {piece}");
+    }
+}
+
+#[test]
+fn a_clone_goes_on_from_where_the_original_was() {
+    let capture = capture();
+    let bytes = capture.buffers[0].bytes().to_vec();
+    let want = whole(&capture);
+    for cut in (0..bytes.len()).step_by(37) {
+        let (mut first, mut heard) = (session(&capture), Heard::default());
+        first.feed(&bytes[..cut], &mut heard);
+        let mut resumed = first.clone();
+        // What the original does from here on is nothing to the clone.
+        first.feed(&[0xa5; 64], &mut Heard::default());
+        resumed.feed(&bytes[cut..], &mut heard);
+        resumed.finish(&mut heard);
+        assert_eq!(by_source(heard), want, "cut at {cut}");
+    }
+}
+
+#[test]
+fn a_reset_session_is_a_fresh_one() {
+    let capture = capture();
+    let bytes = capture.buffers[0].bytes().to_vec();
+    let mut session = session(&capture);
+    session.feed(&bytes[..bytes.len() / 2 + 5], &mut Heard::default());
+    session.reset(0);
+    let mut heard = Heard::default();
+    session.run([&bytes[..]], &mut heard);
+    assert_eq!(by_source(heard), whole(&capture));
+}
