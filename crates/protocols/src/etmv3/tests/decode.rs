@@ -57,6 +57,20 @@ fn instructions() {
     }
 }
 
+/// V34, V35: a CBZ that falls through is N; whatever else writes the PC is an indirect branch.
+#[test]
+fn branches_of_the_program() {
+    // 8000 cbz r0, 0x8004; 8002 nop; 8004 nop
+    let code = &thumb(&[0xb100, T_NOP, T_NOP]);
+    let one = config(0x4108_f230 | 1 << 18, 0, 0, Profile::Application);
+    says(&one, code, THUMB, &[0xc0, 0x84], &["t8000N", "t8002E"]);
+    says(&one, code, THUMB, &[0x88], &["t8000E", "t8004E"]);
+    // 8000 add pc, pc, #4
+    let code = &arm(&[0xe28f_f004, NOP, NOP, NOP]);
+    says(&one, code, ARM, &[0x84, 0x07, 0x84], &["8000E", "800cE"]);
+    says(&one, code, ARM, &[0x88], &["8000E", "doubt: NoAddress"]);
+}
+
 /// Can: the last instruction is withdrawn, whatever came between, and however it was packed.
 #[test]
 fn cancelled_instructions() {
@@ -412,6 +426,23 @@ fn m_profile() {
             "? r4 ?=0 exc",
             "t8002E",
         ],
+    );
+    // V36: another exception after the first instruction of the handler: two pushes.
+    row(
+        &[&push, &irq1, &[0x84, 0x7e, 0x22, 0xe0, 0x3f], &[0x87, 0x40, 0x04], &[0x84]],
+        &[
+            "? w4 20002000=0 exc",
+            "exception 1",
+            "t8004E",
+            "? w4 20001fe0=0 exc",
+            "exception 2",
+            "t8006E",
+        ],
+    );
+    // V37: the later exception is taken first: one push, and the first one is tail-chained.
+    row(
+        &[&push, &[0x85, 0x40, 0x04], &[0x84, 0x76], &[0x87, 0x40, 0x02], &[0x84]],
+        &["? w4 20002000=0 exc", "exception 2", "t8004E", "return", "tail exception 1", "t8006E"],
     );
     // V38: tail-chained: no pop.
     row(

@@ -8,7 +8,7 @@ use super::super::packet::{
     Atoms, Branch, DataAddress, Info, InfoBytes, Isync, MException, Reason, State, Value,
     exception_name,
 };
-use super::super::{Config, Packet, sync};
+use super::super::{Config, History, Packet, sync};
 use super::*;
 
 /// Parses the whole of `bytes`, and writes them again.
@@ -292,6 +292,46 @@ fn branches_alternative() {
         (&[0x91, 0xa8, 0x82, 0x80, 0x14], full(State::T32, 0x4000_9410 >> 1)),
     ] {
         assert_eq!(packet(bytes, &config), Packet::Branch(want), "{bytes:02x?}");
+    }
+}
+
+/// V10 to V16: how many bits of the address each length brings, by encoding and instruction set.
+#[test]
+fn branches_by_length() {
+    let (original, other) = (unit(4, 0), alternative(0));
+    let more = [0x81, 0x80, 0x80, 0x80];
+    for (config, info, start, last, lengths) in [
+        // Thumb, A32 and Jazelle: bits up to 6, 13, 20, 27, 31.
+        (&original, false, [0x21, 1], 0x10, [7, 14, 21, 28, 32]),
+        (&original, false, [0x21, 0], 0x08, [8, 15, 22, 29, 32]),
+        (&original, false, [0x31, 0], 0x20, [6, 13, 20, 27, 32]),
+        (&other, false, [0x21, 1], 0x10, [7, 13, 20, 27, 32]),
+        (&other, false, [0x21, 0], 0x08, [8, 14, 21, 28, 32]),
+        (&other, false, [0x31, 0], 0x20, [6, 12, 19, 26, 32]),
+        // With an exception the shortest has two address bytes.
+        (&other, true, [0x21, 1], 0x50, [0, 13, 20, 27, 32]),
+        (&other, true, [0x21, 0], 0x48, [0, 14, 21, 28, 32]),
+        (&other, true, [0x31, 0], 0x60, [0, 12, 19, 26, 32]),
+    ] {
+        for (n, known) in (1..=5).zip(lengths).filter(|(_, known)| *known > 0) {
+            let end = match (n, info) {
+                (5, _) => last,
+                (1, _) => 0x01,
+                (_, true) => 0x40,
+                (_, false) => 0x00,
+            };
+            let mut bytes = more[..n - 1].to_vec();
+            bytes.push(end);
+            bytes.extend(info.then_some(0x1c));
+            let Packet::Branch(branch) = packet(&bytes, config) else { panic!("{bytes:02x?}") };
+            let mut history = History::default();
+            let isync = [0x08, start[0], start[1], 0x80, 0x00, 0xc0];
+            history.packet(&packet(&isync, config), config);
+            let target = history.branch(&branch, config);
+            assert_eq!((target.updated, target.known), (known, 32), "{bytes:02x?}");
+            let kept = if known < 32 { 0xc000_8000_u32 & (u32::MAX << known) } else { 0 };
+            assert_eq!(target.address, kept, "{bytes:02x?}");
+        }
     }
 }
 
