@@ -1,4 +1,5 @@
 //! The ways that a case is taken.
+#![allow(dead_code, reason = "each test uses what fits it")]
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use crate::case::Case;
 pub struct Said {
     packets: Vec<Packet>,
     elements: Vec<(u64, Element)>,
-    /// Lengths of packets and of bytes that are none, in order; their own bytes; written again.
+    /// Packets and bytes that are none, in order.
     spans: Vec<Span>,
 }
 
@@ -30,8 +31,9 @@ struct Packet {
 
 #[derive(Clone, PartialEq)]
 struct Span {
-    len: usize,
-    emitted: Vec<u8>,
+    bytes: Vec<u8>,
+    /// A packet, written again.
+    emitted: Option<Vec<u8>>,
 }
 
 impl Said {
@@ -73,18 +75,23 @@ struct Tap<'a> {
 }
 
 impl AnyTap for Tap<'_> {
-    fn packet(&mut self, places: &Places<'_>, span: Range<usize>, _: &[u8], packet: AnyPacket<'_>) {
+    fn packet(
+        &mut self,
+        places: &Places<'_>,
+        span: Range<usize>,
+        bytes: &[u8],
+        packet: AnyPacket<'_>,
+    ) {
         let mut emitted = Vec::new();
         packet.emit(self.config, &mut emitted);
         let at = places.at(span.start);
-        self.said.spans.push(Span { len: span.len(), emitted });
+        self.said.spans.push(Span { bytes: bytes[span].to_vec(), emitted: Some(emitted) });
         let (text, exact) = (packet.to_string(), format!("{packet:?}"));
         self.said.packets.push(Packet { at, text, exact });
     }
 
     fn bad(&mut self, _: &Places<'_>, span: Range<usize>, bytes: &[u8], _: Fault) {
-        let emitted = bytes[span.clone()].to_vec();
-        self.said.spans.push(Span { len: span.len(), emitted });
+        self.said.spans.push(Span { bytes: bytes[span].to_vec(), emitted: None });
     }
 }
 
@@ -153,7 +160,7 @@ pub fn every_way(case: &Case) -> Result<Said, String> {
     let whole = fresh.clone().whole(&units);
 
     // Conservation: packets and bytes that are none tile the source.
-    let len: usize = whole.spans.iter().map(|span| span.len).sum();
+    let len: usize = whole.spans.iter().map(|span| span.bytes.len()).sum();
     if len != units.len() {
         return Err(format!("{len} of {} bytes are accounted for", units.len()));
     }
@@ -206,7 +213,8 @@ fn at_each_sync(
             let met = checkpoints
                 .iter()
                 .find(|known| known.taken == late.taken && known.stream == late.stream);
-            let Some(known) = met else { continue };
+            // With nothing after it there is nothing to compare but where the last packet was.
+            let Some(known) = met.filter(|known| known.taken < units.len()) else { continue };
             let said_before = (known.said.packets.len(), known.said.elements.len());
             late.said = Said::default();
             let rest = late.clone().whole(units);
@@ -223,12 +231,29 @@ fn at_each_sync(
 
 /// The packets written again are the same packets and mean the same.
 fn written_again(fresh: &Run<'_>, whole: &Said) -> Result<(), String> {
-    let again: Vec<u8> = whole.spans.iter().flat_map(|span| span.emitted.clone()).collect();
+    let mut again: Vec<u8> = Vec::new();
+    let mut after_bad = true;
+    for span in &whole.spans {
+        // Zeros that are no packet may belong to a shorter synchronisation after them.
+        let bytes = span.emitted.as_ref().filter(|_| !after_bad).unwrap_or(&span.bytes);
+        again.extend_from_slice(bytes);
+        after_bad = span.emitted.is_none();
+    }
     let again = fresh.clone().whole(&again);
-    if again.meaning() != whole.meaning() {
-        return Err("not the same when written again from its packets".into());
+    let (got, want) = (again.meaning(), whole.meaning());
+    if got.0 != want.0 {
+        return Err(first("packets written again", &want.0, &got.0));
+    }
+    if got.1 != want.1 {
+        return Err(first("elements of packets written again", &want.1, &got.1));
     }
     Ok(())
+}
+
+/// Where two lists part.
+fn first<T: PartialEq + std::fmt::Debug>(what: &str, want: &[T], got: &[T]) -> String {
+    let n = want.iter().zip(got).take_while(|(want, got)| want == got).count();
+    format!("{what}, number {n}: {:?}, not {:?}", got.get(n), want.get(n))
 }
 
 /// Formatter frames carry the bytes, beside another source's.

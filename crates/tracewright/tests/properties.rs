@@ -1,0 +1,121 @@
+//! What must hold of any bytes, for a short while: the properties of `fuzz/`, with random bytes and with
+//! damaged cases.
+#![forbid(unsafe_code)]
+
+#[path = "cases/case.rs"]
+mod case;
+#[path = "../../../fuzz/src/properties.rs"]
+mod properties;
+#[path = "cases/ways.rs"]
+mod ways;
+
+use case::Case;
+use properties::Random;
+use tracewright::protocols::registry::AnyProtocol;
+
+/// How often each property is tried with each kind of input: `TRACEWRIGHT_TIMES`, or so often.
+fn times() -> u64 {
+    std::env::var("TRACEWRIGHT_TIMES").ok().and_then(|n| n.parse().ok()).unwrap_or(200)
+}
+
+/// Random bytes, half of them with what synchronises the protocols here and there.
+fn bytes(random: &mut Random, len: usize) -> Vec<u8> {
+    const SYNCS: [&[u8]; 6] = [
+        // ETMv4, ETE: A-Sync, Trace Info, Trace On, address and context.
+        &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x01, 0x00, 0x04, 0x82, 0, 8, 0, 0, 0x11],
+        // ETMv3: A-sync, I-sync.
+        &[0, 0, 0, 0, 0, 0x80, 0x08, 0x21, 0x00, 0x10, 0x00, 0x00],
+        // PTM: A-sync, I-sync.
+        &[0, 0, 0, 0, 0, 0x80, 0x08, 0x00, 0x10, 0x00, 0x00, 0x21],
+        // ITM: synchronisation.
+        &[0, 0, 0, 0, 0, 0x80],
+        // STM: ASYNC in nibbles, VERSION.
+        &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0f, 0xf0, 0x30],
+        // A full synchronisation packet of a trace port.
+        &[0xff, 0xff, 0xff, 0x7f],
+    ];
+    let mut bytes = random.bytes(len);
+    if random.below(2) == 0 {
+        for _ in 0..1 + random.below(3) {
+            let at = random.below(bytes.len());
+            bytes.splice(at..at, SYNCS[random.below(SYNCS.len())].iter().copied());
+        }
+    }
+    bytes
+}
+
+#[test]
+fn sources_of_random_bytes() {
+    for (n, _) in AnyProtocol::ALL.iter().enumerate() {
+        let mut random = Random(n as u64 + 1);
+        for time in 0..times() {
+            let seed = if time % 2 == 0 { 0 } else { random.next() as u8 };
+            let mut data = vec![n as u8, seed];
+            let len = random.below(60);
+            data.extend(bytes(&mut random, len));
+            properties::source(&data);
+        }
+    }
+}
+
+/// Bits turned round, bytes lost, bytes doubled, the end cut off.
+fn damage(random: &mut Random, bytes: &mut Vec<u8>) {
+    for _ in 0..1 + random.below(3) {
+        if bytes.is_empty() {
+            return;
+        }
+        let at = random.below(bytes.len());
+        match random.below(5) {
+            0 | 1 => bytes[at] ^= 1 << random.below(8),
+            2 => {
+                bytes.remove(at);
+            }
+            3 => bytes.insert(at, bytes[at]),
+            _ => bytes.truncate(at),
+        }
+    }
+}
+
+#[test]
+fn damaged_cases() {
+    let mut random = Random(4711);
+    let mut cases = 0;
+    for (name, case) in Case::all() {
+        let mut case = case.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let whole = case.bytes.clone();
+        for _ in 0..times() / 10 {
+            case.bytes.clone_from(&whole);
+            damage(&mut random, &mut case.bytes);
+            properties::taken(&case);
+        }
+        cases += 1;
+    }
+    assert!(cases > 40, "only {cases} cases");
+}
+
+#[test]
+fn links_of_random_bytes() {
+    let mut random = Random(3);
+    for framing in 0..5 {
+        for _ in 0..times() {
+            let mut data = vec![framing, random.next() as u8];
+            let len = random.below(400);
+            data.extend(bytes(&mut random, len));
+            properties::link(&data);
+            properties::joined(&data);
+        }
+    }
+}
+
+#[test]
+fn memory_of_random_bytes() {
+    let mut random = Random(5);
+    for _ in 0..times() * 10 {
+        let len = random.below(80);
+        let mut data = random.bytes(len);
+        if random.below(2) == 0 {
+            data.splice(0..0, *b"\x7fELF\x02\x01\x01");
+        }
+        properties::memory(&data);
+    }
+}

@@ -1,0 +1,11 @@
+//! What must hold of any bytes. The fuzz targets call these; `crates/tracewright/tests/properties.rs` calls
+//! them with random and damaged bytes, for a short while.
+//!
+//! A property returns nothing: it panics where it does not hold.
+#![forbid(unsafe_code)]
+
+#[path = "../../crates/tracewright/tests/cases/case.rs"]
+pub mod case;
+pub mod properties;
+#[path = "../../crates/tracewright/tests/cases/ways.rs"]
+pub mod ways;

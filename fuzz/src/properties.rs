@@ -1,0 +1,145 @@
+//! What must hold of any bytes.
+
+use tracewright::base::{CoreType, Isa, Profile};
+use tracewright::frames::{Framing, Joiner, Link, Sources, Splitter};
+use tracewright::image::{Bytes, Elf, Image, Load, Region};
+use tracewright::isa::classify;
+use tracewright::protocols::registry::{AnyConfig, AnyProtocol};
+
+use crate::case::Case;
+use crate::ways::every_way;
+
+/// A source's bytes, whatever they are: no panic; packets and bad bytes tile them; cutting, cloning, framing
+/// and writing again change nothing; a late start that comes to the same state stays the same.
+///
+/// The first bytes choose the protocol, its configuration and the program.
+pub fn source(data: &[u8]) {
+    let Some((&[protocol, seed, ..], bytes)) = data.split_first_chunk::<2>() else { return };
+    let all = AnyProtocol::ALL;
+    let protocol = all[usize::from(protocol) % all.len()];
+    let Some(config) = config(protocol, seed) else { return };
+    taken(&Case::of(config, program(seed), bytes.to_vec()));
+}
+
+/// The same for a case that may have been damaged.
+pub fn taken(case: &Case) {
+    if let Err(why) = every_way(case) {
+        panic!("{why}\n{:?}\n{:02x?}", case.config, case.bytes);
+    }
+}
+
+/// A configuration: for seed 0 what a usual unit has, else any registers at all.
+pub fn config(protocol: AnyProtocol, seed: u8) -> Option<AnyConfig> {
+    let mut random = Random(u64::from(seed) * 0x1_0001 + 1);
+    let any: Vec<(&str, u64)> = protocol
+        .about()
+        .registers
+        .iter()
+        .map(|register| {
+            (register.name, if seed == 0 { usual(register.name) } else { random.next() })
+        })
+        .collect();
+    let core = match seed % 3 {
+        0 => None,
+        1 => Some(CoreType { profile: Profile::Microcontroller, version: 7 }),
+        _ => Some(CoreType { profile: Profile::Application, version: 8 }),
+    };
+    protocol.configure(core, &|name| any.iter().find(|(known, _)| *known == name).map(|r| r.1)).ok()
+}
+
+fn usual(register: &str) -> u64 {
+    match register {
+        "TRCIDR0" => 0x0800_8ea1,
+        "TRCIDR2" => 0x1088,
+        "TRCIDR8" => 4,
+        "TRCCONFIGR" => 0x38d1,
+        _ => 0,
+    }
+}
+
+/// Random code at the bottom, in the middle and at the top of memory, so that walks end in every way.
+pub fn program(seed: u8) -> Image {
+    let mut random = Random(u64::from(seed) + 77);
+    let code = |random: &mut Random| -> Vec<u8> { (0..512).map(|_| random.next() as u8).collect() };
+    Image::new([0, 0x1000, 0xffff_fe00, 0xffff_ffff_ffff_fe00].map(|address| {
+        let bytes = code(&mut random);
+        Region::new("random", address, bytes)
+    }))
+}
+
+/// A link's bytes, whatever they are, in any framing: no panic, and the same however they are cut.
+pub fn link(data: &[u8]) {
+    let Some((&[framing, cut], bytes)) = data.split_first_chunk::<2>() else { return };
+    let framing = Framing::ALL[usize::from(framing) % Framing::ALL.len()];
+    let split = |parts: &[&[u8]]| {
+        let (mut splitter, mut sources) = (Splitter::new(Link::new(framing)), Sources::default());
+        let mut at = 0;
+        for part in parts {
+            splitter.split(at, part, &mut sources);
+            at += part.len() as u64;
+        }
+        splitter.finish(&mut sources);
+        let mut ids: Vec<_> = sources.iter().map(|s| (s.id(), s.bytes().to_vec())).collect();
+        ids.sort();
+        (ids, sources.events().to_vec())
+    };
+    let (head, tail) = bytes.split_at(usize::from(cut).min(bytes.len()));
+    assert_eq!(split(&[bytes]), split(&[head, tail]), "{framing:?} cut at {cut}");
+}
+
+/// Sources joined and split again are the same.
+pub fn joined(data: &[u8]) {
+    let Some((&[framing], rest)) = data.split_first_chunk::<1>() else { return };
+    let framing = Framing::ALL[usize::from(framing) % Framing::ALL.len()];
+    let (mut joiner, mut frames) = (Joiner::new(framing), Vec::new());
+    let mut want: Vec<(u8, Vec<u8>)> = Vec::new();
+    for chunk in rest.chunks(9) {
+        let Some((&id, bytes)) = chunk.split_first() else { continue };
+        // Without framing there is one source, and it has no id.
+        let id = if framing == Framing::Raw { 0 } else { id % 0x6f + 1 };
+        joiner.push(id, bytes, &mut frames).expect("an id below 0x70");
+        match want.iter_mut().find(|(known, _)| *known == id) {
+            Some((_, all)) => all.extend_from_slice(bytes),
+            None => want.push((id, bytes.to_vec())),
+        }
+    }
+    joiner.finish(&mut frames);
+    let (mut splitter, mut sources) = (Splitter::new(Link::new(framing)), Sources::default());
+    splitter.split(0, &frames, &mut sources);
+    splitter.finish(&mut sources);
+    want.retain(|(_, bytes)| !bytes.is_empty());
+    for (id, bytes) in want {
+        let got = sources.get(id).map(|source| source.bytes()).unwrap_or_default();
+        assert_eq!(got, bytes, "{framing:?} id {id}");
+    }
+}
+
+/// Program memory, whatever it is: no panic in the reader of ELF files, nor in any instruction.
+pub fn memory(data: &[u8]) {
+    let _ = Elf::read(&Bytes::from(data.to_vec()), "fuzz", Load::default());
+    for isa in [Isa::A64, Isa::A32, Isa::T32, Isa::ThumbEe, Isa::Jazelle] {
+        for address in [0, 0x8000, 0xffff_fffc, u64::MAX - 3] {
+            let _ = classify(isa, data, address, &mut Default::default());
+        }
+    }
+}
+
+/// Numbers that repeat for the same seed. (xorshift64*)
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.next() >> 11) as usize % n.max(1)
+    }
+
+    pub fn bytes(&mut self, len: usize) -> Vec<u8> {
+        (0..len).map(|_| (self.next() >> 33) as u8).collect()
+    }
+}
