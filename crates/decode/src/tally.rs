@@ -5,7 +5,7 @@ use std::ops::Range;
 use tracewright_base::{Doubt, Element, Fault, Gap, Places};
 use tracewright_frames::Event;
 use tracewright_protocols::registry::AnyPacket;
-use tracewright_protocols::{etmv4, itm, ptm, stm};
+use tracewright_protocols::{etmv3, etmv4, itm, ptm, stm};
 
 use crate::Listener;
 
@@ -180,7 +180,8 @@ impl Listener for Tally {
 const fn is_sync(packet: AnyPacket<'_>) -> bool {
     matches!(
         packet,
-        AnyPacket::Etmv4(etmv4::Packet::TraceInfo(_))
+        AnyPacket::Etmv3(etmv3::Packet::Isync(_))
+            | AnyPacket::Etmv4(etmv4::Packet::TraceInfo(_))
             | AnyPacket::Ete(etmv4::Packet::TraceInfo(_))
             | AnyPacket::Ptm(ptm::Packet::Sync(_))
             | AnyPacket::Itm(itm::Packet::Sync { .. })

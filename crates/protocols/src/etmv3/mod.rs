@@ -8,14 +8,14 @@
 //! |---|---|---|
 //! | 3.5 | [`Config`], [`config::REGISTERS`] | `configuration` |
 //! | Table 7-1 | [`Packet`] | `every_header`, `headers_by_version_and_configuration` |
-//! | 7.3.2, 7.3.3 | [`packet::Atoms`] | `p_headers`, `instructions`, `halves` |
+//! | 7.3.1, 7.3.3 | [`packet::Atoms`] | `p_headers`, `instructions`, `halves` |
 //! | 7.3.4 | `Element::Cycles`, `Range::cycles` | `cycle_counts`, `cycles` |
 //! | 7.3.5 | [`packet::Branch`], [`packet::Info`], [`History`] | `branches_*`, `exceptions`, `cancelled_instructions`, `instruction_sets` |
 //! | 7.4 | [`packet::DataAddress`], [`packet::Value`], `Element::Access` | `data_packets`, `data_accesses`, `out_of_order`, `pc_first` |
 //! | 7.4.10 | data-only mode | `data_only` |
 //! | 7.5 | exceptions of the M profile | `m_profile` |
-//! | 7.7 | [`sync::find`], [`sync::find_bit`] | `synchronisation` |
-//! | 7.7.2 | [`packet::Isync`] | `isyncs`, `in_progress`, `periodic_syncs` |
+//! | 7.7.2 | [`sync::find`], [`sync::find_bit`] | `synchronisation` |
+//! | 7.7.3 | [`packet::Isync`] | `isyncs`, `in_progress`, `periodic_syncs` |
 //!
 //! Cycle counts: a range has the cycles that its own P-header gives to it; all others are an
 //! `Element::Cycles` before what they passed before. So an instruction took its own cycles and

@@ -1,4 +1,4 @@
-//! Where a decoder may start: at an A-sync. (IHI 0014, 7.7.1)
+//! Where a decoder may start: at an A-sync. (IHI 0014, 7.7.2)
 
 use tracewright_base::Sync;
 

@@ -1,4 +1,4 @@
-//! P-headers: instructions passed or failed, and cycles. (IHI 0014, 7.3.2 and 7.3.3)
+//! P-headers: instructions passed or failed, and cycles. (IHI 0014, 7.3.1 and 7.3.3)
 
 use core::fmt;
 

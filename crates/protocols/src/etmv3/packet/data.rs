@@ -1,4 +1,4 @@
-//! What data packets carry: an address and a value. (IHI 0014, 7.5)
+//! What data packets carry: an address and a value. (IHI 0014, 7.4)
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! I-sync packets: everything needed to name an instruction. (IHI 0014, 7.4)
+//! I-sync packets: everything needed to name an instruction. (IHI 0014, 7.7.3)
 
 use core::fmt;
 

@@ -390,7 +390,7 @@ fn data_only() {
     assert_eq!(got, want);
 }
 
-/// 7.4.1, Load/Store in Progress.
+/// 7.7.3, Load/Store in Progress.
 #[test]
 fn in_progress() {
     let both = &unit(4, VALUES | ADDRESSES);

@@ -124,7 +124,7 @@ fn headers_by_version_and_configuration() {
     bad(&[0x92], &unit(2, CYCLES), 1, Fault::Reserved(0x92));
 }
 
-/// 7.3.2 and 7.3.3, with the worked examples below Tables 7-2 and 7-3.
+/// 7.3.1 and 7.3.3, with the worked examples below Tables 7-2 and 7-3.
 #[test]
 fn p_headers() {
     for (header, minor, cycles, text) in [
@@ -434,7 +434,7 @@ const ISYNC: Isync = Isync {
     current: None,
 };
 
-/// 7.4: normal, with a cycle count, Load/Store in Progress, data-only, with context ids.
+/// 7.7.3: normal, with a cycle count, Load/Store in Progress, data-only, with context ids.
 #[test]
 fn isyncs() {
     let plain = unit(5, 0);
@@ -501,7 +501,7 @@ fn isyncs() {
     }
 }
 
-/// 7.5 and Table 7-19.
+/// 7.4 and Table 7-19.
 #[test]
 fn data_packets() {
     let both = unit(4, VALUES | ADDRESSES);
@@ -590,7 +590,7 @@ fn other_packets() {
     }
 }
 
-/// 7.7.1: A-sync of any length, at any bit; zeros of other packets do not count.
+/// 7.7.2: A-sync of any length, at any bit; zeros of other packets do not count.
 #[test]
 fn synchronisation() {
     let plain = unit(5, 0);
