@@ -176,9 +176,16 @@ pub struct InstructionsOutput {
 pub struct FramesArgs {
     #[command(flatten)]
     pub input: InputArgs,
-    #[command(flatten)]
-    pub output: OutputArgs,
-    /// The frame lines of the reference: packed, unpacked or both.
+    /// The words of the answer.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Write there.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Exit with 1 if any byte was bad.
+    #[arg(long)]
+    pub strict: bool,
+    /// With --format opencsd: packed, unpacked or both. Default: both.
     #[arg(long, value_enum, value_delimiter = ',')]
     pub raw_frames: Vec<RawFrames>,
 }

@@ -23,6 +23,8 @@ fn main() -> ExitCode {
         Verb::Info(args) => verbs::info::run(&args),
         Verb::Packets(args) => verbs::packets::run(&args),
         Verb::Decode(args) => verbs::decode::run(&args),
+        Verb::Instructions(args) => verbs::instructions::run(&args),
+        Verb::Frames(args) => verbs::frames::run(&args),
         Verb::Completions { shell } => verbs::completions::run(shell),
         _ => todo!(),
     };

@@ -5,13 +5,17 @@
 //! | [`text`] | people's |
 //! | [`json`] | programs': JSON Lines |
 //! | [`opencsd`] | the reference packet lister's |
+//! | [`instructions`], [`disassembly`] | the processor's: every instruction that ran |
 //! | [`info`] | what is in a capture |
-//! | [`link`] | what frames hold |
+//! | [`frames`], [`link`] | what frames hold |
 //! | [`stats`], [`explain`] | how much there was of what, and why there was not more |
 #![forbid(unsafe_code)]
 
+pub mod disassembly;
 pub mod explain;
+pub mod frames;
 pub mod info;
+pub mod instructions;
 pub mod json;
 pub mod lines;
 pub mod link;

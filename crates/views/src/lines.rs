@@ -24,6 +24,12 @@ impl<W: io::Write> Lines<W> {
     #[inline]
     pub fn end(&mut self) {
         self.text.push('\n');
+        self.relieve();
+    }
+
+    /// Writes what waits, where it is much.
+    #[inline]
+    pub fn relieve(&mut self) {
         if self.text.len() >= ENOUGH {
             self.write();
         }

@@ -1,6 +1,6 @@
 //! What the frames of a link hold, by trace id.
 
-use tracewright_frames::{Event, FRAME, Split};
+use tracewright_frames::{Event, FRAME, Frame, Split};
 
 /// Counts bytes by trace id, and what else there is.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +36,27 @@ impl Ids {
         self.bytes.get(usize::from(id)).copied().unwrap_or(0)
     }
 
+    /// In words, a line each; `whose` names the sources of an id.
+    pub fn lines(&self, whose: impl Fn(u8) -> String) -> Vec<String> {
+        let ids = self.sources().into_iter().map(|(id, bytes)| {
+            let whose = whose(id);
+            let whose = if whose.is_empty() { "no source has it" } else { &whose };
+            format!("id {id:#04x}: {bytes} bytes ({whose})")
+        });
+        let rest = [
+            (self.padding, "bytes of padding"),
+            (self.no_source, "bytes before the first id"),
+            (self.reserved, "bytes of reserved ids"),
+            (self.bad, "bytes that are no frame"),
+            (self.syncs, "synchronisation packets of the link"),
+            (self.barriers, "barriers"),
+            (self.triggers, "triggers"),
+            (self.flushes, "flushes"),
+        ];
+        let rest = rest.iter().filter(|(count, _)| *count > 0);
+        ids.chain(rest.map(|(count, what)| format!("{count} {what}"))).collect()
+    }
+
     fn add(&mut self, id: u8, bytes: u64) {
         if self.bytes.is_empty() {
             self.bytes.resize(256, 0);
@@ -67,5 +88,36 @@ impl Split for Ids {
             Event::Bad { len, .. } => self.bad += u64::from(len),
             Event::Footer(_) => {}
         }
+    }
+}
+
+/// Both get everything.
+#[derive(Debug)]
+pub struct Both<'a, A, B>(pub &'a mut A, pub &'a mut B);
+
+impl<A: Split, B: Split> Split for Both<'_, A, B> {
+    fn piece(&mut self, id: u8, at: u64, fragment: bool, bytes: &[u8]) {
+        self.0.piece(id, at, fragment, bytes);
+        self.1.piece(id, at, fragment, bytes);
+    }
+
+    fn event(&mut self, at: u64, event: Event) {
+        self.0.event(at, event);
+        self.1.event(at, event);
+    }
+
+    fn frame(&mut self, frame: &Frame<'_>) {
+        self.0.frame(frame);
+        self.1.frame(frame);
+    }
+
+    fn packed(&mut self, at: u64, bytes: &[u8]) {
+        self.0.packed(at, bytes);
+        self.1.packed(at, bytes);
+    }
+
+    fn fragment(&mut self, id: Option<u8>, at: u64, bytes: &[u8]) {
+        self.0.fragment(id, at, bytes);
+        self.1.fragment(id, at, bytes);
     }
 }

@@ -2,5 +2,7 @@
 
 pub mod completions;
 pub mod decode;
+pub mod frames;
 pub mod info;
+pub mod instructions;
 pub mod packets;

@@ -88,7 +88,10 @@ fn source(capture: &Capture, source: &Source) -> SourceInfo {
     let config = protocol.and_then(|p| p.configure(capture.core_type(source), &value).ok());
     let registers = registers(protocol.map_or(&[], |p| p.about().registers), source);
     // What a unit does is what is switched on in the registers that it was programmed with.
-    let on = registers.iter().flat_map(|r| &r.fields).filter(|f| f.word == Some("on"));
+    let on = registers
+        .iter()
+        .flat_map(|r| r.fields.iter().map(move |f| (r, f)))
+        .filter(|(r, f)| f.word == Some("on") || r.name == "ETMCR" && f.word == Some("yes"));
     let buffers = source.buffers.iter().filter_map(|link| capture.buffers.get(link.buffer));
     SourceInfo {
         name: source.name.clone(),
@@ -97,7 +100,7 @@ fn source(capture: &Capture, source: &Source) -> SourceInfo {
         id: config.map(|config| config.trace_id()),
         core,
         buffers: buffers.map(|b| b.name.clone()).collect(),
-        traces: on.map(|field| field.about).collect(),
+        traces: on.map(|(_, field)| field.about).collect(),
         registers,
     }
 }

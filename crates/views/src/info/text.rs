@@ -45,27 +45,14 @@ impl Info {
             let _ = writeln!(out, "    file {file}: {size} bytes");
         }
         let Some(ids) = &buffer.ids else { return };
-        for (id, bytes) in ids.sources() {
+        let whose = |id| {
             let names =
                 self.sources.iter().filter(|s| s.id == Some(id) && s.buffers.contains(name));
-            let names: Vec<_> = names.map(|s| s.name.as_str()).collect();
-            let whose = if names.is_empty() { "no source has it".into() } else { names.join(", ") };
-            let _ = writeln!(out, "    id {id:#04x}: {bytes} bytes ({whose})");
-        }
-        for (count, what) in [
-            (ids.padding, "bytes of padding"),
-            (ids.no_source, "bytes before the first id"),
-            (ids.reserved, "bytes of reserved ids"),
-            (ids.bad, "bytes that are no frame"),
-            (ids.syncs, "synchronisation packets of the link"),
-            (ids.barriers, "barriers"),
-            (ids.triggers, "triggers"),
-            (ids.flushes, "flushes"),
-        ] {
-            if count > 0 {
-                let _ = writeln!(out, "    {count} {what}");
-            }
-        }
+            names.map(|s| s.name.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        ids.lines(whose).iter().for_each(|line| {
+            let _ = writeln!(out, "    {line}");
+        });
     }
 }
 

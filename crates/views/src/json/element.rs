@@ -10,7 +10,7 @@ use super::Object;
 use crate::Source;
 
 /// Adds what `element` of `source` says.
-pub(super) fn fields<'a>(source: &Source, element: &Element, o: Object<'a>) -> Object<'a> {
+pub(crate) fn fields<'a>(source: &Source, element: &Element, o: Object<'a>) -> Object<'a> {
     match *element {
         Element::Gap(gap) => o.text("why", PacketKind::of(&gap).as_str()),
         Element::TraceOn(start) => o.text(

@@ -41,20 +41,7 @@ impl<W: io::Write> Listing<W> {
         shown: Shown,
     ) -> Self {
         let mut lines = Lines::new(out);
-        Object::new(&mut lines.text)
-            .text("type", "buffer")
-            .text("name", buffer)
-            .number("bytes", len)
-            .text("framing", plan.framing.name())
-            .list("sources", &sources, |source, out| {
-                Object::new(out)
-                    .text("name", &source.name)
-                    .text("protocol", source.protocol())
-                    .maybe_number("id", source.id.map(u64::from))
-                    .end();
-            })
-            .end();
-        lines.end();
+        lines.text.push_str(&super::buffer(plan, &sources, buffer, len));
         let heads = sources.iter().map(|source| {
             let mut text = String::new();
             Object::new(&mut text).text("source", &source.name).end();
@@ -69,43 +56,8 @@ impl<W: io::Write> Listing<W> {
     /// # Errors
     /// The first error of the writer.
     pub fn finish(mut self, tally: &Tally, stats: Option<&Stats>) -> io::Result<()> {
-        let out = &mut self.lines.text;
-        let o = Object::new(out).text("type", "summary").text("buffer", &self.buffer);
-        let sources = self.sources.iter().enumerate();
-        let o = o.list("sources", sources, |(n, source), out| {
-            let c = tally.of(n);
-            let o = Object::new(out)
-                .text("name", &source.name)
-                .number("bytes", c.bytes())
-                .number("unsynchronised_bytes", c.unsynced)
-                .number("bad_bytes", c.bad)
-                .number("packets", c.packets)
-                .number("syncs", c.syncs)
-                .number("elements", c.elements)
-                .number("ranges", c.ranges)
-                .number("instructions", c.instructions)
-                .number("exceptions", c.exceptions)
-                .number("software", c.software)
-                .number("accesses", c.accesses)
-                .number("no_code", c.no_code)
-                .maybe_hex("first_no_code", c.first_no_code)
-                .number("gaps", c.gaps)
-                .number("doubts", c.doubts);
-            match stats {
-                Some(stats) => stats.fields(n, o),
-                None => o,
-            }
-            .end();
-        });
-        let o = o.list("other_ids", &tally.strangers, |&(id, bytes), out| {
-            Object::new(out).number("id", id.into()).number("bytes", bytes).end();
-        });
-        o.number("padding_bytes", tally.padding)
-            .number("bad_frame_bytes", tally.bad_frames)
-            .number("no_id_bytes", tally.no_source)
-            .flag("flawed", tally.flawed())
-            .end();
-        self.lines.end();
+        let summary = super::summary(&self.sources, &self.buffer, tally, stats);
+        self.lines.text.push_str(&summary);
         self.lines.finish()
     }
 }

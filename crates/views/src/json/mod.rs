@@ -1,8 +1,13 @@
 //! JSON Lines: one object a line. `docs/json.md` is the schema.
 
-mod element;
+pub(crate) mod element;
 mod listing;
 pub mod object;
+
+use tracewright_decode::{Plan, Tally};
+
+use crate::explain::framing_option;
+use crate::{Source, Stats};
 
 pub use listing::{Listing, Shown};
 pub use object::Object;
@@ -19,6 +24,67 @@ pub fn head(verb: &str) -> String {
         .number("version", VERSION.into())
         .text("verb", verb)
         .end();
+    text.push('\n');
+    text
+}
+
+/// The line that comes before what is in a buffer called `name`, of `len` bytes.
+pub fn buffer(plan: &Plan, sources: &[Source], name: &str, len: u64) -> String {
+    let mut text = String::new();
+    Object::new(&mut text)
+        .text("type", "buffer")
+        .text("name", name)
+        .number("bytes", len)
+        .text("framing", framing_option(plan.framing))
+        .list("sources", sources, |source, out| {
+            Object::new(out)
+                .text("name", &source.name)
+                .text("protocol", source.protocol())
+                .maybe_number("id", source.id.map(u64::from))
+                .end();
+        })
+        .end();
+    text.push('\n');
+    text
+}
+
+/// The line that comes after it: what was counted.
+pub fn summary(sources: &[Source], buffer: &str, tally: &Tally, stats: Option<&Stats>) -> String {
+    let mut text = String::new();
+    let o = Object::new(&mut text).text("type", "summary").text("buffer", buffer);
+    let o = o.list("sources", sources.iter().enumerate(), |(n, source), out| {
+        let c = tally.of(n);
+        let o = Object::new(out)
+            .text("name", &source.name)
+            .number("bytes", c.bytes())
+            .number("unsynchronised_bytes", c.unsynced)
+            .number("bad_bytes", c.bad)
+            .number("packets", c.packets)
+            .number("syncs", c.syncs)
+            .number("elements", c.elements)
+            .number("ranges", c.ranges)
+            .number("instructions", c.instructions)
+            .number("exceptions", c.exceptions)
+            .number("software", c.software)
+            .number("accesses", c.accesses)
+            .number("no_code", c.no_code)
+            .maybe_hex("first_no_code", c.first_no_code)
+            .number("gaps", c.gaps)
+            .number("doubts", c.doubts);
+        match stats {
+            Some(stats) => stats.fields(n, o),
+            None => o,
+        }
+        .end();
+    });
+    o.list("other_ids", &tally.strangers, |&(id, bytes), out| {
+        Object::new(out).number("id", id.into()).number("bytes", bytes).end();
+    })
+    .number("padding_bytes", tally.padding)
+    .number("bad_frame_bytes", tally.bad_frames)
+    .number("no_id_bytes", tally.no_source)
+    .flag("flawed", tally.flawed())
+    .end();
     text.push('\n');
     text
 }

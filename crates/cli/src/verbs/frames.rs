@@ -1,0 +1,109 @@
+//! `tracewright frames`
+
+use tracewright::frames::{Event, Framing, Link, Numbering, Split, Splitter};
+use tracewright::views::frames::{Json, Opencsd, Text};
+use tracewright::views::json;
+use tracewright::views::link::{Both, Ids};
+
+use crate::args::{Format, FramesArgs, RawFrames};
+use crate::fail::Fail;
+use crate::input::{Input, Job};
+use crate::output::Output;
+use crate::report;
+
+/// Runs it.
+pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
+    let input = Input::open(&args.input, None)?;
+    let format = args.format;
+    report::notes(&input);
+    let mut output = Output::open(args.output.as_deref())?;
+    if format == Format::Json {
+        output.print(&json::head("frames"))?;
+    }
+    let shown = |what| args.raw_frames.is_empty() || args.raw_frames.contains(&what);
+    let mut flawed = false;
+    for &buffer in &input.buffers {
+        let job = input.job(buffer);
+        let framing = job.plan.framing;
+        if framing == Framing::Raw {
+            eprintln!(
+                "note: {} holds one source's bytes, there are no frames in it",
+                job.buffer.name
+            );
+            eprintln!("help: if it does hold frames, say so with --framing");
+            continue;
+        }
+        let (colour, len) = (output.colour(), job.buffer.len());
+        let mut ids = Ids::default();
+        let done = match format {
+            Format::Text => {
+                let mut view = Text::new(&mut output, len, colour);
+                split(&job, Numbering::Capture, &mut view, &mut ids, Text::broken);
+                view.finish()
+            }
+            Format::Json => {
+                output.print(&json::buffer(&job.plan, &job.sources, &job.buffer.name, len))?;
+                let mut view = Json::new(&mut output);
+                split(&job, Numbering::Capture, &mut view, &mut ids, Json::broken);
+                view.finish()
+            }
+            Format::Opencsd => {
+                let (packed, unpacked) = (shown(RawFrames::Packed), shown(RawFrames::Unpacked));
+                let mut view = Opencsd::new(&mut output, framing, packed, unpacked);
+                split(&job, Numbering::Reference, &mut view, &mut ids, Opencsd::broken);
+                view.finish()
+            }
+            Format::None => {
+                split(&job, Numbering::Capture, &mut Nothing, &mut ids, |_| false);
+                Ok(())
+            }
+        };
+        output.check(done)?;
+        flawed |= ids.bad > 0;
+        if format == Format::None {
+            let whose = |id| {
+                let names = job.sources.iter().filter(|s| s.id == Some(id));
+                names.map(|s| s.name.as_str()).collect::<Vec<_>>().join(", ")
+            };
+            let lines =
+                ids.lines(whose).iter().map(|line| format!("  {line}\n")).collect::<String>();
+            output.print(&format!("{}: {len} bytes\n{lines}", job.buffer.name))?;
+        }
+        if output.gone() {
+            break;
+        }
+    }
+    output.close()?;
+    Ok(!(args.strict && flawed))
+}
+
+/// Splits all of a buffer, and counts what is in it.
+fn split<S: Split>(
+    job: &Job<'_>,
+    numbering: Numbering,
+    view: &mut S,
+    ids: &mut Ids,
+    broken: fn(&S) -> bool,
+) {
+    let link = Link { numbering, ..Link::new(job.plan.framing) };
+    let mut splitter = Splitter::new(link);
+    let mut at = 0;
+    for part in job.buffer.parts() {
+        for stretch in part.chunks(1 << 20) {
+            splitter.split(at, stretch, &mut Both(view, ids));
+            at += stretch.len() as u64;
+            if broken(view) {
+                return;
+            }
+        }
+    }
+    splitter.finish(&mut Both(view, ids));
+}
+
+/// Shows nothing.
+struct Nothing;
+
+impl Split for Nothing {
+    fn piece(&mut self, _: u8, _: u64, _: bool, _: &[u8]) {}
+    fn event(&mut self, _: u64, _: Event) {}
+}

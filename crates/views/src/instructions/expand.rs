@@ -1,0 +1,119 @@
+//! Ranges to instructions.
+
+use tracewright_base::{Code, Context, Element, Isa, Pc, Range, Waypoints};
+use tracewright_decode::Listener;
+use tracewright_image::{Cache, CacheOptions};
+
+use crate::Source;
+
+/// One executed instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Its address.
+    pub address: u64,
+    /// Its instruction set.
+    pub isa: Isa,
+    /// Its opcode, where it was asked for and can be read. A narrow T32 opcode is in bits \[15:0]; a wide
+    /// one has its first halfword in bits \[31:16].
+    pub opcode: Option<u32>,
+    /// What the last instruction of a range did: it took effect. `None` for all others.
+    pub taken: Option<bool>,
+    /// Cycles that the trace gives to the range that ends here.
+    pub cycles: Option<u32>,
+}
+
+/// Receives instructions, and everything else that a trace says in between.
+pub trait Steps {
+    /// It wants opcodes.
+    const OPCODES: bool = true;
+
+    /// An instruction was executed.
+    fn step(&mut self, source: usize, at: u64, step: &Step);
+
+    /// An element that is no range.
+    fn other(&mut self, source: usize, at: u64, element: &Element) {
+        let _ = (source, at, element);
+    }
+
+    /// Whether no more is wanted.
+    fn full(&self) -> bool {
+        false
+    }
+}
+
+/// Takes ranges apart.
+#[derive(Debug)]
+pub struct Expand<V> {
+    /// What receives the instructions.
+    pub view: V,
+    sources: Vec<Program>,
+}
+
+/// The program of a source, and the context that it runs in.
+#[derive(Debug)]
+struct Program {
+    cache: Cache,
+    context: Context,
+}
+
+impl<V: Steps> Expand<V> {
+    /// Gives the instructions of `sources` to `view`.
+    pub fn new(view: V, sources: &[Source]) -> Self {
+        let program = |source: &Source| {
+            let options = CacheOptions::default();
+            let cache = Cache::new(source.image.clone(), Waypoints::default(), options);
+            Program { cache, context: Context::default() }
+        };
+        Expand { view, sources: sources.iter().map(program).collect() }
+    }
+
+    fn range(&mut self, source: usize, at: u64, range: &Range) {
+        let Some(program) = self.sources.get_mut(source) else { return };
+        let (isa, mask) = (range.last.isa, range.last.isa.address_mask());
+        let mut address = range.start;
+        for n in 0..range.instructions {
+            let pc = Pc { address, isa, space: program.context.space() };
+            let opcode = if V::OPCODES { program.cache.opcode(pc) } else { None };
+            let last = n + 1 == range.instructions;
+            self.view.step(
+                source,
+                at,
+                &Step {
+                    address,
+                    isa,
+                    opcode,
+                    taken: last.then_some(range.last.taken()),
+                    cycles: if last { range.cycles.get() } else { None },
+                },
+            );
+            let size = match (isa, opcode) {
+                (Isa::A64 | Isa::A32, _) => 4,
+                (_, Some(opcode)) => 2 + 2 * u64::from(opcode > 0xffff),
+                // Whoever made the range read it, so it can be read.
+                _ => program.cache.instruction(pc).map_or(2, |i| u64::from(i.size)),
+            };
+            address = address.wrapping_add(size) & mask;
+        }
+    }
+}
+
+impl<V: Steps> Listener for Expand<V> {
+    const PACKETS: bool = false;
+
+    fn element(&mut self, source: usize, at: u64, element: Element) {
+        match element {
+            Element::Range(range) => return self.range(source, at, &range),
+            Element::Context(context) => {
+                if let Some(program) = self.sources.get_mut(source) {
+                    program.context = context;
+                }
+            }
+            _ => {}
+        }
+        self.view.other(source, at, &element);
+    }
+
+    fn full(&self) -> bool {
+        self.view.full()
+    }
+}

@@ -1,0 +1,42 @@
+//! Addresses of executed instructions, and nothing else.
+
+use std::io;
+
+use super::{Step, Steps};
+use crate::Lines;
+use crate::opencsd::text::hex;
+
+/// Writes a line for each instruction: its address in lower-case hexadecimal, without `0x`.
+#[derive(Debug)]
+pub struct Pcs<W> {
+    lines: Lines<W>,
+}
+
+impl<W: io::Write> Pcs<W> {
+    /// To `out`.
+    pub fn new(out: W) -> Self {
+        Pcs { lines: Lines::new(out) }
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// The first error of the writer.
+    pub fn finish(self) -> io::Result<()> {
+        self.lines.finish()
+    }
+}
+
+impl<W: io::Write> Steps for Pcs<W> {
+    const OPCODES: bool = false;
+
+    #[inline]
+    fn step(&mut self, _source: usize, _at: u64, step: &Step) {
+        hex(step.address, &mut self.lines.text);
+        self.lines.end();
+    }
+
+    fn full(&self) -> bool {
+        self.lines.broken()
+    }
+}

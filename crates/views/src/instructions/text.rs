@@ -1,0 +1,163 @@
+//! Executed instructions for people.
+
+use std::fmt::Write;
+use std::io;
+
+use tracewright_base::{Context, Element, Gap, Isa, Security};
+
+use super::{Step, Steps};
+use crate::disassembly::Disassembler;
+use crate::opencsd::text::{decimal, hex, hex_padded};
+use crate::text::{Tone, element};
+use crate::{Lines, Source};
+
+/// Columns of an instruction's text.
+const WIDTH: usize = 32;
+
+/// Writes a line for each instruction: address, opcode, text, and after a semicolon where it is in the
+/// program, the context, and cycles. What else the trace says is in lines that begin with a semicolon.
+#[derive(Debug)]
+pub struct Text<W> {
+    lines: Lines<W>,
+    sources: Vec<Source>,
+    /// The context of each source in words.
+    contexts: Vec<String>,
+    disassembler: Disassembler,
+    colour: bool,
+}
+
+impl<W: io::Write> Text<W> {
+    /// Of `sources` to `out`.
+    pub fn new(out: W, sources: Vec<Source>, colour: bool) -> Self {
+        let contexts = vec![String::new(); sources.len()];
+        let disassembler = Disassembler::default();
+        Text { lines: Lines::new(out), sources, contexts, disassembler, colour }
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// The first error of the writer.
+    pub fn finish(self) -> io::Result<()> {
+        self.lines.finish()
+    }
+
+    /// Names the source, where there are several.
+    fn begin(&mut self, source: usize) {
+        if let [_, _, ..] = &self.sources[..]
+            && let Some(source) = self.sources.get(source)
+        {
+            let start = self.lines.text.len();
+            self.lines.text.push_str(&source.name);
+            if self.colour {
+                Tone::Name.paint(start, &mut self.lines.text);
+            }
+            self.lines.text.push_str("  ");
+        }
+    }
+}
+
+impl<W: io::Write> Steps for Text<W> {
+    fn step(&mut self, n: usize, _at: u64, step: &Step) {
+        self.begin(n);
+        let out = &mut self.lines.text;
+        out.push_str("0x");
+        hex_padded(step.address, if step.isa == Isa::A64 { 12 } else { 8 }, out);
+        out.push_str("  ");
+        let start = out.len();
+        match step.opcode {
+            Some(opcode) if step.isa == Isa::T32 && opcode <= 0xffff => {
+                hex_padded(opcode.into(), 4, out);
+                out.push_str("    ");
+            }
+            Some(opcode) => hex_padded(opcode.into(), 8, out),
+            None => out.push_str("????????"),
+        }
+        if self.colour {
+            Tone::Quiet.paint(start, out);
+        }
+        out.push_str("  ");
+        let text = match step.opcode {
+            Some(opcode) => self.disassembler.text(step.isa, opcode, step.address),
+            None => "?",
+        };
+        out.push_str(text);
+        out.extend(std::iter::repeat_n(' ', WIDTH.saturating_sub(text.len())));
+        let start = out.len();
+        out.push_str(" ;");
+        if let Some(source) = self.sources.get(n) {
+            source.symbol(step.address, out);
+        }
+        if let Some(context) = self.contexts.get(n) {
+            out.push_str(context);
+        }
+        if let Some(cycles) = step.cycles {
+            out.push_str(", ");
+            decimal(cycles.into(), out);
+            out.push_str(" cycles");
+        }
+        if out.ends_with(';') {
+            out.truncate(start);
+            out.truncate(out.trim_end().len());
+        } else if self.colour {
+            Tone::Quiet.paint(start, out);
+        }
+        self.lines.end();
+    }
+
+    fn other(&mut self, n: usize, _at: u64, what: &Element) {
+        match what {
+            Element::Context(context) => {
+                if let Some(text) = self.contexts.get_mut(n) {
+                    *text = self::context(context);
+                }
+                return;
+            }
+            Element::Gap(Gap::Start) | Element::End => return,
+            _ => {}
+        }
+        self.begin(n);
+        let Some(source) = self.sources.get(n) else { return };
+        let start = self.lines.text.len();
+        self.lines.text.push_str("; ");
+        element(source, what, &mut self.lines.text);
+        if self.colour {
+            Tone::of(what).paint(start, &mut self.lines.text);
+        }
+        self.lines.end();
+    }
+
+    fn full(&self) -> bool {
+        self.lines.broken()
+    }
+}
+
+/// ` EL1N`, with a blank before it, and identifiers.
+fn context(context: &Context) -> String {
+    let mut text = String::new();
+    let security = match context.security {
+        Some(Security::Secure) => "S",
+        Some(Security::NonSecure) => "N",
+        Some(Security::Root) => "-root",
+        Some(Security::Realm) => "R",
+        None => "",
+    };
+    match context.el {
+        Some(el) => {
+            let _ = write!(text, " EL{el}{security}");
+        }
+        None if !security.is_empty() => {
+            let _ = write!(text, " {}", security.trim_start_matches('-'));
+        }
+        None => {}
+    }
+    if let Some(id) = context.context_id {
+        text.push_str(" context-id 0x");
+        hex(id.into(), &mut text);
+    }
+    if let Some(vmid) = context.vmid {
+        text.push_str(" vmid 0x");
+        hex(vmid.into(), &mut text);
+    }
+    text
+}
