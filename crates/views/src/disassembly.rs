@@ -1,9 +1,9 @@
 //! Instructions as text, for people. Nothing is ever decided by it.
 
 use std::collections::HashMap;
-use std::fmt::Write;
 
 use tracewright_base::Isa;
+use tracewright_isa::{ItState, classify};
 use yaxpeax_arch::{Decoder, U8Reader};
 use yaxpeax_arm::{armv7, armv8};
 
@@ -33,64 +33,50 @@ impl Disassembler {
 
 /// The text of one instruction: see [`Disassembler::text`].
 pub fn disassemble(isa: Isa, opcode: u32, address: u64) -> String {
-    let text = match isa {
-        Isa::A64 => {
-            let decoder = armv8::a64::InstDecoder::default();
-            let bytes = opcode.to_le_bytes();
-            decoder.decode(&mut U8Reader::new(&bytes)).ok().map(|i| i.to_string())
-        }
-        Isa::A32 => {
-            let decoder = armv7::InstDecoder::default();
-            let bytes = opcode.to_le_bytes();
-            decoder.decode(&mut U8Reader::new(&bytes)).ok().map(|i| i.to_string())
-        }
-        Isa::T32 => {
-            let decoder = armv7::InstDecoder::default_thumb();
-            let wide = opcode.rotate_left(16).to_le_bytes();
-            let narrow = (opcode as u16).to_le_bytes();
-            let bytes: &[u8] = if opcode > 0xffff { &wide } else { &narrow };
-            decoder.decode(&mut U8Reader::new(bytes)).ok().map(|i| i.to_string())
-        }
-        _ => None,
-    };
-    match text {
-        Some(text) => absolute(&text, address, isa),
+    let wide = isa != Isa::T32 || opcode > 0xffff;
+    let word = if isa == Isa::T32 && wide { opcode.rotate_left(16) } else { opcode };
+    let bytes = word.to_le_bytes();
+    let bytes = if wide { &bytes[..] } else { &bytes[..2] };
+    match text(isa, opcode, bytes) {
+        Some(text) => absolute(&text, isa, bytes, address),
         None => {
             let mut text = String::from(".inst 0x");
-            hex_padded(
-                opcode.into(),
-                if opcode > 0xffff || isa != Isa::T32 { 8 } else { 4 },
-                &mut text,
-            );
+            hex_padded(opcode.into(), if wide { 8 } else { 4 }, &mut text);
             text
         }
     }
 }
 
-/// `text` with its offsets from the instruction, `$+0x10`, as addresses.
-fn absolute(text: &str, address: u64, isa: Isa) -> String {
-    let mut out = String::with_capacity(text.len() + 8);
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('$') {
-        out.push_str(before);
-        let (back, digits) = match after.as_bytes() {
-            [b'+', b'0', b'x', ..] => (false, &after[3..]),
-            [b'-', b'0', b'x', ..] => (true, &after[3..]),
-            _ => {
-                out.push('$');
-                rest = after;
-                continue;
-            }
-        };
-        let len = digits.bytes().take_while(u8::is_ascii_hexdigit).count();
-        let (number, after) = digits.split_at(len);
-        let offset = u64::from_str_radix(number, 16).unwrap_or(0);
-        // The disassembler counts from the instruction's own address, in every instruction set.
-        let to = if back { address.wrapping_sub(offset) } else { address.wrapping_add(offset) };
-        out.push_str("0x");
-        hex(to & isa.address_mask(), &mut out);
-        rest = after;
+fn text(isa: Isa, opcode: u32, bytes: &[u8]) -> Option<String> {
+    let bytes = &mut U8Reader::new(bytes);
+    match isa {
+        Isa::A64 => armv8::a64::InstDecoder::default().decode(bytes).ok().map(|i| i.to_string()),
+        // LDRD and STRD of R15 and a register after it, of which the disassembler knows nothing.
+        Isa::A32 if opcode & 0x0e10_f0d0 == 0x0000_f0d0 => None,
+        Isa::A32 => armv7::InstDecoder::default().decode(bytes).ok().map(|i| i.to_string()),
+        Isa::T32 => armv7::InstDecoder::default_thumb().decode(bytes).ok().map(|i| i.to_string()),
+        _ => None,
     }
-    let _ = write!(out, "{rest}");
+}
+
+/// `text` with its offset from the instruction, `$+0x10`, as an address.
+fn absolute(text: &str, isa: Isa, bytes: &[u8], address: u64) -> String {
+    let Some((before, after)) = text.split_once('$') else { return text.to_owned() };
+    let (back, after) = (after.starts_with('-'), after.get(3..).unwrap_or_default());
+    let len = after.bytes().take_while(u8::is_ascii_hexdigit).count();
+    let (number, after) = after.split_at(len);
+    let offset = u64::from_str_radix(number, 16).unwrap_or(0);
+    // The disassembler is not of one mind on what T32 offsets count from.
+    let branch = classify(isa, bytes, address, &mut ItState::default()).and_then(|i| i.target);
+    let to = branch.unwrap_or_else(|| {
+        // ADRP counts from the page.
+        let base = if text.starts_with("adrp") { address & !0xfff } else { address };
+        if back { base.wrapping_sub(offset) } else { base.wrapping_add(offset) }
+    });
+    let mut out = String::with_capacity(text.len() + 8);
+    out.push_str(before);
+    out.push_str("0x");
+    hex(to & isa.address_mask(), &mut out);
+    out.push_str(after);
     out
 }

@@ -1,0 +1,76 @@
+//! Texts of instructions: never a panic, and the same branch targets as the classification has.
+
+use tracewright_base::{Isa, Kind};
+use tracewright_isa::{ItState, classify};
+use tracewright_views::disassembly::disassemble;
+
+/// Opcodes spread over all there are: an odd step visits each once in 2^32.
+fn opcodes() -> impl Iterator<Item = u32> {
+    (0..200_000u32).map(|n| n.wrapping_mul(0x9e37_79b1))
+}
+
+#[test]
+fn every_opcode_has_a_text() {
+    for opcode in opcodes() {
+        for isa in [Isa::A64, Isa::A32, Isa::T32, Isa::ThumbEe, Isa::Rv64] {
+            assert!(!disassemble(isa, opcode, 0x8000).is_empty(), "{isa} {opcode:#x}");
+        }
+        assert!(!disassemble(Isa::T32, opcode >> 16, 0x8000).is_empty());
+    }
+}
+
+#[test]
+fn branches_go_where_the_classification_says() {
+    let address = 0x4000_8000;
+    let mut seen = 0;
+    for opcode in opcodes() {
+        // More of the opcodes that branch: B, BL, B.cond and CBZ of A64, B and BL of A32, wide T32.
+        let forms = [
+            (Isa::A64, opcode & 0x83ff_ffff | 0x1400_0000),
+            (Isa::A64, opcode & 0x00ff_ffe0 | 0x5400_0000),
+            (Isa::A64, opcode & 0x81ff_ffff | 0x3400_0000),
+            (Isa::A32, opcode & 0x01ff_ffff | 0xea00_0000),
+            (Isa::T32, opcode & 0x07ff_2fff | 0xf000_d000),
+            (Isa::T32, opcode & 0x07ff_2fff | 0xf000_8000),
+            (Isa::T32, opcode & 0x7ff | 0xe000),
+            (Isa::T32, opcode & 0xfff | 0xd000),
+            (Isa::T32, opcode & 0xaff | 0xb100),
+        ];
+        for (isa, opcode) in forms {
+            let bytes = match isa {
+                Isa::T32 if opcode <= 0xffff => opcode.to_le_bytes(),
+                Isa::T32 => opcode.rotate_left(16).to_le_bytes(),
+                _ => opcode.to_le_bytes(),
+            };
+            let Some(i) = classify(isa, &bytes, address, &mut ItState::default()) else { continue };
+            let (Kind::Branch, Some(target)) = (i.kind, i.target) else { continue };
+            let text = disassemble(isa, opcode, address);
+            // It does not know all of them, and takes a few for something else.
+            if !text.starts_with(['b', 'c', 't']) {
+                continue;
+            }
+            seen += 1;
+            let want = format!("0x{target:x}");
+            assert!(text.ends_with(&want), "{isa} {opcode:#x}: {text}, not {want}");
+        }
+    }
+    assert!(seen > 500_000, "{seen}");
+}
+
+/// Checked by hand against the Arm ARM.
+#[test]
+fn texts() {
+    for (isa, opcode, address, want) in [
+        (Isa::A64, 0xd65f_03c0, 0x8000, "ret"),
+        (Isa::A64, 0x9400_0004, 0x8000, "bl 0x8010"),
+        (Isa::A64, 0x17ff_ffff, 0x8000, "b 0x7ffc"),
+        // Two pages on from the page of the instruction.
+        (Isa::A64, 0xd000_0008, 0x8123, "adrp x8, 0xa000"),
+        (Isa::T32, 0xbf00, 0x8000, "nop"),
+        (Isa::T32, 0xf7ff_fffe, 0x8000, "bl.w 0x8000"),
+        (Isa::Rv64, 0x13, 0x8000, ".inst 0x00000013"),
+        (Isa::T32, 0xde, 0x8000, "lsls r6, r3, 0x3"),
+    ] {
+        assert_eq!(disassemble(isa, opcode, address), want);
+    }
+}
