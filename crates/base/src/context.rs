@@ -29,18 +29,74 @@ impl fmt::Display for Security {
     }
 }
 
-/// The part of the context that selects program memory. `None` is "not known", which matches any.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Space {
+/// The part of the context that selects program memory: exception level and security state, each
+/// of which may not be known, which matches any.
+// One byte, because it is part of every look-up of code.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Space(
+    /// Exception level plus 1, bits \[2:0]; security state plus 1, bits \[5:3]; 0 is not known.
+    u8,
+);
+
+impl Space {
+    /// Nothing is known: any memory.
+    pub const ANY: Space = Space(0);
+
+    /// How many there are: [`index`](Space::index) is below.
+    pub const COUNT: usize = 64;
+
+    /// The memory of `el` in a security state. Levels above 3 are taken for 3.
+    #[inline]
+    pub const fn new(el: Option<El>, security: Option<Security>) -> Self {
+        let el = match el {
+            None => 0,
+            Some(el @ 0..=3) => el + 1,
+            Some(_) => 4,
+        };
+        let security = match security {
+            None => 0,
+            Some(Security::Secure) => 1,
+            Some(Security::NonSecure) => 2,
+            Some(Security::Root) => 3,
+            Some(Security::Realm) => 4,
+        };
+        Space(security << 3 | el)
+    }
+
     /// Exception level of the access. EL0 sees EL1's memory.
-    pub el: Option<El>,
+    #[inline]
+    pub const fn el(self) -> Option<El> {
+        (self.0 & 0b111).checked_sub(1)
+    }
+
     /// Security state of the access.
-    pub security: Option<Security>,
+    #[inline]
+    pub const fn security(self) -> Option<Security> {
+        match self.0 >> 3 {
+            1 => Some(Security::Secure),
+            2 => Some(Security::NonSecure),
+            3 => Some(Security::Root),
+            4 => Some(Security::Realm),
+            _ => None,
+        }
+    }
+
+    /// A number of its own, for tables.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize & (Self::COUNT - 1)
+    }
+}
+
+impl fmt::Debug for Space {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Space").field("el", &self.el()).field("security", &self.security()).finish()
+    }
 }
 
 impl fmt::Display for Space {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.el, self.security) {
+        match (self.el(), self.security()) {
             (None, None) => f.write_str("any"),
             (Some(el), None) => write!(f, "EL{el}"),
             (None, Some(security)) => write!(f, "{security}"),
@@ -69,6 +125,6 @@ pub struct Context {
 impl Context {
     /// The memory that this context reads instructions from.
     pub const fn space(&self) -> Space {
-        Space { el: self.el, security: self.security }
+        Space::new(self.el, self.security)
     }
 }

@@ -18,8 +18,8 @@ pub struct Image {
     version: u64,
     /// What those see who see the same regions.
     views: Vec<Flat>,
-    /// Index in `views` by [`spot`].
-    view_of: [u8; SPOTS],
+    /// Index in `views` by [`Space::index`].
+    view_of: [u8; Space::COUNT],
 }
 
 /// How a [`Space`] sees an image. Spaces that see the same memory have the same view.
@@ -46,36 +46,14 @@ pub struct Conflict {
     pub differs: u64,
 }
 
-const SPOTS: usize = 32;
-
-/// A number below [`SPOTS`] for each space that can have memory of its own.
-#[inline]
-const fn spot(space: Space) -> usize {
-    let el = match space.el {
-        None => 0,
-        Some(0 | 1) => 1,
-        Some(2) => 2,
-        Some(_) => 3,
-    };
-    let security = match space.security {
-        None => 0,
-        Some(Security::Secure) => 1,
-        Some(Security::NonSecure) => 2,
-        Some(Security::Root) => 3,
-        Some(Security::Realm) => 4,
-    };
-    el | security << 2
-}
-
-/// Every [`spot`] and a space that is there.
-fn spots() -> impl Iterator<Item = (usize, Space)> {
+/// Every space that is there.
+fn spaces() -> impl Iterator<Item = Space> {
     use Security::*;
     let security = [None, Some(Secure), Some(NonSecure), Some(Root), Some(Realm)];
     security.into_iter().flat_map(|security| {
-        [None, Some(1), Some(2), Some(3)].into_iter().map(move |el| {
-            let space = Space { el, security };
-            (spot(space), space)
-        })
+        [None, Some(0), Some(1), Some(2), Some(3)]
+            .into_iter()
+            .map(move |el| Space::new(el, security))
     })
 }
 
@@ -110,9 +88,9 @@ impl Image {
     }
 
     fn build(regions: Vec<Region>, symbols: Symbols, version: u64) -> Image {
-        let mut view_of = [0; SPOTS];
+        let mut view_of = [0; Space::COUNT];
         let mut seen: Vec<Vec<Interval>> = Vec::new();
-        for (spot, space) in spots() {
+        for space in spaces() {
             let mask = SpaceMask::of(space);
             let visible = regions.iter().zip(0..).filter(|(r, _)| r.spaces().meets(mask));
             let visible: Vec<_> = visible
@@ -122,7 +100,7 @@ impl Image {
                 seen.push(visible);
                 seen.len() - 1
             });
-            view_of[spot] = view as u8;
+            view_of[space.index()] = view as u8;
         }
         let views = seen.into_iter().map(Flat::new).collect();
         Image { regions, symbols, version, views, view_of }
@@ -146,7 +124,7 @@ impl Image {
     /// How `space` sees the image.
     #[inline]
     pub fn view(&self, space: Space) -> View {
-        View(self.view_of.get(spot(space)).copied().unwrap_or(0))
+        View(self.view_of[space.index()])
     }
 
     /// The region that is seen at `address`.
@@ -241,10 +219,10 @@ mod tests {
     use super::*;
 
     const MASK: u64 = u64::MAX;
-    const ANYONE: Space = Space { el: None, security: None };
+    const ANYONE: Space = Space::ANY;
 
     fn space(el: u8, security: Security) -> Space {
-        Space { el: Some(el), security: Some(security) }
+        Space::new(Some(el), Some(security))
     }
 
     fn bytes(image: &Image, space: Space, address: u64, len: usize) -> Vec<u8> {
@@ -300,8 +278,8 @@ mod tests {
             (space(3, NonSecure), &[3, 5]),
             (space(2, Realm), &[4, 5]),
             (space(3, Root), &[]),
-            (Space { el: None, security: Some(NonSecure) }, &[2, 5]),
-            (Space { el: Some(2), security: None }, &[4, 5]),
+            (Space::new(None, Some(NonSecure)), &[2, 5]),
+            (Space::new(Some(2), None), &[4, 5]),
             (ANYONE, &[4, 5]),
         ] {
             assert_eq!(bytes(&image, space, 0, 4), want, "{space}");
@@ -314,7 +292,7 @@ mod tests {
     #[test]
     fn where_all_see_the_same_there_is_one_view() {
         let image = Image::new([Region::new("a", 0, vec![1]), Region::new("b", 8, vec![2])]);
-        assert!(spots().all(|(_, space)| image.view(space) == image.view(ANYONE)));
+        assert!(spaces().all(|space| image.view(space) == image.view(ANYONE)));
     }
 
     #[test]

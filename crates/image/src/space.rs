@@ -61,7 +61,7 @@ impl SpaceMask {
 
     /// The spaces that `space` may be. What is not known of it matches any.
     pub const fn of(space: Space) -> SpaceMask {
-        match (space.el, space.security) {
+        match (space.el(), space.security()) {
             (None, None) => Self::ANY,
             (None, Some(Security::Secure)) => Self::SECURE,
             (None, Some(Security::NonSecure)) => Self::NON_SECURE,
@@ -246,7 +246,7 @@ mod tests {
             (Some(2), None, 0x54),
             (Some(3), None, 0x88),
         ] {
-            let space = Space { el, security };
+            let space = Space::new(el, security);
             assert_eq!(SpaceMask::of(space).bits(), bits, "{space}");
         }
     }

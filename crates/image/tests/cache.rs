@@ -7,7 +7,7 @@ use tracewright_base::{
 };
 use tracewright_image::{Cache, CacheOptions, Image, LONGEST_BLOCK, Region, SpaceMask};
 
-const ANYONE: Space = Space { el: None, security: None };
+const ANYONE: Space = Space::ANY;
 const NO_WAYPOINTS: Waypoints =
     Waypoints { isb: false, barrier: false, wait: false, timed_wait: false, transaction: false };
 const DEFAULT: CacheOptions = CacheOptions { check_opcodes: false, blocks: 1 << 16 };
@@ -175,7 +175,7 @@ fn an_it_block_is_seen_from_within() {
 #[test]
 fn spaces_that_see_the_same_share_blocks() {
     use Security::{NonSecure, Secure};
-    let space = |el, security| Space { el: Some(el), security: Some(security) };
+    let space = |el, security| Space::new(Some(el), Some(security));
     let mut cache = cache(
         [
             Region::new("el1", 0, words(&[RET])).within(SpaceMask::EL1N),
@@ -305,10 +305,10 @@ fn cached_chained_and_bounded_equal_a_naive_walk() {
                 _ => Pc {
                     address: 0xffff_fe00 + random.below(0x200) * 2,
                     isa: isas[random.below(5) as usize],
-                    space: Space {
-                        el: [None, Some(1), Some(2)][random.below(3) as usize],
-                        security: [None, Some(Security::NonSecure)][random.below(2) as usize],
-                    },
+                    space: Space::new(
+                        [None, Some(1), Some(2)][random.below(3) as usize],
+                        [None, Some(Security::NonSecure)][random.below(2) as usize],
+                    ),
                 },
             };
             at.address &= at.isa.address_mask();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tracewright_base::{Code, Isa, Pc, Space, Waypoints};
 use tracewright_image::{Bytes, Cache, CacheOptions, Elf, ElfError, Image, Load, SpaceMask};
 
-const ANYONE: Space = Space { el: None, security: None };
+const ANYONE: Space = Space::ANY;
 
 /// An ELF file in the making: numbers of 2 bytes (`half`), 4 (`word`), and as long as an address.
 struct File {

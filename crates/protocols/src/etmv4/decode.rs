@@ -393,7 +393,7 @@ impl Decoder {
             }
         }
         if mispredict && !window::mispredict(&mut self.window) {
-            self.flow.mispredict(p.at, rules, sink);
+            self.flow.mispredict(p.at, rules, code, sink);
         }
     }
 

@@ -29,8 +29,8 @@ pub(crate) fn fields<'a>(source: &Source, element: &Element, o: Object<'a>) -> O
             .maybe_number("instructions", instructions.get().map(u64::from)),
         Element::Corrected { taken } => o.flag("taken", taken),
         Element::NoCode { address, space } => {
-            let o = o.hex("address", address).maybe_number("el", space.el.map(u64::from));
-            o.maybe_text("security", space.security.map(security))
+            let o = o.hex("address", address).maybe_number("el", space.el().map(u64::from));
+            o.maybe_text("security", space.security().map(security))
         }
         Element::Exception(e) => {
             let o = o.number("number", e.number.into());

@@ -209,7 +209,7 @@ fn context(c: &Context, out: &mut String) {
 
 /// The reference's number and name of a memory space.
 const fn memory_space(space: Space) -> (u32, &'static str) {
-    match (space.security, space.el) {
+    match (space.security(), space.el()) {
         (Some(Security::Secure), Some(0 | 1)) => (0x01, "EL1S"),
         (Some(Security::NonSecure), Some(0 | 1)) => (0x02, "EL1N"),
         (Some(Security::Realm), Some(0 | 1)) => (0x20, "EL1R"),

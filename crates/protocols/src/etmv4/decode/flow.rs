@@ -27,42 +27,43 @@ const LONGEST_WALK: u64 = 1 << 26;
 /// Where execution is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Flow {
-    /// Who executes is known.
-    in_context: bool,
-    /// AArch64 state.
-    bits64: bool,
-    /// The memory that instructions are read from.
-    space: Space,
+    /// The next instruction, where `known` has [`ADDRESS`]; else 0.
+    address: u64,
+    /// The bits [`CONTEXT`], [`ADDRESS`] and [`PENDING`].
+    known: u8,
     /// The instruction set at the address: what state and selector make of it.
     isa: Isa,
-    /// The next instruction; `None` until the trace says so.
-    address: Option<u64>,
+    /// The memory that instructions are read from.
+    space: Space,
+    /// AArch64 state.
+    bits64: bool,
     /// Instruction set selector of the address: IS1 (T32) or IS0.
     is1: bool,
-    /// The last branch was indirect and taken: its target is on the return stack unless an address
-    /// follows.
-    pending: bool,
-    /// That P0 elements are lost has been said, or has a known cause.
-    told: bool,
-    /// Where memory was missing, since the last address.
-    missing: Option<u64>,
-    /// Trace was lost in an overflow since the last Trace On.
-    overflowed: bool,
-    returns: Returns,
     /// The last branch, which a late Mispredict may still turn round.
     branch: Option<Branch>,
+    /// That P0 elements are lost has been said, or has a known cause.
+    told: bool,
+    /// Trace was lost in an overflow since the last Trace On.
+    overflowed: bool,
+    /// Where memory was missing, since the last address.
+    missing: Option<u64>,
+    returns: Returns,
 }
 
-/// A branch that was reported.
+/// Who executes is known.
+const CONTEXT: u8 = 1;
+/// The next instruction is known.
+const ADDRESS: u8 = 2;
+/// The last branch was indirect and taken: its target is on the return stack unless an address follows.
+const PENDING: u8 = 4;
+
+/// A P0 instruction that was reported: where the walk to it began, and whether it took effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Branch {
-    next: u64,
+    from: u64,
+    isa: Isa,
     is1: bool,
     taken: bool,
-    /// Target of a direct branch, and its instruction set selector.
-    target: Option<(u64, bool)>,
-    /// A branch at all: ISB and its like go on with `next` either way.
-    moves: bool,
 }
 
 /// Why a walk stopped short.
@@ -108,15 +109,25 @@ impl Flow {
     /// Where execution is, if address and context are known.
     #[inline]
     fn pc(&self) -> Option<Pc> {
-        let address = self.address.filter(|_| self.in_context)? & self.isa.address_mask();
-        Some(Pc { address, isa: self.isa, space: self.space })
+        let address = self.address & self.isa.address_mask();
+        let pc = Pc { address, isa: self.isa, space: self.space };
+        (self.known & (CONTEXT | ADDRESS) == CONTEXT | ADDRESS).then_some(pc)
     }
 
     #[inline]
     fn go(&mut self, address: u64, is1: bool, rules: Rules) {
-        self.address = Some(address);
-        self.is1 = is1;
-        self.isa = isa(self.bits64, is1, rules);
+        self.address = address;
+        self.known = self.known & !PENDING | ADDRESS;
+        if is1 != self.is1 {
+            self.is1 = is1;
+            self.isa = isa(self.bits64, is1, rules);
+        }
+    }
+
+    /// The address is not known any more.
+    fn forget_address(&mut self) {
+        self.address = 0;
+        self.known &= CONTEXT;
     }
 
     /// Everything must be said anew; the return stack keeps what it has.
@@ -143,7 +154,7 @@ impl Flow {
         rules: Rules,
         sink: &mut S,
     ) {
-        self.in_context = true;
+        self.known |= CONTEXT;
         self.bits64 = context.bits64;
         self.space = context.space();
         self.isa = isa(self.bits64, self.is1, rules);
@@ -154,7 +165,6 @@ impl Flow {
 
     pub(super) fn set_address(&mut self, address: u64, is1: bool, rules: Rules) {
         self.go(address, is1, rules);
-        self.pending = false;
         self.told = false;
         self.missing = None;
     }
@@ -162,10 +172,10 @@ impl Flow {
     /// An indirect branch whose address did not follow returns to the top of the return stack.
     #[inline]
     pub(super) fn take_return<S: Sink>(&mut self, at: u64, rules: Rules, sink: &mut S) {
-        if !self.pending {
+        if self.known & PENDING == 0 {
             return;
         }
-        self.pending = false;
+        self.known &= !PENDING;
         if !rules.return_stack {
             return;
         }
@@ -198,13 +208,16 @@ impl Flow {
         code: &mut K,
         sink: &mut S,
     ) -> bool {
-        self.take_return(at, rules, sink);
-        let Some(address) = self.address.filter(|_| self.in_context) else {
-            self.unplaced(at, sink);
-            return true;
-        };
+        if self.known != CONTEXT | ADDRESS {
+            self.take_return(at, rules, sink);
+            if self.known != CONTEXT | ADDRESS {
+                self.unplaced(at, sink);
+                return true;
+            }
+        }
         // Made here and for this call alone: a place that is kept in memory is slow to read back.
-        if let Ok(block) = code.block(Pc { address, isa: self.isa, space: self.space })
+        if let Ok(block) =
+            code.block(Pc { address: self.address, isa: self.isa, space: self.space })
             && block.end == End::Waypoint
         {
             let last = block.last;
@@ -217,7 +230,7 @@ impl Flow {
             };
             let next = block.next();
             sink.element(at, Element::Range(range));
-            self.branch(at, &last, next, taken, first, rules, sink);
+            self.branch(at, block.start, &last, next, taken, first, rules, sink);
             return true;
         }
         self.long_atom(at, taken, first, rules, code, sink)
@@ -240,7 +253,7 @@ impl Flow {
             None => {
                 if let (Some(element), Some(last)) = (walked.range(taken), walked.last) {
                     sink.element(at, element);
-                    self.branch(at, &last, walked.end, taken, first, rules, sink);
+                    self.branch(at, pc.address, &last, walked.end, taken, first, rules, sink);
                 }
                 true
             }
@@ -257,7 +270,7 @@ impl Flow {
         stop: Stop,
         sink: &mut S,
     ) -> bool {
-        self.address = None;
+        self.forget_address();
         self.told = true;
         match stop {
             Stop::NoCode(address) => {
@@ -282,12 +295,13 @@ impl Flow {
         }
     }
 
-    /// Moves over a waypoint.
+    /// Moves over a waypoint; the walk to it began at `from`.
     #[inline]
     #[expect(clippy::too_many_arguments, reason = "the two halves of an atom")]
     fn branch<S: Sink>(
         &mut self,
         at: u64,
+        from: u64,
         last: &Instruction,
         next: u64,
         taken: bool,
@@ -295,50 +309,51 @@ impl Flow {
         rules: Rules,
         sink: &mut S,
     ) {
+        let Flow { isa, is1, .. } = *self;
+        self.branch = Some(Branch { from, isa, is1, taken });
+        if first && last.role == Role::Call && rules.return_stack {
+            self.returns.push(Return { address: next, is1 });
+        }
         if taken && last.role == Role::ExceptionReturn && rules.silent_returns {
             sink.element(at, Element::ExceptionReturn);
         }
-        if first && last.role == Role::Call && rules.return_stack {
-            self.returns.push(Return { address: next, is1: self.is1 });
-        }
-        let is1 = self.is1;
-        let target = last.target.map(|target| (target, last.target_isa == Isa::T32));
-        let moves = matches!(last.kind, Kind::Branch | Kind::Indirect);
-        self.branch = Some(Branch { next, is1, taken, target, moves });
-        self.resolve(next, is1, taken && moves, target, rules);
+        self.resolve(last, next, is1, taken, rules);
     }
 
     /// Goes to the target of a branch, or to the instruction after it.
     #[inline]
-    fn resolve(
-        &mut self,
-        next: u64,
-        is1: bool,
-        taken: bool,
-        target: Option<(u64, bool)>,
-        rules: Rules,
-    ) {
-        self.pending = false;
-        match (taken, target) {
-            (false, _) => self.go(next, is1, rules),
-            (true, Some((target, target_is1))) => self.go(target, target_is1, rules),
-            (true, None) => {
-                self.pending = true;
-                self.address = None;
+    fn resolve(&mut self, last: &Instruction, next: u64, is1: bool, taken: bool, rules: Rules) {
+        match (taken, last.kind, last.target) {
+            (true, Kind::Branch, Some(target)) => {
+                self.go(target, last.target_isa == Isa::T32, rules);
             }
+            (true, Kind::Branch | Kind::Indirect, _) => {
+                self.address = 0;
+                self.known = self.known & CONTEXT | PENDING;
+            }
+            _ => self.go(next, is1, rules),
         }
     }
 
     /// A Mispredict that came after its branch had been committed: turns the branch round.
-    pub(super) fn mispredict<S: Sink>(&mut self, at: u64, rules: Rules, sink: &mut S) {
+    pub(super) fn mispredict<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        rules: Rules,
+        code: &mut K,
+        sink: &mut S,
+    ) {
         let Some(branch) = self.branch.as_mut() else {
             sink.element(at, Element::Doubt(Doubt::MispredictOfNothing));
             return;
         };
         branch.taken = !branch.taken;
-        let Branch { next, is1, taken, target, moves } = *branch;
+        let Branch { from, isa, is1, taken } = *branch;
         sink.element(at, Element::Corrected { taken });
-        self.resolve(next, is1, taken && moves, target, rules);
+        let (walked, _) = walk(Pc { address: from, isa, space: self.space }, code, Until::Waypoint);
+        if let Some(last) = walked.last {
+            self.resolve(&last, walked.end, is1, taken, rules);
+        }
     }
 
     /// An exception: everything up to, not including, its return address ran.
@@ -359,7 +374,7 @@ impl Flow {
                 && pc.address != to & pc.isa.address_mask()
             {
                 good = self.walk_to(at, pc, to, code, sink);
-            } else if self.in_context
+            } else if self.known & CONTEXT != 0
                 && let Some(address) = self.missing
                 && address < to
             {
@@ -367,8 +382,7 @@ impl Flow {
                 sink.element(at, Element::NoCode { address, space: self.space });
             }
         }
-        self.address = None;
-        self.pending = false;
+        self.forget_address();
         self.branch = None;
         self.told = false;
         self.missing = None;
@@ -413,12 +427,12 @@ impl Flow {
         sink: &mut S,
     ) -> bool {
         self.take_return(at, rules, sink);
-        if !self.in_context {
+        if self.known & CONTEXT == 0 {
             self.unplaced(at, sink);
             return true;
         }
         // Straight code stays in its instruction set, whatever the form of the packet says.
-        let is1 = if self.address.is_some() { self.is1 } else { is1 };
+        let is1 = if self.known & ADDRESS != 0 { self.is1 } else { is1 };
         let isa = isa(self.bits64, is1, rules);
         let source = Pc { address: address & isa.address_mask(), isa, space: self.space };
         let Ok(last) = code.instruction(source) else {
@@ -452,9 +466,10 @@ impl Flow {
         if let Some(element) = walked.range(taken) {
             sink.element(at, element);
         }
-        self.is1 = is1;
+        let from = source.address;
+        self.go(from, is1, rules);
         self.told = false;
-        self.branch(at, &last, end, taken, true, rules, sink);
+        self.branch(at, from, &last, end, taken, true, rules, sink);
         true
     }
 

@@ -109,7 +109,7 @@ fn instruction_sync() {
             6,
             Element::NoCode {
                 address: 0xa000,
-                space: Space { el: Some(2), security: Some(Security::NonSecure) },
+                space: Space::new(Some(2), Some(Security::NonSecure)),
             },
         ),
     ];
