@@ -23,7 +23,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Decode the example that is built in, and show what it did.
-    Demo,
+    Demo(DemoArgs),
     /// What is in a capture: buffers, sources, registers explained, memory, and what is missing.
     Info(InfoArgs),
     /// The wire, packet by packet.
@@ -108,6 +108,13 @@ pub struct OutputArgs {
     /// Exit with 1 if any byte was bad, any packet doubtful or any memory missing.
     #[arg(long)]
     pub strict: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Write the example as a snapshot into this folder, which must be new or empty.
+    #[arg(long, value_name = "FOLDER")]
+    pub write: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -20,6 +20,11 @@ impl Fail {
         Fail(format!("{option} {text}: {why}"))
     }
 
+    /// A mistake of this program.
+    pub fn ours(what: &str) -> Self {
+        Fail(format!("{what}; please report this"))
+    }
+
     /// A file could not be written.
     pub fn write(path: Option<&Path>, error: &io::Error) -> Self {
         match path {

@@ -71,6 +71,13 @@ impl Input {
         Ok(Input { capture, buffers, memory, options, notes })
     }
 
+    /// All of `capture`.
+    pub fn all(capture: Capture) -> Input {
+        let buffers = (0..capture.buffers.len()).collect();
+        let memory = Memory::new(&capture);
+        Input { capture, buffers, memory, options: Options::default(), notes: Vec::new() }
+    }
+
     /// One of the buffers, ready to be decoded.
     pub fn job(&self, buffer: usize) -> Job<'_> {
         let plan = Plan::new(&self.capture, buffer, &self.options).unwrap_or_else(|| Plan {

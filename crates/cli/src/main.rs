@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod demo;
 mod fail;
 mod input;
 mod listing;
@@ -25,8 +26,8 @@ fn main() -> ExitCode {
         Verb::Decode(args) => verbs::decode::run(&args),
         Verb::Instructions(args) => verbs::instructions::run(&args),
         Verb::Frames(args) => verbs::frames::run(&args),
+        Verb::Demo(args) => verbs::demo::run(&args),
         Verb::Completions { shell } => verbs::completions::run(shell),
-        _ => todo!(),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

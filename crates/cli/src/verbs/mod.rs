@@ -2,6 +2,7 @@
 
 pub mod completions;
 pub mod decode;
+pub mod demo;
 pub mod frames;
 pub mod info;
 pub mod instructions;

@@ -1,0 +1,84 @@
+//! Runs the command, on snapshots that it made itself.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::{env, fs, process};
+
+/// What a run said.
+pub struct Said {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl From<Output> for Said {
+    fn from(output: Output) -> Said {
+        Said {
+            code: output.status.code(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+/// The command, with `args`, without a terminal.
+pub fn command<A: AsRef<OsStr>>(args: &[A]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tracewright"));
+    command.args(args).stdin(Stdio::null());
+    command
+}
+
+/// Runs it.
+pub fn tracewright<A: AsRef<OsStr>>(args: &[A]) -> Said {
+    command(args).output().unwrap().into()
+}
+
+/// A folder of this test's own, which goes away with it.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new(test: &str) -> Folder {
+        let path = env::temp_dir().join(format!("tracewright-cli-{}-{test}", process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    /// The same with the example in `demo`.
+    pub fn with_demo(test: &str) -> Folder {
+        let folder = Folder::new(test);
+        let said = tracewright(&["demo".as_ref(), "--write".as_ref(), folder.demo().as_os_str()]);
+        assert_eq!((said.code, said.out.as_str()), (Some(0), ""), "{}", said.err);
+        folder
+    }
+
+    pub fn demo(&self) -> PathBuf {
+        self.0.join("demo")
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Changes a file of the example.
+    pub fn edit(&self, name: &str, change: impl FnOnce(String) -> String) {
+        let path = self.demo().join(name);
+        let text = fs::read_to_string(&path).unwrap();
+        let changed = change(text.clone());
+        assert_ne!(text, changed, "{name}: nothing to change");
+        fs::write(path, changed).unwrap();
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Words and paths as arguments.
+pub fn args(words: &str, paths: &[&Path]) -> Vec<std::ffi::OsString> {
+    let words = words.split_whitespace().map(Into::into);
+    words.chain(paths.iter().map(|path| path.as_os_str().to_owned())).collect()
+}
