@@ -59,7 +59,7 @@ impl Ids {
 
     fn add(&mut self, id: u8, bytes: u64) {
         if self.bytes.is_empty() {
-            self.bytes.resize(256, 0);
+            self.bytes.resize(128, 0);
         }
         if let Some(count) = self.bytes.get_mut(usize::from(id)) {
             *count += bytes;

@@ -60,15 +60,6 @@ impl Folder {
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
-
-    /// Changes a file of the example.
-    pub fn edit(&self, name: &str, change: impl FnOnce(String) -> String) {
-        let path = self.demo().join(name);
-        let text = fs::read_to_string(&path).unwrap();
-        let changed = change(text.clone());
-        assert_ne!(text, changed, "{name}: nothing to change");
-        fs::write(path, changed).unwrap();
-    }
 }
 
 impl Drop for Folder {

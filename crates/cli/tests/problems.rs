@@ -1,0 +1,182 @@
+//! Captures with something wrong: what is said, where, what to do, and the exit code.
+
+mod common;
+
+use std::fs;
+
+use common::{Folder, Said, args, tracewright};
+
+#[track_caller]
+fn says(said: &Said, code: i32, words: &[&str]) {
+    assert_eq!(said.code, Some(code), "{}", said.err);
+    for word in words {
+        assert!(said.err.contains(word), "{word:?} is not in\n{}", said.err);
+    }
+    if code == 2 {
+        assert_eq!(said.out, "");
+        assert!(said.err.starts_with("tracewright: error: "), "{}", said.err);
+        assert_eq!(said.err.lines().count(), 1, "{}", said.err);
+    }
+}
+
+/// Changes a file of the example.
+fn edit(folder: &Folder, name: &str, change: impl FnOnce(String) -> String) {
+    let path = folder.demo().join(name);
+    let text = fs::read_to_string(&path).unwrap();
+    let changed = change(text.clone());
+    assert_ne!(text, changed, "{name}: nothing to change");
+    fs::write(path, changed).unwrap();
+}
+
+#[test]
+fn what_cannot_be_opened() {
+    let folder = Folder::new("open");
+    let path = |name: &str, bytes: &[u8]| {
+        let path = folder.path(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    };
+    let empty = folder.path("empty-folder");
+    fs::create_dir(&empty).unwrap();
+    for (input, words) in [
+        (folder.path("missing"), &["missing", "check the path"][..]),
+        (empty, &["snapshot.ini"]),
+        (path("empty", b""), &["--protocol"]),
+        (path("garbage", &[0x5a; 100]), &["--protocol", "--config"]),
+        (path("program", b"\x7fELF\x02\x01\x01"), &["ELF"]),
+        (path("perf.data", b"PERFILE2........"), &["perf.data"]),
+        (path("no.ini", b"[device_list]\n"), &["no trace"]),
+    ] {
+        says(&tracewright(&args("decode", &[&input])), 2, words);
+    }
+}
+
+#[test]
+fn options_that_do_not_fit() {
+    let folder = Folder::with_demo("options");
+    let demo = folder.demo();
+    for (words, want) in [
+        ("decode --protocol ETM4", &["leave out --protocol"][..]),
+        ("decode --source nothing", &["`nothing`", "ETB"]),
+        ("decode --image /nowhere/file", &["/nowhere/file"]),
+        ("decode -o /nowhere/file", &["cannot write /nowhere/file"]),
+        ("demo --write", &["not empty"]),
+    ] {
+        says(&tracewright(&args(words, &[&demo])), 2, want);
+    }
+    let bin = demo.join("ETB.bin");
+    for (words, want) in [
+        ("decode --protocol ITM@0x80", &["--protocol ITM@0x80", "trace id"][..]),
+        ("decode --protocol ITM --config ITMTCR", &["ITMTCR", "NAME=VALUE"]),
+    ] {
+        says(&tracewright(&args(words, &[&bin])), 2, want);
+    }
+}
+
+#[test]
+fn an_empty_buffer_explains_itself() {
+    let folder = Folder::with_demo("empty");
+    fs::write(folder.demo().join("ETB.bin"), b"").unwrap();
+    let said = tracewright(&args("decode", &[&folder.demo()]));
+    says(&said, 0, &["0 bytes", "holds no bytes", "nothing was captured"]);
+}
+
+#[test]
+fn garbage_explains_itself() {
+    let folder = Folder::with_demo("garbage");
+    // Frames of one id, and never a synchronisation.
+    let frame = [
+        0x21, 0x55, 0x54, 0x55, 0x54, 0x55, 0x54, 0x55, 0x54, 0x55, 0x54, 0x55, 0x54, 0x55, 0x54, 0,
+    ];
+    fs::write(folder.demo().join("ETB.bin"), frame.repeat(100)).unwrap();
+    let said = tracewright(&args("decode", &[&folder.demo()]));
+    let words = ["1600 bytes", "no synchronisation in 1400 bytes", "ITM_0", "no bytes of ITM_0"];
+    says(&said, 0, &words);
+}
+
+#[test]
+fn a_missing_register_is_named_with_its_file() {
+    let folder = Folder::with_demo("register");
+    edit(&folder, "ETM_0.ini", |text| text.replace("TRCIDR0=0x28000EA1\n", ""));
+    let words = ["ETM_0.ini", "[regs]", "TRCIDR0", "add `TRCIDR0=VALUE`", "ETM_0 is not decoded"];
+    let said = tracewright(&args("decode", &[&folder.demo()]));
+    says(&said, 0, &words);
+    // The other source is decoded all the same.
+    assert!(said.out.contains("text       port 0 \"done\\n\""), "{}", said.out);
+    let info = tracewright(&args("info", &[&folder.demo()]));
+    assert!(info.out.contains("TRCIDR0 is missing"), "{}", info.out);
+}
+
+#[test]
+fn an_unknown_protocol_lists_the_known_ones() {
+    let folder = Folder::with_demo("protocol");
+    edit(&folder, "ETM_0.ini", |text| text.replace("ETM4.0", "ETM9"));
+    let words = ["`ETM9`", "ETM4", "ETE", "ITM", "STM", "0x10 (82 bytes)"];
+    says(&tracewright(&args("decode", &[&folder.demo()])), 0, &words);
+}
+
+#[test]
+fn ids_of_no_source_are_listed() {
+    let folder = Folder::with_demo("ids");
+    edit(&folder, "ITM_0.ini", |text| text.replace("0x00200003", "0x00300003"));
+    let said = tracewright(&args("decode", &[&folder.demo()]));
+    says(&said, 0, &["no bytes of ITM_0 (id 0x30)", "ids that no source has: 0x20 (48 bytes)"]);
+    // Those that were left out on purpose are not.
+    let said = tracewright(&args("decode --id 0x10", &[&folder.demo()]));
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn missing_memory_names_the_first_address() {
+    let folder = Folder::with_demo("memory");
+    for name in ["demo.bin", "demo_2.bin"] {
+        fs::remove_file(folder.demo().join(name)).unwrap();
+    }
+    let said = tracewright(&args("decode", &[&folder.demo()]));
+    says(&said, 0, &["demo.bin", "first at 0x80000", "there is none at all", "--image"]);
+    let said = tracewright(&args("decode --strict", &[&folder.demo()]));
+    assert_eq!(said.code, Some(1));
+}
+
+#[test]
+fn the_wrong_framing_is_found_out() {
+    let folder = Folder::with_demo("framing");
+    for (framing, at) in [("raw", "--framing coresight"), ("tpiu", "--framing coresight")] {
+        let words = format!("decode --framing {framing}");
+        says(&tracewright(&args(&words, &[&folder.demo()])), 0, &[at]);
+    }
+    edit(&folder, "trace.ini", |text| text.replace("coresight", "source_data"));
+    says(&tracewright(&args("decode", &[&folder.demo()])), 0, &["try --framing coresight"]);
+}
+
+#[test]
+fn strict_is_satisfied_with_a_good_capture() {
+    let folder = Folder::with_demo("strict");
+    for verb in ["packets", "decode", "instructions", "frames"] {
+        let said = tracewright(&args(&format!("{verb} --strict"), &[&folder.demo()]));
+        assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{verb}");
+    }
+    let bytes = fs::read(folder.demo().join("ETB.bin")).unwrap();
+    fs::write(folder.demo().join("ETB.bin"), &bytes[..bytes.len() - 7]).unwrap();
+    let said = tracewright(&args("decode --strict", &[&folder.demo()]));
+    assert_eq!(said.code, Some(1), "{}", said.err);
+}
+
+/// A capture cut anywhere, and one with any byte changed, is decoded as far as it goes.
+#[test]
+fn damaged_captures_are_decoded() {
+    let folder = Folder::with_demo("damaged");
+    let path = folder.demo().join("ETB.bin");
+    let bytes = fs::read(&path).unwrap();
+    for n in (0..bytes.len()).step_by(11) {
+        let mut changed = bytes.clone();
+        changed[n] ^= 0xff;
+        for bytes in [&bytes[..n], &changed] {
+            fs::write(&path, bytes).unwrap();
+            for verb in ["info", "decode --packets", "instructions", "frames"] {
+                let said = tracewright(&args(verb, &[&folder.demo()]));
+                assert_eq!(said.code, Some(0), "{verb}, byte {n}: {}", said.err);
+            }
+        }
+    }
+}
