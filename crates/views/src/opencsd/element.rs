@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use tracewright_base::{
-    Channel, Context, Counted, Element, Gap, Hardware, Isa, Kind, LocalTime, Range, Role, Security,
-    Software, Space, Start, TimeDelay, Transaction,
+    Channel, Context, Counted, Element, Gap, Hardware, Instruction, Isa, Kind, Last, LocalTime,
+    Range, Role, Security, Software, Space, Start, TimeDelay, Transaction,
 };
 
 use super::text::{decimal, hex};
@@ -182,6 +182,18 @@ fn range(r: &Range, out: &mut String) {
         cycle_count(count, out);
     }
     out.push(')');
+}
+
+/// The last instruction of a range as the reference's older decoders see it: they do not look for the
+/// IT block around it, the one thing that makes a T32 instruction but a branch conditional.
+pub(super) fn blind_to_it(last: Last) -> Last {
+    if !last.conditional() || last.isa != Isa::T32 || last.kind == Kind::Branch {
+        return last;
+    }
+    let Last { kind, role, isa, .. } = last;
+    let size = last.size();
+    let instruction = Instruction { kind, role, size, isa, ..Instruction::default() };
+    Last::new(&instruction, last.taken())
 }
 
 fn context(c: &Context, out: &mut String) {

@@ -2,12 +2,13 @@
 
 pub(super) mod order;
 
-use tracewright_base::{Element, Fault, Instruction, Isa, Kind, Last};
+use tracewright_base::{Element, Fault, Isa, Kind};
 use tracewright_protocols::etmv3::packet::{
     Atoms, Branch, DataAddress, Info, InfoBytes, Isync, Reason, Value,
 };
 use tracewright_protocols::etmv3::{Config, History, Packet};
 
+use super::element::blind_to_it;
 use super::text::{decimal, hex, hex_padded, value};
 
 /// What the words for the next packet of one source depend on.
@@ -58,16 +59,7 @@ impl Etmv3Text {
         if matches!(last.kind, Kind::Barrier | Kind::Wait | Kind::TimedWait) {
             range.last.kind = Kind::Plain;
         }
-        if last.conditional() && last.isa == Isa::T32 && last.kind != Kind::Branch {
-            let instruction = Instruction {
-                kind: range.last.kind,
-                role: last.role,
-                size: last.size(),
-                isa: last.isa,
-                ..Instruction::default()
-            };
-            range.last = Last::new(&instruction, last.taken());
-        }
+        range.last = blind_to_it(range.last);
         Element::Range(range)
     }
 

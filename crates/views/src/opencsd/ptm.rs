@@ -1,10 +1,11 @@
 //! PTM packets in the words of the reference packet lister.
 
-use tracewright_base::{Element, Fault, Isa};
+use tracewright_base::{Element, Fault, Isa, Range};
 use tracewright_protocols::ptm::history::gray;
 use tracewright_protocols::ptm::packet::{Reason, Sync};
 use tracewright_protocols::ptm::{Config, History, Packet};
 
+use super::element::blind_to_it;
 use super::text::{decimal, hex_padded, value};
 
 /// What the words for the next packet of one source depend on.
@@ -111,6 +112,9 @@ impl Ptm {
             }
             Element::Timestamp { value, .. } => Some((Element::Timestamp { value, cycles }, None)),
             Element::TraceOn(_) | Element::Exception(_) => Some((element, cycles)),
+            Element::Range(range) => {
+                Some((Element::Range(Range { last: blind_to_it(range.last), ..range }), None))
+            }
             _ => Some((element, None)),
         }
     }
