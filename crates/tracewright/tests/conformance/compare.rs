@@ -30,6 +30,9 @@ impl Compare {
 
     /// How many lines were the same, and how many differ as known.
     pub fn finish(mut self) -> Result<(usize, usize), String> {
+        // The last line may have no end.
+        let last = std::mem::take(&mut self.partial);
+        self.line(last);
         if self.wrong.is_none() {
             let mut wanted = self.wanted.next();
             self.known_missing(&mut wanted);
