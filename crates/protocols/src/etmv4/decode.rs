@@ -397,7 +397,7 @@ impl Decoder {
         }
     }
 
-    /// Nothing that is not resolved ever will be. (ETE K10.5.3.3)
+    /// Nothing that is not resolved ever will be. (ETE K10.5.3.5)
     #[cold]
     fn discard<S: Sink>(&mut self, at: u64, gap: Gap, sink: &mut S) {
         while let Some(item) = self.window.pop_front() {

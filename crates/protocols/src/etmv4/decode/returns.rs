@@ -1,4 +1,4 @@
-//! The return stack: where branches with link will come back to. (ETE K10.5.5.2)
+//! The return stack: where branches with link will come back to. (ETE K10.5.5.3)
 
 /// How many return addresses an analyzer keeps, whatever the trace unit's own depth is.
 const DEPTH: usize = 15;

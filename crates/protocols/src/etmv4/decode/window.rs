@@ -170,7 +170,7 @@ mod tests {
         What::Atoms { first: last, last, len }
     }
 
-    /// ETE K10.5.3.2: cancel(3) goes back to and including the third newest P0 element; Trace On
+    /// ETE K10.5.3.4: cancel(3) goes back to and including the third newest P0 element; Trace On
     /// goes with it, events and time stay in their order.
     #[test]
     fn cancel_keeps_events_and_time_in_order() {
