@@ -22,7 +22,9 @@ pub struct Counts {
     pub unsynced: u64,
     /// Bytes that are no packet, beside those.
     pub bad: u64,
-    /// The first of them, and where.
+    /// Those of them that begin a packet which the end of the trace cuts short.
+    pub cut: u64,
+    /// The first of the others, and where.
     pub first_bad: Option<(u64, Fault)>,
     /// Elements.
     pub elements: u64,
@@ -90,6 +92,12 @@ impl Tally {
         &mut self.sources[source]
     }
 
+    /// Whether it is [`flawed`](Self::flawed), other than that the trace ends inside a packet.
+    pub fn troubled(&self) -> bool {
+        self.bad_frames > 0
+            || self.sources.iter().any(|c| c.bad > c.cut || c.doubts > 0 || c.no_code > 0)
+    }
+
     /// Whether any byte was bad, any packet doubtful or any memory missing.
     pub fn flawed(&self) -> bool {
         self.bad_frames > 0
@@ -151,6 +159,10 @@ impl Listener for Tally {
         let (c, len) = (self.source(source), places.bytes_in(&span) as u64);
         match fault {
             Fault::Unsynchronised => c.unsynced += len,
+            Fault::Truncated => {
+                c.bad += len;
+                c.cut += len;
+            }
             _ => {
                 c.bad += len;
                 c.first_bad.get_or_insert_with(|| (places.at(span.start), fault));

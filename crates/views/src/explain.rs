@@ -4,10 +4,11 @@ use std::fmt::Write;
 
 use tracewright_capture::{Buffer, Capture, Form, Kind};
 use tracewright_decode::{Counts, Memory, Options, Plan, Session, Skipped, Tally, Why};
-use tracewright_frames::{Framing, sync};
+use tracewright_frames::{Framing, Link, Splitter, sync};
 use tracewright_protocols::registry::AnyConfig;
 
 use crate::Source;
+use crate::link::Ids;
 
 /// How much of a buffer is tried with another framing.
 const TRIAL: usize = 1 << 18;
@@ -54,12 +55,15 @@ impl Decoded<'_> {
         silent
             || left_out
             || self.sources.is_empty()
-            || self.tally.flawed()
+            || self.tally.troubled()
             || !self.strangers().is_empty()
     }
 
     /// Bytes of ids that nobody asked to leave out.
     fn strangers(&self) -> Vec<(u8, u64)> {
+        if self.plan.framing == Framing::Raw {
+            return Vec::new();
+        }
         let chosen = |id: u8| {
             self.options.ids.is_empty()
                 && !self.plan.skipped.iter().any(|s| s.why == Why::NotChosen(id))
@@ -117,6 +121,9 @@ impl Decoded<'_> {
         }
         let other = self.other_framing();
         let ports = self.port_syncs();
+        if other.is_none() && ports <= 1 && self.capture.kind == Kind::Raw {
+            remarks.extend(self.ids_if_framed());
+        }
         if other.is_none() && ports > 1 {
             remarks.push(remark(
                 format!(
@@ -217,6 +224,32 @@ impl Decoded<'_> {
         all.saturating_sub(4 * barriers)
     }
 
+    /// Bare bytes that were taken for one source's own, and look like frames of a few.
+    fn ids_if_framed(&self) -> Option<Remark> {
+        let quiet = (0..self.sources.len()).all(|n| !self.tally.of(n).fruitful());
+        if self.plan.framing != Framing::Raw || !quiet {
+            return None;
+        }
+        let bytes = self.buffer()?.bytes();
+        let start = bytes.get(..TRIAL.min(bytes.len()))?;
+        let mut ids = Ids::default();
+        Splitter::new(Link::new(Framing::Coresight)).split(0, start, &mut ids);
+        let sources = ids.sources();
+        // Bytes that are no frames name ids at random.
+        let odd = ids.reserved + ids.bad + ids.no_source;
+        if sources.is_empty() || sources.len() > 8 || odd * 8 > start.len() as u64 {
+            return None;
+        }
+        let list: Vec<_> = sources.iter().map(|(id, n)| format!("{id:#04x} ({n} bytes)")).collect();
+        let first = sources.iter().max_by_key(|(_, n)| *n).map_or(0, |(id, _)| *id);
+        Some(remark(
+            format!("the bytes may be frames, of ids {}", list.join(", ")),
+            format!(
+                "try --framing coresight, with the protocol of each id: --protocol NAME@{first:#04x}"
+            ),
+        ))
+    }
+
     fn source(&self, source: &Source, c: &Counts, reframe: bool, remarks: &mut Vec<Remark>) {
         let name = &source.name;
         if c.bytes() == 0 {
@@ -250,7 +283,7 @@ impl Decoded<'_> {
             return;
         }
         if let Some((at, fault)) = c.first_bad.filter(|_| !reframe) {
-            let bad = c.bad;
+            let bad = c.bad - c.cut;
             remarks.push(remark(
                 format!("{name}: {bad} bytes are no packets, the first at {at} ({fault})"),
                 "`packets --bytes` shows them; if there are many, a register or the framing is wrong",
@@ -297,7 +330,12 @@ impl Decoded<'_> {
         let list: Vec<_> =
             strangers.iter().map(|(id, bytes)| format!("{id:#04x} ({bytes} bytes)")).collect();
         let first = strangers.first().map_or(0, |(id, _)| *id);
+        let left_out = self.plan.skipped.iter().filter(|s| !matches!(s.why, Why::NotChosen(_)));
+        let left_out: Vec<_> = left_out.map(|s| s.name.as_str()).collect();
         let help = match self.capture.kind {
+            _ if !left_out.is_empty() => {
+                format!("they may be those of {}, which could not be decoded", left_out.join(", "))
+            }
             Kind::Raw => format!("name their protocols, as --protocol NAME@{first:#04x}"),
             _ => "add a device for each, with its trace id in its registers".into(),
         };
@@ -350,7 +388,8 @@ fn source_line(source: &Source, c: &Counts, out: &mut String) {
         (c.accesses, "data accesses"),
         (c.gaps, "gaps"),
         (c.unsynced, "bytes before a sync"),
-        (c.bad, "bad bytes"),
+        (c.bad - c.cut, "bad bytes"),
+        (c.cut, "bytes of a packet that is cut short"),
         (c.no_code, "places without program memory"),
         (c.doubts, "contradictions"),
     ] {

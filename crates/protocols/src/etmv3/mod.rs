@@ -44,6 +44,9 @@ pub mod sync;
 #[cfg(test)]
 mod tests;
 
+use alloc::borrow::Cow;
+use alloc::string::ToString;
+
 use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
 
 pub use config::Config;
@@ -81,6 +84,14 @@ impl Protocol for Etmv3 {
     /// Every instruction has an atom of its own: no barrier ends anything.
     fn waypoints(_config: &Config) -> Waypoints {
         Waypoints::default()
+    }
+
+    fn exception_name(config: &Config, number: u16) -> Option<Cow<'static, str>> {
+        let name: Cow<'static, str> = match config.m_profile() {
+            true => packet::MException(number).to_string().into(),
+            false => packet::exception_name(number).into(),
+        };
+        Some(name).filter(|name| name != "reserved")
     }
 
     fn sync(_config: &Config, bytes: &[u8]) -> Sync {

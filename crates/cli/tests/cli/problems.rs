@@ -1,10 +1,8 @@
 //! Captures with something wrong: what is said, where, what to do, and the exit code.
 
-mod common;
-
 use std::fs;
 
-use common::{Folder, Said, args, tracewright};
+use crate::common::{Folder, Said, args, tracewright};
 
 #[track_caller]
 fn says(said: &Said, code: i32, words: &[&str]) {
@@ -147,6 +145,23 @@ fn the_wrong_framing_is_found_out() {
     }
     edit(&folder, "trace.ini", |text| text.replace("coresight", "source_data"));
     says(&tracewright(&args("decode", &[&folder.demo()])), 0, &["try --framing coresight"]);
+}
+
+#[test]
+fn bare_bytes_that_are_frames_are_found_out() {
+    let folder = Folder::with_demo("bare");
+    let bin = folder.demo().join("ETB.bin");
+    let words = ["may be frames", "0x10 (82 bytes), 0x20 (48 bytes)", "--framing coresight"];
+    says(&tracewright(&args("decode --protocol STM", &[&bin])), 0, &words);
+    let words = ["needs the register TRCCONFIGR", "--config TRCCONFIGR=VALUE"];
+    says(&tracewright(&args("decode --protocol ETM4", &[&bin])), 0, &words);
+    // A missing id is taken from the frames only where there is one.
+    let said = tracewright(&args("decode --framing coresight --protocol STM", &[&bin]));
+    says(
+        &said,
+        0,
+        &["ids that no source has: 0x10 (82 bytes), 0x20 (48 bytes)", "--protocol NAME@0x10"],
+    );
 }
 
 #[test]

@@ -1,13 +1,11 @@
-//! The command as a user has it.
-
-mod common;
+//! Answers: the same wherever they go, in every format.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
 use std::process::Stdio;
 
-use common::{Folder, args, command, tracewright};
+use crate::common::{Folder, args, command, tracewright};
 use serde_json::Value;
 
 /// Every verb that reads a capture.

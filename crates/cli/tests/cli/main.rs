@@ -1,0 +1,6 @@
+//! The command as a user has it.
+
+mod answers;
+mod common;
+mod problems;
+mod shared;
