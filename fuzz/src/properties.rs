@@ -1,10 +1,15 @@
 //! What must hold of any bytes.
 
-use tracewright::base::{CoreType, Isa, Profile};
+use std::ops::Range;
+
+use tracewright::base::{CoreType, Isa, Places, Profile};
+use tracewright::capture::{Buffer, BufferRef, Capture, Dump, Format, Source};
+use tracewright::decode::{Memory, Options, Plan, Session};
 use tracewright::frames::{Framing, Joiner, Link, Sources, Splitter};
 use tracewright::image::{Bytes, Elf, Image, Load, Region};
 use tracewright::isa::classify;
-use tracewright::protocols::registry::{AnyConfig, AnyProtocol};
+use tracewright::protocols::registry::{AnyConfig, AnyPacket, AnyProtocol};
+use tracewright::{Element, Listener};
 
 use crate::case::Case;
 use crate::ways::every_way;
@@ -111,6 +116,80 @@ pub fn joined(data: &[u8]) {
     for (id, bytes) in want {
         let got = sources.get(id).map(|source| source.bytes()).unwrap_or_default();
         assert_eq!(got, bytes, "{framing:?} id {id}");
+    }
+}
+
+/// A capture whose buffer holds any bytes, with a source of each protocol: no panic in a session, and the
+/// same elements however the buffer is fed.
+pub fn session(data: &[u8]) {
+    let Some((&[framing, seed, step], bytes)) = data.split_first_chunk::<3>() else { return };
+    let framing = Framing::ALL[usize::from(framing) % Framing::ALL.len()];
+    let sources = AnyProtocol::ALL.iter().zip(FIRST_ID..).map(|(protocol, id)| {
+        let about = protocol.about();
+        let register = |name: &'static str| match name {
+            "TRCTRACEIDR" | "ETMTRACEIDR" => (name, u64::from(id)),
+            "ITMTCR" | "STMTCSR" => (name, u64::from(id) << 16 | 1),
+            name => (name, usual(name)),
+        };
+        Source {
+            name: format!("{id:02x}"),
+            device_type: about.names[0].into(),
+            registers: about.registers.iter().map(|r| register(r.name)).collect(),
+            buffers: vec![BufferRef { buffer: 0, stream: None }],
+            ..Source::default()
+        }
+    });
+    let memory = program(seed)
+        .regions()
+        .iter()
+        .map(|region| Dump::new(region.name(), region.start(), region.run(region.start()).to_vec()))
+        .collect();
+    let capture = Capture {
+        buffers: vec![Buffer::new("any", Format::CoreSight, bytes.to_vec())],
+        sources: sources.collect(),
+        memory,
+        ..Capture::default()
+    };
+    let said = |step: usize| {
+        let options = Options { framing: Some(framing), ..Options::default() };
+        let plan = Plan::new(&capture, 0, &options).expect("a buffer");
+        let memory = Memory::new(&capture);
+        let mut session = Session::new(&capture, &plan, &memory, &options);
+        let mut heard = Heard::default();
+        for part in bytes.chunks(step) {
+            session.feed(part, &mut heard);
+        }
+        session.finish(&mut heard);
+        // Sources may speak in another order when pieces are cut elsewhere; each says the same.
+        heard.0.sort_by_key(|(source, _)| *source);
+        heard.0
+    };
+    let whole = said(bytes.len().max(1));
+    let parts = said(usize::from(step).max(1));
+    assert_eq!(whole, parts, "{framing:?} in steps of {step}");
+}
+
+/// The trace id of the first source.
+pub const FIRST_ID: u8 = 0x10;
+
+/// Every element, with its source, and its packets in words.
+#[derive(Default)]
+struct Heard(Vec<(usize, String)>);
+
+impl Listener for Heard {
+    fn element(&mut self, source: usize, at: u64, element: Element) {
+        self.0.push((source, format!("{at} {element}")));
+    }
+
+    fn packet(
+        &mut self,
+        source: usize,
+        places: &Places<'_>,
+        span: Range<usize>,
+        _: &[u8],
+        packet: AnyPacket<'_>,
+    ) {
+        self.0.push((source, format!("{} {packet}", places.at(span.start))));
     }
 }
 

@@ -11,6 +11,7 @@ mod ways;
 
 use case::Case;
 use properties::Random;
+use tracewright::frames::{Framing, Joiner};
 use tracewright::protocols::registry::AnyProtocol;
 
 /// How often each property is tried with each kind of input: `TRACEWRIGHT_TIMES`, or so often.
@@ -105,6 +106,40 @@ fn links_of_random_bytes() {
             properties::joined(&data);
         }
     }
+}
+
+/// Frames of random sources, damaged; and anything at all.
+#[test]
+fn sessions_of_random_bytes() {
+    let mut random = Random(9);
+    for time in 0..times() {
+        let framing = random.below(5) as u8;
+        let mut data = vec![framing, 0, random.next() as u8];
+        if time % 4 == 0 {
+            let len = random.below(300);
+            data.extend(bytes(&mut random, len));
+        } else {
+            data.extend(frames(&mut random, framing));
+            let mut tail = data.split_off(3);
+            damage(&mut random, &mut tail);
+            data.extend(tail);
+        }
+        properties::session(&data);
+    }
+}
+
+/// What each protocol's source may say, in frames.
+fn frames(random: &mut Random, framing: u8) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut joiner = Joiner::new(Framing::ALL[usize::from(framing)]);
+    for _ in 0..random.below(12) {
+        let id = properties::FIRST_ID + random.below(AnyProtocol::ALL.len() + 1) as u8;
+        let len = 1 + random.below(40);
+        let said = bytes(random, len);
+        joiner.push(id, &said, &mut out).unwrap();
+    }
+    joiner.finish(&mut out);
+    out
 }
 
 #[test]
