@@ -12,6 +12,7 @@ use tracewright::frames::Framing;
     version,
     max_term_width = 110,
     after_help = "Exit codes: 0 done; 1 done, and the answer is negative (--strict); 2 usage or a fatal error.",
+    before_help = "Start with `tracewright demo`; with a capture, `tracewright info CAPTURE`.",
     disable_help_subcommand = true
 )]
 pub struct Cli {
@@ -52,7 +53,7 @@ pub struct InputArgs {
     /// All buffers in turn.
     #[arg(long, conflicts_with = "source")]
     pub all_buffers: bool,
-    /// Only this trace id (repeatable).
+    /// Only this trace id (repeatable). Of bare bytes with one protocol: its trace id.
     #[arg(long = "id", value_name = "N", value_parser = trace_id)]
     pub ids: Vec<u8>,
     /// The link layer.
@@ -102,7 +103,7 @@ pub struct OutputArgs {
     /// Write there.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Count packets and elements by kind.
+    /// Count packets and elements by kind: on stderr, or in the summary of --format none and json.
     #[arg(long)]
     pub stats: bool,
     /// Exit with 1 if any byte was bad, any packet doubtful or any memory missing.

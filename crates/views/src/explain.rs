@@ -50,7 +50,10 @@ impl Decoded<'_> {
 
     /// Whether there is something to explain: a source said nothing, or not all that it could.
     pub fn doubtful(&self) -> bool {
-        let silent = (0..self.sources.len()).any(|n| !self.tally.of(n).fruitful());
+        // Of several cores, some may have slept; but not all of them.
+        let counts = || (0..self.sources.len()).map(|n| self.tally.of(n));
+        let silent = counts().any(|c| !c.fruitful() && c.bytes() > 0);
+        let silent = silent || !counts().any(|c| c.fruitful());
         let left_out = self.plan.skipped.iter().any(|s| !matches!(s.why, Why::NotChosen(_)));
         silent
             || left_out
@@ -144,6 +147,9 @@ impl Decoded<'_> {
         for (n, source) in self.sources.iter().enumerate() {
             self.source(source, &self.tally.of(n), other.is_some(), &mut remarks);
         }
+        if other.is_none() {
+            remarks.extend(self.absent());
+        }
         let strangers = self.strangers();
         if !strangers.is_empty() {
             remarks.push(self.unknown_ids(&strangers));
@@ -155,6 +161,24 @@ impl Decoded<'_> {
             ));
         }
         remarks
+    }
+
+    /// Sources without a byte in the buffer.
+    fn absent(&self) -> Option<Remark> {
+        let sources = self.sources.iter().enumerate();
+        let absent = sources.filter(|(n, _)| self.tally.of(*n).bytes() == 0);
+        let absent = absent.map(|(_, source)| match source.id {
+            Some(id) => format!("{} (id {id:#04x})", source.name),
+            None => source.name.clone(),
+        });
+        let absent: Vec<_> = absent.collect();
+        (!absent.is_empty()).then(|| {
+            remark(
+                format!("no bytes of {} are in the buffer", absent.join(", ")),
+                "if there should be, check that the unit was enabled, and that its trace id is the \
+                 one it was programmed with",
+            )
+        })
     }
 
     fn empty(&self) -> Remark {
@@ -253,14 +277,6 @@ impl Decoded<'_> {
     fn source(&self, source: &Source, c: &Counts, reframe: bool, remarks: &mut Vec<Remark>) {
         let name = &source.name;
         if c.bytes() == 0 {
-            let id = source.id.unwrap_or(0);
-            if !reframe {
-                remarks.push(remark(
-                    format!("no bytes of {name} (id {id:#04x}) are in the buffer"),
-                    "check that the unit was enabled, and that its trace id is the one it was \
-                     programmed with",
-                ));
-            }
             return;
         }
         if c.packets == 0 && !reframe {
@@ -285,7 +301,10 @@ impl Decoded<'_> {
         if let Some((at, fault)) = c.first_bad.filter(|_| !reframe) {
             let bad = c.bad - c.cut;
             remarks.push(remark(
-                format!("{name}: {bad} bytes are no packets, the first at {at} ({fault})"),
+                match bad {
+                    1 => format!("{name}: a byte is no packet, at {at} ({fault})"),
+                    bad => format!("{name}: {bad} bytes are no packets, the first at {at} ({fault})"),
+                },
                 "`packets --bytes` shows them; if there are many, a register or the framing is wrong",
             ));
         }
@@ -299,7 +318,10 @@ impl Decoded<'_> {
         }
         if let Some((at, doubt)) = c.first_doubt {
             remarks.push(remark(
-                format!("{name}: {} contradictions, the first at {at}: {doubt}", c.doubts),
+                match c.doubts {
+                    1 => format!("{name}: a contradiction at {at}: {doubt}"),
+                    n => format!("{name}: {n} contradictions, the first at {at}: {doubt}"),
+                },
                 "check that the image is what ran, and the registers",
             ));
         }
