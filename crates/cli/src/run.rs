@@ -49,9 +49,11 @@ impl Progress {
         if self.bar.is_none() && (self.start.elapsed() < PATIENCE || !io::stderr().is_terminal()) {
             return;
         }
-        let bar = self.bar.get_or_insert_with(|| bar(self.total, self.start.elapsed()));
+        let elapsed = self.start.elapsed();
+        let bar = self.bar.get_or_insert_with(|| bar(self.total));
         let faults: u64 = tally.sources.iter().map(|c| c.bad + c.doubts + c.no_code).sum();
-        bar.set_message((faults + tally.bad_frames).to_string());
+        let rate = self.done as f64 / 1e6 / elapsed.as_secs_f64();
+        bar.set_message(format!("{rate:.1} MB/s, {} faults", faults + tally.bad_frames));
         bar.set_position(self.done);
     }
 
@@ -68,11 +70,11 @@ impl Drop for Progress {
     }
 }
 
-fn bar(total: u64, elapsed: Duration) -> ProgressBar {
+fn bar(total: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-    let template = "{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} faults {msg}";
+    let template = "{wide_bar} {bytes}/{total_bytes} {msg}";
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
-    bar.with_elapsed(elapsed)
+    bar
 }
