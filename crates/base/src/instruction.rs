@@ -40,7 +40,7 @@ pub enum Role {
     ExceptionReturn,
     /// The end or the start of a low-overhead loop: LE, LETP, WLS, WLSTP. (Armv8.1-M)
     Loop,
-    /// CB<cc>, CBB<cc>, CBH<cc>: compares two values and branches. (FEAT_CMPBR)
+    /// `CB<cc>`, `CBB<cc>`, `CBH<cc>`: compares two values and branches. (FEAT_CMPBR)
     Compare,
     /// AArch32 idioms that return: `BX LR`, `MOV PC, LR`, `POP {.., PC}`, `LDM SP!, {.., PC}`.
     ImpliedReturn,

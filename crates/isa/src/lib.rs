@@ -10,7 +10,7 @@
 //! | [`thumbee`] | ThumbEE | Armv7 |
 //! | [`data`] | what moves to and from memory: A32, T32 | |
 //! | [`it`] | how far an IT block reaches | |
-//! | [`assemble`] | the way back, for tests and for programs that are made up | |
+//! | [`assemble()`] | the way back, for tests and for programs that are made up | |
 //!
 //! An opcode is classified as if the processor had every extension: what an opcode does must not
 //! depend on what a capture says of the core. Where two extensions share an opcode, the module's
