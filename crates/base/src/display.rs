@@ -120,37 +120,37 @@ impl fmt::Display for Range {
 }
 
 impl Last {
-    /// What it is, and what became of it where that is worth saying: `branch if`, `, taken`.
+    /// What it is, and what became of it where that is worth saying: `conditional branch`, ` taken`.
     pub const fn words(self) -> (&'static str, &'static str) {
         let what = match (self.kind, self.role, self.conditional()) {
             (Kind::Plain, ..) => return ("no branch", ""),
             (Kind::Undefined, ..) => return ("undefined instruction", ""),
             (Kind::Branch, Role::Call, false) => "call",
-            (Kind::Branch, Role::Call, true) => "call if",
+            (Kind::Branch, Role::Call, true) => "conditional call",
             (Kind::Branch, Role::Loop, false) => "loop",
-            (Kind::Branch, Role::Loop, true) => "loop if",
+            (Kind::Branch, Role::Loop, true) => "conditional loop",
             (Kind::Branch, _, false) => "branch",
-            (Kind::Branch, _, true) => "branch if",
+            (Kind::Branch, _, true) => "conditional branch",
             (Kind::Indirect, Role::Call, false) => "indirect call",
-            (Kind::Indirect, Role::Call, true) => "indirect call if",
+            (Kind::Indirect, Role::Call, true) => "conditional indirect call",
             (Kind::Indirect, Role::Return | Role::ImpliedReturn, false) => "return",
-            (Kind::Indirect, Role::Return | Role::ImpliedReturn, true) => "return if",
+            (Kind::Indirect, Role::Return | Role::ImpliedReturn, true) => "conditional return",
             (Kind::Indirect, Role::ExceptionReturn, false) => "exception return",
-            (Kind::Indirect, Role::ExceptionReturn, true) => "exception return if",
+            (Kind::Indirect, Role::ExceptionReturn, true) => "conditional exception return",
             (Kind::Indirect, Role::Jump | Role::Loop | Role::Compare, false) => "indirect branch",
-            (Kind::Indirect, Role::Jump | Role::Loop | Role::Compare, true) => "indirect branch if",
+            (Kind::Indirect, Role::Jump | Role::Loop | Role::Compare, true) => {
+                "conditional indirect branch"
+            }
             (Kind::Isb, ..) => "ISB",
             (Kind::Barrier, ..) => "barrier",
             (Kind::Wait | Kind::TimedWait, ..) => "wait",
             (Kind::TransactionStart, ..) => "transaction start",
         };
         let branch = matches!(self.kind, Kind::Branch | Kind::Indirect);
-        let became = match (branch, self.conditional(), self.taken()) {
-            (true, true, true) => ", taken",
-            (true, true, false) => ", not taken",
-            (true, false, true) => " taken",
-            (_, _, false) => " not taken",
-            (false, _, true) => "",
+        let became = match (branch, self.taken()) {
+            (true, true) => " taken",
+            (_, false) => " not taken",
+            (false, true) => "",
         };
         (what, became)
     }

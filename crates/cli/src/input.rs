@@ -2,7 +2,7 @@
 
 use tracewright::Capture;
 use tracewright::capture::{Buffer, Found, probe};
-use tracewright::decode::{Memory, Options, Plan, Session, Tally};
+use tracewright::decode::{Memory, Options, Plan, Session, Tally, Why};
 use tracewright::frames::{Framing, Numbering};
 use tracewright::views::Source;
 use tracewright::views::explain::Decoded;
@@ -88,6 +88,24 @@ impl Input {
         });
         let sources = Source::all(&self.capture, &plan, &self.memory);
         Job { input: self, buffer: &self.capture.buffers[buffer], plan, sources }
+    }
+}
+
+impl Input {
+    /// Whether anything at all can be decoded. What each source lacks has been said.
+    pub fn decodable(&self) -> Result<(), Fail> {
+        let plans = self.buffers.iter().map(|&buffer| self.job(buffer).plan);
+        let lacking = |plan: &Plan| {
+            let lacks = plan.skipped.iter().any(|s| !matches!(s.why, Why::NotChosen(_)));
+            plan.sources.is_empty() && lacks
+        };
+        if !self.buffers.is_empty() && plans.into_iter().all(|plan| lacking(&plan)) {
+            return Err(Fail::usage(
+                &self.capture.path,
+                "nothing can be decoded; the notes say what its sources lack",
+            ));
+        }
+        Ok(())
     }
 }
 

@@ -83,6 +83,7 @@ pub fn list(
         report::found(&job.decoded(&tally), stats, summary)?;
     }
     output.close()?;
+    input.decodable()?;
     Ok(!(answer.strict && flawed))
 }
 

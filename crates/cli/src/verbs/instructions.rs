@@ -53,6 +53,7 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
         report::found(&job.decoded(&tally), None, summary)?;
     }
     output.close()?;
+    input.decodable()?;
     Ok(!(args.output.strict && flawed))
 }
 

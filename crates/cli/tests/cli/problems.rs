@@ -154,7 +154,12 @@ fn bare_bytes_that_are_frames_are_found_out() {
     let words = ["may be frames", "0x10 (82 bytes), 0x20 (48 bytes)", "--framing coresight"];
     says(&tracewright(&args("decode --protocol STM", &[&bin])), 0, &words);
     let words = ["needs the register TRCCONFIGR", "--config TRCCONFIGR=VALUE"];
-    says(&tracewright(&args("decode --protocol ETM4", &[&bin])), 0, &words);
+    // Nothing at all can be decoded: that is an error, after what is known.
+    let said = tracewright(&args("decode --protocol ETM4", &[&bin]));
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    assert!(words.iter().all(|word| said.err.contains(word)), "{}", said.err);
+    let last = said.err.lines().last().unwrap_or_default();
+    assert!(last.starts_with("tracewright: error: ") && last.contains("nothing"), "{last}");
     // A missing id is taken from the frames only where there is one.
     let said = tracewright(&args("decode --framing coresight --protocol STM", &[&bin]));
     says(
