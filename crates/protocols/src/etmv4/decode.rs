@@ -24,6 +24,9 @@ const DEEPEST: u32 = 1 << 16;
 /// How much time and how many events wait for the next P0 element, at most.
 const LONGEST: usize = 1 << 16;
 
+/// The return address of a tail-chained exception, with the bit that says T32. (M profile)
+const TAIL_CHAIN: u64 = 0xffff_ffff;
+
 /// How far synchronisation has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
@@ -96,10 +99,16 @@ impl Decode<Config, Packet> for Decoder {
 
     /// Time and events that nothing can cancel any more are said; P0 elements that were never
     /// committed are not.
-    fn finish<K: Code, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
+    fn finish<K: Code, S: Sink>(&mut self, at: u64, config: &Config, _: &mut K, sink: &mut S) {
         while let Some(item) = self.window.pop_front() {
             match item.what {
                 what if what.survives() => say(item.at, what, sink),
+                // Nothing that it could depend on is speculative.
+                What::Transaction { step: Transaction::Commit | Transaction::Failure, .. }
+                    if self.depth == 0 || config.max_speculation() == 0 =>
+                {
+                    say(item.at, item.what, sink);
+                }
                 What::Address { .. } | What::Context { .. } => {}
                 _ => self.window.clear(),
             }
@@ -192,8 +201,8 @@ impl Decoder {
             Packet::AddressContext(address, info) => {
                 self.history.complete(address);
                 self.history.set_context(&info);
-                self.context(at, Some(&info), rules);
                 self.place(at);
+                self.context(at, Some(&info), rules);
             }
             Packet::Context(info) => {
                 if let Some(info) = &info {
@@ -325,9 +334,8 @@ impl Decoder {
             if config.is_ete() && e.number == Exception::TRANSACTION_FAILURE {
                 return self.fail_transaction(at);
             }
-            let tail_chain = false;
             let Exception { number, also_target, .. } = e;
-            self.push(at, What::Exception { number, also_target, tail_chain });
+            self.push(at, What::Exception { number, also_target });
             self.wants_address = true;
             return;
         }
@@ -487,16 +495,18 @@ impl Decoder {
                 *n = n.saturating_sub(1);
                 return self.flow.source(at, address, is1, taken, rules, code, sink);
             }
-            What::Exception { number, also_target, tail_chain } => {
+            What::Exception { number, also_target } => {
                 *n = n.saturating_sub(1);
-                let Some((address, is1)) = self.following(also_target, rules, sink) else {
+                let Some((address, is1)) = self.following(at, rules, sink) else {
                     sink.element(at, Element::Doubt(Doubt::Unexpected));
                     return true;
                 };
                 if also_target {
                     self.flow.set_address(address, is1, rules);
                 }
-                let return_address = Some(address);
+                // An exception that follows a return from another at once.
+                let tail_chain = rules.thumb_only && address | 1 == TAIL_CHAIN;
+                let return_address = (!tail_chain).then_some(address);
                 let taken = Taken { number, return_address, also_target, tail_chain };
                 return self.flow.exception(at, taken, rules, code, sink);
             }
@@ -539,22 +549,15 @@ impl Decoder {
         true
     }
 
-    /// Takes the context and the address that belong to an exception out of the window. The context is
-    /// that of the code before the exception only where the address is the target of its last branch.
-    fn following<S: Sink>(
-        &mut self,
-        also_target: bool,
-        rules: Rules,
-        sink: &mut S,
-    ) -> Option<(u64, bool)> {
+    /// Takes the context and the address that belong to the exception at `at` out of the window.
+    fn following<S: Sink>(&mut self, at: u64, rules: Rules, sink: &mut S) -> Option<(u64, bool)> {
         loop {
             let item = self.window.pop_front()?;
             match item.what {
                 What::Address { address, is1 } => return Some((address, is1)),
-                What::Context { context, told } if also_target => {
-                    self.flow.set_context(item.at, context, told, rules, sink);
+                What::Context { context, told } => {
+                    self.flow.set_context(at, context, told, rules, sink);
                 }
-                What::Context { .. } => {}
                 what if what.survives() => say(item.at, what, sink),
                 what => {
                     self.window.push_front(Item { at: item.at, what });
@@ -572,6 +575,7 @@ fn say<S: Sink>(at: u64, what: What, sink: &mut S) {
         What::Timestamp { value, cycles } => Element::Timestamp { value, cycles },
         What::Cycles(count) => Element::Cycles(count),
         What::Marker => Element::Marker,
+        What::Transaction { step, .. } => Element::Transaction(step),
         What::Instrumentation { el, value } => Element::Instrumentation { el, value },
         _ => return,
     };

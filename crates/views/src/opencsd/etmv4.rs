@@ -2,7 +2,7 @@
 
 mod names;
 
-use tracewright_base::{Fault, Security};
+use tracewright_base::{Element, Fault, Gap, Security};
 use tracewright_protocols::etmv4::{
     Address, Atoms, Before, Config, ContextInfo, Exception, History, Packet, Q, TraceInfo,
 };
@@ -19,6 +19,8 @@ pub struct Etmv4Text {
     forms: [Form; 3],
     /// The last context was AArch64 state. Unlike the history's it outlives a Trace Info packet.
     bits64: bool,
+    /// A timestamp marker was seen.
+    marked: bool,
 }
 
 /// How an address came.
@@ -146,6 +148,25 @@ impl Etmv4Text {
             }
             _ => {}
         }
+    }
+
+    /// `element` as the reference takes it: a timestamp has a cycle count where the configuration has
+    /// one, and has none before the first marker where the unit makes markers.
+    pub fn element(&mut self, config: &Config, element: Element) -> Option<Element> {
+        match element {
+            Element::Marker => self.marked = true,
+            Element::Gap(Gap::BadPacket | Gap::BadImage) => self.marked = false,
+            Element::Timestamp { .. }
+                if config.is_ete() && config.has_timestamp_marker() && !self.marked =>
+            {
+                return None;
+            }
+            Element::Timestamp { value, .. } if !config.cycle_counting() => {
+                return Some(Element::Timestamp { value, cycles: None });
+            }
+            _ => {}
+        }
+        Some(element)
     }
 
     /// Appends what is said of `bytes` that are no packet. The state stays as it is: the reference

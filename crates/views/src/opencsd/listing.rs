@@ -66,6 +66,8 @@ struct Source {
     unsynced: Unsynced,
     /// Its decoder understands what it gets.
     running: bool,
+    /// Trace was lost in an overflow, and has not started again.
+    overflowed: bool,
     /// Where the last packet is, and where the reference sees it.
     seen: (u64, u64),
 }
@@ -84,6 +86,7 @@ impl<W: io::Write> Listing<W> {
                 style: style(&planned.config),
                 lost: Some(lost),
                 running: false,
+                overflowed: false,
                 seen: (0, 0),
             }
         });
@@ -255,6 +258,31 @@ impl<W: io::Write> Listing<W> {
         self.packet_done(n, at);
     }
 
+    /// The trace ended: the reference takes bytes that were no line yet for a cut packet. Returns
+    /// their place.
+    fn cut_short(&mut self, n: usize) -> Option<u64> {
+        if !self.shown.packets || !matches!(self.sources[n].text, SourceText::Etmv4(_)) {
+            return None;
+        }
+        let (at, bytes, zeros) = self.sources[n].unsynced.left()?;
+        self.packet_line(n, at, &bytes);
+        self.line.push_str("I_INCOMPLETE_EOT : Incomplete packet at end of trace.");
+        self.line.push_str(if zeros { "[I_ASYNC]" } else { "[I_NOT_SYNC]" });
+        self.packet_done(n, at);
+        Some(at)
+    }
+
+    /// The end of the trace of an ETMv4.
+    fn end_line(&mut self, n: usize, at: u64) {
+        if self.sources[n].overflowed {
+            prefix(at, self.sources[n].id, &mut self.line);
+            self.line.push_str(" OCSD_GEN_TRC_ELEM_EO_TRACE( [overflow])\n");
+        } else {
+            self.element_line(n, at, &Element::End, None);
+        }
+        self.write(false);
+    }
+
     /// An error of the reference. It does not end the line: the next one is glued to it.
     fn error_text(&mut self, n: usize, at: u64, component: &str, code: &str, message: &str) {
         let source = &self.sources[n];
@@ -296,13 +324,23 @@ impl<W: io::Write> Listener for Listing<W> {
     const FRAMES: bool = true;
 
     fn element(&mut self, n: usize, at: u64, what: Element) {
+        let cut = if what == Element::End { self.cut_short(n) } else { None };
         if !self.shown.elements {
             return;
         }
-        if let Element::Gap(_) = what {
-            self.sources[n].running = false;
-        }
         let source = &mut self.sources[n];
+        match what {
+            Element::Gap(gap) => {
+                source.running = false;
+                source.overflowed = gap == Gap::Overflow;
+            }
+            Element::TraceOn(_) => source.overflowed = false,
+            Element::End if matches!(source.text, SourceText::Etmv4(_)) => {
+                let at = cut.unwrap_or(at);
+                return self.end_line(n, at);
+            }
+            _ => {}
+        }
         let Some((what, cycles)) = source.text.element(&source.config, what) else {
             return;
         };
@@ -392,7 +430,7 @@ impl<W: io::Write> Listener for Listing<W> {
             if let SourceText::Stm(text) = text {
                 text.unsynced(places, fragment.clone(), bytes);
             }
-            let (nibbles, end) = (matches!(text, SourceText::Stm(_)), fragment.end);
+            let nibbles = matches!(text, SourceText::Stm(_));
             self.unsynced(n, |unsynced, mut line| {
                 for k in fragment {
                     let Some(&byte) = bytes.get(k) else { break };
@@ -402,7 +440,7 @@ impl<W: io::Write> Listener for Listing<W> {
                         true => bytes.get(k + 1).map_or(0, |high| high << 4) | byte,
                         false => byte,
                     };
-                    unsynced.push(places.at(k), byte, k + 1 == end, &mut line);
+                    unsynced.push(places.at(k), byte, &mut line);
                 }
                 unsynced.fragment_ends(line);
             });

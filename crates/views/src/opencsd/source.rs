@@ -149,6 +149,9 @@ impl SourceText {
         match (self, config) {
             (SourceText::Ptm(text), AnyConfig::Ptm(config)) => text.element(config, element),
             (SourceText::Etmv3(text), _) => Some((text.element(element), None)),
+            (SourceText::Etmv4(text), AnyConfig::Etmv4(config) | AnyConfig::Ete(config)) => {
+                text.element(config, element).map(|element| (element, None))
+            }
             (SourceText::Itm(text), _) => Some((text.element(element), None)),
             (SourceText::Stm(text), _) => Some((text.element(element), None)),
             _ => Some((element, None)),

@@ -9,7 +9,9 @@ pub(super) enum Group {
     FragmentOrSixteen,
     /// With the fragment; but bytes 0xff at its end may begin a synchronisation, so they wait.
     FragmentButOnes,
-    /// After eight bytes, or before the first of some zeros.
+    /// After eight bytes, or before a zero that may begin a synchronisation; but not before the next
+    /// byte comes. While zeros follow one another, and with the byte that ends them, nothing ends a
+    /// line.
     EightOrZero,
     /// With the fragment, after eight bytes, or before a zero that may begin a synchronisation. While
     /// zeros follow one another, and with the byte that ends them, nothing else ends a line.
@@ -35,7 +37,12 @@ pub(super) struct Unsynced {
     beyond: bool,
     /// The next byte says where the line is.
     moves: bool,
+    /// So many of them are a line when the next byte comes.
+    due: usize,
 }
+
+/// Zeros that a line may have: one more than a synchronisation needs.
+const MOST_ZEROS: usize = 12;
 
 impl Unsynced {
     pub(super) const fn new(group: Group) -> Self {
@@ -47,11 +54,13 @@ impl Unsynced {
             zeros: false,
             beyond: false,
             moves: false,
+            due: 0,
         }
     }
 
-    /// Takes `byte`, `last` of its fragment or not; `line` gets whole lines.
-    pub(super) fn push(&mut self, at: u64, byte: u8, last: bool, mut line: impl FnMut(u64, &[u8])) {
+    /// Takes `byte`; `line` gets whole lines.
+    pub(super) fn push(&mut self, at: u64, byte: u8, mut line: impl FnMut(u64, &[u8])) {
+        self.arrives(&mut line);
         match self.group {
             Group::FragmentOrSixteen => {
                 self.keep(at, byte);
@@ -60,19 +69,29 @@ impl Unsynced {
                 }
             }
             Group::FragmentButOnes => self.keep(at, byte),
-            Group::EightOrZero => {
-                self.ends_before(byte, &mut line);
-                if byte == 0 {
+            Group::EightOrZero if self.zeros => {
+                self.zeros = byte == 0;
+                self.keep(at, byte);
+                if self.zeros && self.waiting.len() == MOST_ZEROS {
+                    self.due = MOST_ZEROS;
+                }
+            }
+            Group::EightOrZero if byte == 0 => {
+                self.zeros = true;
+                self.due = self.waiting.len();
+                if self.waiting.is_empty() {
                     self.next_at = None;
+                } else {
+                    self.next_at = Some(at);
                 }
                 self.keep(at, byte);
-                if self.waiting.len() == 8 {
-                    // The reference takes the next line's place before it sees the next fragment, and
-                    // where a fragment ends it waits for that with this line, too.
+            }
+            Group::EightOrZero => {
+                self.keep(at, byte);
+                if self.waiting.len() >= 8 {
+                    // The reference takes the next line's place before it sees the next fragment.
                     self.next_at = Some(at.wrapping_add(1));
-                    if !last {
-                        self.done(line);
-                    }
+                    self.due = self.waiting.len();
                 }
             }
             Group::EightOrZeros | Group::FragmentOrZeros if self.zeros => {
@@ -105,24 +124,36 @@ impl Unsynced {
         }
     }
 
-    /// A line may end before `byte`.
-    fn ends_before(&mut self, byte: u8, line: impl FnMut(u64, &[u8])) {
-        if let Some(&last) = self.waiting.last()
-            && (self.waiting.len() >= 8 || byte == 0 && last != 0)
-        {
-            self.done(line);
+    /// A byte comes: what is due is a line.
+    fn arrives(&mut self, mut line: impl FnMut(u64, &[u8])) {
+        if self.due > 0 {
+            line(self.at, self.waiting.get(..self.due).unwrap_or_default());
+            self.waiting.drain(..self.due.min(self.waiting.len()));
+            self.due = 0;
+            if !self.waiting.is_empty() {
+                self.at = self.next_at.take().unwrap_or(self.at);
+            }
         }
     }
 
     /// `bytes` follow that may begin a synchronisation. The reference goes on to say what it has seen
     /// only while there are more bytes.
-    pub(super) fn held(&mut self, bytes: &[u8], line: impl FnMut(u64, &[u8])) {
-        if self.group == Group::EightOrZero
-            && let Some(&byte) = bytes.first()
-            && (self.waiting.len() >= 8 || bytes.len() > 1)
-        {
-            self.ends_before(byte, line);
+    pub(super) fn held(&mut self, bytes: &[u8], mut line: impl FnMut(u64, &[u8])) {
+        if self.group == Group::EightOrZero && !bytes.is_empty() {
+            self.arrives(&mut line);
+            if bytes.len() > 1 && !self.zeros {
+                self.done(line);
+            }
         }
+    }
+
+    /// The trace ends, unsynchronised: the place of what waits, and whether it is more than one zero
+    /// that may begin a synchronisation.
+    pub(super) fn left(&mut self) -> Option<(u64, Vec<u8>, bool)> {
+        self.due = 0;
+        let bytes = mem::take(&mut self.waiting);
+        let zeros = self.zeros && bytes.len() > 1 && bytes.iter().all(|&byte| byte == 0);
+        (!bytes.is_empty()).then_some((self.at, bytes, zeros))
     }
 
     /// A fragment ends: other sources have their say.
@@ -150,6 +181,7 @@ impl Unsynced {
     }
 
     fn done(&mut self, mut line: impl FnMut(u64, &[u8])) {
+        self.arrives(&mut line);
         if !self.waiting.is_empty() {
             let bytes = mem::take(&mut self.waiting);
             line(self.at, &bytes);
@@ -176,7 +208,7 @@ mod tests {
         let mut line = |at, bytes: &[u8]| lines.push((at, bytes.to_vec()));
         for &(at, bytes) in fragments {
             for (k, &byte) in bytes.iter().enumerate() {
-                unsynced.push(at + k as u64, byte, k + 1 == bytes.len(), &mut line);
+                unsynced.push(at + k as u64, byte, &mut line);
             }
             unsynced.fragment_ends(&mut line);
         }
@@ -238,6 +270,31 @@ mod tests {
             lines(Group::EightOrZero, &[(8, &[1, 2, 3, 4, 5, 6]), (32, &[7, 8, 9, 0, 1])]),
             [(8, vec![1, 2, 3, 4, 5, 6, 7, 8]), (34, vec![9]), (35, vec![0, 1])]
         );
+        let zeros = [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 1, 2];
+        assert_eq!(
+            lines(Group::EightOrZero, &[(0, &zeros)]),
+            [(0, vec![1]), (1, zeros[1..12].to_vec()), (12, vec![2])]
+        );
+    }
+
+    /// A line is not told before the byte after it has come.
+    #[test]
+    fn what_is_left_at_the_end() {
+        for (bytes, lines, left) in [
+            (&[1, 2, 3][..], 0, Some((0, vec![1, 2, 3], false))),
+            (&[1, 2, 3, 4, 5, 6, 7, 8], 0, Some((0, vec![1, 2, 3, 4, 5, 6, 7, 8], false))),
+            (&[1, 2, 3, 4, 5, 6, 7, 8, 9], 1, Some((8, vec![9], false))),
+            (&[1, 2, 0], 0, Some((0, vec![1, 2, 0], false))),
+            (&[1, 2, 0, 0], 1, Some((2, vec![0, 0], true))),
+            (&[1, 2, 0, 5], 1, Some((2, vec![0, 5], false))),
+            (&[], 0, None),
+        ] {
+            let (mut unsynced, mut count) = (Unsynced::new(Group::EightOrZero), 0);
+            for (at, &byte) in (0..).zip(bytes) {
+                unsynced.push(at, byte, |_, _| count += 1);
+            }
+            assert_eq!((count, unsynced.left()), (lines, left), "{bytes:?}");
+        }
     }
 
     #[test]

@@ -436,16 +436,16 @@ impl Flow {
         let isa = isa(self.bits64, is1, rules);
         let source = Pc { address: address & isa.address_mask(), isa, space: self.space };
         let Ok(last) = code.instruction(source) else {
-            return self.source_unreadable(at, source, code, sink);
+            let nothing = Walked { start: 0, end: 0, instructions: 0, last: None };
+            return self.stopped(at, source, &nothing, Stop::NoCode(source.address), sink);
         };
         let end = source.address.wrapping_add(u64::from(last.size)) & isa.address_mask();
         // Without an address before it, the one instruction is certain.
-        let mut pc = self.pc().unwrap_or(source);
+        let mut pc = self.pc().filter(|pc| pc.address <= source.address).unwrap_or(source);
         while rules.split_source
             && let Ok(block) = code.block(pc)
             && block.end == End::Waypoint
             && block.next().wrapping_sub(1) < source.address
-            && pc.address <= source.address
         {
             let walked = Walked {
                 start: pc.address,
@@ -469,21 +469,10 @@ impl Flow {
         let from = source.address;
         self.go(from, is1, rules);
         self.told = false;
+        // The range says that it is a return from an exception.
+        let rules = Rules { silent_returns: false, ..rules };
         self.branch(at, from, &last, end, taken, true, rules, sink);
         true
-    }
-
-    /// The code at a source address is missing; some before it may be known.
-    fn source_unreadable<K: Code, S: Sink>(
-        &mut self,
-        at: u64,
-        source: Pc,
-        code: &mut K,
-        sink: &mut S,
-    ) -> bool {
-        let pc = self.pc().unwrap_or(source);
-        let (walked, stop) = walk(pc, code, Until::Address(source.address));
-        self.stopped(at, pc, &walked, stop.unwrap_or(Stop::NoCode(source.address)), sink)
     }
 
     /// A Q element: `count` instructions ran, then the one at `next`.

@@ -32,7 +32,6 @@ pub(super) enum What {
     Exception {
         number: u16,
         also_target: bool,
-        tail_chain: bool,
     },
     /// An exception with an unknown return address; no items follow.
     ExceptionNowhere {
