@@ -68,6 +68,10 @@ struct Source {
     running: bool,
     /// Trace was lost in an overflow, and has not started again.
     overflowed: bool,
+    /// A line of bytes before a synchronisation was listed.
+    unsynced_told: bool,
+    /// Where the last line is, if its bytes are before a synchronisation.
+    unsynced_at: Option<u64>,
     /// Where the last packet is, and where the reference sees it.
     seen: (u64, u64),
 }
@@ -87,6 +91,8 @@ impl<W: io::Write> Listing<W> {
                 lost: Some(lost),
                 running: false,
                 overflowed: false,
+                unsynced_told: false,
+                unsynced_at: None,
                 seen: (0, 0),
             }
         });
@@ -139,6 +145,8 @@ impl<W: io::Write> Listing<W> {
 
     /// Begins the line of a packet.
     fn packet_line(&mut self, n: usize, at: u64, bytes: &[u8]) {
+        // A frame that the end cuts may still be open.
+        self.frames.finish(&mut self.line);
         let id = if self.framed { self.sources[n].id } else { 0 };
         prefix(at, id, &mut self.line);
         if self.shown.bytes {
@@ -155,6 +163,7 @@ impl<W: io::Write> Listing<W> {
 
     /// Ends the line of a packet: a decoder that was lost says so now.
     fn packet_done(&mut self, n: usize, at: u64) {
+        self.sources[n].unsynced_at = None;
         self.line.push('\n');
         if let Some(gap) = self.sources[n].lost.take()
             && self.shown.elements
@@ -207,7 +216,10 @@ impl<W: io::Write> Listing<W> {
     fn unsynced(&mut self, n: usize, list: impl FnOnce(&mut Unsynced, &mut dyn FnMut(u64, &[u8]))) {
         let group = self.sources[n].text.unsynced_group();
         let mut unsynced = mem::replace(&mut self.sources[n].unsynced, Unsynced::new(group));
-        list(&mut unsynced, &mut |at, bytes| self.bad_line(n, at, bytes, Fault::Unsynchronised));
+        list(&mut unsynced, &mut |at, bytes| {
+            self.bad_line(n, at, bytes, Fault::Unsynchronised);
+            self.sources[n].unsynced_at = Some(at);
+        });
         self.sources[n].unsynced = unsynced;
     }
 
@@ -221,6 +233,14 @@ impl<W: io::Write> Listing<W> {
     }
 
     fn bad_line(&mut self, n: usize, at: u64, bytes: &[u8], fault: Fault) {
+        // Without bytes, one line is enough to say that a source has some.
+        if fault == Fault::Unsynchronised
+            && !self.shown.bytes
+            && matches!(self.sources[n].text, SourceText::Etmv4(_) | SourceText::Ptm(_))
+            && mem::replace(&mut self.sources[n].unsynced_told, true)
+        {
+            return;
+        }
         if let Some(code) = self.sources[n].text.packet_error(fault) {
             let component = self.sources[n].text.packet_component();
             self.error_text(n, at, component, code, "");
@@ -248,6 +268,10 @@ impl<W: io::Write> Listing<W> {
         let SourceText::Stm(_) = &self.sources[n].text else {
             return self.bad_line(n, at, own, fault);
         };
+        // As with packets: see `StmText::place`.
+        let listed_at = at.wrapping_add(places.is_high_half(span.start).into());
+        self.sources[n].seen = (at, listed_at);
+        let at = listed_at;
         let mut whole = mem::take(&mut self.octets);
         whole.clear();
         octets(places, span, bytes, &mut whole);
@@ -338,6 +362,12 @@ impl<W: io::Write> Listener for Listing<W> {
             Element::End if matches!(source.text, SourceText::Etmv4(_)) => {
                 let at = cut.unwrap_or(at);
                 return self.end_line(n, at);
+            }
+            // These decoders see all lines.
+            Element::End if matches!(source.text, SourceText::Etmv3(_) | SourceText::Stm(_)) => {
+                if let Some(listed_at) = source.unsynced_at {
+                    source.seen = (at, listed_at);
+                }
             }
             _ => {}
         }
