@@ -26,10 +26,9 @@ impl Isa {
     /// The mask of a code address: 32 bits in AArch32 and RV32, 64 bits elsewhere.
     #[inline]
     pub const fn address_mask(self) -> u64 {
-        match self {
-            Isa::A64 | Isa::Rv64 => u64::MAX,
-            Isa::A32 | Isa::T32 | Isa::ThumbEe | Isa::Jazelle | Isa::Rv32 => 0xffff_ffff,
-        }
+        // Without a branch: it is asked for every instruction range.
+        let wide = matches!(self, Isa::A64 | Isa::Rv64) as u64;
+        wide.wrapping_neg() | 0xffff_ffff
     }
 
     /// The smallest instruction, in bytes: what a code address must be a multiple of.

@@ -220,17 +220,17 @@ impl Flow {
             code.block(Pc { address: self.address, isa: self.isa, space: self.space })
             && block.end == End::Waypoint
         {
-            let last = block.last;
+            let last = &block.last;
             let range = Range {
                 start: block.start,
                 bytes: block.bytes,
                 instructions: block.instructions,
                 cycles: Counted::UNKNOWN,
-                last: Last::new(&last, taken),
+                last: Last::new(last, taken),
             };
             let next = block.next();
             sink.element(at, Element::Range(range));
-            self.branch(at, block.start, &last, next, taken, first, rules, sink);
+            self.branch(at, block.start, last, next, taken, first, rules, sink);
             return true;
         }
         self.long_atom(at, taken, first, rules, code, sink)
