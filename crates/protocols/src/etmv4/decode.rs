@@ -130,7 +130,7 @@ impl Decoder {
             (Stage::Aligned, Packet::TraceInfo(info)) => {
                 self.stage = Stage::Running;
                 self.history.trace_info(&info);
-                self.flow.lose();
+                self.flow.start();
                 self.transaction = config.is_ete() && info.in_transaction();
                 self.depth = info.speculation().unwrap_or(0);
                 if self.depth > 0 {

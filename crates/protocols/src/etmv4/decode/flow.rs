@@ -135,6 +135,13 @@ impl Flow {
         *self = Flow { returns: self.returns, overflowed: self.overflowed, ..Flow::default() };
     }
 
+    /// Starts in the middle of a trace: P0 elements may come before the first context and address, and
+    /// mean nothing to one who starts here. (ETE K10.5.1)
+    pub(super) fn start(&mut self) {
+        self.lose();
+        self.told = true;
+    }
+
     pub(super) fn overflow(&mut self) {
         self.overflowed = true;
     }
