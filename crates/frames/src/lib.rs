@@ -6,6 +6,7 @@
 //! | the same with TPIU synchronisation packets, full, or full and half | [`Splitter`] | [`Joiner`] |
 //! | TPIU in DSTREAM blocks | [`Splitter`] | [`Joiner`] |
 //! | one source, not formatted | [`Splitter`] | [`Joiner`] |
+//! | levels of the pins of an ETMv3 trace port | [`pins::Sampler`] | [`pins::Driver`] |
 //!
 //! (IHI 0029, "Formatter"; CoreSight TPIU, "Synchronization packets")
 //!
@@ -32,6 +33,7 @@ mod framing;
 mod id;
 mod join;
 mod pending;
+pub mod pins;
 mod sources;
 mod split;
 mod splitter;
