@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tracewright_base::{
     Block, Code, End, Instruction, Isa, Kind, Miss, Pc, Security, Space, Waypoints,
 };
-use tracewright_image::{Cache, CacheOptions, Image, LONGEST_BLOCK, Region, SpaceMask};
+use tracewright_image::{Bytes, Cache, CacheOptions, Image, LONGEST_BLOCK, Region, SpaceMask};
 
 const ANYONE: Space = Space::ANY;
 const NO_WAYPOINTS: Waypoints =
@@ -329,6 +329,41 @@ fn a_full_cache_begins_anew() {
         most = most.max(cache.len());
     }
     assert_eq!(most, 100);
+}
+
+/// Overlays without Context IDs: 16 KB that are in four places of the memory map, because bits \[15:14] of the
+/// address are not decoded, and each overlay linked to another of them. (IHI 0014, 9.1.1)
+#[test]
+fn overlays_at_aliases() {
+    const SIZE: usize = 16 << 10;
+    let alias = |n: u64| 0x3000_0000 | n << 14;
+    let overlay = |n: u64| {
+        let mut code = vec![NOP; SIZE / 4];
+        code[n as usize] = RET;
+        Region::new(["root", "one", "two", "three"][n as usize], alias(n), words(&code))
+    };
+    let image = Image::new((0..4).map(overlay));
+    let view = image.view(ANYONE);
+    let mut cache = Cache::new(Arc::new(image.clone()), NO_WAYPOINTS, DEFAULT);
+    for n in (0..4).chain((0..4).rev()) {
+        // The same word of the memory, and another program.
+        let block = *cache.block(pc(Isa::A64, alias(n))).unwrap();
+        assert_eq!((block.start, block.instructions), (alias(n), n as u32 + 1));
+        let last = image.region(view, alias(n) + SIZE as u64 - 1).unwrap();
+        assert_eq!(last.start(), alias(n));
+    }
+
+    // What is not overlaid is the same through all of them, and its bytes are there once.
+    let shared: Bytes = words(&[NOP, ISB, RET]).into();
+    let regions = (0..4).map(|n| Region::new("shared", alias(n), shared.clone()));
+    let image = Image::new(regions);
+    let mut cache = Cache::new(Arc::new(image.clone()), NO_WAYPOINTS, DEFAULT);
+    for n in 0..4 {
+        let run = image.run(image.view(ANYONE), alias(n));
+        assert_eq!(run.as_ptr(), shared.as_ptr());
+        let block = *cache.block(pc(Isa::A64, alias(n))).unwrap();
+        assert_eq!((block.start, block.instructions), (alias(n), 3));
+    }
 }
 
 /// A loop of branches over more code than the cache may hold.

@@ -19,6 +19,8 @@ pub struct Transfer {
     pub with: With,
     /// A load multiple reads the PC among others.
     pub loads_pc: bool,
+    /// Two transfers a register: VLDR, VSTR, VLDM and VSTM of double-precision registers.
+    pub doubles: bool,
 }
 
 /// What a transfer is with.
@@ -38,6 +40,13 @@ impl Transfer {
     /// Moves more than one word (LSM), or may.
     pub const fn multiple(&self) -> bool {
         !matches!(self.count, Some(0 | 1))
+    }
+
+    /// Which of the registers' words transfer `k` moves: 0 is the low word of the first register. Words
+    /// are transferred in the order of memory, and a big-endian double has its high word first.
+    /// (IHI 0014, 4.9.1 and 4.9.2)
+    pub const fn word(&self, k: u8, big_endian: bool) -> u8 {
+        if self.doubles && big_endian { k ^ 1 } else { k }
     }
 }
 
@@ -62,6 +71,7 @@ const fn moves(load: bool, size: u8, count: u8) -> Transfer {
         count: Some(count),
         with: With::Memory,
         loads_pc: false,
+        doubles: false,
     }
 }
 
@@ -85,6 +95,7 @@ const UNKNOWN: Transfer = Transfer {
     count: None,
     with: With::Memory,
     loads_pc: false,
+    doubles: false,
 };
 
 const fn a32(opcode: u32) -> Option<Transfer> {
@@ -159,7 +170,7 @@ const fn coprocessor(opcode: u32) -> Option<Transfer> {
                 _ if double => opcode & 0xfe,
                 _ => opcode & 0xff,
             };
-            Some(moves(load, 4, words as u8))
+            Some(Transfer { doubles: double, ..moves(load, 4, words as u8) })
         }
         0b1100 | 0b1101 => Some(Transfer { count: None, ..moves(load, 4, 1) }),
         0b1110 if bit(opcode, 4) => Some(register(load, 1)),
@@ -284,6 +295,27 @@ mod tests {
                 (direction, size, count, with),
                 "{text} {opcode:08x}"
             );
+        }
+    }
+
+    /// A double from 0x2000 to r0 and r1 of the floating-point registers: little-endian, the word at 0x2000
+    /// is r0's; big-endian, r1's. Pairs of core registers and single words keep their order.
+    /// (IHI 0014, 4.9.1)
+    #[test]
+    fn words_of_doubles() {
+        for (isa, opcode, text, big) in [
+            (Isa::A32, 0xed91_0b00, "vldr d0, [r1]", &[1, 0][..]),
+            (Isa::T32, 0xed91_0b00, "vldr d0, [r1]", &[1, 0]),
+            (Isa::A32, 0xed81_0b00, "vstr d0, [r1]", &[1, 0]),
+            (Isa::A32, 0xec91_0b04, "vldmia r1, {d0, d1}", &[1, 0, 3, 2]),
+            (Isa::A32, 0xed91_0a00, "vldr s0, [r1]", &[0]),
+            (Isa::A32, 0xec91_0a02, "vldmia r1, {s0, s1}", &[0, 1]),
+            (Isa::A32, 0xe1c1_40d0, "ldrd r4, r5, [r1]", &[0, 1]),
+        ] {
+            let got = transfer(isa, opcode).unwrap();
+            let words = |big_endian| (0..got.count.unwrap()).map(move |k| got.word(k, big_endian));
+            assert!(words(true).eq(big.iter().copied()), "{text}");
+            assert!(words(false).eq(0..big.len() as u8), "{text}");
         }
     }
 

@@ -105,6 +105,25 @@ fn cancelled_instructions() {
     says(&plain, code, ARM, &bytes, &["8000E", "8004E", "exception e", "8018E"]);
 }
 
+/// V33: r14 of a FIQ tells whether the last traced instruction, at r14 - 4 or at r14 - 8, completed; so
+/// does Can. (4.5.3)
+#[test]
+fn fast_interrupts() {
+    let code = &arm(&[NOP, NOP, NOP]);
+    // To 0x1c, in both forms of the packet.
+    let new = |can: bool| [0x8f, 0x80, 0x80, 0x80, 0x48, 0x1e | u8::from(can) << 5].to_vec();
+    let old = |can: bool| [0x8f, 0x80, 0x80, 0x80, 0xa8 | u8::from(can) << 6].to_vec();
+    // r14 is 0x8008: the handler returns to 0x8004, which did not execute, traced or not.
+    for (traced, last, can) in [(0x88, "8004E", true), (0x84, "8000E", false)] {
+        for exception in [new(can), old(can)] {
+            let bytes = [&[traced][..], &exception].concat();
+            says(&unit(3, 0), code, ARM, &bytes, &["8000E", "exception f"]);
+        }
+        let all: &[&str] = if can { &["8000E", last] } else { &[last] };
+        says(&unit(3, 0), code, ARM, &[traced], all);
+    }
+}
+
 /// Exceptions in the old form take their number from the vector. (Table 7-9)
 #[test]
 fn old_exceptions() {
@@ -286,6 +305,25 @@ fn data_accesses() {
         ],
         &["8000E", "8000 w4 20001234=1", "exception c"],
     );
+}
+
+/// V30, V31: addresses are those that the instruction asked for, and words are in the order of memory.
+/// (4.9)
+#[test]
+fn endianness() {
+    let both = &unit(4, VALUES | ADDRESSES);
+    // vldr d0, [r1]: from 0x2000, little-endian and big-endian.
+    let code = &arm(&[0xed91_0b00]);
+    for (last, little, big) in [
+        (0x00, "8000 r4 2000=11", "8000 r4 2004=22 +"),
+        (0x10, "8000 r4 2000=11 be", "8000 r4 2004=22 + be"),
+    ] {
+        let bytes = [0x84, 0x26, 0x80, 0xc0, 0x80, 0x80, last, 0x11, 0x06, 0x22];
+        says(both, code, ARM, &bytes, &["8000E", little, big]);
+    }
+    // ldrb r0, [r1]: in BE-32 the byte of 0x2000 comes from 0x2003; the trace says 0x2000.
+    let bytes = [0x84, 0x26, 0x80, 0xc0, 0x80, 0x80, 0x00, 0xab];
+    says(both, &arm(&[0xe5d1_0000]), ARM, &bytes, &["8000E", "8000 r1 2000=ab"]);
 }
 
 /// ETMv3.0 does not say again where SWP writes.

@@ -388,13 +388,34 @@ fn branches_with_information() {
 #[test]
 fn exceptions() {
     let names: Vec<_> = (0..17).map(exception_name).collect();
-    assert_eq!(names[1], "debug halt");
-    assert_eq!(names[0xa], "SVC");
-    assert_eq!(names[0xf], "FIQ");
-    assert_eq!(names[16], "reserved");
+    let table = [
+        "none",
+        "debug halt",
+        "SMC",
+        "Hyp mode entry",
+        "asynchronous data abort",
+        "Jazelle or ThumbEE",
+        "reserved",
+        "reserved",
+        "reset",
+        "undefined instruction",
+        "SVC",
+        "prefetch abort or breakpoint",
+        "data abort or watchpoint",
+        "generic",
+        "IRQ",
+        "FIQ",
+        "reserved",
+    ];
+    assert_eq!(names, table);
     for (number, name, architectural) in [
         (0, "none", None),
         (1, "IRQ1", Some(17)),
+        (2, "IRQ2", Some(18)),
+        (3, "IRQ3", Some(19)),
+        (4, "IRQ4", Some(20)),
+        (5, "IRQ5", Some(21)),
+        (6, "IRQ6", Some(22)),
         (7, "IRQ7", Some(23)),
         (8, "IRQ0", Some(16)),
         (9, "UsageFault", Some(6)),
@@ -486,18 +507,57 @@ fn isyncs() {
     // Bit 0 of the information byte is always 1.
     bad(&[0x08, 0x20, 0, 0, 0, 0], &plain, 2, Fault::Sequence);
     bad(&[0x08, 0xa1, 0, 0, 0, 0, 0x08], &plain, 7, Fault::Sequence);
-    // Tables 7-22 and 7-23.
-    for (info, isa, reason) in [
-        (0x01, [Isa::A32, Isa::T32], Reason::Periodic),
-        (0x21, [Isa::A32, Isa::T32], Reason::Enabled),
-        (0x45, [Isa::A32, Isa::ThumbEe], Reason::Overflow),
-        (0x71, [Isa::Jazelle, Isa::Jazelle], Reason::Debug),
+    // Table 7-22; the two reserved combinations are taken without AltISA. AltISA is of ETMv3.3 on.
+    for (jazelle, t, alternative, isa) in [
+        (0, 0, 0, Isa::A32),
+        (0, 0, 1, Isa::A32),
+        (0, 1, 0, Isa::T32),
+        (0, 1, 1, Isa::ThumbEe),
+        (1, 0, 0, Isa::Jazelle),
+        (1, 1, 0, Isa::Jazelle),
+        (1, 0, 1, Isa::Jazelle),
+        (1, 1, 1, Isa::Jazelle),
     ] {
-        for t in 0..2u8 {
-            let Packet::Isync(isync) = packet(&[0x08, info, t, 0, 0, 0], &plain) else { panic!() };
-            assert_eq!(isync.place().map(|(_, isa)| isa), Some(isa[usize::from(t)]));
-            assert_eq!(isync.reason, reason);
-        }
+        // Bit 0 of the address is T, or Jazelle's own.
+        let info = jazelle << 4 | alternative << 2 | 1;
+        let address = 0x8000 | u32::from(t & jazelle);
+        let bytes = [0x08, info, t, 0x80, 0, 0];
+        let Packet::Isync(isync) = packet(&bytes, &unit(3, 0)) else { panic!("{bytes:02x?}") };
+        assert_eq!(isync.place(), Some((address, isa)), "{bytes:02x?}");
+        let old = if isa == Isa::ThumbEe { Isa::T32 } else { isa };
+        let Parse::Packet(Packet::Isync(isync), 6) = Packet::parse(&bytes, &unit(2, 0)) else {
+            panic!("{bytes:02x?}")
+        };
+        assert_eq!(isync.place(), Some((address, old)), "{bytes:02x?}");
+    }
+    // Table 7-23.
+    for (info, reason) in [
+        (0x01, Reason::Periodic),
+        (0x21, Reason::Enabled),
+        (0x41, Reason::Overflow),
+        (0x61, Reason::Debug),
+    ] {
+        let Packet::Isync(isync) = packet(&[0x08, info, 0, 0, 0, 0], &plain) else { panic!() };
+        assert_eq!(isync.reason, reason);
+    }
+}
+
+/// 7.4.10: what tracing only data saves, for a word and for a value of one byte.
+#[test]
+fn data_only_is_shorter() {
+    for (value, alone, with_instructions) in [(0xdead_beef_u32, 5, 12), (0x11, 2, 9)] {
+        let code = if value > 0xff { 3 } else { 1 };
+        let value = Some(Value { bits: value, code });
+        let data = Packet::Data { first: false, address: None, value };
+        let len = |packets: &[Packet], config: &Config| {
+            let mut bytes = Vec::new();
+            packets.iter().for_each(|packet| packet.emit(config, &mut bytes));
+            bytes.len()
+        };
+        let one = Packet::Atoms(Atoms::from_header(0x84, false, 4).unwrap());
+        assert_eq!(len(&[data], &unit(4, VALUES | DATA_ONLY)), alone);
+        let all = [Packet::Isync(ISYNC), one, data];
+        assert_eq!(len(&all, &unit(4, VALUES)), with_instructions);
     }
 }
 
