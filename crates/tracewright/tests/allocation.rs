@@ -4,88 +4,101 @@
 #[path = "cases/case.rs"]
 mod case;
 
-use std::sync::Arc;
+use std::collections::HashSet;
 
-use tracewright::base::{Element, Places, Sink};
-use tracewright::frames::{Framing, Joiner, Link, Sources, Splitter};
-use tracewright::image::{Cache, CacheOptions};
-use tracewright::protocols::registry::AnyStream;
+use tracewright::base::Element;
+use tracewright::capture::{Capture, Dump, Source};
+use tracewright::decode::{Listener, Memory, Options, Plan, Planned, Session};
+use tracewright::frames::{Framing, Joiner};
+use tracewright::protocols::registry::AnyProtocol;
 
 use case::Case;
 
 /// Elements that were seen: they must be seen, or nothing was decoded.
 #[derive(Default)]
-struct Count(u64);
+struct Elements(u64);
 
-impl Sink for Count {
-    fn element(&mut self, _at: u64, _element: Element) {
+impl Listener for Elements {
+    const PACKETS: bool = false;
+
+    fn element(&mut self, _: usize, _: u64, _: Element) {
         self.0 += 1;
     }
 }
 
-/// A source on its way from frames to elements, again and again.
-struct Decoding {
-    frames: Vec<u8>,
-    splitter: Splitter,
-    sources: Sources,
-    stream: AnyStream,
-    cache: Cache,
-    count: Count,
+/// The same for who wants packets, too.
+#[derive(Default)]
+struct All(Elements);
+
+impl Listener for All {
+    fn element(&mut self, source: usize, at: u64, element: Element) {
+        self.0.element(source, at, element);
+    }
+}
+
+/// A buffer on its way to a listener, again and again.
+struct Decoding<L> {
+    buffer: Vec<u8>,
+    session: Session,
+    listener: L,
 }
 
 const ID: u8 = 0x10;
 
-impl Decoding {
-    fn new(case: &Case) -> Self {
-        let mut frames = Vec::new();
-        let mut joiner = Joiner::new(Framing::Coresight);
-        joiner.push(ID, &case.bytes, &mut frames).unwrap();
-        joiner.finish(&mut frames);
-        let options = CacheOptions { blocks: 256, ..CacheOptions::default() };
-        Decoding {
-            frames,
-            splitter: Splitter::new(Link::new(Framing::Coresight)),
-            sources: Sources::default(),
-            stream: case.config.stream(),
-            cache: Cache::new(Arc::new(case.image.clone()), case.config.waypoints(), options),
-            count: Count::default(),
-        }
+impl<L: Listener + Default> Decoding<L> {
+    fn new(case: &Case, framing: Framing) -> Self {
+        let mut buffer = Vec::new();
+        let mut joiner = Joiner::new(framing);
+        joiner.push(ID, &case.bytes, &mut buffer).unwrap();
+        joiner.finish(&mut buffer);
+
+        let memory = case.image.regions().iter().map(|region| Dump {
+            name: region.name().to_owned(),
+            address: region.start(),
+            bytes: Some(region.run(region.start()).to_vec().into()),
+            ..Dump::default()
+        });
+        let (memory, sources) = (memory.collect(), vec![Source::default()]);
+        let capture = Capture { sources, memory, ..Capture::default() };
+        let config = case.config.clone();
+        let source = Planned { source: 0, name: String::new(), id: ID, config };
+        let plan = Plan { buffer: 0, framing, sources: vec![source], skipped: Vec::new() };
+        let memory = Memory::new(&capture);
+        let session = Session::new(&capture, &plan, &memory, &Options::default());
+        Decoding { buffer, session, listener: L::default() }
     }
 
     fn again(&mut self) {
-        self.splitter.split(0, &self.frames, &mut self.sources);
-        self.sources.clear_events();
-        for source in self.sources.iter_mut().filter(|source| source.id() == ID) {
-            let (bytes, places): (&[u8], Places<'_>) = (source.bytes(), source.places());
-            let taken = self.stream.feed(bytes, &places, &mut self.cache, &mut self.count, &mut ());
-            source.consume(taken);
+        for _ in 0..20 {
+            self.session.feed(&self.buffer, &mut self.listener);
         }
+    }
+}
+
+#[track_caller]
+fn check<L: Listener + Default>(name: &str, case: &Case, seen: fn(&L) -> u64) {
+    for framing in [Framing::Coresight, Framing::Tpiu, Framing::Raw] {
+        let mut decoding = Decoding::<L>::new(case, framing);
+        decoding.again();
+        let before = seen(&decoding.listener);
+        let made = allocation_counter::measure(|| decoding.again());
+        assert!(seen(&decoding.listener) > before, "{name}, {framing:?}: nothing was decoded");
+        assert_eq!(made.count_total, 0, "{name}, {framing:?}: allocations");
     }
 }
 
 #[test]
 fn warm_decoding_allocates_nothing() {
-    let mut checked = 0;
+    let mut checked = HashSet::new();
     for (name, case) in Case::all() {
         let case = case.unwrap_or_else(|error| panic!("{name}: {error}"));
-        if case.config.stream().nibbles() {
-            continue;
-        }
-        let mut decoding = Decoding::new(&case);
-        for _ in 0..20 {
-            decoding.again();
-        }
-        let before = decoding.count.0;
-        let made = allocation_counter::measure(|| {
-            for _ in 0..20 {
-                decoding.again();
-            }
-        });
-        assert!(decoding.count.0 > before, "{name}: nothing was decoded");
-        assert_eq!(made.count_total, 0, "{name}: allocations");
-        checked += 1;
+        check::<Elements>(&name, &case, |elements| elements.0);
+        check::<All>(&name, &case, |all| all.0.0);
+        checked.insert(case.config.protocol());
     }
-    assert!(checked > 40, "only {checked} cases");
+    for protocol in AnyProtocol::ALL {
+        assert!(checked.contains(protocol), "no case of {protocol:?}");
+    }
 }
 
 /// The counter counts.
