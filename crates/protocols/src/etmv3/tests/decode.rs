@@ -105,7 +105,7 @@ fn cancelled_instructions() {
     says(&plain, code, ARM, &bytes, &["8000E", "8004E", "exception e", "8018E"]);
 }
 
-/// V33: r14 of a FIQ tells whether the last traced instruction, at r14 - 4 or at r14 - 8, completed; so
+/// r14 of a FIQ tells whether the last traced instruction, at r14 - 4 or at r14 - 8, completed; so
 /// does Can. (4.5.3)
 #[test]
 fn fast_interrupts() {
@@ -307,7 +307,7 @@ fn data_accesses() {
     );
 }
 
-/// V30, V31: addresses are those that the instruction asked for, and words are in the order of memory.
+/// Addresses are those that the instruction asked for, and words are in the order of memory.
 /// (4.9)
 #[test]
 fn endianness() {
