@@ -37,6 +37,10 @@ pub fn probe(path: &Path) -> Result<Found, OpenError> {
     if path.is_dir() {
         return folder(path).map(Found::Snapshot);
     }
+    // What is read of a pipe is gone from it.
+    if fs::metadata(path).is_ok_and(|about| !about.is_file()) {
+        return Ok(Found::Raw);
+    }
     let head = head(path)?;
     if head.starts_with(ELF) {
         return Ok(Found::Program);
