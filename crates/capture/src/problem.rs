@@ -414,9 +414,7 @@ impl fmt::Display for Wrong {
                 "bytes that do not say what they are; give the protocol and its registers \
                  (--protocol NAME --config NAME=VALUE), or a snapshot",
             ),
-            W::NotEmpty => {
-                f.write_str("the folder is not empty; choose another, or allow overwriting")
-            }
+            W::NotEmpty => f.write_str("the folder is not empty; choose another, or empty it"),
             W::Version(version) => write!(
                 f,
                 "snapshot version `{version}` is not known, only 1.0 is; correct it if the file \

@@ -124,9 +124,7 @@ fn files_are_not_overwritten_unasked() {
     let capture = open(&folder.0).unwrap();
     let error = write(&capture, &folder.0).unwrap_err();
     assert!(
-        error
-            .to_string()
-            .ends_with(": the folder is not empty; choose another, or allow overwriting"),
+        error.to_string().ends_with(": the folder is not empty; choose another, or empty it"),
         "{error}"
     );
     // Over itself: what is read is what is written.
