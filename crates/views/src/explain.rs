@@ -122,6 +122,7 @@ impl Decoded<'_> {
                 "add `SOURCE=BUFFER` to [source_buffers] in the file that [trace] of the snapshot names",
             ));
         }
+        remarks.extend(self.none_chosen());
         let other = self.other_framing();
         let ports = self.port_syncs();
         if other.is_none() && ports <= 1 && self.capture.kind == Kind::Raw {
@@ -177,6 +178,23 @@ impl Decoded<'_> {
                 format!("no bytes of {} are in the buffer", absent.join(", ")),
                 "if there should be, check that the unit was enabled, and that its trace id is the \
                  one it was programmed with",
+            )
+        })
+    }
+
+    /// Where there are sources, but none with an id that was asked for.
+    fn none_chosen(&self) -> Option<Remark> {
+        let others = self.plan.skipped.iter().filter_map(|skipped| match skipped.why {
+            Why::NotChosen(id) => Some(format!("{} has {id:#04x}", skipped.name)),
+            _ => None,
+        });
+        let others: Vec<_> = others.collect();
+        (self.sources.is_empty() && !others.is_empty()).then(|| {
+            let asked = self.options.ids.iter().map(|id| format!("{id:#04x}"));
+            let asked = asked.collect::<Vec<_>>().join(", ");
+            remark(
+                format!("no source that can be decoded has the trace id {asked}"),
+                format!("ask for another with --id: {}", others.join(", ")),
             )
         })
     }

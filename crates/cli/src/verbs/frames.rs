@@ -1,6 +1,7 @@
 //! `tracewright frames`
 
 use tracewright::frames::{Event, Framing, Link, Numbering, Split, Splitter};
+use tracewright::views::explain::Remark;
 use tracewright::views::frames::{Json, Opencsd, Text};
 use tracewright::views::json;
 use tracewright::views::link::{Both, Ids};
@@ -60,6 +61,9 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
         };
         output.check(done)?;
         flawed |= ids.bad > 0;
+        if format != Format::None && ids.bad == len {
+            report::remarks(&[no_frames(&job.buffer.name, len)]);
+        }
         if format == Format::None {
             let whose = |id| {
                 let names = job.sources.iter().filter(|s| s.id == Some(id));
@@ -75,6 +79,18 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
     }
     output.close()?;
     Ok(!(args.strict && flawed))
+}
+
+/// Why there is nothing to show.
+fn no_frames(buffer: &str, len: u64) -> Remark {
+    let (what, help) = match len {
+        0 => (format!("the buffer {buffer} holds no bytes"), "nothing was captured"),
+        _ => (
+            format!("{buffer}: {len} bytes, and no frame in them"),
+            "the framing is another one (see --framing), or the buffer was cut short",
+        ),
+    };
+    Remark { what, help: help.into() }
 }
 
 /// Splits all of a buffer, and counts what is in it.

@@ -80,6 +80,39 @@ fn an_empty_buffer_explains_itself() {
 }
 
 #[test]
+fn frames_of_nothing_explain_themselves() {
+    let folder = Folder::with_demo("no-frames");
+    let buffer = folder.demo().join("ETB.bin");
+    for format in ["text", "opencsd"] {
+        let words = format!("frames --format {format}");
+        fs::write(&buffer, b"").unwrap();
+        says(&tracewright(&args(&words, &[&folder.demo()])), 0, &["ETB holds no bytes"]);
+        fs::write(&buffer, b"short").unwrap();
+        says(&tracewright(&args(&words, &[&folder.demo()])), 0, &["5 bytes, and no frame"]);
+    }
+}
+
+#[test]
+fn an_id_of_no_source_lists_those_there_are() {
+    let folder = Folder::with_demo("id");
+    let said = tracewright(&args("decode --id 0x55", &[&folder.demo()]));
+    says(&said, 0, &["0x55", "ETM_0 has 0x10", "ITM_0 has 0x20"]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_pipe_is_read_once() {
+    let folder = Folder::with_demo("pipe");
+    let (ours, theirs) = std::io::pipe().unwrap();
+    let bytes = fs::read(folder.demo().join("ETB.bin")).unwrap();
+    std::io::Write::write_all(&mut { theirs }, &bytes).unwrap();
+    let words = ["packets", "--framing", "coresight", "--protocol", "ITM@0x20", "/dev/stdin"];
+    let out = super::common::command(&words).stdin(ours).output().unwrap();
+    let text = String::from_utf8(out.stdout).unwrap();
+    assert!(text.contains("port 0: 0x61757173"), "{text}");
+}
+
+#[test]
 fn garbage_explains_itself() {
     let folder = Folder::with_demo("garbage");
     // Frames of one id, and never a synchronisation.
