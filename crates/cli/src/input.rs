@@ -2,7 +2,7 @@
 
 use tracewright::Capture;
 use tracewright::capture::{Buffer, Found, probe};
-use tracewright::decode::{Memory, Options, Plan, Session, Tally, Why};
+use tracewright::decode::{Memory, Options, Plan, Session, Tally};
 use tracewright::frames::{Framing, Numbering};
 use tracewright::views::Source;
 use tracewright::views::explain::Decoded;
@@ -94,15 +94,11 @@ impl Input {
 impl Input {
     /// Whether anything at all can be decoded. What each source lacks has been said.
     pub fn decodable(&self) -> Result<(), Fail> {
-        let plans = self.buffers.iter().map(|&buffer| self.job(buffer).plan);
-        let lacking = |plan: &Plan| {
-            let lacks = plan.skipped.iter().any(|s| !matches!(s.why, Why::NotChosen(_)));
-            plan.sources.is_empty() && lacks
-        };
-        if !self.buffers.is_empty() && plans.into_iter().all(|plan| lacking(&plan)) {
+        let mut plans = self.buffers.iter().map(|&buffer| self.job(buffer).plan);
+        if plans.all(|plan| plan.sources.is_empty()) {
             return Err(Fail::usage(
                 &self.capture.path,
-                "nothing can be decoded; the notes say what its sources lack",
+                "nothing can be decoded; the notes say what is missing",
             ));
         }
         Ok(())
