@@ -92,6 +92,18 @@ impl Input {
 }
 
 impl Input {
+    /// Whether there is a trace at all. What could not be read has been said.
+    pub fn readable(&self) -> Result<(), Fail> {
+        let no_file = |&buffer: &usize| self.capture.buffers[buffer].files.is_empty();
+        if !self.buffers.is_empty() && self.buffers.iter().all(no_file) {
+            return Err(Fail::usage(
+                &self.capture.path,
+                "nothing can be decoded; the trace itself could not be read",
+            ));
+        }
+        Ok(())
+    }
+
     /// Whether anything at all can be decoded. What each source lacks has been said.
     pub fn decodable(&self) -> Result<(), Fail> {
         let mut plans = self.buffers.iter().map(|&buffer| self.job(buffer).plan);

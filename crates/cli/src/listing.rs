@@ -34,6 +34,7 @@ pub fn list(
         input.options.numbering = Numbering::Reference;
     }
     report::notes(&input);
+    input.readable()?;
     let mut output = Output::open(answer.output.as_deref())?;
     if answer.format == Format::Json {
         output.print(&json::head(what.verb))?;

@@ -19,6 +19,7 @@ pub fn read(args: &InputArgs, notes: &mut Vec<String>) -> Result<Capture, Fail> 
     let units =
         args.protocols.iter().map(|text| Unit::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let Some(first) = units.first() else { return Ok(tracewright::open(&args.input)?) };
+    notes.extend(args.registers.iter().filter_map(|text| unused(text, &units)));
     let raw = Raw {
         device_type: first.protocol.clone(),
         registers: args.registers.clone(),
@@ -45,6 +46,20 @@ pub fn read(args: &InputArgs, notes: &mut Vec<String>) -> Result<Capture, Fail> 
         capture.sources.push(source);
     }
     Ok(capture)
+}
+
+/// Says that none of `units` has the register that `text` gives a value.
+fn unused(text: &str, units: &[Unit]) -> Option<String> {
+    let name = text.split('=').next()?.trim();
+    let protocols = units.iter().map(|unit| AnyProtocol::named(&unit.protocol));
+    let protocols = protocols.collect::<Option<Vec<_>>>()?;
+    let registers: Vec<_> = protocols.iter().flat_map(|p| p.about().registers).collect();
+    let same = |other: &&str| other.eq_ignore_ascii_case(name);
+    if registers.iter().any(|r| same(&r.name) || r.aliases.iter().any(|alias| same(&alias))) {
+        return None;
+    }
+    let known: Vec<_> = registers.iter().map(|r| r.name).collect();
+    Some(format!("--config {text}: there is no register {name}; there are {}", known.join(", ")))
 }
 
 /// A trace unit, as a user names it: `ITM`, `ITM@1`.

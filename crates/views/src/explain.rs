@@ -204,6 +204,12 @@ impl Decoded<'_> {
         let others = others.filter(|(n, b)| *n != self.plan.buffer && !b.is_empty());
         let others: Vec<_> = others.map(|(_, b)| b.name.as_str()).collect();
         let name = self.buffer().map_or("", |b| b.name.as_str());
+        if self.buffer().is_some_and(|b| b.files.is_empty()) {
+            return remark(
+                format!("no file of the buffer {name} could be read"),
+                "put the trace where the notes say that it is missing",
+            );
+        }
         remark(
             format!("the buffer {name} holds no bytes"),
             match others.first() {

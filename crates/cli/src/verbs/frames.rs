@@ -17,6 +17,7 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
     let input = Input::open(&args.input, None)?;
     let format = args.format;
     report::notes(&input);
+    input.readable()?;
     let mut output = Output::open(args.output.as_deref())?;
     if format == Format::Json {
         output.print(&json::head("frames"))?;

@@ -15,6 +15,7 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     let input = Input::open(&args.input, Some(&args.how))?;
     let format = args.output.format;
     report::notes(&input);
+    input.readable()?;
     let mut output = Output::open(args.output.output.as_deref())?;
     if format == InstructionFormat::Json {
         output.print(&json::head("instructions"))?;

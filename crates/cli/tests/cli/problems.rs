@@ -82,6 +82,24 @@ fn an_empty_buffer_explains_itself() {
 }
 
 #[test]
+fn a_missing_buffer_is_an_error() {
+    let folder = Folder::with_demo("no-buffer");
+    fs::remove_file(folder.demo().join("ETB.bin")).unwrap();
+    let said = tracewright(&args("decode", &[&folder.demo()]));
+    says(&said, 2, &["ETB.bin, no such file", "nothing can be decoded"]);
+}
+
+#[test]
+fn a_register_that_no_unit_has_is_said() {
+    let folder = Folder::with_demo("register");
+    let bin = folder.demo().join("ETB.bin");
+    let words = "decode --framing coresight --protocol ITM@0x20 --config FOO=1 --config itmtcr=1";
+    let said = tracewright(&args(words, &[&bin]));
+    says(&said, 0, &["--config FOO=1: there is no register FOO; there are ITMTER, ITMTPR, ITMTCR"]);
+    assert!(!said.err.contains("no register itmtcr"), "{}", said.err);
+}
+
+#[test]
 fn frames_of_nothing_explain_themselves() {
     let folder = Folder::with_demo("no-frames");
     let buffer = folder.demo().join("ETB.bin");
