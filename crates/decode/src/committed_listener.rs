@@ -6,6 +6,7 @@ use tracewright_base::{Element, Fault, Places, Sink};
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
+use crate::listener::pass_on;
 use crate::{Committed, Listener};
 
 /// A [`Committed`] for each source of a session. Packets and the link are as they were.
@@ -38,47 +39,7 @@ impl<L: Listener> Listener for CommittedListener<L> {
         }
     }
 
-    fn packet(
-        &mut self,
-        source: usize,
-        places: &Places<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        packet: AnyPacket<'_>,
-    ) {
-        self.listener.packet(source, places, span, bytes, packet);
-    }
-
-    fn bad(
-        &mut self,
-        source: usize,
-        places: &Places<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        fault: Fault,
-    ) {
-        self.listener.bad(source, places, span, bytes, fault);
-    }
-
-    fn stranger(&mut self, id: u8, at: u64, len: usize) {
-        self.listener.stranger(id, at, len);
-    }
-
-    fn link(&mut self, at: u64, event: Event) {
-        self.listener.link(at, event);
-    }
-
-    fn frame(&mut self, frame: &Frame<'_>) {
-        self.listener.frame(frame);
-    }
-
-    fn packed(&mut self, at: u64, bytes: &[u8]) {
-        self.listener.packed(at, bytes);
-    }
-
-    fn fragment(&mut self, id: Option<u8>, at: u64, bytes: &[u8]) {
-        self.listener.fragment(id, at, bytes);
-    }
+    pass_on!(|this| Some(&mut this.listener));
 
     fn full(&self) -> bool {
         self.listener.full()

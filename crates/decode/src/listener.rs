@@ -77,6 +77,84 @@ pub trait Listener {
     }
 }
 
+/// The methods of a listener that passes on all but the elements: each `$to` is an `Option` of a
+/// listener in `$this`. They stand here once, so that no listener can forget one of them.
+macro_rules! pass_on {
+    (|$this:ident| $($to:expr),+) => {
+        fn packet(
+            &mut self,
+            source: usize,
+            places: &Places<'_>,
+            span: Range<usize>,
+            bytes: &[u8],
+            packet: AnyPacket<'_>,
+        ) {
+            let $this = self;
+            $(if let Some(to) = $to {
+                to.packet(source, places, span.clone(), bytes, packet);
+            })+
+        }
+
+        fn bad(
+            &mut self,
+            source: usize,
+            places: &Places<'_>,
+            span: Range<usize>,
+            bytes: &[u8],
+            fault: Fault,
+        ) {
+            let $this = self;
+            $(if let Some(to) = $to {
+                to.bad(source, places, span.clone(), bytes, fault);
+            })+
+        }
+
+        fn held(&mut self, source: usize, bytes: &[u8]) {
+            let $this = self;
+            $(if let Some(to) = $to {
+                to.held(source, bytes);
+            })+
+        }
+
+        fn stranger(&mut self, id: u8, at: u64, len: usize) {
+            let $this = self;
+            $(if let Some(to) = $to {
+                to.stranger(id, at, len);
+            })+
+        }
+
+        fn link(&mut self, at: u64, event: Event) {
+            let $this = self;
+            $(if let Some(to) = $to {
+                to.link(at, event);
+            })+
+        }
+
+        fn frame(&mut self, frame: &Frame<'_>) {
+            let $this = self;
+            $(if let Some(to) = $to {
+                to.frame(frame);
+            })+
+        }
+
+        fn packed(&mut self, at: u64, bytes: &[u8]) {
+            let $this = self;
+            $(if let Some(to) = $to {
+                to.packed(at, bytes);
+            })+
+        }
+
+        fn fragment(&mut self, id: Option<u8>, at: u64, bytes: &[u8]) {
+            let $this = self;
+            $(if let Some(to) = $to {
+                to.fragment(id, at, bytes);
+            })+
+        }
+    };
+}
+
+pub(crate) use pass_on;
+
 /// Both get everything.
 impl<A: Listener, B: Listener> Listener for (A, B) {
     const PACKETS: bool = A::PACKETS || B::PACKETS;
@@ -87,59 +165,7 @@ impl<A: Listener, B: Listener> Listener for (A, B) {
         self.1.element(source, at, element);
     }
 
-    fn packet(
-        &mut self,
-        source: usize,
-        places: &Places<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        packet: AnyPacket<'_>,
-    ) {
-        self.0.packet(source, places, span.clone(), bytes, packet);
-        self.1.packet(source, places, span, bytes, packet);
-    }
-
-    fn bad(
-        &mut self,
-        source: usize,
-        places: &Places<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        fault: Fault,
-    ) {
-        self.0.bad(source, places, span.clone(), bytes, fault);
-        self.1.bad(source, places, span, bytes, fault);
-    }
-
-    fn held(&mut self, source: usize, bytes: &[u8]) {
-        self.0.held(source, bytes);
-        self.1.held(source, bytes);
-    }
-
-    fn stranger(&mut self, id: u8, at: u64, len: usize) {
-        self.0.stranger(id, at, len);
-        self.1.stranger(id, at, len);
-    }
-
-    fn link(&mut self, at: u64, event: Event) {
-        self.0.link(at, event);
-        self.1.link(at, event);
-    }
-
-    fn frame(&mut self, frame: &Frame<'_>) {
-        self.0.frame(frame);
-        self.1.frame(frame);
-    }
-
-    fn packed(&mut self, at: u64, bytes: &[u8]) {
-        self.0.packed(at, bytes);
-        self.1.packed(at, bytes);
-    }
-
-    fn fragment(&mut self, id: Option<u8>, at: u64, bytes: &[u8]) {
-        self.0.fragment(id, at, bytes);
-        self.1.fragment(id, at, bytes);
-    }
+    pass_on!(|this| Some(&mut this.0), Some(&mut this.1));
 
     fn full(&self) -> bool {
         self.0.full() && self.1.full()
@@ -157,64 +183,10 @@ impl<L: Listener> Listener for Option<L> {
         }
     }
 
-    fn packet(
-        &mut self,
-        source: usize,
-        places: &Places<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        packet: AnyPacket<'_>,
-    ) {
-        if let Some(listener) = self {
-            listener.packet(source, places, span, bytes, packet);
-        }
-    }
-
-    fn bad(
-        &mut self,
-        source: usize,
-        places: &Places<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        fault: Fault,
-    ) {
-        if let Some(listener) = self {
-            listener.bad(source, places, span, bytes, fault);
-        }
-    }
-
-    fn stranger(&mut self, id: u8, at: u64, len: usize) {
-        if let Some(listener) = self {
-            listener.stranger(id, at, len);
-        }
-    }
-
-    fn link(&mut self, at: u64, event: Event) {
-        if let Some(listener) = self {
-            listener.link(at, event);
-        }
-    }
-
-    fn frame(&mut self, frame: &Frame<'_>) {
-        if let Some(listener) = self {
-            listener.frame(frame);
-        }
-    }
-
-    fn packed(&mut self, at: u64, bytes: &[u8]) {
-        if let Some(listener) = self {
-            listener.packed(at, bytes);
-        }
-    }
-
-    fn fragment(&mut self, id: Option<u8>, at: u64, bytes: &[u8]) {
-        if let Some(listener) = self {
-            listener.fragment(id, at, bytes);
-        }
-    }
+    pass_on!(|this| this);
 
     fn full(&self) -> bool {
-        self.as_ref().is_some_and(L::full)
+        self.as_ref().is_none_or(L::full)
     }
 }
 
@@ -226,53 +198,99 @@ impl<L: Listener> Listener for &mut L {
         (**self).element(source, at, element);
     }
 
-    fn packet(
-        &mut self,
-        source: usize,
-        places: &Places<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        packet: AnyPacket<'_>,
-    ) {
-        (**self).packet(source, places, span, bytes, packet);
-    }
-
-    fn bad(
-        &mut self,
-        source: usize,
-        places: &Places<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        fault: Fault,
-    ) {
-        (**self).bad(source, places, span, bytes, fault);
-    }
-
-    fn held(&mut self, source: usize, bytes: &[u8]) {
-        (**self).held(source, bytes);
-    }
-
-    fn stranger(&mut self, id: u8, at: u64, len: usize) {
-        (**self).stranger(id, at, len);
-    }
-
-    fn link(&mut self, at: u64, event: Event) {
-        (**self).link(at, event);
-    }
-
-    fn frame(&mut self, frame: &Frame<'_>) {
-        (**self).frame(frame);
-    }
-
-    fn packed(&mut self, at: u64, bytes: &[u8]) {
-        (**self).packed(at, bytes);
-    }
-
-    fn fragment(&mut self, id: Option<u8>, at: u64, bytes: &[u8]) {
-        (**self).fragment(id, at, bytes);
-    }
+    pass_on!(|this| Some(&mut **this));
 
     fn full(&self) -> bool {
         (**self).full()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CommittedListener;
+    use tracewright_base::Piece;
+    use tracewright_protocols::itm;
+
+    /// Writes down what it is told.
+    #[derive(Default)]
+    struct Told(Vec<&'static str>);
+
+    impl Listener for Told {
+        fn element(&mut self, _: usize, _: u64, _: Element) {
+            self.0.push("element");
+        }
+
+        fn packet(
+            &mut self,
+            _: usize,
+            _: &Places<'_>,
+            _: Range<usize>,
+            _: &[u8],
+            _: AnyPacket<'_>,
+        ) {
+            self.0.push("packet");
+        }
+
+        fn bad(&mut self, _: usize, _: &Places<'_>, _: Range<usize>, _: &[u8], _: Fault) {
+            self.0.push("bad");
+        }
+
+        fn held(&mut self, _: usize, _: &[u8]) {
+            self.0.push("held");
+        }
+
+        fn stranger(&mut self, _: u8, _: u64, _: usize) {
+            self.0.push("stranger");
+        }
+
+        fn link(&mut self, _: u64, _: Event) {
+            self.0.push("link");
+        }
+
+        fn packed(&mut self, _: u64, _: &[u8]) {
+            self.0.push("packed");
+        }
+
+        fn fragment(&mut self, _: Option<u8>, _: u64, _: &[u8]) {
+            self.0.push("fragment");
+        }
+
+        fn full(&self) -> bool {
+            self.0.len() >= 8
+        }
+    }
+
+    /// Says one of everything.
+    fn say(mut listener: impl Listener) -> bool {
+        let pieces = [Piece { start: 0, at: 0, fragment: true }];
+        let places = Places::new(&pieces);
+        listener.element(0, 0, Element::ExceptionReturn);
+        listener.packet(0, &places, 0..1, &[0x70], AnyPacket::Itm(&itm::Packet::Overflow));
+        listener.bad(0, &places, 0..1, &[0], Fault::Truncated);
+        listener.held(0, &[0]);
+        listener.stranger(1, 0, 1);
+        listener.link(0, Event::Null { len: 1 });
+        listener.packed(0, &[0]);
+        listener.fragment(None, 0, &[0]);
+        listener.full()
+    }
+
+    #[test]
+    fn whoever_passes_on_passes_on_everything() {
+        let all = ["element", "packet", "bad", "held", "stranger", "link", "packed", "fragment"];
+        let (mut a, mut b, mut c, mut d) = <(Told, Told, Told, Told)>::default();
+        assert!(say((&mut a, Some(&mut b))));
+        assert!(say(CommittedListener::new(&mut c)));
+        assert!(say(Some(CommittedListener::new((&mut d, None::<Told>)))));
+        for told in [a, b, c, d] {
+            assert_eq!(told.0, all);
+        }
+    }
+
+    #[test]
+    fn none_is_content_with_what_it_has() {
+        assert!(None::<Told>.full());
+        assert!(!(Told::default(), None::<Told>).full());
     }
 }
