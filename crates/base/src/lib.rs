@@ -2,7 +2,8 @@
 //!
 //! A trace is bytes. Link bytes are *split* into sources, a source's bytes *parse* into packets
 //! ([`Wire`]), packets *decode* into [`Element`]s ([`Decode`]) with the help of program memory
-//! ([`Code`]), and elements arrive at a [`Sink`]. This crate defines those seams and nothing that
+//! ([`Code`]), and elements arrive at a [`Sink`]. The other way, what a processor did ([`Step`]) is *encoded* into
+//! packets ([`Encode`]) and packets are *emitted* as bytes. This crate defines those seams and nothing that
 //! does work.
 //!
 //! Three rules shape the types:
@@ -30,6 +31,7 @@ pub mod range;
 pub mod register;
 pub mod sink;
 pub mod software;
+pub mod step;
 pub mod wire;
 
 pub use access::{Access, Direction};
@@ -46,4 +48,5 @@ pub use range::{Counted, Last, Range};
 pub use register::{Field, MissingRegister, Register};
 pub use sink::Sink;
 pub use software::{Channel, Software};
-pub use wire::{Decode, Parse, Spanned, Sync, Wire};
+pub use step::{Cause, Retired, Step, Taken};
+pub use wire::{Decode, Encode, Parse, Spanned, Sync, Wire};

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::{Code, Fault, Sink};
+use crate::{Code, Fault, Sink, Step};
 
 /// What the bytes at a place are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,4 +59,20 @@ pub trait Decode<C, P>: Clone + Eq + Default + fmt::Debug {
 
     /// The trace ends: what was held back is said.
     fn finish<K: Code, S: Sink>(&mut self, at: u64, config: &C, code: &mut K, sink: &mut S);
+}
+
+/// What a processor did, to packets: a trace unit in software. It is a plain value, too: cloning it
+/// is a checkpoint. `C` is the configuration that a decoder of its packets is given.
+pub trait Encode<C, P>: Clone + core::fmt::Debug {
+    /// What the trace unit is told beside `C`: periods, filters, what to inject.
+    type Settings: Clone + Default + core::fmt::Debug;
+
+    /// A trace unit that has just been enabled.
+    fn new(config: &C, settings: &Self::Settings) -> Self;
+
+    /// Takes one step. Packets may be held back until later steps settle them.
+    fn step(&mut self, step: &Step, config: &C, out: &mut impl Extend<P>);
+
+    /// Tracing ends: what was held back is said.
+    fn finish(&mut self, config: &C, out: &mut impl Extend<P>);
 }
