@@ -14,7 +14,7 @@ pub enum Direction {
 
 /// One data access. What the trace did not say is `None` in the accessors.
 // Packed so that an element stays within 32 bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(C, packed(4))]
 pub struct Access {
     address: u64,

@@ -5,7 +5,7 @@ use crate::{
 };
 
 /// One thing that a trace says. Elements come in the order in which a decoder can be sure of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Element {
     /// From here on it is not known what ran, until the next [`Element::TraceOn`] or range.
     Gap(Gap),
@@ -142,7 +142,7 @@ pub enum Start {
 }
 
 /// An exception, as the trace unit reports it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Exception {
     /// The exception's number in its protocol (`Display` of the packet has the name).
     pub number: u16,

@@ -3,7 +3,7 @@
 use core::fmt;
 
 /// A hardware source packet as the wire has it. (Armv7-M ARM, appendix D4, "Hardware source packet")
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Hardware {
     /// Discriminator, header bits \[7:3].
     pub discriminator: u8,
@@ -30,7 +30,7 @@ pub enum ExceptionStep {
 }
 
 /// What a [`Hardware`] packet means. (Armv7-M ARM and Armv8-M ARM, appendix "Hardware source packet")
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dwt {
     /// Counters that wrapped: bit 0 CPI, 1 exception overhead, 2 sleep, 3 LSU, 4 folded, 5 cycles.
     Counters(u8),
@@ -200,7 +200,7 @@ impl fmt::Display for TimeDelay {
 }
 
 /// A local timestamp: ticks since the one before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LocalTime {
     /// Timestamp counter ticks since the last local timestamp, as the packet has them.
     pub delta: u32,

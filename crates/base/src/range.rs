@@ -5,7 +5,7 @@ use core::fmt;
 use crate::{Instruction, Isa, Kind, Role};
 
 /// Instructions that were executed one after another, at consecutive addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Range {
     /// Address of the first instruction.
     pub start: u64,
@@ -40,7 +40,7 @@ impl Range {
 }
 
 /// A count that may not be known, in four bytes. Counts stop at `u32::MAX - 1`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Counted(u32);
 
 impl Counted {
@@ -58,10 +58,16 @@ impl Counted {
     pub const fn get(self) -> Option<u32> {
         if self.0 == u32::MAX { None } else { Some(self.0) }
     }
+
+    /// The count, and `u32::MAX` where it is not known: for sums that fold everything.
+    #[inline]
+    pub const fn word(self) -> u32 {
+        self.0
+    }
 }
 
 /// What a [`Range`] keeps of its last instruction, in four bytes.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Last {
     /// What it may do to the flow.
     pub kind: Kind,
@@ -107,6 +113,12 @@ impl Last {
     #[inline]
     pub const fn taken(self) -> bool {
         self.bits & Self::TAKEN != 0
+    }
+
+    /// All that is kept, in one number: for sums that fold everything.
+    #[inline]
+    pub const fn word(self) -> u32 {
+        u32::from_le_bytes([self.kind as u8, self.role as u8, self.isa as u8, self.bits])
     }
 
     /// The same instruction, taken or not.

@@ -22,7 +22,7 @@ pub enum Channel {
 
 /// One software write.
 // Packed so that an element stays within 32 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(C, packed(4))]
 pub struct Software {
     value: u64,

@@ -8,6 +8,7 @@
 //! | `start.rs` | sources without a synchronisation packet, which start at their first byte |
 //! | `memory.rs` | a capture's dumps as program memory |
 //! | `listener.rs` | [`Listener`]: what receives packets, elements and link events |
+//! | `merge.rs` | [`Merge`]: findings of stretches that were decoded apart |
 //! | `tally.rs` | [`Tally`]: counts at each stage, so that an empty result explains itself |
 //! | `committed.rs` | [`Committed`]: holds transactions back until they are committed |
 //! | `committed_listener.rs` | [`CommittedListener`]: the same for each source of a session |
@@ -17,6 +18,7 @@ pub mod committed;
 pub mod committed_listener;
 pub mod listener;
 pub mod memory;
+pub mod merge;
 pub mod plan;
 pub mod session;
 mod source;
@@ -27,6 +29,7 @@ pub use committed::Committed;
 pub use committed_listener::CommittedListener;
 pub use listener::Listener;
 pub use memory::Memory;
+pub use merge::Merge;
 pub use plan::{Options, Plan, Planned, Skipped, Why};
 pub use session::Session;
 pub use tally::{Counts, Tally};

@@ -8,6 +8,7 @@
 //! | [`instructions`], [`disassembly`] | the processor's: every instruction that ran |
 //! | [`info`] | what is in a capture |
 //! | [`frames`], [`link`] | what frames hold |
+//! | [`sinks`] | nobody's: checksums, counts, edges, coverage |
 //! | [`stats`], [`explain`] | how much there was of what, and why there was not more |
 #![forbid(unsafe_code)]
 
@@ -20,6 +21,7 @@ pub mod json;
 pub mod lines;
 pub mod link;
 pub mod opencsd;
+pub mod sinks;
 pub mod sources;
 pub mod stats;
 pub mod text;

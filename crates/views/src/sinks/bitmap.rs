@@ -1,0 +1,88 @@
+//! Edges as a fuzzer counts them.
+
+use tracewright_base::Element;
+use tracewright_decode::{Listener, Merge};
+
+use super::chain::Chains;
+use super::fold::mix;
+
+/// The map of a fuzzer of the AFL family: each edge adds one to the byte at
+/// `id(to) ^ (id(from) >> 1)`, where an id is a fixed random number for each address. Bytes go round at
+/// 256, as in AFL itself. What an edge is, [`Edges`](super::Edges) says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bitmap {
+    chains: Chains,
+    bytes: Vec<u8>,
+}
+
+impl Bitmap {
+    /// AFL's own size.
+    pub const SIZE: usize = 1 << 16;
+
+    /// A map of `size` bytes, or of the next power of two.
+    pub fn new(size: usize) -> Self {
+        Bitmap { chains: Chains::default(), bytes: vec![0; size.next_power_of_two()] }
+    }
+
+    /// The map.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Bytes that are not 0.
+    pub fn used(&self) -> usize {
+        self.bytes.iter().filter(|&&byte| byte > 0).count()
+    }
+
+    /// Forgets everything, for the next run of the program under test.
+    pub fn clear(&mut self) {
+        self.chains = Chains::default();
+        self.bytes.fill(0);
+    }
+
+    #[inline]
+    fn add(&mut self, from: u64, to: u64) {
+        let place = (id(to) ^ id(from) >> 1) as usize & (self.bytes.len() - 1);
+        if let Some(byte) = self.bytes.get_mut(place) {
+            *byte = byte.wrapping_add(1);
+        }
+    }
+}
+
+/// A place in the program.
+#[inline]
+const fn id(address: u64) -> u64 {
+    mix(address, 0)
+}
+
+impl Default for Bitmap {
+    fn default() -> Self {
+        Bitmap::new(Self::SIZE)
+    }
+}
+
+impl Listener for Bitmap {
+    const PACKETS: bool = false;
+
+    #[inline]
+    fn element(&mut self, source: usize, _: u64, element: Element) {
+        let edge = self.chains.of(source).and_then(|chain| chain.element(&element));
+        if let Some((from, to)) = edge {
+            self.add(from, to);
+        }
+    }
+}
+
+/// Both maps must have the same size; of a larger one, what is beyond ours is folded back.
+impl Merge for Bitmap {
+    fn merge(&mut self, later: Self) {
+        let mut between = Vec::new();
+        self.chains.join(later.chains, |from, to| between.push((from, to)));
+        between.into_iter().for_each(|(from, to)| self.add(from, to));
+        for part in later.bytes.chunks(self.bytes.len()) {
+            for (own, its) in self.bytes.iter_mut().zip(part) {
+                *own = own.wrapping_add(*its);
+            }
+        }
+    }
+}

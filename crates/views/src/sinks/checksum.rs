@@ -1,0 +1,69 @@
+//! Everything that was said, as one number.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use tracewright_base::{Element, Range};
+use tracewright_decode::{Listener, Merge};
+
+use super::fold::{Fold, Mixer, mix};
+
+/// Folds every element, all its fields, its source and its place, in the order of delivery: whoever
+/// computes it has left nothing out. Two are equal where, but for chance, all that was said is equal.
+///
+/// The number is the same for any number of jobs. It may change with the version of Tracewright.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Checksum(Fold);
+
+impl Checksum {
+    /// The number.
+    pub const fn value(&self) -> u64 {
+        self.0.sum
+    }
+
+    /// How many elements there were.
+    pub const fn elements(&self) -> u64 {
+        self.0.count
+    }
+}
+
+impl fmt::Display for Checksum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.value())
+    }
+}
+
+impl Listener for Checksum {
+    const PACKETS: bool = false;
+
+    #[inline]
+    fn element(&mut self, source: usize, at: u64, element: Element) {
+        let place = (source as u64).rotate_right(8) ^ at;
+        let value = match &element {
+            Element::Range(range) => of_range(range, place),
+            element => of_any(element, place),
+        };
+        self.0.push(value);
+    }
+}
+
+impl Merge for Checksum {
+    fn merge(&mut self, later: Self) {
+        self.0.join(later.0);
+    }
+}
+
+/// Ranges are nearly all that most traces have: they are folded by words.
+#[inline]
+fn of_range(range: &Range, place: u64) -> u64 {
+    let &Range { start, bytes, instructions, cycles, last } = range;
+    let counts = u64::from(bytes) | u64::from(instructions) << 32;
+    let last = u64::from(cycles.word()) | u64::from(last.word()) << 32;
+    mix(start, counts).wrapping_add(mix(place, last))
+}
+
+fn of_any(element: &Element, place: u64) -> u64 {
+    let mut mixer = Mixer(place);
+    element.hash(&mut mixer);
+    mixer.finish()
+}

@@ -1,0 +1,42 @@
+//! How much there was.
+
+use tracewright_base::Element;
+use tracewright_decode::{Listener, Merge};
+
+/// Counts elements, and what ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Elements.
+    pub elements: u64,
+    /// Ranges of executed instructions.
+    pub ranges: u64,
+    /// Executed instructions, as far as their number is known.
+    pub instructions: u64,
+}
+
+impl Listener for Count {
+    const PACKETS: bool = false;
+
+    #[inline]
+    fn element(&mut self, _: usize, _: u64, element: Element) {
+        self.elements += 1;
+        match element {
+            Element::Range(range) => {
+                self.ranges += 1;
+                self.instructions += u64::from(range.instructions);
+            }
+            Element::Unknown { instructions, .. } => {
+                self.instructions += u64::from(instructions.get().unwrap_or(0));
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Merge for Count {
+    fn merge(&mut self, later: Self) {
+        self.elements += later.elements;
+        self.ranges += later.ranges;
+        self.instructions += later.instructions;
+    }
+}

@@ -1,0 +1,151 @@
+//! Which code ran.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use tracewright_base::Element;
+use tracewright_decode::{Listener, Merge};
+
+/// Bytes of code that one bit stands for: the smallest instruction that traces name by address.
+const UNIT: u64 = 2;
+/// Bytes of code that one word of bits stands for.
+const WORD: u64 = 64 * UNIT;
+/// Words in a page.
+const WORDS: usize = 64;
+/// Bytes of code that a page stands for.
+const PAGE: u64 = WORDS as u64 * WORD;
+/// Pages that are found without a look-up.
+const NEAR: usize = 256;
+
+/// A bit for each two bytes of code, set where an instruction ran, whoever ran it. Memory grows with
+/// the code that ran, not with the trace.
+#[derive(Clone, Debug)]
+pub struct Coverage {
+    /// Where in `bits` each page is.
+    index: HashMap<u64, usize>,
+    bits: Vec<[u64; WORDS]>,
+    /// Pages that were found lately, by the low bits of their number; where in `bits` they are.
+    near: Vec<(u64, usize)>,
+}
+
+impl Default for Coverage {
+    fn default() -> Self {
+        Coverage { index: HashMap::new(), bits: Vec::new(), near: vec![(u64::MAX, 0); NEAR] }
+    }
+}
+
+impl Coverage {
+    /// Whether the code at `address` ran.
+    pub fn contains(&self, address: u64) -> bool {
+        let page = self.index.get(&(address / PAGE)).and_then(|&n| self.bits.get(n));
+        let word = page.and_then(|page| page.get((address % PAGE / WORD) as usize));
+        word.is_some_and(|word| word >> (address % WORD / UNIT) & 1 != 0)
+    }
+
+    /// Bytes of code that ran.
+    pub fn bytes(&self) -> u64 {
+        let ones =
+            |page: &[u64; WORDS]| page.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+        self.bits.iter().map(ones).sum::<u64>() * UNIT
+    }
+
+    /// What ran, as ranges of addresses, sorted, each as long as it can be.
+    pub fn ranges(&self) -> Vec<Range<u64>> {
+        let mut pages: Vec<(u64, usize)> = self.index.iter().map(|(&page, &n)| (page, n)).collect();
+        pages.sort_unstable();
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        for (page, n) in pages {
+            let words = self.bits.get(n).into_iter().flatten();
+            for (k, word) in words.enumerate() {
+                let start = page * PAGE + k as u64 * WORD;
+                let set = (0..64).filter(|bit| word >> bit & 1 != 0);
+                for unit in set.map(|bit| start + bit * UNIT) {
+                    match ranges.last_mut() {
+                        Some(last) if last.end == unit => last.end = unit.wrapping_add(UNIT),
+                        _ => ranges.push(unit..unit.wrapping_add(UNIT)),
+                    }
+                }
+            }
+        }
+        ranges
+    }
+
+    /// Where the bits of `page` are.
+    #[inline]
+    fn page(&mut self, page: u64) -> usize {
+        match self.near.get(page as usize % NEAR) {
+            Some(&(near, n)) if near == page => n,
+            _ => self.find(page),
+        }
+    }
+
+    #[cold]
+    fn find(&mut self, page: u64) -> usize {
+        let n = *self.index.entry(page).or_insert(self.bits.len());
+        if n == self.bits.len() {
+            self.bits.push([0; WORDS]);
+        }
+        if let Some(near) = self.near.get_mut(page as usize % NEAR) {
+            *near = (page, n);
+        }
+        n
+    }
+
+    /// Sets the bits of one word: `mask` of the word that `address` is in.
+    #[inline]
+    fn set(&mut self, address: u64, mask: u64) {
+        let n = self.page(address / PAGE);
+        let word = self.bits.get_mut(n).and_then(|p| p.get_mut((address % PAGE / WORD) as usize));
+        if let Some(word) = word {
+            *word |= mask;
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, start: u64, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
+        let first = start / UNIT;
+        // Addresses end at 2^64: nothing runs across it.
+        let last = start.saturating_add(bytes - 1) / UNIT;
+        let (low, high) = (u64::MAX << (first % 64), u64::MAX >> (63 - last % 64));
+        if first / 64 == last / 64 {
+            return self.set(start, low & high);
+        }
+        self.set(start, low);
+        for word in first / 64 + 1..last / 64 {
+            self.set(word * WORD, u64::MAX);
+        }
+        self.set(last * UNIT, high);
+    }
+}
+
+/// Equal where the same code ran.
+impl PartialEq for Coverage {
+    fn eq(&self, other: &Self) -> bool {
+        self.ranges() == other.ranges()
+    }
+}
+
+impl Listener for Coverage {
+    const PACKETS: bool = false;
+
+    #[inline]
+    fn element(&mut self, _: usize, _: u64, element: Element) {
+        if let Element::Range(range) = element {
+            self.add(range.start, range.bytes.into());
+        }
+    }
+}
+
+impl Merge for Coverage {
+    fn merge(&mut self, later: Self) {
+        for (page, n) in later.index {
+            let own = self.page(page);
+            if let (Some(own), Some(its)) = (self.bits.get_mut(own), later.bits.get(n)) {
+                own.iter_mut().zip(its).for_each(|(own, its)| *own |= its);
+            }
+        }
+    }
+}

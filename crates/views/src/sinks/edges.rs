@@ -1,0 +1,126 @@
+//! From where to where the program went, and how often.
+
+use tracewright_base::Element;
+use tracewright_decode::{Listener, Merge};
+
+use super::chain::Chains;
+use super::fold::mix;
+
+/// One way that the program took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Edge {
+    /// The address of the last instruction before: mostly a branch.
+    pub from: u64,
+    /// The address of the instruction after it.
+    pub to: u64,
+    /// How often.
+    pub count: u64,
+}
+
+/// Counts every edge of all sources together. Exceptions and their returns are no edges, and nothing
+/// is an edge where something between is not known.
+#[derive(Clone, Debug, Default)]
+pub struct Edges {
+    chains: Chains,
+    /// A power of two, at most half of it in use; an edge is at its hash or in one of the next places.
+    table: Vec<Edge>,
+    used: usize,
+}
+
+impl Edges {
+    /// How many different edges there are.
+    pub const fn len(&self) -> usize {
+        self.used
+    }
+
+    /// There are none.
+    pub const fn is_empty(&self) -> bool {
+        self.used == 0
+    }
+
+    /// All edges, by their addresses.
+    pub fn sorted(&self) -> Vec<Edge> {
+        let mut edges: Vec<Edge> = self.table.iter().copied().filter(|e| e.count > 0).collect();
+        edges.sort_unstable();
+        edges
+    }
+
+    /// How often the program went from `from` to `to`.
+    pub fn count(&self, from: u64, to: u64) -> u64 {
+        self.place(from, to).and_then(|n| self.table.get(n)).map_or(0, |edge| edge.count)
+    }
+
+    /// Where an edge is, or would be. `None` for an empty table.
+    #[inline]
+    fn place(&self, from: u64, to: u64) -> Option<usize> {
+        let mask = self.table.len().checked_sub(1)?;
+        let mut n = mix(from, to) as usize & mask;
+        loop {
+            let edge = self.table.get(n)?;
+            if edge.count == 0 || edge.from == from && edge.to == to {
+                return Some(n);
+            }
+            n = (n + 1) & mask;
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, from: u64, to: u64, count: u64) {
+        if let Some(edge) = self.place(from, to).and_then(|n| self.table.get_mut(n))
+            && edge.count > 0
+        {
+            edge.count += count;
+            return;
+        }
+        self.insert(Edge { from, to, count });
+    }
+
+    #[cold]
+    fn insert(&mut self, edge: Edge) {
+        if 2 * (self.used + 1) > self.table.len() {
+            let double = (2 * self.table.len()).max(1024);
+            let old = std::mem::replace(&mut self.table, vec![Edge::default(); double]);
+            for edge in old.into_iter().filter(|edge| edge.count > 0) {
+                self.set(edge);
+            }
+        }
+        self.used += 1;
+        self.set(edge);
+    }
+
+    fn set(&mut self, edge: Edge) {
+        if let Some(place) = self.place(edge.from, edge.to).and_then(|n| self.table.get_mut(n)) {
+            *place = edge;
+        }
+    }
+}
+
+/// Equal where the edges are.
+impl PartialEq for Edges {
+    fn eq(&self, other: &Self) -> bool {
+        self.chains == other.chains && self.sorted() == other.sorted()
+    }
+}
+
+impl Listener for Edges {
+    const PACKETS: bool = false;
+
+    #[inline]
+    fn element(&mut self, source: usize, _: u64, element: Element) {
+        let edge = self.chains.of(source).and_then(|chain| chain.element(&element));
+        if let Some((from, to)) = edge {
+            self.add(from, to, 1);
+        }
+    }
+}
+
+impl Merge for Edges {
+    fn merge(&mut self, later: Self) {
+        let mut between = Vec::new();
+        self.chains.join(later.chains, |from, to| between.push((from, to)));
+        between.into_iter().for_each(|(from, to)| self.add(from, to, 1));
+        for edge in later.table.into_iter().filter(|edge| edge.count > 0) {
+            self.add(edge.from, edge.to, edge.count);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Numbers into one number: fast, in order, and so that two halves can be joined.
+
+use std::hash::Hasher;
+
+/// An odd number without a pattern: the golden ratio in 64 bits.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A sum of values in their order: each value counts for another power of [`STEP`], modulo 2^64.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fold {
+    pub(super) sum: u64,
+    pub(super) count: u64,
+}
+
+impl Fold {
+    #[inline]
+    pub(super) fn push(&mut self, value: u64) {
+        self.sum = self.sum.wrapping_mul(STEP).wrapping_add(value);
+        self.count += 1;
+    }
+
+    /// Takes over what `later` has: its values come after ours.
+    pub(super) fn join(&mut self, later: Fold) {
+        self.sum = self.sum.wrapping_mul(power(later.count)).wrapping_add(later.sum);
+        self.count += later.count;
+    }
+}
+
+/// [`STEP`] to the power of `n`.
+fn power(mut n: u64) -> u64 {
+    let (mut all, mut square) = (1u64, STEP);
+    while n > 0 {
+        if n & 1 != 0 {
+            all = all.wrapping_mul(square);
+        }
+        square = square.wrapping_mul(square);
+        n >>= 1;
+    }
+    all
+}
+
+/// Two numbers into one: all 128 bits of a product, folded.
+#[inline]
+pub(super) const fn mix(a: u64, b: u64) -> u64 {
+    let product = (a ^ 0xa076_1d64_78bd_642f) as u128 * (b ^ 0xe703_7ed1_a0b4_28db) as u128;
+    product as u64 ^ (product >> 64) as u64
+}
+
+/// Folds whatever a derived `Hash` has to say.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mixer(pub(super) u64);
+
+impl Hasher for Mixer {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(byte.into());
+        }
+    }
+
+    #[inline]
+    fn write_u8(&mut self, n: u8) {
+        self.write_u64(n.into());
+    }
+
+    #[inline]
+    fn write_u16(&mut self, n: u16) {
+        self.write_u64(n.into());
+    }
+
+    #[inline]
+    fn write_u32(&mut self, n: u32) {
+        self.write_u64(n.into());
+    }
+
+    #[inline]
+    fn write_u64(&mut self, n: u64) {
+        self.0 = mix(self.0, n);
+    }
+
+    #[inline]
+    fn write_usize(&mut self, n: usize) {
+        self.write_u64(n as u64);
+    }
+
+    #[inline]
+    fn write_isize(&mut self, n: isize) {
+        self.write_u64(n as u64);
+    }
+}

@@ -1,0 +1,240 @@
+//! Sinks against plain twins of themselves, and cut anywhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tracewright_base::{
+    Context, Counted, Element, Exception, Gap, Instruction, Isa, Kind, Last, Range, Role,
+};
+use tracewright_decode::{Listener, Merge};
+
+use super::*;
+
+/// Numbers without a pattern, the same each time. (xorshift64)
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+type Said = (usize, u64, Element);
+
+fn last(role: Role, taken: bool) -> Last {
+    let instruction = Instruction { kind: Kind::Branch, role, size: 4, ..Instruction::default() };
+    Last::new(&instruction, taken)
+}
+
+fn range(start: u64, instructions: u32) -> Element {
+    let (bytes, cycles, last) = (4 * instructions, Counted::UNKNOWN, last(Role::Jump, true));
+    Element::Range(Range { start, bytes, instructions, cycles, last })
+}
+
+/// What two sources may say.
+fn story(seed: u64, len: usize) -> Vec<Said> {
+    let mut random = Random(seed);
+    let said = (0..len).map(|n| {
+        let element = match random.below(12) {
+            0 => Element::Gap(Gap::Overflow),
+            1 => Element::Context(Context { el: Some(1), ..Context::default() }),
+            2 => Element::Cycles(Some(random.below(100) as u32)),
+            3 => Element::Exception(Exception {
+                number: random.below(16) as u16,
+                return_address: (random.below(2) > 0).then_some(0x40),
+                also_target: false,
+                tail_chain: false,
+            }),
+            4 => {
+                let Element::Range(range) = range(random.below(64) * 4, 1) else { unreachable!() };
+                Element::Range(Range { last: last(Role::ExceptionReturn, true), ..range })
+            }
+            _ => {
+                let far = random.below(3) * 0x1f00;
+                range(far + random.below(64) * 4, 1 + random.below(100) as u32)
+            }
+        };
+        (random.below(2) as usize, n as u64, element)
+    });
+    said.collect()
+}
+
+fn told<L: Listener + Default>(said: &[Said]) -> L {
+    let mut sink = L::default();
+    said.iter().for_each(|&(source, at, element)| sink.element(source, at, element));
+    sink
+}
+
+fn cut_anywhere<L: Listener + Merge + PartialEq + std::fmt::Debug>(said: &[Said]) {
+    let whole: L = told(said);
+    let mut of_ones = L::default();
+    for one in said.chunks(1) {
+        of_ones.merge(told(one));
+    }
+    assert_eq!(of_ones, whole, "one element at a time");
+    for cut in (0..=said.len()).step_by(7) {
+        let mut first: L = told(&said[..cut]);
+        first.merge(told(&said[cut..]));
+        assert_eq!(first, whole, "cut at {cut}");
+    }
+}
+
+#[test]
+fn stretches_add_up() {
+    for seed in 1..20 {
+        let said = story(seed, 100);
+        cut_anywhere::<Checksum>(&said);
+        cut_anywhere::<RangeChecksum>(&said);
+        cut_anywhere::<Count>(&said);
+        cut_anywhere::<Edges>(&said);
+        cut_anywhere::<Coverage>(&said);
+        cut_anywhere::<Bitmap>(&said);
+        cut_anywhere::<(Count, Edges)>(&said);
+    }
+}
+
+#[test]
+fn a_checksum_leaves_nothing_out() {
+    let Element::Range(r) = range(0x8000, 3) else { unreachable!() };
+    let other = |change: &dyn Fn(&mut Range)| {
+        let mut changed = r;
+        change(&mut changed);
+        (0, 7, Element::Range(changed))
+    };
+    let last = |change: &dyn Fn(&mut Instruction)| {
+        let mut instruction = Instruction { kind: Kind::Branch, size: 4, ..Instruction::default() };
+        change(&mut instruction);
+        Last::new(&instruction, true)
+    };
+    let all = [
+        (0, 7, Element::Range(r)),
+        (1, 7, Element::Range(r)),
+        (0, 8, Element::Range(r)),
+        other(&|r| r.start += 1),
+        other(&|r| r.bytes += 1),
+        other(&|r| r.instructions += 1),
+        other(&|r| r.cycles = Counted::of(0)),
+        other(&|r| r.last = r.last.with_taken(false)),
+        other(&|r| r.last = last(&|i| i.kind = Kind::Indirect)),
+        other(&|r| r.last = last(&|i| i.role = Role::Call)),
+        other(&|r| r.last = last(&|i| i.isa = Isa::A32)),
+        other(&|r| r.last = last(&|i| i.size = 2)),
+        other(&|r| r.last = last(&|i| i.conditional = true)),
+        (0, 7, Element::Context(Context::default())),
+        (0, 7, Element::Context(Context { el: Some(0), ..Context::default() })),
+        (0, 7, Element::Timestamp { value: 1, cycles: None }),
+        (0, 7, Element::Timestamp { value: 1, cycles: Some(0) }),
+        (0, 7, Element::Events(1)),
+        (0, 7, Element::Trigger),
+        (0, 7, Element::End),
+    ];
+    let sums: BTreeSet<u64> = all.iter().map(|&one| told::<Checksum>(&[one]).value()).collect();
+    assert_eq!(sums.len(), all.len());
+    // The order counts, and so does how often.
+    let (a, b) = (all[0], all[3]);
+    let sums = [vec![a, b], vec![b, a], vec![a], vec![a, a], vec![]]
+        .map(|said| told::<Checksum>(&said).value());
+    assert_eq!(BTreeSet::from(sums).len(), 5);
+}
+
+/// The numbers that `benches/reference/driver.c` computes, too: they cannot change alone.
+#[test]
+fn the_checksum_of_ranges_is_what_it_was() {
+    let sum = |said: &[Said]| told::<RangeChecksum>(said).value();
+    let Element::Range(r) = range(0x8000, 3) else { unreachable!() };
+    assert_eq!(sum(&[]), 0);
+    assert_eq!(sum(&[(0, 0, Element::End)]), 0);
+    let one = [(0, 0, Element::Range(r))];
+    let two = [(0, 0, Element::Range(r)), (1, 9, range(0xffff_ffc0_0008_0000, 1))];
+    assert_eq!(format!("{}", told::<RangeChecksum>(&one)), "7b1f7c3aa924ae17");
+    assert_eq!(format!("{}", told::<RangeChecksum>(&two)), "fd03eb40a3f04e1a");
+}
+
+#[test]
+fn edges_are_what_the_program_does() {
+    let said = [
+        (0, 0, range(0x100, 2)),
+        (1, 0, range(0x900, 1)),
+        (0, 1, range(0x200, 1)),
+        (0, 2, Element::Cycles(None)),
+        (0, 3, range(0x100, 2)),
+        (0, 4, range(0x200, 1)),
+        (0, 5, Element::Gap(Gap::Overflow)),
+        (0, 6, range(0x100, 2)),
+    ];
+    let edges: Edges = told(&said);
+    let want =
+        [Edge { from: 0x104, to: 0x200, count: 2 }, Edge { from: 0x200, to: 0x100, count: 1 }];
+    assert_eq!(edges.sorted(), want);
+    assert_eq!((edges.len(), edges.count(0x104, 0x200), edges.count(0x900, 0x200)), (2, 2, 0));
+}
+
+#[test]
+fn edges_are_those_of_a_map() {
+    let said = story(99, 20_000);
+    let edges: Edges = told(&said);
+    let (mut want, mut last) = (BTreeMap::new(), [None; 2]);
+    for (source, _, element) in said {
+        match element {
+            Element::Range(r) => {
+                if let Some(from) = last[source] {
+                    *want.entry((from, r.start)).or_insert(0) += 1;
+                }
+                let returns = r.last.role == Role::ExceptionReturn;
+                last[source] = (!returns).then_some(r.last_address());
+            }
+            Element::Context(_) | Element::Cycles(_) => {}
+            _ => last[source] = None,
+        }
+    }
+    let got: BTreeMap<_, _> = edges.sorted().iter().map(|e| ((e.from, e.to), e.count)).collect();
+    assert_eq!(got, want);
+    assert!(edges.len() > 1024, "the table grew");
+}
+
+#[test]
+fn coverage_is_that_of_a_set() {
+    let said = story(7, 300);
+    let coverage: Coverage = told(&said);
+    let mut want = BTreeSet::new();
+    for (_, _, element) in &said {
+        if let Element::Range(r) = element {
+            want.extend((r.start..r.end()).step_by(2));
+        }
+    }
+    assert_eq!(coverage.bytes(), 2 * want.len() as u64);
+    for address in 0..0x5000 {
+        assert_eq!(coverage.contains(address), want.contains(&(address & !1)), "{address:#x}");
+    }
+    let ranges = coverage.ranges();
+    let units: BTreeSet<u64> = ranges.iter().flat_map(|r| r.clone().step_by(2)).collect();
+    assert_eq!(units, want);
+    assert!(ranges.windows(2).all(|pair| pair[0].end < pair[1].start), "as long as they can be");
+}
+
+#[test]
+fn coverage_ends_where_addresses_end() {
+    let coverage: Coverage = told(&[(0, 0, range(u64::MAX - 3, 1))]);
+    assert!(coverage.contains(u64::MAX));
+    assert!(!coverage.contains(0));
+    assert_eq!(coverage.bytes(), 4);
+}
+
+#[test]
+fn a_bitmap_counts_edges() {
+    let said = story(3, 200);
+    let (edges, bitmap): (Edges, Bitmap) = (told(&said), told(&said));
+    let all: u64 = edges.sorted().iter().map(|e| e.count).sum();
+    assert_eq!(bitmap.bytes().iter().map(|&b| u64::from(b)).sum::<u64>(), all);
+    assert!(bitmap.used() <= edges.len() && bitmap.used() > edges.len() / 2);
+    // The way back is another edge.
+    let there: Bitmap = told(&[(0, 0, range(0x100, 1)), (0, 0, range(0x200, 1))]);
+    let back: Bitmap = told(&[(0, 0, range(0x200, 1)), (0, 0, range(0x100, 1))]);
+    assert_ne!(there, back);
+    let mut cleared = there.clone();
+    cleared.clear();
+    assert_eq!(cleared, Bitmap::default());
+    assert_eq!(Bitmap::new(1000).bytes().len(), 1024);
+}
