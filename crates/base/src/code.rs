@@ -90,7 +90,8 @@ pub trait Code {
     fn instruction(&mut self, pc: Pc) -> Result<Instruction, Miss>;
 
     /// The opcode of the instruction at `pc`, for those who look into data accesses. A narrow T32
-    /// opcode is in bits \[15:0]; a wide one has its first halfword in bits \[31:16].
+    /// opcode is in bits \[15:0]; a wide one has its first halfword in bits \[31:16]. A compressed RISC-V
+    /// opcode is in bits \[15:0].
     ///
     /// `None` where it cannot be read.
     fn opcode(&mut self, pc: Pc) -> Option<u32> {

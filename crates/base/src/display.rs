@@ -137,10 +137,9 @@ impl Last {
             (Kind::Indirect, Role::Return | Role::ImpliedReturn, true) => "conditional return",
             (Kind::Indirect, Role::ExceptionReturn, false) => "exception return",
             (Kind::Indirect, Role::ExceptionReturn, true) => "conditional exception return",
-            (Kind::Indirect, Role::Jump | Role::Loop | Role::Compare, false) => "indirect branch",
-            (Kind::Indirect, Role::Jump | Role::Loop | Role::Compare, true) => {
-                "conditional indirect branch"
-            }
+            (Kind::Indirect, Role::Swap, _) => "co-routine swap",
+            (Kind::Indirect, _, false) => "indirect branch",
+            (Kind::Indirect, _, true) => "conditional indirect branch",
             (Kind::Isb, ..) => "ISB",
             (Kind::Barrier, ..) => "barrier",
             (Kind::Wait | Kind::TimedWait, ..) => "wait",

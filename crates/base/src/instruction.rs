@@ -34,9 +34,9 @@ pub enum Role {
     Jump,
     /// Branch with link: it writes a return address.
     Call,
-    /// A64 RET and its pointer-authenticating forms.
+    /// A64 RET and its pointer-authenticating forms; RISC-V jumps through a link register.
     Return,
-    /// ERET and its relations: return from an exception.
+    /// ERET and its relations, RISC-V xRET: return from an exception.
     ExceptionReturn,
     /// The end or the start of a low-overhead loop: LE, LETP, WLS, WLSTP. (Armv8.1-M)
     Loop,
@@ -44,6 +44,10 @@ pub enum Role {
     Compare,
     /// AArch32 idioms that return: `BX LR`, `MOV PC, LR`, `POP {.., PC}`, `LDM SP!, {.., PC}`.
     ImpliedReturn,
+    /// RISC-V: a jump through one link register that writes the other, as co-routines do.
+    Swap,
+    /// RISC-V: a jump that writes its return address to a register that is no link register.
+    Link,
 }
 
 /// One instruction, classified. The text of the instruction is not here: the walk never needs it.
@@ -53,7 +57,7 @@ pub struct Instruction {
     pub kind: Kind,
     /// What the branch is for.
     pub role: Role,
-    /// Size in bytes: 2 or 4 for Arm.
+    /// Size in bytes: 2 or 4, for RISC-V up to 8.
     pub size: u8,
     /// It may not take effect: a condition, or an IT block around it, decides.
     pub conditional: bool,
@@ -61,6 +65,7 @@ pub struct Instruction {
     pub isa: Isa,
     /// The instruction set at the target of a direct branch. Equal to `isa` for all others.
     pub target_isa: Isa,
-    /// Where a direct branch ([`Kind::Branch`]) goes when taken.
+    /// Where a direct branch ([`Kind::Branch`]) goes when taken. Of an indirect one: where the
+    /// instruction right before it lets it go (RISC-V, sequentially inferable jumps).
     pub target: Option<u64>,
 }

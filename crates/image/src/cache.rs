@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use tracewright_base::{Block, Code, Instruction, Isa, Miss, Pc, Waypoints};
-use tracewright_isa::t32;
+use tracewright_isa::rv::Extensions;
+use tracewright_isa::{riscv, t32};
 
 use crate::table::{Index, NONE, Table};
 use crate::walk::{Memory, Rules};
@@ -32,11 +33,13 @@ pub struct CacheOptions {
     pub check_opcodes: bool,
     /// How many blocks are kept, at least 1. Each takes 72 to 80 bytes.
     pub blocks: usize,
+    /// What RISC-V opcodes mean.
+    pub riscv: Extensions,
 }
 
 impl Default for CacheOptions {
     fn default() -> Self {
-        CacheOptions { check_opcodes: false, blocks: 1 << 16 }
+        CacheOptions { check_opcodes: false, blocks: 1 << 16, riscv: Extensions::default() }
     }
 }
 
@@ -58,7 +61,7 @@ impl Cache {
     pub fn new(image: Arc<Image>, waypoints: Waypoints, options: CacheOptions) -> Cache {
         Cache {
             image,
-            rules: Rules { waypoints, check_opcodes: options.check_opcodes },
+            rules: Rules { waypoints, check_opcodes: options.check_opcodes, riscv: options.riscv },
             table: Table::new(options.blocks),
             current: NONE,
             steps: Vec::new(),
@@ -108,7 +111,7 @@ impl Cache {
             Some(index) => index,
             None => {
                 aligned(address, isa)?;
-                let memory = Memory { image: &self.image, view, isa };
+                let memory = self.memory(view, isa);
                 let block = memory.block(address, self.rules)?;
                 if self.table.is_full() {
                     // The block before goes, too.
@@ -121,11 +124,15 @@ impl Cache {
         Ok(index)
     }
 
+    fn memory(&self, view: View, isa: Isa) -> Memory<'_> {
+        Memory { image: &self.image, view, isa, riscv: self.rules.riscv }
+    }
+
     /// An instruction that is not kept.
     #[cold]
     fn step(&mut self, view: View, isa: Isa, address: u64) -> Result<Instruction, Miss> {
         aligned(address, isa)?;
-        let instruction = Memory { image: &self.image, view, isa }.instruction(address)?;
+        let instruction = self.memory(view, isa).instruction(address)?;
         let step = Step { address, key: key(view, isa), instruction };
         if self.steps.is_empty() {
             self.steps = vec![Step { key: NO_KEY, ..step }; STEPS];
@@ -189,7 +196,8 @@ impl Code for Cache {
                 let second = u16::from_le_bytes(*rest.first_chunk()?);
                 Some(u32::from(first) << 16 | u32::from(second))
             }
-            (Isa::T32 | Isa::ThumbEe | Isa::Jazelle | Isa::Rv32 | Isa::Rv64, _) => None,
+            (Isa::Rv32 | Isa::Rv64, bytes) => riscv(bytes),
+            (Isa::T32 | Isa::ThumbEe | Isa::Jazelle, _) => None,
             (Isa::A32 | Isa::A64, bytes) => Some(u32::from_le_bytes(*bytes.first_chunk()?)),
         }
     }

@@ -2,7 +2,8 @@
 //! gives the same answer.
 
 use tracewright_base::{Block, End, Instruction, Isa, Kind, Miss, Waypoints};
-use tracewright_isa::{ItState, classify};
+use tracewright_isa::rv::{self, Extensions, Upper};
+use tracewright_isa::{ItState, classify, riscv};
 
 use crate::{Image, View};
 
@@ -18,6 +19,7 @@ const LONGEST: usize = 4;
 pub(crate) struct Rules {
     pub(crate) waypoints: Waypoints,
     pub(crate) check_opcodes: bool,
+    pub(crate) riscv: Extensions,
 }
 
 impl Rules {
@@ -40,6 +42,7 @@ pub(crate) struct Memory<'a> {
     pub(crate) image: &'a Image,
     pub(crate) view: View,
     pub(crate) isa: Isa,
+    pub(crate) riscv: Extensions,
 }
 
 impl<'a> Memory<'a> {
@@ -48,7 +51,7 @@ impl<'a> Memory<'a> {
         let mut it = self.it_state(start);
         let mut block = Block { start, ..Block::default() };
         block.last.isa = self.isa;
-        let mut reader = Reader { memory: self, at: start, run: &[] };
+        let mut reader = Reader::new(self, start);
         loop {
             let instruction = match reader.next(&mut it) {
                 Ok(instruction) => instruction,
@@ -72,7 +75,8 @@ impl<'a> Memory<'a> {
                 block.end = End::Waypoint;
                 break;
             }
-            if block.instructions == LONGEST_BLOCK {
+            // A pair that makes a jump predictable is not taken apart.
+            if block.instructions >= LONGEST_BLOCK && reader.upper.is_none() {
                 block.end = End::Limit;
                 break;
             }
@@ -83,7 +87,7 @@ impl<'a> Memory<'a> {
     /// The instruction at `start`, which is within the address mask.
     pub(crate) fn instruction(self, start: u64) -> Result<Instruction, Miss> {
         let mut it = self.it_state(start);
-        Reader { memory: self, at: start, run: &[] }.next(&mut it)
+        Reader::new(self, start).next(&mut it)
     }
 
     /// Whether an IT block is around `pc`: the code before it says so. It is read from memory, not
@@ -102,7 +106,7 @@ impl<'a> Memory<'a> {
                 None => break,
             }
             let mut it = ItState::default();
-            let mut reader = Reader { memory: self, at, run: &[] };
+            let mut reader = Reader::new(self, at);
             while reader.at != pc && self.distance(reader.at, pc) <= FARTHEST {
                 if reader.next(&mut it).is_err() {
                     break;
@@ -146,11 +150,17 @@ struct Reader<'a> {
     at: u64,
     /// Bytes from `at` on; it may hold fewer than there are.
     run: &'a [u8],
+    /// What the instruction before `at` left.
+    upper: Upper,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(memory: Memory<'a>, at: u64) -> Self {
+        Reader { memory, at, run: &[], upper: Upper::default() }
+    }
+
     fn next(&mut self, it: &mut ItState) -> Result<Instruction, Miss> {
-        let Memory { image, view, isa } = self.memory;
+        let Memory { image, view, isa, .. } = self.memory;
         let mask = isa.address_mask();
         if self.run.len() < LONGEST {
             let run = image.run(view, self.at);
@@ -167,12 +177,42 @@ impl Reader<'_> {
             }
         };
         let known = bytes.len() as u64;
-        let Some(instruction) = classify(isa, bytes, self.at, it).filter(|i| i.size > 0) else {
+        let instruction = match isa {
+            Isa::Rv32 | Isa::Rv64 => riscv(bytes).map(|opcode| self.riscv(opcode)),
+            _ => classify(isa, bytes, self.at, it),
+        };
+        let Some(instruction) = instruction.filter(|i| i.size > 0) else {
             let unread = if known < LONGEST as u64 { known } else { 0 };
             return Err(Miss { address: self.at.wrapping_add(unread) & mask });
         };
         self.at = self.at.wrapping_add(u64::from(instruction.size)) & mask;
         self.run = self.run.get(usize::from(instruction.size)..).unwrap_or_default();
         Ok(instruction)
+    }
+
+    /// The RISC-V instruction at `at`, with what the one before it and the jump table tell.
+    fn riscv(&mut self, opcode: u32) -> Instruction {
+        let Memory { isa, riscv, .. } = self.memory;
+        let mut instruction = rv::classify(isa, opcode, self.at, &riscv);
+        if instruction.target.is_none() {
+            instruction.target = match instruction.kind {
+                Kind::Indirect => self.upper.target(isa, opcode),
+                Kind::Branch => rv::table_index(opcode).and_then(|index| self.table_entry(index)),
+                _ => None,
+            };
+        }
+        self.upper = Upper::after(isa, opcode, self.at);
+        instruction
+    }
+
+    /// Where the jump table of Zcmt sends `index`.
+    fn table_entry(&self, index: u8) -> Option<u64> {
+        let Memory { image, view, isa, riscv } = self.memory;
+        let mask = isa.address_mask();
+        let size = if isa == Isa::Rv32 { 4 } else { 8 };
+        let at = riscv.jump_table?.wrapping_add(u64::from(index) * size) & mask;
+        let mut bytes = [0; 8];
+        let read = image.read(view, at, mask, bytes.get_mut(..size as usize)?);
+        (read as u64 == size).then(|| u64::from_le_bytes(bytes) & mask & !1)
     }
 }

@@ -6,11 +6,14 @@ use tracewright_base::{
     Block, Code, End, Instruction, Isa, Kind, Miss, Pc, Security, Space, Waypoints,
 };
 use tracewright_image::{Bytes, Cache, CacheOptions, Image, LONGEST_BLOCK, Region, SpaceMask};
+use tracewright_isa::assemble::rv;
+use tracewright_isa::rv::Extensions;
 
 const ANYONE: Space = Space::ANY;
 const NO_WAYPOINTS: Waypoints =
     Waypoints { isb: false, barrier: false, wait: false, timed_wait: false, transaction: false };
-const DEFAULT: CacheOptions = CacheOptions { check_opcodes: false, blocks: 1 << 16 };
+const DEFAULT: CacheOptions =
+    CacheOptions { check_opcodes: false, blocks: 1 << 16, riscv: Extensions::NONE };
 const CHECKED: CacheOptions = CacheOptions { check_opcodes: true, ..DEFAULT };
 
 // A64.
@@ -284,7 +287,7 @@ fn cached_chained_and_bounded_equal_a_naive_walk() {
         let waypoints = Waypoints { isb: random.below(2) == 0, ..NO_WAYPOINTS };
         let check = random.below(2) == 0;
         let limit = [1, 2, 7, 64, 1 << 16][round % 5];
-        let options = CacheOptions { check_opcodes: check, blocks: limit };
+        let options = CacheOptions { check_opcodes: check, blocks: limit, ..DEFAULT };
         let image = Arc::new(random_image(&mut random));
         let mut cache = Cache::new(Arc::clone(&image), waypoints, options);
         let mut at = pc(Isa::A64, 0xffff_fe00);
@@ -383,4 +386,74 @@ fn a_warm_cache_does_not_allocate() {
     let warm = allocation_counter::measure(&mut walk);
     assert!(cold.count_total > 0);
     assert_eq!(warm.count_total, 0);
+}
+
+/// RISC-V instructions of both sizes, a jump that the instruction before it makes predictable, and one
+/// that is jumped to, past that instruction.
+#[test]
+fn riscv_blocks() {
+    let code: Vec<u8> = [
+        &(rv::C_NOP as u16).to_le_bytes()[..],
+        &rv::auipc(6, 0x1000).to_le_bytes(),
+        &rv::jalr(0, 6, 8).unwrap().to_le_bytes(),
+        &(rv::c_beqz(8, -10).unwrap() as u16).to_le_bytes(),
+        &rv::ECALL.to_le_bytes(),
+        &(rv::c_jr(1) as u16).to_le_bytes(),
+    ]
+    .concat();
+    for (isa, base) in [(Isa::Rv32, 0xffff_f000), (Isa::Rv64, 0x8000_0000)] {
+        let at = |offset: u64| (base + offset) & isa.address_mask();
+        let mut cache = cache([Region::new("code", base, code.clone())], DEFAULT);
+        let want = (10, 3, Kind::Indirect, End::Waypoint);
+        let block = *cache.block(pc(isa, base)).unwrap();
+        assert_eq!((row(&block), block.last.target), (want, Some(at(0x1000 + 2 + 8))));
+        let block = *cache.block(pc(isa, base + 6)).unwrap();
+        assert_eq!((row(&block), block.last.target), ((4, 1, want.2, want.3), None));
+        let block = *cache.block(pc(isa, base + 10)).unwrap();
+        assert_eq!((row(&block).2, block.last.target), (Kind::Branch, Some(base)));
+        assert!(block.last.conditional);
+        let block = *cache.block(pc(isa, base + 12)).unwrap();
+        assert_eq!(row(&block), (6, 2, Kind::Indirect, End::Waypoint));
+        assert_eq!(cache.instruction(pc(isa, base + 2)).unwrap().size, 4);
+        assert_eq!(cache.opcode(pc(isa, base)), Some(rv::C_NOP));
+        assert_eq!(cache.opcode(pc(isa, base + 12)), Some(rv::ECALL));
+        assert_eq!(cache.opcode(pc(isa, base + 16)), Some(rv::c_jr(1)));
+        assert_eq!(cache.block(pc(isa, base + 18)), Err(Miss { address: base + 18 }));
+    }
+}
+
+/// A pair that makes a jump predictable is in one block, however long the code before it.
+#[test]
+fn the_longest_block_takes_no_pair_apart() {
+    let longest = LONGEST_BLOCK as usize;
+    let mut code = vec![rv::NOP; longest - 1];
+    code.extend([rv::auipc(6, 0), rv::jalr(0, 6, 8).unwrap()]);
+    let mut cache = cache([Region::new("code", 0, words(&code))], DEFAULT);
+    let block = cache.block(pc(Isa::Rv64, 0)).unwrap();
+    assert_eq!(
+        row(block),
+        (4 * LONGEST_BLOCK + 4, LONGEST_BLOCK + 1, Kind::Indirect, End::Waypoint)
+    );
+    assert_eq!(block.last.target, Some(4 * (LONGEST_BLOCK as u64 - 1) + 8));
+}
+
+/// The jump table of Zcmt is read from the image.
+#[test]
+fn table_jumps() {
+    let code = (rv::cm_jt(3) as u16).to_le_bytes();
+    let regions = || {
+        let table: Vec<u8> = (0u32..8).flat_map(|n| (0x2001 + n * 16).to_le_bytes()).collect();
+        [Region::new("code", 0x1000, code.to_vec()), Region::new("table", 0x40, table)]
+    };
+    let target = |zcm, jump_table, isa| {
+        let riscv = Extensions { zcm, jump_table, custom: None };
+        let mut cache = cache(regions(), CacheOptions { riscv, ..DEFAULT });
+        let last = cache.block(pc(isa, 0x1000)).unwrap().last;
+        (last.kind, last.target)
+    };
+    assert_eq!(target(true, Some(0x40), Isa::Rv32), (Kind::Branch, Some(0x2030)));
+    assert_eq!(target(true, Some(0x40), Isa::Rv64), (Kind::Branch, Some(0x0000_2071_0000_2060)));
+    assert_eq!(target(true, None, Isa::Rv32), (Kind::Branch, None));
+    assert_eq!(target(true, Some(0x400), Isa::Rv32), (Kind::Branch, None));
+    assert_eq!(target(false, Some(0x40), Isa::Rv32), (Kind::Plain, None));
 }

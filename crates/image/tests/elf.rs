@@ -269,10 +269,7 @@ fn programs_of_captures() {
         let symbol = image.symbols().at(address).unwrap();
         assert_eq!((symbol.name, symbol.start, symbol.size), (name, address, size));
 
-        // The whole function can be walked, block by block. RISC-V is not classified.
-        if matches!(isa, Isa::Rv32 | Isa::Rv64) {
-            continue;
-        }
+        // The whole function can be walked, block by block.
         let mut cache = Cache::new(Arc::new(image), Waypoints::default(), CacheOptions::default());
         let mut at = address;
         while at < address + size {

@@ -8,14 +8,15 @@ use tracewright_base::{Instruction, Isa};
 
 pub mod a32;
 pub mod a64;
+pub mod rv;
 pub mod t32;
 
 /// An opcode that is `instruction` at `address`, in the form that the `classify` of its
 /// instruction set takes.
 ///
 /// `None` where there is none: the target is too far or not aligned, no instruction has this mix
-/// of kind, role, size and condition, or only an IT block would make it conditional. ThumbEE,
-/// Jazelle and RISC-V are not assembled.
+/// of kind, role, size and condition, or only an IT block would make it conditional. ThumbEE
+/// and Jazelle are not assembled.
 pub fn assemble(instruction: &Instruction, address: u64) -> Option<u32> {
     let by = match instruction.target {
         Some(target) => Some(offset(instruction.isa, address, target)?),
@@ -25,12 +26,14 @@ pub fn assemble(instruction: &Instruction, address: u64) -> Option<u32> {
         Isa::A64 => a64::assemble(instruction, by),
         Isa::A32 => a32::assemble(instruction, by),
         Isa::T32 => t32::assemble(instruction, by, address),
+        Isa::Rv32 | Isa::Rv64 => rv::assemble(instruction, by),
         _ => None,
     }?;
     // Whatever the encoders do not look at must come back as it was.
     let back = match instruction.isa {
         Isa::A64 => crate::a64::classify(opcode, address),
         Isa::A32 => crate::a32::classify(opcode, address),
+        isa @ (Isa::Rv32 | Isa::Rv64) => crate::rv::standard(isa, opcode, address, false),
         _ => crate::t32::classify(opcode, address),
     };
     (back == *instruction).then_some(opcode)

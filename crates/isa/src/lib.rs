@@ -1,4 +1,4 @@
-//! What one instruction does to the flow of a program: A64, A32, T32 and ThumbEE.
+//! What one instruction does to the flow of a program: A64, A32, T32, ThumbEE and RISC-V.
 //!
 //! [`classify`] takes bytes, the modules take opcodes:
 //!
@@ -8,6 +8,7 @@
 //! | [`a32`] | A32 | Armv4 to Armv8 |
 //! | [`t32`] | T32 | Armv4T to Armv8, and the loops of Armv8.1-M |
 //! | [`thumbee`] | ThumbEE | Armv7 |
+//! | [`rv`] | RISC-V | RV32 and RV64 with C, Zcmp, Zcmt |
 //! | [`data`] | what moves to and from memory: A32, T32 | |
 //! | [`it`] | how far an IT block reaches | |
 //! | [`assemble()`] | the way back, for tests and for programs that are made up | |
@@ -35,6 +36,7 @@ pub mod a64;
 pub mod assemble;
 pub mod data;
 pub mod it;
+pub mod rv;
 pub mod t32;
 pub mod thumbee;
 
@@ -48,8 +50,9 @@ pub use it::ItState;
 /// one; take [`ItState::default`] at the target of a branch. It says nothing in other instruction
 /// sets.
 ///
-/// `None` where the bytes do not hold the whole instruction (2 bytes suffice for a narrow T32
-/// instruction), and for Jazelle and RISC-V, which are not classified.
+/// `None` where the bytes do not hold the whole instruction (2 bytes suffice for a narrow T32 and
+/// for a compressed RISC-V instruction), and for Jazelle, which is not classified. RISC-V is taken to
+/// have no [`rv::Extensions`].
 pub fn classify(isa: Isa, bytes: &[u8], address: u64, it: &mut ItState) -> Option<Instruction> {
     match isa {
         Isa::A64 => Some(a64::classify(word(bytes)?, address)),
@@ -64,7 +67,8 @@ pub fn classify(isa: Isa, bytes: &[u8], address: u64, it: &mut ItState) -> Optio
             *it = it.after(opcode);
             Some(instruction)
         }
-        Isa::Jazelle | Isa::Rv32 | Isa::Rv64 => None,
+        Isa::Rv32 | Isa::Rv64 => Some(rv::standard(isa, riscv(bytes)?, address, false)),
+        Isa::Jazelle => None,
     }
 }
 
@@ -77,6 +81,13 @@ fn word(bytes: &[u8]) -> Option<u32> {
 fn thumb(bytes: &[u8]) -> Option<u32> {
     let first = u16::from_le_bytes(*bytes.first_chunk()?);
     if t32::is_wide(first) { word(bytes).map(|w| w.rotate_left(16)) } else { Some(first.into()) }
+}
+
+/// Two or four bytes as a RISC-V opcode, in the form that [`rv::classify`] takes: of longer
+/// instructions the first four bytes. `None` where they do not hold that much.
+pub fn riscv(bytes: &[u8]) -> Option<u32> {
+    let first = u16::from_le_bytes(*bytes.first_chunk()?);
+    if rv::size(first) == 2 { Some(first.into()) } else { word(bytes) }
 }
 
 /// Size and instruction set of the instructions to make.

@@ -15,7 +15,7 @@ const KINDS: [Kind; 9] = [
     Kind::TransactionStart,
     Kind::Undefined,
 ];
-const ROLES: [Role; 7] = [
+const ROLES: [Role; 9] = [
     Role::Jump,
     Role::Call,
     Role::Return,
@@ -23,6 +23,8 @@ const ROLES: [Role; 7] = [
     Role::ImpliedReturn,
     Role::Loop,
     Role::Compare,
+    Role::Swap,
+    Role::Link,
 ];
 
 /// Every mix of fields, at offsets around each reach and at the ends of the address space. The
@@ -36,7 +38,7 @@ fn instructions() {
             offsets.extend([i64::from(reach) + near, -i64::from(reach) + near]);
         }
     }
-    for isa in [Isa::A64, Isa::A32, Isa::T32] {
+    for isa in [Isa::A64, Isa::A32, Isa::T32, Isa::Rv32, Isa::Rv64] {
         let mut forms = std::collections::BTreeSet::new();
         for kind in KINDS {
             for role in ROLES {
@@ -80,6 +82,11 @@ fn instructions() {
             Isa::A64 => 15,
             // NOP, B, BL, BX, BLX, BX LR, ERET, ISB, DSB, WFI and UDF, each twice; BLX to T32.
             Isa::A32 => 23,
+            // NOP, B<cond>, JAL X0 and UNDEFINED in both sizes; JAL to X1 and X6; JALR as jump, return,
+            // call and swap in both sizes, and linking; MRET, FENCE.I, FENCE, WFI, WRS.NTO.
+            Isa::Rv64 => 24,
+            // C.JAL, too.
+            Isa::Rv32 => 25,
             // NOP, B, B.cond, BX, BX LR, WFI and UDF in both sizes (jumps and returns are loads
             // when wide); BL, BLX, BLX of a register, ERET, ISB, DSB; LE and WLS.
             _ => 21,

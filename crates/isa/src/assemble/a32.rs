@@ -94,7 +94,7 @@ pub(super) fn assemble(instruction: &Instruction, by: Option<i32>) -> Option<u32
         (Kind::Indirect, Role::Call) => Some(blx_register(condition, 12)),
         (Kind::Indirect, Role::ImpliedReturn) => Some(bx(condition, 14)),
         (Kind::Indirect, Role::ExceptionReturn) => Some(eret(condition)),
-        (Kind::Indirect, Role::Return | Role::Compare | Role::Loop) => None,
+        (Kind::Indirect, _) => None,
         (Kind::Isb, _) if instruction.conditional => Some(cp15_isb(condition)),
         (Kind::Isb, _) => Some(ISB),
         (Kind::Barrier, _) if instruction.conditional => Some(cp15_dsb(condition)),

@@ -167,7 +167,7 @@ pub(super) fn assemble(i: &Instruction, by: Option<i32>, address: u64) -> Option
         (Kind::Indirect, Role::Call) => Some(blx_register(12)),
         (Kind::Indirect, Role::ImpliedReturn) => Some(if narrow { bx(14) } else { POP_PC_W }),
         (Kind::Indirect, Role::ExceptionReturn) => Some(ERET),
-        (Kind::Indirect, Role::Return | Role::Compare | Role::Loop) => None,
+        (Kind::Indirect, _) => None,
         (Kind::Isb, _) => Some(ISB),
         (Kind::Barrier, _) => Some(DSB),
         (Kind::Wait, _) => Some(if narrow { WFI } else { WFI_W }),

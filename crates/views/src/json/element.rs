@@ -129,6 +129,8 @@ fn range<'a>(source: &Source, r: &Range, o: Object<'a>) -> Object<'a> {
         Role::Call => Some("call"),
         Role::Return | Role::ImpliedReturn => Some("return"),
         Role::ExceptionReturn => Some("exception-return"),
+        Role::Swap => Some("swap"),
+        Role::Link => Some("link"),
     };
     let o = o.maybe_text("role", role);
     let o = o.mark("conditional", r.last.conditional()).flag("taken", r.last.taken());

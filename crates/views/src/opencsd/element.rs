@@ -167,9 +167,10 @@ fn range(r: &Range, out: &mut String) {
         Kind::TransactionStart => "TSTART",
     });
     out.push_str(match r.last.role {
-        Role::Jump | Role::Loop | Role::Compare => "",
+        Role::Jump | Role::Loop | Role::Compare | Role::Swap | Role::Link => "",
         Role::Call => "b+link ",
-        Role::Return => "A64:ret ",
+        Role::Return if r.last.isa == Isa::A64 => "A64:ret ",
+        Role::Return => "",
         Role::ExceptionReturn if r.last.isa == Isa::A64 => "A64:eret ",
         Role::ExceptionReturn => "",
         Role::ImpliedReturn => "V7:impl ret",

@@ -1,0 +1,222 @@
+//! RISC-V: RV32 and RV64 with C, and Zcmp and Zcmt where the processor has them. (RISC-V
+//! Unprivileged ISA, "RV32/64G Instruction Set Listings", "C" and "Zc*"; Privileged ISA, "Trap-Return
+//! Instructions")
+//!
+//! What needs a decision:
+//! * Zcmp and Zcmt are where C.FSDSP is in a processor with D: [`Extensions`] says which. Custom
+//!   opcodes are a hook's there, which is asked first.
+//! * Roles are the hints of JAL and JALR for return-address stacks: X1 and X5 are link registers.
+//!   (Unprivileged ISA, "Unconditional Jumps") A jump through another link register than it writes is
+//!   a [`Role::Swap`]; one that writes a register that is none is a [`Role::Link`].
+//! * JALR after the AUIPC, LUI or C.LUI that made its base stays [`Kind::Indirect`], and [`Upper`]
+//!   knows where it goes: whether a trace unit reports the target is its configuration.
+//! * ECALL and EBREAK are plain: the trace names the exception. FENCE is a barrier, FENCE.I an
+//!   [`Kind::Isb`]; WRS.NTO and WRS.STO wait. None of them is a waypoint of this architecture.
+//! * Undefined are the defined illegal instructions, what is reserved among the jumps and branches,
+//!   and all encodings longer than 4 bytes, whose size is what their first bits say.
+
+use core::fmt;
+
+use tracewright_base::{Instruction, Isa, Kind, Role};
+
+use crate::{Make, sign_extend, when};
+
+mod upper;
+
+pub use upper::Upper;
+
+/// What the opcodes of a processor mean beyond the standard ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extensions {
+    /// The processor has Zcmp and Zcmt: `CM.*` instructions in place of C.FSDSP.
+    pub zcm: bool,
+    /// JVT.base, where the jump table of Zcmt lies. Without it CM.JT and CM.JALT have no known target.
+    pub jump_table: Option<u64>,
+    /// Opcodes that are the processor's own.
+    pub custom: Option<Custom>,
+}
+
+impl Extensions {
+    /// None beyond the standard ones.
+    pub const NONE: Extensions = Extensions { zcm: false, jump_table: None, custom: None };
+}
+
+/// Classifies opcodes of one's own: the instruction set, the opcode (a compressed one in bits \[15:0]) and
+/// its address. `None` for what is standard.
+#[derive(Clone, Copy)]
+pub struct Custom(pub fn(Isa, u32, u64) -> Option<Instruction>);
+
+impl PartialEq for Custom {
+    fn eq(&self, other: &Self) -> bool {
+        core::ptr::fn_addr_eq(self.0, other.0)
+    }
+}
+
+impl Eq for Custom {}
+
+impl fmt::Debug for Custom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Custom")
+    }
+}
+
+/// Size in bytes of the instruction that begins with this halfword. ("Expanded Instruction-Length
+/// Encoding")
+#[inline]
+pub const fn size(first: u16) -> u8 {
+    match first & 0b111_1111 {
+        low if low & 0b11 != 0b11 => 2,
+        low if low & 0b1_1100 != 0b1_1100 => 4,
+        low if low & 0b11_1111 == 0b01_1111 => 6,
+        low if low == 0b011_1111 => 8,
+        // 80 bits and more have no settled form.
+        _ => 4,
+    }
+}
+
+/// The link registers: X1 and X5.
+const fn is_link(register: u32) -> bool {
+    register == 1 || register == 5
+}
+
+/// Classifies the instruction `opcode` at `address`. A compressed opcode is in bits \[15:0].
+#[inline]
+pub fn classify(isa: Isa, opcode: u32, address: u64, extensions: &Extensions) -> Instruction {
+    match extensions.custom.and_then(|Custom(custom)| custom(isa, opcode, address)) {
+        Some(instruction) => instruction,
+        None => standard(isa, opcode, address, extensions.zcm),
+    }
+}
+
+/// The same without a hook.
+pub const fn standard(isa: Isa, opcode: u32, address: u64, zcm: bool) -> Instruction {
+    let make = Make { isa, size: size(opcode as u16) };
+    match opcode & 0b11 {
+        0b11 if make.size == 4 => wide(make, opcode, address),
+        0b11 => make.of(Kind::Undefined),
+        0b10 if zcm && opcode >> 13 & 0b111 == 0b101 => move_or_table(make, opcode),
+        _ => compressed(make, opcode, address),
+    }
+}
+
+/// Where the instruction is in the jump table, for CM.JT and CM.JALT of Zcmt.
+pub const fn table_index(opcode: u32) -> Option<u8> {
+    if opcode & 0xfc03 == 0xa002 { Some((opcode >> 2) as u8) } else { None }
+}
+
+/// 4-byte instructions, by major opcode, bits \[6:2].
+const fn wide(make: Make, opcode: u32, address: u64) -> Instruction {
+    let (rd, rs1, funct3) = (opcode >> 7 & 31, opcode >> 15 & 31, opcode >> 12 & 0b111);
+    match opcode >> 2 & 0b1_1111 {
+        // BRANCH: 010 and 011 are reserved. imm[12|10:5], imm[4:1|11].
+        0b11000 if funct3 & 0b110 != 0b010 => {
+            let offset = (opcode >> 31) << 12
+                | (opcode >> 7 & 1) << 11
+                | (opcode >> 25 & 0x3f) << 5
+                | (opcode >> 8 & 0xf) << 1;
+            when(true, make.branch(Role::Jump, address, sign_extend(offset, 13)))
+        }
+        // JALR.
+        0b11001 if funct3 == 0 => make.indirect(role(rd, rs1)),
+        // JAL: imm[20|10:1|11|19:12].
+        0b11011 => {
+            let offset = (opcode >> 31) << 20
+                | (opcode >> 12 & 0xff) << 12
+                | (opcode >> 20 & 1) << 11
+                | (opcode >> 21 & 0x3ff) << 1;
+            let role = match rd {
+                0 => Role::Jump,
+                1 | 5 => Role::Call,
+                _ => Role::Link,
+            };
+            make.branch(role, address, sign_extend(offset, 21))
+        }
+        // Reserved conditions; encodings of 80 bits and more.
+        0b11000 | 0b11001 | 0b11111 => make.of(Kind::Undefined),
+        // MISC-MEM.
+        0b00011 if funct3 == 0 => make.of(Kind::Barrier),
+        0b00011 if funct3 == 1 => make.of(Kind::Isb),
+        // SYSTEM.
+        0b11100 => match opcode {
+            // URET, SRET, MRET, MNRET, DRET.
+            0x0020_0073 | 0x1020_0073 | 0x3020_0073 | 0x7020_0073 | 0x7b20_0073 => {
+                make.indirect(Role::ExceptionReturn)
+            }
+            // WFI.
+            0x1050_0073 => make.of(Kind::Wait),
+            // WRS.NTO, WRS.STO.
+            0x00d0_0073 | 0x01d0_0073 => make.of(Kind::TimedWait),
+            _ => make.plain(),
+        },
+        _ => make.plain(),
+    }
+}
+
+/// What JALR with these registers is for.
+const fn role(rd: u32, rs1: u32) -> Role {
+    match (is_link(rd), is_link(rs1)) {
+        (true, true) if rd != rs1 => Role::Swap,
+        (true, _) => Role::Call,
+        (false, true) => Role::Return,
+        (false, false) if rd == 0 => Role::Jump,
+        (false, false) => Role::Link,
+    }
+}
+
+/// Quadrants 0 to 2. ("RVC Instruction Set Listings")
+const fn compressed(make: Make, opcode: u32, address: u64) -> Instruction {
+    match (opcode & 0b11, opcode >> 13 & 0b111) {
+        // The defined illegal instruction.
+        (0b00, 0b000) if opcode & 0xffff == 0 => make.of(Kind::Undefined),
+        // C.JAL; C.ADDIW in RV64.
+        (0b01, 0b001) => match make.isa {
+            Isa::Rv32 => make.branch(Role::Call, address, jump_offset(opcode)),
+            _ => make.plain(),
+        },
+        // C.J.
+        (0b01, 0b101) => make.branch(Role::Jump, address, jump_offset(opcode)),
+        // C.BEQZ, C.BNEZ: imm[8|4:3], imm[7:6|2:1|5].
+        (0b01, 0b110 | 0b111) => {
+            let offset = (opcode >> 12 & 1) << 8
+                | (opcode >> 5 & 0b11) << 6
+                | (opcode >> 2 & 1) << 5
+                | (opcode >> 10 & 0b11) << 3
+                | (opcode >> 3 & 0b11) << 1;
+            when(true, make.branch(Role::Jump, address, sign_extend(offset, 9)))
+        }
+        // rs2, bits [6:2], 0: C.JR and C.JALR, of rs1, bits [11:7]; C.EBREAK. Else C.MV and C.ADD.
+        (0b10, 0b100) if opcode & 0x7c == 0 => match (opcode >> 12 & 1, opcode >> 7 & 31) {
+            (0, 0) => make.of(Kind::Undefined),
+            (1, 0) => make.plain(),
+            (0, rs1) => make.indirect(role(0, rs1)),
+            (_, rs1) => make.indirect(role(1, rs1)),
+        },
+        _ => make.plain(),
+    }
+}
+
+/// imm\[11|4|9:8|10|6|7|3:1|5] of C.J and C.JAL, bits \[12:2].
+const fn jump_offset(opcode: u32) -> i32 {
+    let offset = (opcode >> 12 & 1) << 11
+        | (opcode >> 8 & 1) << 10
+        | (opcode >> 9 & 0b11) << 8
+        | (opcode >> 6 & 1) << 7
+        | (opcode >> 7 & 1) << 6
+        | (opcode >> 2 & 1) << 5
+        | (opcode >> 11 & 1) << 4
+        | (opcode >> 3 & 0b111) << 1;
+    sign_extend(offset, 12)
+}
+
+/// Zcmp and Zcmt. CM.JT and CM.JALT are direct branches whose target the walk reads from the table.
+const fn move_or_table(make: Make, opcode: u32) -> Instruction {
+    match table_index(opcode) {
+        Some(0..32) => make.of(Kind::Branch),
+        Some(_) => Instruction { role: Role::Call, ..make.of(Kind::Branch) },
+        // CM.POPRETZ, CM.POPRET; register lists below 4 are reserved.
+        None => match opcode & 0xff03 {
+            0xbc02 | 0xbe02 if opcode >> 4 & 0xf >= 4 => make.indirect(Role::Return),
+            _ => make.plain(),
+        },
+    }
+}
