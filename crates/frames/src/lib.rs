@@ -7,6 +7,7 @@
 //! | TPIU in DSTREAM blocks | [`Splitter`] | [`Joiner`] |
 //! | one source, not formatted | [`Splitter`] | [`Joiner`] |
 //! | levels of the pins of an ETMv3 trace port | [`pins::Sampler`] | [`pins::Driver`] |
+//! | the same of an ETMv1 or ETMv2, and captures of their cycles: [`cycles`] | [`cycles::port::Sampler`] | [`cycles::port::Driver`] |
 //!
 //! (IHI 0029, "Formatter"; CoreSight TPIU, "Synchronization packets")
 //!
@@ -29,6 +30,7 @@
 
 extern crate alloc;
 
+pub mod cycles;
 mod framing;
 mod id;
 mod join;
