@@ -20,9 +20,11 @@ extern crate alloc;
 extern crate std;
 
 pub mod bits;
+mod data;
 pub mod etmv3;
 pub mod etmv4;
 pub mod etmv4d;
+mod held;
 pub mod itm;
 pub mod kind;
 pub mod protocol;

@@ -1,8 +1,5 @@
 //! Packets to elements.
 
-mod data;
-mod held;
-
 use alloc::vec::Vec;
 
 use tracewright_base::{
@@ -11,10 +8,10 @@ use tracewright_base::{
 };
 use tracewright_isa::transfer;
 
-use self::data::Data;
-use self::held::{Held, Of};
-use super::packet::{Atom, Atoms, Branch, Info, Isync, Reason};
+use super::packet::{Atom, Atoms, Branch, DataAddress, Info, Isync, Reason};
 use super::{Config, History, Packet};
+use crate::data::{Data, Said};
+use crate::held::{Held, Of};
 
 /// Packets to elements: instructions one by one, and what they read and wrote.
 ///
@@ -127,17 +124,27 @@ impl Decode<Config, Packet> for Decoder {
                 self.data.exception(Direction::Write, Of::Nothing, held);
             }
             Packet::Data { first, ref address, value } => {
-                self.data.access(at, first, address, value, config, history, held);
+                let said = self.said(at, first, address, config);
+                self.data.access(said, value.map(|value| value.bits), &mut self.held);
             }
             Packet::ValueNotTraced { first, ref address } => {
-                self.data.not_traced(at, first, address, config, history, held);
+                let said = self.said(at, first, address, config);
+                self.data.not_traced(said, &mut self.held);
             }
             Packet::Placeholder { tag, first, ref address } => {
-                self.data.placeholder(at, tag, first, address, config, history, held);
+                let said = self.said(at, first, address, config);
+                self.data.placeholder(said, tag, &mut self.held);
             }
-            Packet::Late { tag, value } => self.data.late(at, tag, value, held),
+            Packet::Late { tag, value } => {
+                self.data.late(at, tag, value.map(|value| value.bits), held);
+            }
             Packet::StoreFailed => held.store_failed(),
-            Packet::Suppressed => self.data.suppressed(at, config, history, held),
+            Packet::Suppressed => {
+                self.data.suppressed(at, held);
+                if config.id.minor() <= 2 {
+                    history.forget_data();
+                }
+            }
         }
     }
 
@@ -182,6 +189,28 @@ impl Decoder {
     /// Says something that no exception can withdraw.
     fn say<S: Sink>(&mut self, at: u64, element: Element, sink: &mut S) {
         self.held.element(at, element, Of::Nothing, sink);
+    }
+
+    /// What a data packet says of its access.
+    fn said(
+        &mut self,
+        at: u64,
+        first: bool,
+        address: &Option<DataAddress>,
+        config: &Config,
+    ) -> Said {
+        let complete = |address| {
+            let (address, known) = self.history.data(address);
+            (known >= 32).then_some(address)
+        };
+        Said {
+            at,
+            first,
+            address: address.as_ref().map(complete),
+            big_endian: self.history.big_endian() == Some(true),
+            data_only: config.control.data_only(),
+            pc_first: config.id.loads_pc_first() && config.control.addresses(),
+        }
     }
 
     fn end_data(&mut self, at: u64, lost: bool) {

@@ -1,20 +1,36 @@
-//! Data packets: which instruction made them, and where. (IHI 0014, 7.4)
+//! Data accesses in an instruction trace: which instruction made them, and where. (IHI 0014, 5.7, 6.8
+//! and 7.4) ETMv1, ETMv2 and ETMv3 share it.
 
 use alloc::vec::Vec;
 
 use tracewright_base::{Access, Direction};
 use tracewright_isa::{Transfer, With};
 
-use super::held::{Held, Of};
-use crate::etmv3::packet::{DataAddress, Value};
-use crate::etmv3::{Config, History};
+use crate::held::{Held, Of};
+
+/// What a packet says of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Said {
+    /// Place of the packet.
+    pub(crate) at: u64,
+    /// It is its instruction's first access.
+    pub(crate) first: bool,
+    /// Its address, if the packet has one: `Some(None)` where not all of its bits are known.
+    pub(crate) address: Option<Option<u32>>,
+    /// Data are known to be big-endian.
+    pub(crate) big_endian: bool,
+    /// There are no instructions in the trace: only the packets say which accesses go together.
+    pub(crate) data_only: bool,
+    /// A load multiple that has the PC reads it first, and the trace has addresses.
+    pub(crate) pc_first: bool,
+}
 
 /// Who makes the data that follow, and values that come late.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Data {
+pub(crate) struct Data {
     owner: Owner,
     /// Placeholders without their value, by tag; a 64-bit access has two of them.
-    late: [[Option<Late>; 2]; 3],
+    late: [[Option<Late>; 2]; 4],
     /// The tag of the packet before, if that was a placeholder.
     placed: Option<u8>,
     /// Accesses of a load multiple that may have read the PC first.
@@ -50,7 +66,7 @@ struct Late {
 
 impl Data {
     /// The data instruction at `by` was traced, or named by an I-sync only.
-    pub(super) fn instruction(
+    pub(crate) fn instruction(
         &mut self,
         by: u32,
         transfer: Transfer,
@@ -64,7 +80,7 @@ impl Data {
     }
 
     /// An exception begins to push, or pops, the registers on the stack.
-    pub(super) fn exception(&mut self, direction: Direction, of: Of, held: &mut Held) {
+    pub(crate) fn exception(&mut self, direction: Direction, of: Of, held: &mut Held) {
         let owner = Owner { exception: Some(direction), of: Some(of), ..Owner::default() };
         self.begin(owner, held);
     }
@@ -75,12 +91,12 @@ impl Data {
     }
 
     /// A load or store multiple goes on after `done` transfers.
-    pub(super) fn resumed(&mut self, done: u8) {
+    pub(crate) fn resumed(&mut self, done: u8) {
         self.owner.seen = done;
     }
 
     /// An instruction was traced: nothing before it can be cancelled.
-    pub(super) fn completed(&mut self, held: &mut Held) {
+    pub(crate) fn completed(&mut self, held: &mut Held) {
         if self.owner.named_only {
             self.begin(Owner::default(), held);
         }
@@ -93,7 +109,7 @@ impl Data {
     }
 
     /// What belongs to `of` was withdrawn.
-    pub(super) fn cancel(&mut self, of: Of) {
+    pub(crate) fn cancel(&mut self, of: Of) {
         if self.owner.of == Some(of) {
             self.owner = Owner::default();
             self.unsorted.clear();
@@ -106,7 +122,7 @@ impl Data {
     }
 
     /// Tracing stops, or starts again after a gap. `lost`: values that were to come will not.
-    pub(super) fn restart(&mut self, at: u64, lost: bool, held: &mut Held) {
+    pub(crate) fn restart(&mut self, at: u64, lost: bool, held: &mut Held) {
         self.begin(Owner::default(), held);
         self.placed = None;
         if lost {
@@ -118,84 +134,46 @@ impl Data {
 
     /// A packet of another kind: a second placeholder of a 64-bit access can no longer follow.
     #[inline]
-    pub(super) const fn another(&mut self) {
+    pub(crate) const fn another(&mut self) {
         self.placed = None;
     }
 
     /// A data access in its place.
-    #[allow(clippy::too_many_arguments, reason = "what a data packet has")]
-    pub(super) fn access(
-        &mut self,
-        at: u64,
-        first: bool,
-        address: &Option<DataAddress>,
-        value: Option<Value>,
-        config: &Config,
-        history: &mut History,
-        held: &mut Held,
-    ) {
-        let access = self.next(first, address, config, history);
+    pub(crate) fn access(&mut self, said: Said, value: Option<u32>, held: &mut Held) {
+        let access = self.next(&said);
         let access = match value {
-            Some(value) => access.of(value.bits.into()),
+            Some(value) => access.of(value.into()),
             None => access,
         };
-        self.push(at, access, first, config, held);
+        self.push(&said, access, held);
     }
 
     /// An access whose value the trace unit did not trace.
-    pub(super) fn not_traced(
-        &mut self,
-        at: u64,
-        first: bool,
-        address: &Option<DataAddress>,
-        config: &Config,
-        history: &mut History,
-        held: &mut Held,
-    ) {
-        let mut access = self.next(first, address, config, history);
+    pub(crate) fn not_traced(&mut self, said: Said, held: &mut Held) {
+        let mut access = self.next(&said);
         access.flags |= Access::VALUE_NOT_TRACED;
-        self.push(at, access, first, config, held);
+        self.push(&said, access, held);
     }
 
     /// The trace unit dropped accesses from here to the end of the instruction.
-    pub(super) fn suppressed(
-        &mut self,
-        at: u64,
-        config: &Config,
-        history: &mut History,
-        held: &mut Held,
-    ) {
+    pub(crate) fn suppressed(&mut self, at: u64, held: &mut Held) {
         let access = Access::new(self.owner.direction(), 0, Access::SUPPRESSED);
         let access = self.owner.by.map_or(access, |by| access.made_by(by.into()));
         self.sort(held);
         held.data(at, access, self.owner.of.unwrap_or(Of::Nothing));
-        if config.id.minor() <= 2 {
-            history.forget_data();
-        }
     }
 
-    /// An access whose value comes later.
-    #[allow(clippy::too_many_arguments, reason = "what a data packet has")]
-    pub(super) fn placeholder(
-        &mut self,
-        at: u64,
-        tag: u8,
-        first: bool,
-        address: &Option<DataAddress>,
-        config: &Config,
-        history: &mut History,
-        held: &mut Held,
-    ) {
-        let second = self.placed == Some(tag) && !first;
-        let mut access = self.next(first, address, config, history);
+    /// An access whose value comes later, with `tag`.
+    pub(crate) fn placeholder(&mut self, said: Said, tag: u8, held: &mut Held) {
+        let second = self.placed == Some(tag) && !said.first;
+        let mut access = self.next(&said);
         access.flags |= Access::LATE;
         let late = Some(Late { access, of: self.owner.of.unwrap_or(Of::Nothing) });
-        let index = usize::from(tag).wrapping_sub(1);
-        match self.late.get_mut(index) {
+        match self.late.get_mut(usize::from(tag)) {
             Some([Some(_), half @ None]) if second => *half = late,
             Some(_) => {
-                self.lose(at, index, held);
-                if let Some(pending) = self.late.get_mut(index) {
+                self.lose(said.at, usize::from(tag), held);
+                if let Some(pending) = self.late.get_mut(usize::from(tag)) {
                     *pending = [late, None];
                 }
             }
@@ -205,12 +183,12 @@ impl Data {
     }
 
     /// The value of a placeholder. One that nobody waits for is ignored.
-    pub(super) fn late(&mut self, at: u64, tag: u8, value: Option<Value>, held: &mut Held) {
-        let Some(pending) = self.late.get_mut(usize::from(tag).wrapping_sub(1)) else { return };
+    pub(crate) fn late(&mut self, at: u64, tag: u8, value: Option<u32>, held: &mut Held) {
+        let Some(pending) = self.late.get_mut(usize::from(tag)) else { return };
         let Some(Late { access, of }) = pending[0].take() else { return };
         pending.swap(0, 1);
         let access = match value {
-            Some(value) => access.of(value.bits.into()),
+            Some(value) => access.of(value.into()),
             None => access,
         };
         held.data(at, access, of);
@@ -225,13 +203,7 @@ impl Data {
     }
 
     /// The next transfer of the owner, without its value.
-    fn next(
-        &mut self,
-        first: bool,
-        address: &Option<DataAddress>,
-        config: &Config,
-        history: &mut History,
-    ) -> Access {
+    fn next(&mut self, said: &Said) -> Access {
         let owner = &mut self.owner;
         let with = owner.transfer.map(|transfer| transfer.with);
         let step = match with {
@@ -239,11 +211,8 @@ impl Data {
             Some(With::Swap) => 0,
             _ => 4,
         };
-        let known = match address {
-            Some(address) => {
-                let (address, known) = history.data(address);
-                (known >= 32).then_some(address)
-            }
+        let known = match said.address {
+            Some(address) => address,
             None if with == Some(With::Coprocessor) => None,
             // Without an owner only the data-only mode says what goes together.
             None if owner.seen == 0 && owner.address.is_none() => None,
@@ -257,7 +226,7 @@ impl Data {
         let mut access = Access::new(owner.direction(), size, 0);
         if let Some(address) = known {
             access = access.at(address.into());
-            if history.big_endian() == Some(true) {
+            if said.big_endian {
                 access.flags |= Access::BIG_ENDIAN;
             }
         }
@@ -270,7 +239,7 @@ impl Data {
         if owner.exception.is_some() {
             access.flags |= Access::EXCEPTION;
         }
-        let starts = if config.control.data_only() { first } else { owner.seen == 0 };
+        let starts = if said.data_only { said.first } else { owner.seen == 0 };
         if !starts {
             access.flags |= Access::CONTINUED;
         }
@@ -280,17 +249,17 @@ impl Data {
     }
 
     /// Says an access, or keeps it until it is known what the load multiple read first.
-    fn push(&mut self, at: u64, access: Access, first: bool, config: &Config, held: &mut Held) {
+    fn push(&mut self, said: &Said, access: Access, held: &mut Held) {
         let of = self.owner.of.unwrap_or(Of::Nothing);
-        if first && self.owner.seen > 1 {
+        if said.first && self.owner.seen > 1 {
             self.owner.ordered = true;
             self.sort(held);
         }
-        if !self.owner.pc_first(config) {
-            held.data(at, access, of);
+        if !(said.pc_first && self.owner.pc_first()) {
+            held.data(said.at, access, of);
             return;
         }
-        self.unsorted.push((at, access));
+        self.unsorted.push((said.at, access));
         if Some(self.owner.seen) == self.owner.transfer.and_then(|transfer| transfer.count) {
             self.sort_as(true, held);
         }
@@ -332,10 +301,7 @@ impl Owner {
     }
 
     /// The core reads the new PC before the rest, and the trace does not say so.
-    fn pc_first(&self, config: &Config) -> bool {
-        !self.ordered
-            && config.id.loads_pc_first()
-            && config.control.addresses()
-            && self.transfer.is_some_and(|t| t.loads_pc && t.count.is_some_and(|n| n > 1))
+    fn pc_first(&self) -> bool {
+        !self.ordered && self.transfer.is_some_and(|t| t.loads_pc && t.count.is_some_and(|n| n > 1))
     }
 }

@@ -1,4 +1,4 @@
-//! What an exception may still withdraw.
+//! What an exception may still withdraw. ETMv2 and ETMv3 share it.
 
 use alloc::vec::Vec;
 
@@ -9,7 +9,7 @@ use tracewright_base::{Access, Element, Range, Sink};
 ///
 /// Order is kept: while something waits, all that follows waits behind it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Held {
+pub(crate) struct Held {
     last: Option<(u64, Range)>,
     after: Vec<Entry>,
     /// A branch packet came since the last instruction: another one may replace it.
@@ -25,7 +25,7 @@ struct Entry {
 
 /// With what an element is withdrawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Of {
+pub(crate) enum Of {
     /// Never.
     Nothing,
     /// With the last instruction.
@@ -38,28 +38,28 @@ pub(super) enum Of {
 
 impl Held {
     /// The last instruction, if it may still be withdrawn.
-    pub(super) fn last(&self) -> Option<&Range> {
+    pub(crate) fn last(&self) -> Option<&Range> {
         self.last.as_ref().map(|(_, range)| range)
     }
 
     /// A branch packet came since the last instruction.
-    pub(super) const fn branched(&self) -> bool {
+    pub(crate) const fn branched(&self) -> bool {
         self.branched
     }
 
-    pub(super) const fn branch(&mut self) {
+    pub(crate) const fn branch(&mut self) {
         self.branched = true;
     }
 
     /// An instruction was traced: the one before it has completed.
     #[inline]
-    pub(super) fn instruction<S: Sink>(&mut self, at: u64, range: Range, sink: &mut S) {
+    pub(crate) fn instruction<S: Sink>(&mut self, at: u64, range: Range, sink: &mut S) {
         self.commit(sink);
         self.last = Some((at, range));
     }
 
     /// Something that waits with the last instruction if it must.
-    pub(super) fn element<S: Sink>(&mut self, at: u64, element: Element, of: Of, sink: &mut S) {
+    pub(crate) fn element<S: Sink>(&mut self, at: u64, element: Element, of: Of, sink: &mut S) {
         if self.last.is_none() && !self.branched && self.after.is_empty() {
             sink.element(at, element);
         } else {
@@ -68,13 +68,13 @@ impl Held {
     }
 
     /// Data. It waits in any case: the next packet may say that the store failed.
-    pub(super) fn data(&mut self, at: u64, access: Access, of: Of) {
+    pub(crate) fn data(&mut self, at: u64, access: Access, of: Of) {
         self.after.push(Entry { at, element: Element::Access(access), of });
     }
 
     /// What waits for the next packet only has waited long enough.
     #[inline]
-    pub(super) fn settle<S: Sink>(&mut self, sink: &mut S) {
+    pub(crate) fn settle<S: Sink>(&mut self, sink: &mut S) {
         if self.last.is_none() && !self.branched && !self.after.is_empty() {
             self.commit(sink);
         }
@@ -82,7 +82,7 @@ impl Held {
 
     /// Nothing can be withdrawn any more.
     #[inline]
-    pub(super) fn commit<S: Sink>(&mut self, sink: &mut S) {
+    pub(crate) fn commit<S: Sink>(&mut self, sink: &mut S) {
         if let Some((at, range)) = self.last.take() {
             sink.element(at, Element::Range(range));
         }
@@ -93,23 +93,23 @@ impl Held {
     }
 
     /// The last instruction did not complete, and its data are not valid.
-    pub(super) fn cancel(&mut self) {
+    pub(crate) fn cancel(&mut self) {
         self.last = None;
         self.drop(Of::Last);
     }
 
     /// The last instruction stopped half-way: the data that it moved stay.
-    pub(super) fn pause(&mut self) {
+    pub(crate) fn pause(&mut self) {
         self.last = None;
     }
 
     /// Withdraws what belongs to `of`.
-    pub(super) fn drop(&mut self, of: Of) {
+    pub(crate) fn drop(&mut self, of: Of) {
         self.after.retain(|entry| entry.of != of);
     }
 
     /// The store-exclusive whose data came last did not write.
-    pub(super) fn store_failed(&mut self) {
+    pub(crate) fn store_failed(&mut self) {
         let mut by = None;
         for entry in self.after.iter_mut().rev() {
             let Element::Access(access) = &mut entry.element else { return };
