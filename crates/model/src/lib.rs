@@ -1,4 +1,13 @@
-//! What processors did, as [`Step`](tracewright_base::Step)s: from execution logs of simulators.
+//! What processors did, as [`Step`](tracewright_base::Step)s: from execution logs of simulators, and
+//! from programs that run on a machine of our own.
+//!
+//! The way round that tests go without any other tool: a [`Program`] runs on a `Machine` and
+//! yields steps; a trace unit in software ([`AnyUnit`](tracewright_protocols::encoders::AnyUnit))
+//! makes bytes of them; a decoder makes elements of those; and `expand` makes of the elements the
+//! instructions that ran.
 #![forbid(unsafe_code)]
 
 pub mod log;
+mod program;
+
+pub use program::Program;

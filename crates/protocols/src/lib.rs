@@ -8,10 +8,12 @@
 //! | `config.rs` | identification and configuration registers to and from `Config` |
 //! | `packet.rs` | `enum Packet`: parse, emit, `Display` |
 //! | `decode.rs` | `Decoder`: packets to elements |
+//! | `encode.rs` | `Encoder`: what a processor did to packets |
 //! | `sync.rs` | where a decoder may start |
 //! | `tests.rs` | tables from the specification, in its order |
 //!
-//! [`Stream`] is the one loop that drives them all; [`registry`] is the list.
+//! [`Stream`] is the one loop that drives them all; [`registry`] is the list, and [`encoders`] that
+//! of trace units in software.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -21,6 +23,7 @@ extern crate std;
 
 pub mod bits;
 mod data;
+pub mod encoders;
 pub mod etmv3;
 pub mod etmv4;
 pub mod etmv4d;

@@ -11,6 +11,7 @@
 //! | data encodings (POD, ULEB128, BitReplacement) | [`crate::bits`] | `tests/fields.rs` |
 //! | Alignment Sync | `sync.rs` | `tests/sync.rs` |
 //! | retained state | [`History`] | `tests/history.rs` |
+//! | trace unit | [`Encoder`] | `encode/`, the model's properties |
 //!
 //! ```
 //! use tracewright_base::{Parse, Wire};
@@ -47,6 +48,7 @@
 
 mod config;
 mod decode;
+pub mod encode;
 mod ete;
 mod history;
 mod names;
@@ -56,6 +58,7 @@ pub mod sync;
 
 pub use config::{Config, InstP0, QSupport};
 pub use decode::Decoder;
+pub use encode::Encoder;
 pub use ete::Ete;
 pub use history::{Entry, History};
 pub use packet::{

@@ -1,0 +1,76 @@
+//! The trace unit's return stack: which addresses it need not send. (Arm ARM D5, "Return stack";
+//! IHI 0064, the same)
+
+/// The deepest stack that an analyzer follows.
+const DEEPEST: usize = 15;
+
+/// Return addresses with their instruction set selector, newest last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Returns {
+    entries: [(u64, bool); DEEPEST],
+    len: u8,
+    /// How many the unit keeps.
+    depth: u8,
+}
+
+impl Returns {
+    /// An empty one of `depth` entries, 15 at most.
+    pub(super) fn new(depth: u8) -> Self {
+        Returns { entries: [(0, false); DEEPEST], len: 0, depth: depth.min(DEEPEST as u8) }
+    }
+
+    /// A branch with link was traced as taken. The oldest entry makes room.
+    #[inline]
+    pub(super) fn push(&mut self, address: u64, is1: bool) {
+        if self.depth == 0 {
+            return;
+        }
+        if self.len == self.depth {
+            self.entries.copy_within(1.., 0);
+            self.len -= 1;
+        }
+        if let Some(slot) = self.entries.get_mut(usize::from(self.len)) {
+            *slot = (address, is1);
+            self.len += 1;
+        }
+    }
+
+    /// Whether an analyzer can tell that an indirect branch goes to `target`; takes the entry away
+    /// then.
+    #[inline]
+    pub(super) fn matches(&mut self, target: u64, is1: bool) -> bool {
+        let Some(top) = self.len.checked_sub(1) else { return false };
+        let hit = self.entries.get(usize::from(top)) == Some(&(target, is1));
+        self.len -= u8::from(hit);
+        hit
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.len = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_top_matches_and_the_oldest_makes_room() {
+        let mut returns = Returns::new(2);
+        for address in [0x10, 0x20, 0x30] {
+            returns.push(address, false);
+        }
+        assert!(!returns.matches(0x20, false), "not the top");
+        assert!(!returns.matches(0x30, true), "another instruction set");
+        assert!(returns.matches(0x30, false));
+        assert!(returns.matches(0x20, false));
+        assert!(!returns.matches(0x10, false), "made room");
+    }
+
+    #[test]
+    fn a_stack_of_no_depth_matches_nothing() {
+        let mut returns = Returns::new(0);
+        returns.push(0x10, false);
+        assert!(!returns.matches(0x10, false));
+    }
+}
