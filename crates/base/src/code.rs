@@ -1,6 +1,6 @@
 //! Program memory as a decoder sees it.
 
-use crate::{Instruction, Isa, Space};
+use crate::{Hop, Instruction, Isa, Mark, Realm, Space};
 
 /// A place in a program: everything that selects an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -97,6 +97,44 @@ pub trait Code {
     fn opcode(&mut self, pc: Pc) -> Option<u32> {
         let _ = pc;
         None
+    }
+
+    /// The blocks that are kept, for one who goes through many: see [`Mark`].
+    #[inline]
+    fn hops(&self) -> &[Hop] {
+        &[]
+    }
+
+    /// What selects blocks of `isa` in `space`.
+    #[inline]
+    fn realm(&self, isa: Isa, space: Space) -> Realm {
+        let _ = (isa, space);
+        Realm::NONE
+    }
+
+    /// The kept block that starts at `address`, which is within the instruction set's mask.
+    /// [`Mark::NONE`] may also mean that finding out takes longer: [`enter`](Code::enter) does.
+    #[inline]
+    fn find(&self, address: u64, realm: Realm) -> Mark {
+        let _ = (address, realm);
+        Mark::NONE
+    }
+
+    /// A kept block, whole.
+    #[inline]
+    fn kept(&self, mark: Mark) -> Option<&Block> {
+        let _ = mark;
+        None
+    }
+
+    /// Keeps the block that starts at `pc`. [`Mark::NONE`] where there is none that ends with a
+    /// waypoint, or none is kept.
+    ///
+    /// Where it must come after another, whichever way that is reached, `from` names the other and
+    /// whether its waypoint took effect; its [`Hop::next`] will lead here.
+    fn enter(&mut self, pc: Pc, from: Option<(Mark, bool)>) -> Mark {
+        let _ = (pc, from);
+        Mark::NONE
     }
 }
 

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::{Code, Fault, Sink, Step};
+use crate::{Code, Fault, Feed, Sink, Step};
 
 /// What the bytes at a place are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +52,19 @@ pub trait Wire<C>: Copy + Eq + fmt::Debug + fmt::Display {
 pub trait Decode<C, P>: Clone + Eq + Default + fmt::Debug {
     /// Takes one packet.
     fn packet<K: Code, S: Sink>(&mut self, p: Spanned<P>, config: &C, code: &mut K, sink: &mut S);
+
+    /// Takes as many whole packets as it can take faster at once than one by one, none for instance.
+    /// The elements are those that [`packet`](Decode::packet) would make, and so is the state after it.
+    #[inline]
+    fn packets<K: Code, S: Sink>(
+        &mut self,
+        feed: &mut Feed<'_>,
+        config: &C,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        let _ = (feed, config, code, sink);
+    }
 
     /// Bytes that are no packet begin at `at`. The driver reports the bytes themselves; the decoder
     /// drops what it can no longer be sure of.

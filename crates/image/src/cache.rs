@@ -2,26 +2,29 @@
 
 use std::sync::Arc;
 
-use tracewright_base::{Block, Code, Instruction, Isa, Miss, Pc, Waypoints};
+use tracewright_base::{
+    Block, Code, End, Hop, Instruction, Isa, Mark, Miss, Pc, Realm, Space, Waypoints,
+};
 use tracewright_isa::rv::Extensions;
 use tracewright_isa::{riscv, t32};
 
-use crate::table::{Index, NONE, Table};
+use crate::table::Table;
 use crate::walk::{Memory, Rules};
 use crate::{Image, View};
 
 /// Blocks of an [`Image`], each walked once. One for each trace source and worker.
 ///
-/// A block is kept with the blocks that came after it, so that the next one is a load and a compare
-/// away, without a search. The answers depend on the image and the place only, never on what was
-/// asked before.
+/// A block that ends with a waypoint is kept with the blocks that must come after it: see
+/// [`Code::hops`]. The answers depend on the image and the place only, never on what was asked
+/// before.
 #[derive(Clone, Debug)]
 pub struct Cache {
     image: Arc<Image>,
     rules: Rules,
     table: Table,
-    /// The block that was asked for last.
-    current: Index,
+    /// What is known of places where no block with a waypoint begins, each at [`stub_index`] or not
+    /// at all. Empty until there is one.
+    stubs: Vec<Stub>,
     /// Single instructions, each at [`step_index`] or not at all. Empty until one is asked for.
     steps: Vec<Step>,
 }
@@ -31,7 +34,7 @@ pub struct Cache {
 pub struct CacheOptions {
     /// A block ends before bytes that are no instruction.
     pub check_opcodes: bool,
-    /// How many blocks are kept, at least 1. Each takes 72 to 80 bytes.
+    /// How many blocks are kept, at least 1. Each takes 96 to 112 bytes.
     pub blocks: usize,
     /// What RISC-V opcodes mean.
     pub riscv: Extensions,
@@ -39,22 +42,29 @@ pub struct CacheOptions {
 
 impl Default for CacheOptions {
     fn default() -> Self {
-        CacheOptions { check_opcodes: false, blocks: 1 << 16, riscv: Extensions::default() }
+        CacheOptions { check_opcodes: false, blocks: 1 << 19, riscv: Extensions::default() }
     }
 }
+
+/// A place where no block with a waypoint begins.
+#[derive(Clone, Copy, Debug)]
+struct Stub {
+    address: u64,
+    realm: Realm,
+    answer: Result<Block, Miss>,
+}
+
+const STUBS: usize = 1 << 10;
 
 /// One instruction and what selects it.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     address: u64,
-    key: u32,
+    realm: Realm,
     instruction: Instruction,
 }
 
 const STEPS: usize = 1 << 14;
-
-/// No instruction has this key.
-const NO_KEY: u32 = u32::MAX;
 
 impl Cache {
     /// An empty cache for a source that ends blocks at `waypoints`.
@@ -63,7 +73,7 @@ impl Cache {
             image,
             rules: Rules { waypoints, check_opcodes: options.check_opcodes, riscv: options.riscv },
             table: Table::new(options.blocks),
-            current: NONE,
+            stubs: Vec::new(),
             steps: Vec::new(),
         }
     }
@@ -80,9 +90,11 @@ impl Cache {
         }
         self.image = image;
         self.table.clear();
-        self.current = NONE;
+        for stub in &mut self.stubs {
+            stub.realm = Realm::NONE;
+        }
         for step in &mut self.steps {
-            step.key = NO_KEY;
+            step.realm = Realm::NONE;
         }
     }
 
@@ -93,39 +105,52 @@ impl Cache {
 
     /// Whether it holds no blocks.
     pub fn is_empty(&self) -> bool {
-        self.table.len() == 0
+        self.len() == 0
     }
 
-    /// How `pc` sees the image, and the address within its mask.
+    /// How `pc` sees the image, what selects its block, and the address within its mask.
     #[inline]
-    fn place(&self, pc: Pc) -> (View, u64) {
-        (self.image.view(pc.space), pc.address & pc.isa.address_mask())
-    }
-
-    /// A block that did not come after the current one before.
-    // It takes the parts of a `Pc`: to pass the whole would put it into memory for every block.
-    #[cold]
-    fn search(&mut self, view: View, isa: Isa, address: u64) -> Result<Index, Miss> {
-        let key = key(view, isa);
-        let index = match self.table.find(address, key) {
-            Some(index) => index,
-            None => {
-                aligned(address, isa)?;
-                let memory = self.memory(view, isa);
-                let block = memory.block(address, self.rules)?;
-                if self.table.is_full() {
-                    // The block before goes, too.
-                    self.current = NONE;
-                }
-                self.table.insert(block, key)
-            }
-        };
-        self.table.chain(self.current, index);
-        Ok(index)
+    fn place(&self, pc: Pc) -> (View, Realm, u64) {
+        let view = self.image.view(pc.space);
+        (view, Realm::new(pc.isa, view.number()), pc.address & pc.isa.address_mask())
     }
 
     fn memory(&self, view: View, isa: Isa) -> Memory<'_> {
         Memory { image: &self.image, view, isa, riscv: self.rules.riscv }
+    }
+
+    /// Makes the block at a place where none is kept. The second is `true` where others had to go.
+    #[cold]
+    fn make(&mut self, pc: Pc) -> (Mark, bool) {
+        let (view, realm, address) = self.place(pc);
+        let stub = self.stubs.get(stub_index(address));
+        if stub.is_some_and(|stub| stub.address == address && stub.realm == realm) {
+            return (Mark::NONE, false);
+        }
+        let memory = self.memory(view, pc.isa);
+        let answer = aligned(address, pc.isa).and_then(|()| memory.block(address, self.rules));
+        match answer {
+            Ok(block) if block.end == End::Waypoint => self.table.insert(block, realm),
+            answer => {
+                let stub = Stub { address, realm, answer };
+                if self.stubs.is_empty() {
+                    self.stubs = vec![Stub { realm: Realm::NONE, ..stub }; STUBS];
+                }
+                if let Some(place) = self.stubs.get_mut(stub_index(address)) {
+                    *place = stub;
+                }
+                (Mark::NONE, false)
+            }
+        }
+    }
+
+    /// What is known of a place that [`make`](Self::make) made no block of.
+    fn stub(&self, address: u64) -> Result<&Block, Miss> {
+        match self.stubs.get(stub_index(address)).map(|stub| &stub.answer) {
+            Some(Ok(block)) => Ok(block),
+            Some(Err(miss)) => Err(*miss),
+            None => Err(Miss { address }),
+        }
     }
 
     /// An instruction that is not kept.
@@ -133,21 +158,15 @@ impl Cache {
     fn step(&mut self, view: View, isa: Isa, address: u64) -> Result<Instruction, Miss> {
         aligned(address, isa)?;
         let instruction = self.memory(view, isa).instruction(address)?;
-        let step = Step { address, key: key(view, isa), instruction };
+        let step = Step { address, realm: Realm::new(isa, view.number()), instruction };
         if self.steps.is_empty() {
-            self.steps = vec![Step { key: NO_KEY, ..step }; STEPS];
+            self.steps = vec![Step { realm: Realm::NONE, ..step }; STEPS];
         }
         if let Some(place) = self.steps.get_mut(step_index(address)) {
             *place = step;
         }
         Ok(instruction)
     }
-}
-
-/// What selects a block beside its address.
-#[inline]
-const fn key(view: View, isa: Isa) -> u32 {
-    view.number() as u32 | (isa as u32) << 8
 }
 
 /// No instruction can be read from an address that none can have.
@@ -158,33 +177,28 @@ fn aligned(address: u64, isa: Isa) -> Result<(), Miss> {
 impl Code for Cache {
     #[inline]
     fn block(&mut self, pc: Pc) -> Result<&Block, Miss> {
-        let (view, address) = self.place(pc);
-        let key = key(view, pc.isa);
-        // Both ways are tried in turn, with branches that the processor predicts, so that the load of
-        // the next block need not wait for the address.
-        let [after, elsewhere] = self.table.slot(self.current).map_or([NONE; 2], |slot| slot.next);
-        self.current = if self.table.holds(elsewhere, address, key) {
-            elsewhere
-        } else if self.table.holds(after, address, key) {
-            after
-        } else {
-            self.search(view, pc.isa, address)?
-        };
-        self.table.slot(self.current).map(|slot| &slot.block).ok_or(Miss { address })
+        let (_, realm, address) = self.place(pc);
+        let mut mark = self.table.find_first(address, realm);
+        if mark == Mark::NONE {
+            mark = self.enter(pc, None);
+        }
+        match self.table.block(mark) {
+            Some(block) => Ok(block),
+            None => self.stub(address),
+        }
     }
 
     #[inline]
     fn instruction(&mut self, pc: Pc) -> Result<Instruction, Miss> {
-        let (view, address) = self.place(pc);
-        let key = key(view, pc.isa);
+        let (view, realm, address) = self.place(pc);
         match self.steps.get(step_index(address)) {
-            Some(step) if step.address == address && step.key == key => Ok(step.instruction),
+            Some(step) if step.address == address && step.realm == realm => Ok(step.instruction),
             _ => self.step(view, pc.isa, address),
         }
     }
 
     fn opcode(&mut self, pc: Pc) -> Option<u32> {
-        let (view, address) = self.place(pc);
+        let (view, _, address) = self.place(pc);
         let mut bytes = [0; 4];
         let read = self.image.read(view, address, pc.isa.address_mask(), &mut bytes);
         match (pc.isa, bytes.get(..read)?) {
@@ -201,6 +215,46 @@ impl Code for Cache {
             (Isa::A32 | Isa::A64, bytes) => Some(u32::from_le_bytes(*bytes.first_chunk()?)),
         }
     }
+
+    #[inline]
+    fn hops(&self) -> &[Hop] {
+        self.table.hops()
+    }
+
+    #[inline]
+    fn realm(&self, isa: Isa, space: Space) -> Realm {
+        Realm::new(isa, self.image.view(space).number())
+    }
+
+    #[inline]
+    fn kept(&self, mark: Mark) -> Option<&Block> {
+        self.table.block(mark)
+    }
+
+    #[inline]
+    fn find(&self, address: u64, realm: Realm) -> Mark {
+        self.table.find_first(address, realm)
+    }
+
+    fn enter(&mut self, pc: Pc, from: Option<(Mark, bool)>) -> Mark {
+        let (_, realm, address) = self.place(pc);
+        let (mark, anew) = match self.table.find(address, realm) {
+            Mark::NONE => self.make(pc),
+            mark => (mark, false),
+        };
+        if let Some((from, taken)) = from
+            && !anew
+        {
+            self.table.chain(from, taken, mark);
+        }
+        mark
+    }
+}
+
+/// Where what is known of a place without a block is kept.
+#[inline]
+const fn stub_index(address: u64) -> usize {
+    (address >> 1 ^ address >> 11 ^ address >> 21) as usize & (STUBS - 1)
 }
 
 /// Where an instruction is kept: neighbours do not meet.

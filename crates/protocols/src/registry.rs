@@ -47,6 +47,9 @@ impl fmt::Display for ConfigureError {
 
 /// Watches packets of any protocol.
 pub trait AnyTap {
+    /// It wants packets: decoders must take them one by one.
+    const PACKETS: bool = true;
+
     /// A packet, before the decoder sees it: `bytes[span]`, where `places` maps offsets in `bytes`.
     fn packet(&mut self, places: &Places<'_>, span: Range<usize>, bytes: &[u8], p: AnyPacket<'_>);
 
@@ -61,6 +64,8 @@ pub trait AnyTap {
 
 /// Watches nothing.
 impl AnyTap for () {
+    const PACKETS: bool = false;
+
     #[inline]
     fn packet(&mut self, _: &Places<'_>, _: Range<usize>, _: &[u8], _: AnyPacket<'_>) {}
 
@@ -222,6 +227,8 @@ macro_rules! protocols {
         }
 
         $(impl<T: AnyTap> Tap<$protocol> for Tapped<'_, T> {
+            const PACKETS: bool = T::PACKETS;
+
             #[inline]
             fn packet(
                 &mut self,

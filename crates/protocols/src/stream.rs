@@ -1,13 +1,16 @@
 //! The one loop from bytes to elements.
 
 use tracewright_base::{
-    Code, Decode, Element, Fault, Forward, Parse, Places, Sink, Spanned, Sync, Wire,
+    Code, Decode, Element, Fault, Feed, Parse, Places, Sink, Spanned, Sync, Wire,
 };
 
 use crate::protocol::{Protocol, Resume};
 
 /// Watches packets on their way to the decoder.
 pub trait Tap<P: Protocol> {
+    /// It wants packets: the decoder must take them one by one.
+    const PACKETS: bool = true;
+
     /// A packet, before the decoder sees it: `bytes[span]`, where `places` maps offsets in `bytes`.
     fn packet(
         &mut self,
@@ -34,6 +37,8 @@ pub trait Tap<P: Protocol> {
 
 /// Watches nothing.
 impl<P: Protocol> Tap<P> for () {
+    const PACKETS: bool = false;
+
     #[inline]
     fn packet(&mut self, _: &Places<'_>, _: core::ops::Range<usize>, _: &[u8], _: &P::Packet) {}
 
@@ -101,11 +106,11 @@ impl<P: Protocol> Stream<P> {
         sink: &mut S,
         tap: &mut T,
     ) -> usize {
-        let mut taken = 0;
-        let mut forward = Forward::new(*places);
-        while let Some(rest) = bytes.get(taken..)
+        let mut feed = Feed::new(bytes, *places, self.last);
+        while let rest = feed.rest()
             && !rest.is_empty()
         {
+            let taken = feed.taken;
             if !self.synced {
                 let (skip, found) = match P::sync(&self.config, rest) {
                     Sync::At(n) => (n, true),
@@ -113,35 +118,43 @@ impl<P: Protocol> Stream<P> {
                 };
                 if skip > 0 {
                     self.lose(taken..taken + skip, bytes, places, Fault::Unsynchronised, sink, tap);
-                    taken += skip;
+                    feed.taken += skip;
                 }
                 if !found {
-                    tap.held(bytes.get(taken..).unwrap_or_default());
-                    return taken;
+                    tap.held(feed.rest());
+                    break;
                 }
                 self.synced = true;
                 continue;
             }
+            if !T::PACKETS && self.bad.is_none() {
+                feed.last = self.last;
+                self.decoder.packets(&mut feed, &self.config, code, sink);
+                self.last = feed.last;
+                if feed.taken != taken {
+                    continue;
+                }
+            }
             match P::Packet::parse(rest, &self.config) {
                 Parse::Packet(packet, len) => {
                     self.report_bad(sink);
-                    let at = forward.at(taken);
+                    let at = feed.places.at(taken);
                     self.last = at;
                     tap.packet(places, taken..taken + len, bytes, &packet);
                     let spanned = Spanned { at, len: len as u32, packet };
                     self.decoder.packet(spanned, &self.config, code, sink);
-                    taken += len;
+                    feed.taken += len;
                 }
-                Parse::Partial => return taken,
+                Parse::Partial => break,
                 Parse::Bad(len, fault) => {
                     let len = len.clamp(1, rest.len());
                     self.lose(taken..taken + len, bytes, places, fault, sink, tap);
-                    taken += len;
+                    feed.taken += len;
                     self.synced = P::RESUME == Resume::Next;
                 }
             }
         }
-        taken
+        feed.taken
     }
 
     /// The trace ends. `rest` is what [`feed`](Self::feed) did not take.

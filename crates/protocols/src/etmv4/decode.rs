@@ -5,11 +5,12 @@
 //! 3. The *flow* walks the program along what was committed.
 
 mod flow;
+mod lane;
 mod returns;
 mod window;
 
 use tracewright_base::{
-    Code, Context, Decode, Doubt, Element, Exception as Taken, Fault, Gap, Sink, Spanned,
+    Code, Context, Decode, Doubt, Element, Exception as Taken, Fault, Feed, Gap, Sink, Spanned,
     Transaction,
 };
 
@@ -72,13 +73,18 @@ impl Decode<Config, Packet> for Decoder {
         if self.stage != Stage::Running {
             return self.start(p, config, sink);
         }
-        let rules = Rules {
-            return_stack: config.return_stack(),
-            thumb_only: config.microcontroller(),
-            split_source: config.split_source_ranges,
-            silent_returns: config.is_ete(),
-        };
-        self.running(p, config, rules, code, sink);
+        self.running(p, config, Rules::of(config), code, sink);
+    }
+
+    #[inline]
+    fn packets<K: Code, S: Sink>(
+        &mut self,
+        feed: &mut Feed<'_>,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        self.lane(feed, config, code, sink);
     }
 
     fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {

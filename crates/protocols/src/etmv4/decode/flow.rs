@@ -1,10 +1,12 @@
 //! Resolved elements against the program: what ran. (ETE K10.5.5)
 
 use tracewright_base::{
-    Code, Context, Counted, Doubt, Element, End, Exception, Instruction, Isa, Kind, Last, Pc,
-    Range, Role, Sink, Space, Start,
+    Code, Context, Counted, Doubt, Element, End, Exception, Instruction, Isa, Kind, Last, Mark, Pc,
+    Range, Realm, Role, Sink, Space, Start,
 };
 
+use super::super::Config;
+use super::lane::{Place, Sets};
 use super::returns::{Return, Returns};
 
 /// What of the configuration the walk depends on.
@@ -18,6 +20,18 @@ pub(super) struct Rules {
     pub(super) split_source: bool,
     /// The unit has no packet for a return from an exception: the instruction says it. (ETE)
     pub(super) silent_returns: bool,
+}
+
+impl Rules {
+    #[inline]
+    pub(super) fn of(config: &Config) -> Rules {
+        Rules {
+            return_stack: config.return_stack(),
+            thumb_only: config.microcontroller(),
+            split_source: config.split_source_ranges,
+            silent_returns: config.is_ete(),
+        }
+    }
 }
 
 /// The longest walk to an address that the trace gives, in bytes. A longer one means that the
@@ -47,7 +61,7 @@ pub(super) struct Flow {
     overflowed: bool,
     /// Where memory was missing, since the last address.
     missing: Option<u64>,
-    returns: Returns,
+    pub(super) returns: Returns,
 }
 
 /// Who executes is known.
@@ -108,7 +122,7 @@ impl Walked {
 impl Flow {
     /// Where execution is, if address and context are known.
     #[inline]
-    fn pc(&self) -> Option<Pc> {
+    pub(super) fn pc(&self) -> Option<Pc> {
         let address = self.address & self.isa.address_mask();
         let pc = Pc { address, isa: self.isa, space: self.space };
         (self.known & (CONTEXT | ADDRESS) == CONTEXT | ADDRESS).then_some(pc)
@@ -122,6 +136,44 @@ impl Flow {
             self.is1 = is1;
             self.isa = isa(self.bits64, is1, rules);
         }
+    }
+
+    /// Whether who executes is known.
+    #[inline]
+    pub(super) fn has_context(&self) -> bool {
+        self.known & CONTEXT != 0
+    }
+
+    /// What addresses select in the context.
+    #[inline]
+    pub(super) fn sets<K: Code>(&self, rules: Rules, code: &K) -> Sets {
+        [false, true].map(|is1| {
+            let isa = isa(self.bits64, is1, rules);
+            let all = is1 == (isa == Isa::T32);
+            let realm = if all { code.realm(isa, self.space) } else { Realm::NONE };
+            (realm, isa.address_mask())
+        })
+    }
+
+    /// An address was traced and its block is there.
+    #[inline]
+    pub(super) fn arrived(&mut self) {
+        self.told = false;
+        self.missing = None;
+    }
+
+    /// Goes to behind the last block of `place`, through kept blocks.
+    #[inline]
+    pub(super) fn settle<K: Code>(&mut self, place: &mut Place, rules: Rules, code: &K) {
+        if let Some(block) = code.kept(place.last) {
+            let (last, taken) = (&block.last, place.taken);
+            (self.isa, self.is1) = (last.isa, last.isa == Isa::T32);
+            self.known = CONTEXT | ADDRESS;
+            let Flow { isa, is1, .. } = *self;
+            self.branch = Some(Branch { from: block.start, isa, is1, taken });
+            self.resolve(last, block.next(), is1, taken, rules);
+        }
+        place.last = Mark::NONE;
     }
 
     /// The address is not known any more.

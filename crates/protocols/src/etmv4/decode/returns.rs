@@ -32,6 +32,12 @@ impl Returns {
         }
     }
 
+    /// The newest entry.
+    #[inline]
+    pub(super) fn top(&self) -> Option<Return> {
+        self.entries.get(usize::from(self.len.checked_sub(1)?)).copied()
+    }
+
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Return> {
         let top = self.len.checked_sub(1)?;

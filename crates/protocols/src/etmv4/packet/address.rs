@@ -75,7 +75,24 @@ pub enum Address {
 }
 
 impl Address {
+    /// Reads the address of an address packet, `bytes` after its `header`, and says how many bytes it
+    /// takes. [`None`]: `header` is that of no address packet. `Some(None)`: more bytes are needed.
+    #[inline]
+    pub(in crate::etmv4) fn parse(header: u8, bytes: &[u8]) -> Option<Option<(Self, usize)>> {
+        Some(match header {
+            0x90..=0x92 => Some((Address::Match(header & 0b11), 0)),
+            0x95 => Address::short(SubIsa::Is0, bytes),
+            0x96 => Address::short(SubIsa::Is1, bytes),
+            0x9a => Address::long32(SubIsa::Is0, bytes).map(|address| (address, 4)),
+            0x9b => Address::long32(SubIsa::Is1, bytes).map(|address| (address, 4)),
+            0x9d => Address::long64(SubIsa::Is0, bytes).map(|address| (address, 8)),
+            0x9e => Address::long64(SubIsa::Is1, bytes).map(|address| (address, 8)),
+            _ => return None,
+        })
+    }
+
     /// Reads the bytes of a short address and says how many there were. `None`: more are needed.
+    #[inline]
     pub(super) fn short(is: SubIsa, bytes: &[u8]) -> Option<(Self, usize)> {
         let low = *bytes.first()?;
         let bits = u32::from(low & 0x7f) << is.shift();

@@ -52,6 +52,12 @@ impl Atoms {
         }
     }
 
+    /// Whether `header` is that of an Atom packet.
+    #[inline]
+    pub const fn is_header(header: u8) -> bool {
+        OF_HEADER[header as usize] != 0
+    }
+
     const fn from_pattern(header: u8) -> Option<Self> {
         let (bits, len) = match header {
             // Format 1: one atom.
