@@ -69,7 +69,7 @@ const fn last(range: &Range) -> u32 {
     };
     let a64 = matches!(last.isa, Isa::A64);
     let role = match last.role {
-        Role::Jump | Role::Loop | Role::Compare => 0,
+        Role::Jump | Role::Loop | Role::Compare | Role::Swap | Role::Link => 0,
         Role::Call => 1,
         Role::Return => 2,
         Role::ExceptionReturn => 3 * a64 as u32,
