@@ -1,5 +1,6 @@
 //! The command line's words.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -35,6 +36,8 @@ pub enum Verb {
     Instructions(InstructionsArgs),
     /// The link layer: frames, and the pieces of each id.
     Frames(FramesArgs),
+    /// How fast a capture is decoded: bytes, elements, ranges, seconds, MB/s, ns a range.
+    Bench(BenchArgs),
     /// Print shell completions.
     Completions {
         /// Which shell.
@@ -198,6 +201,29 @@ pub struct FramesArgs {
     pub raw_frames: Vec<RawFrames>,
 }
 
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub how: HowArgs,
+    /// Decode so many times; the least and the median count.
+    #[arg(long, value_name = "N", default_value = "5")]
+    pub repeat: NonZeroU32,
+    /// What elements are given to.
+    #[arg(long, value_enum, default_value_t = BenchSink::Checksum)]
+    pub sink: BenchSink,
+    /// The words of the answer.
+    #[arg(long, value_enum, default_value_t = BenchFormat::Text)]
+    pub format: BenchFormat,
+    /// Write there.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Exit with 1 if any byte was bad, any packet doubtful or any memory missing.
+    #[arg(long)]
+    pub strict: bool,
+}
+
 /// The link layer, as a user spells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FramingArg {
@@ -246,6 +272,52 @@ pub enum Format {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum InfoFormat {
     /// For people.
+    Text,
+    /// JSON Lines.
+    Json,
+}
+
+/// What a benchmark decodes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BenchSink {
+    /// Every element in order, all its fields folded into one number.
+    Checksum,
+    /// The number of elements, ranges and instructions.
+    Count,
+    /// From where to where the program went, and how often.
+    Edges,
+    /// A bit for each two bytes of code that ran.
+    Coverage,
+    /// The map of a fuzzer of the AFL family.
+    Bitmap,
+    /// The listing of `decode`, which is thrown away.
+    Text,
+    /// The same in JSON Lines.
+    Json,
+    /// The same in the reference's words, packets and elements.
+    Opencsd,
+}
+
+impl BenchSink {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            BenchSink::Checksum => "checksum",
+            BenchSink::Count => "count",
+            BenchSink::Edges => "edges",
+            BenchSink::Coverage => "coverage",
+            BenchSink::Bitmap => "bitmap",
+            BenchSink::Text => "text",
+            BenchSink::Json => "json",
+            BenchSink::Opencsd => "opencsd",
+        }
+    }
+}
+
+/// The words of a benchmark's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BenchFormat {
+    /// A header and a row.
     Text,
     /// JSON Lines.
     Json,

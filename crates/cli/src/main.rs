@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         Verb::Instructions(args) => verbs::instructions::run(&args),
         Verb::Frames(args) => verbs::frames::run(&args),
         Verb::Demo(args) => verbs::demo::run(&args),
+        Verb::Bench(args) => verbs::bench::run(&args),
         Verb::Completions { shell } => verbs::completions::run(shell),
     };
     match done {

@@ -1,5 +1,6 @@
 //! One file a verb. Each returns whether the answer is positive.
 
+pub mod bench;
 pub mod completions;
 pub mod decode;
 pub mod demo;
