@@ -1,6 +1,7 @@
 //! The command as a user has it.
 
 mod answers;
+mod bench;
 mod common;
 mod problems;
 mod shared;

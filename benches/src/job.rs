@@ -1,0 +1,98 @@
+//! What the reference's driver is told of a capture: one line for each thing, words between spaces.
+//!
+//! ```text
+//! buffer PATH coresight|tpiu|raw
+//! source PROTOCOL VERSION PROFILE REGISTER...   registers in the order of the driver's table, in hexadecimal
+//! memory ADDRESS PATH
+//! ```
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use tracewright::Capture;
+use tracewright::base::Profile;
+use tracewright::capture::Form;
+use tracewright::decode::{Options, Plan};
+use tracewright::frames::Framing;
+use tracewright::protocols::registry::AnyConfig;
+
+/// Registers of an ETMv4, in the driver's order.
+const ETMV4: &[&str] = &[
+    "TRCIDR0",
+    "TRCIDR1",
+    "TRCIDR2",
+    "TRCIDR8",
+    "TRCIDR9",
+    "TRCIDR10",
+    "TRCIDR11",
+    "TRCIDR12",
+    "TRCIDR13",
+    "TRCCONFIGR",
+    "TRCTRACEIDR",
+];
+const ETE: &[&str] =
+    &["TRCIDR0", "TRCIDR1", "TRCIDR2", "TRCIDR8", "TRCDEVARCH", "TRCCONFIGR", "TRCTRACEIDR"];
+const ETMV3: &[&str] = &["ETMIDR", "ETMCR", "ETMCCER", "ETMTRACEIDR"];
+const STM: &[&str] = &["STMTCSR", "STMSPFEAT3R", "STMDEVID", "STMSPFEAT1R"];
+
+/// Writes the job of `capture`'s first buffer into `folder`, with the files that it names, and says where
+/// it is.
+///
+/// # Errors
+/// Where a file cannot be written, or the reference has no decoder for a source.
+pub fn write(capture: &Capture, folder: &Path) -> io::Result<PathBuf> {
+    fs::create_dir_all(folder)?;
+    let mut text = String::new();
+    let plan = Plan::new(capture, 0, &Options::default()).ok_or_else(|| odd("no buffer"))?;
+    let framing = match plan.framing {
+        Framing::Coresight => "coresight",
+        Framing::Tpiu => "tpiu",
+        Framing::Raw => "raw",
+        _ => return Err(odd("a framing that the driver does not know")),
+    };
+    let trace = folder.join("trace.bin");
+    fs::write(&trace, capture.buffers[0].bytes())?;
+    let _ = writeln!(text, "buffer {} {framing}", trace.display());
+    for planned in &plan.sources {
+        let source = &capture.sources[planned.source];
+        let (protocol, registers) = match &planned.config {
+            AnyConfig::Etmv4(_) => ("ETMV4I", ETMV4),
+            AnyConfig::Ete(_) => ("ETE", ETE),
+            AnyConfig::Etmv3(_) => ("ETMV3", ETMV3),
+            AnyConfig::Ptm(_) => ("PTM", ETMV3),
+            AnyConfig::Stm(_) => ("STM", STM),
+            _ => return Err(odd("a protocol that the reference does not know")),
+        };
+        let core = capture.core_type(source).unwrap_or_default();
+        let profile = match core.profile {
+            Profile::Application => 'A',
+            Profile::RealTime => 'R',
+            Profile::Microcontroller => 'M',
+        };
+        let _ = write!(text, "source {protocol} {} {profile}", core.version);
+        for name in registers {
+            let _ = write!(text, " {:#x}", source.register(name).unwrap_or(0));
+        }
+        text.push('\n');
+    }
+    // Each range once: captures name the same dump for every core.
+    let mut known: Vec<(u64, usize)> = Vec::new();
+    for (n, dump) in capture.memory.iter().enumerate().filter(|(_, dump)| dump.form == Form::Raw) {
+        let Some(bytes) = &dump.bytes else { continue };
+        if known.contains(&(dump.address, bytes.len())) {
+            continue;
+        }
+        known.push((dump.address, bytes.len()));
+        let file = folder.join(format!("memory{n}.bin"));
+        fs::write(&file, bytes.as_ref())?;
+        let _ = writeln!(text, "memory {:#x} {}", dump.address, file.display());
+    }
+    let job = folder.join("reference.job");
+    fs::write(&job, text)?;
+    Ok(job)
+}
+
+fn odd(what: &str) -> io::Error {
+    io::Error::other(what)
+}

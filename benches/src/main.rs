@@ -1,0 +1,59 @@
+//! Writes captures to time decoders with, and jobs for the reference's driver beside them.
+#![forbid(unsafe_code)]
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::{fs, io};
+
+use benches::{Workload, capture, job};
+use tracewright::capture::write_over;
+
+const USAGE: &str = "\
+usage: inputs FOLDER NAME SIZE [CAPTURE]
+
+Writes the capture FOLDER/NAME, and FOLDER/NAME/reference/reference.job for the reference's driver.
+Without CAPTURE, NAME is a workload: loop, calls, large, branchy. SIZE is in bytes, or in MB as `64M`.
+With CAPTURE, the first buffer of that capture is repeated up to SIZE.";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let done = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [folder, name, bytes] => write(folder, name, bytes, None),
+        [folder, name, bytes, source] => write(folder, name, bytes, Some(Path::new(source))),
+        _ => Err(io::Error::other(USAGE)),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn write(folder: &str, name: &str, bytes: &str, source: Option<&Path>) -> io::Result<()> {
+    let bytes =
+        size(bytes).ok_or_else(|| io::Error::other(format!("{bytes} is no size: 65536, 64M")))?;
+    let made = match source {
+        Some(path) => capture::repeated(path, bytes).map_err(io::Error::other)?,
+        None => Workload::named(name)
+            .and_then(|workload| capture::made(workload, bytes))
+            .ok_or_else(|| io::Error::other(format!("there is no workload {name}\n\n{USAGE}")))?,
+    };
+    let folder = Path::new(folder).join(name);
+    fs::create_dir_all(&folder)?;
+    write_over(&made, &folder).map_err(io::Error::other)?;
+    // Not every capture is one for the reference; the driver says so when it is asked.
+    if let Err(error) = job::write(&made, &folder.join("reference")) {
+        eprintln!("{name}: not for the reference: {error}");
+    }
+    println!("{}", folder.display());
+    Ok(())
+}
+
+fn size(text: &str) -> Option<usize> {
+    match text.strip_suffix(['M', 'm']) {
+        Some(millions) => millions.parse::<usize>().ok()?.checked_mul(1 << 20),
+        None => text.parse().ok(),
+    }
+}

@@ -1,0 +1,82 @@
+//! A program, run until its trace is long enough.
+
+use crate::{Op, Program, Random, Taken, Unit};
+
+/// A trace, and what it must say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Traced {
+    /// What the trace unit wrote.
+    pub bytes: Vec<u8>,
+    /// Branches that were executed: as many ranges must come out.
+    pub branches: u64,
+    /// Instructions up to the last of them.
+    pub instructions: u64,
+    /// The sum of the branches' addresses.
+    pub addresses: u64,
+}
+
+/// The trace of `program`, at least `bytes` long but for the last packets. `None` where it cannot be
+/// traced.
+pub fn trace(program: &Program, seed: u64, bytes: usize) -> Option<Traced> {
+    let mut random = Random::new(seed);
+    let mut unit = Unit::new(program.at(0), bytes)?;
+    // For each branch that counts, how often it was taken.
+    let mut counts = vec![0u32; program.ops.len()];
+    let mut calls: Vec<usize> = Vec::new();
+    let mut traced = Traced::default();
+    let (mut pc, mut instructions) = (0, 0);
+    while unit.bytes.len() < bytes {
+        let op = program.ops.get(pc)?;
+        let after = pc + 1;
+        instructions += 1;
+        if *op != Op::Plain {
+            traced.branches += 1;
+            traced.instructions = instructions;
+            traced.addresses = traced.addresses.wrapping_add(program.at(pc));
+        }
+        pc = match op {
+            Op::Plain => after,
+            Op::Conditional(to, when) => {
+                let taken = match when {
+                    Taken::Often(often) => random.chance(*often),
+                    Taken::Times(times) => {
+                        let count = counts.get_mut(pc)?;
+                        *count = if *count == *times { 0 } else { *count + 1 };
+                        *count != 0
+                    }
+                };
+                let next = if taken { *to } else { after };
+                unit.branch(taken, program.at(next));
+                next
+            }
+            Op::Jump(to) => {
+                unit.branch(true, program.at(*to));
+                *to
+            }
+            Op::Call(to) => {
+                calls.push(after);
+                unit.call(program.at(after), program.at(*to));
+                *to
+            }
+            Op::CallOneOf(list) => {
+                let to = *list.get(random.below(list.len()))?;
+                calls.push(after);
+                unit.call_indirect(program.at(after), program.at(to));
+                to
+            }
+            Op::JumpOneOf(list) => {
+                let to = *list.get(random.below(list.len()))?;
+                unit.indirect(program.at(to));
+                to
+            }
+            Op::Return => {
+                let to = calls.pop()?;
+                unit.ret(program.at(to));
+                to
+            }
+        };
+    }
+    unit.flush();
+    traced.bytes = unit.bytes;
+    Some(traced)
+}
