@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-/// An exception level, 0 to 3. AArch32 modes are given as the level that they run at.
+/// An exception level, 0 to 3. AArch32 modes are given as the level that they run at. For RISC-V the
+/// privilege level as the trace has it: 0 U, 1 S, 3 M, 4 D, 5 VU, 6 VS.
 pub type El = u8;
 
 /// Security state. (Arm ARM, "Security states"; Realm and Root with FEAT_RME)
@@ -123,6 +124,22 @@ pub struct Context {
 }
 
 impl Context {
+    /// The RISC-V privilege level in letters: 0 U, 1 S, 3 M, 4 D, 5 VU, 6 VS. `None` for Arm.
+    pub const fn level(&self) -> Option<&'static str> {
+        match (self.isa, self.el) {
+            (crate::Isa::Rv32 | crate::Isa::Rv64, Some(level)) => Some(match level {
+                0 => "U",
+                1 => "S",
+                3 => "M",
+                4 => "D",
+                5 => "VU",
+                6 => "VS",
+                _ => "reserved",
+            }),
+            _ => None,
+        }
+    }
+
     /// The memory that this context reads instructions from.
     pub const fn space(&self) -> Space {
         Space::new(self.el, self.security)

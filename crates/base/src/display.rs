@@ -41,6 +41,7 @@ impl fmt::Display for Element {
                 }
                 Ok(())
             }
+            Element::TrapValue(value) => write!(f, "trap-value {value:#x}"),
             Element::ExceptionReturn => f.write_str("exception-return"),
             Element::Timestamp { value, cycles } => {
                 write!(f, "time       {value}")?;
@@ -94,8 +95,9 @@ impl fmt::Display for Start {
 impl fmt::Display for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.isa)?;
-        if let Some(el) = self.el {
-            write!(f, " EL{el}")?;
+        match self.level() {
+            Some(level) => write!(f, " {level}")?,
+            None => self.el.map_or(Ok(()), |el| write!(f, " EL{el}"))?,
         }
         if let Some(security) = self.security {
             write!(f, " {security}")?;

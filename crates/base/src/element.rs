@@ -39,6 +39,8 @@ pub enum Element {
     },
     /// An exception was taken.
     Exception(Exception),
+    /// What the processor wrote down beside the exception before: the trap value (RISC-V `xtval`).
+    TrapValue(u64),
     /// The processor returned from an exception.
     ExceptionReturn,
     /// Time. Everything before it in the stream happened before it.
@@ -110,6 +112,7 @@ impl Element {
             Element::Corrected { .. } => "corrected",
             Element::NoCode { .. } => "no-code",
             Element::Exception(_) => "exception",
+            Element::TrapValue(_) => "trap-value",
             Element::ExceptionReturn => "exception-return",
             Element::Timestamp { .. } => "timestamp",
             Element::Cycles(_) => "cycles",

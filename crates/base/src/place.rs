@@ -121,16 +121,7 @@ impl<'a> Forward<'a> {
     #[inline]
     pub fn at(&mut self, offset: usize) -> u64 {
         let Places { nibbles, odd, .. } = self.places;
-        let byte = (offset + odd as usize) >> nibbles as u32;
-        if byte >= self.until {
-            self.advance(byte);
-        }
-        self.add.wrapping_add(byte as u64)
-    }
-
-    /// Goes to the piece that `byte` is in.
-    #[inline(never)]
-    fn advance(&mut self, byte: usize) {
+        let byte = if nibbles { (offset + odd as usize) / 2 } else { offset };
         while byte >= self.until {
             let Some(piece) = self.places.pieces.get(self.next) else {
                 self.until = usize::MAX;
@@ -140,6 +131,7 @@ impl<'a> Forward<'a> {
             self.add = piece.at.wrapping_sub(u64::from(piece.start));
             self.until = self.places.pieces.get(self.next).map_or(usize::MAX, |p| p.start as usize);
         }
+        self.add.wrapping_add(byte as u64)
     }
 }
 

@@ -66,9 +66,8 @@ impl Counted {
     }
 }
 
-/// What a [`Range`] keeps of its last instruction, in four bytes, which are those of [`word`](Last::word).
+/// What a [`Range`] keeps of its last instruction, in four bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(C)]
 pub struct Last {
     /// What it may do to the flow.
     pub kind: Kind,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use tracewright_base::{Doubt, Element, Fault, Gap, Places};
 use tracewright_frames::Event;
 use tracewright_protocols::registry::AnyPacket;
-use tracewright_protocols::{etmv3, etmv4, itm, ptm, stm};
+use tracewright_protocols::{etmv3, etmv4, etrace, itm, ptm, stm};
 
 use crate::Listener;
 
@@ -196,6 +196,10 @@ const fn is_sync(packet: AnyPacket<'_>) -> bool {
             | AnyPacket::Etmv4(etmv4::Packet::TraceInfo(_))
             | AnyPacket::Ete(etmv4::Packet::TraceInfo(_))
             | AnyPacket::Ptm(ptm::Packet::Sync(_))
+            | AnyPacket::Etrace(etrace::Packet {
+                payload: etrace::packet::Payload::Start(_) | etrace::packet::Payload::Trap(_),
+                ..
+            })
             | AnyPacket::Itm(itm::Packet::Sync { .. })
             | AnyPacket::Stm(stm::Packet::Async)
     )

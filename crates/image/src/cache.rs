@@ -130,12 +130,7 @@ impl Cache {
         let memory = self.memory(view, pc.isa);
         let answer = aligned(address, pc.isa).and_then(|()| memory.block(address, self.rules));
         match answer {
-            Ok(block)
-                if block.end == End::Waypoint
-                    && let Some(hop) = Hop::new(&block, realm) =>
-            {
-                self.table.insert(block, hop)
-            }
+            Ok(block) if block.end == End::Waypoint => self.table.insert(block, realm),
             answer => {
                 let stub = Stub { address, realm, answer };
                 if self.stubs.is_empty() {

@@ -1,6 +1,6 @@
 //! A bounded hash table of blocks, each with the blocks that must come after it.
 
-use tracewright_base::{Block, Hop, Mark, Realm};
+use tracewright_base::{Block, Hop, Last, Mark, Realm};
 
 /// Blocks by address and realm. It grows to a bound and then begins anew, so that what it holds is
 /// never older than that many blocks.
@@ -83,9 +83,9 @@ impl Table {
         Mark::NONE
     }
 
-    /// Puts in a block that is not there, which `hop` is, too. Where the table is full all others go first, and then the
+    /// Puts in a block that is not there. Where the table is full all others go first, and then the
     /// second is `true`: no mark means what it did.
-    pub(crate) fn insert(&mut self, block: Block, hop: Hop) -> (Mark, bool) {
+    pub(crate) fn insert(&mut self, block: Block, realm: Realm) -> (Mark, bool) {
         let full = self.hops.len() == self.limit;
         if full {
             self.clear();
@@ -93,8 +93,10 @@ impl Table {
             self.grow();
         }
         let index = self.hops.len();
-        self.put(hop.start, hop.realm, index as u32);
-        self.hops.push(hop);
+        self.put(block.start, realm, index as u32);
+        let Block { start, bytes, instructions, .. } = block;
+        let last = Last::new(&block.last, false);
+        self.hops.push(Hop { start, bytes, instructions, realm, last, next: [Mark::NONE; 2] });
         self.blocks.push(block);
         (Mark::new(index), full)
     }

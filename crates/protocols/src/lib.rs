@@ -27,6 +27,7 @@ pub mod encoders;
 pub mod etmv3;
 pub mod etmv4;
 pub mod etmv4d;
+pub mod etrace;
 mod held;
 pub mod itm;
 pub mod kind;

@@ -58,4 +58,22 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
 
     /// Where in `bytes` a decoder that knows nothing may start.
     fn sync(config: &Self::Config, bytes: &[u8]) -> Sync;
+    /// The first byte begins a packet: no synchronisation is looked for before it.
+    fn starts_synced(config: &Self::Config) -> bool {
+        let _ = config;
+        false
+    }
+
+    /// Where in the last `bytes` of a trace a decoder that knows nothing may start, where
+    /// [`sync`](Self::sync) would wait for more. `None` where nowhere.
+    fn sync_at_end(config: &Self::Config, bytes: &[u8]) -> Option<usize> {
+        let _ = (config, bytes);
+        None
+    }
+
+    /// What a packet says of the unit itself: packets after it are read as `config` then says.
+    #[inline]
+    fn learn(config: &mut Self::Config, packet: &Self::Packet) {
+        let _ = (config, packet);
+    }
 }

@@ -262,6 +262,8 @@ protocols! {
     Ete: crate::etmv4::Ete,
     /// The data stream of an ETMv4: `etmv4d/`.
     Etmv4d: crate::etmv4d::Etmv4d,
+    /// RISC-V processor trace: `etrace/`.
+    Etrace: crate::etrace::Etrace,
     /// Program Flow Trace Macrocell: `ptm/`.
     Ptm: crate::ptm::Ptm,
     /// Instrumentation Trace Macrocell: `itm/`.

@@ -73,7 +73,8 @@ impl<P: Protocol> PartialEq for Stream<P> {
 impl<P: Protocol> Stream<P> {
     /// A stream that knows nothing yet.
     pub fn new(config: P::Config) -> Self {
-        Stream { config, decoder: P::Decoder::default(), synced: false, last: 0, bad: None }
+        let synced = P::starts_synced(&config);
+        Stream { config, decoder: P::Decoder::default(), synced, last: 0, bad: None }
     }
 
     /// Forgets everything but the configuration: what comes next does not follow what was.
@@ -106,6 +107,19 @@ impl<P: Protocol> Stream<P> {
         sink: &mut S,
         tap: &mut T,
     ) -> usize {
+        self.take(bytes, places, code, sink, tap, false)
+    }
+
+    /// `end`: no more bytes follow these.
+    fn take<K: Code, S: Sink, T: Tap<P>>(
+        &mut self,
+        bytes: &[u8],
+        places: &Places<'_>,
+        code: &mut K,
+        sink: &mut S,
+        tap: &mut T,
+        end: bool,
+    ) -> usize {
         let mut feed = Feed::new(bytes, *places, self.last);
         while let rest = feed.rest()
             && !rest.is_empty()
@@ -114,7 +128,10 @@ impl<P: Protocol> Stream<P> {
             if !self.synced {
                 let (skip, found) = match P::sync(&self.config, rest) {
                     Sync::At(n) => (n, true),
-                    Sync::NotIn(n) => (n, false),
+                    Sync::NotIn(n) => match P::sync_at_end(&self.config, rest) {
+                        Some(n) if end => (n, true),
+                        _ => (n, false),
+                    },
                 };
                 if skip > 0 {
                     self.lose(taken..taken + skip, bytes, places, Fault::Unsynchronised, sink, tap);
@@ -141,6 +158,7 @@ impl<P: Protocol> Stream<P> {
                     let at = feed.places.at(taken);
                     self.last = at;
                     tap.packet(places, taken..taken + len, bytes, &packet);
+                    P::learn(&mut self.config, &packet);
                     let spanned = Spanned { at, len: len as u32, packet };
                     self.decoder.packet(spanned, &self.config, code, sink);
                     feed.taken += len;
@@ -166,9 +184,14 @@ impl<P: Protocol> Stream<P> {
         sink: &mut S,
         tap: &mut T,
     ) {
-        if !rest.is_empty() {
+        let taken = if !self.synced && P::sync_at_end(&self.config, rest).is_some() {
+            self.take(rest, places, code, sink, tap, true)
+        } else {
+            0
+        };
+        if taken < rest.len() {
             let fault = if self.synced { Fault::Truncated } else { Fault::Unsynchronised };
-            self.lose(0..rest.len(), rest, places, fault, sink, tap);
+            self.lose(taken..rest.len(), rest, places, fault, sink, tap);
         }
         self.report_bad(sink);
         self.decoder.finish(self.last, &self.config, code, sink);

@@ -40,6 +40,7 @@ pub(crate) fn fields<'a>(source: &Source, element: &Element, o: Object<'a>) -> O
             let o = o.maybe_text("symbol", symbol.as_deref());
             o.mark("also_target", e.also_target).mark("tail_chain", e.tail_chain)
         }
+        Element::TrapValue(value) => o.hex("value", value),
         Element::Timestamp { value, cycles } => {
             o.digits("value", value).maybe_number("cycles", cycles.map(u64::from))
         }
@@ -99,6 +100,7 @@ fn context(c: Context, o: Object<'_>) -> Object<'_> {
     o.text("isa", c.isa.name())
         .number("bits", if c.bits64 { 64 } else { 32 })
         .maybe_number("el", c.el.map(u64::from))
+        .maybe_text("privilege", c.level())
         .maybe_text("security", c.security.map(security))
         .maybe_hex("context_id", c.context_id.map(u64::from))
         .maybe_hex("vmid", c.vmid.map(u64::from))

@@ -97,7 +97,8 @@ pub fn element(style: Style, element: &Element, out: &mut String) -> bool {
             itm(*after_overflow, out);
             let _ = write!(out, "ITM_TS_GLOBAL ( TS: 0x{value:016x}) )");
         }
-        Element::Access(_)
+        Element::TrapValue(_)
+        | Element::Access(_)
         | Element::Bad { .. }
         | Element::Doubt(_)
         | Element::Corrected { .. } => {

@@ -20,6 +20,7 @@ pub(super) enum SourceText {
     Etmv4(Etmv4Text),
     /// The reference has no words for these: they have ours.
     Etmv4d,
+    Etrace,
     Ptm(Ptm),
     Itm(ItmText),
     Stm(StmText),
@@ -31,6 +32,7 @@ impl SourceText {
             AnyConfig::Etmv3(_) => SourceText::Etmv3(Etmv3Text::default()),
             AnyConfig::Etmv4(_) | AnyConfig::Ete(_) => SourceText::Etmv4(Etmv4Text::default()),
             AnyConfig::Etmv4d(_) => SourceText::Etmv4d,
+            AnyConfig::Etrace(_) => SourceText::Etrace,
             AnyConfig::Ptm(_) => SourceText::Ptm(Ptm::default()),
             AnyConfig::Itm(_) => SourceText::Itm(ItmText::default()),
             AnyConfig::Stm(_) => SourceText::Stm(StmText::default()),
@@ -43,6 +45,7 @@ impl SourceText {
             SourceText::Etmv3(_) => "DCD_ETMV3",
             SourceText::Etmv4(_) => "DCD_ETMV4",
             SourceText::Etmv4d => "DCD_ETMV4D",
+            SourceText::Etrace => "DCD_ETRACE",
             SourceText::Ptm(_) => "DCD_PTM",
             SourceText::Itm(_) => "DCD_ITM",
             SourceText::Stm(_) => "DCD_STM",
@@ -55,6 +58,7 @@ impl SourceText {
             SourceText::Etmv3(_) => "PKTP_ETMV3",
             SourceText::Etmv4(_) => "PKTP_ETMV4I",
             SourceText::Etmv4d => "PKTP_ETMV4D",
+            SourceText::Etrace => "PKTP_ETRACE",
             SourceText::Ptm(_) => "PKTP_PTM",
             SourceText::Itm(_) => "PKTP_ITM",
             SourceText::Stm(_) => "PKTP_STM",
@@ -80,7 +84,7 @@ impl SourceText {
     pub(super) const fn unsynced_group(&self) -> Group {
         match self {
             SourceText::Etmv3(_) => Group::FragmentOrZeros,
-            SourceText::Etmv4(_) | SourceText::Etmv4d => Group::EightOrZero,
+            SourceText::Etmv4(_) | SourceText::Etmv4d | SourceText::Etrace => Group::EightOrZero,
             SourceText::Ptm(_) => Group::FragmentOrSixteen,
             SourceText::Itm(_) => Group::EightOrZeros,
             SourceText::Stm(_) => Group::FragmentButOnes,
@@ -102,6 +106,9 @@ impl SourceText {
                 text.packet(config, packet, out);
             }
             (SourceText::Etmv4d, _, AnyPacket::Etmv4d(packet)) => {
+                let _ = write!(out, "{packet}");
+            }
+            (SourceText::Etrace, _, AnyPacket::Etrace(packet)) => {
                 let _ = write!(out, "{packet}");
             }
             (SourceText::Itm(text), _, AnyPacket::Itm(packet)) => text.packet(packet, out),
@@ -170,7 +177,7 @@ impl SourceText {
             (SourceText::Ptm(text), AnyConfig::Ptm(_)) => {
                 text.bad(bytes.first().copied().unwrap_or(0), fault, out);
             }
-            (SourceText::Etmv4d, _) => {
+            (SourceText::Etmv4d | SourceText::Etrace, _) => {
                 let _ = write!(out, "{fault}");
             }
             (SourceText::Itm(text), _) => text.bad(bytes, fault, out),

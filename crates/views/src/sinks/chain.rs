@@ -91,6 +91,7 @@ const fn breaks(element: &Element) -> bool {
         | Element::Trigger
         | Element::Marker
         | Element::Instrumentation { .. }
+        | Element::TrapValue(_)
         | Element::Software(_)
         | Element::Hardware(_)
         | Element::LocalTime(_)

@@ -1,0 +1,337 @@
+//! What is known of a trace unit: widths, options, and the choices that its version leaves open.
+//!
+//! A value comes from four places, each over the one before: the [`Profile`]'s defaults, parameters by
+//! name ([`PARAMETERS`], from registers, a file or the command line), and, as the trace runs, support
+//! packets. Names are those of the specification without their `_p`.
+
+mod choice;
+mod profile;
+mod table;
+mod text;
+
+use tracewright_base::{Isa, MissingRegister, Register, Waypoints};
+
+pub use choice::{
+    Compression, Difference, Framing, LoopLabel, MessageType, OptionBits, Padding, Profile, Reset,
+    Sync, TrapPacket, Version,
+};
+pub use table::{PARAMETERS, Parameter};
+pub use text::{Malformed, Wrong};
+
+/// The registers, as the list of protocols wants them: one for each parameter.
+pub const REGISTERS: &[Register] = &table::registers();
+
+/// Everything that is known of a trace unit before its first packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Params {
+    /// Which packets it writes.
+    pub version: Version,
+    /// Whose unit it is.
+    pub profile: Profile,
+    /// RV64, else RV32.
+    pub rv64: bool,
+    /// The processor has Zcmp and Zcmt in place of C.FSDSP.
+    pub zcm: bool,
+    /// How packets are delimited.
+    pub link: Link,
+    /// Widths of fields, in bits.
+    pub widths: Widths,
+    /// What the support packet is like.
+    pub support: SupportLayout,
+    /// Run-time options, until a support packet says otherwise.
+    pub options: Options,
+    /// What the specification leaves open.
+    pub choices: Choices,
+    /// Where traps go: for packets that leave the address out.
+    pub vectors: Vectors,
+    /// Data trace.
+    pub data: Data,
+    /// The ingress port and the filters, as discovery reports them.
+    pub port: Port,
+}
+
+impl Default for Params {
+    /// E-Trace 2.0 as its specification has it, on RV64.
+    fn default() -> Self {
+        Params::new(Version::V2_0, Profile::Spec, true)
+    }
+}
+
+/// How packets are delimited, and what stands before their payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// What comes before each payload.
+    pub framing: Framing,
+    /// Width of the source's number in the encapsulation, 0 to 16 bits.
+    pub source_width: u8,
+    /// Bytes of a timestamp in the encapsulation, where the header says that there is one; 0 to 8.
+    pub timestamp_bytes: u8,
+    /// Width of the packet type at the start of the payload, 0 to 2 bits.
+    pub type_width: u8,
+    /// The first byte begins a packet. Else alignment is looked for.
+    pub aligned: bool,
+    /// The trace id (ATB id) that carries it.
+    pub trace_id: u8,
+}
+
+/// Widths of packet fields. (Table 3.7 of 0.026; "Discovery of encoder parameters")
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Widths {
+    /// `iaddress_width`: width of an instruction address, 2 to 64 bits.
+    pub iaddress: u8,
+    /// `iaddress_lsb`: the lowest address bit that packets have, 0 to 3.
+    pub iaddress_lsb: u8,
+    /// `context_width`, 1 to 32; 0 where packets have no context.
+    pub context: u8,
+    /// `time_width`, 1 to 64; 0 where packets have no time.
+    pub time: u8,
+    /// `privilege_width`, 1 to 4.
+    pub privilege: u8,
+    /// `ecause_width`, 1 to 16; up to 64 for PULP.
+    pub ecause: u8,
+    /// Width of a trap value: that of an address, or 0 (`notval`).
+    pub tval: u8,
+    /// `return_stack_size`: the return stack has 2 to this power entries; 0 is none.
+    pub return_stack_size: u8,
+    /// `call_counter_size`: the call counter has this many bits; 0 is none.
+    pub call_counter_size: u8,
+    /// `bpred_size`: the branch predictor has 2 to this power entries; 0 is none.
+    pub bpred_size: u8,
+    /// `cache_size`: the jump target cache has 2 to this power entries; 0 is none.
+    pub cache_size: u8,
+    /// `f0s_width`: width of the sub-format of format 0; 0 where there is but one.
+    pub f0s: u8,
+}
+
+impl Widths {
+    /// Width of an address field.
+    #[inline]
+    pub const fn address(&self) -> u32 {
+        (self.iaddress - self.iaddress_lsb) as u32
+    }
+}
+
+/// What the support packet has where the specification lets the unit decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SupportLayout {
+    /// Width of `encoder_mode`.
+    pub mode_width: u8,
+    /// The bits of `ioptions`.
+    pub ioptions: OptionBits,
+    /// It ends with `denable`, `dloss` and `doptions`.
+    pub data: bool,
+    /// Width of `doptions`.
+    pub doptions_width: u8,
+    /// Its options take effect. Else those that were given stay.
+    pub believed: bool,
+}
+
+/// The optional modes of an encoder. ("Optional and run-time configurable modes")
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Targets of jumps that AUIPC or LUI right before makes known are not traced.
+    pub sijump: bool,
+    /// Returns that go where they were called from are not traced.
+    pub implicit_return: bool,
+    /// The address of a trap handler is not traced where the cause tells it.
+    pub implicit_exception: bool,
+    /// Branches that a predictor foresees are counted.
+    pub branch_prediction: bool,
+    /// Jumps to targets that a cache holds are traced by their place in it.
+    pub jump_target_cache: bool,
+    /// Addresses are never differences.
+    pub full_address: bool,
+    /// There is no periodic resynchronisation. (2.1)
+    pub resync_disabled: bool,
+    /// Packets count implicit returns (`irets`), not the depth of the stack (`irdepth`). (2.1)
+    pub iret_ext: bool,
+}
+
+/// What the specification leaves open, contradicts itself in, or a unit does its own way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choices {
+    /// What a differential address is the difference of.
+    pub difference: Difference,
+    /// The `encoder_mode` of a draft support packet that means full addresses; 4 is none of them.
+    pub full_mode: u8,
+    /// What sign compression leaves out.
+    pub compression: Compression,
+    /// How payloads are filled up to whole bytes.
+    pub padding: Padding,
+    /// Where 0.026 packets say what kind of message they are.
+    pub message_type: MessageType,
+    /// When the decoder stops at an address that it meets before it is jumped to.
+    pub loop_label: LoopLabel,
+    /// 0.026: packets with an address may be notifications, which nothing marks.
+    pub notifications: bool,
+    /// Packets have no `irreport` and `irdepth`.
+    pub no_irreport: bool,
+    /// `irdepth` is all ones where there is nothing to report.
+    pub irdepth_ones: bool,
+    /// `notify` is the flag itself, not its difference to the bit before.
+    pub plain_notify: bool,
+    /// What the trap packet has.
+    pub trap: TrapPacket,
+    /// The trap packet of an interrupt has a trap value, too.
+    pub tval_always: bool,
+    /// When the branch predictor forgets.
+    pub predictor_reset: Reset,
+    /// Every address that is reported enters the jump target cache, not only jump targets.
+    pub cache_all: bool,
+    /// ECALL and EBREAK are retired before their exception.
+    pub ecall_retires: bool,
+    /// A trap right after a start at the target of a trap return: the instruction was not retired.
+    pub start_unretired: bool,
+    /// What the resynchronisation period counts.
+    pub resync: Sync,
+    /// The resynchronisation period; 0 is the shortest.
+    pub resync_max: u32,
+    /// 0.026: a context packet is sent only once all branches are reported.
+    pub context_flushes: bool,
+    /// 0.026, Table 3.4: termination type 4 is an unpredictable call.
+    pub itype4_call: bool,
+}
+
+/// Where traps go, as the CSRs have it; `None` where it is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Vectors {
+    /// `mtvec`.
+    pub machine: Option<u64>,
+    /// `stvec`.
+    pub supervisor: Option<u64>,
+    /// `vstvec`.
+    pub guest: Option<u64>,
+}
+
+/// Data trace. ("Data Trace Encoder Output Packets")
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Data {
+    /// `daddress_width`, 1 to 64.
+    pub address_width: u8,
+    /// `data_width`, 8 to 64.
+    pub width: u8,
+    /// `lrid_width`: width of a load request's number, 0 to 8.
+    pub lrid_width: u8,
+    /// Loads are traced in two packets: request and data.
+    pub split: bool,
+    /// Width of `format`: 2, or 3 where there are atomics, CSR accesses or split loads.
+    pub format_width: u8,
+    /// Width of `diff` in packets without an address, 1 or 2.
+    pub diff_width: u8,
+    /// Packets have no address.
+    pub no_address: bool,
+    /// Packets have no data.
+    pub no_data: bool,
+    /// Where `diff` says XOR, data are a difference.
+    pub arithmetic: bool,
+    /// `format` and `subformat` as the extension for several accesses has them. (2.1)
+    pub mmacas: bool,
+}
+
+/// The ingress port and the filters of a unit, as discovery reports them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// `itype_width`, 3 or 4.
+    pub itype_width: u8,
+    /// `iretire_width`, 1 to 8.
+    pub iretire_width: u8,
+    /// `ilastsize_width`.
+    pub ilastsize_width: u8,
+    /// `ntkn_width`, 1 to 5. (0.026)
+    pub ntkn_width: u8,
+    /// `context_type_width`, `ctype_width`.
+    pub ctype_width: u8,
+    /// `taken_branches`, `retires`: blocks in a cycle, 1 to 8.
+    pub taken_branches: u8,
+    /// `user_width`, `impdef_width`, 0 to 256.
+    pub user_width: u16,
+    /// Comparators, 0 to 16.
+    pub comparators: u8,
+    /// Filters, 0 to 16.
+    pub filters: u8,
+    /// `ecause_choice`: bits of a cause that choose one of many, 0 to 6.
+    pub ecause_choice: u8,
+    /// `filter_context`.
+    pub filter_context: bool,
+    /// `filter_ecause`: 2 to this power nested exceptions, 0 to 15.
+    pub filter_ecause: u8,
+    /// `filter_interrupt`.
+    pub filter_interrupt: bool,
+    /// `filter_privilege`.
+    pub filter_privilege: bool,
+    /// `filter_tval`.
+    pub filter_tval: bool,
+}
+
+impl Params {
+    /// Reads them from registers by name, on top of what `version` and `profile` say.
+    ///
+    /// # Errors
+    /// None: every parameter has a default.
+    pub fn from_registers(register: &dyn Fn(&str) -> Option<u64>) -> Result<Self, MissingRegister> {
+        let find = |parameter: &Parameter| {
+            let Register { name, aliases, .. } = parameter.register;
+            register(name).or_else(|| aliases.iter().find_map(|alias| register(alias)))
+        };
+        let known = |name: &str| table::named(name).and_then(&find);
+        let version = known("version").and_then(Version::of_number);
+        let profile = known("profile").and_then(Profile::of_number).unwrap_or_default();
+        let wide = known("xlen").map(|xlen| xlen > 32);
+        let wide = wide.or(known("iaddress_width").map(|width| width > 32));
+        let version = version.unwrap_or(profile.version());
+        let mut params = Params::new(version, profile, wide.unwrap_or(profile.is_wide()));
+        for parameter in PARAMETERS {
+            if let Some(value) = find(parameter).filter(|value| parameter.takes(*value)) {
+                (parameter.set)(&mut params, value);
+            }
+        }
+        Ok(params)
+    }
+
+    /// The instruction set of the processor.
+    #[inline]
+    pub const fn isa(&self) -> Isa {
+        if self.rv64 { Isa::Rv64 } else { Isa::Rv32 }
+    }
+
+    /// The draft's packets.
+    #[inline]
+    pub const fn is_draft(&self) -> bool {
+        matches!(self.version, Version::Draft)
+    }
+
+    /// Width of `irdepth`, or of `irets`. ("Format 2 packets")
+    #[inline]
+    pub const fn irdepth_width(&self) -> u32 {
+        let Widths { return_stack_size, call_counter_size, .. } = self.widths;
+        if self.options.iret_ext {
+            8
+        } else if return_stack_size > 0 {
+            (return_stack_size + 1 + call_counter_size) as u32
+        } else {
+            call_counter_size as u32
+        }
+    }
+
+    /// Nothing but branches ends a block.
+    pub const fn waypoints(&self) -> Waypoints {
+        Waypoints { isb: false, barrier: false, wait: false, timed_wait: false, transaction: false }
+    }
+
+    /// Where a trap of `cause` goes, if the CSRs are known. ("Implicit exception mode"; Privileged
+    /// ISA, `mtvec`: MODE, bits \[1:0], is 1 where interrupts are vectored.)
+    pub const fn vector(&self, privilege: u8, interrupt: bool, cause: u64) -> Option<u64> {
+        let base = match privilege {
+            1 => self.vectors.supervisor,
+            2 | 5 => self.vectors.guest,
+            _ => self.vectors.machine,
+        };
+        match base {
+            Some(base) if base & 0b11 == 1 && interrupt => {
+                Some((base & !0b11).wrapping_add(cause.wrapping_mul(4)))
+            }
+            Some(base) => Some(base & !0b11),
+            None => None,
+        }
+    }
+}

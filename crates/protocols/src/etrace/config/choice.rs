@@ -1,0 +1,180 @@
+//! The words for what can be chosen.
+
+/// An enum of named choices, each with its number in a register and its word in a file.
+macro_rules! choices {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$of:meta])* $choice:ident = $number:literal $word:literal,)* })*) => {
+        $($(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+        pub enum $name { $($(#[$of])* $choice = $number,)* }
+
+        impl $name {
+            /// Its numbers and words.
+            pub const WORDS: &'static [(u64, &'static str)] = &[$(($number, $word),)*];
+
+            /// The choice with this number.
+            pub const fn of_number(number: u64) -> Option<Self> {
+                match number { $($number => Some($name::$choice),)* _ => None }
+            }
+
+            /// Its number.
+            pub const fn number(self) -> u64 {
+                self as u64
+            }
+
+            /// Its word.
+            pub const fn word(self) -> &'static str {
+                match self { $($name::$choice => $word,)* }
+            }
+        }
+
+        impl core::fmt::Display for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.write_str(self.word())
+            }
+        })*
+    };
+}
+
+choices! {
+    /// Which packets a unit writes. The bytes do not say it.
+    Version {
+        /// Draft 0.026 of January 2019.
+        Draft = 0 "0.026",
+        /// Ratified in 2020.
+        V1_0 = 10 "1.0",
+        /// 2.0 and its editions up to 2.0-20250616.
+        #[default]
+        V2_0 = 20 "2.0",
+        /// The draft of 2.1: standard support packet, `irets`.
+        V2_1 = 21 "2.1",
+    }
+
+    /// Whose unit it is: a set of defaults, each of which can be set by itself.
+    Profile {
+        /// As the specification says.
+        #[default]
+        Spec = 0 "spec",
+        /// The specification's reference flow.
+        ReferenceFlow = 1 "reference-flow",
+        /// Siemens (UltraSoC) units, and the codec that was in the specification's repository.
+        Siemens = 2 "siemens",
+        /// PULP `trace_debugger` and `trdb`: the draft.
+        PulpTrdb = 3 "pulp-trdb",
+        /// PULP `rv_tracer`.
+        PulpRvTracer = 4 "pulp-rv_tracer",
+        /// Espressif ESP32-C6, H2 and P4.
+        Esp32 = 5 "esp32",
+    }
+
+    /// What comes before each payload.
+    Framing {
+        /// One byte: length \[4:0], flow \[6:5], extend \[7]; then the source, a timestamp where `extend`
+        /// is 1, the type and the packet. (Encapsulation 1.0)
+        #[default]
+        Encapsulated = 0 "encapsulated",
+        /// One byte: length \[4:0], type \[6:5], time \[7]; then the index and a time tag where `time` is
+        /// 1. (Siemens messaging; the reference flow's files)
+        Siemens = 1 "siemens",
+        /// One byte: length \[3:0], message \[5:4], format \[7:6], which is the payload's first field.
+        PulpTrdb = 2 "pulp-trdb",
+        /// Three bytes: length \[4:0] of the whole, and a running index of 16 bits.
+        Esp32 = 3 "esp32",
+    }
+
+    /// What a differential address is the difference of.
+    Difference {
+        /// This address minus the one before.
+        #[default]
+        CurrentMinusPrevious = 0 "current-previous",
+        /// The address before minus this one.
+        PreviousMinusCurrent = 1 "previous-current",
+    }
+
+    /// What sign compression leaves out: bits at the top that repeat the one below.
+    Compression {
+        /// Whole bytes at the end of the payload.
+        #[default]
+        Whole = 0 "whole",
+        /// Whole bytes of the address at the end of formats 0 to 2, but for its lowest bit, as PULP
+        /// `trdb` does: of 64 bits it counts those that repeat in the low 32, unless it is a difference
+        /// with branches; and what no field is in is 0.
+        Trdb = 3 "trdb",
+        /// Bytes of the address, which what follows it closes up to.
+        Address = 1 "address",
+        /// Nothing.
+        None = 2 "none",
+    }
+
+    /// How payloads are filled up to whole bytes.
+    Padding {
+        /// With copies of the last bit.
+        #[default]
+        Sign = 0 "sign",
+        /// With zeros.
+        Zero = 1 "zero",
+    }
+
+    /// Where 0.026 packets say what kind of message they are (`msg_type`).
+    MessageType {
+        /// In the header.
+        #[default]
+        Header = 0 "header",
+        /// In the first two bits of the payload: 0 is te_support, 2 is te_inst.
+        Payload = 1 "payload",
+    }
+
+    /// What an address means that the program comes to before it is jumped to.
+    LoopLabel {
+        /// The next packet decides: one of format 3, or the end, says that it was reached already.
+        #[default]
+        NextPacket = 0 "next-packet",
+        /// It was reached already.
+        First = 1 "first",
+    }
+
+    /// The bits of `ioptions`, the lowest first.
+    OptionBits {
+        /// Implicit return, implicit exception, full address, jump target cache, branch prediction.
+        #[default]
+        Reference = 0 "reference",
+        /// Sequentially inferred jumps, implicit return, implicit exception, branch prediction, jump
+        /// target cache, full address: the order in which the specification names them.
+        Named = 1 "named",
+        /// Jump target cache, branch prediction, implicit return, sequentially inferred jumps, implicit
+        /// exception, full address, delta address.
+        Pulp = 2 "pulp",
+        /// None.
+        None = 3 "none",
+        /// The standard support packet of 2.1.
+        Standard = 4 "standard",
+    }
+
+    /// What the trap packet has.
+    TrapPacket {
+        /// The handler's address and `tvalepc`. (1.0)
+        TvalEpc = 0 "tvalepc",
+        /// `thaddr`, an address and `tval`. (2.0)
+        #[default]
+        ThAddr = 1 "thaddr",
+    }
+
+    /// When the branch predictor and the jump target cache forget.
+    Reset {
+        /// With each synchronisation packet.
+        #[default]
+        Sync = 0 "sync",
+        /// When tracing starts.
+        Start = 1 "start",
+    }
+
+    /// What the resynchronisation period counts.
+    Sync {
+        /// Packets.
+        #[default]
+        Packets = 0 "packets",
+        /// Cycles.
+        Cycles = 1 "cycles",
+        /// Half words of retired instructions.
+        Halfwords = 2 "halfwords",
+    }
+}

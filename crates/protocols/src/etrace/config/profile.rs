@@ -1,0 +1,232 @@
+//! What each profile is.
+
+use super::{
+    Choices, Compression, Data, Difference, Framing, Link, LoopLabel, MessageType, OptionBits,
+    Options, Padding, Params, Port, Profile, Reset, SupportLayout, Sync, TrapPacket, Vectors,
+    Version, Widths,
+};
+
+impl Profile {
+    /// The version of its units, where nothing else is said.
+    pub const fn version(self) -> Version {
+        match self {
+            Profile::Spec | Profile::ReferenceFlow | Profile::PulpRvTracer => Version::V2_0,
+            Profile::Siemens | Profile::Esp32 => Version::V1_0,
+            Profile::PulpTrdb => Version::Draft,
+        }
+    }
+
+    /// Its processors are RV64, where nothing else is said.
+    pub const fn is_wide(self) -> bool {
+        !matches!(self, Profile::Esp32 | Profile::PulpTrdb)
+    }
+}
+
+impl Params {
+    /// The defaults of `version` and `profile` on RV64 or RV32.
+    pub const fn new(version: Version, profile: Profile, rv64: bool) -> Params {
+        let mut params = Params::spec(version, rv64);
+        params.profile = profile;
+        match profile {
+            Profile::Spec => params,
+            Profile::ReferenceFlow => params.reference_flow(),
+            Profile::Siemens => params.siemens(),
+            Profile::PulpTrdb => params.pulp_trdb(),
+            Profile::PulpRvTracer => params.pulp_rv_tracer(),
+            Profile::Esp32 => params.esp32(),
+        }
+    }
+
+    /// As the specification says.
+    const fn spec(version: Version, rv64: bool) -> Params {
+        let xlen = if rv64 { 64 } else { 32 };
+        let draft = matches!(version, Version::Draft);
+        let v2 = matches!(version, Version::V2_0 | Version::V2_1);
+        let standard = matches!(version, Version::V2_1);
+        Params {
+            version,
+            profile: Profile::Spec,
+            rv64,
+            zcm: false,
+            link: Link {
+                framing: if draft { Framing::Siemens } else { Framing::Encapsulated },
+                source_width: 0,
+                timestamp_bytes: if draft { 2 } else { 0 },
+                type_width: if draft { 0 } else { 2 },
+                aligned: true,
+                trace_id: 0,
+            },
+            widths: Widths {
+                iaddress: xlen,
+                iaddress_lsb: 1,
+                context: 32,
+                time: 0,
+                privilege: 2,
+                ecause: 5,
+                tval: xlen,
+                return_stack_size: 0,
+                call_counter_size: 0,
+                bpred_size: 0,
+                cache_size: 0,
+                f0s: 0,
+            },
+            support: SupportLayout {
+                mode_width: if draft || standard { 2 } else { 1 },
+                ioptions: if standard {
+                    OptionBits::Standard
+                } else if draft {
+                    OptionBits::None
+                } else {
+                    OptionBits::Reference
+                },
+                data: v2,
+                doptions_width: if v2 { 4 } else { 0 },
+                believed: true,
+            },
+            options: Options {
+                // The draft classes those jumps as predictable, always.
+                sijump: draft,
+                implicit_return: false,
+                implicit_exception: false,
+                branch_prediction: false,
+                jump_target_cache: false,
+                full_address: false,
+                resync_disabled: false,
+                iret_ext: standard,
+            },
+            choices: Choices {
+                difference: Difference::CurrentMinusPrevious,
+                full_mode: 4,
+                compression: Compression::Whole,
+                padding: Padding::Sign,
+                message_type: if draft { MessageType::Payload } else { MessageType::Header },
+                loop_label: LoopLabel::NextPacket,
+                notifications: false,
+                no_irreport: false,
+                irdepth_ones: false,
+                plain_notify: false,
+                trap: if v2 { TrapPacket::ThAddr } else { TrapPacket::TvalEpc },
+                tval_always: !v2,
+                predictor_reset: Reset::Sync,
+                cache_all: false,
+                ecall_retires: false,
+                start_unretired: false,
+                resync: Sync::Packets,
+                resync_max: 1 << 10,
+                context_flushes: true,
+                itype4_call: false,
+            },
+            vectors: Vectors { machine: None, supervisor: None, guest: None },
+            data: Data {
+                address_width: xlen,
+                width: xlen,
+                lrid_width: 0,
+                split: false,
+                format_width: 3,
+                diff_width: 2,
+                no_address: false,
+                no_data: false,
+                arithmetic: false,
+                mmacas: false,
+            },
+            port: Port {
+                itype_width: 4,
+                iretire_width: 3,
+                ilastsize_width: 1,
+                ntkn_width: 5,
+                ctype_width: 2,
+                taken_branches: 1,
+                user_width: 0,
+                comparators: 1,
+                filters: 1,
+                ecause_choice: 5,
+                filter_context: true,
+                filter_ecause: 1,
+                filter_interrupt: true,
+                filter_privilege: true,
+                filter_tval: true,
+            },
+        }
+    }
+
+    /// The reference flow of the specification's repository: Siemens framing, and its defects.
+    const fn reference_flow(mut self) -> Params {
+        self.link.framing = Framing::Siemens;
+        self.link.timestamp_bytes = 2;
+        self.link.type_width = 0;
+        self.widths.iaddress = 64;
+        self.widths.tval = 64;
+        self.data.address_width = 64;
+        self.data.width = 64;
+        self.data.arithmetic = true;
+        self.choices.irdepth_ones = true;
+        self.choices.ecall_retires = true;
+        self.choices.start_unretired = true;
+        self.choices.resync_max = 0;
+        self
+    }
+
+    /// The codec that was in the specification's repository until 2021, and the units it was made for.
+    const fn siemens(mut self) -> Params {
+        self.link.framing = Framing::Siemens;
+        self.link.timestamp_bytes = 2;
+        self.link.type_width = 0;
+        self.widths.call_counter_size = 9;
+        self.widths.bpred_size = 7;
+        self.widths.cache_size = 7;
+        self.widths.f0s = 1;
+        self.choices.predictor_reset = Reset::Start;
+        self.choices.cache_all = true;
+        self.choices.ecall_retires = true;
+        self.choices.resync_max = 1 << 16;
+        self
+    }
+
+    /// PULP `trace_debugger` and `trdb`.
+    const fn pulp_trdb(mut self) -> Params {
+        self.link.framing = Framing::PulpTrdb;
+        self.link.timestamp_bytes = 0;
+        self.widths.iaddress_lsb = 0;
+        self.widths.context = 0;
+        self.widths.privilege = 3;
+        self.widths.tval = 0;
+        self.choices.message_type = MessageType::Header;
+        self.choices.compression = Compression::Trdb;
+        self.choices.difference = Difference::PreviousMinusCurrent;
+        self
+    }
+
+    /// PULP `rv_tracer`.
+    const fn pulp_rv_tracer(mut self) -> Params {
+        self.link.timestamp_bytes = 8;
+        self.link.type_width = 0;
+        self.widths.iaddress_lsb = 0;
+        self.widths.context = 0;
+        self.widths.ecause = self.widths.iaddress;
+        self.support.ioptions = OptionBits::Pulp;
+        self.support.data = false;
+        self.support.doptions_width = 0;
+        self.choices.compression = Compression::Address;
+        self.choices.padding = Padding::Zero;
+        self.choices.plain_notify = true;
+        self
+    }
+
+    /// Espressif ESP32-C6, H2 and P4.
+    const fn esp32(mut self) -> Params {
+        self.link.framing = Framing::Esp32;
+        self.link.timestamp_bytes = 0;
+        self.link.type_width = 0;
+        self.widths.iaddress = 32;
+        self.widths.tval = 32;
+        self.widths.context = 0;
+        self.widths.privilege = 1;
+        self.support.mode_width = 0;
+        self.support.ioptions = OptionBits::None;
+        self.choices.compression = Compression::None;
+        self.choices.padding = Padding::Zero;
+        self.choices.no_irreport = true;
+        self.choices.tval_always = false;
+        self
+    }
+}

@@ -1,0 +1,285 @@
+//! The parameters by name: one list for registers, files, the command line and `info`.
+
+use tracewright_base::{Field, Register};
+
+use super::{
+    Compression, Difference, Framing, LoopLabel, MessageType, OptionBits, Padding, Params, Profile,
+    Reset, Sync, TrapPacket, Version,
+};
+
+/// One parameter.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Its name, other names, what it is, and the words for its values.
+    pub register: Register,
+    /// The least value.
+    pub least: u64,
+    /// The greatest value.
+    pub most: u64,
+    /// Reads it. `None` where it is not known.
+    pub get: fn(&Params) -> Option<u64>,
+    /// Writes a value that it [`takes`](Self::takes).
+    pub set: fn(&mut Params, u64),
+}
+
+impl Parameter {
+    /// Its name.
+    pub const fn name(&self) -> &'static str {
+        self.register.name
+    }
+
+    /// The words for its values.
+    pub fn words(&self) -> &'static [(u64, &'static str)] {
+        self.register.fields.first().map_or(&[], |field| field.values)
+    }
+
+    /// Whether it may have this value.
+    pub fn takes(&self, value: u64) -> bool {
+        let words = self.words();
+        (self.least..=self.most).contains(&value)
+            && (words.is_empty() || words.iter().any(|(number, _)| *number == value))
+    }
+}
+
+/// The parameter that is called `name`, in any case, with or without `_p`.
+pub(super) fn named(name: &str) -> Option<&'static Parameter> {
+    let name = name.strip_suffix("_p").unwrap_or(name);
+    let is = |known: &&str| known.eq_ignore_ascii_case(name);
+    PARAMETERS.iter().find(|p| is(&p.register.name) || p.register.aliases.iter().any(|a| is(a)))
+}
+
+const NO_YES: &[(u64, &str)] = &[(0, "false"), (1, "true")];
+const NUMBER: &[(u64, &str)] = &[];
+
+/// A parameter: name, other names, least and most, words, what it is; how it is read and written.
+macro_rules! parameter {
+    ($name:literal, $aliases:tt, ($least:expr, $most:expr), $words:expr, $about:literal, $get:expr, $set:expr) => {
+        Parameter {
+            register: Register {
+                name: $name,
+                aliases: &$aliases,
+                about: $about,
+                required: false,
+                fields: &[Field { name: $name, high: 63, low: 0, about: $about, values: $words }],
+            },
+            least: $least,
+            most: $most,
+            get: $get,
+            set: $set,
+        }
+    };
+}
+
+/// A number in a field of [`Params`].
+macro_rules! number {
+    ($name:literal $aliases:tt $least:literal..=$most:literal $($at:ident).+ as $type:ty, $about:literal) => {
+        parameter!($name, $aliases, ($least, $most), NUMBER, $about,
+            |p| Some(p.$($at).+ as u64), |p, v| p.$($at).+ = v as $type)
+    };
+}
+
+/// A yes or no in a field of [`Params`].
+macro_rules! flag {
+    ($name:literal $aliases:tt $($at:ident).+, $about:literal) => {
+        parameter!($name, $aliases, (0, 1), NO_YES, $about,
+            |p| Some(p.$($at).+ as u64), |p, v| p.$($at).+ = v != 0)
+    };
+}
+
+/// A named choice in a field of [`Params`].
+macro_rules! choice {
+    ($name:literal $aliases:tt $type:ident $($at:ident).+, $about:literal) => {
+        parameter!($name, $aliases, (0, u64::MAX), $type::WORDS, $about,
+            |p| Some(p.$($at).+.number()),
+            |p, v| p.$($at).+ = $type::of_number(v).unwrap_or(p.$($at).+))
+    };
+}
+
+/// An address that may not be known.
+macro_rules! address {
+    ($name:literal $($at:ident).+, $about:literal) => {
+        parameter!($name, [], (0, u64::MAX), NUMBER, $about, |p| p.$($at).+, |p, v| p.$($at).+ = Some(v))
+    };
+}
+
+/// Every parameter. `version`, `profile` and `xlen` come first: the defaults of the others are theirs.
+/// A width comes before the flag that makes it 0.
+pub const PARAMETERS: &[Parameter] = &[
+    choice!("version" ["etrace_version"] Version version, "which packets the unit writes"),
+    choice!("profile" [] Profile profile, "whose unit it is: defaults for all that follows"),
+    parameter!(
+        "xlen",
+        [],
+        (32, 64),
+        &[(32, "32"), (64, "64")],
+        "width of the processor's registers",
+        |p| Some(if p.rv64 { 64 } else { 32 }),
+        |p, v| p.rv64 = v == 64
+    ),
+    parameter!(
+        "rv32",
+        [],
+        (0, 1),
+        NO_YES,
+        "the processor is RV32",
+        |p| Some(!p.rv64 as u64),
+        |p, v| p.rv64 = v == 0
+    ),
+    flag!("zcm" [] zcm, "the processor has Zcmp and Zcmt in place of C.FSDSP"),
+    choice!("framing" [] Framing link.framing, "what comes before each packet"),
+    number!("source_width" ["srcid_width", "trTeSrcBits"] 0..=16 link.source_width as u8,
+        "bits of the source's number before each packet"),
+    number!("timestamp_bytes" [] 0..=8 link.timestamp_bytes as u8,
+        "bytes of a timestamp before a packet that has one"),
+    number!("type_width" [] 0..=2 link.type_width as u8, "bits of the type before each packet"),
+    flag!("aligned" [] link.aligned, "the first byte begins a packet"),
+    number!("trace_id" ["atid"] 0..=127 link.trace_id as u8, "the trace id on a trace bus"),
+    parameter!(
+        "iaddress_width",
+        [],
+        (2, 64),
+        NUMBER,
+        "bits of an instruction address",
+        |p| Some(p.widths.iaddress as u64),
+        |p, v| {
+            p.widths.iaddress = v as u8;
+            if p.widths.tval != 0 {
+                p.widths.tval = v as u8;
+            }
+            if p.widths.ecause > 16 {
+                p.widths.ecause = v as u8;
+            }
+        }
+    ),
+    number!("iaddress_lsb" [] 0..=3 widths.iaddress_lsb as u8, "lowest address bit that packets have"),
+    number!("context_width" [] 0..=32 widths.context as u8, "bits of a context; 0 is none"),
+    parameter!(
+        "nocontext",
+        [],
+        (0, 1),
+        NO_YES,
+        "packets have no context",
+        |p| Some((p.widths.context == 0) as u64),
+        |p, v| if v != 0 {
+            p.widths.context = 0
+        }
+    ),
+    parameter!(
+        "time_width",
+        [],
+        (0, 64),
+        NUMBER,
+        "bits of a time; 0 is none",
+        |p| Some(p.widths.time as u64),
+        |p, v| p.widths.time = v as u8
+    ),
+    parameter!(
+        "notime",
+        [],
+        (0, 1),
+        NO_YES,
+        "packets have no time",
+        |p| Some((p.widths.time == 0) as u64),
+        |p, v| if v != 0 {
+            p.widths.time = 0
+        }
+    ),
+    number!("privilege_width" [] 1..=4 widths.privilege as u8, "bits of a privilege level"),
+    number!("ecause_width" [] 1..=64 widths.ecause as u8, "bits of a trap cause"),
+    parameter!(
+        "notval",
+        [],
+        (0, 1),
+        NO_YES,
+        "packets have no trap value",
+        |p| Some((p.widths.tval == 0) as u64),
+        |p, v| p.widths.tval = if v != 0 { 0 } else { p.widths.iaddress }
+    ),
+    number!("return_stack_size" [] 0..=8 widths.return_stack_size as u8,
+        "the return stack has 2 to this power entries; 0 is none"),
+    number!("call_counter_size" [] 0..=16 widths.call_counter_size as u8,
+        "bits of the call counter; 0 is none"),
+    number!("bpred_size" [] 0..=12 widths.bpred_size as u8,
+        "the branch predictor has 2 to this power entries; 0 is none"),
+    number!("cache_size" [] 0..=12 widths.cache_size as u8,
+        "the jump target cache has 2 to this power entries; 0 is none"),
+    number!("f0s_width" [] 0..=2 widths.f0s as u8, "bits of the sub-format of format 0"),
+    flag!("sijump" [] options.sijump, "targets of sequentially inferable jumps are not traced"),
+    flag!("implicit_return" [] options.implicit_return, "predicted returns are not traced"),
+    flag!("implicit_exception" ["implicit_except"] options.implicit_exception,
+        "addresses of trap handlers are not traced"),
+    flag!("branch_prediction" ["branch_predictor"] options.branch_prediction,
+        "correctly predicted branches are counted"),
+    flag!("jump_target_cache" [] options.jump_target_cache, "cached jump targets are traced by index"),
+    flag!("full_address" ["full_iaddress"] options.full_address, "addresses are never differences"),
+    flag!("resync_disabled" [] options.resync_disabled, "there is no periodic resynchronisation"),
+    flag!("iret_ext" [] options.iret_ext, "packets count implicit returns"),
+    number!("encoder_mode_width" [] 0..=4 support.mode_width as u8, "bits of encoder_mode"),
+    choice!("ioptions" [] OptionBits support.ioptions, "the bits of the options in support packets"),
+    flag!("support_data" [] support.data, "support packets tell of data trace, too"),
+    number!("doptions_width" [] 0..=8 support.doptions_width as u8, "bits of doptions"),
+    flag!("support_believed" [] support.believed, "options in support packets take effect"),
+    choice!("difference" [] Difference choices.difference, "what a differential address is"),
+    number!("full_mode" [] 0..=4 choices.full_mode as u8,
+        "the encoder_mode of 0.026 that means full addresses; 4 is none"),
+    choice!("compression" [] Compression choices.compression, "what sign compression leaves out"),
+    choice!("padding" [] Padding choices.padding, "how packets are filled up to bytes"),
+    choice!("message_type" [] MessageType choices.message_type, "where 0.026 has msg_type"),
+    choice!("loop_label" [] LoopLabel choices.loop_label,
+        "what an address means that the program comes to before it is jumped to"),
+    flag!("notifications" [] choices.notifications, "0.026: packets may be notifications"),
+    flag!("no_irreport" [] choices.no_irreport, "packets have no irreport and irdepth"),
+    flag!("irdepth_ones" [] choices.irdepth_ones, "irdepth is all ones where it says nothing"),
+    flag!("plain_notify" [] choices.plain_notify, "notify is not a difference to the bit before"),
+    choice!("trap_packet" [] TrapPacket choices.trap, "what trap packets have"),
+    flag!("tval_always" [] choices.tval_always, "interrupts have a trap value, too"),
+    choice!("predictor_reset" [] Reset choices.predictor_reset, "when predictor and cache forget"),
+    flag!("cache_all" [] choices.cache_all, "each address that is traced enters the jump target cache"),
+    flag!("ecall_retires" [] choices.ecall_retires, "ECALL and EBREAK are retired"),
+    flag!("start_unretired" [] choices.start_unretired,
+        "an instruction that a start names and that traps was not retired"),
+    choice!("resync" [] Sync choices.resync, "what the resynchronisation period counts"),
+    number!("resync_max" [] 0..=0xffff_ffff choices.resync_max as u32, "resynchronisation period"),
+    flag!("context_flushes" [] choices.context_flushes, "0.026: branches go before a context packet"),
+    flag!("itype4_call" [] choices.itype4_call, "0.026: termination type 4 is an unpredictable call"),
+    address!("mtvec" vectors.machine, "trap vector base of M-mode"),
+    address!("stvec" vectors.supervisor, "trap vector base of S-mode"),
+    address!("vstvec" vectors.guest, "trap vector base of VS-mode"),
+    number!("daddress_width" [] 1..=64 data.address_width as u8, "bits of a data address"),
+    number!("data_width" [] 8..=64 data.width as u8, "bits of data"),
+    number!("lrid_width" [] 0..=8 data.lrid_width as u8, "bits of a load request's number"),
+    flag!("split_loads" [] data.split, "loads are traced as request and data"),
+    number!("data_format_width" [] 0..=3 data.format_width as u8, "bits of a data packet's format"),
+    number!("data_diff_width" [] 1..=2 data.diff_width as u8, "bits of diff where there is no address"),
+    flag!("no_address" ["noaddr"] data.no_address, "data packets have no address"),
+    flag!("no_data" ["nodata"] data.no_data, "data packets have no data"),
+    flag!("data_arithmetic" [] data.arithmetic, "data that should be XORed are subtracted"),
+    flag!("mmacas_ext" [] data.mmacas, "data packets have the form of the 2.1 extension"),
+    number!("itype_width" [] 3..=4 port.itype_width as u8, "bits of a termination type"),
+    number!("iretire_width" [] 1..=8 port.iretire_width as u8, "bits of the half words retired"),
+    number!("ilastsize_width" [] 0..=2 port.ilastsize_width as u8, "bits of the last one's size"),
+    number!("ntkn_width" [] 1..=5 port.ntkn_width as u8, "0.026: bits of the branches not taken"),
+    number!("context_type_width" ["ctype_width"] 1..=2 port.ctype_width as u8,
+        "bits of a context's type"),
+    number!("taken_branches" [] 1..=8 port.taken_branches as u8, "blocks that retire in a cycle"),
+    number!("user_width" ["impdef_width"] 0..=256 port.user_width as u16, "bits of the user's signals"),
+    number!("comparators" [] 0..=16 port.comparators as u8, "how many comparators there are"),
+    number!("filters" [] 0..=16 port.filters as u8, "how many filters there are"),
+    number!("ecause_choice" [] 0..=6 port.ecause_choice as u8, "bits of a cause that choose of many"),
+    flag!("filter_context" [] port.filter_context, "filters know the context"),
+    number!("filter_ecause" [] 0..=15 port.filter_ecause as u8,
+        "filters know the cause of 2 to this power nested exceptions"),
+    flag!("filter_interrupt" ["filter_excint"] port.filter_interrupt, "filters tell interrupts apart"),
+    flag!("filter_privilege" [] port.filter_privilege, "filters know the privilege level"),
+    flag!("filter_tval" [] port.filter_tval, "filters know the trap value"),
+];
+
+pub(super) const fn registers() -> [Register; PARAMETERS.len()] {
+    let mut registers = [PARAMETERS[0].register; PARAMETERS.len()];
+    let mut at = 0;
+    while at < registers.len() {
+        registers[at] = PARAMETERS[at].register;
+        at += 1;
+    }
+    registers
+}

@@ -1,0 +1,95 @@
+//! RISC-V processor trace: E-Trace.
+//!
+//! Specifications: *RISC-V Processor Trace*, draft 0.026; *Efficient Trace for RISC-V*, 1.0, 2.0 (its
+//! edition 2.0-20250616) and the draft of 2.1; *Unformatted Trace & Diagnostic Data Packet Encapsulation
+//! for RISC-V*, 1.0. A unit traces branches as taken or not and the targets of jumps that the program
+//! does not tell; all else comes from the program image. The bytes do not say which version they are:
+//! [`Params`] do.
+//!
+//! | section | item | test |
+//! |---|---|---|
+//! | 0.026, Table 3.7; "Discovery of encoder parameters" | [`Params`], [`config::PARAMETERS`] | `parameters` |
+//! | "Packet Encapsulation"; 0.026, Figure 6.1 | [`packet::Envelope`] | `envelopes` |
+//! | "Format 3 packets"; 0.026, Table 6.3 | [`packet::Start`], [`packet::Trap`], [`packet::ContextChange`] | `packets` |
+//! | "Format 3 subformat 3"; 0.026, Table 6.4 | [`packet::Support`] | `packets` |
+//! | "Format 2 packets", "Format 1 packets" | [`packet::Report`], [`packet::Branches`] | `packets` |
+//! | "Format 0 packets" | [`packet::BranchCount`], [`packet::JumpTarget`] | `packets` |
+//! | "Data Trace Encoder Output Packets" | [`packet::DataAccess`] | `packets` |
+//! | "Decoder" | [`Decoder`] | `flow` |
+//! | encapsulation, "Synchronization" | [`sync::find`] | `alignment` |
+//!
+//! ```
+//! use tracewright_base::{Parse, Wire};
+//! use tracewright_protocols::etrace::{Packet, Params};
+//! use tracewright_protocols::etrace::config::{Profile, Version};
+//!
+//! let params = Params::new(Version::V2_0, Profile::ReferenceFlow, true);
+//! let bytes = [0x42, 0xfe, 0xfa]; // two bytes of te_inst: format 2, an address 0x141 back
+//! let Parse::Packet(packet, 3) = Packet::parse(&bytes, &params) else { panic!() };
+//! assert_eq!(packet.to_string(), "address 0x7ffffffffffffebf");
+//! ```
+
+pub mod config;
+pub mod decode;
+pub mod packet;
+pub mod sync;
+#[cfg(test)]
+mod tests;
+
+use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
+
+pub use config::Params;
+pub use decode::Decoder;
+pub use packet::Packet;
+
+use crate::protocol::{Protocol, Resume};
+use packet::Payload;
+
+/// RISC-V processor trace, versions 0.026 to 2.1.
+#[derive(Clone, Copy, Debug)]
+pub struct Etrace;
+
+impl Protocol for Etrace {
+    const NAMES: &'static [&'static str] = &["ETRACE", "E-Trace", "RISCV"];
+    const TITLE: &'static str = "RISC-V processor trace (E-Trace 0.026, 1.0, 2.0, 2.1)";
+    const REGISTERS: &'static [Register] = config::REGISTERS;
+    const RESUME: Resume = Resume::Seek;
+
+    type Config = Params;
+    type Packet = Packet;
+    type Decoder = Decoder;
+
+    fn configure(
+        _core: Option<CoreType>,
+        register: &dyn Fn(&str) -> Option<u64>,
+    ) -> Result<Params, MissingRegister> {
+        Params::from_registers(register)
+    }
+
+    fn trace_id(params: &Params) -> u8 {
+        params.link.trace_id
+    }
+
+    fn waypoints(params: &Params) -> Waypoints {
+        params.waypoints()
+    }
+
+    fn sync(params: &Params, bytes: &[u8]) -> Sync {
+        sync::find(bytes, params)
+    }
+
+    fn starts_synced(params: &Params) -> bool {
+        params.link.aligned
+    }
+
+    fn sync_at_end(params: &Params, bytes: &[u8]) -> Option<usize> {
+        sync::find_at_end(bytes, params)
+    }
+
+    #[inline]
+    fn learn(params: &mut Params, packet: &Packet) {
+        if let Payload::Support(support) = &packet.payload {
+            support.learn(params);
+        }
+    }
+}

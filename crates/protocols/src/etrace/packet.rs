@@ -1,0 +1,320 @@
+//! One packet: what stands before its payload, and the payload.
+
+pub mod branches;
+pub mod data;
+pub mod envelope;
+pub mod fields;
+pub mod support;
+pub mod sync;
+mod words;
+
+use core::fmt;
+
+use tracewright_base::{Fault, Parse, Wire};
+
+use super::config::{Compression, Framing, MessageType, OptionBits, Padding, Params};
+use envelope::{Class, Closed, Opened};
+use fields::{Fields, Namer, Reader, Writer};
+
+pub use branches::{BranchCount, Branches, JumpTarget, Map, Report};
+pub use data::{Amount, Coding, DataAccess, Transfer};
+pub use envelope::Envelope;
+pub use fields::Seen;
+pub use support::{Qualification, Standard, Support};
+pub use sync::{ContextChange, Start, Trap, Who};
+
+/// One packet, as the wire spells it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Packet {
+    /// What stands before the payload.
+    pub envelope: Envelope,
+    /// What it says.
+    pub payload: Payload,
+}
+
+/// What a packet says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// Nothing: the transport had nothing else to send, or marks where bytes begin.
+    Null {
+        /// It marks where a byte begins.
+        alignment: bool,
+    },
+    /// Format 1; 0.026: formats 0 and 1.
+    Branches(Branches),
+    /// Format 2.
+    Address(Report),
+    /// Format 0, sub-format 0.
+    BranchCount(BranchCount),
+    /// Format 0, sub-format 1.
+    JumpTarget(JumpTarget),
+    /// Format 3, sub-format 0.
+    Start(Start),
+    /// Format 3, sub-format 1.
+    Trap(Trap),
+    /// Format 3, sub-format 2.
+    Context(ContextChange),
+    /// Format 3, sub-format 3; 0.026: te_support.
+    Support(Support),
+    /// Data trace.
+    Data(DataAccess),
+    /// The value of a counter of 40 bits. (PULP `trdb`)
+    Timer {
+        /// The value.
+        ticks: u64,
+    },
+    /// A word that software wrote. (PULP `trdb`)
+    Software {
+        /// The word.
+        word: u32,
+    },
+}
+
+impl From<Payload> for Packet {
+    fn from(payload: Payload) -> Self {
+        Packet { envelope: Envelope::default(), payload }
+    }
+}
+
+/// The payload first: its name is the packet's kind.
+impl fmt::Debug for Packet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} in {:?}", self.payload, self.envelope)
+    }
+}
+
+impl Wire<Params> for Packet {
+    #[inline]
+    fn parse(bytes: &[u8], params: &Params) -> Parse<Self> {
+        let Opened { envelope, class, len, mut reader } = match Envelope::open(bytes, params) {
+            Ok(opened) => opened,
+            Err(Closed::Partial) => return Parse::Partial,
+            Err(Closed::Bad(len, fault)) => return Parse::Bad(len, fault),
+        };
+        let header = bytes.first().copied().unwrap_or_default();
+        match Payload::read(class, &mut reader, params) {
+            None => Parse::Bad(len, Fault::Reserved(header)),
+            Some(payload) if payload.is_overlong(&reader, params) => {
+                Parse::Bad(len, Fault::Overlong)
+            }
+            Some(payload) => Parse::Packet(Packet { envelope, payload }, len),
+        }
+    }
+
+    fn emit(&self, params: &Params, out: &mut impl Extend<u8>) {
+        let class = self.payload.class();
+        let mut writer = Writer::default();
+        self.envelope.head(class, params, &mut writer);
+        let head = writer.at();
+        self.payload.write(&mut writer, params);
+        let whole = writer.at();
+        let trdb = params.choices.compression == Compression::Trdb;
+        let sign = params.choices.padding == Padding::Sign && !trdb && writer.before();
+        writer.align(sign);
+        match params.choices.compression {
+            Compression::Whole if matches!(class, Class::Instruction | Class::Data) => {
+                writer.compress(head / 8 + 1 + u32::from(params.link.framing == Framing::PulpTrdb));
+            }
+            Compression::Trdb => {
+                if let Some(bits) = self.payload.kept_by_trdb(params) {
+                    writer.truncate((whole - params.widths.address() + bits).div_ceil(8));
+                }
+            }
+            _ => {}
+        }
+        self.envelope.close(class, &writer, params, out);
+    }
+}
+
+impl Packet {
+    /// Names the fields of the packet that begins at the first byte, in their order on the wire.
+    /// `None` where there is none.
+    pub fn explain(bytes: &[u8], params: &Params, each: &mut impl FnMut(Seen)) -> Option<Packet> {
+        let Opened { envelope, class, reader, .. } = Envelope::open(bytes, params).ok()?;
+        let mut namer = Namer::new(reader, each);
+        let payload = Payload::read(class, &mut namer, params)?;
+        Some(Packet { envelope, payload })
+    }
+}
+
+/// Message types in the payload. (0.026, Table 6.4; PULP `trdb`)
+const SUPPORT_MESSAGE: u64 = 0;
+const INSTRUCTION_MESSAGE: u64 = 2;
+
+impl Payload {
+    const fn class(&self) -> Class {
+        match self {
+            Payload::Null { alignment } => Class::Null { alignment: *alignment },
+            Payload::Data(_) => Class::Data,
+            Payload::Timer { .. } => Class::Timer,
+            Payload::Software { .. } => Class::Software,
+            _ => Class::Instruction,
+        }
+    }
+
+    /// The address of formats 0, 1 and 2.
+    pub const fn report(&self) -> Option<&Report> {
+        match self {
+            Payload::Branches(Branches { report, .. }) => report.as_ref(),
+            Payload::BranchCount(BranchCount { report, .. }) => report.as_ref(),
+            Payload::Address(report) => Some(report),
+            _ => None,
+        }
+    }
+
+    /// How many bits of its address [`Compression::Trdb`] keeps.
+    fn kept_by_trdb(&self, params: &Params) -> Option<u32> {
+        // Later versions have fields after the address.
+        let report = self.report().filter(|_| params.is_draft())?;
+        let (address, width) = (report.address, params.widths.address());
+        let difference = matches!(self, Payload::Branches(Branches { full: false, .. }));
+        Some(match width {
+            33.. if !difference => fields::needed(address, 32) + width - 32,
+            _ => fields::needed(address, width),
+        })
+    }
+
+    /// `None` where a code is reserved.
+    #[inline]
+    fn read<F: Fields>(class: Class, f: &mut F, params: &Params) -> Option<Payload> {
+        match class {
+            Class::Instruction => Payload::instruction(None, f, params),
+            Class::Data => DataAccess::default().fields(f, params).map(Payload::Data),
+            Class::Null { alignment } => Some(Payload::Null { alignment }),
+            Class::Timer => Some(Payload::Timer { ticks: f.uint("ticks", 0, 40) }),
+            Class::Software => Some(Payload::Software { word: f.uint("word", 0, 32) as u32 }),
+        }
+    }
+
+    fn write(&self, f: &mut Writer, params: &Params) {
+        match *self {
+            Payload::Null { .. } => {}
+            Payload::Data(data) => {
+                data.fields(f, params);
+            }
+            Payload::Timer { ticks } => {
+                f.uint("ticks", ticks, 40);
+            }
+            Payload::Software { word } => {
+                f.uint("word", word.into(), 32);
+            }
+            _ => {
+                Payload::instruction(Some(self), f, params);
+            }
+        }
+    }
+
+    /// An instruction trace payload: `given` is written, or one is read.
+    #[inline]
+    fn instruction<F: Fields>(
+        given: Option<&Payload>,
+        f: &mut F,
+        params: &Params,
+    ) -> Option<Payload> {
+        if params.is_draft() && params.choices.message_type == MessageType::Payload {
+            let support = matches!(given, Some(Payload::Support(_)));
+            let message = if support { SUPPORT_MESSAGE } else { INSTRUCTION_MESSAGE };
+            match f.uint("msg_type", message, 2) {
+                INSTRUCTION_MESSAGE => {}
+                SUPPORT_MESSAGE => {
+                    let code = f.uint("control_code", support::CONTROL_CODE, 6);
+                    let kind = f.uint("support_type", 0, 4);
+                    let support = match given {
+                        Some(Payload::Support(support)) => *support,
+                        _ => Support::default(),
+                    };
+                    let known = code == support::CONTROL_CODE && kind == 0;
+                    return known.then(|| Payload::Support(support.fields(f, params)));
+                }
+                _ => return None,
+            }
+        }
+        let format = match given {
+            Some(Payload::Branches(b)) => u64::from(!(params.is_draft() && b.full)),
+            Some(Payload::BranchCount(_) | Payload::JumpTarget(_)) => 0,
+            Some(Payload::Address(_)) => 2,
+            _ => 3,
+        };
+        Some(match f.uint("format", format, 2) {
+            0 if !params.is_draft() => return Payload::extension(given, f, params),
+            format @ (0 | 1) => {
+                let branches = match given {
+                    Some(Payload::Branches(branches)) => *branches,
+                    _ => Branches { full: params.is_draft() && format == 0, ..Branches::default() },
+                };
+                Payload::Branches(branches.fields(f, params))
+            }
+            2 => {
+                let report = match given {
+                    Some(Payload::Address(report)) => *report,
+                    _ => Report::default(),
+                };
+                Payload::Address(report.fields(f, params))
+            }
+            _ => return Payload::sync(given, f, params),
+        })
+    }
+
+    /// Format 0: counts of predicted branches, and places in the jump target cache.
+    fn extension<F: Fields>(
+        given: Option<&Payload>,
+        f: &mut F,
+        params: &Params,
+    ) -> Option<Payload> {
+        let widths = &params.widths;
+        let subformat = u64::from(matches!(given, Some(Payload::JumpTarget(_))));
+        let subformat = match widths.f0s {
+            0 if widths.cache_size > 0 && widths.bpred_size > 0 => {
+                // One of them is on, or the field would be there.
+                let options = &params.options;
+                u64::from(options.jump_target_cache && !options.branch_prediction)
+            }
+            0 => u64::from(widths.cache_size > 0),
+            width => f.uint("subformat", subformat, width.into()),
+        };
+        match (subformat, given) {
+            (0, Some(Payload::BranchCount(count))) => {
+                count.fields(f, params).map(Payload::BranchCount)
+            }
+            (0, _) => BranchCount::default().fields(f, params).map(Payload::BranchCount),
+            (1, Some(Payload::JumpTarget(target))) => {
+                Some(Payload::JumpTarget(target.fields(f, params)))
+            }
+            (1, _) => Some(Payload::JumpTarget(JumpTarget::default().fields(f, params))),
+            _ => None,
+        }
+    }
+
+    /// Format 3.
+    fn sync<F: Fields>(given: Option<&Payload>, f: &mut F, params: &Params) -> Option<Payload> {
+        let subformat = match given {
+            Some(Payload::Trap(_)) => 1,
+            Some(Payload::Context(_)) => 2,
+            Some(Payload::Support(_)) => 3,
+            _ => 0,
+        };
+        Some(match (f.uint("subformat", subformat, 2), given) {
+            (0, Some(Payload::Start(start))) => Payload::Start(start.fields(f, params)),
+            (0, _) => Payload::Start(Start::default().fields(f, params)),
+            (1, Some(Payload::Trap(trap))) => Payload::Trap(trap.fields(f, params)),
+            (1, _) => Payload::Trap(Trap::default().fields(f, params)),
+            (2, Some(Payload::Context(context))) => Payload::Context(context.fields(f, params)),
+            (2, _) => Payload::Context(ContextChange::default().fields(f, params)),
+            _ if params.is_draft() => return None,
+            (_, Some(Payload::Support(support))) => Payload::Support(support.fields(f, params)),
+            _ => Payload::Support(Support::default().fields(f, params)),
+        })
+    }
+
+    /// Whether bytes are left over that no field is in.
+    #[inline]
+    fn is_overlong(&self, reader: &Reader, params: &Params) -> bool {
+        // A support packet of 2.1 may have more, and units that do not compress fill up.
+        let more = match self {
+            Payload::Support(_) => params.support.ioptions == OptionBits::Standard,
+            Payload::Null { .. } => true,
+            _ => params.choices.compression == Compression::None,
+        };
+        !more && reader.end() >= reader.at() + 8
+    }
+}

@@ -1,0 +1,231 @@
+//! What stands before a payload: how long it is, whose it is, when it was.
+
+use tracewright_base::Fault;
+
+use super::fields::{Fields, Reader, Writer, low};
+use crate::etrace::config::{Framing, Params};
+
+/// What an encapsulation says beside the payload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Envelope {
+    /// The source (`srcID`, index). For ESP32: the running number of the packet.
+    pub source: u16,
+    /// Where the packet goes to (`flow`). Siemens framing has the type there.
+    pub flow: u8,
+    /// When it was, in the units of the transport.
+    pub timestamp: Option<u64>,
+}
+
+/// What kind of message a payload is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// No payload.
+    Null { alignment: bool },
+    /// Instruction trace. 0.026: what the payload's own type says.
+    Instruction,
+    /// Data trace.
+    Data,
+    /// A counter's value (PULP `trdb`).
+    Timer,
+    /// A word that software wrote (PULP `trdb`).
+    Software,
+}
+
+/// An envelope that was opened.
+pub(super) struct Opened {
+    pub(super) envelope: Envelope,
+    pub(super) class: Class,
+    /// Of all bytes.
+    pub(super) len: usize,
+    /// At the first bit of the payload.
+    pub(super) reader: Reader,
+}
+
+/// Why none was.
+pub(super) enum Closed {
+    Partial,
+    Bad(usize, Fault),
+}
+
+/// Message types of Siemens framing and of the encapsulation: te_inst and te_data.
+const INSTRUCTION: u8 = 0b10;
+const DATA: u8 = 0b11;
+
+impl Envelope {
+    #[inline]
+    pub(super) fn open(bytes: &[u8], params: &Params) -> Result<Opened, Closed> {
+        let Some(&header) = bytes.first() else { return Err(Closed::Partial) };
+        match params.link.framing {
+            Framing::Encapsulated | Framing::Siemens => encapsulated(header, bytes, params),
+            Framing::PulpTrdb => trdb(header, bytes),
+            Framing::Esp32 => esp32(header, bytes),
+        }
+    }
+
+    /// Writes the payload in `payload` with its envelope.
+    pub(super) fn close(
+        &self,
+        class: Class,
+        payload: &Writer,
+        params: &Params,
+        out: &mut impl Extend<u8>,
+    ) {
+        let bytes = payload.at().div_ceil(8) as usize;
+        match params.link.framing {
+            // The payload's first two bits are in the header.
+            Framing::PulpTrdb => {
+                let kind = match class {
+                    Class::Null { .. } => return out.extend([0]),
+                    Class::Timer => 1,
+                    Class::Software => 3,
+                    Class::Instruction | Class::Data => 2,
+                };
+                let first = payload.byte_at(0) & 0xc0;
+                out.extend([first | kind << 4 | (bytes as u8).saturating_sub(1) & 0xf]);
+                out.extend((1..bytes).map(|n| payload.byte_at(n)));
+            }
+            Framing::Esp32 => {
+                out.extend([(bytes + ESP32_HEADER) as u8 & 0x1f]);
+                out.extend(self.source.to_le_bytes());
+                out.extend((0..bytes).map(|n| payload.byte_at(n)));
+            }
+            Framing::Encapsulated | Framing::Siemens => {
+                if let Class::Null { alignment } = class {
+                    return out.extend([u8::from(alignment) << 7 | self.flow << 5]);
+                }
+                let flow = match (params.link.framing, class) {
+                    (Framing::Encapsulated, _) => self.flow & 0b11,
+                    (_, Class::Data) => DATA,
+                    _ => INSTRUCTION,
+                };
+                let extend = u8::from(self.timestamp.is_some() && params.link.timestamp_bytes > 0);
+                // Bits of the source beyond whole bytes count as payload.
+                let before = head_bits(params, extend != 0) / 8;
+                let len = bytes.saturating_sub(before as usize) as u8;
+                out.extend([extend << 7 | flow << 5 | len & 0x1f]);
+                out.extend((0..bytes).map(|n| payload.byte_at(n)));
+            }
+        }
+    }
+
+    /// Writes what comes between the header byte and the payload.
+    pub(super) fn head(&self, class: Class, params: &Params, out: &mut Writer) {
+        match params.link.framing {
+            // The payload begins in the top two bits of the header.
+            Framing::PulpTrdb if matches!(class, Class::Timer | Class::Software) => {
+                out.uint("", 0, 8);
+            }
+            Framing::PulpTrdb => {
+                out.uint("", 0, 6);
+            }
+            Framing::Esp32 => {}
+            Framing::Encapsulated | Framing::Siemens => {
+                out.uint("", self.source.into(), params.link.source_width.into());
+                if let Some(time) = self.timestamp {
+                    out.uint("", time, u32::from(params.link.timestamp_bytes) * 8);
+                }
+                if params.link.framing == Framing::Encapsulated {
+                    let kind = if class == Class::Data { DATA } else { INSTRUCTION };
+                    out.uint("", kind.into(), params.link.type_width.into());
+                }
+            }
+        }
+    }
+}
+
+/// Bits between the header byte and the type.
+const fn head_bits(params: &Params, extend: bool) -> u32 {
+    let time = if extend { params.link.timestamp_bytes as u32 * 8 } else { 0 };
+    params.link.source_width as u32 + time
+}
+
+/// Header: length \[4:0], flow or type \[6:5], extend \[7]. ("Packet Encapsulation"; draft 0.026,
+/// Figure 6.1)
+#[inline]
+fn encapsulated(header: u8, bytes: &[u8], params: &Params) -> Result<Opened, Closed> {
+    let (len, flow, extend) = (usize::from(header & 0x1f), header >> 5 & 0b11, header >> 7 != 0);
+    let siemens = params.link.framing == Framing::Siemens;
+    let mut envelope = Envelope { flow: if siemens { 0 } else { flow }, ..Envelope::default() };
+    if len == 0 {
+        // It is a header alone. A type that Siemens messages do not have is none.
+        let class = Class::Null { alignment: extend };
+        let reader = Reader::new(bytes, 0, 1, 0).ok_or(Closed::Partial)?;
+        envelope.flow = flow;
+        return Ok(Opened { envelope, class, len: 1, reader });
+    }
+    let class = match (siemens, flow) {
+        (false, _) | (true, INSTRUCTION) => Class::Instruction,
+        (true, DATA) => Class::Data,
+        // 0.026 does not say what its flow is.
+        (true, _) if params.is_draft() => Class::Instruction,
+        (true, _) => return Err(Closed::Bad((1 + len).min(bytes.len()), Fault::Reserved(header))),
+    };
+    if siemens && class == Class::Instruction && flow != INSTRUCTION {
+        envelope.flow = flow;
+    }
+    if extend && params.link.timestamp_bytes == 0 {
+        return Err(Closed::Bad(1, Fault::ReservedForConfig(header)));
+    }
+    let head = head_bits(params, extend);
+    let (start, skip) = (1 + (head / 8) as usize, head % 8);
+    if head > 0 {
+        let bits = bytes.get(1..start + usize::from(skip > 0)).ok_or(Closed::Partial)?;
+        let mut head = Reader::new(bits, 0, bits.len(), 0).ok_or(Closed::Partial)?;
+        envelope.source = head.uint("", 0, params.link.source_width.into()) as u16;
+        if extend {
+            let width = u32::from(params.link.timestamp_bytes) * 8;
+            envelope.timestamp = Some(head.uint("", 0, width));
+        }
+    }
+    let mut reader = Reader::new(bytes, start, len, skip).ok_or(Closed::Partial)?;
+    let mut opened = class;
+    if !siemens && params.link.type_width > 0 {
+        let kind = reader.uint("", 0, params.link.type_width.into());
+        opened = match kind {
+            _ if kind == low(INSTRUCTION.into(), params.link.type_width.into()) => class,
+            _ if kind == low(DATA.into(), params.link.type_width.into()) => Class::Data,
+            _ => return Err(Closed::Bad(start + len, Fault::Reserved(header))),
+        };
+    }
+    Ok(Opened { envelope, class: opened, len: start + len, reader })
+}
+
+/// Header: length \[3:0], message \[5:4], format \[7:6].
+#[inline]
+fn trdb(header: u8, bytes: &[u8]) -> Result<Opened, Closed> {
+    let len = usize::from(header & 0xf);
+    let (class, skip) = match header >> 4 & 0b11 {
+        0 if header == 0 => (Class::Null { alignment: false }, 0),
+        0 => return Err(Closed::Bad((1 + len).min(bytes.len()), Fault::Reserved(header))),
+        1 => (Class::Timer, 8),
+        2 => (Class::Instruction, 6),
+        _ => (Class::Software, 8),
+    };
+    let mut reader = Reader::new(bytes, 0, 1 + len, 0).ok_or(Closed::Partial)?;
+    reader.uint("", 0, skip);
+    Ok(Opened { envelope: Envelope::default(), class, len: 1 + len, reader })
+}
+
+/// Bytes before an ESP32 payload: the length of all, and the running number.
+const ESP32_HEADER: usize = 3;
+
+/// Header: length \[4:0] of the packet with its header, and 16 bits of a running number.
+#[inline]
+fn esp32(header: u8, bytes: &[u8]) -> Result<Opened, Closed> {
+    let len = usize::from(header & 0x1f);
+    if len == 0 {
+        let reader = Reader::new(bytes, 0, 1, 0).ok_or(Closed::Partial)?;
+        let (envelope, class) = (Envelope::default(), Class::Null { alignment: header >> 7 != 0 });
+        return Ok(Opened { envelope, class, len: 1, reader });
+    }
+    if len <= ESP32_HEADER || header >> 5 != 0 {
+        return Err(Closed::Bad(1, Fault::Reserved(header)));
+    }
+    let reader = Reader::new(bytes, ESP32_HEADER, len - ESP32_HEADER, 0).ok_or(Closed::Partial)?;
+    let source = match bytes.get(1..ESP32_HEADER) {
+        Some(&[low, high]) => u16::from_le_bytes([low, high]),
+        _ => return Err(Closed::Partial),
+    };
+    let envelope = Envelope { source, ..Envelope::default() };
+    Ok(Opened { envelope, class: Class::Instruction, len, reader })
+}

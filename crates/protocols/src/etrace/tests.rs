@@ -1,0 +1,4 @@
+//! Tables in the specification's order.
+
+mod packets;
+mod parameters;

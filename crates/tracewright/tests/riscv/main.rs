@@ -1,0 +1,6 @@
+//! RISC-V captures: `../shared/captures/riscv` (or `captures/riscv` where `TRACEWRIGHT_SHARED` points).
+//! Its README says what each is.
+#![forbid(unsafe_code)]
+
+mod packets;
+mod streams;

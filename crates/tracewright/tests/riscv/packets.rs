@@ -1,0 +1,47 @@
+//! Every packet of every stream is read, and written again as it was.
+
+use tracewright::base::{Parse, Wire};
+use tracewright::protocols::etrace::Packet;
+
+use crate::streams::{self, Stream};
+
+#[test]
+fn packets_are_written_as_they_were() {
+    let Some(root) = streams::shared("packets_are_written_as_they_were") else { return };
+    let exact = [
+        streams::reference(&root),
+        streams::optional(&root),
+        streams::draft(&root),
+        streams::data(&root),
+        streams::large(&root),
+    ];
+    let mut packets = 0;
+    for stream in exact.iter().flatten() {
+        packets += written(stream, true);
+    }
+    // PULP's unit leaves more bits of an address than it must.
+    for stream in &streams::pulp(&root) {
+        packets += written(stream, false);
+    }
+    eprintln!("{packets} packets");
+    assert!(packets > 100_000);
+}
+
+fn written(stream: &Stream, exact: bool) -> usize {
+    let Stream { path, params, bytes, .. } = stream;
+    let (mut at, mut packets) = (0, 0);
+    while at < bytes.len() {
+        let Parse::Packet(packet, len) = Packet::parse(&bytes[at..], params) else {
+            panic!("{}, {}: no packet at {at}", path.display(), stream.program);
+        };
+        let mut again = Vec::new();
+        packet.emit(params, &mut again);
+        if exact {
+            assert_eq!(again, bytes[at..at + len], "{} at {at}: {packet}", path.display());
+        }
+        assert_eq!(Packet::parse(&again, params), Parse::Packet(packet, again.len()));
+        at += len;
+        packets += 1;
+    }
+    packets
+}

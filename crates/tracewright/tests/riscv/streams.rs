@@ -1,0 +1,133 @@
+//! The streams, each with the parameters of its unit.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tracewright::protocols::etrace::Params;
+use tracewright::protocols::etrace::config::{Profile, Version};
+
+/// One stream of packets.
+pub struct Stream {
+    /// Folder and file.
+    pub path: PathBuf,
+    /// The program.
+    pub program: String,
+    pub params: Params,
+    pub bytes: Vec<u8>,
+}
+
+/// Where the captures are. Says so where they are not.
+pub fn shared(test: &str) -> Option<PathBuf> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // A worktree is one level deeper than the main checkout.
+    let found = std::env::var_os("TRACEWRIGHT_SHARED")
+        .map(PathBuf::from)
+        .into_iter()
+        .chain([here.join("../../../shared"), here.join("../../../../shared")])
+        .map(|folder| folder.join("captures/riscv"))
+        .find(|folder| folder.is_dir());
+    if found.is_none() {
+        eprintln!("skipped: {test}: no captures in ../shared/captures/riscv");
+    }
+    found
+}
+
+/// A file, unpacked where it is packed.
+pub fn read(path: &Path) -> Vec<u8> {
+    let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    if path.extension().is_none_or(|extension| extension != "xz") {
+        return bytes;
+    }
+    let mut plain = Vec::new();
+    let mut reader = lzma_rust2::XzReader::new(&bytes[..], true);
+    std::io::Read::read_to_end(&mut reader, &mut plain).unwrap();
+    plain
+}
+
+/// The files of a folder whose names end so, in order; and the names before that.
+fn files(folder: &Path, end: &str) -> Vec<(PathBuf, String)> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = entries
+        .filter_map(|path| {
+            let name = path.file_name()?.to_str()?.strip_suffix(end)?.to_owned();
+            Some((path, name))
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+/// Programs for RV32.
+fn narrow(program: &str) -> bool {
+    program.contains("rv32") || program == "xrle" || program.starts_with("embench")
+}
+
+/// The parameters of a suite's `.scf` file, and what `params.txt` says of the run.
+fn suite(folder: &Path, program: &str) -> Params {
+    let width = if narrow(program) { 32 } else { 64 };
+    let scf = fs::read_to_string(folder.join(format!("hardware_{width}.scf"))).unwrap();
+    let mut text = format!("profile = \"reference-flow\"\nxlen = {width}\n{scf}");
+    let run = fs::read_to_string(folder.join("params.txt")).unwrap();
+    if run.contains("UCF[full-address]=true") {
+        text += "\nfull_address = true";
+    }
+    Params::from_text(&text).unwrap()
+}
+
+/// The suites of `etrace-ref`.
+pub const SUITES: [&str; 5] =
+    ["itype3_basic", "itype3_debug", "itype4_basic", "itype4_debug", "itype4_fake_scf"];
+
+/// Every stream of a kind.
+pub fn reference(root: &Path) -> Vec<Stream> {
+    let suites = SUITES.iter().map(|suite| root.join("etrace-ref").join(suite));
+    suites.flat_map(|folder| all(&folder, ".te_inst_raw", suite)).collect()
+}
+
+/// The long ones.
+pub fn large(root: &Path) -> Vec<Stream> {
+    all(&root.join("etrace-ref-large"), ".te_inst_raw.xz", suite)
+}
+
+/// Those with optional modes: the program and the letters of the modes.
+pub fn optional(root: &Path) -> Vec<Stream> {
+    all(&root.join("etrace-tecodec-optmodes"), ".te_inst_raw", |_, name| {
+        let program = name.split('.').next().unwrap();
+        Params::new(Version::V1_0, Profile::Siemens, !narrow(program))
+    })
+}
+
+/// The draft's.
+pub fn draft(root: &Path) -> Vec<Stream> {
+    all(&root.join("draft0026-pulp-trdb"), ".pulp", |_, name| {
+        let (program, mode) = name.split_once('.').unwrap();
+        let mut params = Params::new(Version::Draft, Profile::PulpTrdb, !narrow(program));
+        params.options.full_address = mode == "full";
+        params
+    })
+}
+
+/// PULP's, from its units' simulation.
+pub fn pulp(root: &Path) -> Vec<Stream> {
+    all(&root.join("pulp"), ".encap", |_, _| {
+        Params::new(Version::V2_0, Profile::PulpRvTracer, true)
+    })
+}
+
+/// Data trace.
+pub fn data(root: &Path) -> Vec<Stream> {
+    let folders = fs::read_dir(root.join("etrace-data-ref")).unwrap();
+    let mut folders: Vec<_> = folders.map(|entry| entry.unwrap().path()).collect();
+    folders.retain(|path| path.is_dir());
+    folders.sort();
+    let params = |_: &Path, _: &str| Params::new(Version::V2_0, Profile::ReferenceFlow, true);
+    folders.iter().flat_map(|folder| all(folder, ".te_data_raw", params)).collect()
+}
+
+fn all(folder: &Path, end: &str, params: impl Fn(&Path, &str) -> Params) -> Vec<Stream> {
+    let stream = |(path, name): (PathBuf, String)| {
+        let (params, bytes) = (params(folder, &name), read(&path));
+        Stream { path, program: name, params, bytes }
+    };
+    files(folder, end).into_iter().map(stream).collect()
+}
