@@ -1,14 +1,23 @@
-//! Chores of this repository: `cargo xtask tidy`.
+//! Chores of this repository: `cargo xtask tidy`, `cargo xtask bench-reference`.
 #![forbid(unsafe_code)]
 
 use std::path::Path;
 use std::process::ExitCode;
 
+mod reference;
 mod tidy;
 
 const USAGE: &str = "\
 usage: cargo xtask tidy           check the invariants of ARCHITECTURE.md
-       cargo xtask tidy --list    say what is checked";
+       cargo xtask tidy --list    say what is checked
+       cargo xtask bench-reference [OPTION...]
+                                  time decoding beside the reference, OpenCSD, on the same inputs
+         --only NAME              only this input (repeatable)
+         --rounds N               so many rounds, by turns; default 3
+         --scale PERCENT          inputs of this part of their size; default 100
+         --sizes                  instead: cost and memory against size, 1 to 256 MB
+         --listings               instead: the listing, beside the reference's trc_pkt_lister
+         --record FILE            write the answer there, too";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -21,6 +30,7 @@ fn main() -> ExitCode {
                 ExitCode::from(2)
             }
         },
+        ["bench-reference", ref options @ ..] => reference::run(root(), options),
         ["tidy", "--list"] => {
             for check in tidy::CHECKS {
                 println!("{:<14} {}", check.name, check.about);

@@ -7,25 +7,35 @@ use tracewright_decode::{Listener, Merge};
 
 use super::fold::{Fold, mix};
 
-/// Folds every range in order, with the fields that OpenCSD's `OCSD_GEN_TRC_ELEM_INSTR_RANGE` has:
+/// Folds every range of a source in order, with the fields that OpenCSD's `OCSD_GEN_TRC_ELEM_INSTR_RANGE` has:
 /// start, end, number of instructions, and of the last instruction type, subtype, instruction set,
 /// size, whether it took effect and whether it is conditional. Two decoders that agree on it found the
-/// same ranges in the same order.
+/// same ranges of each source in the same order. Sources are added up: decoders may take them by other
+/// turns.
 ///
 /// Left out is what OpenCSD's decoders do not agree on among themselves: cycles, and the condition of
 /// a T32 instruction that is no direct branch (those of ETMv3 and PTM do not look at IT blocks).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RangeChecksum(Fold);
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RangeChecksum(Vec<Fold>);
 
 impl RangeChecksum {
     /// The number.
-    pub const fn value(&self) -> u64 {
-        self.0.sum
+    pub fn value(&self) -> u64 {
+        let used = self.0.iter().filter(|fold| fold.count > 0);
+        used.fold(0, |sum, fold| sum.wrapping_add(mix(fold.sum, fold.count)))
     }
 
     /// How many ranges there were.
-    pub const fn ranges(&self) -> u64 {
-        self.0.count
+    pub fn ranges(&self) -> u64 {
+        self.0.iter().map(|fold| fold.count).sum()
+    }
+
+    #[inline]
+    fn of(&mut self, source: usize) -> Option<&mut Fold> {
+        if source >= self.0.len() {
+            self.0.resize(source + 1, Fold::default());
+        }
+        self.0.get_mut(source)
     }
 }
 
@@ -39,18 +49,24 @@ impl Listener for RangeChecksum {
     const PACKETS: bool = false;
 
     #[inline]
-    fn element(&mut self, _: usize, _: u64, element: Element) {
-        if let Element::Range(range) = element {
+    fn element(&mut self, source: usize, _: u64, element: Element) {
+        if let Element::Range(range) = element
+            && let Some(fold) = self.of(source)
+        {
             let end = range.end();
             let rest = u64::from(range.instructions) << 32 | u64::from(last(&range));
-            self.0.push(mix(range.start, end).wrapping_add(mix(rest, end)));
+            fold.push(mix(range.start, end).wrapping_add(mix(rest, end)));
         }
     }
 }
 
 impl Merge for RangeChecksum {
     fn merge(&mut self, later: Self) {
-        self.0.join(later.0);
+        for (source, later) in later.0.into_iter().enumerate() {
+            if let Some(fold) = self.of(source) {
+                fold.join(later);
+            }
+        }
     }
 }
 

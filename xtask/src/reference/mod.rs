@@ -1,0 +1,54 @@
+//! Times decoding beside the reference: the same inputs, in the same run, by turns.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `options.rs` | what the user asked for |
+//! | `inputs.rs` | the list of inputs |
+//! | `tools.rs` | the programs: built, found, run |
+//! | `ratio.rs` | full decode: the ratio and its spread |
+//! | `sizes.rs` | cost and memory against size |
+//! | `listings.rs` | the listing beside the reference's |
+//! | `table.rs` | tables, as Markdown |
+
+mod inputs;
+mod listings;
+mod options;
+mod ratio;
+mod sizes;
+mod table;
+mod tools;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use options::{Options, What};
+use tools::Tools;
+
+/// Runs it.
+pub(crate) fn run(root: &Path, words: &[&str]) -> ExitCode {
+    match answer(root, words) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("bench-reference: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Measures, prints and records. Returns whether both decoders agree.
+fn answer(root: &Path, words: &[&str]) -> Result<bool, String> {
+    let options = Options::of(words)?;
+    let tools = Tools::build(root)?;
+    let (body, agree) = match options.what {
+        What::Ratio => ratio::measure(&tools, &options)?,
+        What::Sizes => (sizes::measure(&tools, &options)?, true),
+        What::Listings => listings::measure(&tools, &options)?,
+    };
+    let text = format!("{}\n{body}", tools.machine());
+    println!("{text}");
+    if let Some(file) = &options.record {
+        std::fs::write(file, &text).map_err(|error| format!("cannot write {file}: {error}"))?;
+    }
+    Ok(agree)
+}

@@ -1,0 +1,73 @@
+//! What the user asked for.
+
+/// What to measure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum What {
+    /// Full decode, beside the reference.
+    #[default]
+    Ratio,
+    /// Cost against size.
+    Sizes,
+    /// Listings, beside the reference.
+    Listings,
+}
+
+/// The options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Options {
+    pub(super) what: What,
+    /// Names of inputs; all where empty.
+    pub(super) only: Vec<String>,
+    pub(super) rounds: usize,
+    /// Of the inputs' sizes.
+    pub(super) percent: usize,
+    pub(super) record: Option<String>,
+}
+
+impl Options {
+    /// From the command line.
+    pub(super) fn of(words: &[&str]) -> Result<Self, String> {
+        let mut options =
+            Options { what: What::Ratio, only: Vec::new(), rounds: 3, percent: 100, record: None };
+        let mut words = words.iter();
+        while let Some(&word) = words.next() {
+            let mut value = || words.next().copied().ok_or(format!("{word} wants a value"));
+            let number = |text: &str| {
+                let number = text.parse::<usize>().ok().filter(|&n| n > 0);
+                number.ok_or(format!("{word} {text}: not a number above 0"))
+            };
+            match word {
+                "--only" => options.only.push(value()?.to_owned()),
+                "--rounds" => options.rounds = number(value()?)?,
+                "--scale" => options.percent = number(value()?)?,
+                "--record" => options.record = Some(value()?.to_owned()),
+                "--sizes" => options.what = What::Sizes,
+                "--listings" => options.what = What::Listings,
+                _ => return Err(format!("`{word}` is no option; see cargo xtask")),
+            }
+        }
+        Ok(options)
+    }
+
+    /// Whether the input called `name` is wanted.
+    pub(super) fn wants(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words() {
+        let options =
+            Options::of(&["--sizes", "--only", "a", "--rounds", "5", "--only", "b"]).unwrap();
+        assert_eq!((options.what, options.rounds), (What::Sizes, 5));
+        assert!(options.wants("a") && options.wants("b") && !options.wants("c"));
+        assert!(Options::of(&[]).unwrap().wants("anything"));
+        for bad in [&["--rounds", "0"][..], &["--rounds"], &["--scale", "x"], &["loop"]] {
+            assert!(Options::of(bad).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Full decode beside the reference.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::inputs::Input;
+use super::options::Options;
+use super::table::{Spread, table};
+use super::tools::{Row, Tools, said, size};
+
+const METHOD: &str = "\
+Method. Each input is one capture: formatter frames (or bare bytes), registers, program memory. Both decoders get the same bytes of trace and of \
+memory. In each round, by turns: Tracewright decodes the capture three times in one process (`tracewright bench --repeat 3 --jobs 1`), OpenCSD once with \
+program memory given as files, which is how its own lister gives it, and once as buffers, which is faster (`benches/reference/driver.c`, -O2, Debian's \
+library, blocks of 1 KiB as its lister gives them). Each pass begins with a decoder that knows nothing. Every element is delivered, and every field of it \
+folded into a number, on both sides. Timed is from the first byte of trace to the last, without reading files, as time of the processor (user and system) \
+and not on the clock, because the machine may be busy. Of Tracewright's three passes the shortest counts for the round. Ratios are made round by round: \
+median (least to greatest). Before the rounds, each decoder folds its ranges alone, with start, end, number of instructions and kind, size, condition \
+and outcome of the last instruction: `ranges` says whether the two numbers are equal.
+";
+
+/// Measures all inputs. Answers with the text, and whether both found the same ranges everywhere.
+pub(super) fn measure(tools: &Tools, options: &Options) -> Result<(String, bool), String> {
+    let mut rows = Vec::new();
+    let mut agree = true;
+    for input in tools.list(options)? {
+        eprintln!("{} ...", input.name);
+        let folder = tools.write(&input, size(&input, options))?;
+        let measured = Measured::of(tools, &input, &folder, options.rounds);
+        tools.remove(&folder);
+        let measured = measured?;
+        agree &= measured.agree.unwrap_or(true);
+        let row = measured.row();
+        eprintln!("  {}", row.join("  "));
+        rows.push(row);
+    }
+    let head = [
+        "input",
+        "MB",
+        "ranges",
+        "ns/range",
+        "MB/s",
+        "Minstr/s",
+        "1.3.3 files ns",
+        "buffers ns",
+        "ratio, files",
+        "ratio, buffers",
+        "ranges agree",
+    ];
+    Ok((format!("\n{METHOD}\n{}", table(&head, &rows)), agree))
+}
+
+/// One input, measured.
+struct Measured {
+    name: &'static str,
+    ours: Row,
+    /// The reference's shortest passes, with files and with buffers.
+    files: Vec<f64>,
+    buffers: Vec<f64>,
+    ratio_files: Vec<f64>,
+    ratio_buffers: Vec<f64>,
+    /// Both found the same ranges; `None` where there is no reference.
+    agree: Option<bool>,
+}
+
+impl Measured {
+    fn of(tools: &Tools, input: &Input, folder: &Path, rounds: usize) -> Result<Self, String> {
+        let mut measured = Measured {
+            name: input.name,
+            ours: Row::default(),
+            files: Vec::new(),
+            buffers: Vec::new(),
+            ratio_files: Vec::new(),
+            ratio_buffers: Vec::new(),
+            agree: None,
+        };
+        let job = folder.join("reference/reference.job");
+        let reference = |repeat: &str, memory: &str| -> Result<Option<Row>, String> {
+            let Ok(driver) = &tools.driver else { return Ok(None) };
+            let words = said(Command::new(driver).arg(&job).args([repeat, memory]))?;
+            Ok(Some(Row::of_driver(&words)))
+        };
+        let counted = reference("0", "buffers")?;
+        for _ in 0..rounds {
+            let ours = tools.bench(folder, 3)?;
+            let least = ours.least();
+            if let Some(files) = reference("1", "files")? {
+                measured.files.push(files.least());
+                measured.ratio_files.push(files.least() / least);
+            }
+            if let Some(buffers) = reference("1", "buffers")? {
+                measured.buffers.push(buffers.least());
+                measured.ratio_buffers.push(buffers.least() / least);
+            }
+            let mut seconds = std::mem::take(&mut measured.ours.seconds);
+            seconds.push(least);
+            measured.ours = Row { seconds, ..ours };
+        }
+        if let Some(counted) = counted {
+            let same = counted.range_checksum == measured.ours.range_checksum
+                && counted.ranges == measured.ours.ranges
+                && counted.bytes == measured.ours.bytes;
+            if !same {
+                eprintln!(
+                    "{}: ranges differ: {} {} here, {} {} there",
+                    input.name,
+                    measured.ours.ranges,
+                    measured.ours.range_checksum,
+                    counted.ranges,
+                    counted.range_checksum
+                );
+            }
+            measured.agree = Some(same);
+        }
+        Ok(measured)
+    }
+
+    fn row(&self) -> Vec<String> {
+        let Row { bytes, ranges, instructions, .. } = self.ours;
+        let least = self.ours.least();
+        let per_range = |seconds: f64| format!("{:.2}", 1e9 * seconds / ranges.max(1) as f64);
+        let shortest =
+            |all: &[f64]| Spread::of(all).map_or("-".into(), |spread| per_range(spread.least));
+        let ratio = |all: &[f64]| Spread::of(all).map_or("-".into(), Spread::text);
+        vec![
+            self.name.to_owned(),
+            format!("{:.0}", bytes as f64 / (1 << 20) as f64),
+            ranges.to_string(),
+            per_range(least),
+            format!("{:.1}", bytes as f64 / 1e6 / least),
+            format!("{:.0}", instructions as f64 / 1e6 / least),
+            shortest(&self.files),
+            shortest(&self.buffers),
+            ratio(&self.ratio_files),
+            ratio(&self.ratio_buffers),
+            match self.agree {
+                Some(true) => "yes".into(),
+                Some(false) => "NO".into(),
+                None => "-".into(),
+            },
+        ]
+    }
+}
