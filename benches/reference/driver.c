@@ -123,8 +123,9 @@ static inline uint64_t fold(uint64_t sum, uint64_t value)
 static inline uint32_t last_of(const ocsd_generic_trace_elem *e)
 {
     int blind = e->isa == ocsd_isa_thumb2 && e->last_i_type != OCSD_INSTR_BR;
+    uint32_t type = e->last_i_type == OCSD_INSTR_DSB_DMB || e->last_i_type == OCSD_INSTR_WFI_WFE ? 0 : (uint32_t)e->last_i_type;
     uint32_t conditional = e->last_instr_cond && !blind;
-    return (uint32_t)e->last_i_type | (uint32_t)e->last_i_subtype << 4 | (uint32_t)e->isa << 8
+    return type | (uint32_t)e->last_i_subtype << 4 | (uint32_t)e->isa << 8
         | (uint32_t)e->last_instr_sz << 12 | (uint32_t)e->last_instr_exec << 16 | conditional << 17;
 }
 

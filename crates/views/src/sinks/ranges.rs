@@ -13,8 +13,9 @@ use super::fold::{Fold, mix};
 /// same ranges of each source in the same order. Sources are added up: decoders may take them by other
 /// turns.
 ///
-/// Left out is what OpenCSD's decoders do not agree on among themselves: cycles, and the condition of
-/// a T32 instruction that is no direct branch (those of ETMv3 and PTM do not look at IT blocks).
+/// Left out is what OpenCSD's decoders do not agree on among themselves: cycles; that an instruction is
+/// a data barrier or a wait; and the condition of a T32 instruction that is no direct branch (those of
+/// ETMv3 and PTM do not look at IT blocks).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RangeChecksum(Vec<Fold>);
 
@@ -75,12 +76,10 @@ impl Merge for RangeChecksum {
 const fn last(range: &Range) -> u32 {
     let last = range.last;
     let kind = match last.kind {
-        Kind::Plain | Kind::Undefined => 0,
+        Kind::Plain | Kind::Undefined | Kind::Barrier | Kind::Wait | Kind::TimedWait => 0,
         Kind::Branch => 1,
         Kind::Indirect => 2,
         Kind::Isb => 3,
-        Kind::Barrier => 4,
-        Kind::Wait | Kind::TimedWait => 5,
         Kind::TransactionStart => 6,
     };
     let a64 = matches!(last.isa, Isa::A64);
