@@ -68,7 +68,7 @@ pub const fn size(first: u16) -> u8 {
         low if low & 0b11 != 0b11 => 2,
         low if low & 0b1_1100 != 0b1_1100 => 4,
         low if low & 0b11_1111 == 0b01_1111 => 6,
-        low if low == 0b011_1111 => 8,
+        0b011_1111 => 8,
         // 80 bits and more have no settled form.
         _ => 4,
     }

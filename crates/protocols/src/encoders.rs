@@ -185,4 +185,5 @@ macro_rules! encoders {
 encoders! {
     Etmv4: crate::etmv4::Etmv4,
     Ete: crate::etmv4::Ete,
+    Etrace: crate::etrace::Etrace,
 }

@@ -7,6 +7,7 @@ use tracewright_base::{
     Cause, Code, Context, Instruction, Isa, Kind, Pc, Retired, Security, Step, Taken, Waypoints,
 };
 use tracewright_image::{Cache, CacheOptions, Image};
+use tracewright_isa::rv::Upper;
 use tracewright_isa::{ItState, classify};
 
 use super::entry::{Entry, Event, Executed, Mode, Opcode, Raised};
@@ -174,6 +175,8 @@ struct Cpu {
     isa: Option<Isa>,
     off: bool,
     it: ItState,
+    /// What the RISC-V instruction before left for a jump.
+    upper: Upper,
     time: Option<u64>,
 }
 
@@ -369,7 +372,7 @@ impl Cpu {
         let found = lookup.instruction(address, isa, executed.opcode, &mut self.it);
         self.flush(Some((address, isa)), summary, say);
         self.set(executed.mode);
-        let Some(instruction) = found else {
+        let Some(mut instruction) = found else {
             summary.unknown += 1;
             summary.first_unknown.get_or_insert(address);
             if !self.off {
@@ -380,6 +383,14 @@ impl Cpu {
         };
         if std::mem::take(&mut self.off) {
             say(&Step::On);
+        }
+        if matches!(isa, Isa::Rv32 | Isa::Rv64) {
+            let opcode = executed.opcode.or_else(|| lookup.opcode(address, isa));
+            let bits = opcode.map_or(0, |opcode| opcode.bits);
+            if instruction.kind == Kind::Indirect {
+                instruction.target = self.upper.target(isa, bits);
+            }
+            self.upper = Upper::after(isa, bits, address);
         }
         self.isa = Some(isa);
         self.say_context(isa, say);
@@ -451,6 +462,7 @@ impl Cpu {
             self.flush(next, summary, say);
         }
         summary.exceptions += 1;
+        self.upper = Upper::default();
         if raised.synchronous
             && let Some(last) = &mut self.last
         {

@@ -184,7 +184,7 @@ pub struct Choices {
     pub start_unretired: bool,
     /// What the resynchronisation period counts.
     pub resync: Sync,
-    /// The resynchronisation period; 0 is the shortest.
+    /// The resynchronisation period, in its unit.
     pub resync_max: u32,
     /// 0.026: a context packet is sent only once all branches are reported.
     pub context_flushes: bool,

@@ -31,6 +31,7 @@
 
 pub mod config;
 pub mod decode;
+pub mod encode;
 pub mod packet;
 pub mod sync;
 #[cfg(test)]

@@ -2,5 +2,8 @@
 //! Its README says what each is.
 #![forbid(unsafe_code)]
 
+mod encode;
+mod logs;
 mod packets;
+mod program;
 mod streams;

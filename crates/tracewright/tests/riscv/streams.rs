@@ -71,7 +71,12 @@ fn suite(folder: &Path, program: &str) -> Params {
     if run.contains("UCF[full-address]=true") {
         text += "\nfull_address = true";
     }
-    Params::from_text(&text).unwrap()
+    let mut params = Params::from_text(&text).unwrap();
+    let resync = run.lines().find_map(|line| line.strip_prefix("UCF[resync-max]="));
+    if let Some(power) = resync.and_then(|power| power.trim().parse::<u32>().ok()) {
+        params.choices.resync_max = 1 << (power + 4);
+    }
+    params
 }
 
 /// The suites of `etrace-ref`.

@@ -162,7 +162,7 @@ impl Params {
         self.choices.irdepth_ones = true;
         self.choices.ecall_retires = true;
         self.choices.start_unretired = true;
-        self.choices.resync_max = 0;
+        self.choices.resync_max = 16;
         self
     }
 
@@ -193,6 +193,8 @@ impl Params {
         self.choices.message_type = MessageType::Header;
         self.choices.compression = Compression::Trdb;
         self.choices.difference = Difference::PreviousMinusCurrent;
+        self.options.sijump = false;
+        self.options.resync_disabled = true;
         self
     }
 

@@ -45,7 +45,7 @@ impl Parameter {
 pub(super) fn named(name: &str) -> Option<&'static Parameter> {
     let name = name.strip_suffix("_p").unwrap_or(name);
     let is = |known: &&str| known.eq_ignore_ascii_case(name);
-    PARAMETERS.iter().find(|p| is(&p.register.name) || p.register.aliases.iter().any(|a| is(a)))
+    PARAMETERS.iter().find(|p| is(&p.register.name) || p.register.aliases.iter().any(&is))
 }
 
 const NO_YES: &[(u64, &str)] = &[(0, "false"), (1, "true")];

@@ -1,0 +1,287 @@
+//! A trace unit in software: what a processor did, to packets.
+//!
+//! 1. The processor's side makes cycles of the ingress port of steps: [`Port`]. Who has cycles of
+//!    their own, from a simulation of the hardware, begins with [`Encoder::cycle`].
+//! 2. Triggers and filters say which blocks are traced: [`Filter`].
+//! 3. The algorithm finds a packet for each instruction that needs one: `flow`.
+
+mod filter;
+mod flow;
+mod ingress;
+mod port;
+mod predict;
+mod returns;
+mod settings;
+mod usual;
+
+use tracewright_base::{Cause, Encode, Retired, Step, Taken};
+
+use self::filter::Qualifier;
+pub use self::filter::{Comparator, Compare, Filter, Function, Input, Match};
+use self::flow::{Flow, Inst, is};
+pub use self::ingress::{BLOCKS, Block, ContextType, Cycle, Itype, Sideband};
+pub use self::port::Port;
+pub use self::settings::{Quirks, Settings, SyncPlace};
+use super::config::{Params, Sync};
+use super::packet::Packet;
+
+/// Encodes for an E-Trace unit.
+#[derive(Clone, Debug)]
+pub struct Encoder {
+    flow: Flow,
+    context_type: ContextType,
+    quirks: Quirks,
+    /// Steps go through it where the unit has filters or several instructions in a block.
+    port: Option<Port>,
+    qualifier: Qualifier,
+    /// Bits of instructions that the port cannot say.
+    unsaid: u32,
+    /// Who executes, as of the next instruction.
+    privilege: u8,
+    context: u32,
+    time: u64,
+    /// Flags for the next instruction.
+    news: u32,
+    /// Triggers have not switched trace off.
+    on: bool,
+}
+
+impl Encode<Params, Packet> for Encoder {
+    type Settings = Settings;
+
+    fn new(params: &Params, settings: &Settings) -> Self {
+        let quirks = settings.quirks.unwrap_or(Quirks::of(params));
+        let context_type = settings.context_type;
+        let qualifier = Qualifier::new(params, settings);
+        let blocks = settings.retires > 1 || !qualifier.is_open();
+        let port = || Port::new(params, settings.retires, quirks.calls_retire, context_type);
+        Encoder {
+            flow: Flow::new(params, settings),
+            context_type,
+            quirks,
+            port: blocks.then(port),
+            qualifier,
+            unsaid: match params.port.itype_width {
+                3 if !params.is_draft() => is::CALL | is::RETURN | is::SWAP,
+                _ => 0,
+            },
+            privilege: 3,
+            context: 0,
+            time: 0,
+            news: 0,
+            on: true,
+        }
+    }
+
+    #[inline]
+    fn step(&mut self, step: &Step, params: &Params, out: &mut impl Extend<Packet>) {
+        match step {
+            Step::Retired(retired) if self.port.is_none() => self.retired(retired, params, out),
+            other => self.other(other, params, out),
+        }
+    }
+
+    fn finish(&mut self, params: &Params, out: &mut impl Extend<Packet>) {
+        if let Some(mut port) = self.port.take() {
+            port.flush(&mut |cycle| self.cycle(cycle, params, out));
+            self.port = Some(port);
+        }
+        self.flow.finish(params, out);
+    }
+}
+
+impl Encoder {
+    /// Takes what the ingress port says in one cycle.
+    pub fn cycle(&mut self, cycle: &Cycle, params: &Params, out: &mut impl Extend<Packet>) {
+        self.flow.pass(Sync::Cycles, 1, params);
+        self.on |= cycle.side.trace_on;
+        if cycle.side.halted || cycle.side.reset {
+            self.stop(params, out);
+        }
+        if cycle.blocks.first().is_some_and(|block| !block.is_empty()) {
+            self.time = cycle.time;
+            self.who(cycle.privilege, cycle.context, cycle.ctype, params);
+        }
+        for block in cycle.blocks.iter().filter(|block| !block.is_empty()) {
+            let (passes, notify) = self.qualifier.block(block, cycle);
+            let unqualified = if passes && self.on { 0 } else { is::UNQUALIFIED };
+            let notify = if notify || block.notify { is::NOTIFY } else { 0 };
+            self.block(block, cycle, unqualified, notify, params, out);
+            self.qualifier.after(block, cycle);
+        }
+        if cycle.side.trace_off && self.on {
+            self.on = false;
+            self.stop(params, out);
+        }
+    }
+
+    fn block(
+        &mut self,
+        block: &Block,
+        cycle: &Cycle,
+        unqualified: u32,
+        notify: u32,
+        params: &Params,
+        out: &mut impl Extend<Packet>,
+    ) {
+        self.flow.pass(Sync::Halfwords, block.iretire.into(), params);
+        let mut inst = Inst {
+            address: block.iaddr,
+            after: block.end(),
+            flags: core::mem::take(&mut self.news) | unqualified,
+            not_taken: 0,
+            privilege: self.privilege,
+            context: self.context,
+            time: self.time,
+            cause: 0,
+            tval: 0,
+        };
+        let single = block.iretire <= block.ilastsize.into();
+        if !single {
+            self.flow.push(&inst, params, out);
+            inst.flags = unqualified;
+        }
+        inst.address = block.last();
+        inst.flags |= Inst::flags(block.itype, block.sijump) & !self.unsaid | notify;
+        if block.itype.is_trap() {
+            (inst.cause, inst.tval) = (cycle.cause & self.quirks.cause_mask, cycle.tval);
+        }
+        if block.iretire == 0 {
+            inst.flags |= is::ONLY;
+            inst.after = block.iaddr;
+        }
+        if single && block.ntkn == 1 {
+            inst.flags |= is::BRANCH;
+        } else {
+            inst.not_taken = block.ntkn;
+        }
+        self.flow.push(&inst, params, out);
+    }
+
+    /// Who executes from the next instruction on.
+    fn who(&mut self, privilege: u8, context: u32, kind: ContextType, params: &Params) {
+        if privilege != self.privilege {
+            self.news |= is::CHANGED;
+        }
+        if context != self.context && params.widths.context > 0 {
+            self.news |= match kind {
+                ContextType::Precise => is::CHANGED,
+                ContextType::Discontinuity => is::DISCONTINUITY,
+                ContextType::Imprecise => is::IMPRECISE,
+                ContextType::Notification => is::NOTIFY,
+                ContextType::Unreported => 0,
+            };
+        }
+        (self.privilege, self.context) = (privilege, context);
+    }
+
+    #[inline]
+    fn retired(&mut self, retired: &Retired, params: &Params, out: &mut impl Extend<Packet>) {
+        let (itype, sijump) = Itype::of(retired);
+        let mut flags = Inst::flags(itype, sijump) & !self.unsaid;
+        if params.is_draft() && itype == Itype::NotTaken {
+            // It does not end a block.
+            flags = is::BRANCH;
+        }
+        let inst = Inst {
+            address: retired.address,
+            after: retired.address.wrapping_add(retired.instruction.size.into()),
+            flags: flags | core::mem::take(&mut self.news),
+            not_taken: 0,
+            privilege: self.privilege,
+            context: self.context,
+            time: self.time,
+            cause: 0,
+            tval: 0,
+        };
+        if params.choices.resync == Sync::Halfwords {
+            self.flow.pass(Sync::Halfwords, u64::from(retired.instruction.size / 2), params);
+        }
+        if inst.flags == 0 {
+            self.flow.plain(&inst, params, out);
+        } else {
+            self.flow.push(&inst, params, out);
+        }
+    }
+
+    fn other(&mut self, step: &Step, params: &Params, out: &mut impl Extend<Packet>) {
+        if let Some(mut port) = self.port.take() {
+            port.step(step, &mut |cycle| self.cycle(cycle, params, out));
+            self.port = Some(port);
+            if !matches!(step, Step::Overflow | Step::Cycles(_)) {
+                return;
+            }
+        }
+        match *step {
+            Step::Retired(_) => {}
+            Step::Exception(taken) => self.exception(&taken, params, out),
+            Step::Context(context) => {
+                let privilege = context.el.unwrap_or(self.privilege);
+                let id = context.context_id.unwrap_or(self.context);
+                self.who(privilege, id, self.context_type, params);
+            }
+            Step::Timestamp(time) => self.time = time,
+            Step::Cycles(cycles) => self.flow.pass(Sync::Cycles, cycles.into(), params),
+            Step::Trigger => self.news |= is::NOTIFY,
+            Step::Off | Step::Halted => self.stop(params, out),
+            Step::On => {}
+            Step::Overflow => self.news |= is::AFTER_LOSS,
+            Step::Access(_)
+            | Step::Software(_)
+            | Step::Hardware(_)
+            | Step::Events(_)
+            | Step::Transaction(_)
+            | Step::Instrumentation { .. } => {}
+        }
+    }
+
+    fn stop(&mut self, params: &Params, out: &mut impl Extend<Packet>) {
+        let off = Inst { flags: is::UNQUALIFIED, ..Inst::default() };
+        self.flow.push(&off, params, out);
+    }
+
+    fn exception(&mut self, taken: &Taken, params: &Params, out: &mut impl Extend<Packet>) {
+        let Some((code, interrupt)) = riscv(taken.cause) else { return };
+        let only = !(self.quirks.calls_retire && !interrupt && is_call(code));
+        let mut flags = is::TRAP | is::SPECIAL | core::mem::take(&mut self.news);
+        if interrupt {
+            flags |= is::INTERRUPT;
+        }
+        if only {
+            flags |= is::ONLY;
+        }
+        let inst = Inst {
+            address: taken.return_address,
+            after: taken.return_address,
+            flags,
+            not_taken: 0,
+            privilege: self.privilege,
+            context: self.context,
+            time: self.time,
+            cause: code & self.quirks.cause_mask,
+            tval: taken.value.unwrap_or(0),
+        };
+        self.flow.push(&inst, params, out);
+    }
+}
+
+/// The cause of a trap as `mcause` has it.
+const fn riscv(cause: Cause) -> Option<(u64, bool)> {
+    match cause {
+        Cause::Riscv { code, interrupt } => Some((code as u64, interrupt)),
+        Cause::Call => Some((11, false)),
+        Cause::Undefined => Some((2, false)),
+        Cause::InstructionFault => Some((1, false)),
+        Cause::DataFault => Some((5, false)),
+        Cause::Alignment => Some((4, false)),
+        Cause::InstructionDebug | Cause::DataDebug => Some((3, false)),
+        Cause::Irq | Cause::Fiq => Some((11, true)),
+        Cause::Number(code) => Some((code as u64, false)),
+        _ => None,
+    }
+}
+
+/// ECALL from U, S, VS and M, and EBREAK.
+const fn is_call(code: u64) -> bool {
+    matches!(code, 3 | 8..=11)
+}

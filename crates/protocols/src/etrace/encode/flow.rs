@@ -1,0 +1,705 @@
+//! The compressed branch trace algorithm: instructions to packets. (2.0, "Reference Compressed Branch
+//! Trace Algorithm"; 0.026, Figure 5.1)
+//!
+//! An instruction is dealt with when the next one is known: what was before it, and what comes after
+//! it, choose its packet. Most instructions choose none, and are passed over quickly.
+
+use tracewright_base::Wire;
+
+use super::ingress::Itype;
+use super::predict::{Jumps, Predictor};
+use super::returns::Returns;
+use super::settings::{Quirks, Settings, SyncPlace};
+use crate::etrace::config::{Difference, Params, Profile, Reset, Sync, TrapPacket};
+use crate::etrace::packet::fields::{low, sign_extend};
+use crate::etrace::packet::{
+    BranchCount, Branches, ContextChange, JumpTarget, Map, Packet, Payload, Qualification, Report,
+    Start, Support, Trap, Who,
+};
+
+/// What there is to know of an instruction, as bits.
+pub(super) mod is {
+    /// A trap comes after it, or it is nothing but a trap.
+    pub const TRAP: u32 = 1;
+    /// The trap is an interrupt.
+    pub const INTERRUPT: u32 = 1 << 1;
+    /// Nothing was retired.
+    pub const ONLY: u32 = 1 << 2;
+    /// A conditional branch.
+    pub const BRANCH: u32 = 1 << 3;
+    /// It was taken.
+    pub const TAKEN: u32 = 1 << 4;
+    /// The program does not say what comes next.
+    pub const UPDISCON: u32 = 1 << 5;
+    /// A call.
+    pub const CALL: u32 = 1 << 6;
+    /// A return.
+    pub const RETURN: u32 = 1 << 7;
+    /// A co-routine swap.
+    pub const SWAP: u32 = 1 << 8;
+    /// Its target is in the instruction before it.
+    pub const SEQUENTIAL: u32 = 1 << 9;
+    /// Its address is asked for.
+    pub const NOTIFY: u32 = 1 << 10;
+    /// It does not pass the filters, or there is none: tracing is off.
+    pub const UNQUALIFIED: u32 = 1 << 11;
+    /// Privilege or a precise context is another than before it.
+    pub const CHANGED: u32 = 1 << 12;
+    /// The context changed, and the last instruction before it is to be reported, too.
+    pub const DISCONTINUITY: u32 = 1 << 13;
+    /// The context changed, and may be reported when convenient.
+    pub const IMPRECISE: u32 = 1 << 14;
+    /// Its `itype` is not 0.
+    pub const SPECIAL: u32 = 1 << 15;
+    /// Packets were lost before it.
+    pub const AFTER_LOSS: u32 = 1 << 16;
+    /// Tracing ends for good.
+    pub const DISABLED: u32 = 1 << 17;
+
+    /// What an instruction is because of the one before it.
+    pub const CHANGES: u32 = CHANGED | DISCONTINUITY | IMPRECISE | AFTER_LOSS;
+}
+
+/// An instruction, or a trap without one, in the three stages of the encoder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Inst {
+    /// Its address; without an instruction: of what trapped.
+    pub address: u64,
+    /// The address after it.
+    pub after: u64,
+    /// See [`is`].
+    pub flags: u32,
+    /// Branches not taken in the block before it. (0.026)
+    pub not_taken: u8,
+    pub privilege: u8,
+    pub context: u32,
+    pub time: u64,
+    pub cause: u64,
+    pub tval: u64,
+}
+
+impl Inst {
+    #[inline]
+    pub const fn is(&self, flags: u32) -> bool {
+        self.flags & flags != 0
+    }
+
+    /// What an `itype` says.
+    #[inline]
+    pub const fn flags(itype: Itype, sijump: bool) -> u32 {
+        let flags = match itype {
+            Itype::None => return 0,
+            Itype::Exception => is::TRAP,
+            Itype::Interrupt => is::TRAP | is::INTERRUPT,
+            Itype::TrapReturn | Itype::UninferableJump | Itype::OtherUninferable => is::UPDISCON,
+            Itype::NotTaken => is::BRANCH,
+            Itype::Taken => is::BRANCH | is::TAKEN,
+            Itype::UninferableCall => is::UPDISCON | is::CALL,
+            Itype::InferableCall => is::CALL,
+            Itype::InferableJump | Itype::OtherInferable => 0,
+            Itype::Swap => is::UPDISCON | is::SWAP,
+            Itype::Return => is::UPDISCON | is::RETURN,
+            Itype::InferableReturn => is::RETURN,
+        };
+        flags | is::SPECIAL | if sijump { is::SEQUENTIAL } else { 0 }
+    }
+}
+
+/// The algorithm and its state.
+#[derive(Clone, Debug)]
+pub(super) struct Flow {
+    quirks: Quirks,
+    place: SyncPlace,
+    prev: Inst,
+    cur: Inst,
+    /// `cur` is an instruction.
+    filled: bool,
+    /// Outcomes since the last packet, the oldest in bit 0; 1 is not taken.
+    map: u32,
+    branches: u8,
+    /// Branches since the last packet that were predicted, as long as all of them were.
+    predicted: u64,
+    /// All branches since the last packet were predicted.
+    all_predicted: bool,
+    /// The branch after the predicted ones was not.
+    failed: bool,
+    /// The address that the last packet with one had.
+    last: u64,
+    /// Since the last synchronisation packet, in the units of the period.
+    count: u64,
+    /// The trap before this instruction was told.
+    told: bool,
+    /// A synchronisation packet goes with the next instruction.
+    sync_next: bool,
+    /// The last instruction was the first of a handler, and the next is for a packet, too.
+    second: bool,
+    predictor: Predictor,
+    targets: Jumps,
+    returns: Returns,
+    enabled: bool,
+    context_due: bool,
+    /// The packet of the last instruction is followed by one of format 3.
+    updiscon: bool,
+    /// There is nothing that plain instructions could change.
+    quiet: bool,
+}
+
+impl Flow {
+    pub(super) fn new(params: &Params, settings: &Settings) -> Self {
+        Flow {
+            quirks: settings.quirks.unwrap_or(Quirks::of(params)),
+            place: settings.sync_place,
+            prev: Inst { flags: is::UNQUALIFIED, ..Inst::default() },
+            cur: Inst { flags: is::UNQUALIFIED, ..Inst::default() },
+            filled: false,
+            map: 0,
+            branches: 0,
+            predicted: 0,
+            all_predicted: true,
+            failed: false,
+            last: 0,
+            count: 0,
+            told: false,
+            sync_next: false,
+            second: false,
+            predictor: Predictor::new(params),
+            targets: Jumps::new(params),
+            returns: Returns::new(params),
+            enabled: false,
+            context_due: false,
+            updiscon: false,
+            quiet: false,
+        }
+    }
+
+    /// An instruction without anything about it: most of them.
+    #[inline]
+    pub(super) fn plain(&mut self, next: &Inst, params: &Params, out: &mut impl Extend<Packet>) {
+        if self.quiet {
+            self.cur.address = next.address;
+            self.cur.after = next.after;
+            return;
+        }
+        self.push(next, params, out);
+    }
+
+    /// The next instruction: now the one before it can be dealt with.
+    pub(super) fn push(&mut self, next: &Inst, params: &Params, out: &mut impl Extend<Packet>) {
+        if !self.enabled {
+            self.enabled = true;
+            if !next.is(is::DISABLED) {
+                self.support(true, Qualification::NoChange, params, out);
+            }
+        }
+        if self.filled {
+            self.encode(next, params, out);
+        }
+        self.filled = true;
+        self.prev = self.cur;
+        self.cur = *next;
+        // A plain instruction after a plain one, and nothing waits.
+        self.quiet = (self.prev.flags | self.cur.flags) == 0
+            && !self.sync_next
+            && !self.context_due
+            && params.choices.resync == Sync::Packets
+            && self.count < u64::from(params.choices.resync_max);
+    }
+
+    /// The trace ends.
+    pub(super) fn finish(&mut self, params: &Params, out: &mut impl Extend<Packet>) {
+        if self.quirks.never_ends {
+            // What comes next is not known, and nothing is said of the last instruction.
+            return;
+        }
+        if self.quirks.ends_twice && self.filled {
+            let same = Inst { flags: self.cur.flags & !is::CHANGES, ..self.cur };
+            self.encode(&same, params, out);
+            self.report(&self.cur.clone(), false, false, params, out);
+            self.support(false, Qualification::EndedReported, params, out);
+            self.filled = false;
+            return;
+        }
+        let end = Inst { flags: is::UNQUALIFIED | is::DISABLED, ..Inst::default() };
+        self.push(&end, params, out);
+        self.push(&end, params, out);
+        self.filled = false;
+    }
+
+    /// Time passes, in the unit of the period.
+    pub(super) fn pass(&mut self, unit: Sync, amount: u64, params: &Params) {
+        if params.choices.resync == unit {
+            self.count = self.count.saturating_add(amount);
+        }
+    }
+
+    /// One instruction, `cur`, between `prev` and `next`.
+    fn encode(&mut self, next: &Inst, params: &Params, out: &mut impl Extend<Packet>) {
+        let (prev, cur) = (self.prev, self.cur);
+        if cur.is(is::UNQUALIFIED) {
+            if next.is(is::DISABLED) {
+                self.support(false, Qualification::NoChange, params, out);
+            }
+            return;
+        }
+        if cur.is(is::AFTER_LOSS) {
+            self.forget();
+            if !params.is_draft() {
+                self.support(true, Qualification::TraceLost, params, out);
+            }
+        }
+        self.branches(&cur, params, out);
+        self.updiscon = prev.is(is::UPDISCON) && self.sync_follows(&cur, next, params);
+        let reported = self.choose(&prev, &cur, next, params, out);
+        if next.is(is::UNQUALIFIED) {
+            self.end(reported, &cur, next, params, out);
+        }
+        if self.jumps(&cur, &prev, next, params) {
+            self.cur.flags &= !is::UPDISCON;
+        }
+    }
+
+    /// The branches of `cur` go into the map, and by the predictor.
+    fn branches(&mut self, cur: &Inst, params: &Params, out: &mut impl Extend<Packet>) {
+        for _ in 0..cur.not_taken {
+            self.outcome(true, false);
+            if self.branches == Map::FULL {
+                self.full(out);
+            }
+        }
+        if cur.is(is::BRANCH) {
+            let taken = cur.is(is::TAKEN);
+            let foreseen =
+                params.options.branch_prediction && self.predictor.branch(cur.address, taken);
+            self.outcome(!taken, foreseen);
+            self.returns.branch();
+        }
+    }
+
+    fn outcome(&mut self, not_taken: bool, foreseen: bool) {
+        if self.branches < Map::FULL {
+            self.map |= u32::from(not_taken) << self.branches;
+            self.branches += 1;
+        } else if !foreseen {
+            self.failed = true;
+        }
+        self.all_predicted &= foreseen || self.failed;
+        if foreseen && self.all_predicted {
+            self.predicted += 1;
+        }
+    }
+
+    /// An uninferable jump is inferable after all, by an optional mode.
+    fn jumps(&mut self, cur: &Inst, prev: &Inst, next: &Inst, params: &Params) -> bool {
+        let sequential =
+            params.options.sijump && cur.is(is::SEQUENTIAL) && !prev.is(is::UNQUALIFIED | is::TRAP);
+        if !params.options.implicit_return {
+            return sequential;
+        }
+        let implicit = self.returns.instruction(cur, next, sequential);
+        sequential || implicit
+    }
+
+    /// A packet of format 3 comes right after this instruction's.
+    fn sync_follows(&self, cur: &Inst, next: &Inst, params: &Params) -> bool {
+        let trap = match self.quirks.updiscon_before_any_trap {
+            true => next.is(is::TRAP),
+            false => cur.is(is::TRAP) || next.is(is::TRAP) && next.is(is::ONLY),
+        };
+        trap || next.is(is::CHANGED | is::DISCONTINUITY) || self.flushes(cur, params)
+    }
+
+    /// The period is over, and the next instruction is for a synchronisation packet if this one's
+    /// address is reported.
+    fn flushes(&self, cur: &Inst, params: &Params) -> bool {
+        if params.options.resync_disabled {
+            return false;
+        }
+        let max = u64::from(params.choices.resync_max);
+        match self.place {
+            SyncPlace::AfterSpecial => {
+                self.count >= max && cur.is(is::SPECIAL) && !cur.is(is::TRAP)
+            }
+            SyncPlace::Next if params.choices.resync == Sync::Packets => self.count == max,
+            SyncPlace::Next => self.count >= max,
+        }
+    }
+
+    /// The packet of `cur`, if it is for one. The order of the questions is the specification's.
+    fn choose(
+        &mut self,
+        prev: &Inst,
+        cur: &Inst,
+        next: &Inst,
+        params: &Params,
+        out: &mut impl Extend<Packet>,
+    ) -> Reported {
+        let Quirks { starts_unretired, .. } = self.quirks;
+        let (draft, v2) = (params.is_draft(), params.choices.trap == TrapPacket::ThAddr);
+        let told = core::mem::take(&mut self.told);
+        let only = cur.is(is::ONLY) && !self.quirks.trapped_in_stream;
+        let second = core::mem::take(&mut self.second);
+        let due = self.flushes(cur, params);
+        // The count of packets tells by itself that the next instruction is for synchronisation.
+        let by_count = params.choices.resync == Sync::Packets && self.place == SyncPlace::Next;
+        if prev.is(is::TRAP) {
+            if !only {
+                self.second = self.quirks.second_start;
+                if told && v2 && !draft {
+                    self.start(cur, params, out);
+                } else {
+                    self.trap(prev, cur, true, params, out);
+                }
+                return Reported::Sync;
+            }
+            // Another trap before the first instruction of the handler.
+            if v2 && !draft && (!told || self.quirks.tells_twice) {
+                self.trap(prev, cur, false, params, out);
+                self.told = self.quirks.tells_twice && next.is(is::TRAP);
+            }
+            return Reported::Sync;
+        }
+        if draft && cur.is(is::DISCONTINUITY) && !only {
+            self.trap(&Inst { cause: 0, tval: 0, flags: is::TRAP, ..*cur }, cur, true, params, out);
+            return Reported::Sync;
+        }
+        let starts = prev.is(is::UNQUALIFIED)
+            || cur.is(is::CHANGED | is::DISCONTINUITY | is::AFTER_LOSS)
+            || second
+            || self.exceeded(cur, params);
+        if starts && (!only || starts_unretired) {
+            self.start(cur, params, out);
+            return Reported::Sync;
+        }
+        if prev.is(is::UPDISCON) {
+            if !only {
+                self.report(cur, false, true, params, out);
+                self.sync_next = due && !by_count;
+                return Reported::Target;
+            }
+            if v2 && !draft {
+                self.trap(cur, cur, false, params, out);
+                self.told = true;
+            }
+            return Reported::Sync;
+        }
+        if only && !starts_unretired {
+            return Reported::Sync;
+        }
+        let flush = due && (self.branches != 0 || self.place == SyncPlace::AfterSpecial);
+        if flush || cur.is(is::TRAP) && !cur.is(is::ONLY) || cur.is(is::NOTIFY) {
+            self.report(cur, cur.is(is::NOTIFY), false, params, out);
+            self.sync_next = due && !by_count;
+            return Reported::Here;
+        }
+        let trap = next.is(is::TRAP) && next.is(is::ONLY);
+        let changes = next.is(is::CHANGED) && (self.branches != 0 || self.quirks.flushes_privilege);
+        if trap || changes || next.is(is::DISCONTINUITY) {
+            self.report(cur, false, false, params, out);
+            return Reported::Here;
+        }
+        if next.is(is::UNQUALIFIED) {
+            return Reported::Not;
+        }
+        if self.failed {
+            self.count_packet(out);
+        } else if self.branches == Map::FULL && !self.all_predicted {
+            self.full(out);
+        } else if self.predicted == MOST_PREDICTED {
+            self.report(cur, false, false, params, out);
+            return Reported::Here;
+        }
+        let flushed = !(draft && params.choices.context_flushes) || self.branches == 0;
+        if cur.is(is::IMPRECISE) {
+            self.context_due = true;
+        }
+        // What is inside a block of 0.026 makes no difference.
+        let visible = !draft || cur.is(is::IMPRECISE | is::SPECIAL);
+        if self.context_due && flushed && visible {
+            self.context_due = false;
+            self.send(Payload::Context(ContextChange { who: who(cur) }), out);
+        }
+        Reported::Not
+    }
+
+    /// The synchronisation packet is due with this instruction.
+    fn exceeded(&self, cur: &Inst, params: &Params) -> bool {
+        if params.options.resync_disabled {
+            return false;
+        }
+        if self.sync_next {
+            return true;
+        }
+        let max = u64::from(params.choices.resync_max);
+        match (self.place, params.choices.resync) {
+            (SyncPlace::AfterSpecial, _) => false,
+            (SyncPlace::Next, Sync::Packets) => self.count > max,
+            (SyncPlace::Next, _) => {
+                self.count >= max && self.branches == u8::from(cur.is(is::BRANCH))
+            }
+        }
+    }
+
+    /// Format 3, sub-format 0.
+    fn start(&mut self, cur: &Inst, params: &Params, out: &mut impl Extend<Packet>) {
+        let start = Start {
+            branch: branch_bit(cur, params),
+            who: who(cur),
+            address: full_address(cur.address, params),
+        };
+        self.send(Payload::Start(start), out);
+        self.synchronised(cur, params);
+    }
+
+    /// Format 3, sub-format 1: the trap of `trap`, with the address of `cur`.
+    fn trap(
+        &mut self,
+        trap: &Inst,
+        cur: &Inst,
+        thaddr: bool,
+        params: &Params,
+        out: &mut impl Extend<Packet>,
+    ) {
+        let interrupt = trap.is(is::INTERRUPT);
+        let epc = if trap.is(is::ONLY) { trap.address } else { trap.after };
+        let illegal = trap.cause == ILLEGAL_INSTRUCTION && !interrupt;
+        let tval = match params.choices.trap {
+            TrapPacket::TvalEpc if illegal && !params.is_draft() => epc,
+            _ => trap.tval & self.quirks.tval_mask,
+        };
+        let has_tval = params.widths.tval > 0 && (params.choices.tval_always || !interrupt);
+        let packet = Trap {
+            branch: branch_bit(cur, params),
+            who: who(cur),
+            ecause: trap.cause,
+            interrupt,
+            thaddr,
+            address: (!(params.options.implicit_exception && thaddr) || params.is_draft())
+                .then_some(full_address(cur.address, params)),
+            tval: has_tval.then_some(tval),
+        };
+        self.send(Payload::Trap(packet), out);
+        self.synchronised(cur, params);
+    }
+
+    /// A synchronisation packet was sent.
+    fn synchronised(&mut self, cur: &Inst, params: &Params) {
+        self.last = cur.address;
+        self.count = 0;
+        self.sync_next = false;
+        self.context_due = false;
+        if params.choices.predictor_reset == Reset::Sync {
+            self.predictor.clear();
+            self.targets.clear();
+        }
+        self.returns.clear();
+    }
+
+    /// The address of `cur`, with the branches so far: format 0, 1 or 2.
+    fn report(
+        &mut self,
+        cur: &Inst,
+        notify: bool,
+        target: bool,
+        params: &Params,
+        out: &mut impl Extend<Packet>,
+    ) {
+        let irreport = self.returns.report(target);
+        let cached = params.options.jump_target_cache
+            && (target || params.choices.cache_all)
+            && (target || irreport.is_none());
+        let found = if cached { self.targets.jump(cur.address) } else { None };
+        let differential = self.address(cur.address, params);
+        let report = Report {
+            address: if params.options.full_address {
+                full_address(cur.address, params)
+            } else {
+                differential
+            },
+            notify,
+            updiscon: self.updiscon,
+            irreport,
+        };
+        let map = Map { bits: self.map, len: self.branches };
+        let plain = if self.predicted >= u64::from(Map::FULL) {
+            Payload::BranchCount(BranchCount {
+                count: (self.predicted - u64::from(Map::FULL)) as u32,
+                report: Some(report),
+                failed: self.failed,
+            })
+        } else if self.branches == 0 {
+            Payload::Address(report)
+        } else {
+            let full = params.is_draft() && self.full_is_shorter(cur.address, params);
+            let report = Report {
+                address: if full { full_address(cur.address, params) } else { report.address },
+                ..report
+            };
+            let alone = self.quirks.full_map_alone && self.branches == Map::FULL && !target;
+            Payload::Branches(Branches { full, map, report: (!alone).then_some(report) })
+        };
+        let packet = match found {
+            Some(index) if self.predicted < u64::from(Map::FULL) && !notify && !self.updiscon => {
+                let map = (self.branches != 0).then_some(map);
+                let jump = Payload::JumpTarget(JumpTarget { index, map, irreport });
+                if length(&jump, params) < length(&plain, params) { jump } else { plain }
+            }
+            _ => plain,
+        };
+        self.last = cur.address;
+        self.send(packet, out);
+    }
+
+    /// The difference to the address before, without the bits that packets leave out.
+    fn address(&self, address: u64, params: &Params) -> u64 {
+        let by = match params.choices.difference {
+            Difference::CurrentMinusPrevious => address.wrapping_sub(self.last),
+            Difference::PreviousMinusCurrent => self.last.wrapping_sub(address),
+        };
+        full_address(by, params)
+    }
+
+    /// 0.026: format 0 has fewer bits to send than format 1, or as many.
+    fn full_is_shorter(&self, address: u64, params: &Params) -> bool {
+        let width = params.widths.address();
+        let full = full_address(address, params);
+        params.options.full_address
+            || params.profile == Profile::PulpTrdb
+                && significant(full, width) <= significant(self.address(address, params), width)
+    }
+
+    /// All branches of a full map, without an address.
+    fn full(&mut self, out: &mut impl Extend<Packet>) {
+        let map = Map { bits: self.map, len: self.branches };
+        self.send(
+            Payload::Branches(Branches { full: self.quirks.full_map, map, report: None }),
+            out,
+        );
+    }
+
+    /// Branches that were predicted, up to one that was not.
+    fn count_packet(&mut self, out: &mut impl Extend<Packet>) {
+        let count = (self.predicted - u64::from(Map::FULL)) as u32;
+        let packet = BranchCount { count, report: None, failed: true };
+        self.send(Payload::BranchCount(packet), out);
+    }
+
+    /// The last instruction before tracing stops.
+    fn end(
+        &mut self,
+        reported: Reported,
+        cur: &Inst,
+        next: &Inst,
+        params: &Params,
+        out: &mut impl Extend<Packet>,
+    ) {
+        let enabled = !next.is(is::DISABLED);
+        let qualification = match reported {
+            Reported::Not => {
+                self.report(cur, false, false, params, out);
+                Qualification::EndedReported
+            }
+            Reported::Here => Qualification::EndedReported,
+            Reported::Target | Reported::Sync => Qualification::EndedUnreported,
+        };
+        if !self.quirks.never_ends {
+            self.support(enabled, qualification, params, out);
+        }
+        self.returns.clear();
+        self.told = false;
+        self.sync_next = false;
+    }
+
+    /// Format 3, sub-format 3; te_support.
+    fn support(
+        &mut self,
+        enabled: bool,
+        qualification: Qualification,
+        params: &Params,
+        out: &mut impl Extend<Packet>,
+    ) {
+        if self.quirks.no_support {
+            return;
+        }
+        self.count += u64::from(params.choices.resync == Sync::Packets);
+        let support = Support { enabled, qualification, ..Support::of(params) };
+        out.extend([Packet::from(Payload::Support(support))]);
+    }
+
+    fn send(&mut self, packet: Payload, out: &mut impl Extend<Packet>) {
+        if !matches!(packet, Payload::Context(_)) {
+            self.map = 0;
+            self.branches = 0;
+            self.predicted = 0;
+            self.all_predicted = true;
+            self.failed = false;
+        }
+        self.count += 1;
+        out.extend([Packet::from(packet)]);
+    }
+
+    /// Packets were lost: nothing that was not sent counts.
+    fn forget(&mut self) {
+        self.map = 0;
+        self.branches = 0;
+        self.predicted = 0;
+        self.all_predicted = true;
+        self.failed = false;
+        self.told = false;
+    }
+}
+
+/// What was said of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reported {
+    Not,
+    /// A packet of format 3 said where it is, or it was not retired.
+    Sync,
+    /// As the target of an uninferable discontinuity.
+    Target,
+    /// For another reason.
+    Here,
+}
+
+/// Mcause of an illegal instruction exception.
+const ILLEGAL_INSTRUCTION: u64 = 2;
+
+/// The most branches that a count can tell.
+const MOST_PREDICTED: u64 = u32::MAX as u64 + Map::FULL as u64;
+
+/// An address field.
+const fn full_address(address: u64, params: &Params) -> u64 {
+    low(address >> params.widths.iaddress_lsb, params.widths.address())
+}
+
+const fn who(cur: &Inst) -> Who {
+    Who { privilege: cur.privilege, time: cur.time, context: cur.context }
+}
+
+/// `branch` of format 3.
+const fn branch_bit(cur: &Inst, params: &Params) -> bool {
+    if params.is_draft() {
+        cur.flags & (is::BRANCH | is::TAKEN) == is::BRANCH
+    } else {
+        !cur.is(is::TAKEN)
+    }
+}
+
+/// Bits of the signed number in the low `width` bits, without those that repeat the sign.
+const fn significant(value: u64, width: u32) -> u32 {
+    let value = sign_extend(value, width);
+    let magnitude = if (value as i64) < 0 { !value } else { value };
+    64 - magnitude.leading_zeros()
+}
+
+/// Bytes of a packet on the wire.
+fn length(packet: &Payload, params: &Params) -> usize {
+    struct Count(usize);
+    impl Extend<u8> for Count {
+        fn extend<T: IntoIterator<Item = u8>>(&mut self, bytes: T) {
+            self.0 += bytes.into_iter().count();
+        }
+    }
+    let mut count = Count(0);
+    Packet::from(*packet).emit(params, &mut count);
+    count.0
+}

@@ -1,0 +1,213 @@
+//! The processor's side of the port: steps to cycles.
+
+use alloc::vec::Vec;
+
+use tracewright_base::{Retired, Step, Taken};
+
+use super::ingress::{BLOCKS, Block, ContextType, Cycle, Itype};
+use super::{is_call, riscv};
+use crate::etrace::config::Params;
+
+/// Gathers steps into cycles: as many instructions in a block, and as many blocks in a cycle, as
+/// the processor retires.
+#[derive(Clone, Debug)]
+pub struct Port {
+    /// Instructions in a block, at most.
+    retires: u32,
+    /// Blocks in a cycle, at most.
+    blocks: usize,
+    /// Half words in a block, at most.
+    most: u16,
+    draft: bool,
+    /// ECALL and EBREAK are retired, and trap.
+    calls_retire: bool,
+    /// What a change of the context is on the port.
+    context_type: ContextType,
+    /// What is known for the next cycle.
+    next: Cycle,
+    count: usize,
+    /// The block that is being filled, and instructions in it.
+    block: Block,
+    instructions: u32,
+    /// Branches not taken after it: in 0.026 they are neither first nor last in a block of several
+    /// instructions, so that the unit knows their places well enough.
+    tail: Vec<Block>,
+}
+
+impl Port {
+    /// The port of a processor that retires up to `retires` instructions in a block.
+    pub fn new(
+        params: &Params,
+        retires: u8,
+        calls_retire: bool,
+        context_type: ContextType,
+    ) -> Self {
+        Port {
+            retires: retires.max(1).into(),
+            blocks: usize::from(params.port.taken_branches).clamp(1, BLOCKS),
+            most: (1u16 << params.port.iretire_width.min(15)) - 1,
+            draft: params.is_draft(),
+            calls_retire,
+            context_type,
+            next: Cycle { privilege: 3, ..Cycle::default() },
+            count: 0,
+            block: Block::default(),
+            instructions: 0,
+            tail: Vec::new(),
+        }
+    }
+
+    /// Takes a step; each cycle that it completes is given to `out`.
+    pub fn step(&mut self, step: &Step, out: &mut impl FnMut(&Cycle)) {
+        match step {
+            Step::Retired(retired) => self.retired(retired, out),
+            Step::Exception(taken) => self.exception(taken, out),
+            Step::Context(context) => {
+                self.flush(out);
+                self.next.privilege = context.el.unwrap_or(self.next.privilege);
+                self.next.context = context.context_id.unwrap_or(self.next.context);
+                self.next.ctype = self.context_type;
+            }
+            Step::Timestamp(time) => {
+                self.flush(out);
+                self.next.time = *time;
+            }
+            Step::Trigger => {
+                self.flush(out);
+                self.block.notify = true;
+            }
+            Step::Off => {
+                self.flush(out);
+                self.pulse(|cycle| cycle.side.trace_off = true, out);
+            }
+            Step::On => {
+                self.flush(out);
+                self.pulse(|cycle| cycle.side.trace_on = true, out);
+            }
+            Step::Halted => {
+                self.flush(out);
+                self.pulse(|cycle| cycle.side.halted = true, out);
+            }
+            _ => {}
+        }
+    }
+
+    /// What is gathered is a cycle.
+    pub fn flush(&mut self, out: &mut impl FnMut(&Cycle)) {
+        self.close(out);
+        if self.count > 0 {
+            out(&self.next);
+            self.next.blocks = [Block::default(); BLOCKS];
+            self.count = 0;
+        }
+    }
+
+    /// A cycle in which only the sideband says something.
+    fn pulse(&mut self, set: impl FnOnce(&mut Cycle), out: &mut impl FnMut(&Cycle)) {
+        let mut cycle = Cycle { blocks: [Block::default(); BLOCKS], ..self.next };
+        set(&mut cycle);
+        out(&cycle);
+    }
+
+    fn retired(&mut self, retired: &Retired, out: &mut impl FnMut(&Cycle)) {
+        let (itype, sijump) = Itype::of(retired);
+        let size = u16::from(retired.instruction.size / 2);
+        let follows = self.tail.last().map_or(self.block.end(), Block::end) == retired.address;
+        let waiting = self.block.iretire + self.tail.iter().map(|b| b.iretire).sum::<u16>();
+        let full = self.instructions + self.tail.len() as u32 >= self.retires
+            || waiting + size > self.most;
+        if self.instructions > 0 && (!follows || full) {
+            self.close(out);
+        }
+        let single = Block {
+            iaddr: retired.address,
+            iretire: size,
+            ilastsize: size as u8,
+            itype,
+            ntkn: 0,
+            sijump,
+            notify: false,
+        };
+        if self.draft && itype == Itype::NotTaken {
+            let single = Block { itype: Itype::None, ntkn: 1, ..single };
+            if self.instructions > 0 && !self.block.notify {
+                self.tail.push(single);
+            } else {
+                self.block = Block { notify: self.block.notify, ..single };
+                self.instructions = 1;
+                self.close(out);
+            }
+            return;
+        }
+        if self.instructions == 0 {
+            self.block = Block { notify: self.block.notify, ..single };
+        } else {
+            for branch in self.tail.drain(..) {
+                self.block.iretire += branch.iretire;
+                self.block.ntkn += 1;
+                self.instructions += 1;
+            }
+            self.block.iretire += size;
+            self.block.ilastsize = size as u8;
+            self.block.itype = itype;
+            self.block.sijump = sijump;
+        }
+        self.instructions += 1;
+        if itype != Itype::None || self.block.notify {
+            self.close(out);
+        }
+    }
+
+    fn exception(&mut self, taken: &Taken, out: &mut impl FnMut(&Cycle)) {
+        let Some((cause, interrupt)) = riscv(taken.cause) else { return };
+        let itype = if interrupt { Itype::Interrupt } else { Itype::Exception };
+        // The last instruction of a block that nothing else ends may be said to have trapped after it.
+        let attached = self.instructions > 0 && self.tail.is_empty() && interrupt;
+        if attached {
+            self.block.itype = itype;
+            self.close(out);
+        } else {
+            self.close(out);
+            if self.count == self.blocks {
+                self.flush(out);
+            }
+            let retires = self.calls_retire && !interrupt && is_call(cause);
+            let size = u8::from(retires) * 2;
+            let block = Block {
+                iaddr: taken.return_address,
+                iretire: size.into(),
+                ilastsize: size,
+                itype,
+                ..Block::default()
+            };
+            self.put(block, out);
+        }
+        (self.next.cause, self.next.tval) = (cause, taken.value.unwrap_or(0));
+        self.flush(out);
+        (self.next.cause, self.next.tval) = (0, 0);
+    }
+
+    /// The block is complete.
+    fn close(&mut self, out: &mut impl FnMut(&Cycle)) {
+        if self.instructions > 0 {
+            let block = core::mem::take(&mut self.block);
+            self.instructions = 0;
+            self.put(block, out);
+        }
+        for branch in core::mem::take(&mut self.tail) {
+            self.put(branch, out);
+        }
+    }
+
+    fn put(&mut self, block: Block, out: &mut impl FnMut(&Cycle)) {
+        if self.count == self.blocks {
+            out(&self.next);
+            self.next.blocks = [Block::default(); BLOCKS];
+            self.count = 0;
+        }
+        if let Some(place) = self.next.blocks.get_mut(self.count) {
+            *place = block;
+        }
+        self.count += 1;
+    }
+}

@@ -1,0 +1,158 @@
+//! The list of encoders: what a unit is told by name.
+
+use super::{
+    Comparator, Compare, ContextType, Encoder, Filter, Function, Input, Match, Settings, SyncPlace,
+};
+use crate::encoders::{Encodes, Setting};
+use crate::etrace::{Etrace, Params};
+
+const fn setting(name: &'static str, about: &'static str) -> Setting {
+    Setting { name, about }
+}
+
+/// How many filters and comparators can be told by name.
+const MOST: usize = 4;
+
+impl Encodes for Etrace {
+    type Encoder = Encoder;
+
+    /// Every parameter has a default.
+    const USUAL: &'static [(&'static str, u64)] = &[];
+
+    const SETTINGS: &'static [Setting] = &[
+        setting("retires", "instructions in a block of the ingress port, at most"),
+        setting(
+            "sync-place",
+            "0: synchronise at the next instruction; 1: after the next special one",
+        ),
+        setting("context-type", "ctype of a new context: 1 imprecise, 2 precise, 3 discontinuity"),
+        setting(
+            "trTeFilter0Control",
+            "filter: enable [0], match privilege [1], ecause [2], interrupt [3], comparators [4] [8] [12] by number [7:5] [11:9] [15:13], impdef [16]",
+        ),
+        setting(
+            "trTeFilter0MatchInst",
+            "privilege levels that pass, bit n is level n [7:0]; interrupt [8]",
+        ),
+        setting("trTeFilter0MatchEcause", "causes that pass, bit n is cause n"),
+        setting("trTeFilter0MatchValueImpdef", "what the sideband signals must be"),
+        setting("trTeFilter0MatchMaskImpdef", "the sideband signals that count"),
+        setting(
+            "trTeComp0Control",
+            "inputs [1:0] [3:2]: 0 address, 1 context, 2 tval; functions [6:4] [10:8]: eq neq lt lte gt gte - always; mode [13:12]: P, P&&S, !(P&&S), latch; notify [14] [15]",
+        ),
+        setting("trTeComp0PMatch", "value of the primary comparison"),
+        setting("trTeComp0SMatch", "value of the secondary comparison"),
+    ];
+
+    fn settings(_: &Params, setting: &dyn Fn(&str) -> Option<u64>) -> Settings {
+        let mut settings = Settings::default();
+        if let Some(retires) = setting("retires") {
+            settings.retires = retires.clamp(1, 255) as u8;
+        }
+        if setting("sync-place") == Some(1) {
+            settings.sync_place = SyncPlace::AfterSpecial;
+        }
+        settings.context_type = match setting("context-type") {
+            Some(0) => ContextType::Unreported,
+            Some(1) => ContextType::Imprecise,
+            Some(3) => ContextType::Discontinuity,
+            _ => ContextType::Precise,
+        };
+        for n in 0..MOST {
+            if let Some(control) = setting(name(n, COMPARATOR_CONTROL)) {
+                let value = |names| setting(name(n, names)).unwrap_or(0);
+                let comparator = comparator(control, value(PRIMARY_MATCH), value(SECONDARY_MATCH));
+                settings.comparators.resize(n, Comparator::default());
+                settings.comparators.push(comparator);
+            }
+            if let Some(control) = setting(name(n, FILTER_CONTROL)).filter(|c| c & 1 != 0) {
+                let value = |names| setting(name(n, names)).unwrap_or(0);
+                settings.filters.push(filter(
+                    control,
+                    value(MATCH_INST),
+                    value(MATCH_ECAUSE),
+                    (value(MASK_IMPDEF), value(VALUE_IMPDEF)),
+                ));
+            }
+        }
+        settings
+    }
+}
+
+/// The same register of each filter or comparator.
+type Names = [&'static str; MOST];
+
+const FILTER_CONTROL: Names =
+    ["trTeFilter0Control", "trTeFilter1Control", "trTeFilter2Control", "trTeFilter3Control"];
+const MATCH_INST: Names = [
+    "trTeFilter0MatchInst",
+    "trTeFilter1MatchInst",
+    "trTeFilter2MatchInst",
+    "trTeFilter3MatchInst",
+];
+const MATCH_ECAUSE: Names = [
+    "trTeFilter0MatchEcause",
+    "trTeFilter1MatchEcause",
+    "trTeFilter2MatchEcause",
+    "trTeFilter3MatchEcause",
+];
+const VALUE_IMPDEF: Names = [
+    "trTeFilter0MatchValueImpdef",
+    "trTeFilter1MatchValueImpdef",
+    "trTeFilter2MatchValueImpdef",
+    "trTeFilter3MatchValueImpdef",
+];
+const MASK_IMPDEF: Names = [
+    "trTeFilter0MatchMaskImpdef",
+    "trTeFilter1MatchMaskImpdef",
+    "trTeFilter2MatchMaskImpdef",
+    "trTeFilter3MatchMaskImpdef",
+];
+const COMPARATOR_CONTROL: Names =
+    ["trTeComp0Control", "trTeComp1Control", "trTeComp2Control", "trTeComp3Control"];
+const PRIMARY_MATCH: Names =
+    ["trTeComp0PMatch", "trTeComp1PMatch", "trTeComp2PMatch", "trTeComp3PMatch"];
+const SECONDARY_MATCH: Names =
+    ["trTeComp0SMatch", "trTeComp1SMatch", "trTeComp2SMatch", "trTeComp3SMatch"];
+
+fn name(n: usize, names: Names) -> &'static str {
+    names.get(n).copied().unwrap_or_default()
+}
+
+/// A comparator from its registers.
+fn comparator(control: u64, primary: u64, secondary: u64) -> Comparator {
+    let half = |input: u32, function: u32, notify: u32, value| Compare {
+        input: match control >> input & 0b11 {
+            1 => Input::Context,
+            2 => Input::Tval,
+            _ => Input::Address,
+        },
+        function: Function::of_number(control >> function & 0b111).unwrap_or_default(),
+        value,
+        notify: control >> notify & 1 != 0,
+    };
+    Comparator {
+        primary: half(0, 4, 14, primary),
+        secondary: half(2, 8, 15, secondary),
+        matches: match control >> 12 & 0b11 {
+            0 => Match::Primary,
+            1 => Match::Both,
+            2 => Match::NotBoth,
+            _ => Match::Latch,
+        },
+    }
+}
+
+/// A filter from its registers.
+fn filter(control: u64, inst: u64, ecause: u64, (mask, value): (u64, u64)) -> Filter {
+    let on = |bit: u32| control >> bit & 1 != 0;
+    let comparator = |bit: u32, at: u32| on(bit).then_some((control >> at & 0b111) as u8);
+    Filter {
+        comparators: [comparator(4, 5), comparator(8, 9), comparator(12, 13)],
+        privilege: on(1).then_some(inst as u8),
+        cause: on(2).then_some(ecause),
+        interrupt: on(3).then_some(inst >> 8 & 1 != 0),
+        user: on(16).then_some(([mask, 0, 0, 0], [value, 0, 0, 0])),
+    }
+}

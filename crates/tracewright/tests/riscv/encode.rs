@@ -1,0 +1,171 @@
+//! The encoder writes what other encoders wrote, byte for byte.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use tracewright::base::{Encode, Step, Wire};
+use tracewright::protocols::etrace::config::{Params, Profile, Version};
+use tracewright::protocols::etrace::encode::{ContextType, Encoder, Settings, SyncPlace};
+use tracewright::protocols::etrace::packet::Packet;
+
+use crate::logs::steps;
+use crate::program::{Mix, Random, run};
+use crate::streams::{draft, read, reference, shared};
+
+fn encode(steps: &[Step], params: &Params, settings: &Settings) -> (Vec<Packet>, Vec<u8>) {
+    let mut encoder = Encoder::new(params, settings);
+    let mut packets = Vec::new();
+    for step in steps {
+        encoder.step(step, params, &mut packets);
+    }
+    encoder.finish(params, &mut packets);
+    let mut bytes = Vec::new();
+    for packet in &packets {
+        packet.emit(params, &mut bytes);
+    }
+    (packets, bytes)
+}
+
+#[track_caller]
+fn same(name: &str, packets: &[Packet], got: &[u8], want: &[u8], params: &Params) {
+    if got == want {
+        return;
+    }
+    let mut at = 0;
+    for (n, packet) in packets.iter().enumerate() {
+        let mut bytes = Vec::new();
+        packet.emit(params, &mut bytes);
+        if want.get(at..at + bytes.len()) != Some(&bytes[..]) {
+            let rest = want.get(at..).unwrap_or_default();
+            let theirs = Packet::parse(rest, params);
+            panic!(
+                "{name}: packet {n} of {} at {at}: {packet:x?} is {bytes:02x?}; theirs {theirs:x?}, {:02x?}",
+                packets.len(),
+                &rest[..rest.len().min(24)]
+            );
+        }
+        at += bytes.len();
+    }
+    panic!("{name}: {} packets, {} bytes of {}", packets.len(), got.len(), want.len());
+}
+
+/// What ran, where its log is there.
+fn log(root: &Path, program: &str) -> Option<Vec<Step>> {
+    let path = root.join(format!("etrace-ref/spike/{program}.spike_pc_trace.csv.xz"));
+    if !path.is_file() {
+        println!("skipped: no {}", path.display());
+        return None;
+    }
+    let rv64 = !(program.ends_with("rv32") || program == "xrle");
+    Some(steps(&read(&path), rv64))
+}
+
+/// Every suite of the reference flow, from the logs it was made of.
+#[test]
+fn reference_flow() {
+    let Some(root) = shared("reference_flow") else { return };
+    let streams = reference(&root);
+    let programs: BTreeSet<_> = streams.iter().map(|stream| stream.program.clone()).collect();
+    for program in programs {
+        let Some(steps) = log(&root, &program) else { continue };
+        for stream in streams.iter().filter(|stream| stream.program == program) {
+            let (packets, got) = encode(&steps, &stream.params, &Settings::default());
+            same(&stream.path.display().to_string(), &packets, &got, &stream.bytes, &stream.params);
+        }
+    }
+}
+
+/// The draft's packets, of PULP's encoder, which did not see the boot ROM.
+#[test]
+fn pulp_trdb() {
+    let Some(root) = shared("pulp_trdb") else { return };
+    for stream in draft(&root) {
+        let program = stream.program.split('.').next().unwrap_or_default();
+        let Some(steps) = log(&root, program) else { continue };
+        let (packets, got) = encode(&without_rom(steps), &stream.params, &Settings::default());
+        same(&stream.program, &packets, &got, &stream.bytes, &stream.params);
+    }
+}
+
+/// The steps but for those in Spike's boot ROM.
+fn without_rom(mut steps: Vec<Step>) -> Vec<Step> {
+    steps.retain(|step| !matches!(step, Step::Retired(r) if r.address < 0x2000));
+    steps
+}
+
+/// Packets and bytes of streams that are known by their size alone: full and difference.
+#[test]
+fn pulp_trdb_sizes() {
+    let Some(root) = shared("pulp_trdb_sizes") else { return };
+    for (program, count, diff, full) in [
+        ("median", 246, 1_444, 1_806),
+        ("multiply", 767, 3_975, 5_937),
+        ("pmp", 9_918, 59_717, 60_900),
+    ] {
+        let Some(steps) = log(&root, program).map(without_rom) else { continue };
+        for (full_address, want) in [(false, diff), (true, full)] {
+            let mut params = Params::new(Version::Draft, Profile::PulpTrdb, true);
+            params.options.full_address = full_address;
+            let (packets, got) = encode(&steps, &params, &Settings::default());
+            assert_eq!((packets.len(), got.len()), (count, want), "{program}");
+        }
+    }
+}
+
+/// Blocks of several instructions give the packets of one instruction at a time, whatever the version
+/// and the options are.
+#[test]
+fn several_at_a_time() {
+    for seed in 0..400 {
+        let mut random = Random(seed);
+        let version = random.pick(&[Version::Draft, Version::V1_0, Version::V2_0, Version::V2_1]);
+        let mix = Mix {
+            rv64: random.one_in(2),
+            traps: random.pick(&[0, 7, 40]),
+            nested: random.one_in(2),
+            astray: random.pick(&[0, 5]),
+            levels: random.one_in(2),
+            contexts: random.pick(&[0, 30]),
+        };
+        let mut params = Params::new(version, Profile::Spec, mix.rv64);
+        options(&mut params, &mut random);
+        params.choices.resync_max = random.pick(&[3, 16, 1 << 20]);
+        params.port.iretire_width = random.pick(&[3, 5, 8]);
+        let run = run(seed, 120, 1500, mix);
+        let context_type = random.pick(&[
+            ContextType::Precise,
+            ContextType::Imprecise,
+            ContextType::Discontinuity,
+        ]);
+        let one =
+            Settings { sync_place: SyncPlace::AfterSpecial, context_type, ..Settings::default() };
+        let (packets, want) = encode(&run.steps, &params, &one);
+        for (retires, blocks) in [(2, 1), (4, 2), (8, 8), (255, 3)] {
+            params.port.taken_branches = blocks;
+            let several = Settings { retires, ..one.clone() };
+            let (_, got) = encode(&run.steps, &params, &several);
+            same(&format!("seed {seed} {version} {retires}"), &packets, &want, &got, &params);
+        }
+    }
+}
+
+/// Optional modes, any of them.
+fn options(params: &mut Params, random: &mut Random) {
+    if params.version == Version::Draft {
+        params.options.full_address = random.one_in(3);
+        return;
+    }
+    let (w, o) = (&mut params.widths, &mut params.options);
+    o.full_address = random.one_in(4);
+    o.sijump = random.one_in(2);
+    o.implicit_return = random.one_in(2);
+    o.branch_prediction = random.one_in(2);
+    o.jump_target_cache = random.one_in(2);
+    w.f0s = 1;
+    w.bpred_size = random.pick(&[1, 4, 7]);
+    w.cache_size = random.pick(&[1, 4, 7]);
+    match random.below(2) {
+        0 => w.return_stack_size = random.pick(&[1, 3, 6]),
+        _ => w.call_counter_size = random.pick(&[1, 4, 9]),
+    }
+}

@@ -1,0 +1,337 @@
+//! Random programs, and what a processor does that runs them: it need not compute, for the trace tells
+//! where it went, not why.
+
+use std::sync::Arc;
+
+use tracewright::base::{
+    Cause, Code, Context, Instruction, Isa, Kind, Pc, Retired, Role, Space, Step, Taken, Waypoints,
+};
+use tracewright::image::{Cache, CacheOptions, Image, Region};
+use tracewright::isa::assemble::rv;
+use tracewright::isa::rv::Upper;
+
+/// Numbers that look random: the same seed gives the same ones.
+#[derive(Clone, Debug)]
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    /// A number below `n`.
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+
+    /// One time in `n`.
+    pub fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+
+    pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len() as u64) as usize]
+    }
+}
+
+/// What a run may have.
+#[derive(Clone, Copy, Debug)]
+pub struct Mix {
+    pub rv64: bool,
+    /// One step in so many is a trap; 0: none.
+    pub traps: u64,
+    /// Traps may follow traps before an instruction is retired.
+    pub nested: bool,
+    /// One return in so many goes elsewhere; 0: none.
+    pub astray: u64,
+    /// Handlers run at another privilege level.
+    pub levels: bool,
+    /// One step in so many changes the context; 0: none.
+    pub contexts: u64,
+}
+
+/// A program, and what was done when it ran.
+#[allow(dead_code, reason = "not every test needs all of it")]
+pub struct Run {
+    pub image: Arc<Image>,
+    pub isa: Isa,
+    pub steps: Vec<Step>,
+    /// Addresses of the instructions that were retired.
+    pub pcs: Vec<u64>,
+}
+
+const BASE: u64 = 0x8000_0000;
+const HANDLERS: u64 = 0x8001_0000;
+
+/// A random program of about `size` instructions, run for `count` instructions.
+pub fn run(seed: u64, size: usize, count: usize, mix: Mix) -> Run {
+    let mut random = Random(seed);
+    let isa = if mix.rv64 { Isa::Rv64 } else { Isa::Rv32 };
+    let (code, starts) = code(&mut random, isa, BASE, size, true);
+    let (handlers, vectors) = code_of_handlers(&mut random, isa);
+    let image = Arc::new(Image::new([
+        Region::new("code", BASE, code),
+        Region::new("handlers", HANDLERS, handlers),
+    ]));
+    let cache = Cache::new(image.clone(), Waypoints::default(), CacheOptions::default());
+    let (steps, pcs) = Machine {
+        random,
+        cache,
+        isa,
+        mix,
+        starts,
+        vectors,
+        calls: Vec::new(),
+        traps: Vec::new(),
+        steps: Vec::new(),
+        pcs: Vec::new(),
+        privilege: 3,
+        context: 0,
+    }
+    .run(count);
+    Run { image, isa, steps, pcs }
+}
+
+/// Random code: what goes back is a branch or an indirect jump, so that no loop is without a trace.
+fn code(random: &mut Random, isa: Isa, base: u64, size: usize, calls: bool) -> (Vec<u8>, Vec<u64>) {
+    // Sizes first, so that targets are known.
+    let mut sizes = Vec::new();
+    let mut kinds = Vec::new();
+    while sizes.len() < size {
+        let kind = random.below(if calls { 22 } else { 16 });
+        let narrow = random.one_in(2);
+        kinds.push((kind, narrow));
+        sizes.push(if narrow && kind != 17 { 2u64 } else { 4 });
+        if kind == 17 {
+            kinds.push((100, false));
+            sizes.push(4);
+        }
+    }
+    let mut at = base;
+    let mut starts = Vec::new();
+    for size in &sizes {
+        starts.push(at);
+        at += size;
+    }
+    let end = starts.len() - 1;
+    let mut bytes = Vec::new();
+    let mut pair = None;
+    for (n, &(kind, narrow)) in kinds.iter().enumerate() {
+        let here = starts[n];
+        // Not the second of a pair: that one is never jumped to, but for its own sake.
+        let target = |random: &mut Random, from: usize, to: usize| {
+            let mut m = from + random.below((to - from + 1) as u64) as usize;
+            if kinds[m].0 == 100 {
+                m -= 1;
+            }
+            starts[m]
+        };
+        let by = |to: u64| to.wrapping_sub(here) as i64 as i32;
+        let ahead = (n + 1).min(end);
+        let opcode = match kind {
+            100 => pair.take(),
+            0..=7 => None,
+            8..=11 => {
+                let near = target(random, n.saturating_sub(40), (n + 40).min(end));
+                if narrow {
+                    rv::c_beqz(8 + (n % 8) as u8, by(near))
+                } else {
+                    rv::beq(5, 6, by(near))
+                }
+            }
+            12 => {
+                let to = target(random, ahead, (n + 30).min(end).max(ahead));
+                if narrow { rv::c_j(by(to)) } else { rv::jal(0, by(to)) }
+            }
+            13 => Some(if narrow { rv::c_jr(1) } else { rv::jalr(0, 5, 0).unwrap() }),
+            14 | 15 => None,
+            16 | 18 => {
+                let to = target(random, ahead, (n + 60).min(end).max(ahead));
+                match narrow {
+                    true if isa == Isa::Rv32 => rv::c_jal(by(to)),
+                    _ if !narrow => rv::jal(1, by(to)),
+                    _ => None,
+                }
+            }
+            17 => {
+                let to = target(random, (n + 2).min(end), (n + 60).min(end).max((n + 2).min(end)));
+                let low = (by(to) << 20) >> 20;
+                pair = rv::jalr(random.pick(&[0, 1, 6]), 7, low);
+                Some(rv::auipc(7, by(to).wrapping_sub(low) as u32))
+            }
+            19 => Some(if narrow { rv::c_jalr(10) } else { rv::jalr(1, 11, 4).unwrap() }),
+            20 => Some(if narrow { rv::c_jr(12) } else { rv::jalr(0, 13, -4).unwrap() }),
+            _ => Some(if narrow { rv::c_jalr(5) } else { rv::jalr(6, 14, 0).unwrap() }),
+        };
+        let opcode = opcode.unwrap_or(if narrow { rv::C_NOP } else { rv::NOP });
+        let size = sizes[n] as usize;
+        assert_eq!(
+            size,
+            usize::from(tracewright::isa::rv::size(opcode as u16)),
+            "{kind} {opcode:x}"
+        );
+        bytes.extend(&opcode.to_le_bytes()[..size]);
+    }
+    // Something to return through at the end.
+    bytes.extend(rv::jalr(0, 10, 0).unwrap().to_le_bytes());
+    starts.retain(|start| {
+        let n = kinds.len();
+        let _ = n;
+        *start < at
+    });
+    let seconds: Vec<u64> =
+        kinds.iter().zip(&starts).filter(|(k, _)| k.0 == 100).map(|(_, s)| *s).collect();
+    starts.retain(|start| !seconds.contains(start));
+    (bytes, starts)
+}
+
+/// A few handlers that return.
+fn code_of_handlers(random: &mut Random, isa: Isa) -> (Vec<u8>, Vec<u64>) {
+    let (mut bytes, mut vectors) = (Vec::new(), Vec::new());
+    for _ in 0..3 {
+        let base = HANDLERS + bytes.len() as u64;
+        vectors.push(base);
+        let size = 1 + random.below(8) as usize;
+        let (mut body, _) = code(random, isa, base, size, false);
+        // In the place of the jump at its end.
+        body.truncate(body.len() - 4);
+        bytes.extend(body);
+        bytes.extend(rv::MRET.to_le_bytes());
+    }
+    (bytes, vectors)
+}
+
+struct Machine {
+    random: Random,
+    cache: Cache,
+    isa: Isa,
+    mix: Mix,
+    starts: Vec<u64>,
+    vectors: Vec<u64>,
+    calls: Vec<u64>,
+    /// Where handlers return to, and to which privilege.
+    traps: Vec<(u64, u8)>,
+    steps: Vec<Step>,
+    pcs: Vec<u64>,
+    privilege: u8,
+    context: u32,
+}
+
+impl Machine {
+    fn run(mut self, count: usize) -> (Vec<Step>, Vec<u64>) {
+        let mut at = self.starts[0];
+        let mut upper = Upper::default();
+        self.say_context();
+        while self.pcs.len() < count {
+            if self.mix.traps > 0 && self.random.one_in(self.mix.traps) && self.traps.len() < 6 {
+                at = self.trap(at);
+                upper = Upper::default();
+                while self.mix.nested && self.traps.len() < 6 && self.random.one_in(4) {
+                    at = self.trap(at);
+                }
+                continue;
+            }
+            if self.mix.contexts > 0 && self.random.one_in(self.mix.contexts) {
+                self.context = self.random.next() as u32;
+                self.say_context();
+            }
+            let pc = Pc { address: at, isa: self.isa, space: Space::ANY };
+            let opcode = self.cache.opcode(pc).expect("code");
+            let mut instruction = self.cache.instruction(pc).expect("code");
+            if instruction.kind == Kind::Indirect {
+                instruction.target = upper.target(self.isa, opcode);
+            }
+            upper = Upper::after(self.isa, opcode, at);
+            let (next, taken) = self.next(at, &instruction);
+            self.pcs.push(at);
+            self.steps.push(Step::Retired(Retired {
+                address: at,
+                next,
+                next_isa: self.isa,
+                taken,
+                instruction,
+            }));
+            if instruction.role == Role::ExceptionReturn {
+                self.say_context();
+            }
+            at = next;
+        }
+        (self.steps, self.pcs)
+    }
+
+    fn next(&mut self, at: u64, i: &Instruction) -> (u64, bool) {
+        let behind = at + u64::from(i.size);
+        match (i.kind, i.role) {
+            (Kind::Branch, _) if i.conditional => match self.random.one_in(2) {
+                true => (i.target.expect("target"), true),
+                false => (behind, false),
+            },
+            (Kind::Branch, role) => {
+                if role == Role::Call {
+                    self.calls.push(behind);
+                }
+                (i.target.expect("target"), true)
+            }
+            (Kind::Indirect, Role::ExceptionReturn) => {
+                let (to, privilege) = self.traps.pop().unwrap_or((self.starts[0], self.privilege));
+                self.privilege = privilege;
+                (to, true)
+            }
+            (Kind::Indirect, role) => {
+                let to = match (i.target, role) {
+                    (Some(target), _) => target,
+                    (None, Role::Return) => {
+                        let astray = self.mix.astray > 0 && self.random.one_in(self.mix.astray);
+                        let back = self.calls.pop();
+                        back.filter(|_| !astray).unwrap_or_else(|| self.random.pick(&self.starts))
+                    }
+                    _ => self.random.pick(&self.starts),
+                };
+                if role == Role::Call {
+                    self.calls.push(behind);
+                }
+                (to, true)
+            }
+            _ => (behind, true),
+        }
+    }
+
+    fn trap(&mut self, at: u64) -> u64 {
+        let interrupt = self.random.one_in(2);
+        let code = if interrupt {
+            self.random.pick(&[3, 7, 11])
+        } else {
+            self.random.pick(&[1, 2, 5, 7, 12])
+        };
+        let vector = self.random.pick(&self.vectors);
+        // Handlers of exceptions go on behind, interrupts where they were.
+        self.traps.push((at, self.privilege));
+        self.steps.push(Step::Exception(Taken {
+            cause: Cause::Riscv { code, interrupt },
+            return_address: at,
+            return_isa: self.isa,
+            target: vector,
+            target_isa: self.isa,
+            value: (!interrupt).then(|| self.random.below(1 << 20)),
+            cancels: false,
+        }));
+        if self.mix.levels {
+            self.privilege = self.random.pick(&[0, 1, 3]);
+        }
+        self.say_context();
+        vector
+    }
+
+    fn say_context(&mut self) {
+        self.steps.push(Step::Context(Context {
+            el: Some(self.privilege),
+            context_id: Some(self.context),
+            bits64: self.mix.rv64,
+            isa: self.isa,
+            ..Context::default()
+        }));
+    }
+}
