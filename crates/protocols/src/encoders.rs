@@ -183,7 +183,11 @@ macro_rules! encoders {
 }
 
 encoders! {
+    Etmv3: crate::etmv3::Etmv3,
     Etmv4: crate::etmv4::Etmv4,
     Ete: crate::etmv4::Ete,
     Etrace: crate::etrace::Etrace,
+    Ptm: crate::ptm::Ptm,
+    Itm: crate::itm::Itm,
+    Stm: crate::stm::Stm,
 }

@@ -38,6 +38,7 @@
 
 pub mod config;
 pub mod decode;
+pub mod encode;
 pub mod history;
 pub mod packet;
 pub mod sync;
@@ -51,6 +52,7 @@ use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
 
 pub use config::Config;
 pub use decode::Decoder;
+pub use encode::Encoder;
 pub use history::History;
 pub use packet::Packet;
 

@@ -38,6 +38,7 @@
 
 mod config;
 mod decode;
+mod encode;
 mod packet;
 mod sync;
 #[cfg(test)]
@@ -45,6 +46,7 @@ mod tests;
 
 pub use config::Config;
 pub use decode::Decoder;
+pub use encode::{Encoder, Settings};
 pub use packet::{Data, Packet};
 pub use sync::Search;
 

@@ -34,6 +34,7 @@
 
 pub mod config;
 pub mod decode;
+pub mod encode;
 pub mod history;
 mod names;
 pub mod packet;
@@ -47,6 +48,7 @@ use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
 
 pub use config::Config;
 pub use decode::Decoder;
+pub use encode::Encoder;
 pub use history::History;
 pub use packet::Packet;
 

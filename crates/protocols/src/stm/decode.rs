@@ -88,7 +88,7 @@ impl History {
     }
 
     /// Turns a number round that came with its lowest nibble first.
-    fn number(&self, bits: u64, nibbles: u8) -> u64 {
+    pub(super) fn number(&self, bits: u64, nibbles: u8) -> u64 {
         if !self.little_endian || nibbles == 0 {
             return bits;
         }

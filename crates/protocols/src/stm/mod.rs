@@ -44,6 +44,7 @@
 
 mod config;
 mod decode;
+mod encode;
 mod packet;
 mod sync;
 #[cfg(test)]
@@ -51,6 +52,7 @@ mod tests;
 
 pub use config::Config;
 pub use decode::{Decoder, History};
+pub use encode::{Encoder, Settings};
 pub use packet::{Format, LITTLE_ENDIAN, Packet, Size, Stamp};
 
 use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};

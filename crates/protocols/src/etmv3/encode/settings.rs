@@ -1,0 +1,49 @@
+//! What the unit is told beside the registers that a decoder reads.
+
+use crate::encoders::{Encodes, Setting};
+use crate::etmv3::{Config, Encoder, Etmv3};
+
+/// The settings of [`Encoder`](super::Encoder).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Bytes between synchronisations; 0: never again. (ETMSYNCFR, bits \[11:0]; ETMv3.0 counts cycles)
+    pub period: u32,
+    /// The cycle count of a gap comes in a packet of its own behind the I-sync, not in it.
+    pub late_gaps: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings { period: 1024, late_gaps: false }
+    }
+}
+
+impl Encodes for Etmv3 {
+    type Encoder = Encoder;
+
+    /// ETMv3.5 of a Cortex-A7: instructions, 64-bit natural timestamps where there are any.
+    const USUAL: &'static [(&'static str, u64)] = &[
+        ("ETMCR", 0x1000_0800),
+        ("ETMIDR", 0x410c_f250),
+        ("ETMCCER", 0x3440_08f2),
+        ("ETMTRACEIDR", 0x10),
+    ];
+
+    const SETTINGS: &'static [Setting] = &[
+        Setting {
+            name: "ETMSYNCFR",
+            about: "bytes between synchronisations, 0 for none; else 1024",
+        },
+        Setting {
+            name: "late-gaps",
+            about: "1: the cycles of a gap come in a packet of their own behind the I-sync",
+        },
+    ];
+
+    fn settings(_: &Config, setting: &dyn Fn(&str) -> Option<u64>) -> Settings {
+        Settings {
+            period: setting("ETMSYNCFR").map_or(1024, |value| value as u32 & 0xfff),
+            late_gaps: setting("late-gaps").is_some_and(|value| value != 0),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! What the unit is told beside the registers that a decoder reads.
+
+use crate::encoders::{Encodes, Setting};
+use crate::ptm::{Config, Encoder, Ptm};
+
+/// The settings of [`Encoder`](super::Encoder).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Bytes between synchronisations; 0: never again. (ETMSYNCFR, bits \[11:0])
+    pub period: u32,
+    /// Entries of the unit's return stack, 0 to 15.
+    pub return_stack_depth: u8,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings { period: 1024, return_stack_depth: 4 }
+    }
+}
+
+impl Encodes for Ptm {
+    type Encoder = Encoder;
+
+    /// PFTv1.1 of a Cortex-A15: DSB and DMB are no waypoints; 64-bit natural timestamps where there are
+    /// any.
+    const USUAL: &'static [(&'static str, u64)] = &[
+        ("ETMCR", 0x1000_0400),
+        ("ETMIDR", 0x411c_f312),
+        ("ETMCCER", 0x34c0_1ac2),
+        ("ETMTRACEIDR", 0x10),
+    ];
+
+    const SETTINGS: &'static [Setting] = &[
+        Setting {
+            name: "ETMSYNCFR",
+            about: "bytes between synchronisations, 0 for none; else 1024",
+        },
+        Setting {
+            name: "return-stack-depth",
+            about: "entries of the return stack, 0 to 15; else 4",
+        },
+    ];
+
+    fn settings(_: &Config, setting: &dyn Fn(&str) -> Option<u64>) -> Settings {
+        Settings {
+            period: setting("ETMSYNCFR").map_or(1024, |value| value as u32 & 0xfff),
+            return_stack_depth: setting("return-stack-depth").map_or(4, |n| n.min(15) as u8),
+        }
+    }
+}
