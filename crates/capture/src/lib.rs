@@ -57,6 +57,7 @@ pub mod snapshot;
 
 mod files;
 mod number;
+mod stream;
 
 pub use buffer::{Buffer, File, Format};
 pub use capture::{Capture, Cluster, Kind};
@@ -67,6 +68,7 @@ pub use probe::{Found, probe};
 pub use problem::{Note, OpenError, Place, Severity, Wrong};
 pub use raw::Raw;
 pub use snapshot::{write, write_over};
+pub use stream::stream;
 pub use tracewright_image::Bytes;
 
 use std::path::Path;

@@ -38,6 +38,12 @@ pub enum Verb {
     Frames(FramesArgs),
     /// How fast a capture is decoded: bytes, elements, ranges, seconds, MB/s, ns a range.
     Bench(BenchArgs),
+    /// An execution log through trace units in software, to a snapshot.
+    Encode(EncodeArgs),
+    /// Execution logs: what is in one, and from one format to another.
+    Log(LogVerbs),
+    /// The first difference between two captures, or between a capture and an execution log.
+    Compare(CompareArgs),
     /// Print shell completions.
     Completions {
         /// Which shell.
@@ -343,6 +349,155 @@ pub enum RawFrames {
     Packed,
     /// What they hold for each id.
     Unpacked,
+}
+
+#[derive(Debug, Args)]
+pub struct LogVerbs {
+    #[command(subcommand)]
+    pub verb: LogVerb,
+}
+
+/// What to do with a log.
+#[derive(Debug, Subcommand)]
+pub enum LogVerb {
+    /// What is in a log.
+    Info(LogInfoArgs),
+    /// The same log in another format.
+    Convert(LogConvertArgs),
+}
+
+/// How to read an execution log.
+#[derive(Debug, Args)]
+pub struct LogArgs {
+    /// The log's format. Default: what its first lines look like.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub log_format: Option<LogFormat>,
+    /// The program that ran: an ELF file, or raw bytes at an address (repeatable).
+    #[arg(long = "image", value_name = "FILE[@ADDRESS]")]
+    pub images: Vec<String>,
+    /// The instruction set where the log does not say it. Default: that of the image.
+    #[arg(long, value_enum)]
+    pub isa: Option<IsaArg>,
+    /// The exception level (or privilege) of what the log does not give one.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..4))]
+    pub el: Option<u8>,
+    /// The security state of what the log does not give one.
+    #[arg(long, value_enum)]
+    pub security: Option<SecurityArg>,
+    /// Time: the cycles of each instruction, or `log` for the log's own clock.
+    #[arg(long, value_name = "N|log")]
+    pub cycles: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct LogInfoArgs {
+    /// The log; - is the standard input.
+    pub input: PathBuf,
+    #[command(flatten)]
+    pub how: LogArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct LogConvertArgs {
+    /// The log; - is the standard input.
+    pub input: PathBuf,
+    #[command(flatten)]
+    pub how: LogArgs,
+    /// The format to write.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub to: LogFormat,
+    /// Write there.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct EncodeArgs {
+    /// The execution log; - is the standard input.
+    #[arg(long, value_name = "FILE")]
+    pub log: PathBuf,
+    #[command(flatten)]
+    pub how: LogArgs,
+    /// The trace unit's protocol, as ETM4, ETE, ETM3, PTM, ITM, STM.
+    #[arg(long, value_name = "NAME")]
+    pub protocol: String,
+    /// A register or a setting of the trace units (repeatable). Default: as in a usual unit.
+    #[arg(long = "config", value_name = "NAME=VALUE")]
+    pub registers: Vec<String>,
+    /// What the cores are called in the snapshot, as Cortex-A53. Default: one that fits the protocol.
+    #[arg(long, value_name = "NAME")]
+    pub core: Option<String>,
+    /// The link layer. Without one, each processor has a buffer of its own.
+    #[arg(long, value_enum, default_value_t = EncodeFraming::Coresight)]
+    pub framing: EncodeFraming,
+    /// Only the first N processors of the log.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=111))]
+    pub cpus: Option<u16>,
+    /// The snapshot: a folder, which must be new or empty.
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// A capture.
+    pub a: PathBuf,
+    /// A capture, or an execution log.
+    pub b: PathBuf,
+    #[command(flatten)]
+    pub how: LogArgs,
+    /// Exceptions need not be the same.
+    #[arg(long)]
+    pub only_instructions: bool,
+}
+
+/// The format of an execution log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// QEMU: -d exec,nochain with one instruction a block.
+    Qemu,
+    /// Tarmac, of Arm's Fast Models.
+    Tarmac,
+    /// Spike: -l, --log-commits.
+    Spike,
+    /// Spike, in the columns of the RISC-V reference flow.
+    SpikeCsv,
+    /// Comma-separated: see docs/logs.md.
+    Csv,
+}
+
+/// An instruction set, as a user spells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)]
+pub enum IsaArg {
+    A64,
+    A32,
+    T32,
+    Rv32,
+    Rv64,
+}
+
+/// A security state, as a user spells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)]
+pub enum SecurityArg {
+    Secure,
+    NonSecure,
+}
+
+/// The link layer of what is encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EncodeFraming {
+    /// One source's bytes.
+    Raw,
+    /// 16-byte frames.
+    Coresight,
+    /// Frames with full synchronisation packets; decode with --framing tpiu.
+    Tpiu,
+    /// Frames with full and half synchronisation packets; decode with --framing tpiu-hsync.
+    TpiuHsync,
+    /// The same as tpiu in 512-byte blocks.
+    Dstream,
 }
 
 /// A trace id, in decimal or with 0x.

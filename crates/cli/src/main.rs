@@ -6,6 +6,7 @@ mod demo;
 mod fail;
 mod input;
 mod listing;
+mod logs;
 mod output;
 mod raw;
 mod report;
@@ -26,6 +27,9 @@ fn main() -> ExitCode {
         Verb::Decode(args) => verbs::decode::run(&args),
         Verb::Instructions(args) => verbs::instructions::run(&args),
         Verb::Frames(args) => verbs::frames::run(&args),
+        Verb::Encode(args) => verbs::encode::run(&args),
+        Verb::Log(args) => verbs::log::run(&args.verb),
+        Verb::Compare(args) => verbs::compare::run(&args),
         Verb::Demo(args) => verbs::demo::run(&args),
         Verb::Bench(args) => verbs::bench::run(&args),
         Verb::Completions { shell } => verbs::completions::run(shell),

@@ -120,15 +120,7 @@ fn guess(
 
 /// The register that holds the trace id of a unit, and its lowest bit there.
 fn id_register(protocol: &str) -> Option<(&'static str, u32)> {
-    match AnyProtocol::named(protocol)?.about().names.first().copied()? {
-        "ETM4" | "ETE" => Some(("TRCTRACEIDR", 0)),
-        "ETM3" | "PTM" => Some(("ETMTRACEIDR", 0)),
-        // TraceBusID, bits [22:16].
-        "ITM" => Some(("ITMTCR", 16)),
-        // TRACEID, bits [22:16].
-        "STM" => Some(("STMTCSR", 16)),
-        _ => None,
-    }
+    AnyProtocol::named(protocol)?.id_register()
 }
 
 /// Sets the trace id where it is known; else lets it be 0 where nothing says it, as bare bytes need none.

@@ -9,5 +9,7 @@
 
 pub mod log;
 mod program;
+mod recorder;
 
 pub use program::Program;
+pub use recorder::{RecordError, Recorder, Recording};

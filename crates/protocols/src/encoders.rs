@@ -155,6 +155,11 @@ macro_rules! encoders {
                 match self { $(AnyUnit::$name(unit) => AnyConfig::$name(unit.config().clone()),)* }
             }
 
+            /// Whether it makes half a byte in each byte.
+            pub const fn nibbles(&self) -> bool {
+                match self { $(AnyUnit::$name(_) => <$protocol as Protocol>::NIBBLES,)* }
+            }
+
             /// See [`Unit::step`].
             #[inline]
             pub fn step(&mut self, step: &Step, out: &mut Vec<u8>) {

@@ -273,6 +273,19 @@ protocols! {
 }
 
 impl AnyProtocol {
+    /// The register that holds the trace id of a unit, and its lowest bit there.
+    pub const fn id_register(self) -> Option<(&'static str, u32)> {
+        match self {
+            AnyProtocol::Etmv4 | AnyProtocol::Ete => Some(("TRCTRACEIDR", 0)),
+            AnyProtocol::Etmv3 | AnyProtocol::Ptm => Some(("ETMTRACEIDR", 0)),
+            // TraceBusID, bits [22:16].
+            AnyProtocol::Itm => Some(("ITMTCR", 16)),
+            // TRACEID, bits [22:16].
+            AnyProtocol::Stm => Some(("STMTCSR", 16)),
+            _ => None,
+        }
+    }
+
     /// The protocol of a device that a capture calls `type_name`: `ETM4.2`, `ete`, `PFT1.1`.
     ///
     /// What follows the name must be a version: `.` and a digit, or nothing.

@@ -12,6 +12,7 @@
 //! | [`stats`], [`explain`] | how much there was of what, and why there was not more |
 #![forbid(unsafe_code)]
 
+pub mod compare;
 pub mod disassembly;
 pub mod explain;
 pub mod frames;

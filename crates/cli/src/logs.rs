@@ -1,0 +1,165 @@
+//! Execution logs: from the command line to steps.
+
+use std::io::Read;
+use std::path::Path;
+
+use tracewright::Capture;
+use tracewright::base::Isa;
+use tracewright::capture::{Dump, Form, Source, stream};
+use tracewright::decode::Memory;
+use tracewright::image::{Elf, Load};
+use tracewright::model::log::{
+    Assembler, Entry, Format, LogError, Lookup, Mode, Pace, Reader, Steps,
+};
+
+use crate::args::{IsaArg, LogArgs, LogFormat, SecurityArg};
+use crate::fail::Fail;
+
+/// So much of a log is read at a time.
+const STRETCH: usize = 1 << 20;
+
+/// A log on its way in.
+pub struct Log<'a> {
+    path: &'a Path,
+    input: Box<dyn Read>,
+    /// What was read to find out the format.
+    first: Vec<u8>,
+    reader: Reader,
+    /// The program, as a capture keeps it.
+    pub images: Vec<Dump>,
+    pub format: Format,
+    pub isa: Isa,
+}
+
+impl<'a> Log<'a> {
+    /// Opens a log, and reads as much of it as says what it is.
+    pub fn open(path: &'a Path, args: &LogArgs) -> Result<Log<'a>, Fail> {
+        let mut program = Capture::default();
+        for image in &args.images {
+            program.add_image(image)?;
+        }
+        let mut input = stream(path)?;
+        let mut first = Vec::new();
+        let looked = input.by_ref().take(STRETCH as u64).read_to_end(&mut first);
+        looked.map_err(|error| Fail::usage(path, &error.to_string()))?;
+        let found = args.log_format.map(format).or_else(|| Format::detect(&first));
+        let format = found.ok_or_else(|| {
+            let names: Vec<_> = Format::ALL.iter().map(|f| f.name()).collect();
+            let known = names.join(", ");
+            let what = format!(
+                "not an execution log of a known format; name it with --log-format: {known}"
+            );
+            Fail::usage(path, &what)
+        })?;
+        let isa = args.isa.map(isa).or_else(|| program.memory.iter().find_map(machine));
+        let isa = isa.unwrap_or(match format {
+            Format::Spike | Format::SpikeCsv => Isa::Rv64,
+            Format::Qemu | Format::Tarmac | Format::Csv => Isa::A64,
+        });
+        let reader = Reader::new(format, isa);
+        Ok(Log { path, input, first, reader, images: program.memory, format, isa })
+    }
+
+    /// What makes steps of the log.
+    pub fn assembler(&self, args: &LogArgs) -> Result<Assembler, Fail> {
+        let program = Capture { memory: self.images.clone(), ..Capture::default() };
+        let image = Memory::new(&program).of(&program, &Source::default());
+        let mut assembler = Assembler::new(Lookup::new(image));
+        let non_secure = args.security.map(|security| security == SecurityArg::NonSecure);
+        assembler.mode = Mode { el: args.el, non_secure };
+        assembler.isa = self.isa;
+        assembler.pace = match args.cycles.as_deref() {
+            None => Pace::Untimed,
+            Some("log") => Pace::Log,
+            Some(number) => Pace::Each(number.parse().map_err(|_| {
+                Fail::option("--cycles", number, "expected a number of cycles, or `log`")
+            })?),
+        };
+        Ok(assembler)
+    }
+
+    /// Reads more of the log. `false` at its end.
+    pub fn more(&mut self, out: &mut impl FnMut(Entry)) -> Result<bool, Fail> {
+        let path = self.path;
+        let wrong = |error: LogError| Fail::usage(path, &error.to_string());
+        if self.first.is_empty() {
+            let read = self.input.by_ref().take(STRETCH as u64).read_to_end(&mut self.first);
+            read.map_err(|error| Fail::usage(path, &error.to_string()))?;
+            if self.first.is_empty() {
+                self.reader.finish(out).map_err(wrong)?;
+                return Ok(false);
+            }
+        }
+        self.reader.feed(&self.first, out).map_err(wrong)?;
+        self.first.clear();
+        Ok(true)
+    }
+
+    /// All of the log as steps.
+    pub fn steps(&mut self, assembler: &mut Assembler, out: &mut impl Steps) -> Result<(), Fail> {
+        while self.more(&mut |entry| assembler.entry(&entry, out))? {}
+        assembler.finish(out);
+        Ok(())
+    }
+
+    /// Lines that were read.
+    pub fn lines(&self) -> u64 {
+        self.reader.lines()
+    }
+}
+
+/// Says on stderr what of a log was not as it should be.
+pub fn notes(assembler: &Assembler) {
+    let summary = assembler.summary;
+    if let Some(address) = summary.first_unknown {
+        let n = summary.unknown;
+        eprintln!(
+            "tracewright: note: {n} instructions have no opcode in the log and none in an --image, the first \
+             at {address:#x}; tracing is off there"
+        );
+    }
+    if summary.jumps > 0 {
+        let n = summary.jumps;
+        eprintln!(
+            "tracewright: note: {n} times the program went on elsewhere and the log does not say why; tracing \
+             is off between"
+        );
+    }
+    if summary.instructions == 0 {
+        eprintln!("tracewright: note: the log has no instructions");
+    }
+}
+
+pub fn format(format: LogFormat) -> Format {
+    match format {
+        LogFormat::Qemu => Format::Qemu,
+        LogFormat::Tarmac => Format::Tarmac,
+        LogFormat::Spike => Format::Spike,
+        LogFormat::SpikeCsv => Format::SpikeCsv,
+        LogFormat::Csv => Format::Csv,
+    }
+}
+
+fn isa(isa: IsaArg) -> Isa {
+    match isa {
+        IsaArg::A64 => Isa::A64,
+        IsaArg::A32 => Isa::A32,
+        IsaArg::T32 => Isa::T32,
+        IsaArg::Rv32 => Isa::Rv32,
+        IsaArg::Rv64 => Isa::Rv64,
+    }
+}
+
+/// The instruction set that an ELF file begins in. (ELF, e_machine: 40 Arm, 183 AArch64, 243 RISC-V)
+fn machine(dump: &Dump) -> Option<Isa> {
+    let file = dump.bytes.as_ref().filter(|_| dump.form == Form::Elf)?;
+    let elf = Elf::read(file, dump.name.as_str(), Load::default()).ok()?;
+    match (elf.machine, elf.bits64) {
+        (40, _) if elf.entry & 1 != 0 => Some(Isa::T32),
+        (40, _) => Some(Isa::A32),
+        (183, _) => Some(Isa::A64),
+        (243, true) => Some(Isa::Rv64),
+        (243, false) => Some(Isa::Rv32),
+        _ => None,
+    }
+}

@@ -1,0 +1,225 @@
+//! `tracewright compare`
+
+use std::ops::Range;
+use std::path::Path;
+
+use tracewright::base::{Code, Pc, Space, Step, Waypoints};
+use tracewright::capture::{Found, probe};
+use tracewright::decode::Session;
+use tracewright::image::{Cache, CacheOptions};
+use tracewright::model::log::{Assembler, Steps};
+use tracewright::views::Source;
+use tracewright::views::compare::{Comparison, Difference, Find, Happened, Side, What};
+use tracewright::views::disassembly::disassemble;
+use tracewright::views::instructions::Expand;
+
+use crate::args::CompareArgs;
+use crate::fail::Fail;
+use crate::input::{Input, Job};
+use crate::logs::{self, Log};
+use crate::output::Output;
+use crate::run;
+
+/// So much of a buffer is decoded at a time.
+const STRETCH: usize = 1 << 16;
+
+/// One of the two.
+enum Reading<'a> {
+    Capture(Box<Decoding<'a>>),
+    Log(Box<(Log<'a>, Assembler)>),
+    Ended(Option<Assembler>),
+}
+
+/// A capture on its way.
+struct Decoding<'a> {
+    session: Session,
+    expand: Expand<Side>,
+    parts: Box<dyn Iterator<Item = &'a [u8]> + 'a>,
+}
+
+/// Runs it.
+pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
+    let input = |path: &Path| -> Result<Option<Input>, Fail> {
+        if path == Path::new("-") || !matches!(probe(path)?, Found::Snapshot(_)) {
+            return Ok(None);
+        }
+        let mut capture = tracewright::open(path)?;
+        for image in &args.how.images {
+            capture.add_image(image)?;
+        }
+        Ok(Some(Input::all(capture)))
+    };
+    let (a, b) = (input(&args.a)?, input(&args.b)?);
+    let Some(first) = &a else {
+        return Err(Fail::usage(&args.a, "not a capture; name the log second"));
+    };
+    first.readable()?;
+    let exceptions = !args.only_instructions;
+    let buffers = match &b {
+        Some(second) => first.buffers.len().max(second.buffers.len()),
+        None => first.buffers.len(),
+    };
+    let mut output = Output::open(None)?;
+    let mut same = 0;
+    let mut sources = 0;
+    // A log's processors go through the buffers of a capture: each buffer has those that it has.
+    let mut processors = 0;
+    for n in 0..buffers {
+        let job = |input: &'_ Input| -> Option<usize> { input.buffers.get(n).copied() };
+        let left = job(first).map(|buffer| first.job(buffer));
+        let right = b.as_ref().and_then(|input| Some(input.job(job(input)?)));
+        let mut a = left.as_ref().map_or(Reading::Ended(None), |job| capture(job, exceptions));
+        let mut second = match (&b, &right) {
+            (None, _) => {
+                let log = Log::open(&args.b, &args.how)?;
+                let assembler = log.assembler(&args.how)?;
+                Reading::Log(Box::new((log, assembler)))
+            }
+            (_, Some(job)) => capture(job, exceptions),
+            (_, None) => Reading::Ended(None),
+        };
+        let mut compare = Comparison::new(exceptions);
+        let count = left.as_ref().map_or(0, |job| job.sources.len());
+        let of = processors..processors + count;
+        let difference = loop {
+            let turn = compare.a.waiting() <= compare.b.waiting();
+            let ended = |reading: &Reading<'_>| matches!(reading, Reading::Ended(_));
+            if ended(&a) && ended(&second) {
+                break compare.finish();
+            }
+            if turn && !ended(&a) || ended(&second) {
+                more(&mut a, &mut compare.a, &of)?;
+            } else {
+                more(&mut second, &mut compare.b, &of)?;
+            }
+            if let Some(difference) = compare.advance() {
+                break Some(difference);
+            }
+        };
+        if let Reading::Ended(Some(assembler)) = &second {
+            logs::notes(assembler);
+        }
+        processors += count;
+        same += compare.same();
+        sources += compare.sources();
+        if let Some(difference) = difference {
+            let text = explain(args, &difference, left.as_ref(), right.as_ref());
+            output.print(&text)?;
+            output.close()?;
+            return Ok(false);
+        }
+    }
+    let word = if sources == 1 { "source" } else { "sources" };
+    output.print(&format!("the same: {same} instructions and events of {sources} {word}\n"))?;
+    output.close()?;
+    if same == 0 {
+        return Err(Fail::usage(&args.a, "neither side has an instruction to compare"));
+    }
+    Ok(true)
+}
+
+fn capture<'a>(job: &'a Job<'a>, exceptions: bool) -> Reading<'a> {
+    let parts = job.buffer.parts().flat_map(|part| part.chunks(STRETCH));
+    Reading::Capture(Box::new(Decoding {
+        session: job.session(),
+        expand: Expand::new(Side::new(exceptions), &job.sources),
+        parts: Box::new(parts),
+    }))
+}
+
+/// Reads a stretch of one side. Of a log the processors `of` count.
+fn more(reading: &mut Reading<'_>, side: &mut Side, of: &Range<usize>) -> Result<(), Fail> {
+    match reading {
+        Reading::Capture(decoding) => {
+            let Decoding { session, expand, parts } = decoding.as_mut();
+            std::mem::swap(&mut expand.view, side);
+            let part = parts.next();
+            match part {
+                Some(part) => session.feed(part, expand),
+                None => session.finish(expand),
+            }
+            std::mem::swap(&mut expand.view, side);
+            if part.is_none() {
+                *reading = Reading::Ended(None);
+            }
+        }
+        Reading::Log(log) => {
+            let (log, assembler) = log.as_mut();
+            let mut steps = |cpu: u16, step: &Step| {
+                if of.contains(&usize::from(cpu)) {
+                    side.step(cpu - of.start as u16, step);
+                }
+            };
+            if !log.more(&mut |entry| assembler.entry(&entry, &mut steps))? {
+                assembler.finish(&mut steps);
+                let done = std::mem::replace(reading, Reading::Ended(None));
+                if let Reading::Log(log) = done {
+                    *reading = Reading::Ended(Some(log.1));
+                }
+            }
+        }
+        Reading::Ended(_) => {}
+    }
+    Ok(())
+}
+
+fn explain(
+    args: &CompareArgs,
+    difference: &Difference,
+    a: Option<&Job<'_>>,
+    b: Option<&Job<'_>>,
+) -> String {
+    let source = difference.source;
+    let name = a.and_then(|job| job.sources.get(source)).map_or("?", |s| s.name.as_str());
+    let mut text = format!("{name}: differs after {} that are the same\n", difference.same);
+    if let Some(before) = &difference.before {
+        text += &format!("  both  {}\n", line(before, a, source));
+    }
+    for (side, path, happened, job) in
+        [("A", &args.a, &difference.a, a), ("B", &args.b, &difference.b, b)]
+    {
+        let shown = match happened {
+            Some(happened) => line(happened, job.or(a), source),
+            None => "has ended".to_owned(),
+        };
+        text += &format!("  {side}     {shown}\n");
+        let Some(at) = happened.and_then(|happened| happened.at) else { continue };
+        if let Some(packet) = job.and_then(|job| packet(job, source, at)) {
+            text += &format!("        {} at {at:#x}: {packet}\n", path.display());
+        }
+    }
+    text
+}
+
+/// What happened, in a line.
+fn line(happened: &Happened, job: Option<&Job<'_>>, source: usize) -> String {
+    let gap = if happened.after_gap { ", after a gap" } else { "" };
+    match happened.what {
+        What::Instruction { address, isa } => {
+            let source: Option<&Source> = job.and_then(|job| job.sources.get(source));
+            let code = source.and_then(|source| {
+                let image = source.image.clone();
+                let mut cache = Cache::new(image, Waypoints::default(), CacheOptions::default());
+                cache.opcode(Pc { address, isa, space: Space::ANY })
+            });
+            match code {
+                Some(opcode) => {
+                    let words = disassemble(isa, opcode, address);
+                    format!("{address:#010x} {isa} {opcode:08x} {words}{gap}")
+                }
+                None => format!("{address:#010x} {isa}{gap}"),
+            }
+        }
+        What::Exception(Some(number)) => format!("exception {number}{gap}"),
+        What::Exception(None) => format!("an exception{gap}"),
+        What::Software(write) => format!("{write}{gap}"),
+        What::Hardware(report) => format!("{report}{gap}"),
+    }
+}
+
+/// The packet at `at`, and its bytes: the capture is decoded again up to there.
+fn packet(job: &Job<'_>, source: usize, at: u64) -> Option<String> {
+    let mut find = Find::new(&job.sources, source, at);
+    run::run(job.session(), job.buffer, &mut find);
+    find.found
+}

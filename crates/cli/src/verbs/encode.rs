@@ -1,0 +1,106 @@
+//! `tracewright encode`
+
+use tracewright::base::{Isa, Step};
+use tracewright::frames::Framing;
+use tracewright::model::log::Steps;
+use tracewright::model::{Recorder, Recording};
+use tracewright::protocols::registry::AnyProtocol;
+
+use crate::args::{EncodeArgs, EncodeFraming};
+use crate::fail::Fail;
+use crate::logs::{self, Log};
+
+/// Runs it.
+pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
+    let protocol = AnyProtocol::named(&args.protocol);
+    let protocol = protocol.ok_or_else(|| {
+        let names = AnyProtocol::ALL.iter().flat_map(|p| p.about().names).copied();
+        let known = names.collect::<Vec<_>>().join(", ");
+        Fail::option("--protocol", &args.protocol, &format!("unknown; known are {known}"))
+    })?;
+    let registers = args.registers.iter().map(|text| register(text));
+    let registers = registers.collect::<Result<Vec<_>, _>>()?;
+    let mut log = Log::open(&args.log, &args.how)?;
+    let mut assembler = log.assembler(&args.how)?;
+    suits(protocol, log.isa, args)?;
+    let core = args.core.clone().unwrap_or_else(|| core(protocol, log.isa).to_owned());
+    let framing = framing(args.framing);
+    let images = log.images.clone();
+    let recording = Recording { protocol, registers, framing, core, images };
+    let fail = |error: tracewright::model::RecordError| {
+        Fail::option("--protocol", &args.protocol, &error.to_string())
+    };
+    let mut recorder = Recorder::new(recording).map_err(fail)?;
+    let cpus = args.cpus.unwrap_or(u16::MAX);
+    let mut count = 0;
+    let mut first = |cpu: u16, step: &Step| {
+        if cpu < cpus {
+            count += u64::from(matches!(step, Step::Retired(_)));
+            recorder.step(cpu, step);
+        }
+    };
+    log.steps(&mut assembler, &mut first)?;
+    // The log says no more: the processor stops there, and the trace unit says where.
+    for cpu in 0..assembler.cpus().min(usize::from(cpus)) {
+        first(cpu as u16, &Step::Halted);
+    }
+    logs::notes(&assembler);
+    let capture = recorder.finish().map_err(fail)?;
+    tracewright::capture::write(&capture, &args.output)?;
+    let bytes: u64 = capture.buffers.iter().map(|buffer| buffer.len()).sum();
+    let sources = capture.sources.len();
+    eprintln!(
+        "{count} instructions of {sources} {} to {bytes} bytes of trace in {}",
+        if sources == 1 { "processor" } else { "processors" },
+        args.output.display()
+    );
+    Ok(true)
+}
+
+/// `NAME=VALUE`.
+fn register(text: &str) -> Result<(String, u64), Fail> {
+    let wrong = || Fail::option("--config", text, "expected NAME=VALUE, as TRCCONFIGR=0x18c1");
+    let (name, value) = text.split_once('=').ok_or_else(wrong)?;
+    let value = value.trim();
+    let number = match value.strip_prefix("0x").or_else(|| value.strip_prefix("0X")) {
+        Some(hex) => u64::from_str_radix(hex, 16),
+        None => value.parse(),
+    };
+    Ok((name.trim().to_owned(), number.map_err(|_| wrong())?))
+}
+
+/// Whether units of `protocol` can watch a core that executes `isa`.
+fn suits(protocol: AnyProtocol, isa: Isa, args: &EncodeArgs) -> Result<(), Fail> {
+    let suits = match protocol {
+        AnyProtocol::Etmv3 | AnyProtocol::Ptm => matches!(isa, Isa::A32 | Isa::T32),
+        AnyProtocol::Etmv4 | AnyProtocol::Ete => matches!(isa, Isa::A64 | Isa::A32 | Isa::T32),
+        _ => true,
+    };
+    if suits {
+        return Ok(());
+    }
+    let what =
+        format!("cannot trace {isa}; where the log is of another instruction set, say --isa");
+    Err(Fail::option("--protocol", &args.protocol, &what))
+}
+
+/// A core that has such a unit.
+fn core(protocol: AnyProtocol, isa: Isa) -> &'static str {
+    match (protocol, isa) {
+        (AnyProtocol::Etmv3, _) => "Cortex-A7",
+        (AnyProtocol::Ptm, _) => "Cortex-A15",
+        (AnyProtocol::Itm, _) => "Cortex-M4",
+        (AnyProtocol::Ete, _) => "ARM-AA64",
+        _ => "Cortex-A53",
+    }
+}
+
+fn framing(framing: EncodeFraming) -> Framing {
+    match framing {
+        EncodeFraming::Raw => Framing::Raw,
+        EncodeFraming::Coresight => Framing::Coresight,
+        EncodeFraming::Tpiu => Framing::Tpiu,
+        EncodeFraming::TpiuHsync => Framing::TpiuHalf,
+        EncodeFraming::Dstream => Framing::Dstream,
+    }
+}

@@ -1,0 +1,160 @@
+//! `tracewright log`
+
+use std::collections::BTreeMap;
+
+use tracewright::base::{Isa, Step};
+use tracewright::model::log::{Event, Writer, writes};
+
+use crate::args::{LogConvertArgs, LogInfoArgs, LogVerb};
+use crate::fail::Fail;
+use crate::logs::{self, Log};
+use crate::output::Output;
+
+/// Runs it.
+pub fn run(verb: &LogVerb) -> Result<bool, Fail> {
+    match verb {
+        LogVerb::Info(args) => info(args),
+        LogVerb::Convert(args) => convert(args),
+    }
+}
+
+/// What one processor did.
+#[derive(Default)]
+struct Cpu {
+    instructions: BTreeMap<Isa, u64>,
+    first: Option<u64>,
+    last: u64,
+    taken: u64,
+    accesses: u64,
+    exceptions: BTreeMap<String, u64>,
+    levels: BTreeMap<u8, u64>,
+    el: Option<u8>,
+    software: u64,
+    cycles: u64,
+}
+
+fn info(args: &LogInfoArgs) -> Result<bool, Fail> {
+    let mut log = Log::open(&args.input, &args.how)?;
+    let mut assembler = log.assembler(&args.how)?;
+    let mut cpus: BTreeMap<u16, Cpu> = BTreeMap::new();
+    let mut entries = 0u64;
+    let mut count = |cpu: u16, step: &Step| {
+        let cpu = cpus.entry(cpu).or_default();
+        match step {
+            Step::Retired(retired) => {
+                *cpu.instructions.entry(retired.instruction.isa).or_default() += 1;
+                cpu.first.get_or_insert(retired.address);
+                cpu.last = retired.address;
+                let branch = retired.next != retired.address + u64::from(retired.instruction.size);
+                cpu.taken += u64::from(branch);
+                if let Some(el) = cpu.el {
+                    *cpu.levels.entry(el).or_default() += 1;
+                }
+            }
+            Step::Access(_) => cpu.accesses += 1,
+            Step::Exception(taken) => {
+                *cpu.exceptions.entry(format!("{:?}", taken.cause)).or_default() += 1;
+            }
+            Step::Context(context) => cpu.el = context.el,
+            Step::Software(_) | Step::Hardware(_) => cpu.software += 1,
+            Step::Cycles(cycles) => cpu.cycles += u64::from(*cycles),
+            _ => {}
+        }
+    };
+    while log.more(&mut |entry| {
+        entries += 1;
+        assembler.entry(&entry, &mut count);
+    })? {}
+    assembler.finish(&mut count);
+    let mut text = format!(
+        "{}: {}, {} lines, {entries} entries\n",
+        args.input.display(),
+        log.format.name(),
+        log.lines()
+    );
+    for (number, cpu) in &cpus {
+        text += &cpu.text(*number);
+    }
+    let mut output = Output::open(None)?;
+    output.print(&text)?;
+    output.close()?;
+    logs::notes(&assembler);
+    Ok(true)
+}
+
+impl Cpu {
+    fn text(&self, number: u16) -> String {
+        let mut text = format!("processor {number}\n");
+        let mut line = |name: &str, value: String| text += &format!("  {name:<14}{value}\n");
+        for (isa, count) in &self.instructions {
+            line(isa.name(), format!("{count} instructions"));
+        }
+        if let Some(first) = self.first {
+            line("addresses", format!("{first:#x} first, {:#x} last", self.last));
+            line("jumps", format!("{} of them went elsewhere than on", self.taken));
+        }
+        for (el, count) in &self.levels {
+            line("level", format!("{el}: {count} instructions"));
+        }
+        for (cause, count) in &self.exceptions {
+            line("exception", format!("{cause}: {count}"));
+        }
+        for (name, count) in
+            [("data", self.accesses), ("software", self.software), ("cycles", self.cycles)]
+        {
+            if count > 0 {
+                line(name, count.to_string());
+            }
+        }
+        text
+    }
+}
+
+fn convert(args: &LogConvertArgs) -> Result<bool, Fail> {
+    let mut log = Log::open(&args.input, &args.how)?;
+    let mut assembler = log.assembler(&args.how)?;
+    let to = logs::format(args.to);
+    let mut writer = Writer::new(to, log.isa != Isa::Rv32);
+    let (mut bare, mut dropped) = (0u64, 0u64);
+    let mut output = Output::open(args.output.as_deref())?;
+    let lookup = assembler.lookup();
+    loop {
+        let more = log.more(&mut |mut entry| {
+            if !writes(to, &entry.event) {
+                dropped += 1;
+                return;
+            }
+            if let Event::Instruction(executed) = &mut entry.event
+                && executed.opcode.is_none()
+                && writer.wants_opcodes()
+            {
+                let isa = executed.isa.unwrap_or_default();
+                executed.opcode = lookup.opcode(executed.address, isa);
+                bare += u64::from(executed.opcode.is_none());
+            }
+            writer.entry(&entry);
+        })?;
+        if !more {
+            writer.finish();
+        }
+        let done = std::io::Write::write_all(&mut output, &writer.take());
+        output.check(done)?;
+        if !more || output.gone() {
+            break;
+        }
+    }
+    output.close()?;
+    if bare > 0 {
+        eprintln!(
+            "tracewright: note: {bare} instructions have no opcode in the log and none in an --image; they are \
+             written as 0"
+        );
+    }
+    if dropped > 0 {
+        eprintln!(
+            "tracewright: note: {} has no words for {dropped} entries; they are left out",
+            to.name()
+        );
+    }
+    Ok(true)
+}

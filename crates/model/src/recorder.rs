@@ -1,0 +1,313 @@
+//! Steps to a capture: a trace unit for each processor, a formatter, and everything that a decoder must
+//! know besides.
+
+use std::fmt;
+
+use tracewright_base::{MissingRegister, Step};
+use tracewright_capture::{
+    Buffer, BufferRef, Capture, Core, Dump, Format, Register, Registers, Source, core_type,
+};
+use tracewright_frames::{Framing, Joiner};
+use tracewright_protocols::encoders::AnyUnit;
+use tracewright_protocols::registry::AnyProtocol;
+
+use crate::log::Steps;
+
+/// What to record, and how.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// The protocol of the trace units.
+    pub protocol: AnyProtocol,
+    /// Registers and settings of the trace units, in place of those of a usual unit. The trace id is that of
+    /// processor 0; each next one has the next.
+    pub registers: Vec<(String, u64)>,
+    /// What is around the bytes. Without framing each processor has a buffer of its own.
+    pub framing: Framing,
+    /// What the cores are called in the capture.
+    pub core: String,
+    /// Program memory: a name, and an ELF file or what lies at an address.
+    pub images: Vec<Dump>,
+}
+
+/// Why nothing can be recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordError {
+    /// The protocol has no trace unit in software.
+    NoEncoder(AnyProtocol),
+    /// A register or setting is given that the protocol does not have.
+    UnknownRegister {
+        /// Its name.
+        name: String,
+        /// Those that there are.
+        known: Vec<&'static str>,
+    },
+    /// A register is missing that a unit needs.
+    Missing(MissingRegister),
+    /// The core's name is not known, or a trace id is above 0x6f.
+    Wrong(String),
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RecordError::NoEncoder(protocol) => {
+                let names = AnyUnit::ALL.iter().filter_map(|p| p.about().names.first().copied());
+                let names: Vec<_> = names.collect();
+                let (title, known) = (protocol.about().title, names.join(", "));
+                write!(f, "no trace unit in software for {title}; there are {known}")
+            }
+            RecordError::UnknownRegister { name, known } => {
+                write!(f, "no register or setting {name}; there are {}", known.join(", "))
+            }
+            RecordError::Missing(missing) => missing.fmt(f),
+            RecordError::Wrong(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for RecordError {}
+
+/// Records steps as they come. It holds the trace; the steps it does not hold.
+#[derive(Debug)]
+pub struct Recorder {
+    recording: Recording,
+    units: Vec<Traced>,
+    joiner: Joiner,
+    framed: Vec<u8>,
+    errors: Option<RecordError>,
+}
+
+/// One processor's trace unit.
+#[derive(Debug)]
+struct Traced {
+    unit: AnyUnit,
+    id: u8,
+    /// Bytes, or half bytes, that have not been framed.
+    fresh: Vec<u8>,
+    raw: Vec<u8>,
+}
+
+/// So many bytes of a source are framed at a time, while others have bytes too.
+const STRETCH: usize = 256;
+
+impl Recorder {
+    /// Prepares the trace unit of processor 0.
+    ///
+    /// # Errors
+    /// [`RecordError`] where no such unit can be made.
+    pub fn new(recording: Recording) -> Result<Self, RecordError> {
+        let mut recorder = Recorder {
+            joiner: Joiner::new(recording.framing),
+            recording,
+            units: Vec::new(),
+            framed: Vec::new(),
+            errors: None,
+        };
+        recorder.known()?;
+        recorder.grow(0)?;
+        Ok(recorder)
+    }
+
+    /// Whether every register that was given is one.
+    fn known(&self) -> Result<(), RecordError> {
+        let Recording { protocol, registers, .. } = &self.recording;
+        let about = protocol.about().registers.iter();
+        let mut known: Vec<&'static str> =
+            about.flat_map(|r| core::iter::once(r.name).chain(r.aliases.iter().copied())).collect();
+        known.extend(AnyUnit::settings(*protocol).iter().map(|setting| setting.name));
+        let unknown =
+            registers.iter().find(|(name, _)| !known.iter().any(|k| k.eq_ignore_ascii_case(name)));
+        match unknown {
+            Some((name, _)) => Err(RecordError::UnknownRegister { name: name.clone(), known }),
+            None => Ok(()),
+        }
+    }
+
+    /// The value of a register or setting of processor `cpu`.
+    fn register(&self, name: &str, cpu: usize) -> Option<u64> {
+        let Recording { protocol, registers, .. } = &self.recording;
+        let given = registers.iter().rev().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        let usual = AnyUnit::usual(*protocol).iter().find(|(known, _)| *known == name);
+        let value = given.map(|(_, v)| *v).or(usual.map(|(_, v)| *v));
+        match protocol.id_register() {
+            Some((id, shift)) if id == name => value.map(|value| value + ((cpu as u64) << shift)),
+            _ => value,
+        }
+    }
+
+    /// Makes the units of processors up to `cpu`.
+    fn grow(&mut self, cpu: usize) -> Result<(), RecordError> {
+        while self.units.len() <= cpu {
+            let Recording { protocol, core, .. } = &self.recording;
+            let n = self.units.len();
+            let core_type = core_type(core)
+                .ok_or_else(|| RecordError::Wrong(format!("no core is called `{core}`")))?;
+            let unit = AnyUnit::new(*protocol, Some(core_type), &|name| self.register(name, n))
+                .map_err(RecordError::Missing)?
+                .ok_or(RecordError::NoEncoder(*protocol))?;
+            let id = unit.config().trace_id();
+            if id > 0x6f || id == 0 && self.recording.framing != Framing::Raw {
+                return Err(RecordError::Wrong(format!(
+                    "the trace id of processor {n} is {id:#x}; 0x1 to 0x6f can be used"
+                )));
+            }
+            self.units.push(Traced { unit, id, fresh: Vec::new(), raw: Vec::new() });
+        }
+        Ok(())
+    }
+
+    /// Puts what a source has into the buffer.
+    fn frame(&mut self, cpu: usize, all: bool) {
+        let Recorder { recording, units, joiner, framed, errors } = self;
+        let Some(source) = units.get_mut(cpu) else { return };
+        if source.unit.nibbles() {
+            // Two to a byte, the first one low.
+            let whole = if all { source.fresh.len() } else { source.fresh.len() & !1 };
+            let pairs = source.fresh.get(..whole).unwrap_or_default().chunks(2);
+            let bytes: Vec<u8> =
+                pairs.map(|p| p.iter().rev().fold(0, |byte, nibble| byte << 4 | nibble)).collect();
+            source.raw.extend(bytes);
+            source.fresh.drain(..whole);
+        } else if recording.framing == Framing::Raw {
+            source.raw.append(&mut source.fresh);
+        } else {
+            std::mem::swap(&mut source.raw, &mut source.fresh);
+        }
+        if recording.framing != Framing::Raw {
+            if joiner.push(source.id, &source.raw, framed).is_err() {
+                let what = format!("trace id {:#x} is reserved", source.id);
+                errors.get_or_insert(RecordError::Wrong(what));
+            }
+            source.raw.clear();
+        }
+    }
+
+    /// How many bytes of trace there are.
+    pub fn len(&self) -> usize {
+        self.framed.len() + self.units.iter().map(|s| s.raw.len() + s.fresh.len()).sum::<usize>()
+    }
+
+    /// There is no trace.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Tracing ends.
+    ///
+    /// # Errors
+    /// [`RecordError`] where a processor could have no trace unit.
+    pub fn finish(mut self) -> Result<Capture, RecordError> {
+        for cpu in 0..self.units.len() {
+            if let Some(source) = self.units.get_mut(cpu) {
+                source.unit.finish(&mut source.fresh);
+            }
+            self.frame(cpu, true);
+        }
+        if self.recording.framing != Framing::Raw {
+            self.joiner.finish(&mut self.framed);
+        }
+        if let Some(error) = self.errors.take() {
+            return Err(error);
+        }
+        Ok(self.capture())
+    }
+
+    fn capture(&mut self) -> Capture {
+        let raw = self.recording.framing == Framing::Raw;
+        let mut capture = Capture {
+            description: Some("an execution log through trace units in software".to_owned()),
+            ..Capture::default()
+        };
+        if !raw {
+            let format = match self.recording.framing {
+                Framing::Dstream => Format::DstreamCoreSight,
+                _ => Format::CoreSight,
+            };
+            let bytes = std::mem::take(&mut self.framed);
+            capture.buffers.push(Buffer::new("ETB_0", format, bytes));
+        }
+        let device_type = self.device_type();
+        let name = self.recording.protocol.about().names.first().copied().unwrap_or("trace");
+        for n in 0..self.units.len() {
+            let registers = self.registers(n);
+            let Some(source) = self.units.get_mut(n) else { continue };
+            if raw {
+                let (name, bytes) = (format!("ETB_{n}"), std::mem::take(&mut source.raw));
+                capture.buffers.push(Buffer::new(name, Format::SourceData, bytes));
+            }
+            let buffer = if raw { n } else { 0 };
+            let device = Source {
+                name: format!("{name}_{n}"),
+                device_type: device_type.clone(),
+                registers,
+                buffers: vec![BufferRef { buffer, stream: None }],
+                ..Source::default()
+            };
+            let watches = device.watches_core();
+            capture.sources.push(Source { core: watches.then_some(n), ..device });
+            capture.cores.push(Core {
+                name: format!("cpu_{n}"),
+                device_type: self.recording.core.clone(),
+                ..Core::default()
+            });
+        }
+        capture.memory = std::mem::take(&mut self.recording.images);
+        capture
+    }
+
+    /// What the units are called: the protocol, and the version that their registers say.
+    fn device_type(&self) -> String {
+        let register = |name| self.register(name, 0);
+        let minor = |value: u64| value >> 4 & 0xf;
+        let name = self.recording.protocol.about().names.first().copied().unwrap_or_default();
+        match self.recording.protocol {
+            AnyProtocol::Etmv4 => match register("TRCIDR1") {
+                Some(id) => format!("{name}.{}", minor(id)),
+                None => name.to_owned(),
+            },
+            AnyProtocol::Etmv3 => match register("ETMIDR") {
+                Some(id) => format!("{name}.{}", minor(id)),
+                None => name.to_owned(),
+            },
+            AnyProtocol::Ptm => match register("ETMIDR") {
+                Some(id) => format!("PTM1.{}", minor(id)),
+                None => "PTM1.1".to_owned(),
+            },
+            _ => name.to_owned(),
+        }
+    }
+
+    /// The registers of a unit as a capture records them. What no real unit has is left out.
+    fn registers(&self, cpu: usize) -> Registers {
+        let Recording { protocol, registers, .. } = &self.recording;
+        let usual = AnyUnit::usual(*protocol).iter().map(|(name, _)| (*name).to_owned());
+        let given = registers.iter().map(|(name, _)| name.clone());
+        let mut list: Vec<Register> = Vec::new();
+        for name in usual.chain(given) {
+            let real = name.bytes().any(|b| b.is_ascii_uppercase());
+            let there = list.iter().any(|r| r.name.eq_ignore_ascii_case(&name));
+            if let Some(value) = self.register(&name, cpu).filter(|_| real && !there) {
+                list.push(Register { name, id: None, size: None, value: value.into() });
+            }
+        }
+        Registers(list)
+    }
+}
+
+impl Steps for Recorder {
+    #[inline]
+    fn step(&mut self, cpu: u16, step: &Step) {
+        let cpu = usize::from(cpu);
+        if self.units.len() <= cpu
+            && let Err(error) = self.grow(cpu)
+        {
+            self.errors.get_or_insert(error);
+            return;
+        }
+        let Some(source) = self.units.get_mut(cpu) else { return };
+        source.unit.step(step, &mut source.fresh);
+        if source.fresh.len() >= STRETCH {
+            self.frame(cpu, false);
+        }
+    }
+}
