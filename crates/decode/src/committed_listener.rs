@@ -7,7 +7,7 @@ use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
 use crate::listener::pass_on;
-use crate::{Committed, Listener};
+use crate::{Committed, Fork, Listener};
 
 /// A [`Committed`] for each source of a session. Packets and the link are as they were.
 #[derive(Debug)]
@@ -43,6 +43,33 @@ impl<L: Listener> Listener for CommittedListener<L> {
 
     fn full(&self) -> bool {
         self.listener.full()
+    }
+}
+
+/// It carries on what no transaction has decided yet.
+impl<L: Fork> Fork for CommittedListener<L> {
+    type State = (Vec<Committed<Vec<(u64, Element)>>>, L::State);
+    type Said = L::Said;
+
+    fn fork(&self) -> Self {
+        CommittedListener { listener: self.listener.fork(), sources: Vec::new() }
+    }
+
+    fn state(&self) -> Self::State {
+        (self.sources.clone(), self.listener.state())
+    }
+
+    fn resume(&mut self, (sources, state): Self::State) {
+        self.sources = sources;
+        self.listener.resume(state);
+    }
+
+    fn take(&mut self) -> Self::Said {
+        self.listener.take()
+    }
+
+    fn weight(&self) -> usize {
+        self.listener.weight()
     }
 }
 

@@ -3,33 +3,45 @@
 //! | file | holds |
 //! |---|---|
 //! | `session.rs` | [`Session`]: one buffer, its link and its sources |
+//! | `checkpoint.rs` | [`Checkpoint`]: where a session is, to resume from and to compare |
 //! | `source.rs` | one source: its bytes on the way to its stream |
 //! | `plan.rs` | what of a buffer can be decoded, and why the rest cannot |
 //! | `start.rs` | sources without a synchronisation packet, which start at their first byte |
 //! | `memory.rs` | a capture's dumps as program memory |
 //! | `listener.rs` | [`Listener`]: what receives packets, elements and link events |
 //! | `merge.rs` | [`Merge`]: findings of stretches that were decoded apart |
+//! | `parallel/` | [`parallel::run`]: one buffer on several threads, with the answer of one |
+//! | `input.rs` | [`Input`]: bytes in memory, in a file, from a pipe |
+//! | `fork.rs` | [`Fork`]: listeners of which each worker has one |
 //! | `tally.rs` | [`Tally`]: counts at each stage, so that an empty result explains itself |
 //! | `committed.rs` | [`Committed`]: holds transactions back until they are committed |
 //! | `committed_listener.rs` | [`CommittedListener`]: the same for each source of a session |
 #![forbid(unsafe_code)]
 
+mod checkpoint;
 pub mod committed;
 pub mod committed_listener;
+pub mod fork;
+pub mod input;
 pub mod listener;
 pub mod memory;
 pub mod merge;
+pub mod parallel;
 pub mod plan;
 pub mod session;
 mod source;
 mod start;
 pub mod tally;
 
+pub use checkpoint::Checkpoint;
 pub use committed::Committed;
 pub use committed_listener::CommittedListener;
+pub use fork::{Carried, Fork, Merging};
+pub use input::{Input, More};
 pub use listener::Listener;
 pub use memory::Memory;
 pub use merge::Merge;
+pub use parallel::Jobs;
 pub use plan::{Options, Plan, Planned, Skipped, Why};
 pub use session::Session;
 pub use tally::{Counts, Tally};

@@ -17,3 +17,14 @@ impl<A: Merge, B: Merge> Merge for (A, B) {
         self.1.merge(later.1);
     }
 }
+
+/// None has seen nothing.
+impl<A: Merge> Merge for Option<A> {
+    fn merge(&mut self, later: Self) {
+        match (self, later) {
+            (Some(own), Some(later)) => own.merge(later),
+            (own @ None, later) => *own = later,
+            (Some(_), None) => {}
+        }
+    }
+}

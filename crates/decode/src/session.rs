@@ -5,8 +5,8 @@ use tracewright_capture::Capture;
 use tracewright_frames::{Event, FRAME, Frame, Framing, Link, Numbering, Split, Splitter};
 use tracewright_image::{Cache, CacheOptions};
 
-use crate::source::Source;
-use crate::{Listener, Memory, Options, Plan};
+use crate::source::{Program, Source};
+use crate::{Checkpoint, Listener, Memory, Options, Plan};
 
 /// A source's bytes are decoded when this many wait, or when another source speaks.
 const BLOCK: usize = 1 << 14;
@@ -21,18 +21,13 @@ const REFERENCE_READ: usize = 1024;
 /// clone goes on from where the original is: who stops early keeps one to resume from.
 #[derive(Clone, Debug)]
 pub struct Session {
-    splitter: Splitter,
     framing: Framing,
     numbering: Numbering,
-    sources: Vec<Source>,
-    /// For each trace id, where its source is in `sources`.
+    /// For each trace id, where its source is.
     slots: [u8; 256],
-    /// The source that spoke last.
-    current: Option<usize>,
-    /// Bytes fed so far.
-    fed: u64,
-    /// Unframed bytes that make no whole packet yet.
-    rest: Vec<u8>,
+    state: Checkpoint,
+    /// By source.
+    programs: Vec<Program>,
     pieces: Vec<Piece>,
 }
 
@@ -42,30 +37,42 @@ impl Session {
         let mut slots = [u8::MAX; 256];
         let cache_options =
             CacheOptions { check_opcodes: options.check_opcodes, ..CacheOptions::default() };
-        let sources: Vec<_> = plan
-            .sources
-            .iter()
-            .map(|planned| {
-                let image = memory.of(capture, &capture.sources[planned.source]);
-                let cache = Cache::new(image, planned.config.waypoints(), cache_options);
-                Source::new(planned.id, planned.config.stream(), cache)
-            })
-            .collect();
+        let programs = plan.sources.iter().map(|planned| {
+            let image = memory.of(capture, &capture.sources[planned.source]);
+            Program::new(Cache::new(image, planned.config.waypoints(), cache_options))
+        });
+        let programs = programs.collect();
+        let sources = plan.sources.iter();
+        let sources: Vec<_> =
+            sources.map(|planned| Source::new(planned.id, planned.config.stream())).collect();
         for (n, source) in sources.iter().enumerate().take(usize::from(u8::MAX)) {
             slots[usize::from(source.id)] = n as u8;
         }
         let link = Link { numbering: options.numbering, ..Link::new(plan.framing) };
         Session {
-            splitter: Splitter::new(link),
             framing: plan.framing,
             numbering: options.numbering,
-            sources,
             slots,
-            current: None,
-            fed: 0,
-            rest: Vec::new(),
+            state: Checkpoint {
+                splitter: Splitter::new(link),
+                sources,
+                current: None,
+                fed: 0,
+                rest: Vec::new(),
+            },
+            programs,
             pieces: Vec::new(),
         }
+    }
+
+    /// Where it is.
+    pub fn state(&self) -> &Checkpoint {
+        &self.state
+    }
+
+    /// Goes on from `checkpoint`, which was taken of this session or of a clone of it.
+    pub fn resume(&mut self, checkpoint: Checkpoint) {
+        self.state = checkpoint;
     }
 
     /// Takes the next bytes of the buffer.
@@ -73,10 +80,11 @@ impl Session {
         if self.framing == Framing::Raw {
             return self.feed_raw(bytes, listener);
         }
-        let at = self.fed;
-        self.fed += bytes.len() as u64;
-        let Session { splitter, sources, slots, current, .. } = self;
-        let mut router = Router { sources, slots, current, listener };
+        let Session { state, slots, programs, .. } = self;
+        let Checkpoint { splitter, sources, current, fed, .. } = state;
+        let at = *fed;
+        *fed += bytes.len() as u64;
+        let mut router = Router { sources, programs, slots, current, listener };
         if L::FRAMES {
             splitter.split(at, bytes, &mut FrameRouter(router));
         } else {
@@ -87,13 +95,20 @@ impl Session {
 
     /// What comes next does not follow what was: a new buffer, or the same one from another place `at`.
     pub fn reset(&mut self, at: u64) {
-        self.splitter = Splitter::new(self.splitter.link());
-        self.current = None;
-        self.fed = at;
-        self.rest.clear();
-        for source in &mut self.sources {
+        let state = &mut self.state;
+        state.splitter = Splitter::new(state.splitter.link());
+        state.current = None;
+        state.fed = at;
+        state.rest.clear();
+        for source in &mut state.sources {
             source.reset();
         }
+    }
+
+    /// Goes on at place `at` knowing where the link is there, and nothing of the sources.
+    pub(crate) fn begin(&mut self, at: u64, link: Splitter) {
+        self.reset(at);
+        self.state.splitter = link;
     }
 
     /// The buffer ends: what was held back is said.
@@ -101,18 +116,19 @@ impl Session {
         if self.framing == Framing::Raw {
             return self.finish_raw(listener);
         }
-        let Session { splitter, sources, slots, current, .. } = self;
-        let mut router = Router { sources, slots, current, listener };
+        let Session { state, slots, programs, .. } = self;
+        let Checkpoint { splitter, sources, current, .. } = state;
+        let mut router = Router { sources, programs, slots, current, listener };
         if L::FRAMES {
             splitter.finish(&mut FrameRouter(router));
         } else {
             splitter.finish(&mut router);
             router.flush();
         }
-        let mut order: Vec<_> = (0..self.sources.len()).collect();
-        order.sort_by_key(|&n| self.sources[n].id);
-        for n in order {
-            self.sources[n].finish(n, listener);
+        let mut order: Vec<_> = sources.iter_mut().zip(programs).enumerate().collect();
+        order.sort_by_key(|(_, (source, _))| source.id);
+        for (n, (source, program)) in order {
+            source.finish(program, n, listener);
         }
     }
 
@@ -150,46 +166,50 @@ impl Session {
     }
 
     fn feed_raw<L: Listener>(&mut self, bytes: &[u8], listener: &mut L) {
-        let at = self.fed - self.rest.len() as u64;
-        self.fed += bytes.len() as u64;
-        if self.sources.is_empty() {
-            return listener.stranger(0, at, bytes.len());
+        let waiting = self.state.rest.len();
+        let at = self.state.fed - waiting as u64;
+        self.state.fed += bytes.len() as u64;
+        if waiting > 0 {
+            self.state.rest.extend_from_slice(bytes);
         }
-        let joined = !self.rest.is_empty();
-        if joined {
-            self.rest.extend_from_slice(bytes);
-        }
-        let len = if joined { self.rest.len() } else { bytes.len() };
+        let len = waiting + bytes.len();
         self.raw_pieces(at, len);
-        let source = &mut self.sources[0];
+        let Session { state: Checkpoint { sources, rest, .. }, programs, pieces, .. } = self;
+        let (Some(source), Some(program)) = (sources.first_mut(), programs.first_mut()) else {
+            return listener.stranger(0, at, bytes.len());
+        };
+        source.heard += bytes.len() as u64;
         if !source.in_place() {
-            let bytes = if joined { &self.rest } else { bytes };
-            for (n, piece) in self.pieces.iter().enumerate() {
-                let end = self.pieces.get(n + 1).map_or(len, |next| next.start as usize);
+            let bytes = if waiting > 0 { &rest[..] } else { bytes };
+            for (n, piece) in pieces.iter().enumerate() {
+                let end = pieces.get(n + 1).map_or(len, |next| next.start as usize);
                 source.push(piece.at, true, &bytes[piece.start as usize..end]);
             }
-            source.feed(0, listener);
-            self.rest.clear();
+            source.feed(program, 0, listener);
+            rest.clear();
             return;
         }
-        let places = Places::new(&self.pieces);
-        let whole = if joined { &self.rest } else { bytes };
-        let taken = source.feed_raw(whole, &places, 0, listener);
-        if joined {
-            self.rest.drain(..taken);
+        let places = Places::new(pieces);
+        let whole = if waiting > 0 { &rest[..] } else { bytes };
+        let taken = source.feed_raw(whole, &places, program, 0, listener);
+        if waiting > 0 {
+            rest.drain(..taken);
         } else {
-            self.rest.extend_from_slice(&bytes[taken..]);
+            rest.extend_from_slice(&bytes[taken..]);
         }
     }
 
     fn finish_raw<L: Listener>(&mut self, listener: &mut L) {
-        let at = self.fed - self.rest.len() as u64;
-        self.raw_pieces(at, self.rest.len());
-        let Some(source) = self.sources.first_mut() else { return };
+        let at = self.state.fed - self.state.rest.len() as u64;
+        self.raw_pieces(at, self.state.rest.len());
+        let Session { state: Checkpoint { sources, rest, .. }, programs, pieces, .. } = self;
+        let (Some(source), Some(program)) = (sources.first_mut(), programs.first_mut()) else {
+            return;
+        };
         if source.in_place() {
-            source.finish_raw(&self.rest, &Places::new(&self.pieces), 0, listener);
+            source.finish_raw(rest, &Places::new(pieces), program, 0, listener);
         } else {
-            source.finish(0, listener);
+            source.finish(program, 0, listener);
         }
     }
 }
@@ -197,6 +217,7 @@ impl Session {
 /// Gives each piece to its source, and lets a source speak when the next one begins.
 struct Router<'a, L> {
     sources: &'a mut [Source],
+    programs: &'a mut [Program],
     slots: &'a [u8; 256],
     current: &'a mut Option<usize>,
     listener: &'a mut L,
@@ -204,10 +225,15 @@ struct Router<'a, L> {
 
 impl<L: Listener> Router<'_, L> {
     fn flush(&mut self) {
-        if let Some(n) = self.current.take()
-            && let Some(source) = self.sources.get_mut(n)
-        {
-            source.feed(n, self.listener);
+        if let Some(n) = self.current.take() {
+            self.feed(n);
+        }
+    }
+
+    /// Source `n` speaks.
+    fn feed(&mut self, n: usize) {
+        if let (Some(source), Some(program)) = (self.sources.get_mut(n), self.programs.get_mut(n)) {
+            source.feed(program, n, self.listener);
         }
     }
 }
@@ -235,16 +261,15 @@ impl<L: Listener> Split for Router<'_, L> {
         let source = &mut self.sources[n];
         source.push(at, fragment, bytes);
         if source.waiting() >= BLOCK {
-            source.feed(n, self.listener);
+            self.feed(n);
         }
     }
 
     fn plain(&mut self, id: u8, at: u64, _: &[[u8; FRAME]], data: &[[u8; FRAME]]) {
         let Some(n) = self.source(id, at, data.len() * (FRAME - 1)) else { return };
         for (k, data) in data.chunks(BLOCK / FRAME).enumerate() {
-            let source = &mut self.sources[n];
-            source.push_plain(at.wrapping_add((k * BLOCK) as u64), data);
-            source.feed(n, self.listener);
+            self.sources[n].push_plain(at.wrapping_add((k * BLOCK) as u64), data);
+            self.feed(n);
         }
     }
 

@@ -10,30 +10,48 @@ use tracewright_protocols::registry::{AnyPacket, AnyStream, AnyTap};
 
 use crate::Listener;
 
-/// A source in the course of a session.
+/// Where one source of a session is.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub(crate) id: u8,
-    pub(crate) stream: AnyStream,
-    cache: Cache,
+    stream: AnyStream,
     /// Bytes that make no whole packet yet.
     block: frames::Source,
-    /// The same in half bytes, where the protocol counts those; and how many of them are taken.
-    nibbles: Vec<u8>,
+    /// Half bytes of the first of them that are taken, where the protocol counts those.
     taken: usize,
+    /// Bytes so far.
+    pub(crate) heard: u64,
+}
+
+/// What decoding a source needs beside its state.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    cache: Cache,
+    /// A block in half bytes.
+    nibbles: Vec<u8>,
+}
+
+impl Program {
+    pub(crate) fn new(cache: Cache) -> Self {
+        Program { cache, nibbles: Vec::new() }
+    }
 }
 
 impl Source {
-    pub(crate) fn new(id: u8, stream: AnyStream, cache: Cache) -> Self {
-        let block = frames::Source::new(id);
-        Source { id, stream, cache, block, nibbles: Vec::new(), taken: 0 }
+    pub(crate) fn new(id: u8, stream: AnyStream) -> Self {
+        Source { id, stream, block: frames::Source::new(id), taken: 0, heard: 0 }
     }
 
-    /// Forgets everything but the configuration and the program.
+    /// Forgets everything but the configuration.
     pub(crate) fn reset(&mut self) {
         self.stream.reset();
         self.block = frames::Source::new(self.id);
         self.taken = 0;
+    }
+
+    /// Whether the two will say the same of the same bytes to come.
+    pub(crate) fn agrees(&self, other: &Source) -> bool {
+        self.taken == other.taken && self.block == other.block && self.stream.agrees(&other.stream)
     }
 
     /// Bytes that wait.
@@ -42,20 +60,27 @@ impl Source {
     }
 
     pub(crate) fn push(&mut self, at: u64, fragment: bool, bytes: &[u8]) {
+        self.heard += bytes.len() as u64;
         self.block.push(at, fragment, bytes);
     }
 
     pub(crate) fn push_plain(&mut self, at: u64, data: &[[u8; frames::FRAME]]) {
+        self.heard += data.len() as u64;
         self.block.push_plain(at, data);
     }
 
     /// Decodes what waits, but for an unfinished packet.
-    pub(crate) fn feed<L: Listener>(&mut self, source: usize, listener: &mut L) {
+    pub(crate) fn feed<L: Listener>(
+        &mut self,
+        program: &mut Program,
+        source: usize,
+        listener: &mut L,
+    ) {
         if self.stream.nibbles() {
-            return self.feed_nibbles(source, listener);
+            return self.feed_nibbles(program, source, listener);
         }
         let (bytes, places) = (self.block.bytes(), self.block.places());
-        let taken = feed(&mut self.stream, bytes, &places, &mut self.cache, source, listener);
+        let taken = feed(&mut self.stream, bytes, &places, &mut program.cache, source, listener);
         self.block.consume(taken);
     }
 
@@ -69,38 +94,51 @@ impl Source {
         &mut self,
         bytes: &[u8],
         places: &Places<'_>,
+        program: &mut Program,
         source: usize,
         listener: &mut L,
     ) -> usize {
-        feed(&mut self.stream, bytes, places, &mut self.cache, source, listener)
+        feed(&mut self.stream, bytes, places, &mut program.cache, source, listener)
     }
 
-    fn feed_nibbles<L: Listener>(&mut self, source: usize, listener: &mut L) {
-        self.unpack();
-        let fresh = self.nibbles.get(self.taken..).unwrap_or_default();
+    fn feed_nibbles<L: Listener>(
+        &mut self,
+        program: &mut Program,
+        source: usize,
+        listener: &mut L,
+    ) {
+        let Program { cache, nibbles } = program;
+        self.unpack(nibbles);
+        let fresh = nibbles.get(self.taken..).unwrap_or_default();
         let places = self.block.places().of_nibbles();
         let places = if self.taken == 0 { places } else { places.without_first_nibble() };
-        self.taken += feed(&mut self.stream, fresh, &places, &mut self.cache, source, listener);
+        self.taken += feed(&mut self.stream, fresh, &places, cache, source, listener);
         self.block.consume(self.taken / 2);
         self.taken %= 2;
     }
 
-    fn unpack(&mut self) {
-        self.nibbles.clear();
-        self.nibbles.extend(self.block.bytes().iter().flat_map(|b| [b & 0xf, b >> 4]));
+    fn unpack(&self, nibbles: &mut Vec<u8>) {
+        nibbles.clear();
+        nibbles.extend(self.block.bytes().iter().flat_map(|b| [b & 0xf, b >> 4]));
     }
 
     /// The trace ends.
-    pub(crate) fn finish<L: Listener>(&mut self, source: usize, listener: &mut L) {
-        self.unpack();
+    pub(crate) fn finish<L: Listener>(
+        &mut self,
+        program: &mut Program,
+        source: usize,
+        listener: &mut L,
+    ) {
+        let Program { cache, nibbles } = program;
+        self.unpack(nibbles);
         let (bytes, places) = if self.stream.nibbles() {
             let places = self.block.places().of_nibbles();
             let places = if self.taken == 0 { places } else { places.without_first_nibble() };
-            (self.nibbles.get(self.taken..).unwrap_or_default(), places)
+            (nibbles.get(self.taken..).unwrap_or_default(), places)
         } else {
             (self.block.bytes(), self.block.places())
         };
-        finish(&mut self.stream, bytes, &places, &mut self.cache, source, listener);
+        finish(&mut self.stream, bytes, &places, cache, source, listener);
     }
 
     /// The trace ends; `rest` was never copied.
@@ -108,10 +146,11 @@ impl Source {
         &mut self,
         rest: &[u8],
         places: &Places<'_>,
+        program: &mut Program,
         source: usize,
         listener: &mut L,
     ) {
-        finish(&mut self.stream, rest, places, &mut self.cache, source, listener);
+        finish(&mut self.stream, rest, places, &mut program.cache, source, listener);
     }
 }
 

@@ -7,7 +7,7 @@ use tracewright_frames::Event;
 use tracewright_protocols::registry::AnyPacket;
 use tracewright_protocols::{etmv3, etmv4, etrace, itm, ptm, stm};
 
-use crate::Listener;
+use crate::{Listener, Merge};
 
 /// What one source said, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,6 +102,65 @@ impl Tally {
     pub fn flawed(&self) -> bool {
         self.bad_frames > 0
             || self.sources.iter().any(|c| c.bad > 0 || c.doubts > 0 || c.no_code > 0)
+    }
+}
+
+impl Merge for Tally {
+    fn merge(&mut self, later: Tally) {
+        for (n, counts) in later.sources.into_iter().enumerate() {
+            self.source(n).merge(counts);
+        }
+        for (id, bytes) in later.strangers {
+            self.stranger(id, 0, bytes as usize);
+        }
+        self.padding += later.padding;
+        self.bad_frames += later.bad_frames;
+        self.no_source += later.no_source;
+        self.triggers += later.triggers;
+    }
+}
+
+impl Merge for Counts {
+    fn merge(&mut self, later: Counts) {
+        // All fields by name, so that none is forgotten.
+        let Counts {
+            packet_bytes,
+            packets,
+            syncs,
+            unsynced,
+            bad,
+            cut,
+            first_bad,
+            elements,
+            ranges,
+            instructions,
+            no_code,
+            first_no_code,
+            exceptions,
+            software,
+            accesses,
+            gaps,
+            doubts,
+            first_doubt,
+        } = later;
+        self.packet_bytes += packet_bytes;
+        self.packets += packets;
+        self.syncs += syncs;
+        self.unsynced += unsynced;
+        self.bad += bad;
+        self.cut += cut;
+        self.first_bad = self.first_bad.or(first_bad);
+        self.elements += elements;
+        self.ranges += ranges;
+        self.instructions += instructions;
+        self.no_code += no_code;
+        self.first_no_code = self.first_no_code.or(first_no_code);
+        self.exceptions += exceptions;
+        self.software += software;
+        self.accesses += accesses;
+        self.gaps += gaps;
+        self.doubts += doubts;
+        self.first_doubt = self.first_doubt.or(first_doubt);
     }
 }
 

@@ -199,6 +199,14 @@ macro_rules! protocols {
                 match self { $(AnyStream::$name(s) => s.synced(),)* }
             }
 
+            /// See [`Stream::agrees`].
+            pub fn agrees(&self, other: &Self) -> bool {
+                match (self, other) {
+                    $((AnyStream::$name(one), AnyStream::$name(other)) => one.agrees(other),)*
+                    _ => false,
+                }
+            }
+
             /// See [`Stream::feed`].
             pub fn feed<K: Code, S: Sink, T: AnyTap>(
                 &mut self,

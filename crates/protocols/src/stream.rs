@@ -82,6 +82,12 @@ impl<P: Protocol> Stream<P> {
         *self = Stream::new(self.config.clone());
     }
 
+    /// Whether the two will say the same of the same bytes to come, and of their end. (Two that are only
+    /// equal may differ in where the trace is said to end.)
+    pub fn agrees(&self, other: &Self) -> bool {
+        self.last == other.last && self == other
+    }
+
     /// The trace unit's configuration.
     pub fn config(&self) -> &P::Config {
         &self.config

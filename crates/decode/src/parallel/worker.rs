@@ -1,0 +1,52 @@
+//! One worker: stretches to segments.
+
+use super::board::{Board, Closes, From, Segment, Task};
+use crate::{Fork, Listener, Session};
+
+/// So much that was said makes a segment of its own.
+const HEAVY: usize = 1 << 20;
+
+/// Up to here a stretch has a checkpoint at every step; after it, checkpoints are further apart the further
+/// they are from the beginning, as few stretches join there.
+const DENSE: usize = 8;
+
+/// Decodes stretches until there are no more. `session` and `listener` know nothing.
+pub(super) fn work<L: Listener + Fork>(
+    board: &Board<L>,
+    mut session: Session,
+    mut listener: L,
+    step: usize,
+) {
+    // Where one panics, the others need not go on. Where none does, it is closed already.
+    let _closes = Closes(board);
+    let (blank, fresh) = (session.state().clone(), listener.state());
+    while let Some((n, Task { at, bytes, from })) = board.task() {
+        match from {
+            From::Known(checkpoint, state) => {
+                session.resume(checkpoint);
+                listener.resume(state);
+            }
+            From::Link(link) => {
+                session.resume(blank.clone());
+                session.begin(at, link);
+                listener.resume(fresh.clone());
+            }
+        }
+        let (mut end, mut due) = (0, 0);
+        for part in bytes.chunks(step) {
+            if board.closed() {
+                return;
+            }
+            session.feed(part, &mut listener);
+            end += part.len();
+            let weight = listener.weight();
+            if end >= due || end == bytes.len() || weight >= HEAVY {
+                due = end + step.max(end / DENSE);
+                let said = listener.take();
+                let (checkpoint, state) = (session.state().clone(), listener.state());
+                board.say(n, Segment { end, checkpoint, state, said, weight });
+            }
+        }
+        board.done(n);
+    }
+}
