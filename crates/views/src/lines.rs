@@ -14,6 +14,27 @@ pub struct Lines<W> {
     error: Option<io::Error>,
 }
 
+/// Text that is kept, to be taken.
+impl Lines<Vec<u8>> {
+    /// Takes all that there is.
+    pub fn take(&mut self) -> Vec<u8> {
+        self.write();
+        let room = Vec::with_capacity(self.out.len());
+        std::mem::replace(&mut self.out, room)
+    }
+
+    /// How many bytes wait to be taken.
+    pub fn waiting(&self) -> usize {
+        self.out.len() + self.text.len()
+    }
+
+    /// Drops all that there is.
+    pub fn clear(&mut self) {
+        self.out.clear();
+        self.text.clear();
+    }
+}
+
 impl<W: io::Write> Lines<W> {
     /// Lines for `out`.
     pub fn new(out: W) -> Self {

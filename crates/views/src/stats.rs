@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use tracewright_base::{Element, Places};
-use tracewright_decode::Listener;
+use tracewright_decode::{Listener, Merge};
 use tracewright_protocols::PacketKind;
 use tracewright_protocols::registry::AnyPacket;
 
@@ -66,6 +66,22 @@ impl Stats {
             let elements = kinds.elements.iter();
             elements.fold(Object::new(out), |o, (kind, count)| o.number(kind, *count)).end();
         })
+    }
+}
+
+impl Merge for Stats {
+    fn merge(&mut self, later: Stats) {
+        for (n, kinds) in later.sources.into_iter().enumerate() {
+            let own = self.source(n);
+            for (kind, (count, bytes)) in kinds.packets {
+                let (total, all) = own.packets.entry(kind).or_default();
+                *total += count;
+                *all += bytes;
+            }
+            for (kind, count) in kinds.elements {
+                *own.elements.entry(kind).or_default() += count;
+            }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Ranges to instructions.
 
 use tracewright_base::{Code, Context, Element, Isa, Pc, Range, Waypoints};
-use tracewright_decode::Listener;
+use tracewright_decode::{Fork, Listener};
 use tracewright_image::{Cache, CacheOptions};
 
 use crate::Source;
@@ -94,6 +94,39 @@ impl<V: Steps> Expand<V> {
             };
             address = address.wrapping_add(size) & mask;
         }
+    }
+}
+
+/// What memory each source sees is carried on.
+impl<V: Fork> Fork for Expand<V> {
+    type State = (Vec<Context>, V::State);
+    type Said = V::Said;
+
+    fn fork(&self) -> Self {
+        let fresh = |program: &Program| Program {
+            cache: program.cache.clone(),
+            context: Context::default(),
+        };
+        Expand { view: self.view.fork(), sources: self.sources.iter().map(fresh).collect() }
+    }
+
+    fn state(&self) -> Self::State {
+        (self.sources.iter().map(|program| program.context).collect(), self.view.state())
+    }
+
+    fn resume(&mut self, (contexts, state): Self::State) {
+        for (program, context) in self.sources.iter_mut().zip(contexts) {
+            program.context = context;
+        }
+        self.view.resume(state);
+    }
+
+    fn take(&mut self) -> V::Said {
+        self.view.take()
+    }
+
+    fn weight(&self) -> usize {
+        self.view.weight()
     }
 }
 

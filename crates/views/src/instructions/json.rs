@@ -3,7 +3,7 @@
 use std::io;
 
 use tracewright_base::Element;
-use tracewright_decode::{Plan, Tally};
+use tracewright_decode::{Fork, Plan, Tally};
 
 use super::{Step, Steps};
 use crate::disassembly::Disassembler;
@@ -36,6 +36,35 @@ impl<W: io::Write> Json<W> {
         let summary = json::summary(&self.sources, &self.buffer, tally, None);
         self.lines.text.push_str(&summary);
         self.lines.finish()
+    }
+}
+
+/// Each line is said for itself.
+impl Fork for Json<Vec<u8>> {
+    type State = ();
+    type Said = Vec<u8>;
+
+    fn fork(&self) -> Self {
+        Json {
+            lines: Lines::new(Vec::new()),
+            sources: self.sources.clone(),
+            buffer: self.buffer.clone(),
+            disassembler: Disassembler::default(),
+        }
+    }
+
+    fn state(&self) {}
+
+    fn resume(&mut self, (): ()) {
+        self.lines.clear();
+    }
+
+    fn take(&mut self) -> Vec<u8> {
+        self.lines.take()
+    }
+
+    fn weight(&self) -> usize {
+        self.lines.waiting()
     }
 }
 

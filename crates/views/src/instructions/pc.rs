@@ -2,6 +2,8 @@
 
 use std::io;
 
+use tracewright_decode::Fork;
+
 use super::{Step, Steps};
 use crate::Lines;
 use crate::opencsd::text::hex;
@@ -24,6 +26,30 @@ impl<W: io::Write> Pcs<W> {
     /// The first error of the writer.
     pub fn finish(self) -> io::Result<()> {
         self.lines.finish()
+    }
+}
+
+/// Each line is said for itself.
+impl Fork for Pcs<Vec<u8>> {
+    type State = ();
+    type Said = Vec<u8>;
+
+    fn fork(&self) -> Self {
+        Pcs::new(Vec::new())
+    }
+
+    fn state(&self) {}
+
+    fn resume(&mut self, (): ()) {
+        self.lines.clear();
+    }
+
+    fn take(&mut self) -> Vec<u8> {
+        self.lines.take()
+    }
+
+    fn weight(&self) -> usize {
+        self.lines.waiting()
     }
 }
 

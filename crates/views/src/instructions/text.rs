@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::io;
 
 use tracewright_base::{Context, Element, Gap, Isa, Security};
+use tracewright_decode::Fork;
 
 use super::{Step, Steps};
 use crate::disassembly::Disassembler;
@@ -54,6 +55,33 @@ impl<W: io::Write> Text<W> {
             }
             self.lines.text.push_str("  ");
         }
+    }
+}
+
+/// The words for each source's context are carried on.
+impl Fork for Text<Vec<u8>> {
+    type State = Vec<String>;
+    type Said = Vec<u8>;
+
+    fn fork(&self) -> Self {
+        Text::new(Vec::new(), self.sources.clone(), self.colour)
+    }
+
+    fn state(&self) -> Vec<String> {
+        self.contexts.clone()
+    }
+
+    fn resume(&mut self, contexts: Vec<String>) {
+        self.contexts = contexts;
+        self.lines.clear();
+    }
+
+    fn take(&mut self) -> Vec<u8> {
+        self.lines.take()
+    }
+
+    fn weight(&self) -> usize {
+        self.lines.waiting()
     }
 }
 

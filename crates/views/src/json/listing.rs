@@ -4,7 +4,7 @@ use std::io;
 use std::ops::Range;
 
 use tracewright_base::{Element, Places};
-use tracewright_decode::{Listener, Plan, Tally};
+use tracewright_decode::{Fork, Listener, Plan, Tally};
 use tracewright_protocols::registry::AnyPacket;
 
 use super::{Object, element};
@@ -59,6 +59,36 @@ impl<W: io::Write> Listing<W> {
         let summary = super::summary(&self.sources, &self.buffer, tally, stats);
         self.lines.text.push_str(&summary);
         self.lines.finish()
+    }
+}
+
+/// Each line is said for itself.
+impl Fork for Listing<Vec<u8>> {
+    type State = ();
+    type Said = Vec<u8>;
+
+    fn fork(&self) -> Self {
+        Listing {
+            lines: Lines::new(Vec::new()),
+            shown: self.shown,
+            sources: self.sources.clone(),
+            buffer: self.buffer.clone(),
+            heads: self.heads.clone(),
+        }
+    }
+
+    fn state(&self) {}
+
+    fn resume(&mut self, (): ()) {
+        self.lines.clear();
+    }
+
+    fn take(&mut self) -> Vec<u8> {
+        self.lines.take()
+    }
+
+    fn weight(&self) -> usize {
+        self.lines.waiting()
     }
 }
 

@@ -10,7 +10,7 @@ use tracewright_base::{
 use super::text::{decimal, hex};
 
 /// What of a source's configuration the words for its elements depend on.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
     /// Timestamps always carry a cycle count, 0 where the packet has none.
     pub timestamp_cycles: bool,

@@ -7,7 +7,7 @@ use super::text;
 /// Says what a [`Splitter`](tracewright_frames::Splitter) tells its
 /// [`Split`](tracewright_frames::Split): give each call on, before anything is made of the bytes. The
 /// splitter must number as the reference does.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawFrames {
     packed: bool,
     unpacked: bool,
@@ -25,6 +25,11 @@ impl RawFrames {
             _ => 1024,
         };
         RawFrames { packed, unpacked, block, open: None }
+    }
+
+    /// The same that was told nothing.
+    pub(super) fn fork(&self) -> Self {
+        RawFrames { open: None, ..self.clone() }
     }
 
     /// Bytes of frames and of synchronisation packets.

@@ -1,5 +1,7 @@
 //! The listing, line for line as the reference's packet lister prints it.
 
+mod fork;
+
 use std::io;
 use std::mem;
 use std::ops::Range;
@@ -55,7 +57,7 @@ pub struct Listing<W> {
 const MOST_WAITING: usize = 1 << 26;
 
 /// One source of the listing.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct Source {
     id: u8,
     config: AnyConfig,
@@ -127,13 +129,18 @@ impl<W: io::Write> Listing<W> {
         if self.line.len() < (1 << 15) && !all {
             return;
         }
-        if all || self.line.len() > MOST_WAITING {
+        if all || self.line.len() - self.order.sure(self.line.len()) > MOST_WAITING {
             self.order.give_up();
         }
         let sure = self.order.sure(self.line.len());
         if sure < self.line.len() / 2 {
             return;
         }
+        self.write_sure(sure);
+    }
+
+    /// Writes the first `sure` bytes.
+    fn write_sure(&mut self, sure: usize) {
         if self.error.is_none()
             && let Err(error) = self.out.write_all(&self.line.as_bytes()[..sure])
         {

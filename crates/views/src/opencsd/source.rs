@@ -14,7 +14,7 @@ use super::stm::StmText;
 use super::unsynced::Group;
 
 /// What the words for the next packet depend on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum SourceText {
     Etmv3(Etmv3Text),
     Etmv4(Etmv4Text),

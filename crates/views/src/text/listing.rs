@@ -4,7 +4,7 @@ use std::io;
 use std::ops::Range;
 
 use tracewright_base::{Element, Places};
-use tracewright_decode::Listener;
+use tracewright_decode::{Fork, Listener};
 use tracewright_protocols::registry::AnyPacket;
 
 use super::colour::Tone;
@@ -102,6 +102,39 @@ impl<W: io::Write> Listing<W> {
             Tone::Output.paint(start, &mut self.lines.text);
         }
         self.lines.end();
+    }
+}
+
+/// Lines of text that programs have begun are carried on.
+impl Fork for Listing<Vec<u8>> {
+    type State = Vec<Ports>;
+    type Said = Vec<u8>;
+
+    fn fork(&self) -> Self {
+        Listing {
+            lines: Lines::new(Vec::new()),
+            shown: self.shown,
+            ports: vec![Ports::default(); self.sources.len()],
+            sources: self.sources.clone(),
+            widths: self.widths,
+        }
+    }
+
+    fn state(&self) -> Vec<Ports> {
+        self.ports.clone()
+    }
+
+    fn resume(&mut self, ports: Vec<Ports>) {
+        self.ports = ports;
+        self.lines.clear();
+    }
+
+    fn take(&mut self) -> Vec<u8> {
+        self.lines.take()
+    }
+
+    fn weight(&self) -> usize {
+        self.lines.waiting()
     }
 }
 

@@ -15,8 +15,8 @@ pub(super) struct Line {
 }
 
 /// The open lines of one source, one for each channel.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Ports {
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ports {
     open: Vec<Line>,
 }
 

@@ -10,7 +10,7 @@ use tracewright_base::Element;
 use tracewright_protocols::etmv3::Packet;
 
 /// Lines that wait, and where in them elements belong.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::opencsd) struct Order {
     /// In the order of their lines.
     marks: Vec<Mark>,
@@ -18,7 +18,7 @@ pub(in crate::opencsd) struct Order {
     waiting: Vec<usize>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mark {
     source: usize,
     /// Place of the packet in the capture.
