@@ -7,5 +7,7 @@
 #[path = "../../crates/tracewright/tests/cases/case.rs"]
 pub mod case;
 pub mod properties;
+#[path = "../../crates/tracewright/tests/cases/stretches.rs"]
+pub mod stretches;
 #[path = "../../crates/tracewright/tests/cases/ways.rs"]
 pub mod ways;

@@ -12,6 +12,7 @@ use tracewright::protocols::registry::{AnyConfig, AnyPacket, AnyProtocol};
 use tracewright::{Element, Listener};
 
 use crate::case::Case;
+use crate::stretches::same as same_in_stretches;
 use crate::ways::every_way;
 
 /// A source's bytes, whatever they are: no panic; packets and bad bytes tile them; cutting, cloning, framing
@@ -124,6 +125,28 @@ pub fn joined(data: &[u8]) {
 pub fn session(data: &[u8]) {
     let Some((&[framing, seed, step], bytes)) = data.split_first_chunk::<3>() else { return };
     let framing = Framing::ALL[usize::from(framing) % Framing::ALL.len()];
+    let capture = every_protocol(seed, bytes);
+    let said = |step: usize| {
+        let options = Options { framing: Some(framing), ..Options::default() };
+        let plan = Plan::new(&capture, 0, &options).expect("a buffer");
+        let memory = Memory::new(&capture);
+        let mut session = Session::new(&capture, &plan, &memory, &options);
+        let mut heard = Heard::default();
+        for part in bytes.chunks(step) {
+            session.feed(part, &mut heard);
+        }
+        session.finish(&mut heard);
+        // Sources may speak in another order when pieces are cut elsewhere; each says the same.
+        heard.0.sort_by_key(|(source, _)| *source);
+        heard.0
+    };
+    let whole = said(bytes.len().max(1));
+    let parts = said(usize::from(step).max(1));
+    assert_eq!(whole, parts, "{framing:?} in steps of {step}");
+}
+
+/// A capture whose buffer holds `bytes`, with a source of each protocol and the program of `seed`.
+fn every_protocol(seed: u8, bytes: &[u8]) -> Capture {
     let sources = AnyProtocol::ALL.iter().zip(FIRST_ID..).map(|(protocol, id)| {
         let about = protocol.about();
         let register = |name: &'static str| match name {
@@ -144,29 +167,29 @@ pub fn session(data: &[u8]) {
         .iter()
         .map(|region| Dump::new(region.name(), region.start(), region.run(region.start()).to_vec()))
         .collect();
-    let capture = Capture {
+    Capture {
         buffers: vec![Buffer::new("any", Format::CoreSight, bytes.to_vec())],
         sources: sources.collect(),
         memory,
         ..Capture::default()
+    }
+}
+
+/// The same capture on one thread and on several, in short stretches: every view of it shows the same.
+pub fn stretches(data: &[u8]) {
+    let Some((&[framing, seed, step, stretch], bytes)) = data.split_first_chunk::<4>() else {
+        return;
     };
-    let said = |step: usize| {
-        let options = Options { framing: Some(framing), ..Options::default() };
-        let plan = Plan::new(&capture, 0, &options).expect("a buffer");
-        let memory = Memory::new(&capture);
-        let mut session = Session::new(&capture, &plan, &memory, &options);
-        let mut heard = Heard::default();
-        for part in bytes.chunks(step) {
-            session.feed(part, &mut heard);
-        }
-        session.finish(&mut heard);
-        // Sources may speak in another order when pieces are cut elsewhere; each says the same.
-        heard.0.sort_by_key(|(source, _)| *source);
-        heard.0
-    };
-    let whole = said(bytes.len().max(1));
-    let parts = said(usize::from(step).max(1));
-    assert_eq!(whole, parts, "{framing:?} in steps of {step}");
+    let framing = Framing::ALL[usize::from(framing) % Framing::ALL.len()];
+    let capture = every_protocol(seed, bytes);
+    let options = Options { framing: Some(framing), ..Options::default() };
+    let plan = Plan::new(&capture, 0, &options).expect("a buffer");
+    // Mostly whole frames; or any bytes at all.
+    let step = if step < 0xc0 { 16 * (1 + usize::from(step) / 48) } else { usize::from(step) };
+    let stretch = step * (1 + usize::from(stretch) % 6);
+    if let Err(why) = same_in_stretches(&capture, &plan, step, stretch) {
+        panic!("{framing:?}: {why}");
+    }
 }
 
 /// The trace id of the first source.

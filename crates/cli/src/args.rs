@@ -1,9 +1,10 @@
 //! The command line's words.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use tracewright::decode::Jobs;
 use tracewright::frames::Framing;
 
 /// Processor trace: what a capture says the processor did.
@@ -98,9 +99,21 @@ pub struct HowArgs {
     /// Hold transactions back until they are committed; drop those that failed.
     #[arg(long)]
     pub committed: bool,
-    /// Threads. The answer is the same for any number; for now one is used.
+}
+
+/// On how many threads.
+#[derive(Debug, Args)]
+pub struct JobsArgs {
+    /// Threads. The answer is the same for any number. Default: all cores.
     #[arg(long, value_name = "N")]
-    pub jobs: Option<usize>,
+    pub jobs: Option<NonZeroUsize>,
+}
+
+impl JobsArgs {
+    /// How many.
+    pub fn jobs(&self) -> Jobs {
+        self.jobs.map_or_else(Jobs::all, |count| Jobs::new(count.get()))
+    }
 }
 
 /// Where the answer goes.
@@ -145,6 +158,8 @@ pub struct PacketsArgs {
     pub input: InputArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    pub threads: JobsArgs,
     /// Each packet's bytes, too.
     #[arg(long)]
     pub bytes: bool,
@@ -160,6 +175,8 @@ pub struct DecodeArgs {
     #[command(flatten)]
     pub how: HowArgs,
     #[command(flatten)]
+    pub threads: JobsArgs,
+    #[command(flatten)]
     pub output: OutputArgs,
     /// Packets and elements by turns.
     #[arg(long)]
@@ -172,6 +189,8 @@ pub struct InstructionsArgs {
     pub input: InputArgs,
     #[command(flatten)]
     pub how: HowArgs,
+    #[command(flatten)]
+    pub threads: JobsArgs,
     #[command(flatten)]
     pub output: InstructionsOutput,
 }
@@ -216,6 +235,9 @@ pub struct BenchArgs {
     /// Decode so many times; the least and the median count.
     #[arg(long, value_name = "N", default_value = "5")]
     pub repeat: NonZeroU32,
+    /// Threads.
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub jobs: NonZeroUsize,
     /// What elements are given to.
     #[arg(long, value_enum, default_value_t = BenchSink::Checksum)]
     pub sink: BenchSink,

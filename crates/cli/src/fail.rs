@@ -25,6 +25,11 @@ impl Fail {
         Fail(format!("{what}; please report this"))
     }
 
+    /// A trace could not be read to its end.
+    pub fn read(name: &str, error: &io::Error) -> Self {
+        Fail(format!("{name}: cannot be read any further: {error}"))
+    }
+
     /// A file could not be written.
     pub fn write(path: Option<&Path>, error: &io::Error) -> Self {
         match path {

@@ -1,11 +1,11 @@
 //! Packets, elements or both, in any format.
 
 use tracewright::Listener;
-use tracewright::decode::{CommittedListener, Tally};
+use tracewright::decode::{CommittedListener, Fork, Jobs, Merge, Merging, Tally};
 use tracewright::frames::Numbering;
 use tracewright::views::{Stats, json, opencsd, text};
 
-use crate::args::{Format, HowArgs, InputArgs, OutputArgs};
+use crate::args::{Format, HowArgs, InputArgs, JobsArgs, OutputArgs};
 use crate::fail::Fail;
 use crate::input::{Input, Job};
 use crate::output::Output;
@@ -27,6 +27,7 @@ pub fn list(
     what: What,
     args: &InputArgs,
     how: Option<&HowArgs>,
+    threads: &JobsArgs,
     answer: &OutputArgs,
 ) -> Result<bool, Fail> {
     let mut input = Input::open(args, how)?;
@@ -39,42 +40,37 @@ pub fn list(
     if answer.format == Format::Json {
         output.print(&json::head(what.verb))?;
     }
-    let committed = how.is_some_and(|how| how.committed);
+    let how = How { committed: how.is_some_and(|how| how.committed), jobs: threads.jobs() };
     let mut flawed = false;
     for (n, &buffer) in input.buffers.iter().enumerate() {
         let job = input.job(buffer);
         let mut stats = answer.stats.then(Stats::default);
         let tally = match answer.format {
             Format::Opencsd => {
-                let mut view = opencsd::Listing::new(&mut output, &job.plan, what.opencsd, n > 0);
-                let tally = decode(&job, committed, &mut view, &mut stats);
-                let done = view.finish();
-                output.check(done)?;
+                let view = opencsd::Listing::new(Vec::new(), &job.plan, what.opencsd, n > 0);
+                let (view, tally) = decode(&job, &how, view, &mut stats, |b| output.put(&b))?;
+                output.put(&view.rest());
                 tally
             }
             Format::Text => {
                 let shown = text::Shown { colour: output.colour(), ..what.text };
                 let len = job.buffer.len();
-                let mut view = text::Listing::new(&mut output, job.sources.clone(), len, shown);
-                let tally = decode(&job, committed, &mut view, &mut stats);
-                let done = view.finish();
-                output.check(done)?;
-                tally
+                let view = text::Listing::new(Vec::new(), job.sources.clone(), len, shown);
+                decode(&job, &how, view, &mut stats, |b| output.put(&b))?.1
             }
             Format::Json => {
                 let text::Shown { packets, elements, .. } = what.text;
                 let shown = json::Shown { packets, elements };
                 let (name, len) = (&job.buffer.name, job.buffer.len());
                 let sources = job.sources.clone();
-                let mut view =
-                    json::Listing::new(&mut output, &job.plan, sources, name, len, shown);
-                let tally = decode(&job, committed, &mut view, &mut stats);
-                let done = view.finish(&tally, stats.as_ref());
-                output.check(done)?;
+                let view = json::Listing::new(Vec::new(), &job.plan, sources, name, len, shown);
+                let (_, tally) = decode(&job, &how, view, &mut stats, |b| output.put(&b))?;
+                output.put(json::summary(&job.sources, name, &tally, stats.as_ref()).as_bytes());
                 tally
             }
-            Format::None => decode(&job, committed, &mut Nothing, &mut stats),
+            Format::None => decode(&job, &how, Nothing, &mut stats, |()| true)?.1,
         };
+        output.failed()?;
         flawed |= tally.flawed();
         if output.gone() {
             break;
@@ -88,23 +84,53 @@ pub fn list(
     Ok(!(answer.strict && flawed))
 }
 
-fn decode<L: Listener>(
+/// How to decode.
+pub struct How {
+    /// Transactions are held back until they are committed.
+    pub committed: bool,
+    pub jobs: Jobs,
+}
+
+/// Decodes to `view`, which is left as it is at the end, and to `stats`.
+fn decode<L: Listener + Fork + Send>(
     job: &Job<'_>,
-    committed: bool,
-    view: &mut L,
+    how: &How,
+    view: L,
     stats: &mut Option<Stats>,
-) -> Tally {
+    mut write: impl FnMut(L::Said) -> bool,
+) -> Result<(L, Tally), Fail> {
     let session = job.session();
-    let mut both = (view, stats.as_mut());
-    if committed {
-        run::run(session, job.buffer, &mut CommittedListener::new(both))
-    } else {
-        run::run(session, job.buffer, &mut both)
+    let both = (view, stats.is_some().then(|| Merging(Stats::default())));
+    let write = |(said, kinds)| {
+        stats.merge(kinds);
+        write(said)
+    };
+    if how.committed {
+        let committed = CommittedListener::new(both);
+        let (committed, tally) = run::run(session, job.buffer, committed, &how.jobs, write)?;
+        return Ok((committed.listener.0, tally));
     }
+    let (both, tally) = run::run(session, job.buffer, both, &how.jobs, write)?;
+    Ok((both.0, tally))
 }
 
 /// Lists nothing.
 struct Nothing;
+
+impl Fork for Nothing {
+    type State = ();
+    type Said = ();
+
+    fn fork(&self) -> Self {
+        Nothing
+    }
+
+    fn state(&self) {}
+
+    fn resume(&mut self, (): ()) {}
+
+    fn take(&mut self) {}
+}
 
 impl Listener for Nothing {
     fn element(&mut self, _: usize, _: u64, _: tracewright::Element) {}

@@ -14,6 +14,7 @@ pub struct Output {
     terminal: bool,
     /// Who read it went away.
     gone: Cell<bool>,
+    error: Option<io::Error>,
 }
 
 impl Output {
@@ -30,7 +31,8 @@ impl Output {
                 (Box::new(BufWriter::with_capacity(1 << 16, stdout.lock())), terminal)
             }
         };
-        Ok(Output { path: path.map(Path::to_path_buf), writer, terminal, gone: Cell::new(false) })
+        let (path, gone) = (path.map(Path::to_path_buf), Cell::new(false));
+        Ok(Output { path, writer, terminal, gone, error: None })
     }
 
     /// A person reads it as it comes, in colour if they like. (<https://no-color.org>)
@@ -47,6 +49,23 @@ impl Output {
     /// Writes `text`.
     pub fn print(&mut self, text: &str) -> Result<(), Fail> {
         let done = self.write_all(text.as_bytes());
+        self.check(done)
+    }
+
+    /// Writes `bytes`, and answers whether more can be written. What went wrong is kept for
+    /// [`failed`](Self::failed).
+    pub fn put(&mut self, bytes: &[u8]) -> bool {
+        if self.error.is_none()
+            && let Err(error) = self.write_all(bytes)
+        {
+            self.error = Some(error);
+        }
+        self.error.is_none()
+    }
+
+    /// Says what went wrong in [`put`](Self::put). A reader that went away is nothing wrong.
+    pub fn failed(&mut self) -> Result<(), Fail> {
+        let done = self.error.take().map_or(Ok(()), Err);
         self.check(done)
     }
 

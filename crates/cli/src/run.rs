@@ -1,4 +1,4 @@
-//! Runs a session over a buffer, and shows how far it is.
+//! Runs a session over a buffer, on all cores, and shows how far it is.
 
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
@@ -6,55 +6,65 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tracewright::Listener;
 use tracewright::capture::Buffer;
-use tracewright::decode::{Session, Tally};
+use tracewright::decode::input::Parts;
+use tracewright::decode::{Fork, Jobs, Merge, Merging, Session, Tally, parallel};
 
-/// Bytes between two looks at the clock.
-const STRETCH: usize = 1 << 20;
+use crate::fail::Fail;
+
 /// A shorter job shows nothing.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Decodes all of `buffer` to `listener` and returns what was counted.
-pub fn run<L: Listener>(mut session: Session, buffer: &Buffer, listener: &mut L) -> Tally {
-    let mut both = (listener, Tally::default());
+/// Decodes all of `buffer` to `listener` and returns what was counted. `write` gets what the listener says,
+/// in order, and answers whether more is wanted.
+pub fn run<L: Listener + Fork + Send>(
+    mut session: Session,
+    buffer: &Buffer,
+    listener: L,
+    jobs: &Jobs,
+    mut write: impl FnMut(L::Said) -> bool,
+) -> Result<(L, Tally), Fail> {
+    let mut both = (listener, Merging(Tally::default()));
+    let mut tally = Tally::default();
     let mut progress = Progress::new(buffer.len());
-    for part in buffer.parts() {
-        for stretch in part.chunks(STRETCH) {
-            session.feed(stretch, &mut both);
-            if both.0.full() {
-                return both.1;
-            }
-            progress.done(stretch.len(), &both.1);
-        }
-    }
-    session.finish(&mut both);
+    let mut input = Parts::new(buffer.parts());
+    let read = parallel::run(&mut session, &mut input, &mut both, jobs, |(said, counts), at| {
+        tally.merge(counts);
+        progress.done(at, &tally);
+        write(said)
+    });
     progress.end();
-    both.1
+    read.map_err(|error| Fail::read(&buffer.name, &error))?;
+    Ok((both.0, tally))
 }
 
 /// A bar on the terminal, for those who wait.
 struct Progress {
     start: Instant,
     total: u64,
-    done: u64,
+    /// Someone may see it.
+    terminal: bool,
     bar: Option<ProgressBar>,
 }
 
 impl Progress {
     fn new(total: u64) -> Self {
-        Progress { start: Instant::now(), total, done: 0, bar: None }
+        let terminal = io::stderr().is_terminal();
+        Progress { start: Instant::now(), total, terminal, bar: None }
     }
 
-    fn done(&mut self, bytes: usize, tally: &Tally) {
-        self.done += bytes as u64;
-        if self.bar.is_none() && (self.start.elapsed() < PATIENCE || !io::stderr().is_terminal()) {
+    fn done(&mut self, bytes: u64, tally: &Tally) {
+        if !self.terminal {
             return;
         }
         let elapsed = self.start.elapsed();
+        if self.bar.is_none() && elapsed < PATIENCE {
+            return;
+        }
         let bar = self.bar.get_or_insert_with(|| bar(self.total));
         let faults: u64 = tally.sources.iter().map(|c| c.bad + c.doubts + c.no_code).sum();
-        let rate = self.done as f64 / 1e6 / elapsed.as_secs_f64();
+        let rate = bytes as f64 / 1e6 / elapsed.as_secs_f64();
         bar.set_message(format!("{rate:.1} MB/s, {} faults", faults + tally.bad_frames));
-        bar.set_position(self.done);
+        bar.set_position(bytes);
     }
 
     fn end(&mut self) {

@@ -6,6 +6,8 @@
 mod case;
 #[path = "../../../fuzz/src/properties.rs"]
 mod properties;
+#[path = "cases/stretches.rs"]
+mod stretches;
 #[path = "cases/ways.rs"]
 mod ways;
 
@@ -126,6 +128,65 @@ fn sessions_of_random_bytes() {
         }
         properties::session(&data);
     }
+}
+
+/// The same in stretches on several threads; anything at all, and frames that go on for a while.
+#[test]
+fn stretches_of_random_bytes() {
+    let mut random = Random(10);
+    for time in 0..times() {
+        let framing = random.below(5) as u8;
+        let mut data = vec![framing, 0, random.next() as u8, random.next() as u8];
+        if time % 4 == 0 {
+            let len = random.below(300);
+            data.extend(bytes(&mut random, len));
+        } else {
+            for _ in 0..1 + random.below(4) {
+                let mut more = frames(&mut random, framing);
+                // Most have no damage, so that most frames stay frames.
+                if random.below(4) == 0 {
+                    damage(&mut random, &mut more);
+                }
+                data.extend(more);
+            }
+        }
+        properties::stretches(&data);
+    }
+}
+
+/// Each protocol's cases over and over: stretches begin anywhere in them, and yet they join.
+#[test]
+fn stretches_of_repeated_cases_join() {
+    let mut joined: Vec<(AnyProtocol, bool, u64)> = Vec::new();
+    for (name, case) in Case::all() {
+        let case = case.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut framed = Vec::new();
+        let mut joiner = Joiner::new(Framing::Coresight);
+        for n in 0..24 {
+            let other = [n; 9];
+            joiner.push(stretches::FRAMED_ID, &case.bytes, &mut framed).unwrap();
+            // One that is silent most of the time.
+            joiner.push(0x33, &other[..usize::from(n % 12 == 0)], &mut framed).unwrap();
+        }
+        joiner.finish(&mut framed);
+        for (framing, buffer) in
+            [(Framing::Raw, case.bytes.repeat(24)), (Framing::Coresight, framed)]
+        {
+            let stretch = (3 * case.bytes.len()).next_multiple_of(16);
+            let work = stretches::of_case(&case, &buffer, framing, 16, stretch)
+                .unwrap_or_else(|why| panic!("{name}, {framing:?}: {why}"));
+            assert_eq!(work.bytes, buffer.len() as u64, "{name}");
+            joined.push((case.config.protocol(), framing == Framing::Raw, work.joined));
+        }
+    }
+    for &protocol in AnyProtocol::ALL {
+        for raw in [true, false] {
+            let own = joined.iter().filter(|(p, r, _)| *p == protocol && *r == raw);
+            let most = own.map(|(_, _, joined)| *joined).max();
+            assert!(most.is_none_or(|most| most > 2), "{protocol:?} raw {raw}: {most:?} joins");
+        }
+    }
+    assert!(joined.len() > 80, "only {} buffers", joined.len());
 }
 
 /// What each protocol's source may say, in frames.

@@ -1,12 +1,12 @@
 //! `tracewright bench`
 
 use std::fmt::Write as _;
-use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use cpu_time::ProcessTime;
 use tracewright::Listener;
-use tracewright::decode::{CommittedListener, Tally};
+use tracewright::decode::input::Parts;
+use tracewright::decode::{CommittedListener, Fork, Jobs, Merge, Merging, Tally, parallel};
 use tracewright::views::json::{self, Object};
 use tracewright::views::sinks::{Bitmap, Checksum, Count, Coverage, Edges, RangeChecksum};
 use tracewright::views::{opencsd, text};
@@ -14,6 +14,7 @@ use tracewright::views::{opencsd, text};
 use crate::args::{BenchArgs, BenchFormat, BenchSink};
 use crate::fail::Fail;
 use crate::input::{Input, Job};
+use crate::listing::How;
 use crate::output::Output;
 use crate::report;
 
@@ -68,14 +69,13 @@ struct Pass {
 
 /// Counts in one pass, and decodes anew in as many as `args` want.
 fn measure<'a>(job: &'a Job<'_>, args: &BenchArgs) -> Result<Found<'a>, Fail> {
-    let mut seen = (Tally::default(), (Checksum::default(), RangeChecksum::default()));
-    job.decode(args.how.committed, &mut seen);
-    let (tally, (elements, ranges)) = seen;
+    let how = How { committed: args.how.committed, jobs: Jobs::new(args.jobs.get()) };
+    let (tally, (elements, ranges)): (Tally, (Checksum, RangeChecksum)) = job.add_up(&how)?;
     let mut found = Found {
         buffer: &job.buffer.name,
         bytes: job.buffer.len(),
         sink: args.sink,
-        jobs: 1,
+        jobs: how.jobs.count,
         tally,
         elements,
         ranges,
@@ -83,7 +83,7 @@ fn measure<'a>(job: &'a Job<'_>, args: &BenchArgs) -> Result<Found<'a>, Fail> {
         passes: Vec::new(),
     };
     for _ in 0..args.repeat.get() {
-        found.pass(job, args.how.committed);
+        found.pass(job, &how)?;
         if found.sink == BenchSink::Checksum && found.answer.1 != elements.value() {
             return Err(Fail::ours("two passes over the same bytes found different elements"));
         }
@@ -93,33 +93,28 @@ fn measure<'a>(job: &'a Job<'_>, args: &BenchArgs) -> Result<Found<'a>, Fail> {
 
 impl Found<'_> {
     /// Decodes once more, and keeps the time.
-    fn pass(&mut self, job: &Job<'_>, committed: bool) {
+    fn pass(&mut self, job: &Job<'_>, how: &How) -> Result<(), Fail> {
         let (sources, len) = (job.sources.clone(), job.buffer.len());
-        let mut written = Written(0);
         self.answer = match self.sink {
-            BenchSink::Checksum => {
-                ("checksum", self.time(job, committed, Checksum::default()).value())
-            }
-            BenchSink::Count => ("elements", self.time(job, committed, Count::default()).elements),
-            BenchSink::Edges => ("edges", self.time(job, committed, Edges::default()).len() as u64),
+            BenchSink::Checksum => ("checksum", self.time(|| job.add_up::<Checksum>(how))?.value()),
+            BenchSink::Count => ("elements", self.time(|| job.add_up::<Count>(how))?.elements),
+            BenchSink::Edges => ("edges", self.time(|| job.add_up::<Edges>(how))?.len() as u64),
             BenchSink::Coverage => {
-                ("bytes of code", self.time(job, committed, Coverage::default()).bytes())
+                ("bytes of code", self.time(|| job.add_up::<Coverage>(how))?.bytes())
             }
             BenchSink::Bitmap => {
-                ("bytes in use", self.time(job, committed, Bitmap::default()).used() as u64)
+                ("bytes in use", self.time(|| job.add_up::<Bitmap>(how))?.used() as u64)
             }
             BenchSink::Text => {
                 let shown = text::Shown { elements: true, ..Default::default() };
-                let view = text::Listing::new(&mut written, sources, len, shown);
-                let _ = self.time(job, committed, view).finish();
-                ("bytes of text", written.0)
+                let view = text::Listing::new(Vec::new(), sources, len, shown);
+                ("bytes of text", self.time(|| job.list(how, view))?)
             }
             BenchSink::Json => {
                 let shown = json::Shown { elements: true, packets: false };
                 let name = &job.buffer.name;
-                let view = json::Listing::new(&mut written, &job.plan, sources, name, len, shown);
-                let _ = self.time(job, committed, view).finish(&Tally::default(), None);
-                ("bytes of text", written.0)
+                let view = json::Listing::new(Vec::new(), &job.plan, sources, name, len, shown);
+                ("bytes of text", self.time(|| job.list(how, view))?)
             }
             BenchSink::Opencsd => {
                 let shown = opencsd::Shown {
@@ -128,21 +123,21 @@ impl Found<'_> {
                     elements: true,
                     ..Default::default()
                 };
-                let view = opencsd::Listing::new(&mut written, &job.plan, shown, false);
-                let _ = self.time(job, committed, view).finish();
-                ("bytes of text", written.0)
+                let view = opencsd::Listing::new(Vec::new(), &job.plan, shown, false);
+                ("bytes of text", self.time(|| job.list(how, view))?)
             }
         };
+        Ok(())
     }
 
-    fn time<L: Listener>(&mut self, job: &Job<'_>, committed: bool, mut sink: L) -> L {
+    fn time<T>(&mut self, pass: impl FnOnce() -> T) -> T {
         let (clock, processor) = (Instant::now(), ProcessTime::try_now().ok());
-        job.decode(committed, &mut sink);
+        let found = pass();
         let clock = clock.elapsed();
         let processor =
             processor.and_then(|start| Some(ProcessTime::try_now().ok()?.duration_since(start)));
         self.passes.push(Pass { clock, processor });
-        sink
+        found
     }
 
     /// Packets, ranges and instructions of all sources.
@@ -253,30 +248,43 @@ fn median(sorted: &[f64]) -> Option<f64> {
     Some((low + high) / 2.0)
 }
 
-/// Counts what is written, and drops it.
-struct Written(u64);
-
-impl Write for Written {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len() as u64;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 impl Job<'_> {
-    /// Decodes all of the buffer.
-    fn decode<L: Listener>(&self, committed: bool, listener: &mut L) {
+    /// Decodes all of the buffer to a sink.
+    fn add_up<L: Listener + Merge + Send>(&self, how: &How) -> Result<L, Fail> {
+        let mut found = L::default();
+        self.decode(how, Merging(L::default()), |said| found.merge(said))?;
+        Ok(found)
+    }
+
+    /// Decodes all of the buffer to a view, and counts what it writes.
+    fn list<V>(&self, how: &How, view: V) -> Result<u64, Fail>
+    where
+        V: Listener + Fork<Said = Vec<u8>> + Send,
+    {
+        let mut written = 0;
+        self.decode(how, view, |said| written += said.len() as u64)?;
+        Ok(written)
+    }
+
+    fn decode<L: Listener + Fork + Send>(
+        &self,
+        how: &How,
+        mut listener: L,
+        mut said: impl FnMut(L::Said),
+    ) -> Result<(), Fail> {
         let mut session = self.session();
-        let parts = self.buffer.parts();
-        if committed {
-            session.run(parts, &mut CommittedListener::new(listener));
+        let mut input = Parts::new(self.buffer.parts());
+        let said = |what, _| {
+            said(what);
+            true
+        };
+        let done = if how.committed {
+            let mut listener = CommittedListener::new(listener);
+            parallel::run(&mut session, &mut input, &mut listener, &how.jobs, said)
         } else {
-            session.run(parts, listener);
-        }
+            parallel::run(&mut session, &mut input, &mut listener, &how.jobs, said)
+        };
+        done.map(|_| ()).map_err(|error| Fail::read(&self.buffer.name, &error))
     }
 }
 

@@ -14,5 +14,5 @@ pub fn run(args: &DecodeArgs) -> Result<bool, Fail> {
         opencsd: opencsd::Shown { packets, bytes: true, elements: true, ..Default::default() },
         text: text::Shown { packets, elements: true, ..Default::default() },
     };
-    list(what, &args.input, Some(&args.how), &args.output)
+    list(what, &args.input, Some(&args.how), &args.threads, &args.output)
 }

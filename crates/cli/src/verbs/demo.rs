@@ -1,6 +1,7 @@
 //! `tracewright demo`
 
 use tracewright::capture::write;
+use tracewright::decode::Jobs;
 use tracewright::views::instructions::{Expand, Text};
 use tracewright::views::text::{Listing, Shown};
 
@@ -49,18 +50,14 @@ pub fn run(args: &DemoArgs) -> Result<bool, Fail> {
 
     output.print(ABOUT)?;
     let shown = Shown { elements: true, colour, ..Shown::default() };
-    let mut listing = Listing::new(&mut output, job.sources.clone(), job.buffer.len(), shown);
-    run::run(job.session(), job.buffer, &mut listing);
-    let done = listing.finish();
-    output.check(done)?;
+    let listing = Listing::new(Vec::new(), job.sources.clone(), job.buffer.len(), shown);
+    run::run(job.session(), job.buffer, listing, &Jobs::new(1), |bytes| output.put(&bytes))?;
 
     output.print(THEN)?;
     let sources = job.sources.iter().take(1).cloned().collect();
-    let view = Text::new(&mut output, sources, colour);
-    let mut expand = Expand::new(view, &job.sources[..1]);
-    run::run(job.session(), job.buffer, &mut expand);
-    let done = expand.view.finish();
-    output.check(done)?;
+    let expand = Expand::new(Text::new(Vec::new(), sources, colour), &job.sources[..1]);
+    run::run(job.session(), job.buffer, expand, &Jobs::new(1), |bytes| output.put(&bytes))?;
+    output.failed()?;
 
     output.print(GO_ON)?;
     output.close()?;

@@ -1,12 +1,13 @@
 //! `tracewright instructions`
 
-use tracewright::decode::{CommittedListener, Tally};
+use tracewright::decode::{CommittedListener, Fork, Tally};
 use tracewright::views::instructions::{Expand, Json, Pcs, Step, Steps, Text};
 use tracewright::views::json;
 
 use crate::args::{InstructionFormat, InstructionsArgs};
 use crate::fail::Fail;
 use crate::input::{Input, Job};
+use crate::listing::How;
 use crate::output::Output;
 use crate::{report, run};
 
@@ -20,32 +21,30 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     if format == InstructionFormat::Json {
         output.print(&json::head("instructions"))?;
     }
-    let committed = args.how.committed;
+    let how = How { committed: args.how.committed, jobs: args.threads.jobs() };
     let mut flawed = false;
     for &buffer in &input.buffers {
         let job = input.job(buffer);
         let sources = job.sources.clone();
         let colour = output.colour();
-        let (tally, done) = match format {
+        let tally = match format {
             InstructionFormat::Text => {
-                let (tally, view) =
-                    expand(&job, committed, Text::new(&mut output, sources, colour));
-                (tally, view.finish())
+                let view = Text::new(Vec::new(), sources, colour);
+                expand(&job, &how, view, |bytes| output.put(&bytes))?
             }
             InstructionFormat::Json => {
                 let (name, len) = (&job.buffer.name, job.buffer.len());
-                let view = Json::new(&mut output, &job.plan, sources, name, len);
-                let (tally, view) = expand(&job, committed, view);
-                let done = view.finish(&tally);
-                (tally, done)
+                let view = Json::new(Vec::new(), &job.plan, sources, name, len);
+                let tally = expand(&job, &how, view, |bytes| output.put(&bytes))?;
+                output.put(json::summary(&job.sources, name, &tally, None).as_bytes());
+                tally
             }
             InstructionFormat::Pc => {
-                let (tally, view) = expand(&job, committed, Pcs::new(&mut output));
-                (tally, view.finish())
+                expand(&job, &how, Pcs::new(Vec::new()), |bytes| output.put(&bytes))?
             }
-            InstructionFormat::None => (expand(&job, committed, Nothing).0, Ok(())),
+            InstructionFormat::None => expand(&job, &how, Nothing, |()| true)?,
         };
-        output.check(done)?;
+        output.failed()?;
         flawed |= tally.flawed();
         if output.gone() {
             break;
@@ -58,19 +57,38 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     Ok(!(args.output.strict && flawed))
 }
 
-fn expand<V: Steps>(job: &Job<'_>, committed: bool, view: V) -> (Tally, V) {
-    let mut expand = Expand::new(view, &job.sources);
-    let session = job.session();
-    let tally = if committed {
-        run::run(session, job.buffer, &mut CommittedListener::new(&mut expand))
-    } else {
-        run::run(session, job.buffer, &mut expand)
-    };
-    (tally, expand.view)
+/// Decodes to instructions, and those to `view`.
+fn expand<V: Steps + Fork + Send>(
+    job: &Job<'_>,
+    how: &How,
+    view: V,
+    write: impl FnMut(V::Said) -> bool,
+) -> Result<Tally, Fail> {
+    let (session, expand) = (job.session(), Expand::new(view, &job.sources));
+    if how.committed {
+        let committed = CommittedListener::new(expand);
+        return Ok(run::run(session, job.buffer, committed, &how.jobs, write)?.1);
+    }
+    Ok(run::run(session, job.buffer, expand, &how.jobs, write)?.1)
 }
 
 /// Shows nothing.
 struct Nothing;
+
+impl Fork for Nothing {
+    type State = ();
+    type Said = ();
+
+    fn fork(&self) -> Self {
+        Nothing
+    }
+
+    fn state(&self) {}
+
+    fn resume(&mut self, (): ()) {}
+
+    fn take(&mut self) {}
+}
 
 impl Steps for Nothing {
     const OPCODES: bool = false;

@@ -20,5 +20,5 @@ pub fn run(args: &PacketsArgs) -> Result<bool, Fail> {
         },
         text: text::Shown { packets: true, bytes, ..Default::default() },
     };
-    list(what, &args.input, None, &args.output)
+    list(what, &args.input, None, &args.threads, &args.output)
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod case;
+mod stretches;
 mod ways;
 
 use std::fs;

@@ -11,6 +11,7 @@ use tracewright::image::{Cache, CacheOptions};
 use tracewright::protocols::registry::{AnyConfig, AnyPacket, AnyStream, AnyTap};
 
 use crate::case::Case;
+use crate::stretches::{self, FRAMED_ID};
 
 /// What a decoder said.
 #[derive(Clone, Default, PartialEq)]
@@ -192,6 +193,9 @@ pub fn every_way(case: &Case) -> Result<Said, String> {
     at_each_sync(case, &units, &checkpoints, &whole)?;
     written_again(&fresh, &whole)?;
     through_frames(case, &fresh, &whole)?;
+    for (step, stretch) in [(16, 16), (7, 35), (1, 3)] {
+        stretches::of_case(case, &case.bytes, Framing::Raw, step, stretch)?;
+    }
     Ok(whole)
 }
 
@@ -263,7 +267,7 @@ fn through_frames(case: &Case, fresh: &Run<'_>, whole: &Said) -> Result<(), Stri
     for (n, bytes) in case.bytes.chunks(7).enumerate() {
         let other = [0x55; 5];
         let pushed = joiner
-            .push(0x10, bytes, &mut frames)
+            .push(FRAMED_ID, bytes, &mut frames)
             .and_then(|()| joiner.push(0x20, &other[..n % 5], &mut frames));
         pushed.map_err(|error| error.to_string())?;
     }
@@ -272,7 +276,7 @@ fn through_frames(case: &Case, fresh: &Run<'_>, whole: &Said) -> Result<(), Stri
     let mut splitter = Splitter::new(Link::new(Framing::Coresight));
     splitter.split(0, &frames, &mut sources);
     splitter.finish(&mut sources);
-    let bytes = sources.get(0x10).map(|source| source.bytes()).unwrap_or_default();
+    let bytes = sources.get(FRAMED_ID).map(|source| source.bytes()).unwrap_or_default();
     if bytes != case.bytes {
         return Err("frames changed the bytes".into());
     }

@@ -1,0 +1,123 @@
+//! One buffer on several threads: the answer must be that of one, in every view.
+#![allow(dead_code, reason = "each test uses what fits it")]
+
+use tracewright::capture::{self, Buffer, BufferRef, Capture, Dump};
+use tracewright::decode::input::Parts;
+use tracewright::decode::parallel::{self, Work};
+use tracewright::decode::{
+    CommittedListener, Jobs, Memory, Merge, Merging, Options, Plan, Planned, Session, Tally,
+};
+use tracewright::frames::{Framing, Numbering};
+use tracewright::views::instructions::{Expand, Text};
+use tracewright::views::sinks::{Checksum, Edges};
+use tracewright::views::{Stats, json, opencsd, text};
+
+use crate::case::Case;
+
+/// The trace id of a case's bytes in frames.
+pub const FRAMED_ID: u8 = 0x10;
+
+/// A case: its bytes, or frames of them, are the `buffer`. Returns what was done on two threads.
+pub fn of_case(
+    case: &Case,
+    buffer: &[u8],
+    framing: Framing,
+    step: usize,
+    stretch: usize,
+) -> Result<Work, String> {
+    let memory = case.image.regions().iter();
+    let memory = memory.map(|r| Dump::new(r.name(), r.start(), r.run(r.start()).to_vec()));
+    let (name, config) = ("case".to_owned(), case.config.clone());
+    let capture = Capture {
+        buffers: vec![Buffer::new("case", capture::Format::CoreSight, buffer.to_vec())],
+        sources: vec![capture::Source {
+            name: name.clone(),
+            buffers: vec![BufferRef { buffer: 0, stream: None }],
+            ..capture::Source::default()
+        }],
+        memory: memory.collect(),
+        ..Capture::default()
+    };
+    let sources = vec![Planned { source: 0, name, id: FRAMED_ID, config }];
+    let plan = Plan { buffer: 0, framing, sources, skipped: Vec::new() };
+    same(&capture, &plan, step, stretch)
+}
+
+/// Decodes the buffer of `plan` on one thread and on several, fed in `step`s, in stretches of so many
+/// bytes. Returns what was done on two threads.
+pub fn same(capture: &Capture, plan: &Plan, step: usize, stretch: usize) -> Result<Work, String> {
+    let jobs = |count| Jobs { count, step, stretch: stretch..=stretch };
+    let (alone, _) = views(capture, plan, &jobs(1));
+    let mut work = Work::default();
+    for count in [2, 3] {
+        let (several, done) = views(capture, plan, &jobs(count));
+        if let Some(n) = alone.iter().zip(&several).position(|(alone, several)| alone != several) {
+            return Err(format!(
+                "view {n} is not the same on {count} threads, in stretches of {stretch} by {step}:\n\
+                 {}\non one:\n{}",
+                String::from_utf8_lossy(&several[n]),
+                String::from_utf8_lossy(&alone[n]),
+            ));
+        }
+        if count == 2 {
+            work = done;
+        }
+    }
+    Ok(work)
+}
+
+/// What each view shows of a buffer.
+fn views(capture: &Capture, plan: &Plan, jobs: &Jobs) -> ([Vec<u8>; 6], Work) {
+    let memory = Memory::new(capture);
+    let session = |numbering| {
+        let options = Options { numbering, ..Options::default() };
+        Session::new(capture, plan, &memory, &options)
+    };
+    let input = || Parts::new(capture.buffers[plan.buffer].parts());
+    let sources = || tracewright::views::Source::all(capture, plan, &memory);
+    let len = capture.buffers[plan.buffer].len();
+    let mut shown: [Vec<u8>; 6] = Default::default();
+    let [frames, elements, people, programs, steps, counted] = &mut shown;
+
+    for (packets, out) in [(true, frames), (false, elements)] {
+        let what = opencsd::Shown {
+            packets,
+            bytes: packets,
+            elements: true,
+            packed: packets,
+            unpacked: packets,
+        };
+        let mut view = opencsd::Listing::new(Vec::new(), plan, what, false);
+        let mut session = session(Numbering::Reference);
+        parallel::run(&mut session, &mut input(), &mut view, jobs, |mut said: Vec<u8>, _| {
+            out.append(&mut said);
+            true
+        })
+        .expect("bytes in memory can be read");
+        out.append(&mut view.rest());
+    }
+
+    let what = text::Shown { packets: true, bytes: true, elements: true, colour: false };
+    let listing = text::Listing::new(Vec::new(), sources(), len, what);
+    let what = json::Shown { packets: true, elements: true };
+    let json = json::Listing::new(Vec::new(), plan, sources(), "case", len, what);
+    let expand = Expand::new(Text::new(Vec::new(), sources(), false), &sources());
+    let sinks = Merging((Checksum::default(), Edges::default()));
+    let counts = (Merging((Stats::default(), Tally::default())), sinks);
+    let mut all = ((listing, json), (CommittedListener::new(expand), counts));
+    let (mut found, mut sums) = <((Stats, Tally), (Checksum, Edges))>::default();
+    let mut session = session(Numbering::Capture);
+    let work = parallel::run(&mut session, &mut input(), &mut all, jobs, |said, _| {
+        let ((mut text, mut json), (mut ran, (more, few))) = said;
+        people.append(&mut text);
+        programs.append(&mut json);
+        steps.append(&mut ran);
+        found.merge(more);
+        sums.merge(few);
+        true
+    })
+    .expect("bytes in memory can be read");
+    counted.extend(found.0.table(&sources()).into_bytes());
+    counted.extend(format!("{:?} {:?} {:?}", found.1, sums.0, sums.1.sorted()).into_bytes());
+    (shown, work)
+}
