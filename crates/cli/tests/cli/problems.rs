@@ -157,7 +157,7 @@ fn garbage_explains_itself() {
 
 #[test]
 fn a_missing_register_is_named_with_its_file() {
-    let folder = Folder::with_demo("register");
+    let folder = Folder::with_demo("missing-register");
     edit(&folder, "ETM_0.ini", |text| text.replace("TRCIDR0=0x28000EA1\n", ""));
     let words = ["ETM_0.ini", "[regs]", "TRCIDR0", "add `TRCIDR0=VALUE`", "ETM_0 is not decoded"];
     let said = tracewright(&args("decode", &[&folder.demo()]));
