@@ -18,7 +18,6 @@ use crate::fail::Fail;
 use crate::input::{Input, Job};
 use crate::logs::{self, Log};
 use crate::output::Output;
-use crate::run;
 
 /// So much of a buffer is decoded at a time.
 const STRETCH: usize = 1 << 16;
@@ -220,6 +219,6 @@ fn line(happened: &Happened, job: Option<&Job<'_>>, source: usize) -> String {
 /// The packet at `at`, and its bytes: the capture is decoded again up to there.
 fn packet(job: &Job<'_>, source: usize, at: u64) -> Option<String> {
     let mut find = Find::new(&job.sources, source, at);
-    run::run(job.session(), job.buffer, &mut find);
+    job.session().run(job.buffer.parts(), &mut find);
     find.found
 }

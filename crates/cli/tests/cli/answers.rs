@@ -126,7 +126,7 @@ fn bare_bytes_say_the_same_as_the_snapshot() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
-    let folder = Folder::with_demo("pipe");
+    let folder = Folder::with_demo("closed-pipe");
     // Much more than a pipe holds.
     let bytes = fs::read(folder.demo().join("ETB.bin")).unwrap().repeat(5_000);
     fs::write(folder.demo().join("ETB.bin"), bytes).unwrap();
