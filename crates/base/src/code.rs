@@ -112,8 +112,8 @@ pub trait Code {
         Realm::NONE
     }
 
-    /// The kept block that starts at `address`, which is within the instruction set's mask.
-    /// [`Mark::NONE`] may also mean that finding out takes longer: [`enter`](Code::enter) does.
+    /// The kept block that starts at `address`, which is within the instruction set's mask. Where there
+    /// is none, [`enter`](Code::enter) may make it.
     #[inline]
     fn find(&self, address: u64, realm: Realm) -> Mark {
         let _ = (address, realm);

@@ -1,6 +1,6 @@
 //! Blocks for one who goes through many of them.
 
-use crate::{Isa, Last, Space};
+use crate::{Block, Counted, Isa, Last, Range, Space};
 
 /// Which of the blocks that a [`Code`](crate::Code) keeps: an index into its
 /// [`hops`](crate::Code::hops).
@@ -55,25 +55,55 @@ impl Realm {
 pub struct Hop {
     /// Address of the first instruction.
     pub start: u64,
-    /// Length in bytes.
-    pub bytes: u32,
-    /// Instructions in it.
-    pub instructions: u32,
     /// What selects it beside `start`.
     pub realm: Realm,
-    /// The waypoint, as one that did not take effect.
-    pub last: Last,
-    /// The block after it where the waypoint did not take effect, and where it did. Only a block that
-    /// must come next is here; [`Mark::NONE`] where it is not known yet, and after an indirect branch.
+    /// Length in bytes.
+    pub bytes: u16,
+    /// Instructions in it.
+    pub instructions: u16,
+    /// The waypoint where it did not take effect, and where it did.
+    pub last: [Last; 2],
+    /// The block after it, likewise. Only a block that must come next is here; [`Mark::NONE`] where it
+    /// is not known yet, and after an indirect branch.
     pub next: [Mark; 2],
 }
 
 const _: () = assert!(size_of::<Hop>() == 32);
 
 impl Hop {
+    /// The block as a hop that leads nowhere yet. `None` where it is too long.
+    pub fn new(block: &Block, realm: Realm) -> Option<Hop> {
+        Some(Hop {
+            start: block.start,
+            realm,
+            bytes: u16::try_from(block.bytes).ok()?,
+            instructions: u16::try_from(block.instructions).ok()?,
+            last: [false, true].map(|taken| Last::new(&block.last, taken)),
+            next: [Mark::NONE; 2],
+        })
+    }
+
+    /// Its instruction set.
+    #[inline]
+    pub const fn isa(&self) -> Isa {
+        self.last[0].isa
+    }
+
+    /// The whole block as a range, where its waypoint was `taken` or not.
+    #[inline]
+    pub const fn range(&self, taken: bool) -> Range {
+        Range {
+            start: self.start,
+            bytes: self.bytes as u32,
+            instructions: self.instructions as u32,
+            cycles: Counted::UNKNOWN,
+            last: self.last[taken as usize],
+        }
+    }
+
     /// The address after it, in its instruction set.
     #[inline]
     pub const fn end(&self) -> u64 {
-        self.start.wrapping_add(self.bytes as u64) & self.last.isa.address_mask()
+        self.start.wrapping_add(self.bytes as u64) & self.isa().address_mask()
     }
 }

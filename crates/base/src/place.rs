@@ -121,7 +121,23 @@ impl<'a> Forward<'a> {
     #[inline]
     pub fn at(&mut self, offset: usize) -> u64 {
         let Places { nibbles, odd, .. } = self.places;
-        let byte = if nibbles { (offset + odd as usize) / 2 } else { offset };
+        let byte = (offset + odd as usize) >> nibbles as u32;
+        if byte >= self.until {
+            self.advance(byte);
+        }
+        self.add.wrapping_add(byte as u64)
+    }
+
+    /// The same, and the offset from which on places do not follow each other. For whole bytes.
+    #[inline]
+    pub fn run(&mut self, offset: usize) -> (u64, usize) {
+        let at = self.at(offset);
+        (at, if self.places.nibbles { offset + 1 } else { self.until })
+    }
+
+    /// Goes to the piece that `byte` is in.
+    #[inline(never)]
+    fn advance(&mut self, byte: usize) {
         while byte >= self.until {
             let Some(piece) = self.places.pieces.get(self.next) else {
                 self.until = usize::MAX;
@@ -131,7 +147,6 @@ impl<'a> Forward<'a> {
             self.add = piece.at.wrapping_sub(u64::from(piece.start));
             self.until = self.places.pieces.get(self.next).map_or(usize::MAX, |p| p.start as usize);
         }
-        self.add.wrapping_add(byte as u64)
     }
 }
 

@@ -66,8 +66,9 @@ impl Counted {
     }
 }
 
-/// What a [`Range`] keeps of its last instruction, in four bytes.
+/// What a [`Range`] keeps of its last instruction, in four bytes, which are those of [`word`](Last::word).
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(C)]
 pub struct Last {
     /// What it may do to the flow.
     pub kind: Kind,

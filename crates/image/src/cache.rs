@@ -34,7 +34,7 @@ pub struct Cache {
 pub struct CacheOptions {
     /// A block ends before bytes that are no instruction.
     pub check_opcodes: bool,
-    /// How many blocks are kept, at least 1. Each takes 96 to 112 bytes.
+    /// How many blocks are kept, at least 1. Each takes 88 to 96 bytes.
     pub blocks: usize,
     /// What RISC-V opcodes mean.
     pub riscv: Extensions,
@@ -130,7 +130,12 @@ impl Cache {
         let memory = self.memory(view, pc.isa);
         let answer = aligned(address, pc.isa).and_then(|()| memory.block(address, self.rules));
         match answer {
-            Ok(block) if block.end == End::Waypoint => self.table.insert(block, realm),
+            Ok(block)
+                if block.end == End::Waypoint
+                    && let Some(hop) = Hop::new(&block, realm) =>
+            {
+                self.table.insert(block, hop)
+            }
             answer => {
                 let stub = Stub { address, realm, answer };
                 if self.stubs.is_empty() {
@@ -178,7 +183,7 @@ impl Code for Cache {
     #[inline]
     fn block(&mut self, pc: Pc) -> Result<&Block, Miss> {
         let (_, realm, address) = self.place(pc);
-        let mut mark = self.table.find_first(address, realm);
+        let mut mark = self.table.find(address, realm);
         if mark == Mark::NONE {
             mark = self.enter(pc, None);
         }
@@ -233,7 +238,7 @@ impl Code for Cache {
 
     #[inline]
     fn find(&self, address: u64, realm: Realm) -> Mark {
-        self.table.find_first(address, realm)
+        self.table.find(address, realm)
     }
 
     fn enter(&mut self, pc: Pc, from: Option<(Mark, bool)>) -> Mark {

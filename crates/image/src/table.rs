@@ -1,6 +1,6 @@
 //! A bounded hash table of blocks, each with the blocks that must come after it.
 
-use tracewright_base::{Block, Hop, Last, Mark, Realm};
+use tracewright_base::{Block, Hop, Mark, Realm};
 
 /// Blocks by address and realm. It grows to a bound and then begins anew, so that what it holds is
 /// never older than that many blocks.
@@ -11,8 +11,8 @@ pub(crate) struct Table {
     hops: Vec<Hop>,
     /// The same blocks, whole.
     blocks: Vec<Block>,
-    /// Open addressing by [`Table::home`]: an index of `hops`, or [`FREE`]. A power of two, at most a
-    /// quarter full: the first place that is looked at is mostly the right one.
+    /// Open addressing by [`Table::home`]: an index of `hops`, or [`FREE`]. A power of two, at most half
+    /// full. (Fewer would collide less, and miss the processor's caches more.)
     places: Vec<u32>,
     limit: usize,
 }
@@ -23,8 +23,8 @@ const FIRST: usize = 64;
 /// No block is at this place.
 const FREE: u32 = u32::MAX;
 
-/// How many places there are for each block.
-const SPARSE: usize = 4;
+/// How many places there are for each block, at least.
+const SPARSE: usize = 2;
 
 impl Table {
     /// An empty table for `limit` blocks, at least 1. It takes no memory yet.
@@ -61,54 +61,48 @@ impl Table {
         }
     }
 
-    /// The block, if it is at the first place where it may be.
+    /// The block, where it is kept.
     #[inline]
-    pub(crate) fn find_first(&self, address: u64, realm: Realm) -> Mark {
-        let Some(&index) = self.places.get(self.home(address, realm)) else { return Mark::NONE };
-        match self.hops.get(index as usize) {
-            Some(hop) if hop.start == address && hop.realm == realm => Mark::new(index as usize),
-            _ => Mark::NONE,
-        }
-    }
-
-    /// The block, wherever it is.
     pub(crate) fn find(&self, address: u64, realm: Realm) -> Mark {
-        for place in self.probe(address, realm) {
-            let Some(&index) = self.places.get(place) else { break };
-            let Some(hop) = self.hops.get(index as usize) else { break };
+        let mut place = self.home(address, realm);
+        loop {
+            // There is always a free place, and a place is never out of bounds.
+            let Some(&index) = self.places.get(place) else { return Mark::NONE };
+            let Some(hop) = self.hops.get(index as usize) else { return Mark::NONE };
             if hop.start == address && hop.realm == realm {
                 return Mark::new(index as usize);
             }
+            place = self.after(place);
         }
-        Mark::NONE
     }
 
-    /// Puts in a block that is not there. Where the table is full all others go first, and then the
+    /// Puts in a block that is not there, which `hop` is, too. Where the table is full all others go first, and then the
     /// second is `true`: no mark means what it did.
-    pub(crate) fn insert(&mut self, block: Block, realm: Realm) -> (Mark, bool) {
+    pub(crate) fn insert(&mut self, block: Block, hop: Hop) -> (Mark, bool) {
         let full = self.hops.len() == self.limit;
         if full {
             self.clear();
         } else if self.hops.len() * SPARSE >= self.places.len() {
-            self.grow();
+            self.spread();
         }
         let index = self.hops.len();
-        self.put(block.start, realm, index as u32);
-        let Block { start, bytes, instructions, .. } = block;
-        let last = Last::new(&block.last, false);
-        self.hops.push(Hop { start, bytes, instructions, realm, last, next: [Mark::NONE; 2] });
+        self.put(hop.start, hop.realm, index as u32);
+        if self.hops.len() == self.hops.capacity() {
+            let more = index.max(FIRST).min(self.limit - index);
+            self.hops.reserve_exact(more);
+            self.blocks.reserve_exact(more);
+        }
+        self.hops.push(hop);
         self.blocks.push(block);
         (Mark::new(index), full)
     }
 
-    fn grow(&mut self) {
-        let len = self.hops.len();
-        let room = (len * 2).max(FIRST).min(self.limit);
-        self.hops.reserve_exact(room - len);
-        self.blocks.reserve_exact(room - len);
+    /// Makes more places.
+    fn spread(&mut self) {
+        let room = (self.places.len() * 2).max(FIRST * SPARSE);
         self.places.clear();
-        self.places.resize((room * SPARSE).next_power_of_two(), FREE);
-        for index in 0..len {
+        self.places.resize(room, FREE);
+        for index in 0..self.hops.len() {
             if let Some(hop) = self.hops.get(index) {
                 self.put(hop.start, hop.realm, index as u32);
             }
@@ -116,8 +110,11 @@ impl Table {
     }
 
     fn put(&mut self, address: u64, realm: Realm, index: u32) {
-        let free = self.probe(address, realm).find(|&place| self.places.get(place) == Some(&FREE));
-        if let Some(place) = free.and_then(|place| self.places.get_mut(place)) {
+        let mut at = self.home(address, realm);
+        while self.places.get(at).is_some_and(|&taken| taken != FREE) {
+            at = self.after(at);
+        }
+        if let Some(place) = self.places.get_mut(at) {
             *place = index;
         }
     }
@@ -130,9 +127,9 @@ impl Table {
         (u128::from(hash) * self.places.len() as u128 >> 64) as usize
     }
 
-    /// The places where a block may be, the likeliest first.
-    fn probe(&self, address: u64, realm: Realm) -> impl Iterator<Item = usize> + use<> {
-        let (home, len) = (self.home(address, realm), self.places.len());
-        (0..len).map(move |step| home.wrapping_add(step) & (len - 1))
+    /// The place to look at after `place`.
+    #[inline]
+    fn after(&self, place: usize) -> usize {
+        (place + 1) & (self.places.len() - 1)
     }
 }

@@ -86,11 +86,45 @@ impl History {
         };
     }
 
+    /// The address of the Address packet that `bytes` begin with, complete, and the packet's length.
+    /// `None` where they begin with no such, or it does not end before the last byte.
+    // The shortest forms are nearly all; they are read without a branch on what cannot be foreseen.
+    #[inline]
+    pub(super) fn peek(&self, header: u8, bytes: &[u8]) -> Option<(Entry, usize)> {
+        let [last, before, oldest] = self.addresses;
+        match header {
+            0x90 => Some((last, 1)),
+            0x91 => Some((before, 1)),
+            0x92 => Some((oldest, 1)),
+            0x95 | 0x96 => {
+                let &[_, low, high, ..] = bytes else { return None };
+                let is = if header == 0x95 { SubIsa::Is0 } else { SubIsa::Is1 };
+                let two = low >> 7;
+                let field = u64::from(low & 0x7f) | u64::from(high & two.wrapping_neg()) << 7;
+                let count = 7 + 8 * two + is.shift();
+                let address = last.address & u64::MAX << count | field << is.shift();
+                let entry = Entry { address, known: last.known.max(count), is };
+                Some((entry, 2 + usize::from(two)))
+            }
+            _ => {
+                let (address, len) = Address::parse(header, bytes.get(1..)?)??;
+                Some((self.completed(address), 1 + len))
+            }
+        }
+    }
+
     /// Completes an address, and makes it the last.
     #[inline]
     pub fn complete(&mut self, address: Address) -> Entry {
+        let entry = self.completed(address);
+        self.push(entry);
+        entry
+    }
+
+    #[inline]
+    fn completed(&self, address: Address) -> Entry {
         let [last, ..] = self.addresses;
-        let entry = match address {
+        match address {
             Address::Match(n) => *self.addresses.get(usize::from(n)).unwrap_or(&last),
             Address::Short { is, bits, count } => Entry {
                 address: replace_low(last.address, bits.into(), count),
@@ -103,9 +137,7 @@ impl History {
                 is,
             },
             Address::Long64 { is, bits } => Entry { address: bits, known: 64, is },
-        };
-        self.push(entry);
-        entry
+        }
     }
 
     /// The unit does not know an exception's return address: the history takes up a zero.
@@ -113,8 +145,9 @@ impl History {
         self.push(Entry { known: 64, ..Entry::default() });
     }
 
+    /// Makes `entry` the last.
     #[inline]
-    fn push(&mut self, entry: Entry) {
+    pub(super) fn push(&mut self, entry: Entry) {
         let [a, b, _] = self.addresses;
         self.addresses = [entry, a, b];
     }

@@ -1,7 +1,7 @@
 //! Resolved elements against the program: what ran. (ETE K10.5.5)
 
 use tracewright_base::{
-    Code, Context, Counted, Doubt, Element, End, Exception, Instruction, Isa, Kind, Last, Mark, Pc,
+    Code, Context, Counted, Doubt, Element, End, Exception, Instruction, Isa, Kind, Last, Pc,
     Range, Realm, Role, Sink, Space, Start,
 };
 
@@ -163,8 +163,7 @@ impl Flow {
     }
 
     /// Goes to behind the last block of `place`, through kept blocks.
-    #[inline]
-    pub(super) fn settle<K: Code>(&mut self, place: &mut Place, rules: Rules, code: &K) {
+    pub(super) fn settle<K: Code>(&mut self, place: Place, rules: Rules, code: &K) {
         if let Some(block) = code.kept(place.last) {
             let (last, taken) = (&block.last, place.taken);
             (self.isa, self.is1) = (last.isa, last.isa == Isa::T32);
@@ -173,7 +172,6 @@ impl Flow {
             self.branch = Some(Branch { from: block.start, isa, is1, taken });
             self.resolve(last, block.next(), is1, taken, rules);
         }
-        place.last = Mark::NONE;
     }
 
     /// The address is not known any more.

@@ -5,23 +5,21 @@
 //! blocks that are kept: the lane holds the place on that path, a [`Mark`], and an atom is one load.
 //! What the flow knows is made of the last block alone, where the lane ends.
 
-use tracewright_base::{Code, Counted, Element, Feed, Isa, Kind, Mark, Range, Realm, Role, Sink};
+use tracewright_base::{Code, Element, Feed, Hop, Isa, Kind, Mark, Realm, Role, Sink};
 
 use super::flow::Rules;
 use super::returns::Return;
 use super::{Decoder, Stage};
 use crate::etmv4::Config;
 use crate::etmv4::history::Entry;
-use crate::etmv4::packet::{Address, Atoms, SubIsa};
+use crate::etmv4::packet::{Atoms, SubIsa};
 
-/// A place on a path through kept blocks.
+/// A place behind a kept block.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
-    /// The block to come; [`Mark::NONE`] where it has to be asked for.
-    next: Mark,
-    /// The block before it, and whether its waypoint took effect. [`Mark::NONE`] where the flow is up
-    /// to date.
+    /// The block; [`Mark::NONE`] where the flow is up to date.
     pub(super) last: Mark,
+    /// Whether its waypoint took effect.
     pub(super) taken: bool,
 }
 
@@ -60,108 +58,135 @@ impl Decoder {
             return;
         }
         let rules = Rules::of(config);
+        if special(rules) == 0 {
+            self.follow::<false, K, S>(feed, rules, code, sink);
+        } else {
+            self.follow::<true, K, S>(feed, rules, code, sink);
+        }
+    }
+
+    /// The lane; `SPECIAL` where there are waypoints at which there is more to do.
+    fn follow<const SPECIAL: bool, K: Code, S: Sink>(
+        &mut self,
+        feed: &mut Feed<'_>,
+        rules: Rules,
+        code: &mut K,
+        sink: &mut S,
+    ) {
         let special = special(rules);
         let sets = self.flow.sets(rules, code);
-        let mut place = Place { next: Mark::NONE, last: Mark::NONE, taken: false };
-        if let Some(pc) = self.flow.pc() {
-            place.next = code.find(pc.address, set(&sets, pc.isa == Isa::T32).0);
-        }
-        let bytes = feed.bytes;
-        let (mut at, mut bits, mut left) = (feed.last, 0u32, 0u8);
+        let mut next = self
+            .flow
+            .pc()
+            .map_or(Mark::NONE, |pc| code.find(pc.address, set(&sets, pc.isa == Isa::T32).0));
+        // The last block; where there is one, the flow is still before it. The atoms from its own on.
+        let (mut last, mut before) = (Mark::NONE, 0);
+        // Atoms to come from bit 0, and a 1 behind them.
+        let mut steps = 1;
+        let (mut at, mut taken) = (feed.last, feed.taken);
         loop {
             let hops = code.hops();
-            let halt = loop {
-                if left > 0 {
-                    let Some(hop) = hops.get(place.next.index()) else {
-                        let Some(next) = self.back(&place, &sets, rules, code) else {
-                            break Halt::Ask;
-                        };
-                        place.next = next;
-                        continue;
-                    };
-                    let taken = bits & 1 != 0;
-                    let range = Range {
-                        start: hop.start,
-                        bytes: hop.bytes,
-                        instructions: hop.instructions,
-                        cycles: Counted::UNKNOWN,
-                        last: hop.last.with_taken(taken),
-                    };
-                    sink.element(at, Element::Range(range));
-                    let [not, yes] = hop.next;
-                    place = Place { next: if taken { yes } else { not }, last: place.next, taken };
-                    if special >> hop.last.role as u32 & bits & 1 != 0 {
-                        match hop.last.role {
-                            Role::Call => {
-                                let is1 = hop.last.isa == Isa::T32;
-                                self.flow.returns.push(Return { address: hop.end(), is1 });
-                            }
-                            _ => sink.element(at, Element::ExceptionReturn),
+            let halt = 'lane: loop {
+                while steps > 1 {
+                    let Some(hop) = hops.get(next.index()) else { break 'lane Halt::Ask };
+                    let way = steps & 1 != 0;
+                    sink.element(at, Element::Range(hop.range(way)));
+                    if SPECIAL && special >> hop.last[0].role as u32 & steps & 1 != 0 {
+                        self.special(at, hop, sink);
+                    }
+                    (last, before) = (next, steps);
+                    next = hop.next[way as usize];
+                    steps >>= 1;
+                }
+                let Some(&header) = feed.bytes.get(taken) else { break Halt::Other };
+                match Atoms::steps(header) {
+                    0 => {
+                        let bytes = feed.bytes.get(taken..).unwrap_or_default();
+                        let len = self.jump(header, bytes);
+                        if len == 0 {
+                            break Halt::Other;
+                        }
+                        taken += len;
+                        let entry = self.history.last();
+                        let (realm, mask) = set(&sets, entry.is == SubIsa::Is1);
+                        next = code.find(entry.address & mask, realm);
+                        if next == Mark::NONE {
+                            break Halt::Jump(entry);
                         }
                     }
-                    bits >>= 1;
-                    left -= 1;
-                    continue;
-                }
-                let Some((&header, rest)) = bytes.get(feed.taken..).and_then(<[u8]>::split_first)
-                else {
-                    break Halt::Other;
-                };
-                if let Some(atoms) = Atoms::from_header(header) {
-                    at = feed.places.at(feed.taken);
-                    feed.taken += 1;
-                    (bits, left) = (atoms.bits(), atoms.len());
-                } else if let Some(Some((address, len))) = Address::parse(header, rest)
-                    && rest.get(len).is_some_and(|&header| Atoms::is_header(header))
-                {
-                    feed.taken += 1 + len;
-                    let entry = self.history.complete(address);
-                    let (realm, mask) = set(&sets, entry.is == SubIsa::Is1);
-                    place.next = code.find(entry.address & mask, realm);
-                    if place.next == Mark::NONE {
-                        break Halt::Jump(entry);
+                    atoms => {
+                        steps = atoms;
+                        at = feed.places.at(taken);
+                        taken += 1;
                     }
-                    self.flow.arrived();
-                } else {
-                    break Halt::Other;
                 }
             };
+            let place = Place { last, taken: before & 1 != 0 };
             match halt {
-                Halt::Other => break,
+                Halt::Other => {
+                    self.flow.settle(place, rules, code);
+                    break;
+                }
                 Halt::Jump(entry) => {
-                    self.flow.settle(&mut place, rules, code);
+                    self.flow.settle(place, rules, code);
                     self.flow.set_address(entry.address, entry.is == SubIsa::Is1, rules);
+                    last = Mark::NONE;
                 }
                 Halt::Ask => {
-                    place.next = self.ask(at, &mut place, &sets, rules, code, sink);
-                    if place.next == Mark::NONE {
-                        feed.last = at;
-                        for n in 0..left {
-                            let taken = bits >> n & 1 != 0;
-                            if !self.flow.atom(at, taken, taken, rules, code, sink) {
-                                return self.fail(at, sink);
-                            }
-                        }
-                        return;
+                    if let Some(back) = self.back(place, &sets, rules, code) {
+                        next = back;
+                        continue;
                     }
+                    next = self.ask(at, place, &sets, rules, code, sink);
+                    last = Mark::NONE;
+                    if next != Mark::NONE {
+                        continue;
+                    }
+                    while steps > 1 {
+                        let taken = steps & 1 != 0;
+                        if !self.flow.atom(at, taken, taken, rules, code, sink) {
+                            self.fail(at, sink);
+                            break;
+                        }
+                        steps >>= 1;
+                    }
+                    break;
                 }
             }
         }
-        feed.last = at;
-        self.flow.settle(&mut place, rules, code);
+        (feed.last, feed.taken) = (at, taken);
+    }
+
+    /// Takes an Address packet that an Atom packet follows, and says how long it is; 0 where `bytes`,
+    /// `header` first, begin with no such.
+    #[inline(never)]
+    fn jump(&mut self, header: u8, bytes: &[u8]) -> usize {
+        let Some((entry, len)) = self.history.peek(header, bytes) else { return 0 };
+        if !bytes.get(len).is_some_and(|&header| Atoms::steps(header) != 0) {
+            return 0;
+        }
+        self.history.push(entry);
+        self.flow.arrived();
+        len
+    }
+
+    /// What there is to do at a waypoint of a special role that took effect.
+    #[inline(never)]
+    fn special<S: Sink>(&mut self, at: u64, hop: &Hop, sink: &mut S) {
+        match hop.last[1].role {
+            Role::Call => {
+                let is1 = hop.isa() == Isa::T32;
+                self.flow.returns.push(Return { address: hop.end(), is1 });
+            }
+            _ => sink.element(at, Element::ExceptionReturn),
+        }
     }
 
     /// After an indirect branch without an address: the block on top of the return stack.
-    #[inline]
-    fn back<K: Code>(
-        &mut self,
-        place: &Place,
-        sets: &Sets,
-        rules: Rules,
-        code: &K,
-    ) -> Option<Mark> {
-        let last = code.hops().get(place.last.index())?.last;
-        if !rules.return_stack || !place.taken || last.kind != Kind::Indirect {
+    #[inline(never)]
+    fn back<K: Code>(&mut self, place: Place, sets: &Sets, rules: Rules, code: &K) -> Option<Mark> {
+        let hop = code.hops().get(place.last.index())?;
+        if !rules.return_stack || !place.taken || hop.last[1].kind != Kind::Indirect {
             return None;
         }
         let top = self.flow.returns.top()?;
@@ -179,16 +204,15 @@ impl Decoder {
     fn ask<K: Code, S: Sink>(
         &mut self,
         at: u64,
-        place: &mut Place,
+        place: Place,
         sets: &Sets,
         rules: Rules,
         code: &mut K,
         sink: &mut S,
     ) -> Mark {
-        let before = (place.last, place.taken);
         self.flow.settle(place, rules, code);
         // Only a branch whose target is in the program always leads to the same block.
-        let from = self.flow.pc().map(|_| before);
+        let from = self.flow.pc().map(|_| (place.last, place.taken));
         self.flow.take_return(at, rules, sink);
         match self.flow.pc() {
             Some(pc) if set(sets, pc.isa == Isa::T32).0 != Realm::NONE => code.enter(pc, from),

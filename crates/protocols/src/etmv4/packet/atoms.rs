@@ -23,6 +23,19 @@ const OF_HEADER: [u32; 256] = {
     table
 };
 
+/// The same with a 1 behind the last atom.
+const STEPS: [u32; 256] = {
+    let mut table = [0; 256];
+    let mut header = 0;
+    while header < 256 {
+        if let Some(atoms) = Atoms::from_pattern(header as u8) {
+            table[header] = atoms.bits() | 1 << atoms.len();
+        }
+        header += 1;
+    }
+    table
+};
+
 impl Atoms {
     /// No atoms: a Mispredict or Cancel packet without any.
     pub const NONE: Atoms = Atoms(0);
@@ -50,6 +63,12 @@ impl Atoms {
             0 => None,
             atoms => Some(Atoms(atoms)),
         }
+    }
+
+    /// The atoms that `header` is, from bit 0 on, and a 1 behind the last; 0 where it is no Atom packet.
+    #[inline]
+    pub(in crate::etmv4) const fn steps(header: u8) -> u32 {
+        STEPS[header as usize]
     }
 
     /// Whether `header` is that of an Atom packet.
