@@ -24,6 +24,12 @@ impl ItState {
         self.in_block() && self.state >> 5 != 0b111
     }
 
+    /// The condition of the next instruction, 0 for EQ to 14 for always; 14 outside of a block.
+    #[inline]
+    pub const fn condition(self) -> u8 {
+        if self.in_block() { self.state >> 4 } else { 14 }
+    }
+
     /// The state after an instruction. `opcode` is as [`t32::classify`](crate::t32::classify)
     /// takes it.
     #[inline]

@@ -159,3 +159,68 @@ fn it() {
     }
     assert_eq!(t32::it(0, &[true; 4]), None);
 }
+
+/// Opcodes as another assembler has them.
+#[test]
+fn straight_code() {
+    for (opcode, want, text) in [
+        (a64::alu(a64::Alu::Add, 1, 2, 3), 0x8b03_0041, "add x1, x2, x3"),
+        (a64::alu(a64::Alu::Sub, 1, 2, 3), 0xcb03_0041, "sub x1, x2, x3"),
+        (a64::alu(a64::Alu::Subs, 1, 2, 3), 0xeb03_0041, "subs x1, x2, x3"),
+        (a64::alu(a64::Alu::And, 1, 2, 3), 0x8a03_0041, "and x1, x2, x3"),
+        (a64::alu(a64::Alu::Orr, 1, 2, 3), 0xaa03_0041, "orr x1, x2, x3"),
+        (a64::alu(a64::Alu::Eor, 1, 2, 3), 0xca03_0041, "eor x1, x2, x3"),
+        (a64::alu(a64::Alu::Mul, 1, 2, 3), 0x9b03_7c41, "mul x1, x2, x3"),
+        (a64::add_immediate(1, 2, 0x123), 0x9104_8c41, "add x1, x2, #0x123"),
+        (a64::subs_immediate(1, 2, 0x123), 0xf104_8c41, "subs x1, x2, #0x123"),
+        (a64::lsr(1, 2, 13), 0xd34d_fc41, "lsr x1, x2, #13"),
+        (a64::movz(1, 3, 0x1234), 0xd2e2_4681, "movz x1, #0x1234, lsl #48"),
+        (a64::movk(1, 1, 0x1234), 0xf2a2_4681, "movk x1, #0x1234, lsl #16"),
+        (a64::ldr(1, 2, 0x108), 0xf940_8441, "ldr x1, [x2, #0x108]"),
+        (a64::str(1, 2, 0x108), 0xf900_8441, "str x1, [x2, #0x108]"),
+        (a64::push(5, 30), 0xa9bf_7be5, "stp x5, x30, [sp, #-16]!"),
+        (a64::pop(5, 30), 0xa8c1_7be5, "ldp x5, x30, [sp], #16"),
+        (a32::alu(1, a32::Alu::And, false, 1, 2, 3, 0), 0x1002_1003, "andne r1, r2, r3"),
+        (a32::alu(14, a32::Alu::Eor, true, 1, 2, 3, 5), 0xe032_12a3, "eors r1, r2, r3, lsr #5"),
+        (a32::alu(14, a32::Alu::Sub, false, 1, 2, 3, 0), 0xe042_1003, "sub r1, r2, r3"),
+        (a32::alu(14, a32::Alu::Add, false, 1, 2, 3, 0), 0xe082_1003, "add r1, r2, r3"),
+        (a32::alu(14, a32::Alu::Cmp, false, 0, 2, 3, 0), 0xe152_0003, "cmp r2, r3"),
+        (a32::alu(14, a32::Alu::Orr, false, 1, 2, 3, 0), 0xe182_1003, "orr r1, r2, r3"),
+        (a32::alu(14, a32::Alu::Mov, false, 1, 0, 3, 0), 0xe1a0_1003, "mov r1, r3"),
+        (a32::alu_immediate(14, a32::Alu::Add, false, 1, 2, 127), 0xe282_107f, "add r1, r2, #127"),
+        (a32::alu_immediate(14, a32::Alu::Cmp, false, 0, 2, 127), 0xe352_007f, "cmp r2, #127"),
+        (a32::alu_immediate(14, a32::Alu::Mov, true, 1, 0, 127), 0xe3b0_107f, "movs r1, #127"),
+        (a32::mov16(14, false, 1, 0x1234), 0xe301_1234, "movw r1, #0x1234"),
+        (a32::mov16(14, true, 1, 0x1234), 0xe341_1234, "movt r1, #0x1234"),
+        (a32::move_word(14, true, 1, 2, 0x104), 0xe592_1104, "ldr r1, [r2, #0x104]"),
+        (a32::move_word(14, false, 1, 2, 0x104), 0xe582_1104, "str r1, [r2, #0x104]"),
+        (a32::push(14, 0x4060), 0xe92d_4060, "push {r5, r6, lr}"),
+        (a32::pop(14, 0x8060), 0xe8bd_8060, "pop {r5, r6, pc}"),
+        (a32::svc(14), 0xef00_0000, "svc #0"),
+        (t32::alu(t32::Alu::And, 1, 2), 0x4011, "ands r1, r2"),
+        (t32::alu(t32::Alu::Eor, 1, 2), 0x4051, "eors r1, r2"),
+        (t32::alu(t32::Alu::Cmp, 1, 2), 0x4291, "cmp r1, r2"),
+        (t32::alu(t32::Alu::Orr, 1, 2), 0x4311, "orrs r1, r2"),
+        (t32::alu(t32::Alu::Mul, 1, 2), 0x4351, "muls r1, r2, r1"),
+        (t32::add(false, 1, 2, 3), 0x18d1, "adds r1, r2, r3"),
+        (t32::add(true, 1, 2, 3), 0x1ad1, "subs r1, r2, r3"),
+        (t32::immediate(0, 1, 127), 0x217f, "movs r1, #127"),
+        (t32::immediate(1, 1, 127), 0x297f, "cmp r1, #127"),
+        (t32::immediate(2, 1, 127), 0x317f, "adds r1, #127"),
+        (t32::immediate(3, 1, 127), 0x397f, "subs r1, #127"),
+        (t32::lsr(1, 2, 5), 0x0951, "lsrs r1, r2, #5"),
+        (t32::move_word(true, 1, 2, 0x44), 0x6c51, "ldr r1, [r2, #0x44]"),
+        (t32::move_word(false, 1, 2, 0x44), 0x6451, "str r1, [r2, #0x44]"),
+        (t32::move_word_w(true, 1, 2, 0x104), 0xf8d2_1104, "ldr.w r1, [r2, #0x104]"),
+        (t32::move_word_w(false, 1, 2, 0x104), 0xf8c2_1104, "str.w r1, [r2, #0x104]"),
+        (t32::add_w(1, 2, 3), 0xeb02_0103, "add.w r1, r2, r3"),
+        (t32::eor_w(1, 2, 3), 0xea82_0103, "eor.w r1, r2, r3"),
+        (t32::mov16(false, 1, 0xfb34), 0xf64f_3134, "movw r1, #0xfb34"),
+        (t32::mov16(true, 1, 0x1834), 0xf6c1_0134, "movt r1, #0x1834"),
+        (t32::push(0x60, true), 0xb560, "push {r5, r6, lr}"),
+        (t32::pop(0x60, true), 0xbd60, "pop {r5, r6, pc}"),
+        (t32::SVC, 0xdf00, "svc #0"),
+    ] {
+        assert_eq!(opcode, want, "{text}");
+    }
+}

@@ -70,6 +70,91 @@ pub const fn cp15_dsb(condition: u8) -> u32 {
     with(condition, 0x0e07_0f9a)
 }
 
+/// What a data-processing instruction does. The number is that of the opcode field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alu {
+    /// AND.
+    And = 0,
+    /// EOR.
+    Eor = 1,
+    /// SUB.
+    Sub = 2,
+    /// ADD.
+    Add = 4,
+    /// CMP: SUB for the flags alone.
+    Cmp = 10,
+    /// ORR.
+    Orr = 12,
+    /// MOV, of the second operand.
+    Mov = 13,
+}
+
+impl Alu {
+    const fn fields(self, flags: bool, d: u8, n: u8) -> u32 {
+        let s = flags || matches!(self, Alu::Cmp);
+        let fields = (self as u32) << 21 | (s as u32) << 20;
+        match self {
+            Alu::Cmp => fields | (n as u32 & 0xf) << 16,
+            Alu::Mov => fields | (d as u32 & 0xf) << 12,
+            _ => fields | (n as u32 & 0xf) << 16 | (d as u32 & 0xf) << 12,
+        }
+    }
+}
+
+/// `operation` of R`n` and R`m` shifted right by `shift` (0 to 31) into R`d`; `flags`: with an S.
+pub const fn alu(
+    condition: u8,
+    operation: Alu,
+    flags: bool,
+    d: u8,
+    n: u8,
+    m: u8,
+    shift: u8,
+) -> u32 {
+    let shift = if shift == 0 { 0 } else { (shift as u32 & 0x1f) << 7 | 1 << 5 };
+    with(condition, operation.fields(flags, d, n) | shift | m as u32 & 0xf)
+}
+
+/// `operation` of R`n` and `immediate` into R`d`; `flags`: with an S.
+pub const fn alu_immediate(
+    condition: u8,
+    operation: Alu,
+    flags: bool,
+    d: u8,
+    n: u8,
+    immediate: u8,
+) -> u32 {
+    with(condition, 0x0200_0000 | operation.fields(flags, d, n) | immediate as u32)
+}
+
+/// MOVW, or with `top` MOVT, of 16 bits into R`d`.
+pub const fn mov16(condition: u8, top: bool, d: u8, bits: u16) -> u32 {
+    let (high, low) = (bits as u32 >> 12, bits as u32 & 0xfff);
+    let opcode = 0x0300_0000 | (top as u32) << 22 | high << 16 | (d as u32 & 0xf) << 12 | low;
+    with(condition, opcode)
+}
+
+/// LDR, or STR, of R`t` at R`n` + `offset`, below 4096.
+pub const fn move_word(condition: u8, load: bool, t: u8, n: u8, offset: u32) -> u32 {
+    let registers = (n as u32 & 0xf) << 16 | (t as u32 & 0xf) << 12;
+    with(condition, 0x0580_0000 | (load as u32) << 20 | registers | offset & 0xfff)
+}
+
+/// PUSH of the registers of `list`, bit n for Rn.
+pub const fn push(condition: u8, list: u16) -> u32 {
+    with(condition, 0x092d_0000 | list as u32)
+}
+
+/// POP of the registers of `list`, bit n for Rn.
+pub const fn pop(condition: u8, list: u16) -> u32 {
+    with(condition, 0x08bd_0000 | list as u32)
+}
+
+/// SVC #0.
+pub const fn svc(condition: u8) -> u32 {
+    with(condition, 0x0f00_0000)
+}
+
 const fn with(condition: u8, opcode: u32) -> u32 {
     (condition as u32) << 28 | opcode
 }

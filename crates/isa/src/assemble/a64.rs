@@ -22,6 +22,10 @@ pub const WFE: u32 = 0xd503_205f;
 pub const WFI: u32 = 0xd503_207f;
 /// WFIT X0.
 pub const WFIT: u32 = 0xd503_1020;
+/// TCOMMIT.
+pub const TCOMMIT: u32 = 0xd503_307f;
+/// TCANCEL #0.
+pub const TCANCEL: u32 = 0xd460_0000;
 /// TSTART X0.
 pub const TSTART: u32 = 0xd523_3060;
 
@@ -73,6 +77,88 @@ pub const fn blr(register: u8) -> u32 {
 /// RET X`register`; 30 is LR.
 pub const fn ret(register: u8) -> u32 {
     0xd65f_0000 | (register as u32 & 0x1f) << 5
+}
+
+/// What an instruction of two registers does with them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alu {
+    /// ADD.
+    Add,
+    /// SUB.
+    Sub,
+    /// SUBS: a comparison, too.
+    Subs,
+    /// AND.
+    And,
+    /// ORR.
+    Orr,
+    /// EOR.
+    Eor,
+    /// MUL.
+    Mul,
+}
+
+/// `operation` of X`a` and X`b` into X`d`.
+pub const fn alu(operation: Alu, d: u8, a: u8, b: u8) -> u32 {
+    let opcode = match operation {
+        Alu::Add => 0x8b00_0000,
+        Alu::Sub => 0xcb00_0000,
+        Alu::Subs => 0xeb00_0000,
+        Alu::And => 0x8a00_0000,
+        Alu::Orr => 0xaa00_0000,
+        Alu::Eor => 0xca00_0000,
+        Alu::Mul => 0x9b00_7c00,
+    };
+    opcode | (b as u32 & 0x1f) << 16 | two(a, d)
+}
+
+/// ADD of `immediate` (12 bits) to X`a` into X`d`.
+pub const fn add_immediate(d: u8, a: u8, immediate: u32) -> u32 {
+    0x9100_0000 | (immediate & 0xfff) << 10 | two(a, d)
+}
+
+/// SUBS of `immediate` (12 bits) from X`a` into X`d`; with 31 a CMP.
+pub const fn subs_immediate(d: u8, a: u8, immediate: u32) -> u32 {
+    0xf100_0000 | (immediate & 0xfff) << 10 | two(a, d)
+}
+
+/// LSR of X`a` by `shift` into X`d`.
+pub const fn lsr(d: u8, a: u8, shift: u8) -> u32 {
+    0xd340_fc00 | (shift as u32 & 0x3f) << 16 | two(a, d)
+}
+
+/// MOVZ of 16 bits at bit 16 * `half` into X`d`.
+pub const fn movz(d: u8, half: u8, bits: u16) -> u32 {
+    0xd280_0000 | (half as u32 & 3) << 21 | (bits as u32) << 5 | d as u32 & 0x1f
+}
+
+/// MOVK of 16 bits at bit 16 * `half` into X`d`.
+pub const fn movk(d: u8, half: u8, bits: u16) -> u32 {
+    0xf280_0000 | (half as u32 & 3) << 21 | (bits as u32) << 5 | d as u32 & 0x1f
+}
+
+/// LDR of X`t` from X`n` + `offset`, a multiple of 8 below 32768.
+pub const fn ldr(t: u8, n: u8, offset: u32) -> u32 {
+    0xf940_0000 | (offset >> 3 & 0xfff) << 10 | two(n, t)
+}
+
+/// STR of X`t` to X`n` + `offset`, a multiple of 8 below 32768.
+pub const fn str(t: u8, n: u8, offset: u32) -> u32 {
+    0xf900_0000 | (offset >> 3 & 0xfff) << 10 | two(n, t)
+}
+
+/// STP of X`t` and X`u` to SP - 16, which becomes SP.
+pub const fn push(t: u8, u: u8) -> u32 {
+    0xa9bf_03e0 | (u as u32 & 0x1f) << 10 | t as u32 & 0x1f
+}
+
+/// LDP of X`t` and X`u` from SP, which becomes SP + 16.
+pub const fn pop(t: u8, u: u8) -> u32 {
+    0xa8c1_03e0 | (u as u32 & 0x1f) << 10 | t as u32 & 0x1f
+}
+
+const fn two(n: u8, d: u8) -> u32 {
+    (n as u32 & 0x1f) << 5 | d as u32 & 0x1f
 }
 
 const fn or(opcode: u32, field: Option<u32>, shift: u32) -> Option<u32> {

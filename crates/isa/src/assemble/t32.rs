@@ -123,6 +123,86 @@ pub const fn wls(register: u8, by: i32) -> Option<u32> {
     looping(0xf040_c001 | (register as u32) << 16, by.wrapping_sub(4))
 }
 
+/// What a narrow instruction of two low registers does; the number is its opcode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alu {
+    /// ANDS.
+    And = 0x4000,
+    /// EORS.
+    Eor = 0x4040,
+    /// CMP.
+    Cmp = 0x4280,
+    /// ORRS.
+    Orr = 0x4300,
+    /// MULS.
+    Mul = 0x4340,
+}
+
+/// `operation` of R`d` and R`m` into R`d`, both below 8. Sets flags outside an IT block.
+pub const fn alu(operation: Alu, d: u8, m: u8) -> u32 {
+    operation as u32 | low(m) << 3 | low(d)
+}
+
+/// ADDS, or SUBS, of R`n` and R`m` into R`d`, all below 8.
+pub const fn add(subtract: bool, d: u8, n: u8, m: u8) -> u32 {
+    0x1800 | (subtract as u32) << 9 | low(m) << 6 | low(n) << 3 | low(d)
+}
+
+/// MOVS (0), CMP (1), ADDS (2) or SUBS (3) of R`d`, below 8, and `immediate`.
+pub const fn immediate(operation: u8, d: u8, immediate: u8) -> u32 {
+    0x2000 | (operation as u32 & 3) << 11 | low(d) << 8 | immediate as u32
+}
+
+/// LSRS of R`m` by `shift` (1 to 31) into R`d`, both below 8.
+pub const fn lsr(d: u8, m: u8, shift: u8) -> u32 {
+    0x0800 | (shift as u32 & 0x1f) << 6 | low(m) << 3 | low(d)
+}
+
+/// LDR, or STR, of R`t` at R`n` + `offset`, a multiple of 4 below 128; registers below 8.
+pub const fn move_word(load: bool, t: u8, n: u8, offset: u32) -> u32 {
+    0x6000 | (load as u32) << 11 | (offset >> 2 & 0x1f) << 6 | low(n) << 3 | low(t)
+}
+
+/// LDR.W, or STR.W, of R`t` at R`n` + `offset`, below 4096.
+pub const fn move_word_w(load: bool, t: u8, n: u8, offset: u32) -> u32 {
+    let registers = (n as u32 & 0xf) << 16 | (t as u32 & 0xf) << 12;
+    0xf8c0_0000 | (load as u32) << 20 | registers | offset & 0xfff
+}
+
+/// ADD.W of R`n` and R`m` into R`d`; no flags.
+pub const fn add_w(d: u8, n: u8, m: u8) -> u32 {
+    0xeb00_0000 | (n as u32 & 0xf) << 16 | (d as u32 & 0xf) << 8 | m as u32 & 0xf
+}
+
+/// EOR.W of R`n` and R`m` into R`d`; no flags.
+pub const fn eor_w(d: u8, n: u8, m: u8) -> u32 {
+    0xea80_0000 | (n as u32 & 0xf) << 16 | (d as u32 & 0xf) << 8 | m as u32 & 0xf
+}
+
+/// MOVW, or with `top` MOVT, of 16 bits into R`d`.
+pub const fn mov16(top: bool, d: u8, bits: u16) -> u32 {
+    let bits = bits as u32;
+    let fields = (bits >> 11 & 1) << 26 | (bits >> 12) << 16 | (bits >> 8 & 7) << 12 | bits & 0xff;
+    0xf240_0000 | (top as u32) << 23 | fields | (d as u32 & 0xf) << 8
+}
+
+/// PUSH of the registers of `list`, bit n for Rn below 8, and with `lr` LR.
+pub const fn push(list: u8, lr: bool) -> u32 {
+    0xb400 | (lr as u32) << 8 | list as u32
+}
+
+/// POP of the registers of `list`, bit n for Rn below 8, and with `pc` PC: a return.
+pub const fn pop(list: u8, pc: bool) -> u32 {
+    0xbc00 | (pc as u32) << 8 | list as u32
+}
+
+/// SVC #0.
+pub const SVC: u32 = 0xdf00;
+
+const fn low(register: u8) -> u32 {
+    register as u32 & 0b111
+}
+
 const fn looping(opcode: u32, length: i32) -> Option<u32> {
     if length < 0 || length > 0xffe || length & 1 != 0 {
         return None;

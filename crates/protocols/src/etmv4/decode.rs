@@ -115,8 +115,7 @@ impl Decode<Config, Packet> for Decoder {
                 {
                     say(item.at, item.what, sink);
                 }
-                What::Address { .. } | What::Context { .. } => {}
-                _ => self.window.clear(),
+                _ => {}
             }
         }
         sink.element(at, Element::End);

@@ -203,9 +203,9 @@ impl Encoder {
         let isa = r.instruction.isa;
         self.arrive(r.address, isa, config, out);
         let filtered = !self.settings.filter.is_open();
-        if self.on && filtered {
+        if filtered {
             let through = self.settings.filter.lets(r.address, &self.context);
-            if self.through && !through {
+            if self.on && self.through && !through {
                 self.stop(config, out);
                 self.needs |= needs::START;
             }
@@ -356,8 +356,8 @@ impl Encoder {
                     self.settle(config, out);
                     self.start(config, out);
                     self.timestamp(value, config, out);
+                    self.time = Some(value);
                 }
-                self.time = Some(value);
             }
             Step::Events(events) => {
                 let events = events & self.settings.events & ((1 << config.events()) - 1);
@@ -401,8 +401,11 @@ impl Encoder {
                     value: None,
                     cancels: false,
                 };
-                self.exception(&halt, config, out);
-                self.commit_all(config, out);
+                // Before anything was traced nothing is known of where it is.
+                if !self.jumped && self.needs & needs::TRACE_ON == 0 {
+                    self.exception(&halt, config, out);
+                    self.commit_all(config, out);
+                }
                 self.needs = self.needs & needs::SYNC | needs::START;
                 self.jumped = true;
             }

@@ -1,0 +1,273 @@
+//! Finds what a decoder says in what the processor did.
+
+use tracewright_base::{Context, Element, Gap, Step, Transaction};
+
+use super::filter::Included;
+use tracewright_protocols::registry::AnyConfig;
+
+use super::{Carried, counted, is_waypoint, shown};
+use crate::expand::Ran;
+
+/// How far a stretch was matched, and what came then.
+struct Miss {
+    /// How many of its parts fit.
+    fits: usize,
+    why: String,
+}
+
+/// Matches each stretch between Trace On elements, in order.
+pub(super) fn stretches(
+    config: &AnyConfig,
+    included: &Included,
+    steps: &[Step],
+    ran: &[(u64, Ran)],
+) -> Result<Carried, String> {
+    let mut carried = Carried::default();
+    let mut matcher = Matcher { config, included, steps, cursor: 0, context: Context::default() };
+    let begins = |ran: &Ran| {
+        matches!(
+            ran,
+            Ran::Element(Element::TraceOn(_) | Element::Gap(Gap::Overflow | Gap::Discard))
+        )
+    };
+    let mut rest = ran;
+    while !rest.is_empty() {
+        let len = 1 + rest.iter().skip(1).take_while(|(_, ran)| !begins(ran)).count();
+        let (stretch, after) = rest.split_at(len.min(rest.len()));
+        rest = after;
+        let found = matcher.stretch(stretch, &mut carried);
+        found.map_err(|miss| miss.why)?;
+    }
+    Ok(carried)
+}
+
+struct Matcher<'a> {
+    config: &'a AnyConfig,
+    included: &'a Included,
+    steps: &'a [Step],
+    /// The next step that may be traced.
+    cursor: usize,
+    /// Who executes, as the trace says.
+    context: Context,
+}
+
+impl Matcher<'_> {
+    /// Tries to begin at each step from the cursor on, until all fits.
+    fn stretch(&mut self, stretch: &[(u64, Ran)], carried: &mut Carried) -> Result<(), Miss> {
+        // Where it begins; an exception may not say.
+        let first = stretch.iter().find_map(|(_, ran)| match ran {
+            Ran::Instruction { address, .. } => Some(Some(*address)),
+            Ran::Element(Element::Unknown { start, .. }) => Some(Some(*start)),
+            Ran::Element(Element::Exception(e)) => Some(e.return_address),
+            _ => None,
+        });
+        let nowhere = first == Some(None);
+        let first = first.flatten();
+        let mut best: Option<Miss> = None;
+        let mut start = self.cursor;
+        loop {
+            // Where the processor is at this step.
+            let next = self.steps.iter().zip(&self.included.through).enumerate().skip(start);
+            let found =
+                next.filter(|(_, (_, through))| **through).find(|(_, (step, _))| match step {
+                    Step::Retired(r) => !nowhere && first.is_none_or(|first| first == r.address),
+                    Step::Exception(e) => first.is_none_or(|first| first == e.return_address),
+                    Step::Halted => true,
+                    _ => false,
+                });
+            let begin = match (found, first) {
+                (Some((n, _)), _) => n,
+                (None, None) => self.cursor,
+                (None, Some(first)) => {
+                    let why = format!("nothing ran at {first:#x} after step {}", self.cursor);
+                    return Err(best.unwrap_or(Miss { fits: 0, why }));
+                }
+            };
+            let (cursor, context, before) = (self.cursor, self.context, *carried);
+            match self.fit(begin, stretch, carried) {
+                Ok(()) => return Ok(()),
+                Err(miss) => {
+                    (self.cursor, self.context, *carried) = (cursor, context, before);
+                    if best.as_ref().is_none_or(|best| miss.fits > best.fits) {
+                        best = Some(miss);
+                    }
+                }
+            }
+            start = begin + 1;
+        }
+    }
+
+    fn fit(
+        &mut self,
+        begin: usize,
+        stretch: &[(u64, Ran)],
+        carried: &mut Carried,
+    ) -> Result<(), Miss> {
+        self.cursor = begin;
+        // Instructions of this stretch, and the one before was said to go another way than it did.
+        let (mut seen, mut turned) = (false, false);
+        for (fits, &(at, ran)) in stretch.iter().enumerate() {
+            let miss = |why: String| Miss { fits, why: format!("{at}: {why}") };
+            match ran {
+                Ran::Instruction { address, isa, taken } => {
+                    if core::mem::take(&mut turned) {
+                        return Err(miss("the branch before went the other way".into()));
+                    }
+                    let n = self
+                        .next(seen)
+                        .ok_or_else(|| miss(format!("{address:#x} is one too many")))?;
+                    let Step::Retired(r) = self.steps[n] else {
+                        return Err(miss(format!("{address:#x}, not an exception (step {n})")));
+                    };
+                    if (r.address, r.instruction.isa) != (address, isa) {
+                        let (want, want_isa) = (r.address, r.instruction.isa);
+                        return Err(miss(format!(
+                            "{isa} {address:#x}, not {want_isa} {want:#x} (step {n})"
+                        )));
+                    }
+                    self.who(n).map_err(miss)?;
+                    let waypoint = is_waypoint(self.config, r.instruction.kind);
+                    turned = waypoint && taken.is_some_and(|taken| taken != r.taken);
+                    self.cursor = n + 1;
+                    carried.instructions += 1;
+                    seen = true;
+                }
+                // What led here is not said.
+                Ran::Element(Element::Transaction(Transaction::Failure)) => self.skip_unseen(),
+                Ran::Element(Element::Corrected { .. }) => turned = !turned,
+                Ran::Element(Element::Exception(e)) => {
+                    if e.return_address.is_none() {
+                        self.skip_unseen();
+                    }
+                    let n = self.next(seen).ok_or_else(|| miss("an exception too many".into()))?;
+                    let taken = match self.steps[n] {
+                        Step::Exception(taken) => taken,
+                        // Debug state: it is left where it was entered.
+                        Step::Halted => {
+                            self.cursor = n + 1;
+                            turned = false;
+                            continue;
+                        }
+                        other => return Err(miss(format!("an exception, not {other:x?}"))),
+                    };
+                    if e.return_address.is_some_and(|address| address != taken.return_address) {
+                        return Err(miss(format!(
+                            "an exception from {:x?}, not {:#x}",
+                            e.return_address, taken.return_address
+                        )));
+                    }
+                    self.cursor = n + 1;
+                    // A range that an exception ends does not say which way its last branch went.
+                    turned = false;
+                    carried.exceptions += 1;
+                    seen = true;
+                }
+                Ran::Element(Element::Unknown { start, next, instructions }) => {
+                    let n = self.next(seen).ok_or_else(|| miss("unknown instructions".into()))?;
+                    let at = |n: usize| match self.steps.get(n) {
+                        Some(Step::Retired(r)) => Some(r.address),
+                        Some(Step::Exception(e)) => Some(e.return_address),
+                        _ => None,
+                    };
+                    if at(n) != Some(start) {
+                        return Err(miss(format!("unknown from {start:#x}, not {:x?}", at(n))));
+                    }
+                    let mut k = n;
+                    // Without a count: the first place after a waypoint, or before an exception.
+                    let (mut count, mut ends) = (0, false);
+                    loop {
+                        let done = match counted(instructions) {
+                            Some(all) => count == all,
+                            None => {
+                                let unseen = &self.included.unseen;
+                                let failed = k > 0
+                                    && unseen.get(self.cursor.wrapping_sub(1)) == Some(&true)
+                                    && unseen.get(k) != Some(&true);
+                                let there = at(k).is_none_or(|at| at == next);
+                                ends && (there || failed || !self.goes_on(k))
+                            }
+                        };
+                        if done {
+                            break;
+                        }
+                        let Some(Step::Retired(r)) = self.steps.get(k) else {
+                            return Err(miss(format!("only {count} instructions to {next:#x}")));
+                        };
+                        count += 1;
+                        self.cursor = k + 1;
+                        k = self.following(k + 1).unwrap_or(self.steps.len());
+                        let between = self.steps.get(self.cursor..k).unwrap_or_default();
+                        ends = is_waypoint(self.config, r.instruction.kind)
+                            || between.iter().any(|step| matches!(step, Step::Transaction(_)))
+                            || !matches!(self.steps.get(k), Some(Step::Retired(_)));
+                    }
+                    // What would have come next in a transaction that failed is nowhere else.
+                    let last = &self.included.unseen[..self.cursor];
+                    let failed = last.last().is_some_and(|unseen| *unseen);
+                    if !failed && self.goes_on(k) && at(k).is_some_and(|at| at != next) {
+                        return Err(miss(format!(
+                            "{count} instructions to {next:#x}, not {:x?}",
+                            at(k)
+                        )));
+                    }
+                    carried.instructions += count;
+                    seen = true;
+                }
+                Ran::Element(Element::Context(context)) => self.context = context,
+                Ran::Element(Element::TraceOn(_)) => carried.stretches += 1,
+                Ran::Element(Element::Gap(Gap::BadPacket | Gap::BadImage))
+                | Ran::Element(Element::Doubt(_) | Element::Bad { .. } | Element::NoCode { .. })
+                | Ran::Unreadable { .. } => return Err(miss(format!("{ran:x?}"))),
+                Ran::Element(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The next instruction or exception that is traced; `on`: with nothing left out in between.
+    fn next(&self, on: bool) -> Option<usize> {
+        let n = self.following(self.cursor)?;
+        (!on || self.included.through[n]).then_some(n)
+    }
+
+    /// Whether step `n` is traced, too.
+    fn goes_on(&self, n: usize) -> bool {
+        self.included.through.get(n) == Some(&true)
+    }
+
+    /// Passes over the instructions that nothing shows.
+    fn skip_unseen(&mut self) {
+        while let Some(n) = self.following(self.cursor)
+            && self.included.unseen[n]
+        {
+            self.cursor = n + 1;
+        }
+    }
+
+    /// The next instruction or exception.
+    fn following(&self, from: usize) -> Option<usize> {
+        let through = &self.included.through;
+        (from..self.steps.len()).find(|&n| match self.steps[n] {
+            Step::Retired(_) | Step::Exception(_) => true,
+            Step::Halted => through[n],
+            _ => false,
+        })
+    }
+
+    /// Whether the trace says who executes step `n`.
+    fn who(&self, n: usize) -> Result<(), String> {
+        let (vmid, id) = match self.config {
+            AnyConfig::Etmv4(c) | AnyConfig::Ete(c) => {
+                (c.vmid() && c.vmid_bytes() > 0, c.context_id() && c.context_id_bytes() > 0)
+            }
+            _ => (false, false),
+        };
+        let shown = |context: &Context| shown(context, vmid, id);
+        let (got, want) = (shown(&self.context), shown(&self.included.contexts[n]));
+        if got == want {
+            Ok(())
+        } else {
+            Err(format!("{got:x?} executes, not {want:x?} (step {n})"))
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Registers, flags, conditions.
+
+use tracewright_base::{Access, Isa};
+use tracewright_isa::ItState;
+
+use crate::Program;
+
+/// What an instruction can read and change.
+#[derive(Clone, Debug)]
+pub(super) struct Cpu {
+    /// X0 to X30, or R0 to R14 in their low halves; 31 is SP in A64.
+    pub(super) x: [u64; 32],
+    pub(super) pc: u64,
+    pub(super) isa: Isa,
+    pub(super) it: ItState,
+    /// N, Z, C, V in bits 3 to 0.
+    pub(super) flags: u8,
+    pub(super) ram: Vec<u8>,
+    /// What the last instruction moved.
+    pub(super) accesses: Vec<Access>,
+}
+
+/// Register 13 in AArch32.
+pub(super) const SP: usize = 13;
+/// Register 14 in AArch32.
+pub(super) const LR: usize = 14;
+
+impl Cpu {
+    /// As a reset leaves it.
+    pub(super) fn new(program: &Program) -> Self {
+        let (base, len) = program.ram;
+        let mut x = [0; 32];
+        let sp = base + len as u64;
+        (x[4], x[SP], x[31]) = (base, sp, sp);
+        Cpu {
+            x,
+            pc: program.entry,
+            isa: program.isa,
+            it: ItState::default(),
+            flags: 0,
+            ram: vec![0; len],
+            accesses: Vec::new(),
+        }
+    }
+
+    /// Whether a condition, 0 for EQ to 15, holds. (Arm ARM, "Condition codes")
+    pub(super) fn holds(&self, condition: u8) -> bool {
+        let [n, z, c, v] = [3, 2, 1, 0].map(|bit| self.flags >> bit & 1 != 0);
+        let holds = match condition >> 1 {
+            0 => z,
+            1 => c,
+            2 => n,
+            3 => v,
+            4 => c && !z,
+            5 => n == v,
+            6 => n == v && !z,
+            _ => return true,
+        };
+        holds != (condition & 1 != 0)
+    }
+
+    /// Whether the condition of an AArch32 instruction holds.
+    pub(super) fn passes(&self, opcode: u32, isa: Isa, it: ItState) -> bool {
+        match isa {
+            Isa::A32 => self.holds((opcode >> 28) as u8),
+            Isa::T32 => self.holds(it.condition()),
+            _ => true,
+        }
+    }
+
+    /// Flags of a - b, of `bits` bits, and the difference.
+    pub(super) fn subtract(&mut self, a: u64, b: u64, bits: u32) -> u64 {
+        let mask = u64::MAX >> (64 - bits);
+        let result = a.wrapping_sub(b) & mask;
+        let sign = |value: u64| value >> (bits - 1) & 1 != 0;
+        let overflow = sign(a) != sign(b) && sign(result) != sign(a);
+        let carry = a & mask >= b & mask;
+        self.flags = 0;
+        self.set_nz(result, bits);
+        self.flags |= u8::from(carry) << 1 | u8::from(overflow);
+        result
+    }
+
+    /// Flags of a + b, of 32 bits, and the sum.
+    pub(super) fn add(&mut self, a: u64, b: u64) -> u64 {
+        let result = a.wrapping_add(b) & 0xffff_ffff;
+        let overflow = (a ^ result) & (b ^ result) & 1 << 31 != 0;
+        let carry = (a & 0xffff_ffff) + (b & 0xffff_ffff) > 0xffff_ffff;
+        self.flags = 0;
+        self.set_nz(result, 32);
+        self.flags |= u8::from(carry) << 1 | u8::from(overflow);
+        result
+    }
+
+    /// N and Z of a result.
+    pub(super) fn set_nz(&mut self, result: u64, bits: u32) {
+        let negative = result >> (bits - 1) & 1 != 0;
+        let zero = result & (u64::MAX >> (64 - bits)) == 0;
+        self.flags = self.flags & 0b11 | u8::from(negative) << 3 | u8::from(zero) << 2;
+    }
+
+    /// C.
+    pub(super) fn set_carry(&mut self, carry: bool) {
+        self.flags = self.flags & !0b10 | u8::from(carry) << 1;
+    }
+
+    /// An address with the instruction set in bit 0.
+    pub(super) fn interworking(address: u64) -> (u64, Isa) {
+        let isa = if address & 1 != 0 { Isa::T32 } else { Isa::A32 };
+        let clear = if isa == Isa::T32 { 1 } else { 3 };
+        (address & 0xffff_ffff & !clear, isa)
+    }
+}
