@@ -39,7 +39,7 @@ impl Included {
             lossy: full || way.register("discard-at-end").unwrap_or(0) != 0,
             full,
         };
-        let (mut on, mut through) = (true, true);
+        let (mut on, mut through, mut transaction) = (true, true, false);
         let mut context = Context::default();
         // Instructions since the last waypoint of this run.
         let mut open: Vec<usize> = Vec::new();
@@ -69,7 +69,12 @@ impl Included {
                         open.clear();
                     }
                 }
-                Step::Transaction(Transaction::Failure) if on && ete => included.hide(&mut open),
+                Step::Transaction(step) => {
+                    transaction = ete && step == Transaction::Start;
+                    if on && ete && step == Transaction::Failure {
+                        included.hide(&mut open);
+                    }
+                }
                 Step::Context(next) => context = Context { bits64: context.bits64, ..next },
                 Step::Halted => {
                     here = on && through;
@@ -78,6 +83,8 @@ impl Included {
                     }
                 }
                 Step::Off => {
+                    // The unit gives a transaction up that it cannot follow to its end.
+                    included.lossy |= on && transaction;
                     included.hidden += open.drain(..).count();
                     on = false;
                 }

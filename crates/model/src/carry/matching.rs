@@ -190,6 +190,9 @@ impl Matcher<'_> {
                         if done {
                             break;
                         }
+                        if ends && counted(instructions).is_none() {
+                            return Err(miss(format!("unknown instructions to {next:#x}")));
+                        }
                         let Some(Step::Retired(r)) = self.steps.get(k) else {
                             return Err(miss(format!("only {count} instructions to {next:#x}")));
                         };
@@ -197,7 +200,8 @@ impl Matcher<'_> {
                         self.cursor = k + 1;
                         k = self.following(k + 1).unwrap_or(self.steps.len());
                         let between = self.steps.get(self.cursor..k).unwrap_or_default();
-                        ends = is_waypoint(self.config, r.instruction.kind)
+                        ends = !self.goes_on(k)
+                            || is_waypoint(self.config, r.instruction.kind)
                             || between.iter().any(|step| matches!(step, Step::Transaction(_)))
                             || !matches!(self.steps.get(k), Some(Step::Retired(_)));
                     }

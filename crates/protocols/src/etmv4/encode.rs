@@ -381,6 +381,11 @@ impl Encoder {
                 self.settle(config, out);
                 self.stop(config, out);
                 self.commit_all(config, out);
+                if self.on && self.in_transaction {
+                    // What becomes of the transaction is not traced.
+                    self.put(Packet::Discard, config, out);
+                    self.needs |= needs::SYNC;
+                }
                 self.on = false;
                 self.busy = true;
             }
@@ -472,6 +477,8 @@ impl Encoder {
         out: &mut impl Extend<Packet>,
     ) {
         if !config.is_ete() || !self.on {
+            self.in_transaction = transaction == Transaction::Start;
+            self.jumped |= transaction == Transaction::Failure;
             return;
         }
         self.settle(config, out);
@@ -498,6 +505,8 @@ impl Encoder {
                     fault_pending: false,
                 };
                 self.put(Packet::Exception(failure), config, out);
+                // Whether an analyzer takes a return off that failed with the rest is not said.
+                self.returns.clear();
                 // Execution goes on after TSTART, or where that says.
                 self.jumped = true;
             }
@@ -562,7 +571,11 @@ impl Encoder {
             (QSupport::Both, 3) => self.random.below(2) == 0,
             _ => true,
         };
-        // Without a count only a single block is certain to be told from another.
+        // Without a count only a single block is certain to be told from another, and that not if a
+        // transaction fails in it.
+        if !counted && self.in_transaction {
+            return;
+        }
         let p0_left = if counted { 1 + self.random.below(5) as u8 } else { 1 };
         self.q = Some(Region { instructions: 1, p0_left, counted });
     }

@@ -423,6 +423,10 @@ impl Flow {
         sink: &mut S,
     ) -> bool {
         let mut good = true;
+        if exception.return_address.is_none() && self.known & PENDING != 0 && rules.return_stack {
+            // Where the branch before it went cannot matter any more; the unit took it off its stack.
+            self.returns.pop();
+        }
         if let Some(to) = exception.return_address
             && !exception.also_target
         {
