@@ -14,6 +14,8 @@ pub enum Kind {
     Memory,
     /// An Arm snapshot.
     Snapshot,
+    /// A folder with a `capture.toml`.
+    Folder,
     /// Bare bytes, and what the user said of them.
     Raw,
 }

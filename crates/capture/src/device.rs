@@ -62,6 +62,8 @@ pub struct Source {
     pub location: Option<String>,
     /// What it was programmed with.
     pub registers: Registers,
+    /// Parameters in words that its protocol knows the numbers of: name and word.
+    pub words: Vec<(String, String)>,
     /// The core that it watches: which of the capture's cores.
     pub core: Option<usize>,
     /// The buffers that may hold its data.
@@ -133,7 +135,7 @@ impl PartialEq for Source {
     fn eq(&self, other: &Self) -> bool {
         (&self.name, &self.device_type, &self.location, &self.registers)
             == (&other.name, &other.device_type, &other.location, &other.registers)
-            && (self.core, &self.buffers) == (other.core, &other.buffers)
+            && (self.core, &self.buffers, &self.words) == (other.core, &other.buffers, &other.words)
     }
 }
 

@@ -14,6 +14,7 @@
 //! | `probe.rs` | what a path is, by its content |
 //! | `ini.rs` | the ini files of snapshots, with line numbers |
 //! | `snapshot/` | an Arm snapshot, read and written |
+//! | `folder.rs` | a folder described by `capture.toml`, read and written |
 //! | `raw.rs` | bare bytes, and images beside a capture |
 //! | `problem.rs` | [`OpenError`] and [`Note`]: where, what, and what to do |
 //!
@@ -49,6 +50,7 @@ pub mod capture;
 pub mod core_type;
 pub mod device;
 pub mod dump;
+pub mod folder;
 pub mod ini;
 pub mod probe;
 pub mod problem;
@@ -73,13 +75,15 @@ pub use tracewright_image::Bytes;
 
 use std::path::Path;
 
-/// Reads the capture at `path`: a snapshot's folder, its `snapshot.ini`, or another of its ini files.
+/// Reads the capture at `path`: a snapshot's folder, its `snapshot.ini`, or another of its ini files; a
+/// folder with a `capture.toml`, or that file.
 ///
 /// # Errors
 /// [`OpenError`] where nothing can be decoded, or where the path is no capture.
 pub fn open(path: &Path) -> Result<Capture, OpenError> {
     match probe(path)? {
         Found::Snapshot(index) => snapshot::read(path, &index),
+        Found::Folder(index) => folder::read(path, &index),
         Found::Perf => Err(OpenError::new(path, Wrong::Perf)),
         Found::Program => Err(OpenError::new(path, Wrong::Program)),
         Found::Raw => Err(OpenError::new(path, Wrong::NeedsProtocol)),

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::files::reason;
+use crate::folder;
 use crate::{OpenError, Wrong, ini::Ini};
 
 /// What a path turned out to be.
@@ -12,6 +13,8 @@ use crate::{OpenError, Wrong, ini::Ini};
 pub enum Found {
     /// An Arm snapshot, and its index: the `snapshot.ini`.
     Snapshot(PathBuf),
+    /// A folder with a description in TOML, and that file: `capture.toml`.
+    Folder(PathBuf),
     /// An ELF file.
     Program,
     /// A `perf.data` file.
@@ -35,11 +38,18 @@ pub(crate) const INDEX: &str = "snapshot.ini";
 /// [`OpenError`] where it cannot be read, and where a folder or an ini file has no index.
 pub fn probe(path: &Path) -> Result<Found, OpenError> {
     if path.is_dir() {
-        return folder(path).map(Found::Snapshot);
+        let described = path.join(folder::NAME);
+        if described.is_file() {
+            return Ok(Found::Folder(described));
+        }
+        return in_folder(path).map(Found::Snapshot);
     }
     // What is read of a pipe is gone from it.
     if fs::metadata(path).is_ok_and(|about| !about.is_file()) {
         return Ok(Found::Raw);
+    }
+    if path.file_name().is_some_and(|name| name == folder::NAME) {
+        return Ok(Found::Folder(path.to_owned()));
     }
     let head = head(path)?;
     if head.starts_with(ELF) {
@@ -85,7 +95,7 @@ fn role(head: &[u8]) -> Role {
     }
 }
 
-fn folder(path: &Path) -> Result<PathBuf, OpenError> {
+fn in_folder(path: &Path) -> Result<PathBuf, OpenError> {
     if let Err(error) = fs::read_dir(path) {
         return Err(OpenError::new(path, Wrong::Unreadable(reason(&error))));
     }

@@ -148,6 +148,10 @@ pub enum Wrong {
     NeedsProtocol,
     /// The folder to write to holds files.
     NotEmpty,
+    /// A description in TOML says this, which it cannot.
+    Toml(String),
+    /// The protocol does not take a parameter, for this reason.
+    Parameter(String),
 
     // The ini files.
     /// A snapshot of another version.
@@ -414,6 +418,7 @@ impl fmt::Display for Wrong {
                 "bytes that do not say what they are; give the protocol and its registers \
                  (--protocol NAME --config NAME=VALUE), or a snapshot",
             ),
+            W::Toml(what) | W::Parameter(what) => f.write_str(what),
             W::NotEmpty => f.write_str("the folder is not empty; choose another, or empty it"),
             W::Version(version) => write!(
                 f,

@@ -55,7 +55,8 @@ pub enum Verb {
 /// The capture, and what of it.
 #[derive(Debug, Args)]
 pub struct InputArgs {
-    /// A snapshot's folder, its snapshot.ini, or bare trace bytes with --protocol.
+    /// A snapshot's folder, its snapshot.ini, a folder with a capture.toml, or bare trace bytes with
+    /// --protocol.
     pub input: PathBuf,
     /// Only this buffer. Default: the first.
     #[arg(long, value_name = "NAME")]
@@ -75,10 +76,13 @@ pub struct InputArgs {
     /// More program memory: an ELF file, or raw bytes at an address (repeatable).
     #[arg(long = "image", value_name = "FILE[@ADDRESS]")]
     pub images: Vec<String>,
-    /// Bare bytes: the trace unit's protocol, as ETM4, ETE, ETM3, PTM, ITM, STM; and where several are in
+    /// Bare bytes: the trace unit's protocol, as ETM4, ETE, ETM3, PTM, ITM, STM, etrace; and where several are in
     /// the frames, its trace id (repeatable).
     #[arg(long = "protocol", value_name = "NAME[@ID]")]
     pub protocols: Vec<String>,
+    /// Bare bytes: the trace unit's parameters, in a file of `name = value` lines.
+    #[arg(long, value_name = "FILE", requires = "protocols")]
+    pub params: Option<PathBuf>,
     /// Bare bytes: a register of the trace unit (repeatable).
     #[arg(long = "config", value_name = "NAME=VALUE", requires = "protocols")]
     pub registers: Vec<String>,
@@ -440,9 +444,12 @@ pub struct EncodeArgs {
     pub log: PathBuf,
     #[command(flatten)]
     pub how: LogArgs,
-    /// The trace unit's protocol, as ETM4, ETE, ETM3, PTM, ITM, STM.
+    /// The trace unit's protocol, as ETM4, ETE, ETM3, PTM, ITM, STM, etrace.
     #[arg(long, value_name = "NAME")]
     pub protocol: String,
+    /// The trace units' parameters, in a file of `name = value` lines.
+    #[arg(long, value_name = "FILE")]
+    pub params: Option<PathBuf>,
     /// A register or a setting of the trace units (repeatable). Default: as in a usual unit.
     #[arg(long = "config", value_name = "NAME=VALUE")]
     pub registers: Vec<String>,
@@ -455,7 +462,7 @@ pub struct EncodeArgs {
     /// Only the first N processors of the log.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=111))]
     pub cpus: Option<u16>,
-    /// The snapshot: a folder, which must be new or empty.
+    /// The snapshot, or of RISC-V a folder with a capture.toml: a folder that must be new or empty.
     #[arg(short, long, value_name = "FOLDER")]
     pub output: PathBuf,
 }

@@ -4,6 +4,7 @@ use std::slice;
 
 use tracewright::Capture;
 use tracewright::capture::{Format, Raw, Register};
+use tracewright::decode::words::settle;
 use tracewright::frames::{Framing, Link, Splitter};
 use tracewright::protocols::registry::AnyProtocol;
 use tracewright::views::link::Ids;
@@ -20,9 +21,11 @@ pub fn read(args: &InputArgs, notes: &mut Vec<String>) -> Result<Capture, Fail> 
         args.protocols.iter().map(|text| Unit::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let Some(first) = units.first() else { return Ok(tracewright::open(&args.input)?) };
     notes.extend(args.registers.iter().filter_map(|text| unused(text, &units)));
+    let (words, registers): (Vec<_>, Vec<_>) =
+        args.registers.iter().cloned().partition(|text| is_word(text, first));
     let raw = Raw {
         device_type: first.protocol.clone(),
-        registers: args.registers.clone(),
+        registers,
         format: format(args.framing, &units),
         core: args.core.clone(),
         images: Vec::new(),
@@ -30,6 +33,13 @@ pub fn read(args: &InputArgs, notes: &mut Vec<String>) -> Result<Capture, Fail> 
     let mut capture = Capture::raw(slice::from_ref(&args.input), &raw)?;
     let Some(pattern) = capture.sources.first().cloned() else { return Ok(capture) };
     capture.sources.clear();
+    let mut pattern = pattern;
+    for (name, word) in words.iter().filter_map(|text| text.split_once('=')) {
+        pattern.parameter(name.trim(), word.trim());
+    }
+    if let Some(path) = &args.params {
+        pattern.read_parameters(path)?;
+    }
     for unit in &units {
         let mut source = pattern.clone();
         source.device_type.clone_from(&unit.protocol);
@@ -45,7 +55,15 @@ pub fn read(args: &InputArgs, notes: &mut Vec<String>) -> Result<Capture, Fail> 
         }
         capture.sources.push(source);
     }
+    settle(&mut capture)?;
     Ok(capture)
+}
+
+/// `text` gives a parameter of `unit` in a word.
+fn is_word(text: &str, unit: &Unit) -> bool {
+    let words = AnyProtocol::named(&unit.protocol);
+    let words = |name, word| words.and_then(|protocol| protocol.word(name, word)).is_some();
+    text.split_once('=').is_some_and(|(name, word)| words(name.trim(), word.trim()))
 }
 
 /// Says that none of `units` has the register that `text` gives a value.

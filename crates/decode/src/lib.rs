@@ -13,6 +13,7 @@
 //! | `parallel/` | [`parallel::run`]: one buffer on several threads, with the answer of one |
 //! | `input.rs` | [`Input`]: bytes in memory, in a file, from a pipe |
 //! | `fork.rs` | [`Fork`]: listeners of which each worker has one |
+//! | `words.rs` | parameters in words, as registers |
 //! | `tally.rs` | [`Tally`]: counts at each stage, so that an empty result explains itself |
 //! | `committed.rs` | [`Committed`]: holds transactions back until they are committed |
 //! | `committed_listener.rs` | [`CommittedListener`]: the same for each source of a session |
@@ -32,6 +33,7 @@ pub mod session;
 mod source;
 mod start;
 pub mod tally;
+pub mod words;
 
 pub use checkpoint::Checkpoint;
 pub use committed::Committed;

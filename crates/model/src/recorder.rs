@@ -23,7 +23,7 @@ pub struct Recording {
     pub registers: Vec<(String, u64)>,
     /// What is around the bytes. Without framing each processor has a buffer of its own.
     pub framing: Framing,
-    /// What the cores are called in the capture.
+    /// What the cores are called in the capture. Empty: nothing, for protocols that need no core.
     pub core: String,
     /// Program memory: a name, and an ELF file or what lies at an address.
     pub images: Vec<Dump>,
@@ -140,9 +140,14 @@ impl Recorder {
         while self.units.len() <= cpu {
             let Recording { protocol, core, .. } = &self.recording;
             let n = self.units.len();
-            let core_type = core_type(core)
-                .ok_or_else(|| RecordError::Wrong(format!("no core is called `{core}`")))?;
-            let unit = AnyUnit::new(*protocol, Some(core_type), &|name| self.register(name, n))
+            let core_type = match core.as_str() {
+                "" => None,
+                core => Some(
+                    core_type(core)
+                        .ok_or_else(|| RecordError::Wrong(format!("no core is called `{core}`")))?,
+                ),
+            };
+            let unit = AnyUnit::new(*protocol, core_type, &|name| self.register(name, n))
                 .map_err(RecordError::Missing)?
                 .ok_or(RecordError::NoEncoder(*protocol))?;
             let id = unit.config().trace_id();
@@ -243,8 +248,12 @@ impl Recorder {
                 buffers: vec![BufferRef { buffer, stream: None }],
                 ..Source::default()
             };
-            let watches = device.watches_core();
+            let named = !self.recording.core.is_empty();
+            let watches = device.watches_core() && named;
             capture.sources.push(Source { core: watches.then_some(n), ..device });
+            if !named {
+                continue;
+            }
             capture.cores.push(Core {
                 name: format!("cpu_{n}"),
                 device_type: self.recording.core.clone(),
@@ -284,7 +293,8 @@ impl Recorder {
         let given = registers.iter().map(|(name, _)| name.clone());
         let mut list: Vec<Register> = Vec::new();
         for name in usual.chain(given) {
-            let real = name.bytes().any(|b| b.is_ascii_uppercase());
+            let known = protocol.about().registers.iter().any(|r| r.name == name);
+            let real = known || name.bytes().any(|b| b.is_ascii_uppercase());
             let there = list.iter().any(|r| r.name.eq_ignore_ascii_case(&name));
             if let Some(value) = self.register(&name, cpu).filter(|_| real && !there) {
                 list.push(Register { name, id: None, size: None, value: value.into() });

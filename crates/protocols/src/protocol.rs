@@ -1,6 +1,7 @@
 //! What a protocol is to the rest of the workspace.
 
 use alloc::borrow::Cow;
+use alloc::string::String;
 use core::fmt;
 
 use tracewright_base::{CoreType, Decode, MissingRegister, Register, Sync, Waypoints, Wire};
@@ -43,6 +44,15 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
         core: Option<CoreType>,
         register: &dyn Fn(&str) -> Option<u64>,
     ) -> Result<Self::Config, MissingRegister>;
+
+    /// The number of a register that can be told in words. `None` where the protocol has no words.
+    ///
+    /// # Errors
+    /// What is wrong with the name or the word, and what could stand there.
+    fn word(name: &str, word: &str) -> Option<Result<u64, String>> {
+        let _ = (name, word);
+        None
+    }
 
     /// The trace id (ATB id) that the unit was programmed with.
     fn trace_id(config: &Self::Config) -> u8;

@@ -1,6 +1,7 @@
 //! The list of protocols. Joining it is a line.
 
 use alloc::borrow::Cow;
+use alloc::string::String;
 use core::fmt;
 use core::ops::Range;
 
@@ -94,6 +95,13 @@ macro_rules! protocols {
                         title: <$protocol as Protocol>::TITLE,
                         registers: <$protocol as Protocol>::REGISTERS,
                     },)*
+                }
+            }
+
+            /// See [`Protocol::word`].
+            pub fn word(self, name: &str, word: &str) -> Option<Result<u64, String>> {
+                match self {
+                    $(AnyProtocol::$name => <$protocol as Protocol>::word(name, word),)*
                 }
             }
 
@@ -290,6 +298,7 @@ impl AnyProtocol {
             AnyProtocol::Itm => Some(("ITMTCR", 16)),
             // TRACEID, bits [22:16].
             AnyProtocol::Stm => Some(("STMTCSR", 16)),
+            AnyProtocol::Etrace => Some(("trace_id", 0)),
             _ => None,
         }
     }

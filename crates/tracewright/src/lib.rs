@@ -36,5 +36,15 @@ pub use tracewright_protocols as protocols;
 pub use tracewright_views as views;
 
 pub use tracewright_base::{Element, Sink};
-pub use tracewright_capture::{Capture, OpenError, open};
+pub use tracewright_capture::{Capture, OpenError};
 pub use tracewright_decode::Listener;
+
+/// Reads the capture at `path`, and makes registers of what its sources' protocols say in words.
+///
+/// # Errors
+/// [`OpenError`] where nothing can be decoded, or where the path is no capture.
+pub fn open(path: &std::path::Path) -> Result<Capture, OpenError> {
+    let mut capture = tracewright_capture::open(path)?;
+    tracewright_decode::words::settle(&mut capture)?;
+    Ok(capture)
+}

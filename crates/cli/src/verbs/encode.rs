@@ -1,9 +1,13 @@
 //! `tracewright encode`
 
+use tracewright::Capture;
 use tracewright::base::{Isa, Step};
+use tracewright::capture::Source;
+use tracewright::decode::words::settle;
 use tracewright::frames::Framing;
 use tracewright::model::log::Steps;
 use tracewright::model::{Recorder, Recording};
+use tracewright::protocols::etrace::config::PARAMETERS;
 use tracewright::protocols::registry::AnyProtocol;
 
 use crate::args::{EncodeArgs, EncodeFraming};
@@ -18,11 +22,13 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         let known = names.collect::<Vec<_>>().join(", ");
         Fail::option("--protocol", &args.protocol, &format!("unknown; known are {known}"))
     })?;
-    let registers = args.registers.iter().map(|text| register(text));
-    let registers = registers.collect::<Result<Vec<_>, _>>()?;
     let mut log = Log::open(&args.log, &args.how)?;
     let mut assembler = log.assembler(&args.how)?;
     suits(protocol, log.isa, args)?;
+    let mut registers = parameters(protocol, log.isa, args)?;
+    for text in &args.registers {
+        registers.push(register(protocol, text)?);
+    }
     let core = args.core.clone().unwrap_or_else(|| core(protocol, log.isa).to_owned());
     let framing = framing(args.framing);
     let images = log.images.clone();
@@ -41,12 +47,19 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
     };
     log.steps(&mut assembler, &mut first)?;
     // The log says no more: the processor stops there, and the trace unit says where.
-    for cpu in 0..assembler.cpus().min(usize::from(cpus)) {
+    // (One of RISC-V says that when it is switched off.)
+    let halts = if protocol == AnyProtocol::Etrace { 0 } else { assembler.cpus() };
+    for cpu in 0..halts.min(usize::from(cpus)) {
         first(cpu as u16, &Step::Halted);
     }
     logs::notes(&assembler);
-    let capture = recorder.finish().map_err(fail)?;
-    tracewright::capture::write(&capture, &args.output)?;
+    let mut capture = recorder.finish().map_err(fail)?;
+    in_words(&mut capture);
+    match protocol {
+        // Snapshots know Arm's devices.
+        AnyProtocol::Etrace => tracewright::capture::folder::write(&capture, &args.output)?,
+        _ => tracewright::capture::write(&capture, &args.output)?,
+    }
     let bytes: u64 = capture.buffers.iter().map(|buffer| buffer.len()).sum();
     let sources = capture.sources.len();
     eprintln!(
@@ -57,8 +70,51 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
     Ok(true)
 }
 
+/// Registers that a user knows by words.
+fn in_words(capture: &mut Capture) {
+    for source in &mut capture.sources {
+        let registers = std::mem::take(&mut source.registers.0);
+        for register in registers {
+            let words = PARAMETERS.iter().find(|p| p.name() == register.name);
+            let words = words.map_or(&[][..], |parameter| parameter.words());
+            match words.iter().find(|(number, _)| u128::from(*number) == register.value) {
+                Some((_, word)) => source.words.push((register.name, (*word).to_owned())),
+                None => source.registers.0.push(register),
+            }
+        }
+    }
+}
+
+/// The parameters in a file, and what the log says of the processor.
+fn parameters(
+    protocol: AnyProtocol,
+    isa: Isa,
+    args: &EncodeArgs,
+) -> Result<Vec<(String, u64)>, Fail> {
+    let mut parameters = Vec::new();
+    if protocol == AnyProtocol::Etrace {
+        parameters.push(("xlen".to_owned(), if isa == Isa::Rv32 { 32 } else { 64 }));
+    }
+    let Some(path) = &args.params else { return Ok(parameters) };
+    let mut source = Source { device_type: args.protocol.clone(), ..Source::default() };
+    source.read_parameters(path)?;
+    source.path.clone_from(path);
+    let mut capture = Capture { sources: vec![source], ..Capture::default() };
+    settle(&mut capture)?;
+    for register in capture.sources.into_iter().flat_map(|source| source.registers.0) {
+        let value = u64::try_from(register.value).unwrap_or(u64::MAX);
+        parameters.push((register.name, value));
+    }
+    Ok(parameters)
+}
+
 /// `NAME=VALUE`.
-fn register(text: &str) -> Result<(String, u64), Fail> {
+fn register(protocol: AnyProtocol, text: &str) -> Result<(String, u64), Fail> {
+    if let Some((name, word)) = text.split_once('=')
+        && let Some(Ok(value)) = protocol.word(name.trim(), word.trim())
+    {
+        return Ok((name.trim().to_owned(), value));
+    }
     let wrong = || Fail::option("--config", text, "expected NAME=VALUE, as TRCCONFIGR=0x18c1");
     let (name, value) = text.split_once('=').ok_or_else(wrong)?;
     let value = value.trim();
@@ -74,6 +130,7 @@ fn suits(protocol: AnyProtocol, isa: Isa, args: &EncodeArgs) -> Result<(), Fail>
     let suits = match protocol {
         AnyProtocol::Etmv3 | AnyProtocol::Ptm => matches!(isa, Isa::A32 | Isa::T32),
         AnyProtocol::Etmv4 | AnyProtocol::Ete => matches!(isa, Isa::A64 | Isa::A32 | Isa::T32),
+        AnyProtocol::Etrace => matches!(isa, Isa::Rv32 | Isa::Rv64),
         _ => true,
     };
     if suits {
@@ -87,6 +144,7 @@ fn suits(protocol: AnyProtocol, isa: Isa, args: &EncodeArgs) -> Result<(), Fail>
 /// A core that has such a unit.
 fn core(protocol: AnyProtocol, isa: Isa) -> &'static str {
     match (protocol, isa) {
+        (AnyProtocol::Etrace, _) => "",
         (AnyProtocol::Etmv3, _) => "Cortex-A7",
         (AnyProtocol::Ptm, _) => "Cortex-A15",
         (AnyProtocol::Itm, _) => "Cortex-M4",

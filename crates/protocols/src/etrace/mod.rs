@@ -37,6 +37,8 @@ pub mod sync;
 #[cfg(test)]
 mod tests;
 
+use alloc::string::{String, ToString};
+
 use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
 
 pub use config::Params;
@@ -65,6 +67,11 @@ impl Protocol for Etrace {
         register: &dyn Fn(&str) -> Option<u64>,
     ) -> Result<Params, MissingRegister> {
         Params::from_registers(register)
+    }
+
+    fn word(name: &str, word: &str) -> Option<Result<u64, String>> {
+        let number = Params::number(name, word).map(|(_, number)| number);
+        Some(number.map_err(|wrong| wrong.to_string()))
     }
 
     fn trace_id(params: &Params) -> u8 {

@@ -16,34 +16,10 @@ const MOST: usize = 4;
 impl Encodes for Etrace {
     type Encoder = Encoder;
 
-    /// Every parameter has a default.
-    const USUAL: &'static [(&'static str, u64)] = &[];
+    /// Every parameter has a default; frames need an id.
+    const USUAL: &'static [(&'static str, u64)] = &[("trace_id", 0x10)];
 
-    const SETTINGS: &'static [Setting] = &[
-        setting("retires", "instructions in a block of the ingress port, at most"),
-        setting(
-            "sync-place",
-            "0: synchronise at the next instruction; 1: after the next special one",
-        ),
-        setting("context-type", "ctype of a new context: 1 imprecise, 2 precise, 3 discontinuity"),
-        setting(
-            "trTeFilter0Control",
-            "filter: enable [0], match privilege [1], ecause [2], interrupt [3], comparators [4] [8] [12] by number [7:5] [11:9] [15:13], impdef [16]",
-        ),
-        setting(
-            "trTeFilter0MatchInst",
-            "privilege levels that pass, bit n is level n [7:0]; interrupt [8]",
-        ),
-        setting("trTeFilter0MatchEcause", "causes that pass, bit n is cause n"),
-        setting("trTeFilter0MatchValueImpdef", "what the sideband signals must be"),
-        setting("trTeFilter0MatchMaskImpdef", "the sideband signals that count"),
-        setting(
-            "trTeComp0Control",
-            "inputs [1:0] [3:2]: 0 address, 1 context, 2 tval; functions [6:4] [10:8]: eq neq lt lte gt gte - always; mode [13:12]: P, P&&S, !(P&&S), latch; notify [14] [15]",
-        ),
-        setting("trTeComp0PMatch", "value of the primary comparison"),
-        setting("trTeComp0SMatch", "value of the secondary comparison"),
-    ];
+    const SETTINGS: &'static [Setting] = &SETTINGS;
 
     fn settings(_: &Params, setting: &dyn Fn(&str) -> Option<u64>) -> Settings {
         let mut settings = Settings::default();
@@ -79,6 +55,38 @@ impl Encodes for Etrace {
         settings
     }
 }
+
+const SETTINGS: [Setting; 3 + 8 * MOST] = {
+    let mut list = [setting("retires", "instructions in a block of the ingress port, at most"); 35];
+    list[1] = setting(
+        "sync-place",
+        "0: synchronise at the next instruction; 1: after the next special one",
+    );
+    list[2] =
+        setting("context-type", "ctype of a new context: 1 imprecise, 2 precise, 3 discontinuity");
+    let names = [
+        (
+            FILTER_CONTROL,
+            "filter: enable [0], match privilege [1], ecause [2], interrupt [3], comparators [4] [8] [12] by number [7:5] [11:9] [15:13], impdef [16]",
+        ),
+        (MATCH_INST, "privilege levels that pass, bit n is level n [7:0]; interrupt [8]"),
+        (MATCH_ECAUSE, "causes that pass, bit n is cause n"),
+        (VALUE_IMPDEF, "what the sideband signals must be"),
+        (MASK_IMPDEF, "the sideband signals that count"),
+        (
+            COMPARATOR_CONTROL,
+            "inputs [1:0] [3:2]: 0 address, 1 context, 2 tval; functions [6:4] [10:8]: eq neq lt lte gt gte - always; mode [13:12]: P, P&&S, !(P&&S), latch; notify [14] [15]",
+        ),
+        (PRIMARY_MATCH, "value of the primary comparison"),
+        (SECONDARY_MATCH, "value of the secondary comparison"),
+    ];
+    let mut n = 0;
+    while n < 8 * MOST {
+        list[3 + n] = setting(names[n % 8].0[n / 8], names[n % 8].1);
+        n += 1;
+    }
+    list
+};
 
 /// The same register of each filter or comparator.
 type Names = [&'static str; MOST];

@@ -1,0 +1,447 @@
+//! A folder of trace and programs, described by one TOML file: `capture.toml`.
+//!
+//! ```toml
+//! description = "what this is"
+//!
+//! [[buffer]]
+//! name = "trace"
+//! file = "trace.bin"          # or files = ["a.bin", "b.bin"], one after another
+//! format = "source_data"      # one source's bytes (the default); or coresight, dstream_coresight
+//! wrap = 0x1200               # a ring: offset of the oldest byte
+//!
+//! [[source]]
+//! name = "hart0"
+//! protocol = "etrace"
+//! buffer = "trace"            # the default: the first
+//! core = "Cortex-A53"         # what it watches, where the protocol wants to know
+//! params = "unit.params"      # parameters in a file of `name = value` lines
+//! [source.parameters]         # and here; these count where both have one
+//! version = "2.0"
+//! xlen = 64
+//!
+//! [[image]]
+//! file = "program.elf"        # ELF; or raw bytes, with an address
+//! address = 0x1000            # of ELF: added to its addresses
+//! ```
+//!
+//! Registers of CoreSight units are parameters, too: `TRCCONFIGR = 0x18c1`.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use toml::{Table, Value};
+
+use crate::files::{Files, find, reason};
+use crate::number::number;
+use crate::probe::ELF;
+use crate::{
+    Buffer, BufferRef, Capture, Core, Dump, File, Form, Format, Kind, Note, OpenError, Place,
+    Register, Source, Wrong,
+};
+
+/// The name of the description.
+pub(crate) const NAME: &str = "capture.toml";
+
+/// Reads the folder whose description is the file `index`. `path` is what the user called it.
+///
+/// # Errors
+/// [`OpenError`] where the description cannot be read, or says what it cannot.
+pub fn read(path: &Path, index: &Path) -> Result<Capture, OpenError> {
+    let mut files = Files::default();
+    let unreadable = |why| OpenError::new(index, Wrong::Unreadable(why));
+    let bytes = files.open_named(index).map_err(unreadable)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let table: Table = text.parse().map_err(|error: toml::de::Error| {
+        let line = error.span().map(|span| {
+            let before = text.get(..span.start).unwrap_or(&text);
+            before.matches('\n').count() as u32 + 1
+        });
+        let place = Place { line, ..Place::file(index) };
+        OpenError::at(place, Wrong::Toml(error.message().to_owned()))
+    })?;
+    let root = index.parent().unwrap_or(Path::new("")).to_owned();
+    let mut reader = Reader { index, root, files, notes: Vec::new() };
+    let top = At { reader: &reader, section: None, table: &table };
+    top.known(&["description", "buffer", "source", "image"])?;
+    let mut capture = Capture {
+        path: path.to_owned(),
+        kind: Kind::Folder,
+        description: top.text("description")?,
+        ..Capture::default()
+    };
+    for (n, table) in tables(&reader, &table, "buffer")? {
+        let buffer = reader.buffer(n, table)?;
+        capture.buffers.push(buffer);
+    }
+    for (n, table) in tables(&reader, &table, "source")? {
+        reader.source(n, table, &mut capture)?;
+    }
+    for (n, table) in tables(&reader, &table, "image")? {
+        let dump = reader.image(n, table)?;
+        capture.memory.push(dump);
+    }
+    if capture.buffers.is_empty() {
+        return Err(OpenError::new(index, Wrong::NoSection("[buffer]")));
+    }
+    capture.notes = reader.notes;
+    Ok(capture)
+}
+
+/// The tables of an array of them, each with its number from 1.
+fn tables<'a>(
+    reader: &Reader<'_>,
+    table: &'a Table,
+    name: &'static str,
+) -> Result<Vec<(usize, &'a Table)>, OpenError> {
+    let wrong = || {
+        let place = Place { section: Some(name.to_owned()), ..Place::file(reader.index) };
+        OpenError::at(place, Wrong::Toml(format!("write it as [[{name}]]")))
+    };
+    match table.get(name) {
+        None => Ok(Vec::new()),
+        Some(Value::Array(items)) => (1..)
+            .zip(items)
+            .map(|(n, item)| item.as_table().map(|table| (n, table)).ok_or_else(wrong))
+            .collect(),
+        Some(_) => Err(wrong()),
+    }
+}
+
+/// The state of a read.
+struct Reader<'a> {
+    index: &'a Path,
+    root: PathBuf,
+    files: Files,
+    notes: Vec<Note>,
+}
+
+/// A table in the description, and where it is.
+struct At<'a> {
+    reader: &'a Reader<'a>,
+    section: Option<String>,
+    table: &'a Table,
+}
+
+impl At<'_> {
+    fn place(&self, key: &str) -> Place {
+        let (section, key) = (self.section.clone(), Some(key.to_owned()));
+        Place { section, key, ..Place::file(self.reader.index) }
+    }
+
+    fn wrong(&self, key: &str, what: impl Into<String>) -> OpenError {
+        OpenError::at(self.place(key), Wrong::Toml(what.into()))
+    }
+
+    /// There are no keys but these.
+    fn known(&self, keys: &[&str]) -> Result<(), OpenError> {
+        match self.table.keys().find(|key| !keys.contains(&key.as_str())) {
+            None => Ok(()),
+            Some(key) => {
+                Err(self.wrong(key, format!("there is no such key; there are {}", keys.join(", "))))
+            }
+        }
+    }
+
+    fn text(&self, key: &str) -> Result<Option<String>, OpenError> {
+        match self.table.get(key) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(_) => Err(self.wrong(key, "it must be text in quotes")),
+        }
+    }
+
+    fn number(&self, key: &str) -> Result<Option<u64>, OpenError> {
+        let value = match self.table.get(key) {
+            None => return Ok(None),
+            Some(Value::Integer(value)) => u64::try_from(*value).ok(),
+            // TOML numbers have a sign: addresses from the upper half come in quotes.
+            Some(Value::String(text)) => crate::number::number64(text),
+            Some(_) => None,
+        };
+        value.map(Some).ok_or_else(|| {
+            self.wrong(key, "it must be a number, not negative; in quotes from 2^63 on")
+        })
+    }
+
+    /// One text or a list of them.
+    fn texts(&self, one: &str, many: &str) -> Result<Vec<String>, OpenError> {
+        let texts = |list: &Vec<Value>| {
+            list.iter().map(|v| v.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
+        };
+        match (self.text(one)?, self.table.get(many)) {
+            (Some(text), None) => Ok(vec![text]),
+            (None, None) => Ok(Vec::new()),
+            (None, Some(Value::Array(list))) => {
+                texts(list).ok_or_else(|| self.wrong(many, "it must be a list of texts"))
+            }
+            (None, Some(_)) => Err(self.wrong(many, "it must be a list of texts")),
+            (Some(_), Some(_)) => Err(self.wrong(many, format!("`{one}` is there already"))),
+        }
+    }
+}
+
+impl Reader<'_> {
+    fn buffer(&mut self, n: usize, table: &Table) -> Result<Buffer, OpenError> {
+        let at = At { reader: self, section: Some(format!("buffer {n}")), table };
+        at.known(&["name", "file", "files", "format", "wrap"])?;
+        let names = at.texts("file", "files")?;
+        if names.is_empty() {
+            return Err(at.wrong("file", "it is missing: which file holds the trace?"));
+        }
+        let format = at.text("format")?.map_or(Format::SourceData, |w| Format::from_word(&w));
+        if let Format::Other(word) = &format {
+            let what = format!("`{word}` is none of source_data, coresight, dstream_coresight");
+            return Err(at.wrong("format", what));
+        }
+        let (wrap, place) = (at.number("wrap")?, at.place("file"));
+        let too_far = at.wrong("wrap", "it is past the end of the file, or there are several");
+        let name = at.text("name")?;
+        let mut buffer = Buffer {
+            name: name.or_else(|| names.first().cloned()).unwrap_or_default(),
+            files: Vec::new(),
+            format,
+        };
+        for name in &names {
+            let path = find(&self.root, &self.root, name);
+            match self.files.open_named(&path) {
+                Ok(bytes) => buffer.files.push(File { name: name.clone(), path, bytes }),
+                Err(why) => {
+                    let wrong = Wrong::Unreadable(format!("{}: {why}", path.display()));
+                    self.notes.push(Note { place: place.clone(), wrong });
+                }
+            }
+        }
+        match (wrap, buffer.files.as_slice()) {
+            (None | Some(0), _) => {}
+            (Some(wrap), [file]) if wrap < file.bytes.len() as u64 => {
+                let old = File { bytes: file.bytes.part(wrap, u64::MAX), ..file.clone() };
+                let young = File { bytes: file.bytes.part(0, wrap), ..file.clone() };
+                buffer.files = vec![old, young];
+            }
+            (Some(_), []) => {}
+            (Some(_), _) => return Err(too_far),
+        }
+        Ok(buffer)
+    }
+
+    fn source(&mut self, n: usize, table: &Table, c: &mut Capture) -> Result<(), OpenError> {
+        let at = At { reader: self, section: Some(format!("source {n}")), table };
+        at.known(&["name", "protocol", "buffer", "buffers", "core", "params", "parameters"])?;
+        let Some(protocol) = at.text("protocol")? else {
+            return Err(at.wrong("protocol", "it is missing: etrace, ETM4, ITM and so on"));
+        };
+        let mut links = Vec::new();
+        for name in at.texts("buffer", "buffers")? {
+            match c.buffer(&name) {
+                Some(buffer) => links.push(BufferRef { buffer, stream: None }),
+                None => return Err(at.wrong("buffer", format!("there is no buffer `{name}`"))),
+            }
+        }
+        if links.is_empty() {
+            links.push(BufferRef { buffer: 0, stream: None });
+        }
+        let name = at.text("name")?.unwrap_or_else(|| format!("{protocol}_{n}"));
+        let core = at.text("core")?.map(|device_type| {
+            let name = format!("{name}.core");
+            c.cores.push(Core { name, device_type, ..Core::default() });
+            c.cores.len() - 1
+        });
+        let mut source = Source {
+            name,
+            device_type: protocol,
+            core,
+            buffers: links,
+            path: self.index.to_owned(),
+            ..Source::default()
+        };
+        match table.get("parameters") {
+            None => {}
+            Some(Value::Table(parameters)) => {
+                for (name, value) in parameters {
+                    let text = match value {
+                        Value::String(text) => text.clone(),
+                        Value::Integer(number) => number.to_string(),
+                        Value::Boolean(flag) => flag.to_string(),
+                        Value::Float(number) => format!("{number:?}"),
+                        _ => {
+                            return Err(
+                                at.wrong(name, "it must be a number, a word or true or false")
+                            );
+                        }
+                    };
+                    source.parameter(name, &text);
+                }
+            }
+            Some(_) => return Err(at.wrong("parameters", "write it as [source.parameters]")),
+        }
+        if let Some(name) = at.text("params")? {
+            let path = find(&self.root, &self.root, &name);
+            source.read_parameters(&path)?;
+        }
+        c.sources.push(source);
+        Ok(())
+    }
+
+    fn image(&mut self, n: usize, table: &Table) -> Result<Dump, OpenError> {
+        let at = At { reader: self, section: Some(format!("image {n}")), table };
+        at.known(&["file", "address"])?;
+        let Some(file) = at.text("file")? else {
+            return Err(at.wrong("file", "it is missing: which file holds the program?"));
+        };
+        let address = at.number("address")?;
+        let place = at.place("file");
+        let no_address = at.wrong("address", "it is missing: only ELF files have their own");
+        let path = find(&self.root, &self.root, &file);
+        let bytes = match self.files.open_named(&path) {
+            Ok(bytes) => Some(bytes),
+            Err(reason) => {
+                let wrong = Wrong::DumpUnreadable { file: file.clone(), reason };
+                self.notes.push(Note { place, wrong });
+                None
+            }
+        };
+        let form = match &bytes {
+            Some(bytes) if bytes.starts_with(ELF) => Form::Elf,
+            _ => Form::Raw,
+        };
+        if form == Form::Raw && address.is_none() && bytes.is_some() {
+            return Err(no_address);
+        }
+        let address = address.unwrap_or(0);
+        Ok(Dump { name: file.clone(), file, path, address, form, bytes, ..Dump::default() })
+    }
+}
+
+impl Source {
+    /// Takes a parameter: a register where it is a number, else a word that only the protocol knows.
+    pub fn parameter(&mut self, name: &str, value: &str) {
+        match number(value) {
+            Some(value) => {
+                let name = name.to_owned();
+                self.registers.0.push(Register { name, id: None, size: None, value });
+            }
+            None => self.words.push((name.to_owned(), value.to_owned())),
+        }
+    }
+
+    /// Takes the parameters in a file: `name = value` lines, in TOML or without quotes; sections and what
+    /// follows `#` are passed over. Those that the source has already stay.
+    ///
+    /// # Errors
+    /// [`OpenError`] where the file cannot be read, or a line is no assignment.
+    pub fn read_parameters(&mut self, path: &Path) -> Result<(), OpenError> {
+        let bytes = Files::default()
+            .open(path)
+            .map_err(|why| OpenError::new(path, Wrong::Unreadable(why)))?;
+        for (n, line) in (1..).zip(String::from_utf8_lossy(&bytes).lines()) {
+            let line = line.split('#').next().unwrap_or_default().trim();
+            if line.is_empty() || line.starts_with('[') {
+                continue;
+            }
+            let Some((name, value)) = line.split_once('=') else {
+                let place = Place { line: Some(n), ..Place::file(path) };
+                return Err(OpenError::at(place, Wrong::NotAssignment(line.to_owned())));
+            };
+            let (name, value) = (name.trim().trim_matches('"'), value.trim());
+            let has = self.registers.get(name).is_some()
+                || self.words.iter().any(|(word, _)| word.eq_ignore_ascii_case(name));
+            if !has {
+                self.parameter(name, value.trim_matches(['"', '\'']));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes `capture` into `folder`, which is made; it must be empty where it exists.
+///
+/// # Errors
+/// [`OpenError`] where the folder holds files, or one cannot be written.
+pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
+    if fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err(OpenError::new(folder, Wrong::NotEmpty));
+    }
+    let failed =
+        |path: &Path, why: std::io::Error| OpenError::new(path, Wrong::NotWritten(reason(&why)));
+    fs::create_dir_all(folder).map_err(|why| failed(folder, why))?;
+    let mut taken = HashSet::from([NAME.to_owned()]);
+    let mut put = |name: &str, end: &str, bytes: &[u8]| {
+        let plain: String = name
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' })
+            .collect();
+        let plain = plain.trim_start_matches('.');
+        let plain = plain.strip_suffix(end).unwrap_or(plain);
+        let plain = if plain.is_empty() { "file" } else { plain };
+        let names = (0..).map(|n| match n {
+            0 => format!("{plain}{end}"),
+            n => format!("{plain}-{n}{end}"),
+        });
+        let name = names.into_iter().find(|name| taken.insert(name.clone())).unwrap_or_default();
+        let path = folder.join(&name);
+        fs::write(&path, bytes).map_err(|why| failed(&path, why)).map(|()| name)
+    };
+    let mut text = String::new();
+    if let Some(description) = &capture.description {
+        let _ = writeln!(text, "description = {}\n", quoted(description));
+    }
+    for buffer in &capture.buffers {
+        let file = put(&buffer.name, ".bin", &buffer.bytes())?;
+        let (name, file) = (quoted(&buffer.name), quoted(&file));
+        let _ = writeln!(text, "[[buffer]]\nname = {name}\nfile = {file}");
+        let _ = writeln!(text, "format = {}\n", quoted(&buffer.format.to_string()));
+    }
+    for source in &capture.sources {
+        let (name, protocol) = (quoted(&source.name), quoted(&source.device_type));
+        let _ = writeln!(text, "[[source]]\nname = {name}\nprotocol = {protocol}");
+        let links = source.buffers.iter().filter_map(|link| capture.buffers.get(link.buffer));
+        let links: Vec<_> = links.map(|buffer| quoted(&buffer.name)).collect();
+        let _ = writeln!(text, "buffers = [{}]", links.join(", "));
+        if let Some(core) = capture.core(source) {
+            let _ = writeln!(text, "core = {}", quoted(&core.device_type));
+        }
+        let _ = writeln!(text, "[source.parameters]");
+        for (name, word) in &source.words {
+            let _ = writeln!(text, "{} = {}", key(name), quoted(word));
+        }
+        for register in &source.registers.0 {
+            let value = match register.value {
+                value if value <= i64::MAX as u128 => format!("{value:#x}"),
+                value => format!("\"{value:#x}\""),
+            };
+            let _ = writeln!(text, "{} = {value}", key(&register.name));
+        }
+        text.push('\n');
+    }
+    for dump in &capture.memory {
+        let Some(bytes) = &dump.bytes else { continue };
+        let end = if dump.form == Form::Elf { ".elf" } else { ".mem" };
+        let file = put(&dump.name, end, bytes)?;
+        let _ = writeln!(text, "[[image]]\nfile = {}", quoted(&file));
+        match (dump.form, dump.address) {
+            (Form::Elf, 0) => {}
+            (_, address) if address <= i64::MAX as u64 => {
+                let _ = writeln!(text, "address = {address:#x}");
+            }
+            (_, address) => {
+                let _ = writeln!(text, "address = \"{address:#x}\"");
+            }
+        }
+        text.push('\n');
+    }
+    let path = folder.join(NAME);
+    fs::write(&path, text).map_err(|why| failed(&path, why))
+}
+
+/// A key, in quotes where it needs them.
+fn key(name: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { quoted(name) }
+}
+
+/// As TOML writes it.
+fn quoted(text: &str) -> String {
+    Value::String(text.to_owned()).to_string()
+}

@@ -1,0 +1,176 @@
+//! Folders described by `capture.toml`: what they say, what they cannot, and that they read back equal.
+
+use std::fs;
+
+use tracewright_capture::{
+    Buffer, BufferRef, Capture, Core, Dump, Form, Format, Kind, Registers, Source, folder, open,
+};
+
+/// A folder of its own, that is gone when the test ends.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("tracewright-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn put(&self, name: &str, bytes: impl AsRef<[u8]>) -> &Self {
+        fs::write(self.0.join(name), bytes).unwrap();
+        self
+    }
+
+    fn open(&self) -> Result<Capture, String> {
+        open(&self.0)
+            .map_err(|error| error.to_string().replace(&self.0.display().to_string(), "FOLDER"))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_description() {
+    let folder = Folder::new("description");
+    folder
+        .put("a.bin", [1, 2, 3, 4, 5])
+        .put("b.bin", [6])
+        .put("rom", [7; 8])
+        .put("unit.scf", "[Required]\nxlen = 32 # narrow\niaddress_lsb_p=1\nversion = \"1.0\"\n");
+    folder.put(
+        "capture.toml",
+        r#"
+description = "two harts"
+[[buffer]]
+name = "ring"
+file = "a.bin"
+wrap = 3
+[[buffer]]
+files = ["a.bin", "b.bin"]
+format = "coresight"
+[[source]]
+name = "hart0"
+protocol = "etrace"
+params = "unit.scf"
+[source.parameters]
+version = "2.0"
+full_address = true
+time_width = 0x10
+[[source]]
+protocol = "ETM4"
+buffer = "a.bin"
+core = "Cortex-A53"
+[[image]]
+file = "rom"
+address = "0xffffffff80000000"
+"#,
+    );
+    let capture = folder.open().unwrap();
+    assert_eq!(capture.kind, Kind::Folder);
+    assert_eq!(capture.description.as_deref(), Some("two harts"));
+    let [ring, frames] = &capture.buffers[..] else { panic!() };
+    assert_eq!((ring.name.as_str(), &ring.bytes()[..]), ("ring", &[4, 5, 1, 2, 3][..]));
+    assert_eq!(ring.format, Format::SourceData);
+    assert_eq!((frames.name.as_str(), &frames.bytes()[..]), ("a.bin", &[1, 2, 3, 4, 5, 6][..]));
+    assert_eq!(frames.format, Format::CoreSight);
+    let [hart, other] = &capture.sources[..] else { panic!() };
+    let numbers = Registers::from_iter([("time_width", 16), ("xlen", 32), ("iaddress_lsb_p", 1)]);
+    assert_eq!(hart.registers, numbers);
+    let words = [("full_address", "true"), ("version", "2.0")];
+    assert_eq!(hart.words, words.map(|(name, word)| (name.to_owned(), word.to_owned())));
+    assert_eq!(hart.buffers, [BufferRef { buffer: 0, stream: None }]);
+    assert_eq!(other.buffers, [BufferRef { buffer: 1, stream: None }]);
+    assert_eq!(capture.core(other).unwrap().device_type, "Cortex-A53");
+    let [rom] = &capture.memory[..] else { panic!() };
+    assert_eq!((rom.address, rom.form), (0xffff_ffff_8000_0000, Form::Raw));
+    assert!(capture.notes.is_empty());
+    // The file itself is the capture, too.
+    assert_eq!(open(&folder.0.join("capture.toml")).unwrap(), capture);
+}
+
+/// What is missing is noted; what cannot be meant is an error that says where.
+#[test]
+fn slips() {
+    for (text, want) in [
+        ("[[buffer]\n", "FOLDER/capture.toml:1: "),
+        ("", "[[buffer]]"),
+        ("buffer = 1", "FOLDER/capture.toml: [buffer] write it as [[buffer]]"),
+        ("[[buffer]]\nname = \"x\"", "[buffer 1] file: it is missing"),
+        ("[[buffer]]\nfile = 5", "[buffer 1] file: it must be text in quotes"),
+        ("[[buffer]]\nfiles = [5]", "[buffer 1] files: it must be a list of texts"),
+        ("[[buffer]]\nfile = \"a.bin\"\nsize = 5", "[buffer 1] size: there is no such key"),
+        ("[[buffer]]\nfile = \"a.bin\"\nformat = \"best\"", "format: `best` is none of"),
+        ("[[buffer]]\nfile = \"a.bin\"\nwrap = 5", "wrap: it is past the end"),
+        ("[[buffer]]\nfile = \"a.bin\"\nwrap = -1", "wrap: it must be a number"),
+        ("[[buffer]]\nfile = \"a.bin\"\n[[source]]\n", "[source 1] protocol: it is missing"),
+        (
+            "[[buffer]]\nfile = \"a.bin\"\n[[source]]\nprotocol = \"ITM\"\nbuffer = \"b\"",
+            "[source 1] buffer: there is no buffer `b`",
+        ),
+        (
+            "[[buffer]]\nfile = \"a.bin\"\n[[source]]\nprotocol = \"ITM\"\nparams = \"gone\"",
+            "FOLDER/gone: cannot read it, no such file",
+        ),
+        (
+            "[[buffer]]\nfile = \"a.bin\"\n[[image]]\nfile = \"a.bin\"",
+            "[image 1] address: it is missing",
+        ),
+    ] {
+        let folder = Folder::new("slips");
+        folder.put("a.bin", [1, 2, 3]).put("capture.toml", text);
+        let got = folder.open().unwrap_err();
+        assert!(got.contains(want), "{text:?}: {got}");
+    }
+    let folder = Folder::new("missing");
+    folder.put("capture.toml", "[[buffer]]\nfile = \"a\"\n[[image]]\nfile = \"b\"");
+    let capture = folder.open().unwrap();
+    assert_eq!(capture.notes.len(), 2);
+    assert!(capture.buffers[0].files.is_empty());
+    assert_eq!(capture.memory[0].bytes, None);
+}
+
+/// What is written reads back equal, whatever things are called.
+#[test]
+fn written_and_read() {
+    let elf = [&b"\x7fELF"[..], &[0; 60]].concat();
+    let capture = Capture {
+        description: Some("quotes \" and\nlines".into()),
+        buffers: vec![
+            Buffer::new("../a b", Format::SourceData, vec![1, 2]),
+            Buffer::new("../a b?", Format::CoreSight, vec![3]),
+        ],
+        sources: vec![Source {
+            name: "hart \"0\"".into(),
+            device_type: "etrace".into(),
+            registers: Registers::from_iter([("odd name", u64::MAX), ("xlen", 64)]),
+            words: vec![("version".into(), "0.026".into())],
+            core: Some(0),
+            buffers: vec![
+                BufferRef { buffer: 0, stream: None },
+                BufferRef { buffer: 1, stream: None },
+            ],
+            ..Source::default()
+        }],
+        cores: vec![Core {
+            name: "hart \"0\".core".into(),
+            device_type: "Cortex-M4".into(),
+            ..Core::default()
+        }],
+        memory: vec![
+            Dump { form: Form::Elf, ..Dump::new("prog", 0, elf) },
+            Dump::new("rom", u64::MAX - 3, vec![4; 4]),
+        ],
+        ..Capture::default()
+    };
+    let folder = Folder::new("written");
+    folder::write(&capture, &folder.0).unwrap();
+    assert_eq!(folder.open().unwrap(), capture);
+    // A folder with files in it is not written into.
+    let again = folder::write(&capture, &folder.0).unwrap_err().to_string();
+    assert!(again.contains("not empty"), "{again}");
+}
