@@ -11,6 +11,8 @@ mod text;
 
 use tracewright_base::{Isa, MissingRegister, Register, Waypoints};
 
+use super::packet::fields::sign_extend;
+
 pub use choice::{
     Compression, Difference, Framing, LoopLabel, MessageType, OptionBits, Padding, Profile, Reset,
     Sync, TrapPacket, Version,
@@ -180,12 +182,18 @@ pub struct Choices {
     pub cache_all: bool,
     /// ECALL and EBREAK are retired before their exception.
     pub ecall_retires: bool,
-    /// A trap right after a start at the target of a trap return: the instruction was not retired.
+    /// The unit sends a start for an instruction at the target of a trap return that traps, though it
+    /// was not retired, as the reference flow does.
     pub start_unretired: bool,
+    /// The decoder does not say such an instruction. The packets are those of one that was retired
+    /// before the next one trapped: only who knows the program can tell.
+    pub drop_unretired: bool,
     /// What the resynchronisation period counts.
     pub resync: Sync,
     /// The resynchronisation period, in its unit.
     pub resync_max: u32,
+    /// Predicted branches that the decoder follows for one packet.
+    pub longest_count: u32,
     /// 0.026: a context packet is sent only once all branches are reported.
     pub context_flushes: bool,
     /// 0.026, Table 3.4: termination type 4 is an unpredictable call.
@@ -210,7 +218,7 @@ pub struct Data {
     pub address_width: u8,
     /// `data_width`, 8 to 64.
     pub width: u8,
-    /// `lrid_width`: width of a load request's number, 0 to 8.
+    /// `lrid_width`: width of a load request's number, 0 to 6.
     pub lrid_width: u8,
     /// Loads are traced in two packets: request and data.
     pub split: bool,
@@ -316,6 +324,18 @@ impl Params {
     /// Nothing but branches ends a block.
     pub const fn waypoints(&self) -> Waypoints {
         Waypoints { isb: false, barrier: false, wait: false, timed_wait: false, transaction: false }
+    }
+
+    /// The address that the bits of a full address mean. Where packets have fewer bits than an address
+    /// of the processor, a virtual address is taken for what it was cut from, of 39 bits or more: its
+    /// top bit repeats.
+    #[inline]
+    pub const fn full_address(&self, bits: u64) -> u64 {
+        let address = bits << self.widths.iaddress_lsb;
+        match self.widths.iaddress {
+            width @ 39..=63 if self.rv64 => sign_extend(address, width as u32),
+            _ => address,
+        }
     }
 
     /// Where a trap of `cause` goes, if the CSRs are known. ("Implicit exception mode"; Privileged

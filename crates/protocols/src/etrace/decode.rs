@@ -1,16 +1,62 @@
 //! Packets to elements.
+//!
+//! An instruction that a packet names was retired. One that the program jumped to is *owed*: it is said
+//! with what follows it, or alone where a trap, a context or the end comes next.
 
-use tracewright_base::{Code, Context, Decode, Element, Fault, Gap, Sink, Spanned};
+mod data;
+mod pending;
+mod returns;
+mod targets;
+mod walk;
 
-use super::config::Params;
-use super::packet::{Packet, Payload, Who};
+use tracewright_base::{
+    Code, Context, Decode, Doubt, Element, Exception, Fault, Gap, Pc, Role, Sink, Space, Spanned,
+    Start,
+};
+
+use super::config::{Difference, Framing, Params, Reset, TrapPacket};
+use super::packet::{self, BranchCount, Map, Packet, Payload, Qualification, Report, Trap, Who};
+use data::History;
+use pending::Pending;
+use returns::Returns;
+use targets::Targets;
+use walk::{Goal, Walked};
 
 /// A plain value: it holds what the next packet needs, and no totals. The default knows nothing.
+///
+/// After bytes that are no packet, or packets that were lost, nothing is said of the program before the
+/// next packet that names an instruction in full.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decoder {
     phase: Phase,
-    /// Who executes, as it was last reported.
+    /// The address of the last packet that has one: differences are to it.
+    address: Option<u64>,
+    place: Place,
+    /// The last instruction that was said.
+    last: Option<u64>,
+    /// The last packet's address was come by, not jumped to: unless a packet of format 3 is next, the
+    /// program went on until it was jumped to.
+    inferred: bool,
+    pending: Pending,
+    returns: Returns,
+    /// Implicit returns since the last branch or packet.
+    implied: u16,
+    targets: Targets,
+    data: History,
+    /// Who executes, as it was last said.
     who: Option<Who>,
+    /// The memory that is executed from.
+    space: Space,
+    /// The last time in an envelope.
+    time: Option<u64>,
+    /// The last running number of a packet.
+    number: Option<u16>,
+    /// A start named the instruction that is owed, at the target of a return from a trap.
+    after_return: bool,
+    /// Nothing was retired since the last trap.
+    trapped: bool,
+    /// Where its handler is.
+    handler: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,44 +64,437 @@ enum Phase {
     /// No packet yet.
     #[default]
     Fresh,
-    /// Waiting for a packet that names an instruction.
-    Waiting,
+    /// Waiting for a packet that names an instruction in full.
+    Waiting(Why),
+    /// Following the program.
+    Following,
 }
+
+/// Why an instruction that is named in full is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    /// Tracing has not begun, or ended.
+    Off,
+    /// Packets were lost.
+    Lost,
+}
+
+/// Where the program is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    /// Not known.
+    #[default]
+    Unknown,
+    /// The next instruction to be said is at `pc`. Where it is `owed` it is known to have been retired.
+    At { pc: u64, owed: bool },
+    /// The last instruction was a jump whose target it does not tell.
+    Jump { role: Role },
+}
+
+/// Exception numbers of interrupts have this bit: `mcause` has it at the top.
+pub const INTERRUPT: u16 = 1 << 15;
 
 impl Decode<Params, Packet> for Decoder {
     fn packet<K: Code, S: Sink>(
         &mut self,
         p: Spanned<Packet>,
         params: &Params,
-        _code: &mut K,
+        code: &mut K,
         sink: &mut S,
     ) {
-        let Spanned { at, packet, .. } = p;
+        let Spanned { at, packet: Packet { envelope, payload }, .. } = p;
         if self.phase == Phase::Fresh {
-            self.phase = Phase::Waiting;
+            self.phase = Phase::Waiting(Why::Off);
             sink.element(at, Element::Gap(Gap::Start));
         }
-        match packet.payload {
-            Payload::Start(start) => self.enter(at, start.who, params, sink),
-            Payload::Trap(trap) => self.enter(at, trap.who, params, sink),
-            Payload::Context(context) => self.enter(at, context.who, params, sink),
-            _ => {}
+        if params.link.framing == Framing::Esp32 && !matches!(payload, Payload::Null { .. }) {
+            self.numbered(at, envelope.source, sink);
+        }
+        if let Some(value) = envelope.timestamp
+            && self.time != Some(value)
+        {
+            self.time = Some(value);
+            sink.element(at, Element::Timestamp { value, cycles: None });
+        }
+        match payload {
+            Payload::Null { .. } => {}
+            Payload::Branches(branches) => {
+                let full =
+                    if params.is_draft() { branches.full } else { params.options.full_address };
+                let news = News { map: Some(branches.map), ..News::of(branches.report, full) };
+                self.go_on(at, &news, params, code, sink);
+            }
+            Payload::Address(report) => {
+                let news = News::of(Some(report), params.options.full_address);
+                self.go_on(at, &news, params, code, sink);
+            }
+            Payload::BranchCount(count) => {
+                let news = News::of(count.report, params.options.full_address);
+                self.go_on(at, &News { count: Some(count), ..news }, params, code, sink);
+            }
+            Payload::JumpTarget(target) => {
+                let report = Report { irreport: target.irreport, ..Report::default() };
+                let news = News::of(Some(report), false);
+                let news = News { map: target.map, cached: Some(target.index), ..news };
+                self.go_on(at, &news, params, code, sink);
+            }
+            Payload::Start(start) => self.start(at, &start, params, code, sink),
+            Payload::Trap(trap) => self.trap(at, &trap, params, code, sink),
+            Payload::Context(context) => {
+                self.flush(at, params, code, sink);
+                self.enter(at, context.who, params, sink);
+            }
+            Payload::Support(support) => {
+                self.qualification(at, support.qualification, params, code, sink);
+                if support.data_lost {
+                    self.data.forget();
+                    sink.element(at, Element::Gap(Gap::Overflow));
+                }
+            }
+            Payload::Data(access) => self.data.packet(at, &access, params, sink),
+            Payload::Timer { ticks } => {
+                sink.element(at, Element::Timestamp { value: ticks, cycles: None });
+            }
+            Payload::Software { word } => {
+                sink.element(at, Element::Instrumentation { el: 0, value: word.into() });
+            }
         }
     }
 
-    fn bad<S: Sink>(&mut self, at: u64, _fault: Fault, sink: &mut S) {
-        if self.phase == Phase::Fresh {
-            sink.element(at, Element::Gap(Gap::Start));
+    fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {
+        match self.phase {
+            Phase::Fresh => sink.element(at, Element::Gap(Gap::Start)),
+            // The trace ends: nothing that could be doubted follows.
+            Phase::Following if fault == Fault::Truncated => return,
+            Phase::Following => sink.element(at, Element::Gap(Gap::BadPacket)),
+            Phase::Waiting(_) => {}
         }
-        *self = Decoder { phase: Phase::Waiting, ..Decoder::default() };
+        *self = Decoder { phase: Phase::Waiting(Why::Lost), ..Decoder::default() };
     }
 
-    fn finish<K: Code, S: Sink>(&mut self, at: u64, _: &Params, _: &mut K, sink: &mut S) {
+    fn finish<K: Code, S: Sink>(&mut self, at: u64, params: &Params, code: &mut K, sink: &mut S) {
+        self.flush(at, params, code, sink);
         sink.element(at, Element::End);
     }
 }
 
+/// What a packet of format 0, 1 or 2 says.
+struct News {
+    map: Option<Map>,
+    count: Option<BranchCount>,
+    report: Option<Report>,
+    /// The address is not a difference.
+    full: bool,
+    /// The address is here in the jump target cache.
+    cached: Option<u16>,
+}
+
+impl News {
+    const fn of(report: Option<Report>, full: bool) -> News {
+        News { map: None, count: None, report, full, cached: None }
+    }
+
+    /// The outcome of the last branch, where it is known.
+    fn last(&self) -> Option<Map> {
+        let map = self.map.filter(|map| map.len > 0)?;
+        Some(Map { bits: map.bits >> (map.len - 1) & 1, len: 1 })
+    }
+}
+
 impl Decoder {
+    /// Goes on from the packet before.
+    #[inline]
+    fn go_on<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        news: &News,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        if self.phase != Phase::Following {
+            return;
+        }
+        self.after_return = false;
+        if self.inferred {
+            // The program went on, until it was jumped to the same place.
+            self.inferred = false;
+            let goal = Goal { address: self.address, jumped: true, ..Goal::BRANCHES };
+            self.implied = 0;
+            self.walk(at, &goal, params, code, sink);
+        }
+        self.implied = 0;
+        let goal = match &news.report {
+            None => Goal::BRANCHES,
+            Some(report) => {
+                self.address = self.reported(news, report, params);
+                if self.address.is_none() && self.place != Place::Unknown {
+                    self.lose(at, Doubt::NoAddress, sink);
+                }
+                Goal {
+                    address: self.address,
+                    jumped: report.updiscon && !report.notify,
+                    notified: report.notify || params.choices.notifications,
+                    returns: report.irreport,
+                    before: false,
+                }
+            }
+        };
+        if self.place == Place::Unknown {
+            self.resume(&goal, news, params, code);
+            return;
+        }
+        if let Some(map) = news.map {
+            self.pending.add(map);
+        }
+        if let Some(count) = &news.count {
+            if count.count > params.choices.longest_count {
+                self.lose(at, Doubt::AddressNotReached, sink);
+                return;
+            }
+            self.pending.add_count(count);
+        }
+        self.walk(at, &goal, params, code, sink);
+    }
+
+    /// The program is not known, but an instruction that was executed is.
+    fn resume<K: Code>(&mut self, goal: &Goal, news: &News, params: &Params, code: &mut K) {
+        let Some(address) = goal.address else { return };
+        self.place = Place::At { pc: address, owed: true };
+        self.last = None;
+        if let Some(outcome) = news.last()
+            && self.is_branch(address, params, code)
+        {
+            self.pending.add(outcome);
+        }
+    }
+
+    /// The address that a packet reports. `None` where what it depends on is not known.
+    #[inline]
+    fn reported(&mut self, news: &News, report: &Report, params: &Params) -> Option<u64> {
+        let address = match news.cached {
+            Some(index) => self.targets.get(index)?,
+            None if news.full => params.full_address(report.address),
+            None => {
+                let (difference, base) = (report.difference(params), self.address?);
+                match params.choices.difference {
+                    Difference::CurrentMinusPrevious => base.wrapping_add(difference),
+                    Difference::PreviousMinusCurrent => base.wrapping_sub(difference),
+                }
+            }
+        };
+        let address = address & params.isa().address_mask();
+        if params.choices.cache_all && params.options.jump_target_cache {
+            self.targets.put(address, params);
+        }
+        Some(address)
+    }
+
+    /// A packet that names an instruction in full.
+    fn start<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        start: &packet::Start,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        // What was come by before was reached.
+        self.inferred = false;
+        self.implied = 0;
+        let address = params.full_address(start.address) & params.isa().address_mask();
+        let mut returned = false;
+        let mut said = false;
+        if self.phase == Phase::Following {
+            let privilege = self.who.map(|who| who.privilege);
+            let changed = privilege.is_some_and(|known| known != start.who.privilege);
+            let idles = self.idles(address, params, code);
+            said = idles && self.place == Place::At { pc: address, owed: false };
+            if self.place != Place::Unknown && !idles {
+                let goal = Goal {
+                    address: Some(address),
+                    // Only a return from a trap changes the privilege level.
+                    jumped: changed,
+                    before: true,
+                    ..Goal::BRANCHES
+                };
+                if self.walk(at, &goal, params, code, sink) == Walked::Lost {
+                    self.returns.clear();
+                }
+            }
+            returned = self.returned(params, code);
+        }
+        self.begin(at, sink);
+        self.enter(at, start.who, params, sink);
+        self.arrive(address, start.branch, params, code);
+        if said && let Place::At { owed, .. } = &mut self.place {
+            *owed = false;
+        }
+        self.forget(params);
+        self.after_return = returned;
+    }
+
+    /// A trap.
+    fn trap<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        trap: &Trap,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        self.inferred = false;
+        self.implied = 0;
+        let unretired = self.after_return && params.choices.drop_unretired && !trap.interrupt;
+        if unretired && let Place::At { owed, .. } = &mut self.place {
+            *owed = false;
+        }
+        self.flush(at, params, code, sink);
+        let return_address = self.return_address(trap, params, code);
+        // Tracing begins with it where it was not on.
+        self.begin(at, sink);
+        let cause = trap.ecause as u16 & !INTERRUPT;
+        sink.element(
+            at,
+            Element::Exception(Exception {
+                number: if trap.interrupt { cause | INTERRUPT } else { cause },
+                return_address,
+                also_target: false,
+                tail_chain: false,
+            }),
+        );
+        if let Some(value) = trap.tval.filter(|_| !trap.interrupt)
+            && !(is_epc(trap, params))
+        {
+            sink.element(at, Element::TrapValue(value));
+        }
+        self.enter(at, trap.who, params, sink);
+        self.pending.clear();
+        let known = params.vector(trap.who.privilege, trap.interrupt, trap.ecause);
+        self.handler = None;
+        if !trap.thaddr {
+            self.place = Place::Unknown;
+            self.last = None;
+            self.handler = known;
+            self.trapped = true;
+            self.forget(params);
+            return;
+        }
+        let address = match trap.address {
+            Some(address) => Some(params.full_address(address)),
+            None => known,
+        };
+        match address.map(|address| address & params.isa().address_mask()) {
+            Some(address) => self.arrive(address, trap.branch, params, code),
+            None => {
+                // The vector is in a CSR that nobody gave.
+                self.place = Place::Unknown;
+                self.address = None;
+                sink.element(at, Element::Doubt(Doubt::NoAddress));
+            }
+        }
+        self.forget(params);
+    }
+
+    /// Where a trap returns to: the exception program counter. `None` where the trace does not tell.
+    fn return_address<K: Code>(
+        &mut self,
+        trap: &Trap,
+        params: &Params,
+        code: &mut K,
+    ) -> Option<u64> {
+        let mask = params.isa().address_mask();
+        if is_epc(trap, params) {
+            return trap.tval.map(|epc| epc & mask);
+        }
+        if self.trapped {
+            // The handler of the trap before had not begun.
+            return self.handler;
+        }
+        let given = trap.address.filter(|_| !trap.thaddr && !trap.interrupt);
+        let given = given.map(|address| params.full_address(address) & mask);
+        if self.phase != Phase::Following {
+            return given;
+        }
+        match self.place {
+            Place::At { pc, .. } => {
+                let calls = !trap.interrupt && matches!(trap.ecause, 3 | 8..=11);
+                Some(
+                    self.last
+                        .filter(|&last| calls && self.is_call(last, params, code))
+                        .unwrap_or(pc),
+                )
+            }
+            Place::Jump { .. } | Place::Unknown => given,
+        }
+    }
+
+    /// Whether ECALL, EBREAK or C.EBREAK is at `address`: where a unit calls it retired, the exception
+    /// is at itself.
+    fn is_call<K: Code>(&self, address: u64, params: &Params, code: &mut K) -> bool {
+        let pc = Pc { address, isa: params.isa(), space: self.space };
+        let opcode = code.opcode(pc);
+        let wide = code.instruction(pc).is_ok_and(|instruction| instruction.size == 4);
+        match opcode {
+            Some(0x0000_0073 | 0x0010_0073) => true,
+            Some(opcode) => !wide && opcode & 0xffff == 0x9002,
+            None => false,
+        }
+    }
+
+    /// Whether the program jumps from `address`, where it is, to `address`: how often is not traced.
+    fn idles<K: Code>(&self, address: u64, params: &Params, code: &mut K) -> bool {
+        let pc = Pc { address, isa: params.isa(), space: self.space };
+        matches!(self.place, Place::At { pc, .. } if pc == address)
+            && code.instruction(pc).is_ok_and(|i| !i.conditional && i.target == Some(address))
+    }
+
+    /// Whether the last instruction that was said returned from a trap.
+    fn returned<K: Code>(&self, params: &Params, code: &mut K) -> bool {
+        self.last.is_some_and(|address| {
+            let pc = Pc { address, isa: params.isa(), space: self.space };
+            code.instruction(pc).is_ok_and(|i| i.role == Role::ExceptionReturn)
+        })
+    }
+
+    /// Tracing is on from here, where it was not.
+    fn begin<S: Sink>(&mut self, at: u64, sink: &mut S) {
+        if let Phase::Waiting(why) = self.phase {
+            sink.element(
+                at,
+                Element::TraceOn(match why {
+                    Why::Off => Start::Normal,
+                    Why::Lost => Start::Overflow,
+                }),
+            );
+        }
+        self.phase = Phase::Following;
+    }
+
+    /// The instruction at `address` is next, and was retired. `branch` is its outcome, if it is one.
+    fn arrive<K: Code>(&mut self, address: u64, branch: bool, params: &Params, code: &mut K) {
+        self.address = Some(address);
+        self.place = Place::At { pc: address, owed: true };
+        self.pending.clear();
+        self.trapped = false;
+        self.after_return = false;
+        if self.is_branch(address, params, code) {
+            self.pending.add(Map { bits: branch.into(), len: 1 });
+        }
+    }
+
+    /// What does not outlast a synchronisation.
+    fn forget(&mut self, params: &Params) {
+        if params.options.resync_disabled {
+            return;
+        }
+        self.returns.clear();
+        if params.choices.predictor_reset == Reset::Sync {
+            self.pending.forget();
+            self.targets.clear();
+        }
+    }
+
     /// Says who executes where that is news, and when it is.
     fn enter<S: Sink>(&mut self, at: u64, who: Who, params: &Params, sink: &mut S) {
         if params.widths.time > 0 {
@@ -66,7 +505,57 @@ impl Decoder {
             sink.element(at, Element::Context(context(who, params)));
         }
         self.who = Some(who);
+        self.space = space(who.privilege);
     }
+
+    /// Instructions may no longer be qualified, or packets were lost.
+    fn qualification<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        qualification: Qualification,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        if self.phase != Phase::Following || qualification == Qualification::NoChange {
+            return;
+        }
+        if qualification == Qualification::TraceLost {
+            sink.element(at, Element::Gap(Gap::Overflow));
+            let kept = (self.who, self.time, self.number);
+            *self = Decoder { phase: Phase::Waiting(Why::Lost), ..Decoder::default() };
+            (self.who, self.time, self.number) = kept;
+            return;
+        }
+        if self.inferred && qualification == Qualification::EndedUnreported {
+            self.inferred = false;
+            let goal = Goal { address: self.address, jumped: true, ..Goal::BRANCHES };
+            self.walk(at, &goal, params, code, sink);
+        }
+        self.flush(at, params, code, sink);
+        self.inferred = false;
+        self.place = Place::Unknown;
+        self.pending.clear();
+        self.returns.clear();
+        self.phase = Phase::Waiting(Why::Off);
+    }
+
+    /// The running number of a packet: one that does not follow the last says that packets were lost.
+    fn numbered<S: Sink>(&mut self, at: u64, number: u16, sink: &mut S) {
+        let follows = self.number.is_none_or(|last| number == last.wrapping_add(1));
+        if !follows && self.phase == Phase::Following {
+            sink.element(at, Element::Gap(Gap::Overflow));
+            *self = Decoder { phase: Phase::Waiting(Why::Lost), ..Decoder::default() };
+        }
+        self.number = Some(number);
+    }
+}
+
+/// Version 1.0: the trap value of an illegal instruction is where it is.
+fn is_epc(trap: &Trap, params: &Params) -> bool {
+    const ILLEGAL: u64 = 2;
+    let both = params.choices.trap == TrapPacket::TvalEpc && !params.is_draft();
+    both && !trap.interrupt && trap.ecause == ILLEGAL
 }
 
 /// `who` as an element has it.
@@ -79,4 +568,16 @@ fn context(who: Who, params: &Params) -> Context {
         bits64: params.rv64,
         isa: params.isa(),
     }
+}
+
+/// The memory of a privilege level: that of the level whose page tables it uses.
+const fn space(privilege: u8) -> Space {
+    Space::new(
+        Some(match privilege {
+            0 | 5 => 0,
+            1 | 6 => 1,
+            _ => 3,
+        }),
+        None,
+    )
 }

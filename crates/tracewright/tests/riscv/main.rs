@@ -2,8 +2,7 @@
 //! Its README says what each is.
 #![forbid(unsafe_code)]
 
-mod encode;
-mod logs;
+mod decode;
 mod packets;
-mod program;
+mod run;
 mod streams;

@@ -1,0 +1,159 @@
+//! Branches that are traced and not yet reached, and the predictor that foresees some of them.
+
+use crate::etrace::config::Params;
+use crate::etrace::packet::{BranchCount, Map};
+
+/// Outcomes of the branches to come, the oldest first: known ones, then as many as the predictor
+/// foresees.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Pending {
+    /// Known outcomes, the oldest in bit 0; 1 is not taken.
+    map: u64,
+    /// How many.
+    known: u32,
+    /// Branches after those that go as predicted.
+    predicted: u64,
+    /// But for the last of them, which does not.
+    last_fails: bool,
+    predictor: Predictor,
+}
+
+impl Pending {
+    /// How many branches.
+    #[inline]
+    pub(super) const fn count(&self) -> u64 {
+        self.known as u64 + self.predicted
+    }
+
+    /// Adds known outcomes. More than there can be are not.
+    #[inline]
+    pub(super) fn add(&mut self, map: Map) {
+        self.map |= u64::from(map.bits) << (self.known & 63);
+        self.known += u32::from(map.len);
+        debug_assert!(self.known <= 64);
+    }
+
+    /// Adds branches that go as predicted. With an address the last of them may be there; without one
+    /// a branch that goes otherwise follows them.
+    pub(super) fn add_count(&mut self, count: &BranchCount) {
+        let extra = u64::from(count.failed);
+        self.predicted += u64::from(count.count) + u64::from(Map::FULL) + extra;
+        self.last_fails = count.failed;
+    }
+
+    /// The outcome of the branch at `address`, which is reached. `None` where none is traced.
+    #[inline]
+    pub(super) fn take(&mut self, address: u64, params: &Params) -> Option<bool> {
+        let taken = if self.known > 0 {
+            let taken = self.map & 1 == 0;
+            self.map >>= 1;
+            self.known -= 1;
+            taken
+        } else if self.predicted > 0 {
+            self.predicted -= 1;
+            let fails = self.last_fails && self.predicted == 0;
+            self.predictor.predict(address, params) != fails
+        } else {
+            return None;
+        };
+        if params.options.branch_prediction {
+            self.predictor.update(address, taken, params);
+        }
+        Some(taken)
+    }
+
+    /// The branch at `address` is the only one that is left, and other packets come before it: its
+    /// outcome is kept.
+    pub(super) fn settle(&mut self, address: u64, params: &Params) {
+        if self.predicted == 1 {
+            let taken = self.predictor.predict(address, params) != self.last_fails;
+            self.predicted = 0;
+            self.add(Map { bits: u32::from(!taken), len: 1 });
+        }
+    }
+
+    /// Forgets all branches.
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        (self.map, self.known, self.predicted) = (0, 0, 0);
+    }
+
+    /// The predictor begins anew.
+    #[inline]
+    pub(super) fn forget(&mut self) {
+        self.predictor = Predictor::default();
+    }
+}
+
+/// Up to 128 entries of two bits: what is predicted, and what the branch did last. (Table "branch
+/// predictor")
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Predictor {
+    /// A branch of the entry is taken.
+    taken: u128,
+    /// The branch was taken last.
+    last: u128,
+}
+
+impl Default for Predictor {
+    /// All entries 01.
+    fn default() -> Self {
+        Predictor { taken: 0, last: u128::MAX }
+    }
+}
+
+impl Predictor {
+    fn entry(address: u64, params: &Params) -> u128 {
+        1 << index(address, params.widths.bpred_size, params)
+    }
+
+    fn predict(&self, address: u64, params: &Params) -> bool {
+        self.taken & Self::entry(address, params) != 0
+    }
+
+    /// What is predicted changes after two wrong predictions in a row.
+    fn update(&mut self, address: u64, taken: bool, params: &Params) {
+        let entry = Self::entry(address, params);
+        if (self.taken ^ self.last) & entry != 0 {
+            self.taken = self.taken & !entry | if taken { entry } else { 0 };
+        }
+        self.last = self.last & !entry | if taken { entry } else { 0 };
+    }
+}
+
+/// Where an address is in a table of 2 to the power of `size` entries: the bits from 1 on, or from 2
+/// where there are no compressed instructions.
+pub(super) fn index(address: u64, size: u8, params: &Params) -> usize {
+    let low = params.widths.iaddress_lsb.max(1);
+    (address >> low) as usize & ((1 << size.min(7)) - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Table "branch predictor": 00 fails to 01; 01 holds to 00, fails to 11; 11 fails to 10; 10
+    /// holds to 11, fails to 00.
+    #[test]
+    fn predictor_states() {
+        let mut params = Params::default();
+        params.widths.bpred_size = 7;
+        for (state, taken, want) in [
+            ((0, 0), false, (0, 0)),
+            ((0, 0), true, (0, 1)),
+            ((0, 1), false, (0, 0)),
+            ((0, 1), true, (1, 1)),
+            ((1, 1), true, (1, 1)),
+            ((1, 1), false, (1, 0)),
+            ((1, 0), true, (1, 1)),
+            ((1, 0), false, (0, 0)),
+        ] {
+            let entry = |bit: u128| bit << 5;
+            let mut predictor = Predictor { taken: entry(state.0), last: entry(state.1) };
+            assert_eq!(predictor.predict(10, &params), state.0 == 1);
+            predictor.update(10, taken, &params);
+            let want = Predictor { taken: entry(want.0), last: entry(want.1) };
+            assert_eq!(predictor, want, "{state:?} {taken}");
+        }
+    }
+}

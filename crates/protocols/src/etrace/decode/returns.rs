@@ -1,0 +1,139 @@
+//! Return addresses: where a return goes that no packet tells of. ("Implicit return mode")
+
+use crate::etrace::config::Params;
+
+/// As many calls as are kept. A call counter may count more; then returns deeper than this are lost.
+const ROOM: usize = 512;
+
+/// Return addresses of the calls that were traced, the oldest given up where there is no room.
+///
+/// A unit with a stack keeps 2 to the power of `return_stack_size`; where it counts, too, calls that
+/// return to the same place share one. A unit with only a counter counts up to its limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Returns {
+    entries: [Entry; ROOM],
+    /// Where the next one goes.
+    top: u16,
+    /// How many there are.
+    len: u16,
+}
+
+/// A return address, and how many calls more return there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Entry {
+    address: u64,
+    more: u16,
+}
+
+impl Default for Returns {
+    fn default() -> Self {
+        Returns { entries: [Entry::default(); ROOM], top: 0, len: 0 }
+    }
+}
+
+impl Returns {
+    /// How many entries there are.
+    #[inline]
+    pub(super) const fn depth(&self) -> u16 {
+        self.len
+    }
+
+    /// A call that returns to `address`.
+    pub(super) fn push(&mut self, address: u64, params: &Params) {
+        let (stack, counter) = (params.widths.return_stack_size, params.widths.call_counter_size);
+        let limit = match (stack, counter) {
+            (0, 0) => return,
+            // It stops counting at its greatest value.
+            (0, counter) => (1usize << counter) - 1,
+            (stack, _) => 1 << stack,
+        };
+        if stack > 0 && counter > 0 && self.len > 0 {
+            let most = ((1u32 << counter) - 1) as u16;
+            let last = self.at(1);
+            if last.address == address && last.more < most {
+                self.set(1, Entry { more: last.more + 1, ..last });
+                return;
+            }
+        }
+        self.set(0, Entry { address, more: 0 });
+        self.top = (self.top + 1) % ROOM as u16;
+        self.len = (self.len + 1).min(limit.min(ROOM) as u16);
+    }
+
+    /// The last call returns.
+    pub(super) fn pop(&mut self) -> Option<u64> {
+        if self.len == 0 {
+            return None;
+        }
+        let last = self.at(1);
+        if last.more > 0 {
+            self.set(1, Entry { more: last.more - 1, ..last });
+        } else {
+            self.top = (self.top + ROOM as u16 - 1) % ROOM as u16;
+            self.len -= 1;
+        }
+        Some(last.address)
+    }
+
+    /// Forgets all calls.
+    pub(super) fn clear(&mut self) {
+        (self.top, self.len) = (0, 0);
+    }
+
+    /// The entry `back` before the top.
+    fn at(&self, back: u16) -> Entry {
+        let index = usize::from(self.top + ROOM as u16 - back) % ROOM;
+        self.entries.get(index).copied().unwrap_or_default()
+    }
+
+    fn set(&mut self, back: u16, entry: Entry) {
+        let index = usize::from(self.top + ROOM as u16 - back) % ROOM;
+        if let Some(place) = self.entries.get_mut(index) {
+            *place = entry;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn params(stack: u8, counter: u8) -> Params {
+        let mut params = Params::default();
+        params.widths.return_stack_size = stack;
+        params.widths.call_counter_size = counter;
+        params
+    }
+
+    #[test]
+    fn the_oldest_goes_first() {
+        let mut returns = Returns::default();
+        for n in 0..6 {
+            returns.push(n, &params(2, 0));
+        }
+        let popped: [_; 5] = core::array::from_fn(|_| returns.pop());
+        assert_eq!(popped, [Some(5), Some(4), Some(3), Some(2), None]);
+    }
+
+    #[test]
+    fn a_counter_stops_at_its_limit() {
+        let mut returns = Returns::default();
+        for n in 0..9 {
+            returns.push(n, &params(0, 2));
+        }
+        assert_eq!(returns.depth(), 3);
+        assert_eq!(returns.pop(), Some(8));
+    }
+
+    #[test]
+    fn recursion_shares_an_entry() {
+        let mut returns = Returns::default();
+        for address in [7, 9, 9, 9, 9, 9] {
+            returns.push(address, &params(1, 2));
+        }
+        // 9 four times in one entry, and once more.
+        assert_eq!(returns.depth(), 2);
+        let popped: [_; 6] = core::array::from_fn(|_| returns.pop());
+        assert_eq!(popped, [Some(9), Some(9), Some(9), Some(9), Some(9), None]);
+    }
+}

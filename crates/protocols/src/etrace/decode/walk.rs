@@ -1,0 +1,450 @@
+//! The program's path from one reported instruction to the next, block by block.
+
+use tracewright_base::{
+    Block, Code, Counted, Doubt, Element, End, Instruction, Kind, Last, Pc, Range, Role, Sink,
+};
+use tracewright_isa::rv::Upper;
+
+use super::{Decoder, Place};
+use crate::etrace::config::{LoopLabel, Params};
+
+/// Where a walk ends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Goal {
+    /// The instruction that is reported. `None`: the last of the branches.
+    pub(super) address: Option<u64>,
+    /// It was jumped to; to come by it does not count.
+    pub(super) jumped: bool,
+    /// It may be come by, and that settles it.
+    pub(super) notified: bool,
+    /// How deep the return stack is there, or how many returns were implied.
+    pub(super) returns: Option<u16>,
+    /// It is not part of what was walked: what comes after it begins there.
+    pub(super) before: bool,
+}
+
+impl Goal {
+    /// The last of the branches.
+    pub(super) const BRANCHES: Goal =
+        Goal { address: None, jumped: false, notified: false, returns: None, before: false };
+}
+
+/// How a walk ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Walked {
+    /// At its goal.
+    There,
+    /// Nowhere: what is wrong was said.
+    Lost,
+}
+
+/// Jumps and straight code that no packet tells of: a longer path is a loop that never ends.
+const LONGEST_PATH: u32 = 1 << 14;
+
+impl Decoder {
+    /// Walks on to `goal`. Instructions on the way are said; that at the goal is said too if the
+    /// program came by it, and is owed if it was jumped to.
+    pub(super) fn walk<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        goal: &Goal,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) -> Walked {
+        let isa = params.isa();
+        let mut path = Path::default();
+        let mut returned = false;
+        loop {
+            let (pc, owed) = match self.place {
+                Place::At { pc, owed } => (pc, owed),
+                Place::Jump { role } => match self.jump(role, goal, params, code) {
+                    Jumped::On => {
+                        returned = true;
+                        path.mark = None;
+                        if !path.goes_on(self.pc()) {
+                            return self.lose(at, Doubt::AddressNotReached, sink);
+                        }
+                        continue;
+                    }
+                    Jumped::There => return Walked::There,
+                    Jumped::Nowhere => return self.lose(at, Doubt::AddressNotReached, sink),
+                },
+                Place::Unknown => return self.lose(at, Doubt::NoAddress, sink),
+            };
+            if goal.before && goal.address == Some(pc) && !owed && self.may_stop(goal, 0, params) {
+                return Walked::There;
+            }
+            let block = match code.block(Pc { address: pc, isa, space: self.space }) {
+                Ok(block) => *block,
+                Err(miss) => return self.no_code(at, miss.address, params, sink),
+            };
+            let count = self.pending.count();
+            if count <= 1
+                && let Some(address) = goal.address
+                && (address.wrapping_sub(pc) & isa.address_mask()) < u64::from(block.bytes)
+                // What was reported before is not reported again, nor the target of a return that was.
+                && !((owed || returned && !goal.before) && address == pc)
+            {
+                let branch = block.last.conditional && address == last_address(&block);
+                if count == u64::from(branch && !goal.before)
+                    && self.may_stop(goal, count, params)
+                    && let Some(walked) = self.stop(at, &block, goal, params, code, sink)
+                {
+                    return walked;
+                }
+            }
+            returned = false;
+            match self.block(at, &block, params, code, sink) {
+                Some(true) => path = Path::default(),
+                Some(false) => {
+                    if !path.goes_on(self.pc()) {
+                        return self.lose(at, Doubt::AddressNotReached, sink);
+                    }
+                }
+                None => return Walked::Lost,
+            }
+            if goal.address.is_none() && self.pending.count() == 0 {
+                return Walked::There;
+            }
+        }
+    }
+
+    /// Whether an instruction that the program comes by may be the one reported, with `count` branches
+    /// to go.
+    fn may_stop(&self, goal: &Goal, count: u64, params: &Params) -> bool {
+        if self.pending.count() > count || goal.jumped {
+            return false;
+        }
+        let depth = self.returns.depth();
+        match goal.returns {
+            None => true,
+            Some(returns) if params.options.iret_ext => self.implied >= returns || depth == 0,
+            Some(returns) => returns == depth,
+        }
+    }
+
+    /// Takes a whole block. Whether a branch decided what comes next; `None` where the program cannot
+    /// be followed, which is said.
+    #[inline]
+    fn block<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        block: &Block,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) -> Option<bool> {
+        let next = block.next();
+        let mut branched = false;
+        let mut taken = true;
+        let place = match (block.end, block.last.kind) {
+            (End::Waypoint, Kind::Branch) if block.last.conditional => {
+                branched = true;
+                self.implied = 0;
+                let Some(outcome) = self.pending.take(last_address(block), params) else {
+                    self.lose(at, Doubt::AddressNotReached, sink);
+                    return None;
+                };
+                taken = outcome;
+                let target = block.last.target.unwrap_or(next);
+                Place::At { pc: if taken { target } else { next }, owed: false }
+            }
+            (End::Waypoint, Kind::Branch) => match block.last.target {
+                Some(pc) => Place::At { pc, owed: false },
+                // A table jump through memory that is not known.
+                None => Place::Jump { role: block.last.role },
+            },
+            (End::Waypoint, Kind::Indirect) => match self.inferred(block, params, code) {
+                Some(pc) => Place::At { pc, owed: false },
+                None => Place::Jump { role: block.last.role },
+            },
+            (End::Waypoint | End::Limit, _) => Place::At { pc: next, owed: false },
+            (End::NoCode, _) => {
+                say(at, block.start, block.bytes, block.instructions, &block.last, true, sink);
+                self.no_code(at, next, params, sink);
+                return None;
+            }
+            (End::Invalid, _) => {
+                say(at, block.start, block.bytes, block.instructions, &block.last, true, sink);
+                self.lose(at, Doubt::InvalidOpcode, sink);
+                return None;
+            }
+        };
+        say(at, block.start, block.bytes, block.instructions, &block.last, taken, sink);
+        self.left(at, &block.last, next, params, sink);
+        self.last = Some(last_address(block));
+        self.place = place;
+        Some(branched)
+    }
+
+    /// What an instruction leaves behind that was said.
+    #[inline]
+    fn left<S: Sink>(
+        &mut self,
+        at: u64,
+        last: &Instruction,
+        next: u64,
+        params: &Params,
+        sink: &mut S,
+    ) {
+        match last.role {
+            Role::Call if params.options.implicit_return => self.returns.push(next, params),
+            Role::ExceptionReturn => sink.element(at, Element::ExceptionReturn),
+            _ => {}
+        }
+    }
+
+    /// Where the program tells that an indirect jump goes: the instruction before it made its target.
+    #[inline]
+    fn inferred<K: Code>(&self, block: &Block, params: &Params, code: &mut K) -> Option<u64> {
+        if !params.options.sijump {
+            return None;
+        }
+        if block.last.target.is_some() || block.instructions > 1 {
+            return block.last.target;
+        }
+        // The block begins with the jump: what was executed before it counts.
+        let (isa, before) = (params.isa(), self.last?);
+        let pc = |address| Pc { address, isa, space: self.space };
+        let size = u64::from(code.instruction(pc(before)).ok()?.size);
+        if before.wrapping_add(size) & isa.address_mask() != block.start {
+            return None;
+        }
+        let upper = Upper::after(isa, code.opcode(pc(before))?, before);
+        upper.target(isa, code.opcode(pc(block.start))?)
+    }
+
+    /// Goes on from a jump whose target no instruction tells.
+    fn jump<K: Code>(&mut self, role: Role, goal: &Goal, params: &Params, code: &mut K) -> Jumped {
+        if role == Role::Return
+            && params.options.implicit_return
+            && self.is_implied(goal, params, code)
+        {
+            if let Some(pc) = self.returns.pop() {
+                self.implied = self.implied.saturating_add(1);
+                self.place = Place::At { pc, owed: false };
+                return Jumped::On;
+            }
+        }
+        let Some(address) = goal.address else { return Jumped::Nowhere };
+        match self.pending.count() {
+            0 => {}
+            // Its own outcome, if it is a branch, is known already.
+            1 if !goal.before && self.is_branch(address, params, code) => {
+                self.pending.settle(address, params)
+            }
+            _ => return Jumped::Nowhere,
+        }
+        if role == Role::Return && params.options.implicit_return {
+            // It went elsewhere than was foreseen.
+            self.returns.pop();
+        }
+        if params.options.jump_target_cache {
+            self.targets.put(address, params);
+        }
+        self.place = Place::At { pc: address, owed: true };
+        Jumped::There
+    }
+
+    /// Whether a return goes where the return stack says, and no packet tells of it.
+    fn is_implied<K: Code>(&self, goal: &Goal, params: &Params, code: &mut K) -> bool {
+        if self.returns.depth() == 0 {
+            return false;
+        }
+        let Some(returns) = goal.returns else { return true };
+        let here = if params.options.iret_ext {
+            returns == self.implied
+        } else {
+            returns == self.returns.depth()
+        };
+        let left = match (self.pending.count(), goal.address) {
+            (0, _) => false,
+            (1, Some(address)) => !self.is_branch(address, params, code),
+            _ => true,
+        };
+        !here || left
+    }
+
+    /// Whether the instruction at `address` is a branch.
+    pub(super) fn is_branch<K: Code>(&self, address: u64, params: &Params, code: &mut K) -> bool {
+        let pc = Pc { address, isa: params.isa(), space: self.space };
+        code.instruction(pc).is_ok_and(|i| i.kind == Kind::Branch && i.conditional)
+    }
+
+    /// Stops inside a block. `None` where no instruction begins at the goal.
+    fn stop<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        block: &Block,
+        goal: &Goal,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) -> Option<Walked> {
+        let address = goal.address?;
+        let isa = params.isa();
+        let mask = isa.address_mask();
+        let (mut pc, mut count, mut before) = (block.start, 0, None);
+        let mut last = Instruction::default();
+        while pc != address {
+            if (address.wrapping_sub(pc) & mask) >= u64::from(block.bytes) {
+                return None;
+            }
+            let instruction = code.instruction(Pc { address: pc, isa, space: self.space }).ok()?;
+            if instruction.size == 0 {
+                return None;
+            }
+            (before, last) = (Some(pc), instruction);
+            pc = pc.wrapping_add(instruction.size.into()) & mask;
+            count += 1;
+        }
+        let bytes = (address.wrapping_sub(block.start) & mask) as u32;
+        if goal.before {
+            say(at, block.start, bytes, count, &last, true, sink);
+            self.last = before.or(self.last);
+            self.place = Place::At { pc: address, owed: false };
+            return Some(Walked::There);
+        }
+        self.inferred = !goal.notified && params.choices.loop_label == LoopLabel::NextPacket;
+        if address == last_address(block) {
+            return Some(match self.block(at, block, params, code, sink) {
+                Some(_) => Walked::There,
+                None => Walked::Lost,
+            });
+        }
+        let instruction = code.instruction(Pc { address, isa, space: self.space }).ok()?;
+        let size = u32::from(instruction.size);
+        say(at, block.start, bytes + size, count + 1, &instruction, true, sink);
+        self.last = Some(address);
+        let pc = address.wrapping_add(size.into()) & mask;
+        self.place = Place::At { pc, owed: false };
+        Some(Walked::There)
+    }
+
+    /// Says the instruction that is owed: it is known to have been retired.
+    pub(super) fn flush<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        let Place::At { pc, owed: true } = self.place else { return };
+        let isa = params.isa();
+        let place = Pc { address: pc, isa, space: self.space };
+        let instruction = match code.instruction(place) {
+            Ok(instruction) => instruction,
+            Err(miss) => {
+                self.no_code(at, miss.address, params, sink);
+                return;
+            }
+        };
+        let block = Block {
+            start: pc,
+            bytes: instruction.size.into(),
+            instructions: 1,
+            last: instruction,
+            end: match instruction.kind {
+                Kind::Branch | Kind::Indirect => End::Waypoint,
+                _ => End::Limit,
+            },
+        };
+        if instruction.conditional && self.pending.count() == 0 {
+            // It was executed, and nothing says how it went.
+            say(at, pc, block.bytes, 1, &instruction, false, sink);
+            self.lose(at, Doubt::Unresolved, sink);
+            return;
+        }
+        self.block(at, &block, params, code, sink);
+    }
+
+    fn pc(&self) -> u64 {
+        match self.place {
+            Place::At { pc, .. } => pc,
+            Place::Jump { .. } | Place::Unknown => 0,
+        }
+    }
+
+    /// Packets and program contradict each other.
+    #[cold]
+    pub(super) fn lose<S: Sink>(&mut self, at: u64, doubt: Doubt, sink: &mut S) -> Walked {
+        self.place = Place::Unknown;
+        self.inferred = false;
+        self.pending.clear();
+        sink.element(at, Element::Doubt(doubt));
+        Walked::Lost
+    }
+
+    #[cold]
+    fn no_code<S: Sink>(
+        &mut self,
+        at: u64,
+        address: u64,
+        _params: &Params,
+        sink: &mut S,
+    ) -> Walked {
+        self.place = Place::Unknown;
+        self.inferred = false;
+        self.pending.clear();
+        sink.element(at, Element::NoCode { address, space: self.space });
+        Walked::Lost
+    }
+}
+
+/// What became of a jump.
+enum Jumped {
+    /// The walk goes on.
+    On,
+    /// It went to the goal.
+    There,
+    /// It cannot go there.
+    Nowhere,
+}
+
+/// How far a path went that no branch decided on: one that comes to where it was never ends.
+#[derive(Clone, Copy, Default)]
+struct Path {
+    steps: u32,
+    /// A place on the path, farther along each time that the path is twice as long. None before a
+    /// return: where the next ones go has changed.
+    mark: Option<u64>,
+}
+
+impl Path {
+    fn goes_on(&mut self, pc: u64) -> bool {
+        self.steps += 1;
+        if self.mark == Some(pc) || self.steps > LONGEST_PATH {
+            return false;
+        }
+        if self.steps.is_power_of_two() {
+            self.mark = Some(pc);
+        }
+        true
+    }
+}
+
+/// Address of a block's last instruction.
+#[inline]
+fn last_address(block: &Block) -> u64 {
+    let bytes = u64::from(block.bytes.saturating_sub(block.last.size.into()));
+    block.start.wrapping_add(bytes) & block.last.isa.address_mask()
+}
+
+/// Says a range, where there is one.
+#[inline]
+fn say<S: Sink>(
+    at: u64,
+    start: u64,
+    bytes: u32,
+    instructions: u32,
+    last: &Instruction,
+    taken: bool,
+    sink: &mut S,
+) {
+    if instructions > 0 {
+        let last = Last::new(last, taken);
+        let cycles = Counted::UNKNOWN;
+        sink.element(at, Element::Range(Range { start, bytes, instructions, cycles, last }));
+    }
+}

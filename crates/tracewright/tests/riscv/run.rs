@@ -1,0 +1,75 @@
+//! Decodes a stream and lists what was executed.
+
+use std::sync::Arc;
+
+use tracewright::base::{Code, Element, Isa, Pc, Piece, Places, Range, Sink, Space};
+use tracewright::image::{Cache, CacheOptions, Image, Region};
+use tracewright::protocols::etrace::{Etrace, Params};
+use tracewright::protocols::{Protocol, Stream};
+
+use crate::streams;
+
+/// A program, with the boot code that Spike begins with, which is in no file.
+pub fn program(bytes: Vec<u8>, rv64: bool) -> Arc<Image> {
+    let load = if rv64 { 0x0182_b283 } else { 0x0182_a283 };
+    let words: [u32; 5] = [0x0000_0297, 0x0202_8593, 0xf140_2573, load, 0x0002_8067];
+    let boot: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let image = Image::from_elf(&bytes.into(), "program", 0).unwrap();
+    Arc::new(image.with([Region::new("boot", 0x1000, boot)]))
+}
+
+/// A cache of a program.
+pub fn cache(image: &Arc<Image>, params: &Params) -> Cache {
+    Cache::new(Arc::clone(image), Etrace::waypoints(params), CacheOptions::default())
+}
+
+/// Every element of a stream.
+pub fn elements<S: Sink>(bytes: &[u8], params: &Params, code: &mut Cache, sink: &mut S) {
+    let mut stream = Stream::<Etrace>::new(*params);
+    let piece = |at| [Piece { start: 0, at, fragment: true }];
+    let taken = stream.feed(bytes, &Places::new(&piece(0)), code, sink, &mut ());
+    let rest = piece(taken as u64);
+    stream.finish(&bytes[taken..], &Places::new(&rest), code, sink, &mut ());
+}
+
+/// Gives each address that was executed to `each`, and the words of what a clean trace does not have
+/// to `odd`.
+pub struct Addresses<'a, F> {
+    pub code: Cache,
+    pub isa: Isa,
+    pub each: F,
+    pub odd: &'a mut Vec<String>,
+}
+
+impl<F: FnMut(u64)> Sink for Addresses<'_, F> {
+    fn element(&mut self, at: u64, element: Element) {
+        match element {
+            Element::Range(Range { start, instructions, .. }) => {
+                let mut address = start;
+                for _ in 0..instructions {
+                    (self.each)(address);
+                    let pc = Pc { address, isa: self.isa, space: Space::ANY };
+                    let size = self.code.instruction(pc).unwrap().size;
+                    address += u64::from(size);
+                }
+            }
+            Element::NoCode { .. } | Element::Doubt(_) | Element::Bad { .. } => {
+                self.odd.push(format!("{at} {element}"));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The addresses that a stream executes, and what is odd about it.
+pub fn addresses(
+    stream: &streams::Stream,
+    image: &Arc<Image>,
+    each: impl FnMut(u64),
+) -> Vec<String> {
+    let mut odd = Vec::new();
+    let params = &stream.params;
+    let mut sink = Addresses { code: cache(image, params), isa: params.isa(), each, odd: &mut odd };
+    elements(&stream.bytes, params, &mut cache(image, params), &mut sink);
+    odd
+}
