@@ -177,6 +177,8 @@ fn code(text: &str) -> Option<Region> {
         "A64" => Isa::A64,
         "A32" => Isa::A32,
         "T32" => Isa::T32,
+        "RV32" => Isa::Rv32,
+        "RV64" => Isa::Rv64,
         _ => return None,
     };
     let mut bytes = Vec::new();
@@ -184,8 +186,8 @@ fn code(text: &str) -> Option<Region> {
         let (word, times) = repeated(word)?;
         let value = u32::from_str_radix(word, 16).ok()?.to_le_bytes();
         let value = match (isa, word.len()) {
-            (Isa::T32, 4) => value.get(..2)?,
-            (Isa::A64 | Isa::A32, 8) => &value[..],
+            (Isa::T32 | Isa::Rv32 | Isa::Rv64, 4) => value.get(..2)?,
+            (Isa::A64 | Isa::A32 | Isa::Rv32 | Isa::Rv64, 8) => &value[..],
             _ => return None,
         };
         bytes.extend(value.iter().copied().cycle().take(value.len() * times));
