@@ -233,15 +233,22 @@ fn at_each_sync(
     Ok(())
 }
 
+/// So many bytes may say where packets begin that have no mark.
+const LOOKED_AHEAD: usize = 300;
+
 /// The packets written again are the same packets and mean the same.
 fn written_again(fresh: &Run<'_>, whole: &Said) -> Result<(), String> {
     let mut again: Vec<u8> = Vec::new();
-    let mut after_bad = true;
+    // Zeros that are no packet may belong to a shorter synchronisation after them. And where a protocol
+    // has no mark, what comes after bad bytes says where packets begin.
+    let (doubtful, mut since_bad) = match fresh.case.config {
+        AnyConfig::Etrace(_) => (LOOKED_AHEAD, LOOKED_AHEAD),
+        _ => (1, 0),
+    };
     for span in &whole.spans {
-        // Zeros that are no packet may belong to a shorter synchronisation after them.
-        let bytes = span.emitted.as_ref().filter(|_| !after_bad).unwrap_or(&span.bytes);
+        let bytes = span.emitted.as_ref().filter(|_| since_bad >= doubtful).unwrap_or(&span.bytes);
         again.extend_from_slice(bytes);
-        after_bad = span.emitted.is_none();
+        since_bad = if span.emitted.is_none() { 0 } else { since_bad + span.bytes.len() };
     }
     let again = fresh.clone().whole(&again);
     let (got, want) = (again.meaning(), whole.meaning());

@@ -85,6 +85,9 @@ impl Envelope {
                 out.extend((1..bytes).map(|n| payload.byte_at(n)));
             }
             Framing::Esp32 => {
+                if let Class::Null { alignment } = class {
+                    return out.extend([u8::from(alignment) << 7]);
+                }
                 out.extend([(bytes + ESP32_HEADER) as u8 & 0x1f]);
                 out.extend(self.source.to_le_bytes());
                 out.extend((0..bytes).map(|n| payload.byte_at(n)));
@@ -133,6 +136,12 @@ impl Envelope {
     }
 }
 
+/// A packet of `len` bytes that the header cannot begin. It is waited for, so that what is bad does not
+/// depend on how the bytes come.
+fn reserved(header: u8, len: usize, bytes: &[u8]) -> Closed {
+    if bytes.len() < len { Closed::Partial } else { Closed::Bad(len, Fault::Reserved(header)) }
+}
+
 /// Bits between the header byte and the type.
 const fn head_bits(params: &Params, extend: bool) -> u32 {
     let time = if extend { params.link.timestamp_bytes as u32 * 8 } else { 0 };
@@ -158,7 +167,7 @@ fn encapsulated(header: u8, bytes: &[u8], params: &Params) -> Result<Opened, Clo
         (true, DATA) => Class::Data,
         // 0.026 does not say what its flow is.
         (true, _) if params.is_draft() => Class::Instruction,
-        (true, _) => return Err(Closed::Bad((1 + len).min(bytes.len()), Fault::Reserved(header))),
+        (true, _) => return Err(reserved(header, 1 + len, bytes)),
     };
     if siemens && class == Class::Instruction && flow != INSTRUCTION {
         envelope.flow = flow;
@@ -196,7 +205,7 @@ fn trdb(header: u8, bytes: &[u8]) -> Result<Opened, Closed> {
     let len = usize::from(header & 0xf);
     let (class, skip) = match header >> 4 & 0b11 {
         0 if header == 0 => (Class::Null { alignment: false }, 0),
-        0 => return Err(Closed::Bad((1 + len).min(bytes.len()), Fault::Reserved(header))),
+        0 => return Err(reserved(header, 1 + len, bytes)),
         1 => (Class::Timer, 8),
         2 => (Class::Instruction, 6),
         _ => (Class::Software, 8),
@@ -213,7 +222,7 @@ const ESP32_HEADER: usize = 3;
 #[inline]
 fn esp32(header: u8, bytes: &[u8]) -> Result<Opened, Closed> {
     let len = usize::from(header & 0x1f);
-    if len == 0 {
+    if header & 0x7f == 0 {
         let reader = Reader::new(bytes, 0, 1, 0).ok_or(Closed::Partial)?;
         let (envelope, class) = (Envelope::default(), Class::Null { alignment: header >> 7 != 0 });
         return Ok(Opened { envelope, class, len: 1, reader });
