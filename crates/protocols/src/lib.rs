@@ -28,9 +28,14 @@ pub mod etmv3;
 pub mod etmv4;
 pub mod etmv4d;
 pub mod etrace;
+pub mod etmv1;
+mod flow;
 mod held;
 pub mod itm;
 pub mod kind;
+#[cfg(test)]
+mod memory;
+pub mod port;
 pub mod protocol;
 pub mod ptm;
 pub mod registry;

@@ -1,0 +1,800 @@
+//! Cycles to elements.
+
+mod window;
+
+use alloc::collections::VecDeque;
+
+use tracewright_base::{
+    Access, Code, Context, Decode, Direction, Doubt, Element, Exception, Fault, Gap, Isa, Pc,
+    Range, Sink, Spanned, Start,
+};
+use tracewright_frames::cycles::{Cycle, DISABLED, TRIGGER};
+use tracewright_isa::{Transfer, With, transfer};
+
+use self::window::{Short, Window};
+use super::history::Target;
+use super::packet::{Address, Reason};
+use super::{Config, History, Packet};
+use crate::data::{Data, Said};
+use crate::flow::{Flow, Next, Vector, Walked};
+use crate::held::Held;
+
+/// Cycles to elements: instructions one by one, and what they read and wrote.
+///
+/// A status comes in its cycle, what belongs to it out of the FIFO later. (5.3, 5.4) So statuses wait
+/// in a queue until what the first of them needs is there, and what came of the FIFO waits in a window
+/// until a status claims it:
+/// * addresses are marked by TRACESYNC and end by themselves; a branch status says by its address
+///   packet offset which one is its own;
+/// * data are not marked: they are the bytes that follow what was claimed last, on cycles after the
+///   status before, and the instruction's opcode says how many they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Decoder {
+    phase: Phase,
+    events: VecDeque<Event>,
+    window: Window,
+    /// Cycles left in which the last branch status has bits of its offset.
+    offset_left: u8,
+    history: History,
+    flow: Flow,
+    context: Context,
+    held: Held,
+    data: Data,
+    /// Tracing starts with the next instruction.
+    start: Option<(u64, Start)>,
+    /// It is not known where the data of the next instruction begin.
+    lost_data: bool,
+    /// Cycles since the last status.
+    cycles: u32,
+    /// It has been said that tracing is on.
+    on: bool,
+}
+
+/// How far the decoder is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    /// Nothing has been said.
+    #[default]
+    Fresh,
+    /// It looks for a branch status: only that says which address is whose.
+    Looking,
+    /// Statuses and addresses are known to belong together.
+    Synced,
+}
+
+/// A status that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Event {
+    at: u64,
+    /// Place of the last cycle of it, offset cycles included.
+    end: u64,
+    kind: Kind,
+    /// Cycles since the status before, its own included.
+    cycles: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Executed,
+    Data,
+    NotExecuted,
+    Branch { data: bool, offset: Offset },
+    Trigger,
+}
+
+/// Which address is a branch status's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Offset {
+    /// It is being sent: the bits so far, and the addresses that had begun when the status came.
+    Coming { bits: u8, begun: i16 },
+    /// This one of those that have begun, or are to.
+    Known(i16),
+    /// The next one: the offset was too large to be sent, or another branch came in between.
+    Next,
+    /// The same; and the branch did not happen.
+    Abandoned,
+}
+
+/// Statuses that may wait: none does longer than the FIFO takes to drain.
+const EVENTS: usize = 1024;
+/// An offset that says nothing.
+const TOO_LARGE: u8 = 15;
+
+impl Decode<Config, Packet> for Decoder {
+    fn packet<K: Code, S: Sink>(
+        &mut self,
+        p: Spanned<Packet>,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        if self.phase == Phase::Fresh {
+            sink.element(p.at, Element::Gap(Gap::Start));
+            self.phase = Phase::Looking;
+        }
+        let cycle = p.packet.cycle();
+        if config.control.cycle_accurate() {
+            self.cycles = self.cycles.saturating_add(1);
+        }
+        self.window.tick();
+        let trigger = cycle.status == TRIGGER;
+        let status = if trigger { cycle.packet as u8 & 0b111 } else { cycle.status };
+        if trigger {
+            let kind = Kind::Trigger;
+            self.events.push_back(Event { at: p.at, end: p.at, kind, cycles: 0 });
+        }
+        let in_offset = self.offset_left > 0 && status < 4;
+        self.status(p.at, status, in_offset);
+        if status == DISABLED && !trigger && cycle.packet & 1 == 0 {
+            // Tracing is off, or cycles are not traced.
+            self.cycles = 0;
+        }
+        let shown = !trigger && status != DISABLED;
+        if shown && self.phase == Phase::Synced {
+            let wait = status == WAIT && !in_offset;
+            if !self.window.take(p.at, cycle, wait, config) || self.events.len() > EVENTS {
+                return self.lose(p.at, sink);
+            }
+        }
+        self.resolve(false, config, code, sink);
+    }
+
+    fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {
+        match (self.phase, fault) {
+            // Nothing follows, so nothing is lost.
+            (Phase::Looking | Phase::Synced, Fault::Truncated) => return,
+            (Phase::Fresh, _) => sink.element(at, Element::Gap(Gap::Start)),
+            (Phase::Looking, _) => {}
+            (Phase::Synced, _) => sink.element(at, Element::Gap(Gap::BadPacket)),
+        }
+        *self = Decoder { phase: Phase::Looking, ..Decoder::default() };
+    }
+
+    fn finish<K: Code, S: Sink>(&mut self, at: u64, config: &Config, code: &mut K, sink: &mut S) {
+        self.resolve(true, config, code, sink);
+        self.begin(sink);
+        self.flush_half(at, sink);
+        let cycles = self.flow.take_cycles().saturating_add(self.cycles);
+        if cycles > 0 && self.phase == Phase::Synced {
+            sink.element(at, Element::Cycles(Some(cycles)));
+        }
+        sink.element(at, Element::End);
+    }
+}
+
+/// Statuses by their bits. (Table 5-1)
+const EXECUTED: u8 = 0;
+const DATA: u8 = 1;
+const NOT_EXECUTED: u8 = 2;
+const WAIT: u8 = 3;
+const BRANCH: u8 = 4;
+const BRANCH_DATA: u8 = 5;
+
+impl Decoder {
+    /// What earlier addresses said.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// Takes a status, or bits of an offset in its place.
+    fn status(&mut self, at: u64, status: u8, in_offset: bool) {
+        if in_offset {
+            return self.offset(at, status);
+        }
+        let kind = match status {
+            EXECUTED => Kind::Executed,
+            DATA => Kind::Data,
+            NOT_EXECUTED => Kind::NotExecuted,
+            BRANCH | BRANCH_DATA => return self.branch_status(at, status == BRANCH_DATA),
+            _ => {
+                // No such status comes where an offset does.
+                self.offset_left = 0;
+                if let Some((event, data, ..)) = self.coming() {
+                    event.kind = Kind::Branch { data, offset: Offset::Next };
+                }
+                return;
+            }
+        };
+        if self.phase == Phase::Synced {
+            self.push(at, kind);
+        }
+    }
+
+    fn push(&mut self, at: u64, kind: Kind) {
+        let cycles = core::mem::take(&mut self.cycles);
+        self.events.push_back(Event { at, end: at, kind, cycles });
+    }
+
+    /// The branch status that came last, whose offset is not known yet.
+    fn coming(&mut self) -> Option<(&mut Event, bool, u8, i16)> {
+        let event = self.events.iter_mut().rev().find(|event| event.kind != Kind::Trigger)?;
+        match event.kind {
+            Kind::Branch { data, offset: Offset::Coming { bits, begun } } => {
+                Some((event, data, bits, begun))
+            }
+            _ => None,
+        }
+    }
+
+    fn branch_status(&mut self, at: u64, data: bool) {
+        if let Some((event, data, ..)) = self.coming() {
+            event.kind = Kind::Branch { data, offset: Offset::Abandoned };
+        }
+        if self.phase != Phase::Synced {
+            // Only from here on can it be counted which address is whose.
+            self.window.clear();
+            self.events.retain(|event| event.kind == Kind::Trigger);
+            self.phase = Phase::Synced;
+            self.lost_data = true;
+        }
+        let begun = self.window.begun() as i16;
+        self.push(at, Kind::Branch { data, offset: Offset::Coming { bits: 0, begun } });
+        self.offset_left = 2;
+    }
+
+    /// Two bits of an offset: the low ones first. (5.6.1)
+    fn offset(&mut self, at: u64, bits: u8) {
+        self.offset_left -= 1;
+        let shift = if self.offset_left == 1 { 0 } else { 2 };
+        let last = self.offset_left == 0;
+        let known = self.flow.next() != Next::Unknown;
+        let alone = self.events.iter().filter(|event| event.kind != Kind::Trigger).count() == 1;
+        let Some((event, data, before, begun)) = self.coming() else { return };
+        event.end = at;
+        let bits = before | bits << shift;
+        let offset = match bits {
+            _ if !last => Offset::Coming { bits, begun },
+            TOO_LARGE => Offset::Next,
+            _ => Offset::Known(begun.saturating_add(bits.into())),
+        };
+        event.kind = Kind::Branch { data, offset };
+        if offset == Offset::Next && alone && !known && self.history == History::default() {
+            // Nobody has counted so far, so nobody can say which address is the next.
+            self.events.retain(|event| event.kind == Kind::Trigger);
+            self.window.clear();
+            self.phase = Phase::Looking;
+        }
+    }
+
+    /// Statuses and FIFO do not fit together: it begins anew with the next branch status.
+    #[cold]
+    fn lose<S: Sink>(&mut self, at: u64, sink: &mut S) {
+        sink.element(at, Element::Doubt(Doubt::Unexpected));
+        *self = Decoder { phase: Phase::Looking, ..Decoder::default() };
+    }
+
+    /// Takes statuses off the queue as far as what they need is there. `end`: no more comes.
+    fn resolve<K: Code, S: Sink>(
+        &mut self,
+        end: bool,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        while let Some(&event) = self.events.front() {
+            let done = match event.kind {
+                Kind::Trigger => {
+                    sink.element(event.at, Element::Trigger);
+                    true
+                }
+                Kind::Executed => self.plain(event, true, config, code, sink),
+                Kind::NotExecuted => self.plain(event, false, config, code, sink),
+                Kind::Data => self.with_data(event, end, config, code, sink),
+                Kind::Branch { data, offset } => {
+                    self.branch(event, data, offset, end, config, code, sink)
+                }
+            };
+            if !done {
+                return;
+            }
+            self.events.pop_front();
+            if event.kind != Kind::Trigger && self.window.drop_to(event.end) && !self.lost_data {
+                self.strayed(event.at, sink);
+            }
+        }
+        if self.lost_data && self.window.begun() == 0 {
+            self.window.drop_data();
+        }
+    }
+
+    /// Bytes came that no instruction has.
+    #[cold]
+    fn strayed<S: Sink>(&mut self, at: u64, sink: &mut S) {
+        self.lost_data = true;
+        sink.element(at, Element::Doubt(Doubt::Unexpected));
+    }
+
+    fn plain<K: Code, S: Sink>(
+        &mut self,
+        event: Event,
+        passed: bool,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) -> bool {
+        self.execute(event, passed, config, code, sink);
+        true
+    }
+
+    /// An instruction reached the end of its execution. Its address where it is known.
+    fn execute<K: Code, S: Sink>(
+        &mut self,
+        event: Event,
+        passed: bool,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) -> Option<Range> {
+        self.begin(sink);
+        self.flow.pass(event.cycles);
+        let counts = config.control.cycle_accurate();
+        let walked = self.flow.walk(passed, counts, &self.context, code);
+        match walked {
+            Walked::Instruction(range, _) => {
+                sink.element(event.at, Element::Range(range));
+                return Some(range);
+            }
+            Walked::Half => return None,
+            Walked::ByteCode => {}
+            Walked::Unknown => {
+                if let Next::Branch(_) = self.flow.next() {
+                    self.flow.lose();
+                    sink.element(event.at, Element::Doubt(Doubt::NoAddress));
+                }
+            }
+            Walked::Stop(element) => sink.element(event.at, element),
+        }
+        self.cycles_only(event.at, sink);
+        None
+    }
+
+    /// Says cycles that no range has.
+    fn cycles_only<S: Sink>(&mut self, at: u64, sink: &mut S) {
+        let cycles = self.flow.take_cycles();
+        if cycles > 0 {
+            sink.element(at, Element::Cycles(Some(cycles)));
+        }
+    }
+
+    /// Says that tracing starts, where that has not been said.
+    fn begin<S: Sink>(&mut self, sink: &mut S) {
+        if let Some((at, start)) = self.start.take() {
+            self.on = true;
+            sink.element(at, Element::TraceOn(start));
+            sink.element(at, Element::Context(self.context));
+        }
+    }
+
+    /// The first half of a BL ran, and the second does not follow.
+    fn flush_half<S: Sink>(&mut self, at: u64, sink: &mut S) {
+        if let Some(range) = self.flow.lone_half() {
+            sink.element(at, Element::Range(range));
+        }
+    }
+
+    /// What the next instruction moves, where it can be read.
+    fn next_transfer<K: Code>(&self, code: &mut K, config: &Config) -> Option<Transfer> {
+        let Next::At(address, isa) = self.flow.next() else { return None };
+        let pc = Pc { address: address.into(), isa, space: self.context.space() };
+        let opcode = code.opcode(pc)?;
+        let found = transfer(isa, opcode)?;
+        match found.count {
+            // LDC and STC: the coprocessor decides.
+            None if found.size > 0 => {
+                let count = config.core.words(opcode >> 8 & 0xf);
+                Some(Transfer { count, ..found })
+            }
+            _ => Some(found),
+        }
+    }
+
+    fn with_data<K: Code, S: Sink>(
+        &mut self,
+        event: Event,
+        end: bool,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) -> bool {
+        let Some(moved) = self.moved(end, code, config) else { return false };
+        let range = self.execute(event, true, config, code, sink);
+        self.say_moved(event.at, range, &moved, config, sink);
+        true
+    }
+
+    /// Reads the data of the next instruction. `None` where more may come.
+    fn moved<K: Code>(&mut self, end: bool, code: &mut K, config: &Config) -> Option<Moved> {
+        let transfer = self.next_transfer(code, config);
+        let mut moved = Moved { transfer, ..Moved::default() };
+        if self.lost_data {
+            return Some(Moved { cut: true, ..moved });
+        }
+        let coprocessor = transfer.is_some_and(|t| t.with == With::Coprocessor);
+        // Without the opcode it may be a coprocessor transfer, which has no address.
+        let unclear = transfer.is_none() && config.control.coprocessor();
+        let address = config.control.addresses() && !coprocessor && !unclear;
+        let values = config.control.values() || coprocessor;
+        let len = match transfer {
+            _ if !values && !unclear => Some(0),
+            Some(Transfer { size: size @ 1.., count: Some(count), .. }) => {
+                Some(usize::from(size) * usize::from(count))
+            }
+            _ => None,
+        };
+        let read = self.window.read(
+            |reader| {
+                if address {
+                    moved.address = Some(read_address(&mut || reader.byte())?);
+                }
+                for k in 0..len.unwrap_or(0) {
+                    let byte = reader.byte()?;
+                    if let Some(place) = moved.bytes.get_mut(k) {
+                        *place = byte;
+                    }
+                }
+                moved.len = len;
+                Some(())
+            },
+            config,
+        );
+        match read {
+            Ok(()) => {}
+            Err(Short::Wait) if !end => return None,
+            // There will be no more.
+            Err(Short::Wait) => return Some(Moved { ended: true, ..moved }),
+            Err(Short::Cut) => moved.cut = true,
+        }
+        if let Some((bits, count)) = moved.address {
+            moved.complete = self.history.data(bits, count);
+        }
+        self.lost_data = len.is_none() || moved.cut;
+        Some(moved)
+    }
+
+    /// Says what the instruction of `range` moved.
+    fn say_moved<S: Sink>(
+        &mut self,
+        at: u64,
+        range: Option<Range>,
+        moved: &Moved,
+        config: &Config,
+        sink: &mut S,
+    ) {
+        if moved.ended {
+            return;
+        }
+        let (Some(range), Some(transfer)) = (range, moved.transfer) else {
+            if range.is_some() && moved.transfer.is_none() {
+                // The program has no data instruction here.
+                sink.element(at, Element::Doubt(Doubt::Unexpected));
+            } else if let Some(address) = moved.complete {
+                let access = Access::new(Direction::Unknown, 0, 0).at(address.into());
+                sink.element(at, Element::Access(access));
+            }
+            return;
+        };
+        self.data.instruction(range.start as u32, transfer, false, &mut self.held);
+        if moved.cut {
+            self.data.suppressed(at, &mut self.held);
+            return self.held.commit(sink);
+        }
+        let size = usize::from(transfer.size);
+        let coprocessor = transfer.with == With::Coprocessor;
+        let values =
+            (config.control.values() || coprocessor) && moved.len.is_some_and(|len| len > 0);
+        for k in 0..transfer.count.unwrap_or(1) {
+            let first = k == 0;
+            let said = Said {
+                at,
+                first,
+                address: (first && moved.address.is_some()).then_some(moved.complete),
+                big_endian: config.core.big_endian,
+                data_only: false,
+                pc_first: false,
+            };
+            let from = usize::from(k) * size;
+            let bytes = moved.bytes.get(from..from + size).filter(|_| values);
+            let value = bytes.map(|bytes| word(bytes, config.core.big_endian));
+            self.data.access(said, value, &mut self.held);
+        }
+        self.held.commit(sink);
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "what a branch status has")]
+    fn branch<K: Code, S: Sink>(
+        &mut self,
+        event: Event,
+        data: bool,
+        offset: Offset,
+        end: bool,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) -> bool {
+        let index = match offset {
+            Offset::Coming { .. } => return end,
+            Offset::Known(index) => index,
+            Offset::Next | Offset::Abandoned => 0,
+        };
+        if self.taken_by_another(index) {
+            self.without_address(event, sink);
+            return true;
+        }
+        if self.window.begun() <= usize::from(index.unsigned_abs()) {
+            return end;
+        }
+        if index > 0 {
+            // Those before belong to statuses that were lost.
+            if self.flow.next() != Next::Unknown {
+                sink.element(event.at, Element::Doubt(Doubt::Unexpected));
+            }
+            for _ in 0..index {
+                self.pop_address(config);
+            }
+            self.lost_data = true;
+        }
+        if !(self.window.ready() || end) {
+            return false;
+        }
+        let moved = match data {
+            true => match self.moved(end, code, config) {
+                Some(moved) => Some(moved),
+                None => return false,
+            },
+            false => None,
+        };
+        let Some((address, left)) = self.pop_address(config) else { return true };
+        if left && !self.lost_data && self.flow.next() != Next::Unknown {
+            sink.element(event.at, Element::Doubt(Doubt::Unexpected));
+        }
+        self.lost_data = false;
+        match address {
+            Some(address) => {
+                let target = self.history.branch(&address);
+                if offset == Offset::Abandoned {
+                    return true;
+                }
+                self.arrive(event, &address, target, moved.as_ref(), config, code, sink);
+            }
+            None => self.without_address(event, sink),
+        }
+        true
+    }
+
+    /// Whether another branch status has a better claim to the address number `index`.
+    fn taken_by_another(&self, index: i16) -> bool {
+        if index < 0 {
+            return true;
+        }
+        self.events.iter().skip(1).any(|event| match event.kind {
+            Kind::Branch { offset: Offset::Known(other), .. } => other <= index,
+            _ => false,
+        })
+    }
+
+    fn pop_address(&mut self, config: &Config) -> Option<(Option<Address>, bool)> {
+        let popped = self.window.address(config)?;
+        for event in &mut self.events {
+            if let Kind::Branch { offset, .. } = &mut event.kind {
+                match offset {
+                    Offset::Known(index) | Offset::Coming { begun: index, .. } => *index -= 1,
+                    Offset::Next | Offset::Abandoned => {}
+                }
+            }
+        }
+        Some(popped)
+    }
+
+    /// A branch whose address did not come.
+    #[cold]
+    fn without_address<S: Sink>(&mut self, event: Event, sink: &mut S) {
+        self.begin(sink);
+        self.flush_half(event.at, sink);
+        if self.flow.next() != Next::Unknown {
+            sink.element(event.at, Element::Doubt(Doubt::NoAddress));
+        }
+        self.flow.lose();
+        self.flow.pass(event.cycles);
+        self.cycles_only(event.at, sink);
+        self.lost_data = true;
+    }
+
+    /// The address of a branch status has come.
+    #[allow(clippy::too_many_arguments, reason = "what a branch has")]
+    fn arrive<K: Code, S: Sink>(
+        &mut self,
+        event: Event,
+        address: &Address,
+        target: Target,
+        moved: Option<&Moved>,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        let reason = address.last.map_or(Reason::Branch, |last| last.reason);
+        let new_context = address.last.and_then(|last| last.context_id);
+        let whole = target.known >= 32;
+        if let Some(start) = reason.start() {
+            // Of two starts in a row the first was taken back. (5.9)
+            self.flush_half(event.at, sink);
+            self.flow = Flow::default();
+            self.history.forget_data();
+            self.start = Some((event.at, start));
+            self.context.isa = target.isa;
+            self.context.context_id = new_context.or(self.context.context_id);
+            return self.go(target, whole);
+        }
+        if self.flow.next() == Next::Unknown {
+            // It is not known which instruction branched.
+            self.begin(sink);
+            self.flow.pass(event.cycles);
+            self.cycles_only(event.at, sink);
+            if self.on {
+                if let Some(vector) = self.vector(target, config) {
+                    sink.element(event.at, exception(vector, None));
+                }
+                self.context_id(event.at, new_context, target, sink);
+            } else if whole {
+                self.context.isa = target.isa;
+                self.context.context_id = new_context.or(self.context.context_id);
+                self.start = Some((event.at, Start::Normal));
+            }
+            return self.go(target, whole);
+        }
+        if matches!(reason, Reason::Reserved(_)) {
+            sink.element(event.at, Element::Doubt(Doubt::Unexpected));
+        }
+        self.taken(event, target, moved, config, code, sink);
+        self.go(target, whole);
+        self.context_id(event.at, new_context, target, sink);
+    }
+
+    /// The next instruction branched to `target`, or an exception took its place.
+    fn taken<K: Code, S: Sink>(
+        &mut self,
+        event: Event,
+        target: Target,
+        moved: Option<&Moved>,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        let from = self.flow.next();
+        let vector = self.vector(target, config);
+        let place = self.flow.address();
+        if vector.is_some_and(Vector::cancels) {
+            self.begin(sink);
+            self.flush_half(event.at, sink);
+            self.flow.pass(event.cycles);
+            self.cycles_only(event.at, sink);
+        } else if let Next::At(start, Isa::Jazelle) = from {
+            self.begin(sink);
+            self.flow.pass(event.cycles);
+            self.cycles_only(event.at, sink);
+            let unknown = Element::Unknown {
+                start: start.into(),
+                next: target.address.into(),
+                instructions: tracewright_base::Counted::UNKNOWN,
+            };
+            sink.element(event.at, unknown);
+        } else {
+            let range = self.execute(event, true, config, code, sink);
+            if let Some(moved) = moved
+                && vector != Some(Vector::DataAbort)
+            {
+                self.say_moved(event.at, range, moved, config, sink);
+            }
+            if vector.is_none() && range.is_some() && !self.leads_to(target) {
+                sink.element(event.at, Element::Doubt(Doubt::AddressNotReached));
+            }
+        }
+        if let Some(vector) = vector {
+            let return_address = match vector {
+                // What it would be after an instruction that executed and did not complete.
+                Vector::Reset => None,
+                Vector::PrefetchAbort | Vector::DataAbort | Vector::Irq | Vector::Fiq => place,
+                Vector::Undefined | Vector::Call => match (from, self.flow.next()) {
+                    (Next::At(_, Isa::Jazelle), _) => None,
+                    (_, Next::At(next, _)) => Some(next),
+                    _ => None,
+                },
+            };
+            sink.element(event.at, exception(vector, return_address));
+        }
+    }
+
+    /// The exception that a branch to `target` is.
+    fn vector(&self, target: Target, config: &Config) -> Option<Vector> {
+        let known = target.known >= 32;
+        Vector::at(target.address, target.isa, config.core.high_vectors).filter(|_| known)
+    }
+
+    /// Whether the instruction that was executed last may branch to `target`.
+    fn leads_to(&self, target: Target) -> bool {
+        match self.flow.next() {
+            Next::At(address, isa) => {
+                target.known < 32 || (address, isa) == (target.address, target.isa)
+            }
+            Next::Branch(_) | Next::Unknown => true,
+        }
+    }
+
+    fn go(&mut self, target: Target, whole: bool) {
+        if whole {
+            self.flow.go(target.address, target.isa);
+        } else {
+            self.flow.lose();
+        }
+    }
+
+    fn context_id<S: Sink>(&mut self, at: u64, id: Option<u32>, target: Target, sink: &mut S) {
+        self.context.isa = target.isa;
+        if id.is_some() && id != self.context.context_id {
+            self.context.context_id = id;
+            sink.element(at, Element::Context(self.context));
+        }
+    }
+}
+
+fn exception(vector: Vector, return_address: Option<u32>) -> Element {
+    Element::Exception(Exception {
+        number: vector.number(),
+        return_address: return_address.map(u64::from),
+        also_target: false,
+        tail_chain: false,
+    })
+}
+
+/// The data of one instruction.
+#[derive(Clone, Copy, Debug)]
+struct Moved {
+    transfer: Option<Transfer>,
+    /// Its address as it was sent: bits, and how many.
+    address: Option<(u32, u8)>,
+    /// The address, completed.
+    complete: Option<u32>,
+    bytes: [u8; MOST],
+    /// How many there are; `None` where that is not known.
+    len: Option<usize>,
+    /// Some did not come, or cannot be told from others.
+    cut: bool,
+    /// The trace ended before all of it.
+    ended: bool,
+}
+
+/// The most bytes that an instruction moves: VLDM of 32 words, and LDC of 15 words.
+const MOST: usize = 128;
+
+impl Default for Moved {
+    fn default() -> Self {
+        let (transfer, address, complete) = (None, None, None);
+        Moved { transfer, address, complete, bytes: [0; MOST], len: None, cut: false, ended: false }
+    }
+}
+
+/// Reads a data address: 7-bit groups, the fifth byte with four bits. (5.7.3)
+fn read_address(byte: &mut impl FnMut() -> Option<u8>) -> Option<(u32, u8)> {
+    let (mut bits, mut count) = (0, 0);
+    while count < 28 {
+        let byte = byte()?;
+        bits |= u32::from(byte & 0x7f) << count;
+        count += 7;
+        if byte & 0x80 == 0 {
+            return Some((bits, count));
+        }
+    }
+    Some((bits | u32::from(byte()?) << 28, 32))
+}
+
+/// The number that bytes of memory stand for.
+fn word(bytes: &[u8], big_endian: bool) -> u32 {
+    let add = |word: u32, &byte: &u8| word << 8 | u32::from(byte);
+    if big_endian { bytes.iter().fold(0, add) } else { bytes.iter().rev().fold(0, add) }
+}
+
+/// A cycle that a decoder is given.
+impl From<Cycle> for Packet {
+    fn from(cycle: Cycle) -> Self {
+        Packet::of(cycle)
+    }
+}

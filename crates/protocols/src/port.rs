@@ -1,0 +1,190 @@
+//! Registers of trace units that have a port and no bytes, and what the trace leaves to know of the
+//! core. ETMv1 and ETMv2 share it. (IHI 0014, 3.5)
+
+use tracewright_base::{Field, Register};
+use tracewright_frames::cycles::Width;
+
+/// ETMCR. (IHI 0014, 3.5.1, "ETM Control Register")
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Control(pub u32);
+
+impl Control {
+    /// PortSize, bits \[6:4]: TRACEPKT pins. A reserved size is the nearest there is: 16.
+    pub const fn width(self) -> Width {
+        match Width::of_control(self.0) {
+            Some(width) => width,
+            None => Width::W16,
+        }
+    }
+    /// MonitorCPRT, bit \[1]: coprocessor register transfers are traced.
+    pub const fn coprocessor(self) -> bool {
+        self.0 >> 1 & 1 != 0
+    }
+    /// Bit \[2]: data values are traced.
+    pub const fn values(self) -> bool {
+        self.0 >> 2 & 1 != 0
+    }
+    /// Bit \[3]: data addresses are traced.
+    pub const fn addresses(self) -> bool {
+        self.0 >> 3 & 1 != 0
+    }
+    /// Bit \[8]: direct branches have an address, too.
+    pub const fn branch_output(self) -> bool {
+        self.0 >> 8 & 1 != 0
+    }
+    /// Bit \[12]: every cycle is traced.
+    pub const fn cycle_accurate(self) -> bool {
+        self.0 >> 12 & 1 != 0
+    }
+    /// ContextIDSize, bits \[15:14]: bytes of a context id that are traced: 0, 1, 2 or 4.
+    pub const fn context_bytes(self) -> usize {
+        match self.0 >> 14 & 0b11 {
+            0 => 0,
+            1 => 1,
+            2 => 2,
+            _ => 4,
+        }
+    }
+}
+
+/// What the trace does not say of the core, and decoding needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Core {
+    /// HIVECS: exception vectors are at 0xffff0000, not at 0.
+    pub high_vectors: bool,
+    /// Data in memory are big endian.
+    pub big_endian: bool,
+    /// Words that LDC and STC of coprocessor n move, bits \[4n+3:4n]; 0 where not known.
+    pub coprocessor_words: u64,
+}
+
+impl Core {
+    pub(crate) fn new(register: &dyn Fn(&str) -> Option<u64>) -> Self {
+        let bit = |name| register(name).is_some_and(|value| value & 1 != 0);
+        Core {
+            high_vectors: bit("HIVECS"),
+            big_endian: bit("BIGEND"),
+            coprocessor_words: register("LDCWORDS").unwrap_or(0),
+        }
+    }
+
+    /// Words that LDC and STC of `coprocessor` move; `None` where not known.
+    pub const fn words(&self, coprocessor: u32) -> Option<u8> {
+        match self.coprocessor_words >> (coprocessor * 4 & 63) & 0xf {
+            0 => None,
+            words => Some(words as u8),
+        }
+    }
+}
+
+const YES: &[(u64, &str)] = &[(0, "no"), (1, "yes")];
+
+const fn field(
+    name: &'static str,
+    high: u8,
+    low: u8,
+    about: &'static str,
+    values: &'static [(u64, &'static str)],
+) -> Field {
+    Field { name, high, low, about, values }
+}
+
+/// ETMCR. (IHI 0014, Table 3-5)
+pub(crate) const ETMCR: Register = Register {
+    name: "ETMCR",
+    aliases: &["ETMControl"],
+    about: "what the unit was told to trace",
+    required: true,
+    fields: &[
+        field(
+            "PortMode",
+            17,
+            16,
+            "how the signals are led to the pins (1.2)",
+            &[(0, "normal"), (1, "multiplexed"), (2, "demultiplexed")],
+        ),
+        field(
+            "ContextIDSize",
+            15,
+            14,
+            "how much of a context id is traced (1.2)",
+            &[(0, "none"), (1, "1 byte"), (2, "2 bytes"), (3, "4 bytes")],
+        ),
+        field("HalfRate", 13, 13, "both edges of the port's clock count", YES),
+        field("CycleAccurate", 12, 12, "every cycle is traced", YES),
+        field("ETMEN", 11, 11, "the trace port belongs to this unit", YES),
+        field("Programming", 10, 10, "the unit is being programmed", YES),
+        field("DebugRequest", 9, 9, "the trigger stops the processor", YES),
+        field("BranchOutput", 8, 8, "direct branches have an address, too", YES),
+        field("Stall", 7, 7, "the processor waits when the FIFO is nearly full", YES),
+        field(
+            "PortSize",
+            6,
+            4,
+            "width of the trace port",
+            &[(0, "4 bits"), (1, "8 bits"), (2, "16 bits")],
+        ),
+        field(
+            "DataAccess",
+            3,
+            2,
+            "what is traced of a data access",
+            &[(0, "nothing"), (1, "value"), (2, "address"), (3, "address and value")],
+        ),
+        field("MonitorCPRT", 1, 1, "coprocessor register transfers are traced", YES),
+        field("PowerDown", 0, 0, "the unit is powered down", YES),
+    ],
+};
+
+/// ETMCCR. (IHI 0014, 3.5.2)
+pub(crate) const ETMCCR: Register = Register {
+    name: "ETMCCR",
+    aliases: &["ETMConfigCode"],
+    about: "what the unit has; for ETMv1 also which version it is",
+    required: true,
+    fields: &[
+        field("IDRegister", 31, 31, "ETMIDR is there: this is no ETMv1", YES),
+        field(
+            "Protocol",
+            30,
+            28,
+            "version of the protocol (ETMv1)",
+            &[
+                (0, "ETMv1.0"),
+                (1, "ETMv1.1"),
+                (2, "ETMv1.2"),
+                (3, "ETMv1.3"),
+                (4, "ETMv1.2"),
+                (5, "ETMv1.3"),
+                (7, "ETMv1.3"),
+            ],
+        ),
+    ],
+};
+
+/// The core's HIVECS pin.
+pub(crate) const HIVECS: Register = Register {
+    name: "HIVECS",
+    aliases: &["VINITHI"],
+    about: "pin of the core: where exception vectors are; without it they are taken to be at 0",
+    required: false,
+    fields: &[field("HIVECS", 0, 0, "exception vectors", &[(0, "at 0"), (1, "at 0xffff0000")])],
+};
+
+/// The core's data endianness.
+pub(crate) const BIGEND: Register = Register {
+    name: "BIGEND",
+    aliases: &["BIGENDINIT"],
+    about: "how data lie in memory; without it they are taken to be little endian",
+    required: false,
+    fields: &[field("BIGEND", 0, 0, "data are", &[(0, "little endian"), (1, "big endian")])],
+};
+
+/// What LDC and STC move.
+pub(crate) const COPROCESSORS: Register = Register {
+    name: "LDCWORDS",
+    aliases: &[],
+    about: "words that LDC and STC of coprocessor n move, 4 bits each from bit 4n; 0 where not known",
+    required: false,
+    fields: &[],
+};
