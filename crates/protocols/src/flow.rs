@@ -55,6 +55,11 @@ impl Flow {
         }
     }
 
+    /// The first half of a BL came last.
+    pub(crate) const fn is_half(&self) -> bool {
+        self.half
+    }
+
     /// The program goes on at `address`.
     pub(crate) const fn go(&mut self, address: u32, isa: Isa) {
         (self.next, self.half) = (Next::At(address, isa), false);

@@ -1,0 +1,678 @@
+//! Cycles to elements.
+
+use alloc::collections::VecDeque;
+
+use tracewright_base::{
+    Code, Context, Counted, Decode, Doubt, Element, Exception, Fault, Gap, Parse, Pc, Sink,
+    Spanned, Start,
+};
+use tracewright_frames::cycles::Width;
+use tracewright_isa::transfer;
+
+use super::packet::{Branch, DataAddress, Item, Offset, State, Status, Tfo};
+use super::{Config, History, Packet};
+use crate::data::{Data, Said};
+use crate::flow::{Flow, Next, Vector, Walked};
+use crate::held::{Held, Of};
+
+/// Cycles to elements: instructions one by one, and what they read and wrote.
+///
+/// A status comes in its cycle, its packets out of the FIFO later, in the order of the statuses. (6.3)
+/// So statuses wait in a queue until those before them have their packets. A trace FIFO offset says
+/// how many bytes are in the FIFO before the packet that belongs to it: there a decoder can begin, and
+/// there it finds out that it was wrong.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Decoder {
+    phase: Phase,
+    pins: Pins,
+    /// The low half of the next byte of a 4-bit port.
+    half: Option<u8>,
+    /// The packet that is coming.
+    bytes: Bytes,
+    events: VecDeque<Event>,
+    /// How many of them have packets.
+    groups: u16,
+    /// The instructions of the first of them have been executed.
+    begun: bool,
+    history: History,
+    flow: Flow,
+    context: Context,
+    held: Held,
+    data: Data,
+    /// It has been said that tracing is on.
+    on: bool,
+    /// Cycles since the last status.
+    cycles: u32,
+}
+
+/// How far the decoder is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    /// Nothing has been said.
+    #[default]
+    Fresh,
+    /// It looks for a trace FIFO offset.
+    Looking,
+    /// It is known what is on the pins.
+    Synced,
+}
+
+/// What TRACEPKT shows in the next cycle in which it could show the FIFO.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Pins {
+    #[default]
+    Fifo,
+    /// An offset, which a trigger has put off.
+    Offset,
+    /// The upper half of an offset. Bits \[6:4] of it are known.
+    UpperHalf(u8),
+    /// Half a byte of nothing.
+    Gap,
+}
+
+/// A status that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Event {
+    at: u64,
+    kind: Kind,
+    /// Cycles since the status before, its own included.
+    cycles: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Status(Status),
+    /// A TFO packet comes after so many bytes, once that is known.
+    Tfo(Option<u8>),
+    Trigger,
+}
+
+impl Kind {
+    const fn has_packets(self) -> bool {
+        match self {
+            Kind::Status(status) => status.data,
+            Kind::Tfo(_) => true,
+            Kind::Trigger => false,
+        }
+    }
+}
+
+/// Bytes of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Bytes {
+    bytes: [u8; 16],
+    len: u8,
+}
+
+impl Bytes {
+    fn push(&mut self, byte: u8) {
+        if let Some(place) = self.bytes.get_mut(usize::from(self.len)) {
+            *place = byte;
+            self.len += 1;
+        }
+    }
+
+    fn get(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.len)).unwrap_or_default()
+    }
+}
+
+/// Statuses that may wait: none does longer than the FIFO takes to drain.
+const EVENTS: usize = 1024;
+/// What the upper half of a 16-bit port shows beside a single byte. (6.2)
+const PADDING: u8 = 0x66;
+/// What a 4-bit port shows between an offset and the second half of a byte. (6.5.1)
+const GAP: u8 = 0x6;
+const DISABLED: u8 = 0b0111;
+
+impl Decode<Config, Packet> for Decoder {
+    fn packet<K: Code, S: Sink>(
+        &mut self,
+        p: Spanned<Packet>,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        if self.phase == Phase::Fresh {
+            sink.element(p.at, Element::Gap(Gap::Start));
+            self.phase = Phase::Looking;
+        }
+        if config.control.cycle_accurate() {
+            self.cycles = self.cycles.saturating_add(1);
+        }
+        let (status, pins) = match p.packet {
+            Packet::Cycle { status, pins } => (Some(status), Some(pins)),
+            Packet::Disabled { pins } => (None, Some(pins)),
+            Packet::Trigger { pins } => {
+                self.push(p.at, Kind::Trigger);
+                (Status::of_pipestat(pins as u8 & 0xf), None)
+            }
+        };
+        match (status, p.packet, pins) {
+            (Some(status), ..) => {
+                if self.phase == Phase::Synced && (status.passed.is_some() || status.data) {
+                    self.push(p.at, Kind::Status(status));
+                }
+            }
+            (None, Packet::Trigger { pins }, _) if pins as u8 & 0xf == DISABLED => {
+                // The only Trace Disabled that a trigger replaces is that of an offset. (6.1.7)
+                self.offset_begins(p.at);
+                self.pins = Pins::Offset;
+            }
+            (None, _, Some(pins)) => self.disabled(p.at, pins, config, sink),
+            (None, ..) => {}
+        }
+        self.advance(config, code, sink);
+        if let (Some(status), Some(pins)) = (status, pins) {
+            self.shown(p.at, status, pins, config, code, sink);
+        }
+        if self.events.len() > EVENTS {
+            self.lose(p.at, sink);
+        }
+    }
+
+    fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {
+        match (self.phase, fault) {
+            // Nothing follows, so nothing is lost.
+            (Phase::Looking | Phase::Synced, Fault::Truncated) => return,
+            (Phase::Fresh, _) => sink.element(at, Element::Gap(Gap::Start)),
+            (Phase::Looking, _) => {}
+            (Phase::Synced, _) => {
+                self.end_data(at);
+                self.held.commit(sink);
+                sink.element(at, Element::Gap(Gap::BadPacket));
+            }
+        }
+        *self = Decoder { phase: Phase::Looking, ..Decoder::default() };
+    }
+
+    fn finish<K: Code, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
+        self.flush_half(at, sink);
+        self.end_data(at);
+        self.held.commit(sink);
+        let cycles = self.flow.take_cycles().saturating_add(self.cycles);
+        if cycles > 0 && self.on {
+            sink.element(at, Element::Cycles(Some(cycles)));
+        }
+        sink.element(at, Element::End);
+    }
+}
+
+/// Statuses, pins and bytes.
+impl Decoder {
+    /// What earlier addresses said.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    fn push(&mut self, at: u64, kind: Kind) {
+        let cycles = match kind {
+            Kind::Trigger => 0,
+            _ => core::mem::take(&mut self.cycles),
+        };
+        self.groups += u16::from(kind.has_packets());
+        self.events.push_back(Event { at, kind, cycles });
+    }
+
+    fn pop(&mut self) {
+        if let Some(event) = self.events.pop_front() {
+            self.groups -= u16::from(event.kind.has_packets());
+        }
+        self.begun = false;
+    }
+
+    /// Statuses and FIFO do not fit together: it begins anew with the next offset.
+    #[cold]
+    fn lose<S: Sink>(&mut self, at: u64, sink: &mut S) {
+        self.end_data(at);
+        self.held.commit(sink);
+        sink.element(at, Element::Doubt(Doubt::Unexpected));
+        *self = Decoder { phase: Phase::Looking, ..Decoder::default() };
+    }
+
+    /// A cycle of Trace Disabled.
+    fn disabled<S: Sink>(&mut self, at: u64, pins: u16, config: &Config, sink: &mut S) {
+        match Offset::of_pins(pins as u8) {
+            Offset::Nothing | Offset::Filler if self.groups > 0 => self.lose(at, sink),
+            // Tracing is off, or cycles are not traced.
+            Offset::Nothing => self.cycles = 0,
+            Offset::Filler => {}
+            Offset::Reserved => self.lose(at, sink),
+            Offset::Bytes(bytes) => {
+                self.offset_begins(at);
+                match config.width() {
+                    Width::W4 => self.pins = Pins::UpperHalf(bytes >> 4),
+                    Width::W8 | Width::W16 => self.offset(bytes),
+                }
+            }
+        }
+    }
+
+    /// An offset is to be shown: its packet goes into the FIFO now.
+    fn offset_begins(&mut self, at: u64) {
+        if self.phase != Phase::Synced {
+            // What is on the way cannot be told apart. A byte begins right after the offset.
+            (self.half, self.bytes) = (None, Bytes::default());
+            self.phase = Phase::Synced;
+        }
+        self.push(at, Kind::Tfo(None));
+    }
+
+    /// The offset is known.
+    fn offset(&mut self, bytes: u8) {
+        let mut events = self.events.iter_mut().rev();
+        if let Some(Event { kind: Kind::Tfo(ahead @ None), .. }) =
+            events.find(|event| matches!(event.kind, Kind::Tfo(_)))
+        {
+            *ahead = Some(bytes);
+        }
+        self.pins = if self.half.is_some() { Pins::Gap } else { Pins::Fifo };
+    }
+
+    /// TRACEPKT of a cycle that is not Trace Disabled.
+    fn shown<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        status: Status,
+        pins: u16,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        if self.phase != Phase::Synced {
+            return;
+        }
+        let (low, high) = (pins as u8, (pins >> 8) as u8);
+        match (self.pins, config.width()) {
+            (Pins::Offset, _) => match (Offset::of_pins(low), config.width()) {
+                (Offset::Bytes(bytes), Width::W4) => self.pins = Pins::UpperHalf(bytes >> 4),
+                (Offset::Bytes(bytes), _) => self.offset(bytes),
+                _ => self.lose(at, sink),
+            },
+            (Pins::UpperHalf(upper), _) => self.offset(upper << 4 | low & 0xf),
+            (Pins::Gap, _) if low == GAP => self.pins = Pins::Fifo,
+            (Pins::Gap, _) => self.lose(at, sink),
+            (Pins::Fifo, _) if self.groups == 0 => {
+                // A wait says that there is something.
+                if status.passed.is_none() && !status.data {
+                    self.lose(at, sink);
+                }
+            }
+            (Pins::Fifo, Width::W4) => match self.half.take() {
+                Some(half) => self.byte(at, half | low << 4, config, code, sink),
+                None => self.half = Some(low),
+            },
+            (Pins::Fifo, Width::W8) => self.byte(at, low, config, code, sink),
+            (Pins::Fifo, Width::W16) => {
+                self.byte(at, low, config, code, sink);
+                if self.groups > 0 {
+                    self.byte(at, high, config, code, sink);
+                } else if self.phase == Phase::Synced && high != PADDING {
+                    self.lose(at, sink);
+                }
+            }
+        }
+    }
+
+    /// A byte of the FIFO.
+    fn byte<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        byte: u8,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        let Some(&first) = self.events.front() else { return };
+        // Every offset that is on its way counts it.
+        let mut overrun = false;
+        for (n, event) in self.events.iter_mut().enumerate() {
+            match &mut event.kind {
+                Kind::Tfo(Some(0)) if n > 0 => overrun = true,
+                Kind::Tfo(Some(ahead @ 1..)) => *ahead -= 1,
+                _ => {}
+            }
+        }
+        if overrun {
+            // The packets before cannot have been what they were taken for.
+            return self.lose(at, sink);
+        }
+        match first.kind {
+            // What is before the packet belongs to statuses that were not seen.
+            Kind::Tfo(None | Some(1..)) => {
+                if self.on {
+                    self.lose_program(at, sink);
+                }
+            }
+            Kind::Tfo(Some(0)) => {
+                self.bytes.push(byte);
+                match Tfo::parse(self.bytes.get(), config) {
+                    Parse::Partial => {}
+                    Parse::Packet(tfo, _) => {
+                        self.bytes = Bytes::default();
+                        self.tfo(first, &tfo, config, code, sink);
+                        self.pop();
+                        self.advance(config, code, sink);
+                    }
+                    Parse::Bad(..) => self.lose(at, sink),
+                }
+            }
+            Kind::Status(_) => {
+                self.bytes.push(byte);
+                match Item::parse(self.bytes.get(), config) {
+                    Parse::Partial => {}
+                    Parse::Packet(item, _) => {
+                        self.bytes = Bytes::default();
+                        self.item(first.at, &item, config, sink);
+                        if !item.more() {
+                            self.pop();
+                            self.advance(config, code, sink);
+                        }
+                    }
+                    Parse::Bad(..) => self.lose(at, sink),
+                }
+            }
+            Kind::Trigger => {}
+        }
+    }
+
+    /// Bytes came that no status has.
+    #[cold]
+    fn lose_program<S: Sink>(&mut self, at: u64, sink: &mut S) {
+        self.end_data(at);
+        self.held.commit(sink);
+        sink.element(at, Element::Doubt(Doubt::Unexpected));
+        self.flow.lose();
+        self.on = false;
+    }
+
+    /// Takes statuses off the queue as far as they have their packets.
+    fn advance<K: Code, S: Sink>(&mut self, config: &Config, code: &mut K, sink: &mut S) {
+        while let Some(&event) = self.events.front() {
+            match event.kind {
+                Kind::Trigger => self.say(event.at, Element::Trigger, sink),
+                Kind::Tfo(_) => return,
+                Kind::Status(status) => {
+                    if !core::mem::replace(&mut self.begun, true) {
+                        self.status(event, status, config, code, sink);
+                    }
+                    if status.data {
+                        return;
+                    }
+                }
+            }
+            self.pop();
+        }
+    }
+}
+
+/// The program.
+impl Decoder {
+    /// Says something that no exception can withdraw.
+    fn say<S: Sink>(&mut self, at: u64, element: Element, sink: &mut S) {
+        self.held.element(at, element, Of::Nothing, sink);
+    }
+
+    fn end_data(&mut self, at: u64) {
+        self.data.restart(at, true, &mut self.held);
+    }
+
+    fn status<K: Code, S: Sink>(
+        &mut self,
+        event: Event,
+        status: Status,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        self.flow.pass(event.cycles);
+        if let Some(taken) = status.phantom {
+            self.execute(event.at, taken, config, code, sink);
+        }
+        if let Some(passed) = status.passed {
+            self.execute(event.at, passed, config, code, sink);
+        }
+    }
+
+    /// The next instruction begins to execute.
+    fn execute<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        passed: bool,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        let counts = config.control.cycle_accurate();
+        let opcode = self.next_opcode(code).filter(|_| passed && config.control.0 & 0b1110 != 0);
+        match self.flow.walk(passed, counts, &self.context, code) {
+            Walked::Instruction(range, _) => {
+                self.held.instruction(at, range, sink);
+                self.data.completed(&mut self.held);
+                let moves = opcode.and_then(|opcode| transfer(range.last.isa, opcode));
+                if let Some(moves) = moves {
+                    self.data.instruction(range.start as u32, moves, false, &mut self.held);
+                }
+                return;
+            }
+            Walked::Half => {
+                self.held.commit(sink);
+                return self.data.completed(&mut self.held);
+            }
+            Walked::ByteCode => {
+                self.flow.lose();
+                self.say(at, Element::Doubt(Doubt::UnsupportedIsa), sink);
+            }
+            Walked::Unknown => {
+                if let Next::Branch(_) = self.flow.next() {
+                    self.flow.lose();
+                    self.say(at, Element::Doubt(Doubt::NoAddress), sink);
+                }
+            }
+            Walked::Stop(element) => {
+                self.held.commit(sink);
+                // The data that follow may be of an instruction that is not known. (6.6)
+                self.data.restart(at, false, &mut self.held);
+                self.say(at, element, sink);
+            }
+        }
+        self.cycles_only(at, sink);
+    }
+
+    fn next_opcode<K: Code>(&self, code: &mut K) -> Option<u32> {
+        let Next::At(address, isa) = self.flow.next() else { return None };
+        code.opcode(Pc { address: address.into(), isa, space: self.context.space() })
+    }
+
+    /// Says cycles that no range has.
+    fn cycles_only<S: Sink>(&mut self, at: u64, sink: &mut S) {
+        let cycles = self.flow.take_cycles();
+        if cycles > 0 {
+            self.say(at, Element::Cycles(Some(cycles)), sink);
+        }
+    }
+
+    /// The first half of a BL ran, and the second does not follow.
+    fn flush_half<S: Sink>(&mut self, at: u64, sink: &mut S) {
+        if let Some(range) = self.flow.lone_half() {
+            self.held.instruction(at, range, sink);
+        }
+    }
+
+    fn tfo<K: Code, S: Sink>(
+        &mut self,
+        event: Event,
+        tfo: &Tfo,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        let at = event.at;
+        let (address, isa) = tfo.place();
+        self.history.tfo(tfo);
+        let start = match tfo.reason.start() {
+            None if !self.on => Some(Start::Normal),
+            start => start,
+        };
+        let Some(start) = start else {
+            // The offset stands in the place of IE: its address is that of the instruction.
+            self.flow.pass(event.cycles);
+            let expected = (self.flow.address(), self.flow.next());
+            match expected {
+                (Some(pc), Next::At(_, now)) if (pc, now) == (address, isa) => {}
+                (Some(_), _) => {
+                    self.say(at, Element::Doubt(Doubt::AddressNotReached), sink);
+                    self.flow.go(address, isa);
+                }
+                (None, _) => self.flow.go(address, isa),
+            }
+            self.context_id(at, tfo.context_id, sink);
+            return self.execute(at, true, config, code, sink);
+        };
+        self.flush_half(at, sink);
+        self.held.commit(sink);
+        self.end_data(at);
+        self.held.commit(sink);
+        self.history.forget_data();
+        self.flow = Flow::default();
+        self.on = true;
+        self.context.isa = isa;
+        self.context.context_id = tfo.context_id.or(self.context.context_id);
+        sink.element(at, Element::TraceOn(start));
+        sink.element(at, Element::Context(self.context));
+        self.flow.go(address, isa);
+        if tfo.reason.start().is_none() {
+            self.flow.pass(event.cycles.min(1));
+            return self.execute(at, true, config, code, sink);
+        }
+        match &tfo.current {
+            Some(current) => {
+                // The load or store multiple is in progress: it counts as executed.
+                self.execute(at, true, config, code, sink);
+                let target = self.history.branch(current);
+                self.flow.go(target.address, target.isa);
+            }
+            None => {
+                // It may be a load or store multiple that began before the trace did.
+                let opcode = self.next_opcode(code).filter(|_| config.control.0 & 0b1110 != 0);
+                if let Some(moves) = opcode.and_then(|opcode| transfer(isa, opcode)) {
+                    self.data.instruction(address, moves, true, &mut self.held);
+                }
+            }
+        }
+    }
+
+    fn context_id<S: Sink>(&mut self, at: u64, id: Option<u32>, sink: &mut S) {
+        if id.is_some() && id != self.context.context_id {
+            self.context.context_id = id;
+            if let Next::At(_, isa) = self.flow.next() {
+                self.context.isa = isa;
+            }
+            self.say(at, Element::Context(self.context), sink);
+        }
+    }
+
+    fn item<S: Sink>(&mut self, at: u64, item: &Item, config: &Config, sink: &mut S) {
+        if !matches!(item, Item::Miss { .. }) {
+            self.data.another();
+        }
+        match *item {
+            Item::Branch(ref branch) => self.branch(at, branch, config, sink),
+            Item::Data { first, ref address, value, .. } => {
+                let said = self.said(at, first, address, config);
+                self.data.access(said, value.map(|value| value.bits), &mut self.held);
+            }
+            Item::Miss { tag, first, ref address, .. } => {
+                let said = self.said(at, first, address, config);
+                self.data.placeholder(said, tag, &mut self.held);
+            }
+            Item::Late { tag, value, .. } => {
+                self.data.late(at, tag, value.map(|value| value.bits), &mut self.held);
+            }
+            Item::NotTraced { .. } => {
+                let said = self.said(at, false, &None, config);
+                self.data.not_traced(said, &mut self.held);
+            }
+            Item::ContextId { id, .. } => self.context_id(at, Some(id), sink),
+        }
+        self.held.settle(sink);
+    }
+
+    /// What a data packet says of its access.
+    fn said(
+        &mut self,
+        at: u64,
+        first: bool,
+        address: &Option<DataAddress>,
+        config: &Config,
+    ) -> Said {
+        Said {
+            at,
+            first,
+            address: address.as_ref().map(|address| self.history.data(address)),
+            big_endian: config.core.big_endian,
+            data_only: false,
+            pc_first: config.id.loads_pc_first() && config.control.addresses(),
+        }
+    }
+
+    fn branch<S: Sink>(&mut self, at: u64, branch: &Branch, config: &Config, sink: &mut S) {
+        let target = self.history.branch(branch);
+        let whole = target.known >= 32;
+        let vector = Vector::at(target.address, target.isa, config.core.high_vectors);
+        let vector = vector.filter(|_| whole);
+        let cancels = matches!(branch.state, Some(State::Arm { cancels: true }));
+        let last = self.held.last().copied();
+        let mut place = last.map(|range| range.start);
+        if cancels {
+            match self.flow.address().filter(|_| self.flow.is_half()) {
+                // The first half of a BL came last.
+                Some(address) => place = Some(u64::from(address.wrapping_sub(2))),
+                None => self.cancel(at, sink),
+            }
+        } else {
+            self.flush_half(at, sink);
+            match vector {
+                // What it moved is not valid. (6.8.1)
+                Some(Vector::DataAbort) => {
+                    self.held.drop(Of::Last);
+                    self.data.cancel(Of::Last);
+                }
+                Some(_) => place = last.map(|range| range.end() & 0xffff_ffff),
+                None => {
+                    let leads = match self.flow.next() {
+                        Next::At(address, isa) => (address, isa) == (target.address, target.isa),
+                        Next::Branch(_) | Next::Unknown => true,
+                    };
+                    if last.is_some() && whole && !leads {
+                        self.say(at, Element::Doubt(Doubt::AddressNotReached), sink);
+                    }
+                }
+            }
+        }
+        if let Some(vector) = vector {
+            let element = Element::Exception(Exception {
+                number: vector.number(),
+                return_address: place.filter(|_| vector != Vector::Reset),
+                also_target: false,
+                tail_chain: false,
+            });
+            self.say(at, element, sink);
+        }
+        if whole {
+            self.flow.go(target.address, target.isa);
+        } else {
+            self.flow.lose();
+        }
+    }
+
+    /// The last instruction did not execute, and its data are not valid. Its cycles did pass.
+    fn cancel<S: Sink>(&mut self, at: u64, sink: &mut S) {
+        let cycles = self.held.last().map_or(Counted::UNKNOWN, |range| range.cycles);
+        self.held.cancel();
+        self.data.cancel(Of::Last);
+        if let Some(cycles @ 1..) = cycles.get() {
+            self.say(at, Element::Cycles(Some(cycles)), sink);
+        }
+    }
+}
