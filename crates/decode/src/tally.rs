@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use tracewright_base::{Doubt, Element, Fault, Gap, Places};
 use tracewright_frames::Event;
+use tracewright_protocols::etmv2::packet::Offset;
 use tracewright_protocols::registry::AnyPacket;
-use tracewright_protocols::{etmv3, etmv4, etrace, itm, ptm, stm};
+use tracewright_protocols::{etmv1, etmv2, etmv3, etmv4, etrace, itm, ptm, stm};
 
 use crate::{Listener, Merge};
 
@@ -249,9 +250,13 @@ impl Listener for Tally {
 
 /// Whether a decoder may start from `packet`.
 const fn is_sync(packet: AnyPacket<'_>) -> bool {
+    if let AnyPacket::Etmv2(etmv2::Packet::Disabled { pins }) = packet {
+        return matches!(Offset::of_pins(*pins as u8), Offset::Bytes(_));
+    }
     matches!(
         packet,
-        AnyPacket::Etmv3(etmv3::Packet::Isync(_))
+        AnyPacket::Etmv1(etmv1::Packet::Branch(_) | etmv1::Packet::BranchData(_))
+            | AnyPacket::Etmv3(etmv3::Packet::Isync(_))
             | AnyPacket::Etmv4(etmv4::Packet::TraceInfo(_))
             | AnyPacket::Ete(etmv4::Packet::TraceInfo(_))
             | AnyPacket::Ptm(ptm::Packet::Sync(_))

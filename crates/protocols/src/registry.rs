@@ -270,6 +270,10 @@ macro_rules! protocols {
 }
 
 protocols! {
+    /// Embedded Trace Macrocell, version 1: `etmv1/`.
+    Etmv1: crate::etmv1::Etmv1,
+    /// Embedded Trace Macrocell, version 2: `etmv2/`.
+    Etmv2: crate::etmv2::Etmv2,
     /// Embedded Trace Macrocell, version 3: `etmv3/`.
     Etmv3: crate::etmv3::Etmv3,
     /// Embedded Trace Macrocell, version 4: `etmv4/`.

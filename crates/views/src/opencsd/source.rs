@@ -20,6 +20,8 @@ pub(super) enum SourceText {
     Etmv4(Etmv4Text),
     /// The reference has no words for these: they have ours.
     Etmv4d,
+    /// Nor for these.
+    Cycles,
     Etrace,
     Ptm(Ptm),
     Itm(ItmText),
@@ -32,6 +34,7 @@ impl SourceText {
             AnyConfig::Etmv3(_) => SourceText::Etmv3(Etmv3Text::default()),
             AnyConfig::Etmv4(_) | AnyConfig::Ete(_) => SourceText::Etmv4(Etmv4Text::default()),
             AnyConfig::Etmv4d(_) => SourceText::Etmv4d,
+            AnyConfig::Etmv1(_) | AnyConfig::Etmv2(_) => SourceText::Cycles,
             AnyConfig::Etrace(_) => SourceText::Etrace,
             AnyConfig::Ptm(_) => SourceText::Ptm(Ptm::default()),
             AnyConfig::Itm(_) => SourceText::Itm(ItmText::default()),
@@ -45,6 +48,7 @@ impl SourceText {
             SourceText::Etmv3(_) => "DCD_ETMV3",
             SourceText::Etmv4(_) => "DCD_ETMV4",
             SourceText::Etmv4d => "DCD_ETMV4D",
+            SourceText::Cycles => "DCD_CYCLES",
             SourceText::Etrace => "DCD_ETRACE",
             SourceText::Ptm(_) => "DCD_PTM",
             SourceText::Itm(_) => "DCD_ITM",
@@ -58,6 +62,7 @@ impl SourceText {
             SourceText::Etmv3(_) => "PKTP_ETMV3",
             SourceText::Etmv4(_) => "PKTP_ETMV4I",
             SourceText::Etmv4d => "PKTP_ETMV4D",
+            SourceText::Cycles => "PKTP_CYCLES",
             SourceText::Etrace => "PKTP_ETRACE",
             SourceText::Ptm(_) => "PKTP_PTM",
             SourceText::Itm(_) => "PKTP_ITM",
@@ -84,7 +89,9 @@ impl SourceText {
     pub(super) const fn unsynced_group(&self) -> Group {
         match self {
             SourceText::Etmv3(_) => Group::FragmentOrZeros,
-            SourceText::Etmv4(_) | SourceText::Etmv4d | SourceText::Etrace => Group::EightOrZero,
+            SourceText::Etmv4(_) | SourceText::Etmv4d | SourceText::Etrace | SourceText::Cycles => {
+                Group::EightOrZero
+            }
             SourceText::Ptm(_) => Group::FragmentOrSixteen,
             SourceText::Itm(_) => Group::EightOrZeros,
             SourceText::Stm(_) => Group::FragmentButOnes,
@@ -105,7 +112,7 @@ impl SourceText {
             (SourceText::Ptm(text), AnyConfig::Ptm(config), AnyPacket::Ptm(packet)) => {
                 text.packet(config, packet, out);
             }
-            (SourceText::Etmv4d, _, AnyPacket::Etmv4d(packet)) => {
+            (SourceText::Etmv4d | SourceText::Cycles, _, packet) => {
                 let _ = write!(out, "{packet}");
             }
             (SourceText::Etrace, _, AnyPacket::Etrace(packet)) => {
