@@ -189,6 +189,8 @@ macro_rules! encoders {
 
 encoders! {
     Etmv3: crate::etmv3::Etmv3,
+    Etmv1: crate::etmv1::Etmv1,
+    Etmv2: crate::etmv2::Etmv2,
     Etmv4: crate::etmv4::Etmv4,
     Ete: crate::etmv4::Ete,
     Etrace: crate::etrace::Etrace,

@@ -30,6 +30,7 @@ pub mod etmv3;
 pub mod etmv4;
 pub mod etmv4d;
 pub mod etrace;
+mod fifo;
 mod flow;
 mod held;
 pub mod itm;
@@ -42,6 +43,7 @@ pub mod ptm;
 pub mod registry;
 pub mod stm;
 pub mod stream;
+pub mod units;
 #[cfg(test)]
 pub(crate) mod ways;
 

@@ -28,6 +28,10 @@ impl Control {
     pub const fn addresses(self) -> bool {
         self.0 >> 3 & 1 != 0
     }
+    /// Stall, bit \[7]: the processor waits when the FIFO is nearly full.
+    pub const fn stall(self) -> bool {
+        self.0 >> 7 & 1 != 0
+    }
     /// Bit \[8]: direct branches have an address, too.
     pub const fn branch_output(self) -> bool {
         self.0 >> 8 & 1 != 0

@@ -42,6 +42,7 @@
 
 pub mod config;
 pub mod decode;
+pub mod encode;
 pub mod history;
 pub mod packet;
 pub mod sync;
@@ -54,9 +55,11 @@ use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
 
 pub use config::Config;
 pub use decode::Decoder;
+pub use encode::{Encoder, Settings};
 pub use history::History;
 pub use packet::Packet;
 
+use crate::encoders::{Encodes, Setting};
 use crate::flow::Vector;
 use crate::protocol::{Protocol, Resume};
 
@@ -98,5 +101,18 @@ impl Protocol for Etmv1 {
 
     fn sync(_config: &Config, bytes: &[u8]) -> Sync {
         sync::find(bytes)
+    }
+}
+
+impl Encodes for Etmv1 {
+    type Encoder = Encoder;
+
+    /// An ETMv1.3 with an 8-bit port that stalls the processor, and traces data with their addresses.
+    const USUAL: &'static [(&'static str, u64)] = &[("ETMCR", 0x89e), ("ETMCCR", 0x3000_0000)];
+
+    const SETTINGS: &'static [Setting] = encode::SETTINGS;
+
+    fn settings(_config: &Config, setting: &dyn Fn(&str) -> Option<u64>) -> Settings {
+        Settings::new(setting)
     }
 }

@@ -46,6 +46,7 @@
 
 pub mod config;
 pub mod decode;
+pub mod encode;
 pub mod history;
 pub mod packet;
 pub mod sync;
@@ -58,9 +59,11 @@ use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
 
 pub use config::Config;
 pub use decode::Decoder;
+pub use encode::{Encoder, Settings};
 pub use history::History;
 pub use packet::Packet;
 
+use crate::encoders::{Encodes, Setting};
 use crate::flow::Vector;
 use crate::protocol::{Protocol, Resume};
 
@@ -102,5 +105,18 @@ impl Protocol for Etmv2 {
 
     fn sync(_config: &Config, bytes: &[u8]) -> Sync {
         sync::find(bytes)
+    }
+}
+
+impl Encodes for Etmv2 {
+    type Encoder = Encoder;
+
+    /// An ETMv2.0 with an 8-bit port that stalls the processor, and traces data with their addresses.
+    const USUAL: &'static [(&'static str, u64)] = &[("ETMCR", 0x89e), ("ETMIDR", 0x4100_2100)];
+
+    const SETTINGS: &'static [Setting] = encode::SETTINGS;
+
+    fn settings(_config: &Config, setting: &dyn Fn(&str) -> Option<u64>) -> Settings {
+        Settings::new(setting)
     }
 }

@@ -1,0 +1,606 @@
+//! A trace unit in software: what a processor did, to the cycles of an ETMv1's port.
+//!
+//! Each instruction is one core cycle, and one more for each transfer after its first; a branch has two
+//! more, in which the port shows its offset. Its status comes in the last of its cycles, data may come
+//! before. (5.7.2) Where ETMCR.Stall is set the processor waits while the FIFO has no room;
+//! otherwise the FIFO overflows: what has no room is lost, and tracing starts again when it is empty.
+
+use tracewright_base::{Access, Encode, Isa, Kind, Retired, Step, Taken};
+use tracewright_frames::cycles::{Cycle, DISABLED, TRIGGER, Width};
+
+use super::packet::{Address, Last, Reason};
+use super::{Config, Packet};
+use crate::encoders::Setting;
+use crate::fifo::{Fifo, Noise};
+use crate::flow::in_vector_table;
+use crate::units::{self, Common, How, Waiting, traced};
+
+/// What the unit is told beside the registers that a decoder reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// What all units of this kind have.
+    pub common: Common,
+    /// How often, of 256 data instructions, the data come before the status.
+    pub early: u8,
+    /// How often, of 256 starts after an overflow, there is another one before that was wrong.
+    pub speculation: u8,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings::new(&|_| None)
+    }
+}
+
+impl Settings {
+    /// Reads settings by name; those that are absent are as in a usual unit.
+    pub fn new(setting: &dyn Fn(&str) -> Option<u64>) -> Self {
+        let rate = |name| setting(name).unwrap_or(0).min(255) as u8;
+        Settings {
+            common: Common::new(setting, 45),
+            early: rate("early-data"),
+            speculation: rate("speculation"),
+        }
+    }
+}
+
+/// Every setting, in words.
+pub(super) const SETTINGS: &[Setting] = &[
+    units::FIFO,
+    units::SEED,
+    units::NOISE,
+    units::WAITS,
+    units::HASTY,
+    units::setting("early-data", "of 256 data instructions: data come before the status"),
+    units::setting("speculation", "of 256 starts after overflow: begun twice"),
+];
+
+/// Encodes for an ETMv1.
+#[derive(Clone, Debug)]
+pub struct Encoder {
+    settings: Settings,
+    noise: Noise,
+    fifo: Fifo,
+    waiting: Option<Waiting>,
+    /// Tracing starts with the next instruction, and why.
+    start: Option<Reason>,
+    /// Tracing is not switched off.
+    on: bool,
+    /// The FIFO overflowed: nothing goes in until it is empty.
+    full: bool,
+    /// The instruction that comes next, if nothing comes between.
+    next: u64,
+    /// The last branch address that was sent.
+    base: Option<(u32, bool)>,
+    /// The last data address that was sent.
+    data: Option<u32>,
+    /// Cycles since an address, and a data address, was sent whole.
+    since: u32,
+    since_data: u32,
+    context_id: u32,
+    /// The context id has changed, and no branch has said so.
+    context_changed: bool,
+    /// The next cycle has a trigger.
+    trigger: bool,
+    /// Cycles since the last that were counted.
+    cycles: u32,
+}
+
+/// Cycles between whole addresses. (5.6.2)
+const PERIOD: u32 = 1024;
+/// Cycles after those in which it may still wait for room.
+const GRACE: u32 = 512;
+/// An offset that says nothing.
+const TOO_LARGE: usize = 15;
+
+/// Statuses. (Table 5-1)
+const EXECUTED: u8 = 0;
+const DATA: u8 = 1;
+const NOT_EXECUTED: u8 = 2;
+const WAIT: u8 = 3;
+const BRANCH: u8 = 4;
+
+/// Where an instruction goes, and why that is traced.
+#[derive(Clone, Copy)]
+struct Goes {
+    to: u32,
+    jazelle: bool,
+    reason: Reason,
+}
+
+impl Encode<Config, Packet> for Encoder {
+    type Settings = Settings;
+
+    fn new(config: &Config, settings: &Settings) -> Self {
+        let mut settings = *settings;
+        if config.width() == Width::W16 {
+            // One byte may have to wait for another one. (The small FIFO has no such port.)
+            settings.common.fifo = settings.common.fifo.max(10);
+        }
+        Encoder {
+            settings,
+            noise: Noise::new(settings.common.seed),
+            fifo: Fifo::default(),
+            waiting: None,
+            start: Some(Reason::Enabled),
+            on: true,
+            full: false,
+            next: 0,
+            base: None,
+            data: None,
+            since: 0,
+            since_data: 0,
+            context_id: 0,
+            context_changed: false,
+            trigger: false,
+            cycles: 0,
+        }
+    }
+
+    fn step(&mut self, step: &Step, config: &Config, out: &mut impl Extend<Packet>) {
+        match step {
+            Step::Retired(retired) => self.retired(retired, config, out),
+            Step::Access(access) => {
+                if let Some(waiting) = &mut self.waiting {
+                    waiting.moves(access);
+                }
+            }
+            Step::Exception(taken) => self.exception(taken, config, out),
+            Step::Context(context) => {
+                if let Some(id) = context.context_id {
+                    let mask = match config.context_bytes() {
+                        0 => 0,
+                        bytes => u32::MAX >> (32 - 8 * bytes),
+                    };
+                    self.context_changed |= (id ^ self.context_id) & mask != 0;
+                    self.context_id = id;
+                }
+            }
+            Step::Cycles(cycles) => {
+                let left = cycles.saturating_sub(core::mem::take(&mut self.cycles));
+                match &mut self.waiting {
+                    Some(waiting) => waiting.cycles = Some(left),
+                    None => self.idle(left, config, out),
+                }
+            }
+            Step::Trigger => self.trigger = true,
+            Step::Off => self.stop(Reason::Enabled, config, out),
+            Step::Halted => self.stop(Reason::Debug, config, out),
+            Step::On => self.on = true,
+            Step::Overflow => {
+                self.flush(None, config, out);
+                self.full = true;
+            }
+            Step::Software(_)
+            | Step::Hardware(_)
+            | Step::Timestamp(_)
+            | Step::Events(_)
+            | Step::Transaction(_)
+            | Step::Instrumentation { .. } => {}
+        }
+    }
+
+    fn finish(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
+        self.flush(None, config, out);
+        self.drain(config, out);
+    }
+}
+
+/// The processor.
+impl Encoder {
+    fn retired(&mut self, retired: &Retired, config: &Config, out: &mut impl Extend<Packet>) {
+        self.flush(None, config, out);
+        if !self.on {
+            return;
+        }
+        if self.start.is_none() && retired.address != self.next {
+            // The program went on elsewhere, and nobody has said why.
+            self.start = Some(Reason::Enabled);
+        }
+        self.next = retired.next;
+        self.waiting = Some(Waiting::new(*retired));
+    }
+
+    fn exception(&mut self, taken: &Taken, config: &Config, out: &mut impl Extend<Packet>) {
+        if !self.on {
+            return;
+        }
+        let goes = Goes {
+            to: traced(taken.target, taken.target_isa),
+            jazelle: taken.target_isa == Isa::Jazelle,
+            reason: Reason::Branch,
+        };
+        let how = self.waiting.as_ref().map_or(How::Before, |waiting| waiting.interrupted(taken));
+        match how {
+            How::Executed => self.flush(Some(goes), config, out),
+            How::Cancelled => {
+                if let Some(waiting) = &mut self.waiting {
+                    waiting.moved.clear();
+                    waiting.retired.instruction.size = 2;
+                }
+                self.flush(Some(goes), config, out);
+            }
+            How::Before => {
+                self.flush(None, config, out);
+                // The branch stands for the instruction that did not execute.
+                let cancelled =
+                    Retired { address: taken.return_address, taken: true, ..Retired::default() };
+                self.waiting = Some(Waiting::new(cancelled));
+                self.flush(Some(goes), config, out);
+            }
+        }
+        self.next = taken.target;
+    }
+
+    /// Tracing stops. `reason`: what it will start again for.
+    fn stop(&mut self, reason: Reason, config: &Config, out: &mut impl Extend<Packet>) {
+        self.flush(None, config, out);
+        // After Debug state nobody says that it is on again.
+        self.on = reason == Reason::Debug;
+        if !self.full {
+            self.start = Some(reason);
+        }
+        if self.settings.common.hasty {
+            let cycles = self.noise.next() & 7;
+            self.idle(cycles, config, out);
+        } else {
+            self.drain(config, out);
+        }
+    }
+
+    /// The instruction that waits reaches the end of its execution. `exception`: where it goes then.
+    fn flush(&mut self, exception: Option<Goes>, config: &Config, out: &mut impl Extend<Packet>) {
+        let Some(waiting) = self.waiting.take() else { return };
+        if self.full {
+            self.clock(WAIT, false, config, out);
+            if !self.fifo.is_empty() {
+                return;
+            }
+            self.full = false;
+            self.start = Some(Reason::Overflow);
+        }
+        if let Some(reason) = self.start.take() {
+            self.begin(&waiting.retired, reason, config, out);
+            if self.full {
+                return;
+            }
+        }
+        self.wait(&waiting, config, out);
+        self.execute(&waiting, exception, config, out);
+    }
+
+    /// Tracing starts with the next instruction. (5.8.1, 5.9)
+    fn begin(
+        &mut self,
+        first: &Retired,
+        reason: Reason,
+        config: &Config,
+        out: &mut impl Extend<Packet>,
+    ) {
+        self.data = None;
+        self.context_changed = false;
+        let isa = first.instruction.isa;
+        let goes = Goes { to: traced(first.address, isa), jazelle: isa == Isa::Jazelle, reason };
+        let taken_back = reason == Reason::Overflow && self.often(self.settings.speculation);
+        if taken_back {
+            let wrong = Goes { to: goes.to ^ 0x40, ..goes };
+            let cycles = 1 + (self.noise.next() & 1) as usize;
+            self.branch_status(BRANCH, wrong, cycles - 1, config, out);
+        }
+        self.branch_status(BRANCH, goes, 2, config, out);
+    }
+
+    fn often(&mut self, of_256: u8) -> bool {
+        self.noise.often(of_256)
+    }
+
+    /// Cycles before those that the instruction needs.
+    fn wait(&mut self, waiting: &Waiting, config: &Config, out: &mut impl Extend<Packet>) {
+        let needs = waiting.moved.len().max(1) as u32 + u32::from(waiting.in_halves());
+        if let Some(cycles) = waiting.cycles {
+            self.idle(cycles.saturating_sub(needs), config, out);
+        } else if self.often(self.settings.common.waits) {
+            let cycles = self.noise.next() & 0xf;
+            self.idle(cycles, config, out);
+        }
+    }
+
+    fn execute(
+        &mut self,
+        waiting: &Waiting,
+        exception: Option<Goes>,
+        config: &Config,
+        out: &mut impl Extend<Packet>,
+    ) {
+        let retired = &waiting.retired;
+        if waiting.in_halves() && exception.is_none() {
+            self.clock(EXECUTED, false, config, out);
+        }
+        let goes = exception.or_else(|| self.goes(retired, config));
+        let traced = self.traces(waiting, config);
+        if traced {
+            self.moves(waiting, goes.is_some(), config, out);
+        }
+        let status = match (retired.taken, traced) {
+            (false, _) => NOT_EXECUTED,
+            (true, true) => DATA,
+            (true, false) => EXECUTED,
+        };
+        match goes {
+            Some(goes) => self.branch_status(BRANCH | u8::from(traced), goes, 2, config, out),
+            None => self.clock(status, false, config, out),
+        }
+    }
+
+    /// Whether the address that `retired` goes to is traced, and why.
+    fn goes(&mut self, retired: &Retired, config: &Config) -> Option<Goes> {
+        let direct = match retired.instruction.kind {
+            _ if !retired.taken => return None,
+            Kind::Branch => true,
+            Kind::Indirect => false,
+            _ => return None,
+        };
+        let to = traced(retired.next, retired.next_isa);
+        // ETMv1.2 has a reason of its own for this.
+        let periodic = if config.minor < 2 { Reason::Branch } else { Reason::Periodic };
+        let whole = 5 + config.context_bytes();
+        let overdue = self.since >= PERIOD + GRACE;
+        let due =
+            self.since >= PERIOD && !direct && self.fifo.len() + whole <= self.settings.common.fifo;
+        let context = self.context_changed && config.context_bytes() > 0;
+        let reason = if overdue || due || context { periodic } else { Reason::Branch };
+        let sent = !direct
+            || overdue
+            || context
+            || config.control.branch_output()
+            || in_vector_table(retired.next as u32, config.core.high_vectors);
+        if (overdue || due) && periodic == Reason::Branch {
+            self.base = None;
+        }
+        sent.then_some(Goes { to, jazelle: retired.next_isa == Isa::Jazelle, reason })
+    }
+
+    fn traces(&self, waiting: &Waiting, config: &Config) -> bool {
+        let control = config.control;
+        !waiting.moved.is_empty()
+            && match waiting.coprocessor() {
+                true => control.coprocessor() && control.values(),
+                false => control.values() || control.addresses(),
+            }
+    }
+
+    /// Puts the data of an instruction into the FIFO: in its last cycle, or before that.
+    fn moves(
+        &mut self,
+        waiting: &Waiting,
+        branches: bool,
+        config: &Config,
+        out: &mut impl Extend<Packet>,
+    ) {
+        let early = self.often(self.settings.early);
+        let last = waiting.moved.len().saturating_sub(1);
+        let mut bytes = [0; 9];
+        for (n, access) in waiting.moved.iter().enumerate() {
+            let len = self.bytes(access, n == 0, config, &mut bytes);
+            self.room(len, config, out);
+            for &byte in bytes.get(..len).unwrap_or_default() {
+                self.push(byte, false);
+            }
+            // A branch needs room for its address, too.
+            let tight = branches && self.fifo.len() + 9 > self.settings.common.fifo;
+            if n < last || early || tight {
+                self.clock(WAIT, false, config, out);
+            }
+        }
+    }
+
+    /// The bytes of one transfer, and how many. (5.7.3)
+    fn bytes(&mut self, access: &Access, first: bool, config: &Config, out: &mut [u8; 9]) -> usize {
+        let mut len = 0;
+        let mut put = |byte: u8| {
+            if let Some(place) = out.get_mut(len) {
+                *place = byte;
+                len += 1;
+            }
+        };
+        let coprocessor = access.has(Access::COPROCESSOR);
+        if first && config.control.addresses() && !coprocessor {
+            let address = access.address().unwrap_or(0) as u32;
+            let base = self.data.filter(|_| self.since_data < PERIOD);
+            self.data = Some(address);
+            let count = match base {
+                Some(base) => groups(address ^ base),
+                None => 5,
+            };
+            if count == 5 {
+                self.since_data = 0;
+            }
+            for n in 0..count {
+                let more = if n + 1 < count { 0x80 } else { 0 };
+                let mask = if n == 4 { 0xf } else { 0x7f };
+                put((address >> (7 * n)) as u8 & mask | more);
+            }
+        }
+        if config.control.values() {
+            let size = usize::from(access.size).min(4);
+            let value = (access.value().unwrap_or(0) as u32).to_le_bytes();
+            for n in 0..size {
+                let n = if config.core.big_endian { size - 1 - n } else { n };
+                put(value.get(n).copied().unwrap_or(0));
+            }
+        }
+        len
+    }
+}
+
+/// How many groups of 7 bits hold the highest bit of `bits`.
+const fn groups(bits: u32) -> u32 {
+    match bits.leading_zeros() {
+        25.. => 1,
+        18.. => 2,
+        11.. => 3,
+        4.. => 4,
+        _ => 5,
+    }
+}
+
+/// The FIFO and the port.
+impl Encoder {
+    /// Waits until there is room, or finds out that there is none.
+    fn room(&mut self, len: usize, config: &Config, out: &mut impl Extend<Packet>) {
+        let depth = self.settings.common.fifo;
+        while config.control.stall() && self.fifo.len() + len > depth {
+            let before = self.fifo.len();
+            self.clock(WAIT, false, config, out);
+            if self.fifo.len() == before && !self.fifo.is_half() && !self.trigger {
+                // A 16-bit port waits for a second byte.
+                return;
+            }
+        }
+    }
+
+    /// A byte goes in, if there is room.
+    fn push(&mut self, byte: u8, sync: bool) {
+        if self.fifo.len() < self.settings.common.fifo && !self.full {
+            self.fifo.push(byte, sync);
+        } else {
+            self.full = true;
+        }
+    }
+
+    /// A branch status, and so many of its offset cycles.
+    fn branch_status(
+        &mut self,
+        status: u8,
+        goes: Goes,
+        cycles: usize,
+        config: &Config,
+        out: &mut impl Extend<Packet>,
+    ) {
+        let address = self.address(goes, config);
+        let mut bytes = Bytes::default();
+        address.emit(config, &mut bytes);
+        self.room(bytes.len, config, out);
+        let offset = self.fifo.addresses().min(TOO_LARGE) as u8;
+        for (n, &byte) in bytes.bytes.iter().take(bytes.len).enumerate() {
+            self.push(byte, n == 0);
+        }
+        self.clock(status, false, config, out);
+        for shift in [0, 2].into_iter().take(cycles) {
+            self.clock(offset >> shift & 0b11, true, config, out);
+        }
+    }
+
+    /// The shortest address. (5.5.4)
+    fn address(&mut self, goes: Goes, config: &Config) -> Address {
+        let before = self.base.replace((goes.to, goes.jazelle));
+        let count = match before {
+            Some((base, jazelle)) if jazelle == goes.jazelle && goes.reason == Reason::Branch => {
+                groups(goes.to ^ base)
+            }
+            _ => 5,
+        };
+        if count < 5 {
+            let count = 7 * count as u8;
+            return Address { bits: goes.to & ((1 << count) - 1), count, last: None };
+        }
+        self.since = 0;
+        let id = goes.reason != Reason::Branch && config.context_bytes() > 0;
+        if id {
+            self.context_changed = false;
+        }
+        let last = Last {
+            reason: goes.reason,
+            jazelle: goes.jazelle,
+            context_id: id.then_some(self.context_id),
+        };
+        Address { bits: goes.to, count: 32, last: Some(last) }
+    }
+
+    fn idle(&mut self, cycles: u32, config: &Config, out: &mut impl Extend<Packet>) {
+        for _ in 0..cycles {
+            self.clock(WAIT, false, config, out);
+        }
+    }
+
+    /// The FIFO drains; then the port says that tracing is off.
+    fn drain(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
+        let on = core::mem::replace(&mut self.on, false);
+        while !self.fifo.is_empty() || self.trigger {
+            self.clock(WAIT, false, config, out);
+        }
+        self.clock(WAIT, false, config, out);
+        self.on = on;
+    }
+
+    /// One cycle. `offset`: bits of an offset stand in the place of the status.
+    fn clock(&mut self, status: u8, offset: bool, config: &Config, out: &mut impl Extend<Packet>) {
+        self.cycles = self.cycles.saturating_add(1);
+        self.since = self.since.saturating_add(1);
+        self.since_data = self.since_data.saturating_add(1);
+        let mask = config.width().mask();
+        let noise = if self.settings.common.noise { self.noise.next() as u16 & mask } else { 0 };
+        if core::mem::take(&mut self.trigger) {
+            let packet = noise & !0b111 | u16::from(status);
+            out.extend([Packet::of(Cycle { status: TRIGGER, sync: false, packet })]);
+            return;
+        }
+        let wait = status == WAIT && !offset;
+        let cycle = match self.shown(wait, config.width(), noise) {
+            Some((packet, sync)) => Cycle { status, sync, packet },
+            None if wait => {
+                // Cycles count while tracing is on.
+                let counts = config.control.cycle_accurate() && self.on && !self.full;
+                let packet = noise & !1 | u16::from(counts);
+                Cycle { status: DISABLED, sync: false, packet }
+            }
+            None => Cycle { status, sync: false, packet: noise },
+        };
+        out.extend([Packet::of(cycle)]);
+    }
+
+    /// What the FIFO has for TRACEPKT, and whether an address begins.
+    fn shown(&mut self, wait: bool, width: Width, noise: u16) -> Option<(u16, bool)> {
+        match width {
+            Width::W4 => {
+                let (half, sync) = self.fifo.pop_half()?;
+                Some((half.into(), sync))
+            }
+            Width::W8 => self.fifo.pop().map(|byte| (byte.value.into(), byte.sync)),
+            Width::W16 => {
+                let (first, second) = (self.fifo.get(0)?, self.fifo.get(1));
+                match second {
+                    Some(second) if !second.sync => {
+                        self.fifo.pop();
+                        self.fifo.pop();
+                        Some((u16::from(first.value) | u16::from(second.value) << 8, first.sync))
+                    }
+                    // A single byte only where nobody could take it for two. (5.3.1)
+                    None if wait && self.on && !self.full => None,
+                    _ => {
+                        self.fifo.pop();
+                        Some((u16::from(first.value) | noise & 0xff00, first.sync))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The bytes of an address.
+#[derive(Default)]
+struct Bytes {
+    bytes: [u8; super::packet::LONGEST_ADDRESS],
+    len: usize,
+}
+
+impl Extend<u8> for Bytes {
+    fn extend<T: IntoIterator<Item = u8>>(&mut self, bytes: T) {
+        for byte in bytes {
+            if let Some(place) = self.bytes.get_mut(self.len) {
+                *place = byte;
+                self.len += 1;
+            }
+        }
+    }
+}

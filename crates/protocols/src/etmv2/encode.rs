@@ -1,0 +1,703 @@
+//! A trace unit in software: what a processor did, to the cycles of an ETMv2's port.
+//!
+//! Each instruction is one core cycle, and one more for each transfer after its first. Its status comes in
+//! the first of its cycles. (6.1.4) Where ETMCR.Stall is set the processor waits while the FIFO has no
+//! room; otherwise the FIFO overflows: what a cycle has goes in as a whole or not at all, and tracing
+//! starts again when it is empty. (6.10)
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use tracewright_base::{Access, Direction, Encode, Isa, Kind, Retired, Step, Taken};
+use tracewright_frames::cycles::Width;
+
+use super::Config;
+use super::packet::{Branch, DataAddress, Item, Offset, Packet, Reason, State, Status, Tfo, Value};
+use crate::encoders::Setting;
+use crate::fifo::{Fifo, Noise};
+use crate::units::{self, Common, How, Waiting, traced};
+
+/// What the unit is told beside the registers that a decoder reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// What all units of this kind have.
+    pub common: Common,
+    /// Cycles between synchronisations. (ETMSYNCFR)
+    pub period: u32,
+    /// How often, of 256 direct branches, one runs beside the next instruction.
+    pub fold: u8,
+    /// How often, of 256 loads, the data come later.
+    pub miss: u8,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings::new(&|_| None)
+    }
+}
+
+impl Settings {
+    /// Reads settings by name; those that are absent are as in a usual unit.
+    pub fn new(setting: &dyn Fn(&str) -> Option<u64>) -> Self {
+        let rate = |name| setting(name).unwrap_or(0).min(255) as u8;
+        let common = Common::new(setting, 80);
+        let period = match setting("ETMSYNCFR").unwrap_or(0) & 0xfff {
+            0 => 1024,
+            cycles => cycles as u32,
+        };
+        // It must be more than the FIFO takes to drain.
+        let period = period.max(common.fifo as u32 * 3);
+        Settings { common, period, fold: rate("fold"), miss: rate("miss") }
+    }
+}
+
+/// Every setting, in words.
+pub(super) const SETTINGS: &[Setting] = &[
+    units::FIFO,
+    units::SEED,
+    units::NOISE,
+    units::WAITS,
+    units::HASTY,
+    units::setting("fold", "of 256 direct branches: run beside the next instruction"),
+    units::setting("miss", "of 256 loads: data come later, out of order"),
+];
+
+/// Encodes for an ETMv2.
+#[derive(Clone, Debug)]
+pub struct Encoder {
+    settings: Settings,
+    noise: Noise,
+    fifo: Fifo,
+    waiting: Option<Waiting>,
+    /// A direct branch that will run beside the next instruction.
+    folded: Option<Waiting>,
+    /// Tracing starts with the next instruction, and why.
+    start: Option<Reason>,
+    /// Tracing is not switched off.
+    on: bool,
+    /// The FIFO overflowed: nothing goes in until it is empty.
+    full: bool,
+    /// The instruction that comes next, if nothing comes between.
+    next: u64,
+    /// The last address that was sent.
+    base: Option<(u32, Isa)>,
+    /// The last data address that was sent.
+    data: Option<u32>,
+    /// Cycles since a data address was sent whole.
+    since_data: u32,
+    /// Cycles to the next periodic offset.
+    left: u32,
+    /// A periodic offset is due.
+    due: bool,
+    /// Half bytes, or a byte, of an offset that are still to be shown.
+    offset: VecDeque<u8>,
+    /// Values that come late: their tag, in how many cycles, and what they are.
+    late: Vec<Late>,
+    /// The tag of the last load that missed.
+    tag: u8,
+    context_id: u32,
+    context_changed: bool,
+    trigger: bool,
+    /// Cycles since the last that were counted.
+    cycles: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Late {
+    tag: u8,
+    left: u32,
+    values: Vec<u32>,
+}
+
+/// Loads that may be missing at once: as many as there are tags.
+const MISSING: usize = 4;
+
+/// Where an instruction goes.
+#[derive(Clone, Copy)]
+struct Goes {
+    to: u32,
+    isa: Isa,
+    cancels: bool,
+}
+
+const WAIT: Status = Status { phantom: None, passed: None, data: false };
+
+impl Encode<Config, Packet> for Encoder {
+    type Settings = Settings;
+
+    fn new(_config: &Config, settings: &Settings) -> Self {
+        Encoder {
+            settings: *settings,
+            noise: Noise::new(settings.common.seed),
+            fifo: Fifo::default(),
+            waiting: None,
+            folded: None,
+            start: Some(Reason::Enabled),
+            on: true,
+            full: false,
+            next: 0,
+            base: None,
+            data: None,
+            since_data: 0,
+            left: settings.period,
+            due: false,
+            offset: VecDeque::new(),
+            late: Vec::new(),
+            tag: 0,
+            context_id: 0,
+            context_changed: false,
+            trigger: false,
+            cycles: 0,
+        }
+    }
+
+    fn step(&mut self, step: &Step, config: &Config, out: &mut impl Extend<Packet>) {
+        match step {
+            Step::Retired(retired) => self.retired(retired, config, out),
+            Step::Access(access) => {
+                if let Some(waiting) = &mut self.waiting {
+                    waiting.moves(access);
+                }
+            }
+            Step::Exception(taken) => self.exception(taken, config, out),
+            Step::Context(context) => {
+                if let Some(id) = context.context_id {
+                    let mask = match config.context_bytes() {
+                        0 => 0,
+                        bytes => u32::MAX >> (32 - 8 * bytes),
+                    };
+                    self.context_changed |= (id ^ self.context_id) & mask != 0;
+                    self.context_id = id;
+                }
+            }
+            Step::Cycles(cycles) => {
+                let left = cycles.saturating_sub(core::mem::take(&mut self.cycles));
+                match &mut self.waiting {
+                    Some(waiting) => waiting.cycles = Some(left),
+                    None => self.idle(left, config, out),
+                }
+            }
+            Step::Trigger => self.trigger = true,
+            Step::Off => self.stop(Reason::Enabled, config, out),
+            Step::Halted => self.stop(Reason::Debug, config, out),
+            Step::On => self.on = true,
+            Step::Overflow => {
+                self.flush(None, config, out);
+                self.unfold(config, out);
+                self.full = true;
+            }
+            Step::Software(_)
+            | Step::Hardware(_)
+            | Step::Timestamp(_)
+            | Step::Events(_)
+            | Step::Transaction(_)
+            | Step::Instrumentation { .. } => {}
+        }
+    }
+
+    fn finish(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
+        self.flush(None, config, out);
+        self.unfold(config, out);
+        self.drain(config, out);
+    }
+}
+
+/// The processor.
+impl Encoder {
+    fn retired(&mut self, retired: &Retired, config: &Config, out: &mut impl Extend<Packet>) {
+        self.flush(None, config, out);
+        if !self.on {
+            return;
+        }
+        if self.start.is_none() && retired.address != self.next {
+            // The program went on elsewhere, and nobody has said why.
+            self.unfold(config, out);
+            self.start = Some(Reason::Enabled);
+        }
+        self.next = retired.next;
+        self.waiting = Some(Waiting::new(*retired));
+    }
+
+    fn exception(&mut self, taken: &Taken, config: &Config, out: &mut impl Extend<Packet>) {
+        if !self.on {
+            return;
+        }
+        let to = taken.target as u32;
+        let how = self.waiting.as_ref().map_or(How::Before, |waiting| waiting.interrupted(taken));
+        let goes = Goes { to, isa: taken.target_isa, cancels: how != How::Executed };
+        match how {
+            How::Executed => self.flush(Some(goes), config, out),
+            How::Cancelled => {
+                if let Some(waiting) = &mut self.waiting {
+                    waiting.retired.instruction.size = 2;
+                }
+                self.flush(Some(goes), config, out);
+            }
+            How::Before => {
+                self.flush(None, config, out);
+                // The branch belongs to an instruction that did not execute.
+                let mut cancelled = Retired { address: taken.return_address, ..Retired::default() };
+                cancelled.taken = self.noise.next() & 1 != 0;
+                self.waiting = Some(Waiting::new(cancelled));
+                self.flush(Some(goes), config, out);
+            }
+        }
+        self.next = taken.target;
+    }
+
+    /// Tracing stops. `reason`: what it will start again for.
+    fn stop(&mut self, reason: Reason, config: &Config, out: &mut impl Extend<Packet>) {
+        self.flush(None, config, out);
+        self.unfold(config, out);
+        self.on = reason == Reason::Debug;
+        if !self.full {
+            self.start = Some(reason);
+        }
+        if reason == Reason::Debug {
+            // What is missing then does not come any more. (6.4.3)
+            self.late.clear();
+        }
+        if self.settings.common.hasty {
+            let cycles = self.noise.next() & 7;
+            self.idle(cycles, config, out);
+        } else {
+            self.drain(config, out);
+        }
+    }
+
+    /// A folded branch that nothing follows runs alone.
+    fn unfold(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
+        if let Some(folded) = self.folded.take() {
+            let passed = Some(folded.retired.taken);
+            self.cycle(Status { passed, ..WAIT }, Vec::new(), config, out);
+        }
+    }
+
+    /// The instruction that waits executes. `exception`: where it goes then.
+    fn flush(&mut self, exception: Option<Goes>, config: &Config, out: &mut impl Extend<Packet>) {
+        let Some(waiting) = self.waiting.take() else { return };
+        if self.full {
+            self.folded = None;
+            self.clock(WAIT, false, config, out);
+            if !self.fifo.is_empty() {
+                return;
+            }
+            (self.full, self.start) = (false, Some(Reason::Overflow));
+            self.late.clear();
+        }
+        if self.due && self.left == 0 {
+            // It was due all the time, and no instruction had room for it. (6.5.1)
+            self.unfold(config, out);
+            self.start = Some(Reason::Overflow);
+        }
+        if let Some(reason) = self.start.take() {
+            self.tfo(&waiting.retired, reason, config, out);
+            if self.full {
+                return;
+            }
+        }
+        self.wait(&waiting, config, out);
+        let folds = exception.is_none()
+            && self.folded.is_none()
+            && waiting.retired.instruction.kind == Kind::Branch
+            && !waiting.in_halves()
+            && !config.control.branch_output()
+            && !self.context_changed
+            && self.noise.often(self.settings.fold);
+        if folds {
+            self.folded = Some(waiting);
+        } else {
+            self.execute(&waiting, exception, config, out);
+        }
+    }
+
+    /// Cycles before those that the instruction needs.
+    fn wait(&mut self, waiting: &Waiting, config: &Config, out: &mut impl Extend<Packet>) {
+        let needs = waiting.moved.len().max(1) as u32 + u32::from(waiting.in_halves());
+        if let Some(cycles) = waiting.cycles {
+            self.idle(cycles.saturating_sub(needs), config, out);
+        } else if self.noise.often(self.settings.common.waits) {
+            let cycles = self.noise.next() & 0xf;
+            self.idle(cycles, config, out);
+        }
+    }
+
+    fn execute(
+        &mut self,
+        waiting: &Waiting,
+        exception: Option<Goes>,
+        config: &Config,
+        out: &mut impl Extend<Packet>,
+    ) {
+        let retired = &waiting.retired;
+        let phantom = self.folded.take().map(|folded| folded.retired.taken);
+        let mut status = Status { phantom, passed: Some(retired.taken), data: false };
+        if waiting.in_halves() && exception.is_none() {
+            self.instruction(
+                status,
+                retired.address,
+                retired.instruction.isa,
+                Vec::new(),
+                config,
+                out,
+            );
+            status.phantom = None;
+        }
+        let half = if waiting.in_halves() { 2 } else { 0 };
+        let goes = exception.or_else(|| self.goes(retired, config));
+        let mut groups = self.groups(waiting, config);
+        if self.context_changed && config.context_bytes() > 0 {
+            self.context_changed = false;
+            let mask = u32::MAX >> (32 - 8 * config.context_bytes());
+            let id = Item::ContextId { id: self.context_id & mask, more: false };
+            match groups.first_mut() {
+                Some(first) => first.insert(0, id),
+                None => groups.push(alloc::vec![id]),
+            }
+        }
+        if let Some(goes) = goes {
+            let branch = Item::Branch(self.branch(goes));
+            // It comes in the last cycle, or in one of its own.
+            match groups.last_mut() {
+                Some(last) if self.noise.next() & 1 == 0 => last.push(branch),
+                _ => groups.push(alloc::vec![branch]),
+            }
+        }
+        let mut groups = groups.into_iter();
+        let at = retired.address + half;
+        let first = match goes {
+            // The branch may come in a cycle after that of the instruction.
+            Some(_) if groups.len() == 1 && self.noise.next() & 7 == 0 => Vec::new(),
+            _ => groups.next().unwrap_or_default(),
+        };
+        self.instruction(status, at, retired.instruction.isa, first, config, out);
+        for group in groups {
+            self.cycle(WAIT, group, config, out);
+        }
+    }
+
+    /// The cycle in which an instruction begins; it may be that of a periodic offset.
+    fn instruction(
+        &mut self,
+        status: Status,
+        address: u64,
+        isa: Isa,
+        group: Vec<Item>,
+        config: &Config,
+        out: &mut impl Extend<Packet>,
+    ) {
+        let plain = status == Status { passed: Some(true), ..WAIT };
+        if plain && group.is_empty() && self.due && self.offset.is_empty() && !self.late_comes() {
+            let retired = Retired {
+                address,
+                instruction: tracewright_base::Instruction { isa, ..Default::default() },
+                ..Retired::default()
+            };
+            return self.tfo(&retired, Reason::Periodic, config, out);
+        }
+        self.cycle(status, group, config, out);
+    }
+
+    /// The address that `retired` goes to, where that is traced.
+    fn goes(&self, retired: &Retired, config: &Config) -> Option<Goes> {
+        let sent = match retired.instruction.kind {
+            _ if !retired.taken => false,
+            Kind::Branch => config.control.branch_output(),
+            Kind::Indirect => true,
+            _ => false,
+        };
+        let goes = Goes { to: retired.next as u32, isa: retired.next_isa, cancels: false };
+        sent.then_some(goes)
+    }
+
+    /// What an instruction moves, a group of packets for each transfer.
+    fn groups(&mut self, waiting: &Waiting, config: &Config) -> Vec<Vec<Item>> {
+        let control = config.control;
+        let traced = match waiting.coprocessor() {
+            true => control.coprocessor() && control.values(),
+            false => control.values() || control.addresses(),
+        };
+        if !traced {
+            return Vec::new();
+        }
+        let load = |access: &Access| access.direction == Direction::Read;
+        let may_miss = control.values()
+            && !waiting.coprocessor()
+            && waiting.moved.iter().all(load)
+            && waiting.moved.len() <= 2
+            && self.late.len() < MISSING;
+        if may_miss && !waiting.moved.is_empty() && self.noise.often(self.settings.miss) {
+            return self.misses(waiting, config);
+        }
+        let mut first = true;
+        let mut groups = Vec::new();
+        for access in &waiting.moved {
+            let coprocessor = access.has(Access::COPROCESSOR);
+            if access.has(Access::VALUE_NOT_TRACED) {
+                if !first {
+                    groups.push(alloc::vec![Item::NotTraced { more: false }]);
+                }
+                continue;
+            }
+            let value = control.values().then(|| Value::of(access.value().unwrap_or(0) as u32));
+            let begins = first && !coprocessor;
+            let address = if begins { self.data_address(access, config) } else { None };
+            groups.push(alloc::vec![Item::Data { first: begins, address, value, more: false }]);
+            first = false;
+        }
+        groups
+    }
+
+    /// Loads whose values come later: two words of one tag are one value. (6.4.3)
+    fn misses(&mut self, waiting: &Waiting, config: &Config) -> Vec<Vec<Item>> {
+        let busy = |tag: u8, late: &[Late]| late.iter().any(|late| late.tag == tag);
+        while busy(self.tag, &self.late) {
+            self.tag = (self.tag + 1) % MISSING as u8;
+        }
+        let tag = self.tag;
+        self.tag = (tag + 1) % MISSING as u8;
+        let mut group = Vec::new();
+        let mut values = Vec::new();
+        for access in &waiting.moved {
+            let first = group.is_empty();
+            let address = if first { self.data_address(access, config) } else { None };
+            group.push(Item::Miss { tag, first, address, more: false });
+            values.push(access.value().unwrap_or(0) as u32);
+        }
+        self.late.push(Late { tag, left: 1 + (self.noise.next() & 0x1f), values });
+        alloc::vec![group]
+    }
+
+    fn data_address(&mut self, access: &Access, config: &Config) -> Option<DataAddress> {
+        if !config.control.addresses() {
+            return None;
+        }
+        let address = access.address().unwrap_or(0) as u32;
+        let base = self.data.filter(|_| self.since_data < self.settings.period);
+        self.data = Some(address);
+        let count = match base.map(|base| (address ^ base).leading_zeros()) {
+            Some(25..) => 7,
+            Some(18..) => 14,
+            Some(11..) => 21,
+            Some(4..) => 28,
+            _ => 32,
+        };
+        if count == 32 {
+            self.since_data = 0;
+            return Some(DataAddress { bits: address, count });
+        }
+        Some(DataAddress { bits: address & ((1 << count) - 1), count })
+    }
+
+    /// The shortest branch packet. (6.7.1)
+    fn branch(&mut self, goes: Goes) -> Branch {
+        let shift = if goes.isa == Isa::T32 { 1 } else { 2 };
+        let before = self.base.replace((goes.to, goes.isa));
+        let bits = goes.to >> shift;
+        let changed = match before {
+            Some((base, isa)) if isa == goes.isa && !goes.cancels => Some(bits ^ (base >> shift)),
+            _ => None,
+        };
+        let count = match changed.map(u32::leading_zeros) {
+            Some(26..) => 6,
+            Some(19..) => 13,
+            Some(12..) => 20,
+            Some(5..) => 27,
+            _ => {
+                let state = match goes.isa {
+                    Isa::T32 => State::Thumb,
+                    _ => State::Arm { cancels: goes.cancels },
+                };
+                return Branch { bits, count: 32 - shift, state: Some(state) };
+            }
+        };
+        Branch { bits: bits & ((1 << count) - 1), count, state: None }
+    }
+}
+
+/// The FIFO and the port.
+impl Encoder {
+    /// A value that comes late comes in the next cycle.
+    fn late_comes(&self) -> bool {
+        self.late.iter().any(|late| late.left == 0)
+    }
+
+    /// A cycle with what it puts into the FIFO.
+    fn cycle(
+        &mut self,
+        status: Status,
+        mut group: Vec<Item>,
+        config: &Config,
+        out: &mut impl Extend<Packet>,
+    ) {
+        if let Some(n) = self.late.iter().position(|late| late.left == 0) {
+            let late = self.late.swap_remove(n);
+            let items = late.values.iter().map(|&value| {
+                let value = config.control.values().then(|| Value::of(value));
+                Item::Late { tag: late.tag, value, more: false }
+            });
+            // A branch is the last of its group.
+            group.splice(0..0, items);
+        }
+        let len = group.len();
+        let mut bytes = Vec::new();
+        for (n, item) in group.iter().enumerate() {
+            item.with_more(n + 1 < len).emit(config, &mut bytes);
+        }
+        if !bytes.is_empty() && !self.put(&bytes, config, out) {
+            return;
+        }
+        self.clock(Status { data: len > 0, ..status }, false, config, out);
+    }
+
+    /// Puts bytes into the FIFO, all or none. `false`: it overflows.
+    fn put(&mut self, bytes: &[u8], config: &Config, out: &mut impl Extend<Packet>) -> bool {
+        let depth = self.settings.common.fifo.max(bytes.len());
+        while config.control.stall() && !self.full && self.fifo.len() + bytes.len() > depth {
+            self.clock(WAIT, false, config, out);
+        }
+        if self.full || self.fifo.len() + bytes.len() > depth {
+            self.full = true;
+            return false;
+        }
+        bytes.iter().for_each(|&byte| self.fifo.push(byte, false));
+        true
+    }
+
+    /// A trace FIFO offset, and its packet.
+    fn tfo(
+        &mut self,
+        first: &Retired,
+        reason: Reason,
+        config: &Config,
+        out: &mut impl Extend<Packet>,
+    ) {
+        // One offset at a time; and no more in the FIFO than it can say.
+        while !self.offset.is_empty() || self.fifo.len() > usize::from(Offset::MOST) {
+            self.clock(WAIT, false, config, out);
+        }
+        let isa = first.instruction.isa;
+        let size = config.context_bytes();
+        let mask = if size == 0 { 0 } else { u32::MAX >> (32 - 8 * size) };
+        let tfo = Tfo {
+            reason,
+            context_id: (size > 0).then_some(self.context_id & mask),
+            address: traced(first.address, isa),
+            current: None,
+        };
+        let mut bytes = Vec::new();
+        tfo.emit(config, &mut bytes);
+        // Room is made before: the offset counts what is left.
+        let depth = self.settings.common.fifo.max(bytes.len());
+        while config.control.stall() && self.fifo.len() + bytes.len() > depth {
+            self.clock(WAIT, false, config, out);
+        }
+        if self.fifo.len() + bytes.len() > depth {
+            self.full = true;
+            return;
+        }
+        self.context_changed = false;
+        self.base = Some((first.address as u32, isa));
+        if reason != Reason::Periodic {
+            self.data = None;
+        }
+        (self.due, self.left) = (false, self.settings.period);
+        let ahead = self.fifo.len() as u8;
+        let pins = Offset::pins(ahead).unwrap_or(0);
+        match config.width() {
+            Width::W4 => {
+                self.offset.extend([pins & 0xf, pins >> 4]);
+                if self.fifo.is_half() {
+                    self.offset.push_back(0x6);
+                }
+            }
+            Width::W8 | Width::W16 => self.offset.push_back(pins),
+        }
+        bytes.iter().for_each(|&byte| self.fifo.push(byte, false));
+        self.clock(WAIT, true, config, out);
+    }
+
+    /// Cycles in which no instruction begins.
+    fn idle(&mut self, cycles: u32, config: &Config, out: &mut impl Extend<Packet>) {
+        for _ in 0..cycles {
+            match self.late_comes() && !self.full {
+                true => self.cycle(WAIT, Vec::new(), config, out),
+                false => self.clock(WAIT, false, config, out),
+            }
+        }
+    }
+
+    /// The FIFO drains; then the port says that tracing is off.
+    fn drain(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
+        while !self.late.is_empty() && !self.full {
+            self.idle(1, config, out);
+        }
+        let on = core::mem::replace(&mut self.on, false);
+        while !self.fifo.is_empty() || self.trigger {
+            self.clock(WAIT, false, config, out);
+        }
+        self.clock(WAIT, false, config, out);
+        self.on = on;
+    }
+
+    /// One cycle. `offset`: it is that of an offset.
+    fn clock(
+        &mut self,
+        status: Status,
+        offset: bool,
+        config: &Config,
+        out: &mut impl Extend<Packet>,
+    ) {
+        self.cycles = self.cycles.saturating_add(1);
+        self.since_data = self.since_data.saturating_add(1);
+        self.late.iter_mut().for_each(|late| late.left = late.left.saturating_sub(1));
+        if self.left > 0 {
+            self.left -= 1;
+            if self.left == 0 && !self.due {
+                (self.due, self.left) = (true, self.settings.period);
+            }
+        }
+        let mask = config.width().mask();
+        let noise = if self.settings.common.noise { self.noise.next() as u16 & mask } else { 0 };
+        if core::mem::take(&mut self.trigger) {
+            let status = if offset { 0b0111 } else { status.pipestat() };
+            out.extend([Packet::Trigger { pins: noise & !0xf | u16::from(status) }]);
+            return;
+        }
+        if let Some(pins) = self.offset.pop_front() {
+            let pins = match config.width() {
+                Width::W16 => u16::from(pins) | noise & 0xff00,
+                _ => pins.into(),
+            };
+            out.extend([match offset {
+                true => Packet::Disabled { pins },
+                false => Packet::Cycle { status, pins },
+            }]);
+            return;
+        }
+        let packet = match self.shown(config.width()) {
+            Some(pins) => Packet::Cycle { status, pins },
+            None if status == WAIT => {
+                let counts = config.control.cycle_accurate() && self.on && !self.full;
+                let pins = if counts { noise & !0xf | 0b0111 } else { noise & !1 };
+                Packet::Disabled { pins }
+            }
+            None => Packet::Cycle { status, pins: noise },
+        };
+        out.extend([packet]);
+    }
+
+    /// What the FIFO has for TRACEPKT.
+    fn shown(&mut self, width: Width) -> Option<u16> {
+        match width {
+            Width::W4 => self.fifo.pop_half().map(|(half, _)| half.into()),
+            Width::W8 => self.fifo.pop().map(|byte| byte.value.into()),
+            Width::W16 => {
+                let low = self.fifo.pop()?.value;
+                // What a single byte has beside it. (6.2)
+                let high = self.fifo.pop().map_or(0x66, |byte| byte.value);
+                Some(u16::from(low) | u16::from(high) << 8)
+            }
+        }
+    }
+}
