@@ -6,7 +6,9 @@
 
 #[path = "../../crates/tracewright/tests/cases/case.rs"]
 pub mod case;
+pub mod cycles;
 pub mod properties;
+pub mod script;
 #[path = "../../crates/tracewright/tests/cases/stretches.rs"]
 pub mod stretches;
 #[path = "../../crates/tracewright/tests/cases/ways.rs"]

@@ -46,6 +46,8 @@ pub struct Decoder {
     lost_data: bool,
     /// Cycles since the last status.
     cycles: u32,
+    /// Of those, up to the last that said itself that it counts.
+    sure: u32,
     /// It has been said that tracing is on.
     on: bool,
 }
@@ -125,9 +127,12 @@ impl Decode<Config, Packet> for Decoder {
         }
         let in_offset = self.offset_left > 0 && status < 4;
         self.status(p.at, status, in_offset);
-        if status == DISABLED && !trigger && cycle.packet & 1 == 0 {
-            // Tracing is off, or cycles are not traced.
-            self.cycles = 0;
+        if status == DISABLED && !trigger {
+            match cycle.packet & 1 {
+                // Tracing is off: what drained the FIFO does not count.
+                0 => self.cycles = self.sure,
+                _ => self.sure = self.cycles,
+            }
         }
         let shown = !trigger && status != DISABLED;
         if shown && self.phase == Phase::Synced {
@@ -154,7 +159,7 @@ impl Decode<Config, Packet> for Decoder {
         self.resolve(true, config, code, sink);
         self.begin(sink);
         self.flush_half(at, sink);
-        let cycles = self.flow.take_cycles().saturating_add(self.cycles);
+        let cycles = self.flow.take_cycles().saturating_add(self.sure);
         if cycles > 0 && self.phase == Phase::Synced {
             sink.element(at, Element::Cycles(Some(cycles)));
         }
@@ -202,6 +207,7 @@ impl Decoder {
 
     fn push(&mut self, at: u64, kind: Kind) {
         let cycles = core::mem::take(&mut self.cycles);
+        self.sure = 0;
         self.events.push_back(Event { at, end: at, kind, cycles });
     }
 
@@ -300,7 +306,7 @@ impl Decoder {
     /// Bytes came that no instruction has.
     #[cold]
     fn strayed<S: Sink>(&mut self, at: u64, sink: &mut S) {
-        self.lost_data = true;
+        self.lose_data();
         sink.element(at, Element::Doubt(Doubt::Unexpected));
     }
 
@@ -447,7 +453,9 @@ impl Decoder {
         if let Some((bits, count)) = moved.address {
             moved.complete = self.history.data(bits, count);
         }
-        self.lost_data = len.is_none() || moved.cut;
+        if len.is_none() || moved.cut {
+            self.lose_data();
+        }
         Some(moved)
     }
 
@@ -531,7 +539,7 @@ impl Decoder {
             for _ in 0..index {
                 self.pop_address(config);
             }
-            self.lost_data = true;
+            self.lose_data();
         }
         if !(self.window.ready() || end) {
             return false;
@@ -596,7 +604,14 @@ impl Decoder {
         self.flow.lose();
         self.flow.pass(event.cycles);
         self.cycles_only(event.at, sink);
+        self.lose_data();
+    }
+
+    /// It is not known where the data of the next instruction begin, and an address may be among what
+    /// is skipped.
+    fn lose_data(&mut self) {
         self.lost_data = true;
+        self.history.forget_data();
     }
 
     /// The address of a branch status has come.

@@ -449,13 +449,12 @@ impl Encoder {
     /// Waits until there is room, or finds out that there is none.
     fn room(&mut self, len: usize, config: &Config, out: &mut impl Extend<Packet>) {
         let depth = self.settings.common.fifo;
-        while config.control.stall() && self.fifo.len() + len > depth {
-            let before = self.fifo.len();
+        let mut stuck = 0;
+        // A trigger takes a cycle; a 16-bit port may wait for a second byte.
+        while config.control.stall() && self.fifo.len() + len > depth && stuck < 4 {
+            let before = (self.fifo.len(), self.fifo.is_half());
             self.clock(WAIT, false, config, out);
-            if self.fifo.len() == before && !self.fifo.is_half() && !self.trigger {
-                // A 16-bit port waits for a second byte.
-                return;
-            }
+            stuck = if before == (self.fifo.len(), self.fifo.is_half()) { stuck + 1 } else { 0 };
         }
     }
 

@@ -43,6 +43,8 @@ pub struct Decoder {
     on: bool,
     /// Cycles since the last status.
     cycles: u32,
+    /// Of those, up to the last that said itself that it counts.
+    sure: u32,
 }
 
 /// How far the decoder is.
@@ -190,7 +192,7 @@ impl Decode<Config, Packet> for Decoder {
         self.flush_half(at, sink);
         self.end_data(at);
         self.held.commit(sink);
-        let cycles = self.flow.take_cycles().saturating_add(self.cycles);
+        let cycles = self.flow.take_cycles().saturating_add(self.sure);
         if cycles > 0 && self.on {
             sink.element(at, Element::Cycles(Some(cycles)));
         }
@@ -208,7 +210,10 @@ impl Decoder {
     fn push(&mut self, at: u64, kind: Kind) {
         let cycles = match kind {
             Kind::Trigger => 0,
-            _ => core::mem::take(&mut self.cycles),
+            _ => {
+                self.sure = 0;
+                core::mem::take(&mut self.cycles)
+            }
         };
         self.groups += u16::from(kind.has_packets());
         self.events.push_back(Event { at, kind, cycles });
@@ -234,9 +239,9 @@ impl Decoder {
     fn disabled<S: Sink>(&mut self, at: u64, pins: u16, config: &Config, sink: &mut S) {
         match Offset::of_pins(pins as u8) {
             Offset::Nothing | Offset::Filler if self.groups > 0 => self.lose(at, sink),
-            // Tracing is off, or cycles are not traced.
-            Offset::Nothing => self.cycles = 0,
-            Offset::Filler => {}
+            // Tracing is off: what drained the FIFO does not count.
+            Offset::Nothing => self.cycles = self.sure,
+            Offset::Filler => self.sure = self.cycles,
             Offset::Reserved => self.lose(at, sink),
             Offset::Bytes(bytes) => {
                 self.offset_begins(at);
@@ -531,7 +536,8 @@ impl Decoder {
         };
         self.flush_half(at, sink);
         self.held.commit(sink);
-        self.end_data(at);
+        // What is missing when tracing is switched off still comes. (6.4.3)
+        self.data.restart(at, start != Start::Normal || !self.on, &mut self.held);
         self.held.commit(sink);
         self.history.forget_data();
         self.flow = Flow::default();

@@ -254,8 +254,8 @@ impl Encoder {
             self.start = Some(reason);
         }
         if reason == Reason::Debug {
-            // What is missing then does not come any more. (6.4.3)
-            self.late.clear();
+            // What is missing then might not come any more. (6.4.3)
+            self.deliver(config, out);
         }
         if self.settings.common.hasty {
             let cycles = self.noise.next() & 7;
@@ -288,6 +288,7 @@ impl Encoder {
         if self.due && self.left == 0 {
             // It was due all the time, and no instruction had room for it. (6.5.1)
             self.unfold(config, out);
+            self.deliver(config, out);
             self.start = Some(Reason::Overflow);
         }
         if let Some(reason) = self.start.take() {
@@ -355,24 +356,36 @@ impl Encoder {
                 None => groups.push(alloc::vec![id]),
             }
         }
-        if let Some(goes) = goes {
+        // The branch comes with the last of it, or in a cycle of its own.
+        let alone = match groups.is_empty() {
+            true => self.noise.next() & 7 == 0,
+            false => self.noise.next() & 1 == 0,
+        };
+        let (with, after) = if alone { (None, goes) } else { (goes, None) };
+        if let Some(goes) = with {
             let branch = Item::Branch(self.branch(goes));
-            // It comes in the last cycle, or in one of its own.
             match groups.last_mut() {
-                Some(last) if self.noise.next() & 1 == 0 => last.push(branch),
-                _ => groups.push(alloc::vec![branch]),
+                Some(last) => last.push(branch),
+                None => groups.push(alloc::vec![branch]),
             }
         }
         let mut groups = groups.into_iter();
-        let at = retired.address + half;
-        let first = match goes {
-            // The branch may come in a cycle after that of the instruction.
-            Some(_) if groups.len() == 1 && self.noise.next() & 7 == 0 => Vec::new(),
-            _ => groups.next().unwrap_or_default(),
-        };
-        self.instruction(status, at, retired.instruction.isa, first, config, out);
+        let first = groups.next().unwrap_or_default();
+        self.instruction(
+            status,
+            retired.address + half,
+            retired.instruction.isa,
+            first,
+            config,
+            out,
+        );
         for group in groups {
             self.cycle(WAIT, group, config, out);
+        }
+        if let Some(goes) = after {
+            // Not before: an offset in between is a base for it.
+            let branch = Item::Branch(self.branch(goes));
+            self.cycle(WAIT, alloc::vec![branch], config, out);
         }
     }
 
@@ -627,11 +640,16 @@ impl Encoder {
         }
     }
 
-    /// The FIFO drains; then the port says that tracing is off.
-    fn drain(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
+    /// Waits for the loads that missed.
+    fn deliver(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         while !self.late.is_empty() && !self.full {
             self.idle(1, config, out);
         }
+    }
+
+    /// The FIFO drains; then the port says that tracing is off.
+    fn drain(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
+        self.deliver(config, out);
         let on = core::mem::replace(&mut self.on, false);
         while !self.fifo.is_empty() || self.trigger {
             self.clock(WAIT, false, config, out);
