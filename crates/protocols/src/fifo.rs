@@ -63,11 +63,6 @@ impl Fifo {
     pub(crate) fn addresses(&self) -> usize {
         self.bytes.iter().skip(usize::from(self.half)).filter(|byte| byte.sync).count()
     }
-
-    /// Everything in it is lost but the byte that is half gone.
-    pub(crate) fn clear(&mut self) {
-        self.bytes.truncate(usize::from(self.half));
-    }
 }
 
 /// Numbers that look like noise. (xorshift)

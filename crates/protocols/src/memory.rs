@@ -35,17 +35,6 @@ impl Memory {
         self.0.extend((address..).zip(bytes.iter().copied()));
     }
 
-    /// Whether something is known of `address`.
-    pub(crate) fn holds(&self, address: u32) -> bool {
-        self.0.contains_key(&address)
-    }
-
-    /// The same without what lies in `addresses`.
-    pub(crate) fn without(mut self, addresses: core::ops::Range<u32>) -> Self {
-        self.0.retain(|at, _| !addresses.contains(at));
-        self
-    }
-
     fn at(&self, address: u64) -> Vec<u8> {
         (address..).map_while(|at| self.0.get(&(at as u32)).copied()).take(4).collect()
     }

@@ -238,6 +238,7 @@ impl Encoder {
                 // The branch belongs to an instruction that did not execute.
                 let mut cancelled = Retired { address: taken.return_address, ..Retired::default() };
                 cancelled.taken = self.noise.next() & 1 != 0;
+                cancelled.instruction.isa = taken.return_isa;
                 self.waiting = Some(Waiting::new(cancelled));
                 self.flush(Some(goes), config, out);
             }
