@@ -1,0 +1,180 @@
+//! What an instruction moved: the bytes of it that come out of the FIFO. (IHI 0014, 5.7)
+
+use tracewright_base::{Access, Code, Direction, Doubt, Element, Pc, Range, Sink};
+use tracewright_isa::{Transfer, With, transfer};
+
+use super::Decoder;
+use super::window::Short;
+use crate::data::Said;
+use crate::etmv1::Config;
+use crate::flow::Next;
+
+/// The data of one instruction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moved {
+    transfer: Option<Transfer>,
+    /// Its address as it was sent: bits, and how many.
+    address: Option<(u32, u8)>,
+    /// The address, completed.
+    complete: Option<u32>,
+    bytes: [u8; MOST],
+    /// How many there are; `None` where that is not known.
+    len: Option<usize>,
+    /// Some did not come, or cannot be told from others.
+    cut: bool,
+    /// The trace ended before all of it.
+    ended: bool,
+}
+
+/// The most bytes that an instruction moves: VLDM of 32 words, and LDC of 15 words.
+const MOST: usize = 128;
+
+impl Default for Moved {
+    fn default() -> Self {
+        let (transfer, address, complete) = (None, None, None);
+        Moved { transfer, address, complete, bytes: [0; MOST], len: None, cut: false, ended: false }
+    }
+}
+
+/// Reads a data address: 7-bit groups, the fifth byte with four bits. (5.7.3)
+fn read_address(byte: &mut impl FnMut() -> Option<u8>) -> Option<(u32, u8)> {
+    let (mut bits, mut count) = (0, 0);
+    while count < 28 {
+        let byte = byte()?;
+        bits |= u32::from(byte & 0x7f) << count;
+        count += 7;
+        if byte & 0x80 == 0 {
+            return Some((bits, count));
+        }
+    }
+    Some((bits | u32::from(byte()?) << 28, 32))
+}
+
+/// The number that bytes of memory stand for.
+fn word(bytes: &[u8], big_endian: bool) -> u32 {
+    let add = |word: u32, &byte: &u8| word << 8 | u32::from(byte);
+    if big_endian { bytes.iter().fold(0, add) } else { bytes.iter().rev().fold(0, add) }
+}
+
+impl Decoder {
+    /// What the next instruction moves, where it can be read.
+    fn next_transfer<K: Code>(&self, code: &mut K, config: &Config) -> Option<Transfer> {
+        let Next::At(address, isa) = self.flow.next() else { return None };
+        let pc = Pc { address: address.into(), isa, space: self.context.space() };
+        let opcode = code.opcode(pc)?;
+        let found = transfer(isa, opcode)?;
+        match found.count {
+            // LDC and STC: the coprocessor decides.
+            None if found.size > 0 => {
+                let count = config.core.words(opcode >> 8 & 0xf);
+                Some(Transfer { count, ..found })
+            }
+            _ => Some(found),
+        }
+    }
+
+    /// Reads the data of the next instruction. `None` where more may come.
+    pub(super) fn moved<K: Code>(
+        &mut self,
+        end: bool,
+        code: &mut K,
+        config: &Config,
+    ) -> Option<Moved> {
+        let transfer = self.next_transfer(code, config);
+        let mut moved = Moved { transfer, ..Moved::default() };
+        if self.lost_data {
+            return Some(Moved { cut: true, ..moved });
+        }
+        let coprocessor = transfer.is_some_and(|t| t.with == With::Coprocessor);
+        // Without the opcode it may be a coprocessor transfer, which has no address.
+        let unclear = transfer.is_none() && config.control.coprocessor();
+        let address = config.control.addresses() && !coprocessor && !unclear;
+        let values = config.control.values() || coprocessor;
+        let len = match transfer {
+            _ if !values && !unclear => Some(0),
+            Some(Transfer { size: size @ 1.., count: Some(count), .. }) => {
+                Some(usize::from(size) * usize::from(count))
+            }
+            _ => None,
+        };
+        let read = self.window.read(
+            |reader| {
+                if address {
+                    moved.address = Some(read_address(&mut || reader.byte())?);
+                }
+                for k in 0..len.unwrap_or(0) {
+                    let byte = reader.byte()?;
+                    if let Some(place) = moved.bytes.get_mut(k) {
+                        *place = byte;
+                    }
+                }
+                moved.len = len;
+                Some(())
+            },
+            config,
+        );
+        match read {
+            Ok(()) => {}
+            Err(Short::Wait) if !end => return None,
+            // There will be no more.
+            Err(Short::Wait) => return Some(Moved { ended: true, ..moved }),
+            Err(Short::Cut) => moved.cut = true,
+        }
+        if let Some((bits, count)) = moved.address {
+            moved.complete = self.history.data(bits, count);
+        }
+        if len.is_none() || moved.cut {
+            self.lose_data();
+        }
+        Some(moved)
+    }
+
+    /// Says what the instruction of `range` moved.
+    pub(super) fn say_moved<S: Sink>(
+        &mut self,
+        at: u64,
+        range: Option<Range>,
+        moved: &Moved,
+        config: &Config,
+        sink: &mut S,
+    ) {
+        if moved.ended {
+            return;
+        }
+        let (Some(range), Some(transfer)) = (range, moved.transfer) else {
+            if range.is_some() && moved.transfer.is_none() {
+                // The program has no data instruction here.
+                sink.element(at, Element::Doubt(Doubt::Unexpected));
+            } else if let Some(address) = moved.complete {
+                let access = Access::new(Direction::Unknown, 0, 0).at(address.into());
+                sink.element(at, Element::Access(access));
+            }
+            return;
+        };
+        self.data.instruction(range.start as u32, transfer, false, &mut self.held);
+        if moved.cut {
+            self.data.suppressed(at, &mut self.held);
+            return self.held.commit(sink);
+        }
+        let size = usize::from(transfer.size);
+        let coprocessor = transfer.with == With::Coprocessor;
+        let values =
+            (config.control.values() || coprocessor) && moved.len.is_some_and(|len| len > 0);
+        for k in 0..transfer.count.unwrap_or(1) {
+            let first = k == 0;
+            let said = Said {
+                at,
+                first,
+                address: (first && moved.address.is_some()).then_some(moved.complete),
+                big_endian: config.core.big_endian,
+                data_only: false,
+                pc_first: false,
+            };
+            let from = usize::from(k) * size;
+            let bytes = moved.bytes.get(from..from + size).filter(|_| values);
+            let value = bytes.map(|bytes| word(bytes, config.core.big_endian));
+            self.data.access(said, value, &mut self.held);
+        }
+        self.held.commit(sink);
+    }
+}
