@@ -1,10 +1,12 @@
 //! Trace buffers.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::io::{self, Read};
 use std::path::PathBuf;
+use std::{fmt, fs};
 
-use crate::Bytes;
+use crate::files::MAP_FROM;
+use crate::{Bytes, Pipe};
 
 /// How the bytes of a buffer are laid out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,14 +57,64 @@ pub struct File {
     pub name: String,
     /// Where it was found; empty for bytes that never were a file.
     pub path: PathBuf,
-    /// What it holds.
+    /// What it holds; of a pipe, nothing.
     pub bytes: Bytes,
+    /// Where its bytes come through a pipe.
+    pub pipe: Option<Pipe>,
+}
+
+impl File {
+    /// All that it holds. Of a pipe, it waits for the end.
+    pub fn all(&self) -> &[u8] {
+        match &self.pipe {
+            Some(pipe) => pipe.all(),
+            None => &self.bytes,
+        }
+    }
+
+    /// The same, to keep.
+    pub(crate) fn shared(&self) -> Bytes {
+        match &self.pipe {
+            Some(pipe) => Bytes::from(pipe.all().to_vec()),
+            None => self.bytes.clone(),
+        }
+    }
+
+    /// Its size in bytes; of a pipe, as far as it was read.
+    pub fn len(&self) -> u64 {
+        self.pipe.as_ref().map_or(self.bytes.len() as u64, Pipe::so_far)
+    }
+
+    /// It holds no bytes. Of a pipe that is not known.
+    pub fn is_empty(&self) -> bool {
+        self.pipe.is_none() && self.bytes.is_empty()
+    }
+
+    /// Its bytes from front to back. A large file is read, not mapped, so that what was read need not stay
+    /// in memory.
+    fn reader(&self) -> Box<dyn Read + Send> {
+        if let Some(pipe) = &self.pipe {
+            return Box::new(pipe.reader());
+        }
+        let size = self.bytes.len() as u64;
+        if size >= MAP_FROM && !self.path.as_os_str().is_empty() {
+            // Where it is gone meanwhile, or another one, what is mapped is still there.
+            let same = fs::File::open(&self.path)
+                .ok()
+                .filter(|file| file.metadata().is_ok_and(|about| about.len() == size));
+            if let Some(file) = same {
+                return Box::new(file.take(size));
+            }
+        }
+        Box::new(io::Cursor::new(self.bytes.clone()))
+    }
 }
 
 /// Equal where the bytes are.
 impl PartialEq for File {
     fn eq(&self, other: &Self) -> bool {
-        self.bytes == other.bytes
+        self.pipe.is_none() && other.pipe.is_none() && self.bytes == other.bytes
+            || self.all() == other.all()
     }
 }
 
@@ -81,31 +133,71 @@ impl Buffer {
     /// A buffer in memory.
     pub fn new(name: impl Into<String>, format: Format, bytes: impl Into<Bytes>) -> Self {
         let name = name.into();
-        let file = File { name: name.clone(), path: PathBuf::new(), bytes: bytes.into() };
+        let (path, bytes) = (PathBuf::new(), bytes.into());
+        let file = File { name: name.clone(), path, bytes, pipe: None };
         Buffer { name, files: vec![file], format }
     }
 
-    /// Its bytes: borrowed from the file where it is one, joined where there are several.
+    /// Its bytes: borrowed from the file where it is one, joined where there are several. Of a pipe, it
+    /// waits for the end.
     pub fn bytes(&self) -> Cow<'_, [u8]> {
         match self.files.as_slice() {
             [] => Cow::Borrowed(&[]),
-            [file] => Cow::Borrowed(&file.bytes),
+            [file] => Cow::Borrowed(file.all()),
             _ => Cow::Owned(self.parts().collect::<Vec<_>>().concat()),
         }
     }
 
-    /// Its files' bytes, one after another.
+    /// Its files' bytes, one after another. Of a pipe, it waits for the end.
     pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
-        self.files.iter().map(|file| &*file.bytes)
+        self.files.iter().map(File::all)
     }
 
-    /// Its size in bytes.
+    /// Its size in bytes; of a pipe, as far as it was read.
     pub fn len(&self) -> u64 {
-        self.files.iter().map(|file| file.bytes.len() as u64).sum()
+        self.files.iter().map(File::len).sum()
     }
 
-    /// It holds no bytes.
+    /// Its size in bytes, where that is known: `None` where some of it is still to come through a pipe.
+    pub fn size(&self) -> Option<u64> {
+        (!self.is_piped()).then(|| self.len())
+    }
+
+    /// Some of it comes through a pipe, and is not in memory.
+    pub fn is_piped(&self) -> bool {
+        self.files.iter().any(|file| file.pipe.as_ref().is_some_and(|pipe| !pipe.is_whole()))
+    }
+
+    /// It holds no bytes. Of a pipe that is not known.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.files.iter().all(File::is_empty)
+    }
+
+    /// Its first bytes: at most `most`, and of a pipe at most 64 KiB. They are there still for whoever reads
+    /// it.
+    pub fn head(&self, most: usize) -> Cow<'_, [u8]> {
+        match self.files.as_slice() {
+            [] => Cow::Borrowed(&[]),
+            [File { pipe: Some(pipe), .. }, ..] if !pipe.is_whole() => Cow::Owned(pipe.head(most)),
+            [file, rest @ ..] => {
+                let first = file.all();
+                if first.len() >= most || rest.iter().any(|file| file.pipe.is_some()) {
+                    return Cow::Borrowed(first.get(..most).unwrap_or(first));
+                }
+                let mut head = first.to_vec();
+                for file in rest {
+                    let bytes = file.all();
+                    let room = most - head.len();
+                    head.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+                }
+                Cow::Owned(head)
+            }
+        }
+    }
+
+    /// Its bytes from front to back, without more of them in memory than are asked for.
+    pub fn reader(&self) -> Box<dyn Read + Send> {
+        let nothing: Box<dyn Read + Send> = Box::new(io::empty());
+        self.files.iter().fold(nothing, |all, file| Box::new(all.chain(file.reader())))
     }
 }

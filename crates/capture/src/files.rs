@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::Bytes;
+use crate::{Bytes, Pipe};
 
 /// The files of one capture.
 #[derive(Default)]
@@ -23,6 +23,24 @@ impl Files {
         }
     }
 
+    /// The bytes of the file of trace at `path`, which a capture names: they may come through a pipe.
+    pub(crate) fn trace_named(&mut self, path: &Path) -> Result<(Bytes, Option<Pipe>), String> {
+        match std::fs::metadata(path) {
+            Ok(about) if is_pipe(&about) => Ok((Bytes::default(), Some(Pipe::new(path)))),
+            _ => Ok((self.open_named(path)?, None)),
+        }
+    }
+
+    /// The same of a path that the user names: `-` is the standard input, and it may be a device, too.
+    pub(crate) fn trace(&mut self, path: &Path) -> Result<(Bytes, Option<Pipe>), String> {
+        let piped = path == Path::new("-")
+            || std::fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir());
+        if piped {
+            return Ok((Bytes::default(), Some(Pipe::new(path))));
+        }
+        Ok((self.open(path)?, None))
+    }
+
     /// The bytes of the file at `path`, which the user names.
     pub(crate) fn open(&mut self, path: &Path) -> Result<Bytes, String> {
         if let Some(bytes) = self.open.get(path) {
@@ -34,8 +52,18 @@ impl Files {
     }
 }
 
+#[cfg(unix)]
+fn is_pipe(about: &std::fs::Metadata) -> bool {
+    std::os::unix::fs::FileTypeExt::is_fifo(&about.file_type())
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &std::fs::Metadata) -> bool {
+    false
+}
+
 /// Files from this size on are mapped. A smaller one is read: it may then be changed meanwhile.
-const MAP_FROM: u64 = 1 << 20;
+pub(crate) const MAP_FROM: u64 = 1 << 20;
 
 fn read(path: &Path) -> io::Result<Bytes> {
     let about = std::fs::metadata(path)?;

@@ -205,8 +205,10 @@ impl Reader<'_> {
         };
         for name in &names {
             let path = find(&self.root, &self.root, name);
-            match self.files.open_named(&path) {
-                Ok(bytes) => buffer.files.push(File { name: name.clone(), path, bytes }),
+            match self.files.trace_named(&path) {
+                Ok((bytes, pipe)) => {
+                    buffer.files.push(File { name: name.clone(), path, bytes, pipe });
+                }
                 Err(why) => {
                     let wrong = Wrong::Unreadable(format!("{}: {why}", path.display()));
                     self.notes.push(Note { place: place.clone(), wrong });

@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `capture.rs` | [`Capture`], and which memory and which buffers belong to a source |
 //! | `buffer.rs`, `device.rs`, `dump.rs` | what a capture is made of |
+//! | `pipe.rs` | trace that comes through a pipe |
 //! | `core_type.rs` | a core's name to its [`tracewright_base::CoreType`]: a table |
 //! | `probe.rs` | what a path is, by its content |
 //! | `ini.rs` | the ini files of snapshots, with line numbers |
@@ -59,6 +60,7 @@ pub mod snapshot;
 
 mod files;
 mod number;
+mod pipe;
 mod stream;
 
 pub use buffer::{Buffer, File, Format};
@@ -66,6 +68,7 @@ pub use capture::{Capture, Cluster, Kind};
 pub use core_type::core_type;
 pub use device::{BufferRef, Core, Other, Register, Registers, Source};
 pub use dump::{Dump, Form, Owner};
+pub use pipe::{Pipe, PipeReader};
 pub use probe::{Found, probe};
 pub use problem::{Note, OpenError, Place, Severity, Wrong};
 pub use raw::Raw;

@@ -32,11 +32,14 @@ const LOOK: u64 = 64 << 10;
 /// The usual name of an index.
 pub(crate) const INDEX: &str = "snapshot.ini";
 
-/// Looks at `path`.
+/// Looks at `path`; `-` is the standard input.
 ///
 /// # Errors
 /// [`OpenError`] where it cannot be read, and where a folder or an ini file has no index.
 pub fn probe(path: &Path) -> Result<Found, OpenError> {
+    if path == Path::new("-") {
+        return Ok(Found::Raw);
+    }
     if path.is_dir() {
         let described = path.join(folder::NAME);
         if described.is_file() {

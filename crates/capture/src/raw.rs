@@ -26,7 +26,8 @@ pub struct Raw {
 }
 
 impl Capture {
-    /// Makes a capture of the files of trace `paths`, which are read one after another.
+    /// Makes a capture of the files of trace `paths`, which are read one after another. `-` is the
+    /// standard input. What comes through a pipe is read when it is decoded.
     ///
     /// # Errors
     /// [`OpenError`] where a file cannot be read, or what is said of it not be understood.
@@ -36,9 +37,9 @@ impl Capture {
         let mut buffer =
             Buffer { name: label(&path), files: Vec::new(), format: raw.format.clone() };
         for path in paths {
-            let bytes =
-                files.open(path).map_err(|why| OpenError::new(path, Wrong::Unreadable(why)))?;
-            buffer.files.push(File { name: label(path), path: path.clone(), bytes });
+            let (bytes, pipe) =
+                files.trace(path).map_err(|why| OpenError::new(path, Wrong::Unreadable(why)))?;
+            buffer.files.push(File { name: label(path), path: path.clone(), bytes, pipe });
         }
         let registers = raw.registers.iter().map(|text| {
             assignment(text)

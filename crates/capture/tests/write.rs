@@ -240,6 +240,7 @@ fn random(dice: &mut Dice) -> Capture {
             name: (*dice.pick(&["a.bin", "b", ""])).into(),
             path: "".into(),
             bytes: bytes(dice),
+            pipe: None,
         };
         let files = (0..dice.roll(4)).map(|_| file(dice)).collect();
         capture.buffers.push(Buffer { name: name(dice, n), files, format });

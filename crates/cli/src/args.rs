@@ -56,7 +56,7 @@ pub enum Verb {
 #[derive(Debug, Args)]
 pub struct InputArgs {
     /// A snapshot's folder, its snapshot.ini, a folder with a capture.toml, or bare trace bytes with
-    /// --protocol.
+    /// --protocol; `-` for those on standard input.
     pub input: PathBuf,
     /// Only this buffer. Default: the first.
     #[arg(long, value_name = "NAME")]

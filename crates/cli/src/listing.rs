@@ -54,14 +54,14 @@ pub fn list(
             }
             Format::Text => {
                 let shown = text::Shown { colour: output.colour(), ..what.text };
-                let len = job.buffer.len();
+                let len = job.buffer.size();
                 let view = text::Listing::new(Vec::new(), job.sources.clone(), len, shown);
                 decode(&job, &how, view, &mut stats, |b| output.put(&b))?.1
             }
             Format::Json => {
                 let text::Shown { packets, elements, .. } = what.text;
                 let shown = json::Shown { packets, elements };
-                let (name, len) = (&job.buffer.name, job.buffer.len());
+                let (name, len) = (&job.buffer.name, job.buffer.size());
                 let sources = job.sources.clone();
                 let view = json::Listing::new(Vec::new(), &job.plan, sources, name, len, shown);
                 let (_, tally) = decode(&job, &how, view, &mut stats, |b| output.put(&b))?;

@@ -52,11 +52,11 @@ impl Output {
         self.check(done)
     }
 
-    /// Writes `bytes`, and answers whether more can be written. What went wrong is kept for
-    /// [`failed`](Self::failed).
+    /// Writes `bytes` through to the reader, who may wait for them, and answers whether more can be
+    /// written. What went wrong is kept for [`failed`](Self::failed).
     pub fn put(&mut self, bytes: &[u8]) -> bool {
         if self.error.is_none()
-            && let Err(error) = self.write_all(bytes)
+            && let Err(error) = self.write_all(bytes).and_then(|()| self.flush())
         {
             self.error = Some(error);
         }

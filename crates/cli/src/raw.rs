@@ -126,9 +126,9 @@ fn guess(
         return Some(id);
     }
     let framing = args.framing.chosen().filter(|f| *f != Framing::Raw)?;
-    let buffer = capture.buffers.first()?.bytes();
+    let head = capture.buffers.first()?.head(LOOK);
     let mut ids = Ids::default();
-    Splitter::new(Link::new(framing)).split(0, buffer.get(..LOOK.min(buffer.len()))?, &mut ids);
+    Splitter::new(Link::new(framing)).split(0, &head, &mut ids);
     let [(id, _)] = ids.sources()[..] else { return None };
     notes.push(format!(
         "no trace id was given; {id:#04x} is the only one in the frames and is taken"

@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tracewright::Listener;
 use tracewright::capture::Buffer;
-use tracewright::decode::input::Parts;
-use tracewright::decode::{Fork, Jobs, Merge, Merging, Session, Tally, parallel};
+use tracewright::decode::{Fork, Jobs, Merge, Merging, Session, Tally, input, parallel};
 
 use crate::fail::Fail;
 
@@ -25,9 +24,9 @@ pub fn run<L: Listener + Fork + Send>(
 ) -> Result<(L, Tally), Fail> {
     let mut both = (listener, Merging(Tally::default()));
     let mut tally = Tally::default();
-    let mut progress = Progress::new(buffer.len());
-    let mut input = Parts::new(buffer.parts());
-    let read = parallel::run(&mut session, &mut input, &mut both, jobs, |(said, counts), at| {
+    let mut progress = Progress::new(buffer.size());
+    let mut input = input::of(buffer);
+    let read = parallel::run(&mut session, &mut *input, &mut both, jobs, |(said, counts), at| {
         tally.merge(counts);
         progress.done(at, &tally);
         write(said)
@@ -40,14 +39,14 @@ pub fn run<L: Listener + Fork + Send>(
 /// A bar on the terminal, for those who wait.
 struct Progress {
     start: Instant,
-    total: u64,
+    total: Option<u64>,
     /// Someone may see it.
     terminal: bool,
     bar: Option<ProgressBar>,
 }
 
 impl Progress {
-    fn new(total: u64) -> Self {
+    fn new(total: Option<u64>) -> Self {
         let terminal = io::stderr().is_terminal();
         Progress { start: Instant::now(), total, terminal, bar: None }
     }
@@ -80,9 +79,12 @@ impl Drop for Progress {
     }
 }
 
-fn bar(total: u64) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-    let template = "{wide_bar} {bytes}/{total_bytes} {msg}";
+fn bar(total: Option<u64>) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
+    let template = match total {
+        Some(_) => "{wide_bar} {bytes}/{total_bytes} {msg}",
+        None => "{spinner} {bytes} {msg}",
+    };
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }

@@ -4,6 +4,14 @@ use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::thread;
 
+use tracewright_capture::Buffer;
+
+/// The bytes of `buffer`, read as they are asked for: no more of them are in memory, however large it is.
+pub fn of(buffer: &Buffer) -> Box<dyn Input> {
+    let reader = buffer.reader();
+    if buffer.is_piped() { Box::new(Piped::new(reader)) } else { Box::new(Reading(reader)) }
+}
+
 /// Bytes on their way to a session.
 pub trait Input {
     /// Appends at most `most` bytes, `most` being at least 1. Where none are there yet it waits for some,

@@ -154,9 +154,8 @@ fn framing(buffer: &Buffer) -> Framing {
         Format::SourceData => Framing::Raw,
         // The bytes as the probe has them, or what is left without the footers of its blocks.
         Format::DstreamCoreSight => {
-            let bytes = buffer.parts().next().unwrap_or_default();
-            let bytes = bytes.get(..PROBED).unwrap_or(bytes);
-            let odd = |framing| odd_bytes(framing, bytes);
+            let bytes = buffer.head(PROBED);
+            let odd = |framing| odd_bytes(framing, &bytes);
             if odd(Framing::Dstream) < odd(Framing::Tpiu) {
                 Framing::Dstream
             } else {

@@ -9,6 +9,10 @@ use tracewright_protocols::itm::Search;
 use tracewright_protocols::registry::AnyConfig;
 
 use crate::Plan;
+use crate::input::{Input, More, Reading};
+
+/// So many bytes of a pipe are looked at first; then twice as many, up to what it keeps.
+const LEAST: usize = 1 << 10;
 
 /// Bytes are searched in stretches of this many.
 const STRETCH: usize = 1 << 20;
@@ -16,19 +20,24 @@ const STRETCH: usize = 1 << 20;
 impl Plan {
     /// Lets each ITM without a synchronisation packet in its buffer start at its first byte.
     pub(crate) fn settle_starts(&mut self, capture: &Capture) {
+        let Some(buffer) = capture.buffers.get(self.buffer) else { return };
+        let piped = buffer.is_piped();
         let mut searches: Vec<_> = self
             .sources
             .iter()
-            .filter(|source| matches!(source.config, AnyConfig::Itm(_)))
+            .filter(|source| match &source.config {
+                // Nobody waits for more of a pipe than it takes.
+                AnyConfig::Itm(config) => !(piped && config.assume_synced),
+                _ => false,
+            })
             .map(|source| (source.id, Search::default(), false))
             .collect();
         if searches.is_empty() {
             return;
         }
-        let Some(buffer) = capture.buffers.get(self.buffer) else { return };
         let mut splitter = Splitter::new(Link::new(self.framing));
         let mut at = 0;
-        for stretch in buffer.parts().flat_map(|part| part.chunks(STRETCH)) {
+        let mut feed = |stretch: &[u8]| {
             let mut router = Router(&mut searches);
             if self.framing == Framing::Raw {
                 router.feed(None, stretch);
@@ -36,14 +45,37 @@ impl Plan {
                 splitter.split(at, stretch, &mut router);
             }
             at += stretch.len() as u64;
-            if searches.iter().all(|(_, _, found)| *found) {
-                return;
+            searches.iter().all(|(_, _, found)| *found)
+        };
+        if piped {
+            // What comes through a pipe is judged by its first bytes: as few as say it.
+            let (mut taken, mut most) = (0, LEAST);
+            loop {
+                let head = buffer.head(most);
+                let more = head.get(taken..).unwrap_or_default();
+                if feed(more) {
+                    return;
+                }
+                taken = head.len();
+                if taken < most {
+                    break;
+                }
+                most *= 2;
+            }
+        } else {
+            let (mut input, mut stretch) = (Reading(buffer.reader()), Vec::new());
+            while let Ok(More::Some) = input.more(STRETCH, true, &mut stretch) {
+                if feed(&stretch) {
+                    return;
+                }
+                stretch.clear();
             }
         }
         for source in &mut self.sources {
             if let AnyConfig::Itm(config) = &mut source.config {
-                config.assume_synced =
-                    searches.iter().any(|(id, _, found)| *id == source.id && !found);
+                if let Some((_, _, found)) = searches.iter().find(|(id, ..)| *id == source.id) {
+                    config.assume_synced = !found;
+                }
             }
         }
     }

@@ -112,7 +112,7 @@ impl Decoded<'_> {
             remarks.extend(left_out(skipped));
         }
         let Some(buffer) = self.buffer() else { return remarks };
-        if buffer.is_empty() {
+        if buffer.len() == 0 {
             remarks.push(self.empty());
             return remarks;
         }
@@ -238,14 +238,13 @@ impl Decoded<'_> {
             return None;
         }
         let buffer = self.buffer()?;
-        let bytes = buffer.bytes();
-        let start = bytes.get(..TRIAL.min(bytes.len()))?;
+        let start = buffer.head(TRIAL);
         let found =
             Framing::ALL.into_iter().filter(|f| *f != self.plan.framing).filter_map(|framing| {
                 let options = Options { framing: Some(framing), ..self.options.clone() };
                 let plan = Plan::new(self.capture, self.plan.buffer, &options)?;
                 let mut tally = Tally::default();
-                Session::new(self.capture, &plan, self.memory, &options).run([start], &mut tally);
+                Session::new(self.capture, &plan, self.memory, &options).run([&*start], &mut tally);
                 let good = (0..plan.sources.len()).filter(|&n| sane(&tally, n));
                 let packets: u64 = good.map(|n| tally.of(n).packets).sum();
                 (packets >= 8 && tally.bad_frames * 4 < start.len() as u64).then_some((
@@ -264,8 +263,7 @@ impl Decoded<'_> {
             return 0;
         }
         let Some(buffer) = self.buffer() else { return 0 };
-        let bytes = buffer.bytes();
-        let start = bytes.get(..TRIAL.min(bytes.len())).unwrap_or_default();
+        let start = buffer.head(TRIAL);
         // A whole frame of them is a driver's barrier.
         let barriers = start.windows(16).filter(|w| *w == sync::BARRIER).count();
         let all = start.windows(4).filter(|w| *w == sync::FULL).count();
@@ -278,10 +276,9 @@ impl Decoded<'_> {
         if self.plan.framing != Framing::Raw || !quiet {
             return None;
         }
-        let bytes = self.buffer()?.bytes();
-        let start = bytes.get(..TRIAL.min(bytes.len()))?;
+        let start = self.buffer()?.head(TRIAL);
         let mut ids = Ids::default();
-        Splitter::new(Link::new(Framing::Coresight)).split(0, start, &mut ids);
+        Splitter::new(Link::new(Framing::Coresight)).split(0, &start, &mut ids);
         let sources = ids.sources();
         // Bytes that are no frames name ids at random.
         let odd = ids.reserved + ids.bad + ids.no_source;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::files::{self, Files};
 use crate::ini::{Entry, Ini};
-use crate::{Bytes, Note, Place, Wrong};
+use crate::{Bytes, Note, Pipe, Place, Wrong};
 
 /// An ini file is smaller than this; what is larger is something else.
 const MOST_TEXT: usize = 16 << 20;
@@ -87,6 +87,17 @@ impl Reader {
         let path = self.find(from, written);
         let bytes = self.files.open_named(&path);
         (path, bytes)
+    }
+
+    /// The same of a file of trace, which may be a pipe.
+    pub(super) fn trace(
+        &mut self,
+        from: &Path,
+        written: &str,
+    ) -> (PathBuf, Result<(Bytes, Option<Pipe>), String>) {
+        let path = self.find(from, written);
+        let trace = self.files.trace_named(&path);
+        (path, trace)
     }
 
     /// Where a file is that the ini file `from` names.

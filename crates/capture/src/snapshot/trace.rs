@@ -97,9 +97,11 @@ fn buffer(reader: &mut Reader, doc: &Doc<'_>, id: &str) -> Option<(Place, Vec<Bu
     let mut runs = Vec::new();
     let mut names = list(files).peekable();
     while let Some(name) = names.next() {
-        let (path, bytes) = reader.bytes(doc.path, name);
-        match bytes {
-            Ok(bytes) => buffer.files.push(File { name: name.to_owned(), path, bytes }),
+        let (path, trace) = reader.trace(doc.path, name);
+        match trace {
+            Ok((bytes, pipe)) => {
+                buffer.files.push(File { name: name.to_owned(), path, bytes, pipe });
+            }
             Err(reason) => {
                 let more = names.peek().is_some();
                 let wrong = Wrong::BufferUnreadable { file: name.to_owned(), reason, more };

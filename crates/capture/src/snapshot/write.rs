@@ -240,8 +240,8 @@ impl Snapshot {
             let _ = write!(text, "\n[{id}]\n");
             line(&mut text, "name", value(name, ",")?);
             let files = files.iter().map(|f| match file_stem(&f.name) {
-                "" => self.bytes(name, &f.bytes),
-                stem => self.bytes(stem, &f.bytes),
+                "" => self.bytes(name, &f.shared()),
+                stem => self.bytes(stem, &f.shared()),
             });
             line(&mut text, "file", &files.collect::<Vec<_>>().join(","));
             let word = format.to_string();

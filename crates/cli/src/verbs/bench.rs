@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use cpu_time::ProcessTime;
 use tracewright::Listener;
 use tracewright::decode::input::Parts;
+use tracewright::decode::parallel::Work;
 use tracewright::decode::{CommittedListener, Fork, Jobs, Merge, Merging, Tally, parallel};
 use tracewright::views::json::{self, Object};
 use tracewright::views::sinks::{Bitmap, Checksum, Count, Coverage, Edges, RangeChecksum};
@@ -58,6 +59,8 @@ struct Found<'a> {
     /// What the sink has to say.
     answer: (&'static str, u64),
     passes: Vec<Pass>,
+    /// How the bytes were shared out among threads in the first pass.
+    work: Work,
 }
 
 /// How long one pass took: on the clock, and of the processor, all threads together.
@@ -70,7 +73,9 @@ struct Pass {
 /// Counts in one pass, and decodes anew in as many as `args` want.
 fn measure<'a>(job: &'a Job<'_>, args: &BenchArgs) -> Result<Found<'a>, Fail> {
     let how = How { committed: args.how.committed, jobs: Jobs::new(args.jobs.get()) };
-    let (tally, (elements, ranges)): (Tally, (Checksum, RangeChecksum)) = job.add_up(&how)?;
+    let mut seen = <(Tally, (Checksum, RangeChecksum))>::default();
+    let work = job.decode(&how, Merging(Default::default()), |said| seen.merge(said))?;
+    let (tally, (elements, ranges)) = seen;
     let mut found = Found {
         buffer: &job.buffer.name,
         bytes: job.buffer.len(),
@@ -81,6 +86,7 @@ fn measure<'a>(job: &'a Job<'_>, args: &BenchArgs) -> Result<Found<'a>, Fail> {
         ranges,
         answer: ("", 0),
         passes: Vec::new(),
+        work,
     };
     for _ in 0..args.repeat.get() {
         found.pass(job, &how)?;
@@ -94,7 +100,7 @@ fn measure<'a>(job: &'a Job<'_>, args: &BenchArgs) -> Result<Found<'a>, Fail> {
 impl Found<'_> {
     /// Decodes once more, and keeps the time.
     fn pass(&mut self, job: &Job<'_>, how: &How) -> Result<(), Fail> {
-        let (sources, len) = (job.sources.clone(), job.buffer.len());
+        let (sources, len) = (job.sources.clone(), job.buffer.size());
         self.answer = match self.sink {
             BenchSink::Checksum => ("checksum", self.time(|| job.add_up::<Checksum>(how))?.value()),
             BenchSink::Count => ("elements", self.time(|| job.add_up::<Count>(how))?.elements),
@@ -191,6 +197,14 @@ impl Found<'_> {
             median(&processor).map_or("?".into(), |s| format!("{s:.6}")),
             if jobs == 1 { "job" } else { "jobs" },
         );
+        if jobs > 1 {
+            let Work { stretches, joined, again, bytes } = self.work;
+            let share = 100.0 * again as f64 / bytes.max(1) as f64;
+            let _ = writeln!(
+                text,
+                "shared out: {stretches} stretches, {joined} joined; {share:.1} % of the bytes decoded twice",
+            );
+        }
         text.push_str(
             "timed: decoding into the sink; not reading the files, nor the first pass, which counts\n",
         );
@@ -212,6 +226,9 @@ impl Found<'_> {
             .text("buffer", self.buffer)
             .text("sink", self.sink.name())
             .number("jobs", self.jobs as u64)
+            .number("stretches", self.work.stretches)
+            .number("joined", self.work.joined)
+            .number("decoded_twice", self.work.again)
             .number("bytes", self.bytes)
             .number("packets", packets)
             .number("elements", self.elements.elements())
@@ -271,7 +288,7 @@ impl Job<'_> {
         how: &How,
         mut listener: L,
         mut said: impl FnMut(L::Said),
-    ) -> Result<(), Fail> {
+    ) -> Result<Work, Fail> {
         let mut session = self.session();
         let mut input = Parts::new(self.buffer.parts());
         let said = |what, _| {
@@ -284,7 +301,7 @@ impl Job<'_> {
         } else {
             parallel::run(&mut session, &mut input, &mut listener, &how.jobs, said)
         };
-        done.map(|_| ()).map_err(|error| Fail::read(&self.buffer.name, &error))
+        done.map_err(|error| Fail::read(&self.buffer.name, &error))
     }
 }
 

@@ -50,7 +50,7 @@ pub fn run(args: &DemoArgs) -> Result<bool, Fail> {
 
     output.print(ABOUT)?;
     let shown = Shown { elements: true, colour, ..Shown::default() };
-    let listing = Listing::new(Vec::new(), job.sources.clone(), job.buffer.len(), shown);
+    let listing = Listing::new(Vec::new(), job.sources.clone(), job.buffer.size(), shown);
     run::run(job.session(), job.buffer, listing, &Jobs::new(1), |bytes| output.put(&bytes))?;
 
     output.print(THEN)?;

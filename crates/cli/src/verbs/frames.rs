@@ -1,5 +1,6 @@
 //! `tracewright frames`
 
+use tracewright::decode::{More, input};
 use tracewright::frames::{Event, Framing, Link, Numbering, Split, Splitter};
 use tracewright::views::explain::Remark;
 use tracewright::views::frames::{Json, Opencsd, Text};
@@ -35,33 +36,34 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
             eprintln!("help: if it does hold frames, say so with --framing");
             continue;
         }
-        let (colour, len) = (output.colour(), job.buffer.len());
+        let (colour, len) = (output.colour(), job.buffer.size());
         let mut ids = Ids::default();
         let done = match format {
             Format::Text => {
                 let mut view = Text::new(&mut output, len, colour);
-                split(&job, Numbering::Capture, &mut view, &mut ids, Text::broken);
+                split(&job, Numbering::Capture, &mut view, &mut ids, Text::broken)?;
                 view.finish()
             }
             Format::Json => {
                 output.print(&json::buffer(&job.plan, &job.sources, &job.buffer.name, len))?;
                 let mut view = Json::new(&mut output);
-                split(&job, Numbering::Capture, &mut view, &mut ids, Json::broken);
+                split(&job, Numbering::Capture, &mut view, &mut ids, Json::broken)?;
                 view.finish()
             }
             Format::Opencsd => {
                 let (packed, unpacked) = (shown(RawFrames::Packed), shown(RawFrames::Unpacked));
                 let mut view = Opencsd::new(&mut output, framing, packed, unpacked);
-                split(&job, Numbering::Reference, &mut view, &mut ids, Opencsd::broken);
+                split(&job, Numbering::Reference, &mut view, &mut ids, Opencsd::broken)?;
                 view.finish()
             }
             Format::None => {
-                split(&job, Numbering::Capture, &mut Nothing, &mut ids, |_| false);
+                split(&job, Numbering::Capture, &mut Nothing, &mut ids, |_| false)?;
                 Ok(())
             }
         };
         output.check(done)?;
         flawed |= ids.bad > 0;
+        let len = job.buffer.len();
         if format != Format::None && ids.bad == len {
             report::remarks(&[no_frames(&job.buffer.name, len)]);
         }
@@ -101,20 +103,24 @@ fn split<S: Split>(
     view: &mut S,
     ids: &mut Ids,
     broken: fn(&S) -> bool,
-) {
+) -> Result<(), Fail> {
     let link = Link { numbering, ..Link::new(job.plan.framing) };
     let mut splitter = Splitter::new(link);
-    let mut at = 0;
-    for part in job.buffer.parts() {
-        for stretch in part.chunks(1 << 20) {
-            splitter.split(at, stretch, &mut Both(view, ids));
-            at += stretch.len() as u64;
-            if broken(view) {
-                return;
-            }
+    let (mut at, mut input, mut stretch) = (0, input::of(job.buffer), Vec::new());
+    loop {
+        stretch.clear();
+        let more = input.more(1 << 20, true, &mut stretch);
+        if more.map_err(|error| Fail::read(&job.buffer.name, &error))? == More::End {
+            break;
+        }
+        splitter.split(at, &stretch, &mut Both(view, ids));
+        at += stretch.len() as u64;
+        if broken(view) {
+            return Ok(());
         }
     }
     splitter.finish(&mut Both(view, ids));
+    Ok(())
 }
 
 /// Shows nothing.

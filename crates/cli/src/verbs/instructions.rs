@@ -33,7 +33,7 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
                 expand(&job, &how, view, |bytes| output.put(&bytes))?
             }
             InstructionFormat::Json => {
-                let (name, len) = (&job.buffer.name, job.buffer.len());
+                let (name, len) = (&job.buffer.name, job.buffer.size());
                 let view = Json::new(Vec::new(), &job.plan, sources, name, len);
                 let tally = expand(&job, &how, view, |bytes| output.put(&bytes))?;
                 output.put(json::summary(&job.sources, name, &tally, None).as_bytes());

@@ -142,6 +142,55 @@ fn a_pipe_is_read_once() {
     assert!(text.contains("port 0: 0x61757173"), "{text}");
 }
 
+/// What comes through a pipe is shown while more is waited for, and who reads no more ends it all.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_pipe_is_decoded_as_it_comes() {
+    use std::io::{BufRead, BufReader, Write};
+    let folder = Folder::with_demo("stream");
+    let bytes = fs::read(folder.demo().join("ETB.bin")).unwrap();
+    let once = bytes.repeat((1 << 16) / bytes.len());
+    for jobs in ["1", "3"] {
+        let words =
+            ["decode", "--framing", "coresight", "--protocol", "ITM@0x20", "--jobs", jobs, "-"];
+        let pipe = std::process::Stdio::piped;
+        let mut child =
+            super::common::command(&words).stdin(pipe()).stdout(pipe()).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        stdin.write_all(&once).unwrap();
+        // Nothing more is written until this has come.
+        let first = lines.next().unwrap().unwrap();
+        assert!(first.contains("ITM"), "{first}");
+        // Now the reader goes away, and so does the command.
+        drop(lines);
+        while stdin.write_all(&once).is_ok() {}
+        assert!(child.wait().unwrap().success());
+    }
+}
+
+/// A snapshot whose trace comes through a named pipe.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_buffer_may_be_a_named_pipe() {
+    let folder = Folder::with_demo("fifo");
+    let want = tracewright(&args("decode --format opencsd", &[&folder.demo()]));
+    let buffer = folder.demo().join("ETB.bin");
+    let bytes = fs::read(&buffer).unwrap();
+    fs::remove_file(&buffer).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&buffer).status();
+    if !made.is_ok_and(|status| status.success()) {
+        return eprintln!("skipped: there is no mkfifo");
+    }
+    let writer = std::thread::spawn({
+        let buffer = buffer.clone();
+        move || fs::write(buffer, bytes)
+    });
+    let said = tracewright(&args("decode --format opencsd", &[&folder.demo()]));
+    writer.join().unwrap().unwrap();
+    assert_eq!((said.code, &said.out), (Some(0), &want.out), "{}", said.err);
+}
+
 #[test]
 fn garbage_explains_itself() {
     let folder = Folder::with_demo("garbage");

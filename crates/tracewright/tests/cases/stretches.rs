@@ -98,9 +98,9 @@ fn views(capture: &Capture, plan: &Plan, jobs: &Jobs) -> ([Vec<u8>; 6], Work) {
     }
 
     let what = text::Shown { packets: true, bytes: true, elements: true, colour: false };
-    let listing = text::Listing::new(Vec::new(), sources(), len, what);
+    let listing = text::Listing::new(Vec::new(), sources(), Some(len), what);
     let what = json::Shown { packets: true, elements: true };
-    let json = json::Listing::new(Vec::new(), plan, sources(), "case", len, what);
+    let json = json::Listing::new(Vec::new(), plan, sources(), "case", Some(len), what);
     let expand = Expand::new(Text::new(Vec::new(), sources(), false), &sources());
     let sinks = Merging((Checksum::default(), Edges::default()));
     let counts = (Merging((Stats::default(), Tally::default())), sinks);

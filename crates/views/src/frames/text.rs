@@ -7,7 +7,7 @@ use tracewright_frames::{Event, FRAME, Frame, Split};
 use super::words;
 use crate::Lines;
 use crate::opencsd::text::{decimal, hex_padded};
-use crate::text::Tone;
+use crate::text::{Tone, place_digits};
 
 /// Writes a line for each frame, and below it one for each piece, with its place, its id and its bytes.
 #[derive(Debug)]
@@ -18,9 +18,9 @@ pub struct Text<W> {
 }
 
 impl<W: io::Write> Text<W> {
-    /// Of a buffer of `len` bytes, to `out`.
-    pub fn new(out: W, len: u64, colour: bool) -> Self {
-        let digits = len.checked_ilog10().unwrap_or(0) as usize + 1;
+    /// Of a buffer of `len` bytes, where that is known, to `out`.
+    pub fn new(out: W, len: Option<u64>, colour: bool) -> Self {
+        let digits = place_digits(len);
         Text { lines: Lines::new(out), digits, colour }
     }
 

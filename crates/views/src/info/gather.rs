@@ -60,7 +60,7 @@ fn buffer(capture: &Capture, plan: &Plan) -> BufferInfo {
         name: buffer.name.clone(),
         format: buffer.format.to_string(),
         framing: framing_option(plan.framing),
-        files: buffer.files.iter().map(|f| (f.name.clone(), f.bytes.len() as u64)).collect(),
+        files: buffer.files.iter().map(|f| (f.name.clone(), f.len())).collect(),
         bytes: buffer.len(),
         ids,
     }

@@ -20,8 +20,8 @@ pub struct Json<W> {
 }
 
 impl<W: io::Write> Json<W> {
-    /// Of `sources` of a buffer called `buffer`, which has `len` bytes, to `out`.
-    pub fn new(out: W, plan: &Plan, sources: Vec<Source>, buffer: &str, len: u64) -> Self {
+    /// Of `sources` of a buffer called `buffer`, which has `len` bytes, where that is known, to `out`.
+    pub fn new(out: W, plan: &Plan, sources: Vec<Source>, buffer: &str, len: Option<u64>) -> Self {
         let mut lines = Lines::new(out);
         lines.text.push_str(&json::buffer(plan, &sources, buffer, len));
         let disassembler = Disassembler::default();

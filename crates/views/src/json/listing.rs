@@ -31,13 +31,13 @@ pub struct Listing<W> {
 }
 
 impl<W: io::Write> Listing<W> {
-    /// A listing of `sources` of a buffer called `buffer`, which has `len` bytes.
+    /// A listing of `sources` of a buffer called `buffer`, which has `len` bytes, where that is known.
     pub fn new(
         out: W,
         plan: &Plan,
         sources: Vec<Source>,
         buffer: &str,
-        len: u64,
+        len: Option<u64>,
         shown: Shown,
     ) -> Self {
         let mut lines = Lines::new(out);

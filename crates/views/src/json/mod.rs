@@ -28,13 +28,14 @@ pub fn head(verb: &str) -> String {
     text
 }
 
-/// The line that comes before what is in a buffer called `name`, of `len` bytes.
-pub fn buffer(plan: &Plan, sources: &[Source], name: &str, len: u64) -> String {
+/// The line that comes before what is in a buffer called `name`, of `len` bytes where that is
+/// known.
+pub fn buffer(plan: &Plan, sources: &[Source], name: &str, len: Option<u64>) -> String {
     let mut text = String::new();
     Object::new(&mut text)
         .text("type", "buffer")
         .text("name", name)
-        .number("bytes", len)
+        .maybe_number("bytes", len)
         .text("framing", framing_option(plan.framing))
         .list("sources", sources, |source, out| {
             Object::new(out)

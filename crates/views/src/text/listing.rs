@@ -26,6 +26,11 @@ pub struct Shown {
     pub colour: bool,
 }
 
+/// Columns of places in a buffer of `len` bytes; where that is not known, enough for a gigabyte.
+pub(crate) fn place_digits(len: Option<u64>) -> usize {
+    len.map_or(9, |len| len.checked_ilog10().unwrap_or(0) as usize + 1)
+}
+
 /// Writes a listing: the place in the buffer, the source, and words.
 #[derive(Debug)]
 pub struct Listing<W> {
@@ -39,9 +44,9 @@ pub struct Listing<W> {
 }
 
 impl<W: io::Write> Listing<W> {
-    /// A listing of `sources`, whose buffer has `len` bytes.
-    pub fn new(out: W, sources: Vec<Source>, len: u64, shown: Shown) -> Self {
-        let digits = len.checked_ilog10().unwrap_or(0) as usize + 1;
+    /// A listing of `sources`, whose buffer has `len` bytes, where that is known.
+    pub fn new(out: W, sources: Vec<Source>, len: Option<u64>, shown: Shown) -> Self {
+        let digits = place_digits(len);
         let longest = sources.iter().map(|s| s.name.chars().count()).max().unwrap_or(0);
         Listing {
             lines: Lines::new(out),

@@ -7,4 +7,5 @@ mod ports;
 
 pub use colour::Tone;
 pub use element::element;
+pub(crate) use listing::place_digits;
 pub use listing::{Listing, Shown};
