@@ -49,6 +49,7 @@
 pub mod buffer;
 pub mod capture;
 pub mod core_type;
+pub mod cycles;
 pub mod device;
 pub mod dump;
 pub mod folder;
@@ -79,7 +80,7 @@ pub use tracewright_image::Bytes;
 use std::path::Path;
 
 /// Reads the capture at `path`: a snapshot's folder, its `snapshot.ini`, or another of its ini files; a
-/// folder with a `capture.toml`, or that file.
+/// folder with a `capture.toml`, or that file; a file of one trace port's [`cycles`].
 ///
 /// # Errors
 /// [`OpenError`] where nothing can be decoded, or where the path is no capture.
@@ -87,6 +88,7 @@ pub fn open(path: &Path) -> Result<Capture, OpenError> {
     match probe(path)? {
         Found::Snapshot(index) => snapshot::read(path, &index),
         Found::Folder(index) => folder::read(path, &index),
+        Found::Cycles(form) => cycles::read(path, form),
         Found::Perf => Err(OpenError::new(path, Wrong::Perf)),
         Found::Program => Err(OpenError::new(path, Wrong::Program)),
         Found::Raw => Err(OpenError::new(path, Wrong::NeedsProtocol)),

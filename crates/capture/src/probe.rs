@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::cycles;
 use crate::files::reason;
 use crate::folder;
 use crate::{OpenError, Wrong, ini::Ini};
@@ -15,6 +16,8 @@ pub enum Found {
     Snapshot(PathBuf),
     /// A folder with a description in TOML, and that file: `capture.toml`.
     Folder(PathBuf),
+    /// The cycles of one trace port.
+    Cycles(cycles::Form),
     /// An ELF file.
     Program,
     /// A `perf.data` file.
@@ -57,6 +60,9 @@ pub fn probe(path: &Path) -> Result<Found, OpenError> {
     let head = head(path)?;
     if head.starts_with(ELF) {
         return Ok(Found::Program);
+    }
+    if let Some(form) = cycles::Form::probe(path, &head) {
+        return Ok(Found::Cycles(form));
     }
     if PERF.iter().any(|magic| head.starts_with(magic)) {
         return Ok(Found::Perf);

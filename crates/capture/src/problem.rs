@@ -148,6 +148,8 @@ pub enum Wrong {
     NeedsProtocol,
     /// The folder to write to holds files.
     NotEmpty,
+    /// It is no file of cycles, for this reason.
+    Cycles(String),
     /// A description in TOML says this, which it cannot.
     Toml(String),
     /// The protocol does not take a parameter, for this reason.
@@ -338,6 +340,14 @@ pub enum Wrong {
     /// Nothing says which source wrote a buffer.
     Unclaimed(String),
 
+    /// A file of cycles has more or fewer of them than it says.
+    CycleCount {
+        /// How many it says.
+        said: u64,
+        /// How many there are.
+        there: u64,
+    },
+
     // The command line and the writer.
     /// Not `NAME=VALUE`.
     NotAssignment(String),
@@ -362,6 +372,7 @@ impl Wrong {
             | W::NoSuchCore(_)
             | W::Unclassed => Info,
             W::NoVersion
+            | W::CycleCount { .. }
             | W::NotUtf8
             | W::DuplicateKey(_)
             | W::DuplicateSection(_)
@@ -419,6 +430,10 @@ impl fmt::Display for Wrong {
                  (--protocol NAME --config NAME=VALUE), or a snapshot",
             ),
             W::Toml(what) | W::Parameter(what) => f.write_str(what),
+            W::Cycles(why) => write!(f, "this cannot be read as the cycles of a trace port: {why}"),
+            W::CycleCount { said, there } => {
+                write!(f, "it says that it has {said} cycles, and has {there}; all of those are decoded")
+            }
             W::NotEmpty => f.write_str("the folder is not empty; choose another, or empty it"),
             W::Version(version) => write!(
                 f,

@@ -184,7 +184,7 @@ impl SourceText {
             (SourceText::Ptm(text), AnyConfig::Ptm(_)) => {
                 text.bad(bytes.first().copied().unwrap_or(0), fault, out);
             }
-            (SourceText::Etmv4d | SourceText::Etrace, _) => {
+            (SourceText::Etmv4d | SourceText::Etrace | SourceText::Cycles, _) => {
                 let _ = write!(out, "{fault}");
             }
             (SourceText::Itm(text), _) => text.bad(bytes, fault, out),

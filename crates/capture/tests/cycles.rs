@@ -1,0 +1,109 @@
+//! Files of one trace port's cycles.
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::path::PathBuf;
+
+use tracewright_capture::cycles::{Form, write};
+use tracewright_capture::{
+    Buffer, BufferRef, Capture, Format, Found, Registers, Source, open, probe,
+};
+
+/// A file of its own in the temporary folder.
+fn file(name: &str, bytes: &[u8]) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("tracewright-{}-{name}", std::process::id()));
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+fn capture(device_type: &str, registers: &[(&str, u64)], records: Vec<u8>) -> Capture {
+    Capture {
+        buffers: vec![Buffer::new("port", Format::SourceData, records)],
+        sources: vec![Source {
+            name: "ETM".into(),
+            device_type: device_type.into(),
+            registers: Registers::from_iter(registers.iter().copied()),
+            buffers: vec![BufferRef { buffer: 0, stream: None }],
+            ..Source::default()
+        }],
+        ..Capture::default()
+    }
+}
+
+/// BE*:80 A0:80 TD:00 of an 8-bit port.
+const RECORDS: [u8; 6] = [0x0c, 0x08, 0x00, 0x08, 0x07, 0x00];
+
+#[test]
+fn there_and_back() {
+    let one = capture(
+        "ETM1.2",
+        &[("ETMCR", 0x1_2014), ("ETMCCR", 2 << 28), ("HIVECS", 1), ("BIGEND", 0)],
+        RECORDS.to_vec(),
+    );
+    let two = capture(
+        "ETM2.1",
+        &[
+            ("ETMCR", 0x14),
+            ("ETMIDR", 0x4100_2110),
+            ("ETMSYNCFR", 512),
+            ("HIVECS", 0),
+            ("BIGEND", 1),
+        ],
+        RECORDS.to_vec(),
+    );
+    for (capture, version) in [(&one, 1), (&two, 2)] {
+        for form in [Form::Etmp, Form::Text] {
+            let path = file(&format!("{version}-{form:?}"), &write(capture, form).unwrap());
+            assert_eq!(probe(&path).unwrap(), Found::Cycles(form));
+            let got = open(&path).unwrap();
+            assert_eq!(got.buffers[0].bytes(), capture.buffers[0].bytes());
+            assert_eq!(got.sources[0].device_type, capture.sources[0].device_type);
+            assert_eq!(got.sources[0].registers, capture.sources[0].registers);
+            assert_eq!(got.notes, []);
+            fs::remove_file(path).unwrap();
+        }
+    }
+    assert_eq!(write(&capture("ETM4.2", &[], Vec::new()), Form::Etmp), None);
+}
+
+/// OpenOCD says ETMCR and no more.
+#[test]
+fn openocd() {
+    let one = capture("ETM1.3", &[("ETMCR", 0x14)], RECORDS.to_vec());
+    let path = file("openocd", &write(&one, Form::OpenOcd).unwrap());
+    assert_eq!(probe(&path).unwrap(), Found::Cycles(Form::OpenOcd));
+    let got = open(&path).unwrap();
+    assert_eq!(got.buffers[0].bytes(), one.buffers[0].bytes());
+    assert_eq!(got.sources[0].register("ETMCR"), Some(0x14));
+    assert_eq!(got.sources[0].device_type, "ETM1.3");
+    // One byte less, and it is anything.
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
+    assert_eq!(probe(&path).unwrap(), Found::Raw);
+    fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn what_cannot_be_read_says_why() {
+    let one = capture("ETM1.3", &[("ETMCR", 0x14)], RECORDS.to_vec());
+    let whole = write(&one, Form::Etmp).unwrap();
+    let mut odd = whole.clone();
+    odd[12] = 5;
+    for (name, bytes, why) in [
+        ("short", &whole[..60], "it is shorter than the 64 bytes of its head"),
+        ("width", &odd, "the byte at offset 12 has a value that it cannot have"),
+        ("line", &b"etmp 1\nwidth 8\nhello\n"[..], "line 3: `hello` is not understood"),
+        ("word", b"etmp 1\narch 1.0\nwidth 8\ncycles\nIE:0 XX:1\n", "line 2: `XX:1` is no cycle"),
+    ] {
+        let path = file(name, bytes);
+        let error = open(&path).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+        fs::remove_file(path).unwrap();
+    }
+    // Some cycles are missing: the rest is decoded.
+    let path = file("less", &whole[..whole.len() - 2]);
+    let got = open(&path).unwrap();
+    assert_eq!(got.buffers[0].len(), 4);
+    assert!(got.notes[0].to_string().contains("says that it has 3 cycles, and has 2"));
+    fs::remove_file(path).unwrap();
+}
