@@ -108,7 +108,7 @@ static void read_job(const char *path, struct job *job)
     fclose(file);
 }
 
-/* The same arithmetic as crates/views/src/sinks/fold.rs. */
+/* The same arithmetic as crates/views/src/fold.rs. */
 static inline uint64_t mix(uint64_t a, uint64_t b)
 {
     unsigned __int128 product = (unsigned __int128)(a ^ 0xa0761d6478bd642full) * (b ^ 0xe7037ed1a0b428dbull);

@@ -1,12 +1,14 @@
 //! Instructions as text, for people. Nothing is ever decided by it.
 
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 
 use tracewright_base::Isa;
 use tracewright_isa::{ItState, classify};
 use yaxpeax_arch::{Decoder, U8Reader};
 use yaxpeax_arm::{armv7, armv8};
 
+use crate::fold::Mixer;
 use crate::opencsd::text::{hex, hex_padded};
 
 /// Texts that are kept, at most.
@@ -15,7 +17,7 @@ const KEPT: usize = 1 << 16;
 /// Disassembles, and keeps what it made: programs run the same instructions over and over.
 #[derive(Debug, Default)]
 pub struct Disassembler {
-    kept: HashMap<(u64, u32, Isa), Box<str>>,
+    kept: HashMap<(u64, u32, Isa), Box<str>, BuildHasherDefault<Mixer>>,
 }
 
 impl Disassembler {

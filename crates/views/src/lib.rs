@@ -15,10 +15,12 @@
 pub mod compare;
 pub mod disassembly;
 pub mod explain;
+mod fold;
 pub mod frames;
 pub mod info;
 pub mod instructions;
 pub mod json;
+mod kept;
 pub mod lines;
 pub mod link;
 pub mod opencsd;

@@ -12,6 +12,8 @@ pub struct Lines<W> {
     /// The text that waits.
     pub text: String,
     error: Option<io::Error>,
+    /// How often text was written.
+    pub(crate) writes: u64,
 }
 
 /// Text that is kept, to be taken.
@@ -38,7 +40,7 @@ impl Lines<Vec<u8>> {
 impl<W: io::Write> Lines<W> {
     /// Lines for `out`.
     pub fn new(out: W) -> Self {
-        Lines { out, text: String::with_capacity(2 * ENOUGH), error: None }
+        Lines { out, text: String::with_capacity(2 * ENOUGH), error: None, writes: 0 }
     }
 
     /// Ends a line.
@@ -74,6 +76,7 @@ impl<W: io::Write> Lines<W> {
     }
 
     fn write(&mut self) {
+        self.writes += 1;
         if self.error.is_none()
             && let Err(error) = self.out.write_all(self.text.as_bytes())
         {

@@ -10,26 +10,33 @@ use super::tools::{Tools, size};
 const METHOD: &str = "\
 Method. In each round, by turns: `trc_pkt_lister -ss_dir CAPTURE -decode -logfilename FILE`, Debian's, and `tracewright decode --packets --format opencsd \
 --jobs 1 -o FILE CAPTURE`, to a file in memory (/dev/shm where there is one). Time is that of the processor, user and system, of the whole process, as \
-`time -p` says it; the reference's system time is most of its cost because it flushes every line. Ratios are made round by round: median (least to \
-greatest). `text` is the size of Tracewright's listing; the reference's has the same `Idx:` lines.
+bash's `time` says it. Ratios are made round by round: median (least to \
+greatest). `text` is the size of Tracewright's listing. It is in the words of version 1.8.0, which differ a little from 1.3.3's, but not in the lines of \
+executed ranges: those are compared.
 ";
 
 /// The inputs, in hundredths of a MB: listings are 250 times as long as the trace.
 const INPUTS: [(&str, usize); 4] =
     [("bugfix-exact-match", 100), ("calls", 100), ("tc2-ptm-rstk-t32", 100), ("juno_r1_1", 100)];
 
-/// Measures. Answers with the text, and whether all `Idx:` lines are the same.
+/// Measures. Answers with the text, and whether all lines of ranges are the same.
 pub(super) fn measure(tools: &Tools, options: &Options) -> Result<(String, bool), String> {
-    let lister = Command::new("trc_pkt_lister").arg("-help").stdout(Stdio::null()).status();
-    let lister = lister.is_ok();
+    let shm = Path::new("/dev/shm");
+    // It writes a file of its own where it is started.
+    let place = if shm.is_dir() { shm.to_owned() } else { std::env::temp_dir() };
+    let lister = Command::new("trc_pkt_lister")
+        .arg("-help")
+        .current_dir(&place)
+        .stdout(Stdio::null())
+        .status()
+        .is_ok();
+    let _ = std::fs::remove_file(place.join("trc_pkt_lister.ppl"));
+    let out = place.join(format!("tracewright-listing-{}", std::process::id()));
     if !lister {
         eprintln!(
             "note: trc_pkt_lister is not installed; on Debian: apt-get install libopencsd-bin"
         );
     }
-    let shm = Path::new("/dev/shm");
-    let place = if shm.is_dir() { shm.to_owned() } else { std::env::temp_dir() };
-    let out = place.join(format!("tracewright-listing-{}", std::process::id()));
     let (mut rows, mut agree) = (Vec::new(), true);
     for mut input in tools.list(options)? {
         let Some((_, hundredths)) = INPUTS.iter().find(|(name, _)| *name == input.name) else {
@@ -59,6 +66,8 @@ pub(super) fn measure(tools: &Tools, options: &Options) -> Result<(String, bool)
             text = std::fs::metadata(&out).map_or(0, |about| about.len());
             seconds.push(own);
             if lister {
+                // It appends.
+                let _ = std::fs::remove_file(&out);
                 let its = theirs()?;
                 agree &= same(input.name, mine, lines(&out));
                 reference.push(its);
@@ -84,11 +93,17 @@ pub(super) fn measure(tools: &Tools, options: &Options) -> Result<(String, bool)
     Ok((format!("\n{METHOD}\n{}", table(&head, &rows)), agree))
 }
 
-/// How many `Idx:` lines a listing has, and a number for what they say.
+/// How many lines of ranges a listing has, and a number for what they say.
 fn lines(path: &Path) -> (u64, u64) {
     let text = std::fs::read(path).unwrap_or_default();
     let mut found = (0, 0u64);
-    for line in text.split(|&byte| byte == b'\n').filter(|line| line.starts_with(b"Idx:")) {
+    // `Idx:`, `ID:`, and then the words.
+    let is_range = |line: &&[u8]| {
+        let words = line.splitn(3, |&byte| byte == b' ').nth(2);
+        words.is_some_and(|words| words.starts_with(b"OCSD_GEN_TRC_ELEM_INSTR_RANGE("))
+    };
+    let ranges = text.split(|&byte| byte == b'\n').filter(is_range);
+    for line in ranges {
         found.0 += 1;
         // FNV-1a.
         let hash = line.trim_ascii_end().iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, &byte| {

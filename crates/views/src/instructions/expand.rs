@@ -30,6 +30,16 @@ pub trait Steps {
     /// An instruction was executed.
     fn step(&mut self, source: usize, at: u64, step: &Step);
 
+    /// Says all instructions of `range` from memory, where they were said before in this `context`, which
+    /// has a number of its own. `false`: they come one by one, and then [`keep`](Self::keep).
+    fn recall(&mut self, source: usize, range: &Range, context: usize) -> bool {
+        let _ = (source, range, context);
+        false
+    }
+
+    /// All instructions of the range were said.
+    fn keep(&mut self) {}
+
     /// An element that is no range.
     fn other(&mut self, source: usize, at: u64, element: &Element) {
         let _ = (source, at, element);
@@ -54,6 +64,34 @@ pub struct Expand<V> {
 struct Program {
     cache: Cache,
     context: Context,
+    /// All contexts so far; a context's number is its place.
+    contexts: Vec<Context>,
+    number: usize,
+}
+
+/// Contexts that have numbers, at most: a program that has more of them has new ones all the time.
+const CONTEXTS: usize = 256;
+
+impl Program {
+    fn new(cache: Cache) -> Self {
+        let context = Context::default();
+        Program { cache, context, contexts: vec![context], number: 0 }
+    }
+
+    fn enter(&mut self, context: Context) {
+        self.context = context;
+        self.number = match self.contexts.iter().position(|known| *known == context) {
+            Some(number) => number,
+            None => {
+                // Numbers are never given twice, so that nothing is recalled in another context.
+                if self.contexts.len() >= CONTEXTS {
+                    return self.number = usize::MAX;
+                }
+                self.contexts.push(context);
+                self.contexts.len() - 1
+            }
+        };
+    }
 }
 
 impl<V: Steps> Expand<V> {
@@ -62,13 +100,17 @@ impl<V: Steps> Expand<V> {
         let program = |source: &Source| {
             let options = CacheOptions::default();
             let cache = Cache::new(source.image.clone(), Waypoints::default(), options);
-            Program { cache, context: Context::default() }
+            Program::new(cache)
         };
         Expand { view, sources: sources.iter().map(program).collect() }
     }
 
     fn range(&mut self, source: usize, at: u64, range: &Range) {
         let Some(program) = self.sources.get_mut(source) else { return };
+        let known = program.number != usize::MAX;
+        if known && self.view.recall(source, range, program.number) {
+            return;
+        }
         let (isa, mask) = (range.last.isa, range.last.isa.address_mask());
         let mut address = range.start;
         for n in 0..range.instructions {
@@ -94,6 +136,9 @@ impl<V: Steps> Expand<V> {
             };
             address = address.wrapping_add(size) & mask;
         }
+        if known {
+            self.view.keep();
+        }
     }
 }
 
@@ -103,10 +148,7 @@ impl<V: Fork> Fork for Expand<V> {
     type Said = V::Said;
 
     fn fork(&self) -> Self {
-        let fresh = |program: &Program| Program {
-            cache: program.cache.clone(),
-            context: Context::default(),
-        };
+        let fresh = |program: &Program| Program::new(program.cache.clone());
         Expand { view: self.view.fork(), sources: self.sources.iter().map(fresh).collect() }
     }
 
@@ -116,7 +158,7 @@ impl<V: Fork> Fork for Expand<V> {
 
     fn resume(&mut self, (contexts, state): Self::State) {
         for (program, context) in self.sources.iter_mut().zip(contexts) {
-            program.context = context;
+            program.enter(context);
         }
         self.view.resume(state);
     }
@@ -138,7 +180,7 @@ impl<V: Steps> Listener for Expand<V> {
             Element::Range(range) => return self.range(source, at, &range),
             Element::Context(context) => {
                 if let Some(program) = self.sources.get_mut(source) {
-                    program.context = context;
+                    program.enter(context);
                 }
             }
             _ => {}

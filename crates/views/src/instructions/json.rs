@@ -8,6 +8,8 @@ use tracewright_decode::{Fork, Plan, Tally};
 use super::{Step, Steps};
 use crate::disassembly::Disassembler;
 use crate::json::{self, Object, element};
+use crate::kept::{Kept, Thing};
+use crate::opencsd::text::decimal;
 use crate::{Lines, Source};
 
 /// Writes an object for each instruction, and one for each element that is no range.
@@ -17,6 +19,17 @@ pub struct Json<W> {
     sources: Vec<Source>,
     buffer: String,
     disassembler: Disassembler,
+    /// The beginnings of lines, by source.
+    heads: Vec<String>,
+    /// What follows the place, by source.
+    steps: Kept<(usize, Step)>,
+}
+
+impl Thing for Step {
+    #[inline]
+    fn number(&self) -> u64 {
+        self.address ^ u64::from(self.taken.is_some()) << 40
+    }
 }
 
 impl<W: io::Write> Json<W> {
@@ -24,8 +37,20 @@ impl<W: io::Write> Json<W> {
     pub fn new(out: W, plan: &Plan, sources: Vec<Source>, buffer: &str, len: Option<u64>) -> Self {
         let mut lines = Lines::new(out);
         lines.text.push_str(&json::buffer(plan, &sources, buffer, len));
-        let disassembler = Disassembler::default();
-        Json { lines, sources, buffer: buffer.to_owned(), disassembler }
+        let heads = sources.iter().map(|source| {
+            let mut text = String::new();
+            let o = Object::new(&mut text).text("type", "instruction");
+            let _ = o.text("source", &source.name);
+            text + ",\"at\":"
+        });
+        Json {
+            heads: heads.collect(),
+            lines,
+            sources,
+            buffer: buffer.to_owned(),
+            disassembler: Disassembler::default(),
+            steps: Kept::default(),
+        }
     }
 
     /// Writes the summary and what is left.
@@ -50,6 +75,8 @@ impl Fork for Json<Vec<u8>> {
             sources: self.sources.clone(),
             buffer: self.buffer.clone(),
             disassembler: Disassembler::default(),
+            heads: self.heads.clone(),
+            steps: Kept::default(),
         }
     }
 
@@ -70,25 +97,12 @@ impl Fork for Json<Vec<u8>> {
 
 impl<W: io::Write> Steps for Json<W> {
     fn step(&mut self, n: usize, at: u64, step: &Step) {
-        let Some(source) = self.sources.get(n) else { return };
-        let o = Object::new(&mut self.lines.text)
-            .text("type", "instruction")
-            .text("source", &source.name)
-            .number("at", at)
-            .hex("address", step.address)
-            .text("isa", step.isa.name())
-            .maybe_hex("opcode", step.opcode.map(u64::from));
-        let o = match step.opcode {
-            Some(opcode) => o.text("text", self.disassembler.text(step.isa, opcode, step.address)),
-            None => o,
-        };
-        let o = o.maybe_text("symbol", source.symbol_name(step.address).as_deref());
-        let o = match step.taken {
-            Some(taken) => o.flag("taken", taken),
-            None => o,
-        };
-        o.maybe_number("cycles", step.cycles.map(u64::from)).end();
-        self.lines.end();
+        let (Some(source), Some(head)) = (self.sources.get(n), self.heads.get(n)) else { return };
+        let out = &mut self.lines.text;
+        out.push_str(head);
+        decimal(at, out);
+        self.steps.put((n, *step), out, |out| fields(source, &mut self.disassembler, step, out));
+        self.lines.relieve();
     }
 
     fn other(&mut self, n: usize, at: u64, what: &Element) {
@@ -105,4 +119,23 @@ impl<W: io::Write> Steps for Json<W> {
     fn full(&self) -> bool {
         self.lines.broken()
     }
+}
+
+/// What an instruction's line says after its place.
+fn fields(source: &Source, disassembler: &mut Disassembler, step: &Step, out: &mut String) {
+    let o = Object::more(out)
+        .hex("address", step.address)
+        .text("isa", step.isa.name())
+        .maybe_hex("opcode", step.opcode.map(u64::from));
+    let o = match step.opcode {
+        Some(opcode) => o.text("text", disassembler.text(step.isa, opcode, step.address)),
+        None => o,
+    };
+    let o = o.maybe_text("symbol", source.symbol_name(step.address).as_deref());
+    let o = match step.taken {
+        Some(taken) => o.flag("taken", taken),
+        None => o,
+    };
+    o.maybe_number("cycles", step.cycles.map(u64::from)).end();
+    out.push('\n');
 }

@@ -4,6 +4,7 @@ mod expand;
 mod json;
 mod pc;
 mod text;
+mod whole;
 
 pub use expand::{Expand, Step, Steps};
 pub use json::Json;

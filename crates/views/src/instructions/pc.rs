@@ -2,8 +2,10 @@
 
 use std::io;
 
+use tracewright_base::Range;
 use tracewright_decode::Fork;
 
+use super::whole::Whole;
 use super::{Step, Steps};
 use crate::Lines;
 use crate::opencsd::text::hex;
@@ -12,12 +14,13 @@ use crate::opencsd::text::hex;
 #[derive(Debug)]
 pub struct Pcs<W> {
     lines: Lines<W>,
+    whole: Whole,
 }
 
 impl<W: io::Write> Pcs<W> {
     /// To `out`.
     pub fn new(out: W) -> Self {
-        Pcs { lines: Lines::new(out) }
+        Pcs { lines: Lines::new(out), whole: Whole::default() }
     }
 
     /// Writes what is left.
@@ -60,6 +63,14 @@ impl<W: io::Write> Steps for Pcs<W> {
     fn step(&mut self, _source: usize, _at: u64, step: &Step) {
         hex(step.address, &mut self.lines.text);
         self.lines.end();
+    }
+
+    fn recall(&mut self, n: usize, range: &Range, context: usize) -> bool {
+        self.whole.recall(n, range, context, &mut self.lines)
+    }
+
+    fn keep(&mut self) {
+        self.whole.keep(&self.lines);
     }
 
     fn full(&self) -> bool {

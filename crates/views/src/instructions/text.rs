@@ -3,9 +3,10 @@
 use std::fmt::Write;
 use std::io;
 
-use tracewright_base::{Context, Element, Gap, Isa, Security};
+use tracewright_base::{Context, Element, Gap, Isa, Range, Security};
 use tracewright_decode::Fork;
 
+use super::whole::Whole;
 use super::{Step, Steps};
 use crate::disassembly::Disassembler;
 use crate::opencsd::text::{decimal, hex, hex_padded};
@@ -25,6 +26,7 @@ pub struct Text<W> {
     contexts: Vec<String>,
     disassembler: Disassembler,
     colour: bool,
+    whole: Whole,
 }
 
 impl<W: io::Write> Text<W> {
@@ -32,7 +34,8 @@ impl<W: io::Write> Text<W> {
     pub fn new(out: W, sources: Vec<Source>, colour: bool) -> Self {
         let contexts = vec![String::new(); sources.len()];
         let disassembler = Disassembler::default();
-        Text { lines: Lines::new(out), sources, contexts, disassembler, colour }
+        let whole = Whole::default();
+        Text { lines: Lines::new(out), sources, contexts, disassembler, colour, whole }
     }
 
     /// Writes what is left.
@@ -131,6 +134,14 @@ impl<W: io::Write> Steps for Text<W> {
             Tone::Quiet.paint(start, out);
         }
         self.lines.end();
+    }
+
+    fn recall(&mut self, n: usize, range: &Range, context: usize) -> bool {
+        self.whole.recall(n, range, context, &mut self.lines)
+    }
+
+    fn keep(&mut self) {
+        self.whole.keep(&self.lines);
     }
 
     fn other(&mut self, n: usize, _at: u64, what: &Element) {

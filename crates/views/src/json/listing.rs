@@ -3,11 +3,13 @@
 use std::io;
 use std::ops::Range;
 
-use tracewright_base::{Element, Places};
+use tracewright_base::{self as base, Element, Places};
 use tracewright_decode::{Fork, Listener, Plan, Tally};
 use tracewright_protocols::registry::AnyPacket;
 
 use super::{Object, element};
+use crate::kept::Kept;
+use crate::opencsd::text::decimal;
 use crate::{Lines, Source, Stats};
 
 /// What is listed.
@@ -28,6 +30,8 @@ pub struct Listing<W> {
     buffer: String,
     /// The beginnings of lines: what is the same for all packets and all elements of a source.
     heads: Vec<String>,
+    /// The fields of ranges, by source.
+    ranges: Kept<(usize, base::Range)>,
 }
 
 impl<W: io::Write> Listing<W> {
@@ -48,7 +52,7 @@ impl<W: io::Write> Listing<W> {
             text.trim_matches(['{', '}']).to_owned()
         });
         let heads = heads.collect();
-        Listing { lines, shown, sources, buffer: buffer.to_owned(), heads }
+        Listing { lines, shown, sources, buffer: buffer.to_owned(), heads, ranges: Kept::default() }
     }
 
     /// Writes the summary and what is left.
@@ -74,6 +78,7 @@ impl Fork for Listing<Vec<u8>> {
             sources: self.sources.clone(),
             buffer: self.buffer.clone(),
             heads: self.heads.clone(),
+            ranges: Kept::default(),
         }
     }
 
@@ -102,9 +107,18 @@ impl<W: io::Write> Listener for Listing<W> {
         let out = &mut self.lines.text;
         out.push_str("{\"type\":\"element\",");
         out.push_str(head);
-        let o = Object::more(out).number("at", at).text("kind", what.kind());
-        element::fields(source, &what, o).end();
-        self.lines.end();
+        out.push_str(",\"at\":");
+        decimal(at, out);
+        let fields = |out: &mut String| {
+            let o = Object::more(out).text("kind", what.kind());
+            element::fields(source, &what, o).end();
+            out.push('\n');
+        };
+        match what {
+            Element::Range(range) => self.ranges.put((n, range), out, fields),
+            _ => fields(out),
+        }
+        self.lines.relieve();
     }
 
     fn packet(

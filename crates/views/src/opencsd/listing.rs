@@ -19,6 +19,7 @@ use super::source::SourceText;
 use super::stm::octets;
 use super::text::{decimal, hex, hex_padded};
 use super::unsynced::Unsynced;
+use crate::kept::Kept;
 
 /// What is listed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,6 +45,12 @@ pub struct Listing<W> {
     frames: RawFrames,
     sources: Vec<Source>,
     line: String,
+    /// The beginning of the last line: place, id and words.
+    prefix: (u64, u8, String),
+    /// The words of ranges.
+    ranges: Kept<tracewright_base::Range>,
+    /// What follows the place in the line of a packet of atoms, by its one byte.
+    atoms: Vec<String>,
     /// Whole bytes of a packet of half bytes.
     octets: Vec<u8>,
     /// Where in `line` late elements go.
@@ -105,6 +112,9 @@ impl<W: io::Write> Listing<W> {
             frames: RawFrames::new(plan.framing, shown.packed, shown.unpacked),
             sources: sources.collect(),
             line: String::with_capacity(1 << 16),
+            prefix: (u64::MAX, u8::MAX, String::new()),
+            ranges: Kept::default(),
+            atoms: Vec::new(),
             octets: Vec::new(),
             order: Order::default(),
             late: String::new(),
@@ -150,12 +160,33 @@ impl<W: io::Write> Listing<W> {
         self.order.written(sure);
     }
 
+    /// Begins a line: place and id.
+    #[inline]
+    fn prefix(&mut self, at: u64, id: u8) {
+        if self.prefix.0 != at || self.prefix.1 != id {
+            let (last_at, last_id, words) = &mut self.prefix;
+            (*last_at, *last_id) = (at, id);
+            words.clear();
+            prefix(at, id, words);
+        }
+        self.line.push_str(&self.prefix.2);
+    }
+
     /// Begins the line of a packet.
     fn packet_line(&mut self, n: usize, at: u64, bytes: &[u8]) {
+        self.packet_place(n, at);
+        self.packet_bytes(bytes);
+    }
+
+    #[inline]
+    fn packet_place(&mut self, n: usize, at: u64) {
         // A frame that the end cuts may still be open.
         self.frames.finish(&mut self.line);
         let id = if self.framed { self.sources[n].id } else { 0 };
-        prefix(at, id, &mut self.line);
+        self.prefix(at, id);
+    }
+
+    fn packet_bytes(&mut self, bytes: &[u8]) {
         if self.shown.bytes {
             self.line.push_str(" [");
             for &byte in bytes {
@@ -178,6 +209,26 @@ impl<W: io::Write> Listing<W> {
             self.element_line(n, at, &Element::Gap(gap), None);
         }
         self.write(false);
+    }
+
+    /// Lists a packet of atoms of an ETMv4. It has one byte, and its words depend on nothing else.
+    fn atoms_line(&mut self, n: usize, at: u64, byte: u8, packet: AnyPacket<'_>) {
+        self.sources[n].seen = (at, at);
+        self.packet_place(n, at);
+        let (start, place) = (self.line.len(), usize::from(byte));
+        match self.atoms.get(place).filter(|words| !words.is_empty()) {
+            Some(words) => self.line.push_str(words),
+            None => {
+                self.packet_bytes(&[byte]);
+                let source = &mut self.sources[n];
+                source.text.packet(&source.config, packet, &mut self.line);
+                self.atoms.resize(256, String::new());
+                if let Some(words) = self.atoms.get_mut(place) {
+                    words.push_str(self.line.get(start..).unwrap_or_default());
+                }
+            }
+        }
+        self.packet_done(n, at);
     }
 
     /// Elements of `packet` may come late.
@@ -204,10 +255,17 @@ impl<W: io::Write> Listing<W> {
 
     fn element_line(&mut self, n: usize, at: u64, what: &Element, cycles: Option<u32>) {
         let source = &self.sources[n];
-        let start = self.line.len();
-        prefix(at, source.id, &mut self.line);
+        let (start, style) = (self.line.len(), source.style);
+        self.prefix(at, source.id);
         self.line.push(' ');
-        if element(source.style, what, &mut self.line) {
+        if let (Element::Range(range), None) = (what, cycles) {
+            // The words of a range do not depend on the style.
+            return self.ranges.put(*range, &mut self.line, |line| {
+                element(style, what, line);
+                line.push('\n');
+            });
+        }
+        if element(style, what, &mut self.line) {
             if let Some(cycles) = cycles {
                 self.line.pop();
                 cycle_count(cycles, &mut self.line);
@@ -306,7 +364,7 @@ impl<W: io::Write> Listing<W> {
     /// The end of the trace of an ETMv4.
     fn end_line(&mut self, n: usize, at: u64) {
         if self.sources[n].overflowed {
-            prefix(at, self.sources[n].id, &mut self.line);
+            self.prefix(at, self.sources[n].id);
             self.line.push_str(" OCSD_GEN_TRC_ELEM_EO_TRACE( [overflow])\n");
         } else {
             self.element_line(n, at, &Element::End, None);
@@ -355,6 +413,15 @@ impl<W: io::Write> Listener for Listing<W> {
     const FRAMES: bool = true;
 
     fn element(&mut self, n: usize, at: u64, what: Element) {
+        // Most elements are ranges, and most sources say them as they are.
+        if let (Element::Range(_), SourceText::Etmv4(_)) = (&what, &self.sources[n].text)
+            && self.shown.elements
+        {
+            let seen = self.sources[n].seen;
+            let at = if at == seen.0 { seen.1 } else { at };
+            self.element_line(n, at, &what, None);
+            return self.write(false);
+        }
         let cut = if what == Element::End { self.cut_short(n) } else { None };
         if !self.shown.elements {
             return;
@@ -418,7 +485,16 @@ impl<W: io::Write> Listener for Listing<W> {
         if !self.shown.packets {
             return self.order_packet(n, places.at(span.start), packet);
         }
-        self.unsynced(n, |unsynced, line| unsynced.end(line));
+        if !self.sources[n].unsynced.is_idle() {
+            self.unsynced(n, |unsynced, line| unsynced.end(line));
+        }
+        if let (
+            AnyPacket::Etmv4(Packet::Atoms(_)) | AnyPacket::Ete(Packet::Atoms(_)),
+            Some(&byte),
+        ) = (packet, bytes.get(span.start))
+        {
+            return self.atoms_line(n, places.at(span.start), byte, packet);
+        }
         let source = &mut self.sources[n];
         source.running |= matches!(
             packet,

@@ -184,6 +184,13 @@ impl Unsynced {
         }
     }
 
+    /// Nothing waits: there is nothing to [`end`](Self::end).
+    #[inline]
+    pub(super) const fn is_idle(&self) -> bool {
+        let flags = self.zeros || self.beyond || self.moves;
+        self.waiting.is_empty() && self.due == 0 && self.next_at.is_none() && !flags
+    }
+
     /// Something else follows: what waits is a line.
     pub(super) fn end(&mut self, line: impl FnMut(u64, &[u8])) {
         self.done(line);

@@ -4,7 +4,7 @@ use tracewright_base::Element;
 use tracewright_decode::{Listener, Merge};
 
 use super::chain::Chains;
-use super::fold::mix;
+use crate::fold::mix;
 
 /// The map of a fuzzer of the AFL family: each edge adds one to the byte at
 /// `id(to) ^ (id(from) >> 1)`, where an id is a fixed random number for each address. Bytes go round at

@@ -6,7 +6,7 @@ use std::hash::{Hash, Hasher};
 use tracewright_base::{Element, Range};
 use tracewright_decode::{Listener, Merge};
 
-use super::fold::{Fold, Mixer, mix};
+use crate::fold::{Fold, Mixer, mix};
 
 /// Folds every element, all its fields, its source and its place, in the order of delivery: whoever
 /// computes it has left nothing out. Two are equal where, but for chance, all that was said is equal.

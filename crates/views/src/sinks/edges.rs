@@ -4,7 +4,7 @@ use tracewright_base::Element;
 use tracewright_decode::{Listener, Merge};
 
 use super::chain::Chains;
-use super::fold::mix;
+use crate::fold::mix;
 
 /// One way that the program took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]

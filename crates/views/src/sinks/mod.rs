@@ -19,7 +19,6 @@ mod checksum;
 mod count;
 mod coverage;
 mod edges;
-mod fold;
 mod ranges;
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use std::fmt;
 use tracewright_base::{Element, Isa, Kind, Range, Role};
 use tracewright_decode::{Listener, Merge};
 
-use super::fold::{Fold, mix};
+use crate::fold::{Fold, mix};
 
 /// Folds every range of a source in order, with the fields that OpenCSD's `OCSD_GEN_TRC_ELEM_INSTR_RANGE` has:
 /// start, end, number of instructions, and of the last instruction type, subtype, instruction set,

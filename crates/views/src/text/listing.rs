@@ -3,13 +3,14 @@
 use std::io;
 use std::ops::Range;
 
-use tracewright_base::{Element, Places};
+use tracewright_base::{self as base, Element, Places};
 use tracewright_decode::{Fork, Listener};
 use tracewright_protocols::registry::AnyPacket;
 
 use super::colour::Tone;
 use super::element::element;
 use super::ports::{Line, Ports};
+use crate::kept::Kept;
 use crate::opencsd::text::decimal;
 use crate::{Lines, Source};
 
@@ -41,6 +42,10 @@ pub struct Listing<W> {
     ports: Vec<Ports>,
     /// Columns of places and of names.
     widths: (usize, usize),
+    /// The beginning of the last line: source, place and words.
+    beginning: (usize, u64, String),
+    /// The words of ranges, by source.
+    ranges: Kept<(usize, base::Range)>,
 }
 
 impl<W: io::Write> Listing<W> {
@@ -54,6 +59,8 @@ impl<W: io::Write> Listing<W> {
             ports: vec![Ports::default(); sources.len()],
             sources,
             widths: (digits, longest),
+            beginning: (usize::MAX, 0, String::new()),
+            ranges: Kept::default(),
         }
     }
 
@@ -67,8 +74,17 @@ impl<W: io::Write> Listing<W> {
 
     /// Place and name.
     fn begin(&mut self, n: usize, at: u64) {
+        if self.beginning.0 != n || self.beginning.1 != at {
+            self.beginning.2.clear();
+            (self.beginning.0, self.beginning.1) = (n, at);
+            self.write_beginning(n, at);
+        }
+        self.lines.text.push_str(&self.beginning.2);
+    }
+
+    fn write_beginning(&mut self, n: usize, at: u64) {
         let (digits, longest) = self.widths;
-        let out = &mut self.lines.text;
+        let out = &mut self.beginning.2;
         let start = out.len();
         let wide = at.checked_ilog10().unwrap_or(0) as usize + 1;
         out.extend(std::iter::repeat_n(' ', digits.saturating_sub(wide)));
@@ -98,6 +114,21 @@ impl<W: io::Write> Listing<W> {
         self.lines.end();
     }
 
+    fn range_line(&mut self, n: usize, at: u64, range: base::Range) {
+        self.begin(n, at);
+        let Some(source) = self.sources.get(n) else { return };
+        let colour = self.shown.colour;
+        self.ranges.put((n, range), &mut self.lines.text, |out| {
+            let (start, what) = (out.len(), Element::Range(range));
+            element(source, &what, out);
+            if colour {
+                Tone::of(&what).paint(start, out);
+            }
+            out.push('\n');
+        });
+        self.lines.relieve();
+    }
+
     fn text_line(&mut self, n: usize, line: &Line) {
         self.begin(n, line.at);
         let start = self.lines.text.len();
@@ -122,6 +153,8 @@ impl Fork for Listing<Vec<u8>> {
             ports: vec![Ports::default(); self.sources.len()],
             sources: self.sources.clone(),
             widths: self.widths,
+            beginning: (usize::MAX, 0, String::new()),
+            ranges: Kept::default(),
         }
     }
 
@@ -152,6 +185,9 @@ impl<W: io::Write> Listener for Listing<W> {
                 self.element_line(n, at, &what);
             }
             return;
+        }
+        if let Element::Range(range) = what {
+            return self.range_line(n, at, range);
         }
         let mut done = Vec::new();
         let write = matches!(what, Element::Software(_));

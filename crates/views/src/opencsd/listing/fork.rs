@@ -10,6 +10,7 @@ use super::super::frames::RawFrames;
 use super::super::source::SourceText;
 use super::super::unsynced::Unsynced;
 use super::{Listing, Source};
+use crate::kept::Kept;
 
 /// What a listing carries on.
 #[derive(Clone, Debug)]
@@ -74,6 +75,9 @@ impl Fork for Listing<Vec<u8>> {
             frames: self.frames.fork(),
             sources: sources.collect(),
             line: String::new(),
+            prefix: (u64::MAX, u8::MAX, String::new()),
+            ranges: Kept::default(),
+            atoms: self.atoms.clone(),
             octets: Vec::new(),
             order: Order::default(),
             late: String::new(),

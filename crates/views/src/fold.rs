@@ -7,20 +7,20 @@ const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A sum of values in their order: each value counts for another power of [`STEP`], modulo 2^64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Fold {
-    pub(super) sum: u64,
-    pub(super) count: u64,
+pub(crate) struct Fold {
+    pub(crate) sum: u64,
+    pub(crate) count: u64,
 }
 
 impl Fold {
     #[inline]
-    pub(super) fn push(&mut self, value: u64) {
+    pub(crate) fn push(&mut self, value: u64) {
         self.sum = self.sum.wrapping_mul(STEP).wrapping_add(value);
         self.count += 1;
     }
 
     /// Takes over what `later` has: its values come after ours.
-    pub(super) fn join(&mut self, later: Fold) {
+    pub(crate) fn join(&mut self, later: Fold) {
         self.sum = self.sum.wrapping_mul(power(later.count)).wrapping_add(later.sum);
         self.count += later.count;
     }
@@ -41,14 +41,14 @@ fn power(mut n: u64) -> u64 {
 
 /// Two numbers into one: all 128 bits of a product, folded.
 #[inline]
-pub(super) const fn mix(a: u64, b: u64) -> u64 {
+pub(crate) const fn mix(a: u64, b: u64) -> u64 {
     let product = (a ^ 0xa076_1d64_78bd_642f) as u128 * (b ^ 0xe703_7ed1_a0b4_28db) as u128;
     product as u64 ^ (product >> 64) as u64
 }
 
 /// Folds whatever a derived `Hash` has to say.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Mixer(pub(super) u64);
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Mixer(pub(crate) u64);
 
 impl Hasher for Mixer {
     fn finish(&self) -> u64 {
