@@ -4,9 +4,9 @@
 //! with what follows it, or alone where a trap, a context or the end comes next.
 
 mod data;
-mod pending;
-mod returns;
-mod targets;
+pub(super) mod pending;
+pub(super) mod returns;
+pub(super) mod targets;
 mod walk;
 
 use tracewright_base::{
@@ -290,6 +290,31 @@ impl Decoder {
         Some(address)
     }
 
+    /// An instruction that the program came by was reported, and a packet that names `next` in full
+    /// comes after it. It was reported there and then only because `next` comes right after it; else the
+    /// program went on, until it was jumped to. `changed`: at another privilege level.
+    fn settle<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        next: u64,
+        changed: bool,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        let passed = match self.place {
+            // Only a return from a trap changes the privilege level.
+            Place::At { owed: false, .. } if changed => true,
+            Place::At { pc, owed: false } => pc != next,
+            _ => false,
+        };
+        if core::mem::take(&mut self.inferred) && passed && self.phase == Phase::Following {
+            self.implied = 0;
+            let goal = Goal { address: self.address, jumped: true, ..Goal::BRANCHES };
+            self.walk(at, &goal, params, code, sink);
+        }
+    }
+
     /// A packet that names an instruction in full.
     fn start<K: Code, S: Sink>(
         &mut self,
@@ -299,15 +324,14 @@ impl Decoder {
         code: &mut K,
         sink: &mut S,
     ) {
-        // What was come by before was reached.
-        self.inferred = false;
-        self.implied = 0;
         let address = params.full_address(start.address) & params.isa().address_mask();
+        let privilege = self.who.map(|who| who.privilege);
+        let changed = privilege.is_some_and(|known| known != start.who.privilege);
+        self.settle(at, address, changed, params, code, sink);
+        self.implied = 0;
         let mut returned = false;
         let mut said = false;
         if self.phase == Phase::Following {
-            let privilege = self.who.map(|who| who.privilege);
-            let changed = privilege.is_some_and(|known| known != start.who.privilege);
             let idles = self.idles(address, params, code);
             said = idles && self.place == Place::At { pc: address, owed: false };
             if self.place != Place::Unknown && !idles {

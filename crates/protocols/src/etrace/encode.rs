@@ -5,17 +5,18 @@
 //! 2. Triggers and filters say which blocks are traced: [`Filter`].
 //! 3. The algorithm finds a packet for each instruction that needs one: `flow`.
 
+mod data;
 mod filter;
 mod flow;
 mod ingress;
 mod port;
-mod predict;
 mod returns;
 mod settings;
 mod usual;
 
 use tracewright_base::{Cause, Encode, Retired, Step, Taken};
 
+pub use self::data::{DataEncoder, DataSettings};
 use self::filter::Qualifier;
 pub use self::filter::{Comparator, Compare, Filter, Function, Input, Match};
 use self::flow::{Flow, Inst, is};
@@ -44,6 +45,8 @@ pub struct Encoder {
     news: u32,
     /// Triggers have not switched trace off.
     on: bool,
+    /// Data trace, where it is enabled.
+    data: Option<DataEncoder>,
 }
 
 impl Encode<Params, Packet> for Encoder {
@@ -70,6 +73,7 @@ impl Encode<Params, Packet> for Encoder {
             time: 0,
             news: 0,
             on: true,
+            data: settings.data.enabled.then(|| DataEncoder::new(settings.data)),
         }
     }
 
@@ -87,6 +91,9 @@ impl Encode<Params, Packet> for Encoder {
             self.port = Some(port);
         }
         self.flow.finish(params, out);
+        if let Some(data) = &mut self.data {
+            data.finish(params, out);
+        }
     }
 }
 
@@ -165,7 +172,7 @@ impl Encoder {
         }
         if context != self.context && params.widths.context > 0 {
             self.news |= match kind {
-                ContextType::Precise => is::CHANGED,
+                ContextType::Precise => is::CHANGED | is::CONTEXT,
                 ContextType::Discontinuity => is::DISCONTINUITY,
                 ContextType::Imprecise => is::IMPRECISE,
                 ContextType::Notification => is::NOTIFY,
@@ -205,6 +212,13 @@ impl Encoder {
     }
 
     fn other(&mut self, step: &Step, params: &Params, out: &mut impl Extend<Packet>) {
+        if let (Step::Access(access), Some(data)) = (step, &mut self.data) {
+            if self.flow.synchronised_since() {
+                data.synchronise();
+            }
+            data.access(access, params, out);
+            return;
+        }
         if let Some(mut port) = self.port.take() {
             port.step(step, &mut |cycle| self.cycle(cycle, params, out));
             self.port = Some(port);

@@ -3,14 +3,23 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use tracewright::base::{Encode, Step, Wire};
+use tracewright::base::{
+    Access, Cause, Code, Direction, Element, Encode, Exception, Kind, Pc, Retired, Sink, Space,
+    Step, Taken, Wire,
+};
+use tracewright::image::Cache;
+use tracewright::isa::rv::Upper;
 use tracewright::protocols::etrace::config::{Params, Profile, Version};
-use tracewright::protocols::etrace::encode::{ContextType, Encoder, Settings, SyncPlace};
+use tracewright::protocols::etrace::decode::INTERRUPT;
+use tracewright::protocols::etrace::encode::{
+    ContextType, DataEncoder, DataSettings, Encoder, Settings, SyncPlace,
+};
 use tracewright::protocols::etrace::packet::Packet;
 
 use crate::logs::steps;
 use crate::program::{Mix, Random, run};
-use crate::streams::{draft, read, reference, shared};
+use crate::run::{cache, elements, program};
+use crate::streams::{data, draft, large, read, reference, shared};
 
 fn encode(steps: &[Step], params: &Params, settings: &Settings) -> (Vec<Packet>, Vec<u8>) {
     let mut encoder = Encoder::new(params, settings);
@@ -126,6 +135,7 @@ fn several_at_a_time() {
             astray: random.pick(&[0, 5]),
             levels: random.one_in(2),
             contexts: random.pick(&[0, 30]),
+            clear: false,
         };
         let mut params = Params::new(version, Profile::Spec, mix.rv64);
         options(&mut params, &mut random);
@@ -150,7 +160,7 @@ fn several_at_a_time() {
 }
 
 /// Optional modes, any of them.
-fn options(params: &mut Params, random: &mut Random) {
+pub fn options(params: &mut Params, random: &mut Random) {
     if params.version == Version::Draft {
         params.options.full_address = random.one_in(3);
         return;
@@ -167,5 +177,155 @@ fn options(params: &mut Params, random: &mut Random) {
     match random.below(2) {
         0 => w.return_stack_size = random.pick(&[1, 3, 6]),
         _ => w.call_counter_size = random.pick(&[1, 4, 9]),
+    }
+}
+
+/// Steps of what a decoder says, straight into an encoder.
+struct Again<'a> {
+    code: Cache,
+    params: &'a Params,
+    encoder: Encoder,
+    packets: Vec<Packet>,
+    bytes: Vec<u8>,
+    upper: Upper,
+    last: Option<Retired>,
+}
+
+impl Again<'_> {
+    fn retire(&mut self, retired: Option<Retired>) {
+        if let Some(last) = self.last.take() {
+            let next = retired.map_or(last.next, |retired| retired.address);
+            let step = Step::Retired(Retired { next, ..last });
+            self.encoder.step(&step, self.params, &mut self.packets);
+            for packet in self.packets.drain(..) {
+                packet.emit(self.params, &mut self.bytes);
+            }
+        }
+        self.last = retired;
+    }
+
+    fn trap(&mut self, exception: &Exception) {
+        let epc = exception.return_address.unwrap();
+        // In the reference flow ECALL is retired, and the encoder knows.
+        if self.last.is_some_and(|last| last.address == epc) {
+            self.last = None;
+        }
+        self.retire(None);
+        let step = Step::Exception(Taken {
+            cause: Cause::Riscv {
+                code: exception.number & !INTERRUPT,
+                interrupt: exception.number & INTERRUPT != 0,
+            },
+            return_address: epc,
+            return_isa: self.params.isa(),
+            target: 0,
+            target_isa: self.params.isa(),
+            value: None,
+            cancels: false,
+        });
+        self.encoder.step(&step, self.params, &mut self.packets);
+    }
+
+    fn end(mut self) -> Vec<u8> {
+        self.retire(None);
+        self.encoder.finish(self.params, &mut self.packets);
+        for packet in self.packets.drain(..) {
+            packet.emit(self.params, &mut self.bytes);
+        }
+        self.bytes
+    }
+}
+
+impl Sink for Again<'_> {
+    fn element(&mut self, _: u64, element: Element) {
+        let range = match element {
+            Element::Range(range) => range,
+            Element::Exception(exception) => return self.trap(&exception),
+            _ => return,
+        };
+        let isa = self.params.isa();
+        let mut at = range.start;
+        for n in 1..=range.instructions {
+            let pc = Pc { address: at, isa, space: Space::ANY };
+            let mut instruction = self.code.instruction(pc).unwrap();
+            if self.params.options.sijump {
+                let opcode = self.code.opcode(pc).unwrap();
+                if instruction.kind == Kind::Indirect {
+                    instruction.target = self.upper.target(isa, opcode);
+                }
+                self.upper = Upper::after(isa, opcode, at);
+            }
+            let behind = at + u64::from(instruction.size);
+            let taken = n < range.instructions || range.taken();
+            let retired = Retired { address: at, next: behind, next_isa: isa, taken, instruction };
+            self.retire(Some(retired));
+            at = behind;
+        }
+    }
+}
+
+/// The long streams of the reference flow, from what they decode to: there is no log of them.
+#[test]
+fn reference_flow_long() {
+    let Some(root) = shared("reference_flow_long") else { return };
+    for stream in large(&root) {
+        let elf = read(&root.join(format!("etrace-ref-large/{}.riscv.xz", stream.program)));
+        let image = program(elf, stream.params.rv64);
+        let params = &stream.params;
+        let mut again = Again {
+            code: cache(&image, params),
+            params,
+            encoder: Encoder::new(params, &Settings::default()),
+            packets: Vec::new(),
+            bytes: Vec::new(),
+            upper: Upper::default(),
+            last: None,
+        };
+        elements(&stream.bytes, params, &mut cache(&image, params), &mut again);
+        let got = again.end();
+        let same = got.iter().zip(&stream.bytes).take_while(|(a, b)| a == b).count();
+        assert!(
+            got == stream.bytes,
+            "{}: {same} of {} and {} bytes",
+            stream.program,
+            stream.bytes.len(),
+            got.len()
+        );
+    }
+}
+
+/// Data accesses, as the reference flow's data encoder writes them.
+#[test]
+fn reference_data() {
+    let Some(root) = shared("reference_data") else { return };
+    let log = read(&root.join("etrace-data-ref/own_calls_rv64.spike_data_trace.csv.xz"));
+    let log = String::from_utf8(log).unwrap();
+    let row = |line: &str| {
+        let cells: Vec<_> = line.split(',').collect();
+        let number = |n: usize| u64::from_str_radix(cells[n], 16).unwrap();
+        let direction = if number(1) == 1 { Direction::Write } else { Direction::Read };
+        Access::new(direction, 1 << number(3), 0).at(number(2)).of(number(4))
+    };
+    let accesses: Vec<_> = log.lines().skip(1).map(row).collect();
+    for stream in data(&root) {
+        let debug = stream.path.to_string_lossy().contains("debug");
+        let settings =
+            DataSettings { enabled: true, full_address: debug, full_data: debug, latency: 0 };
+        let mut encoder = DataEncoder::new(settings);
+        let mut packets = Vec::new();
+        for access in &accesses {
+            encoder.access(access, &stream.params, &mut packets);
+        }
+        encoder.finish(&stream.params, &mut packets);
+        let mut bytes = Vec::new();
+        packets.iter().for_each(|packet| packet.emit(&stream.params, &mut bytes));
+        // Support packets are around them.
+        let at = stream.bytes.windows(64).position(|w| bytes.starts_with(w));
+        let at = at.unwrap_or_else(|| panic!("{}: not even the first ones", stream.path.display()));
+        assert!(at < 8, "{at}");
+        let want = &stream.bytes[at..];
+        let same = bytes.iter().zip(want).take_while(|(a, b)| a == b).count();
+        assert_eq!(same, bytes.len(), "{}: {same} bytes", stream.path.display());
+        assert!(want.len() - same < 8);
     }
 }

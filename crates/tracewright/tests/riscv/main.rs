@@ -3,6 +3,10 @@
 #![forbid(unsafe_code)]
 
 mod decode;
+mod encode;
+mod logs;
 mod packets;
+mod program;
+mod roundtrip;
 mod run;
 mod streams;

@@ -51,6 +51,8 @@ pub struct Mix {
     pub levels: bool,
     /// One step in so many changes the context; 0: none.
     pub contexts: u64,
+    /// No trap comes right after the target of an indirect jump.
+    pub clear: bool,
 }
 
 /// A program, and what was done when it ran.
@@ -90,6 +92,7 @@ pub fn run(seed: u64, size: usize, count: usize, mix: Mix) -> Run {
         pcs: Vec::new(),
         privilege: 3,
         context: 0,
+        landed: false,
     }
     .run(count);
     Run { image, isa, steps, pcs }
@@ -101,7 +104,8 @@ fn code(random: &mut Random, isa: Isa, base: u64, size: usize, calls: bool) -> (
     let mut sizes = Vec::new();
     let mut kinds = Vec::new();
     while sizes.len() < size {
-        let kind = random.below(if calls { 22 } else { 16 });
+        let last = sizes.len() + 2 >= size;
+        let kind = if last { 0 } else { random.below(if calls { 22 } else { 16 }) };
         let narrow = random.one_in(2);
         kinds.push((kind, narrow));
         sizes.push(if narrow && kind != 17 { 2u64 } else { 4 });
@@ -132,6 +136,8 @@ fn code(random: &mut Random, isa: Isa, base: u64, size: usize, calls: bool) -> (
         let by = |to: u64| to.wrapping_sub(here) as i64 as i32;
         let ahead = (n + 1).min(end);
         let opcode = match kind {
+            // Nothing is ahead.
+            12 | 16 | 18 if n == end => None,
             100 => pair.take(),
             0..=7 => None,
             8..=11 => {
@@ -218,15 +224,24 @@ struct Machine {
     pcs: Vec<u64>,
     privilege: u8,
     context: u32,
+    /// The last instruction was the target of an indirect jump.
+    landed: bool,
 }
 
 impl Machine {
     fn run(mut self, count: usize) -> (Vec<Step>, Vec<u64>) {
         let mut at = self.starts[0];
         let mut upper = Upper::default();
+        // The first instruction of a handler is retired, unless traps are nested.
+        let mut trapped = false;
+        let mut jumped = false;
         self.say_context();
         while self.pcs.len() < count {
-            if self.mix.traps > 0 && self.random.one_in(self.mix.traps) && self.traps.len() < 6 {
+            let landed = self.mix.clear && self.landed;
+            let trap =
+                !trapped && !landed && self.mix.traps > 0 && self.random.one_in(self.mix.traps);
+            trapped = trap && self.traps.len() < 6;
+            if trapped {
                 at = self.trap(at);
                 upper = Upper::default();
                 while self.mix.nested && self.traps.len() < 6 && self.random.one_in(4) {
@@ -246,6 +261,8 @@ impl Machine {
             }
             upper = Upper::after(self.isa, opcode, at);
             let (next, taken) = self.next(at, &instruction);
+            self.landed = jumped;
+            jumped = instruction.kind == Kind::Indirect;
             self.pcs.push(at);
             self.steps.push(Step::Retired(Retired {
                 address: at,

@@ -88,7 +88,7 @@ impl Pending {
 /// Up to 128 entries of two bits: what is predicted, and what the branch did last. (Table "branch
 /// predictor")
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Predictor {
+pub(in crate::etrace) struct Predictor {
     /// A branch of the entry is taken.
     taken: u128,
     /// The branch was taken last.
@@ -107,12 +107,12 @@ impl Predictor {
         1 << index(address, params.widths.bpred_size, params)
     }
 
-    fn predict(&self, address: u64, params: &Params) -> bool {
+    pub(in crate::etrace) fn predict(&self, address: u64, params: &Params) -> bool {
         self.taken & Self::entry(address, params) != 0
     }
 
     /// What is predicted changes after two wrong predictions in a row.
-    fn update(&mut self, address: u64, taken: bool, params: &Params) {
+    pub(in crate::etrace) fn update(&mut self, address: u64, taken: bool, params: &Params) {
         let entry = Self::entry(address, params);
         if (self.taken ^ self.last) & entry != 0 {
             self.taken = self.taken & !entry | if taken { entry } else { 0 };
@@ -123,7 +123,7 @@ impl Predictor {
 
 /// Where an address is in a table of 2 to the power of `size` entries: the bits from 1 on, or from 2
 /// where there are no compressed instructions.
-pub(super) fn index(address: u64, size: u8, params: &Params) -> usize {
+pub(in crate::etrace) fn index(address: u64, size: u8, params: &Params) -> usize {
     let low = params.widths.iaddress_lsb.max(1);
     (address >> low) as usize & ((1 << size.min(7)) - 1)
 }

@@ -10,7 +10,7 @@ const ROOM: usize = 512;
 /// A unit with a stack keeps 2 to the power of `return_stack_size`; where it counts, too, calls that
 /// return to the same place share one. A unit with only a counter counts up to its limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Returns {
+pub(in crate::etrace) struct Returns {
     entries: [Entry; ROOM],
     /// Where the next one goes.
     top: u16,
@@ -34,12 +34,12 @@ impl Default for Returns {
 impl Returns {
     /// How many entries there are.
     #[inline]
-    pub(super) const fn depth(&self) -> u16 {
+    pub(in crate::etrace) const fn depth(&self) -> u16 {
         self.len
     }
 
     /// A call that returns to `address`.
-    pub(super) fn push(&mut self, address: u64, params: &Params) {
+    pub(in crate::etrace) fn push(&mut self, address: u64, params: &Params) {
         let (stack, counter) = (params.widths.return_stack_size, params.widths.call_counter_size);
         let limit = match (stack, counter) {
             (0, 0) => return,
@@ -61,7 +61,7 @@ impl Returns {
     }
 
     /// The last call returns.
-    pub(super) fn pop(&mut self) -> Option<u64> {
+    pub(in crate::etrace) fn pop(&mut self) -> Option<u64> {
         if self.len == 0 {
             return None;
         }
@@ -76,7 +76,7 @@ impl Returns {
     }
 
     /// Forgets all calls.
-    pub(super) fn clear(&mut self) {
+    pub(in crate::etrace) fn clear(&mut self) {
         (self.top, self.len) = (0, 0);
     }
 

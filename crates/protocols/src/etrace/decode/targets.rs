@@ -5,7 +5,7 @@ use crate::etrace::config::Params;
 
 /// Targets of jumps by their lowest bits, up to 128.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Targets {
+pub(in crate::etrace) struct Targets {
     addresses: [u64; 128],
     /// Bit n: entry n is known.
     known: u128,
@@ -19,13 +19,13 @@ impl Default for Targets {
 
 impl Targets {
     /// The target at `place`.
-    pub(super) fn get(&self, place: u16) -> Option<u64> {
+    pub(in crate::etrace) fn get(&self, place: u16) -> Option<u64> {
         let known = self.known.checked_shr(place.into()).unwrap_or(0) & 1 != 0;
         self.addresses.get(usize::from(place)).copied().filter(|_| known)
     }
 
     /// A jump went to `address`.
-    pub(super) fn put(&mut self, address: u64, params: &Params) {
+    pub(in crate::etrace) fn put(&mut self, address: u64, params: &Params) {
         let place = index(address, params.widths.cache_size, params);
         if let Some(entry) = self.addresses.get_mut(place) {
             *entry = address;
@@ -34,7 +34,7 @@ impl Targets {
     }
 
     /// Forgets all targets.
-    pub(super) fn clear(&mut self) {
+    pub(in crate::etrace) fn clear(&mut self) {
         self.known = 0;
     }
 }

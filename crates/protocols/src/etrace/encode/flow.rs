@@ -7,10 +7,11 @@
 use tracewright_base::Wire;
 
 use super::ingress::Itype;
-use super::predict::{Jumps, Predictor};
 use super::returns::Returns;
 use super::settings::{Quirks, Settings, SyncPlace};
 use crate::etrace::config::{Difference, Params, Profile, Reset, Sync, TrapPacket};
+use crate::etrace::decode::pending::{Predictor, index};
+use crate::etrace::decode::targets::Targets;
 use crate::etrace::packet::fields::{low, sign_extend};
 use crate::etrace::packet::{
     BranchCount, Branches, ContextChange, JumpTarget, Map, Packet, Payload, Qualification, Report,
@@ -55,9 +56,11 @@ pub(super) mod is {
     pub const AFTER_LOSS: u32 = 1 << 16;
     /// Tracing ends for good.
     pub const DISABLED: u32 = 1 << 17;
+    /// A precise context is another than before it.
+    pub const CONTEXT: u32 = 1 << 18;
 
     /// What an instruction is because of the one before it.
-    pub const CHANGES: u32 = CHANGED | DISCONTINUITY | IMPRECISE | AFTER_LOSS;
+    pub const CHANGES: u32 = CHANGED | DISCONTINUITY | IMPRECISE | AFTER_LOSS | CONTEXT;
 }
 
 /// An instruction, or a trap without one, in the three stages of the encoder.
@@ -134,10 +137,14 @@ pub(super) struct Flow {
     /// The last instruction was the first of a handler, and the next is for a packet, too.
     second: bool,
     predictor: Predictor,
-    targets: Jumps,
+    targets: Targets,
     returns: Returns,
     enabled: bool,
+    /// Data trace is enabled, too.
+    data: bool,
     context_due: bool,
+    /// A synchronisation packet was sent, and nobody has asked.
+    synced: bool,
     /// The packet of the last instruction is followed by one of format 3.
     updiscon: bool,
     /// There is nothing that plain instructions could change.
@@ -162,11 +169,13 @@ impl Flow {
             told: false,
             sync_next: false,
             second: false,
-            predictor: Predictor::new(params),
-            targets: Jumps::new(params),
-            returns: Returns::new(params),
+            predictor: Predictor::default(),
+            targets: Targets::default(),
+            returns: Returns::default(),
             enabled: false,
+            data: settings.data.enabled,
             context_due: false,
+            synced: false,
             updiscon: false,
             quiet: false,
         }
@@ -203,6 +212,11 @@ impl Flow {
             && !self.context_due
             && params.choices.resync == Sync::Packets
             && self.count < u64::from(params.choices.resync_max);
+    }
+
+    /// Whether a synchronisation packet was sent since this was asked.
+    pub(super) fn synchronised_since(&mut self) -> bool {
+        core::mem::take(&mut self.synced)
     }
 
     /// The trace ends.
@@ -268,8 +282,11 @@ impl Flow {
         }
         if cur.is(is::BRANCH) {
             let taken = cur.is(is::TAKEN);
-            let foreseen =
-                params.options.branch_prediction && self.predictor.branch(cur.address, taken);
+            let mut foreseen = false;
+            if params.options.branch_prediction {
+                foreseen = self.predictor.predict(cur.address, params) == taken;
+                self.predictor.update(cur.address, taken, params);
+            }
             self.outcome(!taken, foreseen);
             self.returns.branch();
         }
@@ -295,7 +312,7 @@ impl Flow {
         if !params.options.implicit_return {
             return sequential;
         }
-        let implicit = self.returns.instruction(cur, next, sequential);
+        let implicit = self.returns.instruction(cur, next, sequential, params);
         sequential || implicit
     }
 
@@ -353,7 +370,11 @@ impl Flow {
             }
             // Another trap before the first instruction of the handler.
             if v2 && !draft && (!told || self.quirks.tells_twice) {
-                self.trap(prev, cur, false, params, out);
+                // The address means nothing by the specification: say where it was.
+                let epc = if prev.is(is::ONLY) { prev.address } else { prev.after };
+                let place =
+                    if self.quirks.tells_twice { *cur } else { Inst { address: epc, ..*cur } };
+                self.trap(prev, &place, false, params, out);
                 self.told = self.quirks.tells_twice && next.is(is::TRAP);
             }
             return Reported::Sync;
@@ -393,8 +414,15 @@ impl Flow {
         }
         let trap = next.is(is::TRAP) && next.is(is::ONLY);
         let changes = next.is(is::CHANGED) && (self.branches != 0 || self.quirks.flushes_privilege);
-        if trap || changes || next.is(is::DISCONTINUITY) {
-            self.report(cur, false, false, params, out);
+        // Where a jump goes is not told, and the decoder may have come by it before. (Of another
+        // privilege it knows that only a return from a trap leads there.)
+        let jumps = next.is(is::CONTEXT) && cur.is(is::UPDISCON);
+        let call =
+            params.options.implicit_return && cur.is(is::CALL) && self.returns.ambiguous(params);
+        let format3 = trap || changes || jumps || next.is(is::DISCONTINUITY);
+        if format3 || call {
+            // Where no packet of format 3 follows, it must be marked as what was not jumped to.
+            self.report(cur, !format3, false, params, out);
             return Reported::Here;
         }
         if next.is(is::UNQUALIFIED) {
@@ -484,11 +512,12 @@ impl Flow {
     /// A synchronisation packet was sent.
     fn synchronised(&mut self, cur: &Inst, params: &Params) {
         self.last = cur.address;
+        self.synced = true;
         self.count = 0;
         self.sync_next = false;
         self.context_due = false;
         if params.choices.predictor_reset == Reset::Sync {
-            self.predictor.clear();
+            self.predictor = Predictor::default();
             self.targets.clear();
         }
         self.returns.clear();
@@ -503,11 +532,14 @@ impl Flow {
         params: &Params,
         out: &mut impl Extend<Packet>,
     ) {
-        let irreport = self.returns.report(target);
+        let irreport = match params.options.implicit_return {
+            true => self.returns.report(target, params),
+            false => None,
+        };
         let cached = params.options.jump_target_cache
             && (target || params.choices.cache_all)
             && (target || irreport.is_none());
-        let found = if cached { self.targets.jump(cur.address) } else { None };
+        let found = if cached { self.find(cur.address, params) } else { None };
         let differential = self.address(cur.address, params);
         let report = Report {
             address: if params.options.full_address {
@@ -547,6 +579,14 @@ impl Flow {
         };
         self.last = cur.address;
         self.send(packet, out);
+    }
+
+    /// Where a target is in the jump target cache; it is from now on.
+    fn find(&mut self, address: u64, params: &Params) -> Option<u16> {
+        let place = index(address, params.widths.cache_size, params) as u16;
+        let found = self.targets.get(place) == Some(address);
+        self.targets.put(address, params);
+        found.then_some(place)
     }
 
     /// The difference to the address before, without the bits that packets leave out.
@@ -621,7 +661,8 @@ impl Flow {
             return;
         }
         self.count += u64::from(params.choices.resync == Sync::Packets);
-        let support = Support { enabled, qualification, ..Support::of(params) };
+        let data_enabled = enabled && self.data;
+        let support = Support { enabled, qualification, data_enabled, ..Support::of(params) };
         out.extend([Packet::from(Payload::Support(support))]);
     }
 
@@ -632,6 +673,7 @@ impl Flow {
             self.predicted = 0;
             self.all_predicted = true;
             self.failed = false;
+            self.returns.packet();
         }
         self.count += 1;
         out.extend([Packet::from(packet)]);
@@ -692,7 +734,7 @@ const fn significant(value: u64, width: u32) -> u32 {
 }
 
 /// Bytes of a packet on the wire.
-fn length(packet: &Payload, params: &Params) -> usize {
+pub(super) fn length(packet: &Payload, params: &Params) -> usize {
     struct Count(usize);
     impl Extend<u8> for Count {
         fn extend<T: IntoIterator<Item = u8>>(&mut self, bytes: T) {

@@ -1,123 +1,99 @@
 //! Implicit returns: calls that the decoder has seen tell where returns go. (2.0, "Implicit return
 //! mode", "Format 2 irreport and irdepth")
 
-use alloc::vec;
-use alloc::vec::Vec;
-use core::num::NonZero;
+use alloc::boxed::Box;
 
 use super::flow::{Inst, is};
 use crate::etrace::config::Params;
+use crate::etrace::decode::returns::Returns as Calls;
 
 /// What is known of calls since the last synchronisation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Returns {
-    /// The return addresses, the innermost at `top`, around the end. Empty: they are not compared.
-    stack: Vec<u64>,
-    top: usize,
-    /// Calls that were not returned from.
-    depth: u32,
-    /// No more are counted.
-    most: u32,
-    /// There was a return since the last call.
-    returned: bool,
-    /// There was a branch since the last return.
-    branched: bool,
-    /// The last instruction was an implicit return.
-    was_return: bool,
-    /// It did not go where it was expected to, and this many calls were open.
+    /// The calls that were not returned from.
+    calls: Box<Calls>,
+    /// Implicit returns since the last branch or packet.
+    implied: u16,
+    /// The last instruction was a return that did not go where it was expected to; this much is to be
+    /// said of that.
     failed: Option<u16>,
 }
 
 impl Returns {
-    pub(super) fn new(params: &Params) -> Self {
-        let w = &params.widths;
-        let most = match (w.return_stack_size, w.call_counter_size) {
-            _ if !params.options.implicit_return => 0,
-            (0, 0) => 0,
-            (0, counter) => (1u32 << counter.min(16)) - 1,
-            (stack, _) => 1u32 << stack.min(16),
-        };
-        let size = if w.return_stack_size > 0 { most as usize } else { 0 };
-        Returns {
-            stack: vec![0; size],
-            top: 0,
-            depth: 0,
-            most,
-            returned: false,
-            branched: false,
-            was_return: false,
-            failed: None,
-        }
-    }
-
     /// A synchronisation packet was sent.
     pub(super) fn clear(&mut self) {
-        self.depth = 0;
-        self.returned = false;
-        self.branched = false;
-        self.was_return = false;
+        self.calls.clear();
+        self.implied = 0;
         self.failed = None;
     }
 
     /// A branch.
     #[inline]
     pub(super) fn branch(&mut self) {
-        self.branched = true;
+        self.implied = 0;
+    }
+
+    /// A packet was sent.
+    #[inline]
+    pub(super) fn packet(&mut self) {
+        self.implied = 0;
     }
 
     /// An instruction, `cur`, that goes to `next`; `sequential`: the one before it tells where.
     /// Whether it is a return that need not be told.
     #[inline]
-    pub(super) fn instruction(&mut self, cur: &Inst, next: &Inst, sequential: bool) -> bool {
-        self.was_return = false;
+    pub(super) fn instruction(
+        &mut self,
+        cur: &Inst,
+        next: &Inst,
+        sequential: bool,
+        params: &Params,
+    ) -> bool {
         self.failed = None;
-        if self.most == 0 || !cur.is(is::CALL | is::RETURN) {
+        if !cur.is(is::CALL | is::RETURN) {
             return false;
         }
         if cur.is(is::CALL) {
-            self.call(cur.after);
+            self.calls.push(cur.after, params);
             return false;
         }
-        !sequential && cur.is(is::UPDISCON) && self.returns(next)
+        !sequential && cur.is(is::UPDISCON) && self.returns(next, params)
     }
 
-    fn call(&mut self, after: u64) {
-        self.depth = (self.depth + 1).min(self.most);
-        if let Some(len) = NonZero::new(self.stack.len()) {
-            self.top = (self.top + 1) % len;
-        }
-        if let Some(entry) = self.stack.get_mut(self.top) {
-            *entry = after;
-        }
-        self.returned = false;
-    }
-
-    fn returns(&mut self, next: &Inst) -> bool {
-        if self.depth == 0 {
+    fn returns(&mut self, next: &Inst, params: &Params) -> bool {
+        let said = self.count(params);
+        if self.calls.depth() == 0 {
             return false;
         }
-        if self.stack.get(self.top).is_some_and(|entry| *entry != next.address) {
-            self.failed = Some(self.depth as u16);
+        let expected = self.calls.pop();
+        // A unit with a counter alone does not compare.
+        if params.widths.return_stack_size > 0 && expected != Some(next.address) {
+            self.failed = Some(said);
             return false;
         }
-        self.depth -= 1;
-        if let Some(len) = NonZero::new(self.stack.len()) {
-            self.top = (self.top + len.get() - 1) % len;
-        }
-        self.returned = true;
-        self.branched = false;
-        self.was_return = true;
+        self.implied = self.implied.saturating_add(1);
         true
     }
 
+    /// How deep the calls are, or how many returns were implied.
+    const fn count(&self, params: &Params) -> u16 {
+        if params.options.iret_ext { self.implied } else { self.calls.depth() }
+    }
+
     /// What a packet with the address of the next instruction says of the calls. `target`: it is
-    /// reported as the target of a jump.
-    pub(super) fn report(&self, target: bool) -> Option<u16> {
-        let depth = self.depth as u16;
+    /// reported as the target of a jump, and only a return that went astray needs to be told.
+    ///
+    /// Where returns were implied since the last branch or packet the decoder may come by the address
+    /// at another depth before.
+    pub(super) fn report(&self, target: bool, params: &Params) -> Option<u16> {
         match target {
             true => self.failed,
-            false if self.was_return => (depth > 0).then_some(depth),
-            false => (self.returned && !self.branched).then_some(depth),
+            false => (self.implied > 0).then_some(self.count(params)),
         }
+    }
+
+    /// A call after an implied return makes the depth ambiguous: it must be reported.
+    pub(super) const fn ambiguous(&self, params: &Params) -> bool {
+        self.implied > 0 && !params.options.iret_ext
     }
 }

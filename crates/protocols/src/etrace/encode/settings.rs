@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::data::DataSettings;
 use super::filter::{Comparator, Filter};
 use super::ingress::ContextType;
 use crate::etrace::config::{Params, Profile};
@@ -19,6 +20,8 @@ pub struct Settings {
     pub filters: Vec<Filter>,
     /// Comparators, by number.
     pub comparators: Vec<Comparator>,
+    /// Data trace.
+    pub data: DataSettings,
     /// What the unit does its own way; `None` for what its profile does.
     pub quirks: Option<Quirks>,
 }
@@ -31,6 +34,7 @@ impl Default for Settings {
             context_type: ContextType::default(),
             filters: Vec::new(),
             comparators: Vec::new(),
+            data: DataSettings::default(),
             quirks: None,
         }
     }

@@ -1,7 +1,8 @@
 //! The list of encoders: what a unit is told by name.
 
 use super::{
-    Comparator, Compare, ContextType, Encoder, Filter, Function, Input, Match, Settings, SyncPlace,
+    Comparator, Compare, ContextType, DataSettings, Encoder, Filter, Function, Input, Match,
+    Settings, SyncPlace,
 };
 use crate::encoders::{Encodes, Setting};
 use crate::etrace::{Etrace, Params};
@@ -29,6 +30,13 @@ impl Encodes for Etrace {
         if setting("sync-place") == Some(1) {
             settings.sync_place = SyncPlace::AfterSpecial;
         }
+        let on = |name| setting(name).is_some_and(|value| value != 0);
+        settings.data = DataSettings {
+            enabled: on("data"),
+            full_address: on("data-full-address"),
+            full_data: on("data-full-data"),
+            latency: setting("data-latency").unwrap_or(0).min(255) as u8,
+        };
         settings.context_type = match setting("context-type") {
             Some(0) => ContextType::Unreported,
             Some(1) => ContextType::Imprecise,
@@ -56,14 +64,22 @@ impl Encodes for Etrace {
     }
 }
 
-const SETTINGS: [Setting; 3 + 8 * MOST] = {
-    let mut list = [setting("retires", "instructions in a block of the ingress port, at most"); 35];
+/// Settings that are there once.
+const ONCE: usize = 7;
+
+const SETTINGS: [Setting; ONCE + 8 * MOST] = {
+    let mut list = [setting("retires", "instructions in a block of the ingress port, at most");
+        ONCE + 8 * MOST];
     list[1] = setting(
         "sync-place",
         "0: synchronise at the next instruction; 1: after the next special one",
     );
     list[2] =
         setting("context-type", "ctype of a new context: 1 imprecise, 2 precise, 3 discontinuity");
+    list[3] = setting("data", "1: data accesses are traced");
+    list[4] = setting("data-full-address", "1: data addresses are never differences");
+    list[5] = setting("data-full-data", "1: data are never differences");
+    list[6] = setting("data-latency", "accesses between a split load's request and its data");
     let names = [
         (
             FILTER_CONTROL,
@@ -82,7 +98,7 @@ const SETTINGS: [Setting; 3 + 8 * MOST] = {
     ];
     let mut n = 0;
     while n < 8 * MOST {
-        list[3 + n] = setting(names[n % 8].0[n / 8], names[n % 8].1);
+        list[ONCE + n] = setting(names[n % 8].0[n / 8], names[n % 8].1);
         n += 1;
     }
     list
