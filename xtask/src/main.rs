@@ -1,15 +1,18 @@
-//! Chores of this repository: `cargo xtask tidy`, `cargo xtask bench-reference`.
+//! Chores of this repository: `cargo xtask tidy`, `cargo xtask bench-reference`, `cargo xtask real-programs`.
 #![forbid(unsafe_code)]
 
 use std::path::Path;
 use std::process::ExitCode;
 
+mod programs;
 mod reference;
 mod tidy;
 
 const USAGE: &str = "\
 usage: cargo xtask tidy           check the invariants of ARCHITECTURE.md
        cargo xtask tidy --list    say what is checked
+       cargo xtask real-programs [NAME...]
+                                  compile programs, run them under QEMU, encode, decode and compare
        cargo xtask bench-reference [OPTION...]
                                   time decoding beside the reference, OpenCSD, on the same inputs
          --only NAME              only this input (repeatable)
@@ -30,6 +33,7 @@ fn main() -> ExitCode {
                 ExitCode::from(2)
             }
         },
+        ["real-programs", ref words @ ..] => programs::run(root(), words),
         ["bench-reference", ref options @ ..] => reference::run(root(), options),
         ["tidy", "--list"] => {
             for check in tidy::CHECKS {

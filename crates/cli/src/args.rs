@@ -459,6 +459,9 @@ pub struct EncodeArgs {
     /// The link layer. Without one, each processor has a buffer of its own.
     #[arg(long, value_enum, default_value_t = EncodeFraming::Coresight)]
     pub framing: EncodeFraming,
+    /// A timestamp every N instructions of a processor: how many it has executed.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub timestamps: Option<u64>,
     /// Only the first N processors of the log.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=111))]
     pub cpus: Option<u16>,
@@ -475,6 +478,9 @@ pub struct CompareArgs {
     pub b: PathBuf,
     #[command(flatten)]
     pub how: LogArgs,
+    /// The link layer of the captures.
+    #[arg(long, value_enum, default_value_t = FramingArg::Auto)]
+    pub framing: FramingArg,
     /// Exceptions need not be the same.
     #[arg(long)]
     pub only_instructions: bool,

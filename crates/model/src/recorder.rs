@@ -115,8 +115,14 @@ impl Recorder {
         let mut known: Vec<&'static str> =
             about.flat_map(|r| core::iter::once(r.name).chain(r.aliases.iter().copied())).collect();
         known.extend(AnyUnit::settings(*protocol).iter().map(|setting| setting.name));
-        let unknown =
-            registers.iter().find(|(name, _)| !known.iter().any(|k| k.eq_ignore_ascii_case(name)));
+        // `TRCACVR<n>` stands for many.
+        let is = |known: &str, name: &str| match known.strip_suffix("<n>") {
+            Some(stem) => name
+                .strip_prefix(stem)
+                .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit())),
+            None => known.eq_ignore_ascii_case(name),
+        };
+        let unknown = registers.iter().find(|(name, _)| !known.iter().any(|k| is(k, name)));
         match unknown {
             Some((name, _)) => Err(RecordError::UnknownRegister { name: name.clone(), known }),
             None => Ok(()),

@@ -46,7 +46,9 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
         for image in &args.how.images {
             capture.add_image(image)?;
         }
-        Ok(Some(Input::all(capture)))
+        let mut input = Input::all(capture);
+        input.options.framing = args.framing.chosen();
+        Ok(Some(input))
     };
     let (a, b) = (input(&args.a)?, input(&args.b)?);
     let Some(first) = &a else {

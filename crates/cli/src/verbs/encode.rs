@@ -6,7 +6,7 @@ use tracewright::capture::Source;
 use tracewright::decode::words::settle;
 use tracewright::frames::Framing;
 use tracewright::model::log::Steps;
-use tracewright::model::{Recorder, Recording};
+use tracewright::model::{RecordError, Recorder, Recording};
 use tracewright::protocols::etrace::config::PARAMETERS;
 use tracewright::protocols::registry::AnyProtocol;
 
@@ -33,17 +33,30 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
     let framing = framing(args.framing);
     let images = log.images.clone();
     let recording = Recording { protocol, registers, framing, core, images };
-    let fail = |error: tracewright::model::RecordError| {
-        Fail::option("--protocol", &args.protocol, &error.to_string())
+    let fail = |error: RecordError| match &error {
+        RecordError::UnknownRegister { name, .. } => {
+            Fail::option("--config", name, &error.to_string())
+        }
+        _ => Fail::option("--protocol", &args.protocol, &error.to_string()),
     };
     let mut recorder = Recorder::new(recording).map_err(fail)?;
     let cpus = args.cpus.unwrap_or(u16::MAX);
-    let mut count = 0;
+    let mut counts = Vec::new();
     let mut first = |cpu: u16, step: &Step| {
-        if cpu < cpus {
-            count += u64::from(matches!(step, Step::Retired(_)));
-            recorder.step(cpu, step);
+        if cpu >= cpus {
+            return;
         }
+        if let Step::Retired(_) = step {
+            if counts.len() <= usize::from(cpu) {
+                counts.resize(usize::from(cpu) + 1, 0);
+            }
+            let count: &mut u64 = &mut counts[usize::from(cpu)];
+            if args.timestamps.is_some_and(|every| *count > 0 && count.is_multiple_of(every)) {
+                recorder.step(cpu, &Step::Timestamp(*count));
+            }
+            *count += 1;
+        }
+        recorder.step(cpu, step);
     };
     log.steps(&mut assembler, &mut first)?;
     // The log says no more: the processor stops there, and the trace unit says where.
@@ -62,6 +75,7 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
     }
     let bytes: u64 = capture.buffers.iter().map(|buffer| buffer.len()).sum();
     let sources = capture.sources.len();
+    let count: u64 = counts.iter().sum();
     eprintln!(
         "{count} instructions of {sources} {} to {bytes} bytes of trace in {}",
         if sources == 1 { "processor" } else { "processors" },

@@ -1,0 +1,102 @@
+//! Instruction sets, and configurations of trace units for each.
+
+/// A processor that programs are compiled for.
+pub(super) struct Target {
+    pub(super) name: &'static str,
+    /// The compiler and its options.
+    pub(super) compiler: &'static [&'static str],
+    pub(super) qemu: &'static str,
+    /// What Debian calls the packages.
+    pub(super) packages: &'static str,
+    pub(super) configs: &'static [Config],
+}
+
+/// How a trace unit is programmed.
+pub(super) struct Config {
+    pub(super) name: &'static str,
+    pub(super) protocol: &'static str,
+    pub(super) options: &'static [&'static str],
+    /// The reference's lister is asked, too.
+    pub(super) listed: bool,
+}
+
+const fn config(
+    name: &'static str,
+    protocol: &'static str,
+    options: &'static [&'static str],
+) -> Config {
+    Config { name, protocol, options, listed: false }
+}
+
+const fn listed(config: Config) -> Config {
+    Config { listed: true, ..config }
+}
+
+/// Return stack, context ids, timestamps.
+const ETM4: Config = listed(config("ETM4", "ETM4", &[]));
+/// No return stack; cycle counts with a threshold of 4.
+const ETM4_CYCLES: Config = listed(config(
+    "ETM4-cycles",
+    "ETM4",
+    &["--config", "TRCCONFIGR=0x8d1", "--config", "TRCCCCTLR=4", "--cycles", "3"],
+));
+/// Every branch has an address.
+const ETM4_BROADCAST: Config = config(
+    "ETM4-broadcast",
+    "ETM4",
+    &["--config", "TRCCONFIGR=0x8c9", "--config", "TRCBBCTLR=0", "--timestamps", "1000"],
+);
+const ETE: Config = listed(config("ETE", "ETE", &["--timestamps", "5000"]));
+/// Speculation up to 4 deep, which is committed, cancelled and mispredicted; a short period.
+const ETE_SPECULATION: Config = config(
+    "ETE-speculation",
+    "ETE",
+    &["--config", "TRCIDR8=4", "--config", "speculation=16", "--config", "TRCSYNCPR=10"],
+);
+/// Some branches are given by their own address.
+const ETE_SOURCES: Config = config(
+    "ETE-sources",
+    "ETE",
+    &["--config", "source-addresses=64", "--cycles", "2", "--framing", "raw"],
+);
+
+/// On both sets of instructions of AArch32.
+const ARM: &[Config] = &[
+    ETM4,
+    ETE,
+    config("ETM3", "ETM3", &["--config", "ETMSYNCFR=512"]),
+    // Every branch has an address: the reference loses the instruction set without one.
+    listed(config("ETM3-broadcast", "ETM3", &["--config", "ETMCR=0x10000900"])),
+    config("ETM3-cycles", "ETM3", &["--config", "ETMCR=0x10001800", "--cycles", "3"]),
+    config("ETM3-halves", "ETM3", &["--config", "ETMIDR=0x4108f250", "--timestamps", "2000"]),
+    config("ETM3-alternative", "ETM3", &["--config", "ETMIDR=0x411cf250"]),
+    listed(config("PTM", "PTM", &[])),
+    listed(config("PTM-returns", "PTM", &["--config", "ETMCR=0x30000400", "--timestamps", "3000"])),
+    listed(config("PTM-cycles", "PTM", &["--config", "ETMCR=0x10001400", "--cycles", "2"])),
+    config("PTM-broadcast", "PTM", &["--config", "ETMCR=0x20000500", "--framing", "tpiu"]),
+];
+
+/// A64, T32 and A32.
+pub(super) const TARGETS: [Target; 3] = [
+    Target {
+        name: "A64",
+        compiler: &["aarch64-linux-gnu-gcc"],
+        qemu: "qemu-aarch64",
+        packages: "gcc-aarch64-linux-gnu, qemu-user",
+        configs: &[ETM4, ETM4_CYCLES, ETM4_BROADCAST, ETE, ETE_SPECULATION, ETE_SOURCES],
+    },
+    Target {
+        name: "T32",
+        compiler: &["arm-linux-gnueabihf-gcc", "-mthumb"],
+        qemu: "qemu-arm",
+        packages: "gcc-arm-linux-gnueabihf, qemu-user",
+        configs: ARM,
+    },
+    Target {
+        name: "A32",
+        compiler: &["arm-linux-gnueabihf-gcc", "-marm"],
+        qemu: "qemu-arm",
+        packages: "gcc-arm-linux-gnueabihf, qemu-user",
+        configs: ARM,
+    },
+];

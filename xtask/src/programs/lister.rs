@@ -1,0 +1,64 @@
+//! Our listing beside the reference's, line by line.
+
+use std::io::{BufRead, BufReader, Lines};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use super::tools::Tools;
+
+/// A listing on its way.
+struct Listing {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Listing {
+    fn of(mut command: Command) -> Result<Listing, String> {
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        let mut child = child.map_err(|error| error.to_string())?;
+        let output = child.stdout.take().ok_or("no output")?;
+        Ok(Listing { child, lines: BufReader::new(output).lines() })
+    }
+
+    /// The next element. Packets are spelled otherwise from version to version; what they mean is what counts.
+    fn next(&mut self) -> Option<String> {
+        loop {
+            let line = self.lines.next()?.ok()?;
+            if line.starts_with("Idx:") && line.contains("OCSD_GEN_TRC_ELEM_") {
+                return Some(line.trim_end().to_owned());
+            }
+        }
+    }
+}
+
+impl Drop for Listing {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// How many elements are the same, or the first that differs.
+pub(super) fn compare(tools: &Tools, snapshot: &Path) -> Result<Result<u64, String>, String> {
+    let mut reference = Listing::of(tools.reference(snapshot))?;
+    let mut ours = Listing::of(tools.ours(snapshot))?;
+    let mut same = 0;
+    loop {
+        let (theirs, mine) = (reference.next(), ours.next());
+        if theirs.is_none() && mine.is_none() {
+            let empty = same == 0;
+            return Ok(if empty { Err("the reference lists no element".into()) } else { Ok(same) });
+        }
+        if theirs != mine {
+            let text = |line: Option<String>| line.unwrap_or_else(|| "(end)".into());
+            return Ok(Err(format!(
+                "element {} differs\n  reference {}\n  ours      {}",
+                same + 1,
+                text(theirs),
+                text(mine)
+            )));
+        }
+        same += 1;
+    }
+}

@@ -1,0 +1,164 @@
+//! The programs that are run: compilers, QEMU, the command itself, the reference's lister.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use super::configs::{Config, Target};
+
+/// What is there, and where things are put.
+pub(super) struct Tools {
+    command: PathBuf,
+    folder: PathBuf,
+    /// The reference's lister is installed.
+    pub(super) lister: bool,
+}
+
+impl Tools {
+    /// Builds the command, and looks for the rest.
+    pub(super) fn new(root: &Path) -> Result<Tools, String> {
+        let target =
+            std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
+        let folder = std::path::absolute(target.join("real-programs"));
+        let folder = folder.map_err(|error| error.to_string())?;
+        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        // For who has built it in another way.
+        let command = match std::env::var_os("TRACEWRIGHT_COMMAND") {
+            Some(command) => PathBuf::from(command),
+            None => {
+                let mut build = Command::new(env!("CARGO"));
+                build.current_dir(root).args(["build", "--release", "-p", "tracewright-cli"]);
+                good(&mut build)?;
+                target.join("release/tracewright")
+            }
+        };
+        Ok(Tools { command, folder, lister: installed("trc_pkt_lister") })
+    }
+
+    /// What is not installed of what `target` needs.
+    pub(super) fn missing(&self, target: &Target) -> Option<&'static str> {
+        let compiler = target.compiler.first().copied();
+        compiler.into_iter().chain([target.qemu]).find(|name| !installed(name))
+    }
+
+    /// Compiles a program. It is static, so that its file is all the memory there is.
+    pub(super) fn compile(
+        &self,
+        target: &Target,
+        source: &Path,
+        name: &str,
+    ) -> Result<PathBuf, String> {
+        let elf = self.folder.join(format!("{name}-{}.elf", target.name));
+        let (compiler, options) = target.compiler.split_first().ok_or("no compiler")?;
+        let mut compile = Command::new(compiler);
+        compile.args(options).args(["-O2", "-static", "-o"]).arg(&elf).arg(source).arg("-lm");
+        good(&mut compile)?;
+        Ok(elf)
+    }
+
+    /// Runs a program and logs each instruction.
+    pub(super) fn log(&self, target: &Target, elf: &Path) -> Result<PathBuf, String> {
+        let log = elf.with_extension("log");
+        let file = File::create(&log).map_err(|error| format!("{}: {error}", log.display()))?;
+        let help = Command::new(target.qemu).arg("-h").output();
+        let help = help.map_err(|error| format!("{}: {error}", target.qemu))?;
+        // From QEMU 8.1 on it has another name.
+        let one = match String::from_utf8_lossy(&help.stdout).contains("one-insn-per-tb") {
+            true => "-one-insn-per-tb",
+            false => "-singlestep",
+        };
+        let mut run = Command::new(target.qemu);
+        run.args([one, "-d", "exec,nochain"]).arg(elf).stdout(Stdio::null()).stderr(file);
+        let status = run.status().map_err(|error| format!("{}: {error}", target.qemu))?;
+        if !status.success() {
+            return Err(format!("{}: {status}", elf.display()));
+        }
+        Ok(log)
+    }
+
+    /// How many instructions a log has.
+    pub(super) fn count(&self, log: &Path) -> Result<u64, String> {
+        let output = good(Command::new(&self.command).args(["log", "info"]).arg(log))?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let entries = text.split(" entries").next().and_then(|t| t.rsplit(' ').next());
+        entries.and_then(|n| n.parse().ok()).ok_or_else(|| format!("log info says {text}"))
+    }
+
+    /// Encodes a log to a snapshot.
+    pub(super) fn encode(
+        &self,
+        config: &Config,
+        elf: &Path,
+        log: &Path,
+    ) -> Result<PathBuf, String> {
+        let snapshot = elf.with_extension(config.name);
+        self.forget(&snapshot)?;
+        let mut encode = Command::new(&self.command);
+        encode.arg("encode").arg("--log").arg(log).arg("--image").arg(elf);
+        encode.args(["--protocol", config.protocol]).args(config.options).arg("-o").arg(&snapshot);
+        good(&mut encode)?;
+        Ok(snapshot)
+    }
+
+    /// What `compare` says where a snapshot is not what the log says.
+    pub(super) fn compare(
+        &self,
+        snapshot: &Path,
+        elf: &Path,
+        log: &Path,
+    ) -> Result<Option<String>, String> {
+        let mut compare = Command::new(&self.command);
+        compare.arg("compare").arg(snapshot).arg(log).arg("--image").arg(elf);
+        if snapshot.extension().is_some_and(|config| config == "PTM-broadcast") {
+            compare.args(["--framing", "tpiu"]);
+        }
+        let output = compare.output().map_err(|error| error.to_string())?;
+        match output.status.code() {
+            Some(0) => Ok(None),
+            Some(1) => Ok(Some(String::from_utf8_lossy(&output.stdout).into_owned())),
+            _ => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+        }
+    }
+
+    /// Our listing of a snapshot.
+    pub(super) fn ours(&self, snapshot: &Path) -> Command {
+        let mut list = Command::new(&self.command);
+        list.args(["decode", "--packets", "--format", "opencsd"]).arg(snapshot);
+        list
+    }
+
+    /// The reference's.
+    pub(super) fn reference(&self, snapshot: &Path) -> Command {
+        let mut list = Command::new("trc_pkt_lister");
+        // It leaves a file where it runs.
+        list.current_dir(&self.folder);
+        list.arg("-ss_dir").arg(snapshot).args(["-decode", "-logstdout"]);
+        list
+    }
+
+    /// Deletes a file or a folder, where there is one.
+    pub(super) fn forget(&self, path: &Path) -> Result<(), String> {
+        let done = match path.is_dir() {
+            true => fs::remove_dir_all(path),
+            false if path.exists() => fs::remove_file(path),
+            false => Ok(()),
+        };
+        done.map_err(|error| format!("{}: {error}", path.display()))
+    }
+}
+
+fn installed(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
+}
+
+/// Runs a program that must succeed.
+fn good(command: &mut Command) -> Result<Output, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| format!("{name}: {error}"))?;
+    if output.status.success() {
+        return Ok(output);
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{name}: {}\n{said}", output.status))
+}
