@@ -71,6 +71,11 @@ impl<'a> Body<'a> {
             Place::Main => self.code.jump(top),
             _ => self.leave(),
         }
+        // Those who read 4 bytes at a time find them.
+        if self.code.isa == Isa::T32 {
+            self.code.push(t32::NOP);
+            self.code.push(t32::NOP);
+        }
         self.code
     }
 

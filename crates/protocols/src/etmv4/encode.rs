@@ -60,6 +60,14 @@ pub struct Encoder {
     random: Random,
     /// Kinds of instruction that are P0, by number.
     p0: u16,
+    /// The filter keeps something out.
+    filtered: bool,
+    /// Neither the filter nor the FIFO nor Q elements have to look at every instruction.
+    plain: bool,
+    /// Branches are traced as they went, by atoms.
+    certain: bool,
+    /// How many bytes there may be between two synchronisations.
+    period: u64,
     /// The instruction that comes next, if nothing comes between.
     next: u64,
     next_isa: Isa,
@@ -119,6 +127,7 @@ impl Encode<Config, Packet> for Encoder {
             (Kind::TransactionStart, waypoints.transaction),
         ];
         let p0 = kinds.iter().filter(|(_, ends)| *ends).map(|(kind, _)| 1 << *kind as u16).sum();
+        let filtered = !settings.filter.is_open();
         let depth = if config.return_stack() { settings.return_stack_depth } else { 0 };
         Encoder {
             compressor: Compressor::default(),
@@ -128,6 +137,10 @@ impl Encode<Config, Packet> for Encoder {
             counter: Counter::new(config, settings),
             random: Random::new(settings.seed),
             p0,
+            filtered,
+            plain: !filtered && settings.fifo == 0 && settings.q == 0,
+            certain: settings.speculation == 0 && settings.sources == 0,
+            period: if settings.period == 0 { u64::MAX } else { settings.period },
             next: 0,
             next_isa: Isa::default(),
             busy: true,
@@ -198,12 +211,36 @@ impl Encoder {
 
     /// What comes before an instruction: the branch that led to it, and whatever an analyzer needs
     /// that is not straight on. Returns whether the instruction is traced.
+    #[inline]
     fn before(&mut self, r: &Retired, config: &Config, out: &mut impl Extend<Packet>) -> bool {
         let boundary = self.settle(config, out);
         let isa = r.instruction.isa;
+        let straight = r.address == self.next && isa == self.next_isa;
+        if straight
+            && self.plain
+            && self.on
+            && self.needs == 0
+            && !self.moved
+            && !self.jumped
+            && self.bytes < self.period
+        {
+            self.busy = false;
+            return true;
+        }
+        self.arrival(r, boundary, config, out)
+    }
+
+    /// The rest of [`before`](Self::before), where anything is out of the ordinary.
+    fn arrival(
+        &mut self,
+        r: &Retired,
+        boundary: bool,
+        config: &Config,
+        out: &mut impl Extend<Packet>,
+    ) -> bool {
+        let isa = r.instruction.isa;
         self.arrive(r.address, isa, config, out);
-        let filtered = !self.settings.filter.is_open();
-        if filtered {
+        if self.filtered {
             let through = self.settings.filter.lets(r.address, &self.context);
             if self.on && self.through && !through {
                 self.stop(config, out);
@@ -216,12 +253,12 @@ impl Encoder {
             return false;
         }
         self.drain(config, out);
-        if boundary && self.q.is_none() {
-            self.synchronise_when_due();
+        if boundary && self.q.is_none() && self.bytes >= self.period {
+            self.needs |= needs::SYNC;
         }
         self.announce(config, out);
         self.q_elements(boundary, config);
-        self.busy = filtered || self.q.is_some() || self.settings.fifo > 0;
+        self.busy = self.filtered || self.q.is_some() || self.settings.fifo > 0;
         true
     }
 
@@ -264,7 +301,7 @@ impl Encoder {
     fn trace(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         let Retired { address, next, next_isa, taken, instruction: i } = self.last;
         let after = address.wrapping_add(i.size.into()) & i.isa.address_mask();
-        let first = if self.settings.speculation == 0 && self.settings.sources == 0 {
+        let first = if self.certain {
             self.atom(taken, config, out);
             taken
         } else {
@@ -312,6 +349,7 @@ impl Encoder {
         }
         if self.needs & needs::TRACE_ON != 0 {
             self.put(Packet::TraceOn, config, out);
+            self.returns.clear();
         }
         let place = self.needs & needs::PLACE != 0
             && (self.late == 0 || self.needs & (needs::ADDRESS | needs::CONTEXT) != 0 || changed);

@@ -87,13 +87,6 @@ impl Encoder {
         out.extend([packet]);
     }
 
-    /// Asks for a synchronisation where the period is over.
-    pub(super) fn synchronise_when_due(&mut self) {
-        if self.settings.period > 0 && self.bytes >= self.settings.period {
-            self.needs |= needs::SYNC;
-        }
-    }
-
     /// Alignment Sync and Trace Info, and the time.
     pub(super) fn synchronise(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         self.needs &= !needs::SYNC;

@@ -91,6 +91,8 @@ const fn setting(name: &'static str, about: &'static str) -> Setting {
     Setting { name, about }
 }
 
+const RANGE: &str = "an address comparator; two are a range, last address included";
+
 /// Every setting, in words.
 pub(super) const SETTINGS: &[Setting] = &[
     setting("TRCSYNCPR", "synchronise every 2^n bytes; 0: only at the start"),
@@ -98,7 +100,22 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting("TRCEVENTCTL1R", "bits [3:0]: the events that are traced"),
     setting("TRCVICTLR", "bits [19:16], [22:20], [26:24]: exception levels that are not traced"),
     setting("TRCVIIECTLR", "bits [7:0] ranges to trace, bits [23:16] ranges not to trace"),
-    setting("TRCACVR<n>", "address comparators 0 to 15; a pair is a range, last address included"),
+    setting("TRCACVR0", RANGE),
+    setting("TRCACVR1", RANGE),
+    setting("TRCACVR2", RANGE),
+    setting("TRCACVR3", RANGE),
+    setting("TRCACVR4", RANGE),
+    setting("TRCACVR5", RANGE),
+    setting("TRCACVR6", RANGE),
+    setting("TRCACVR7", RANGE),
+    setting("TRCACVR8", RANGE),
+    setting("TRCACVR9", RANGE),
+    setting("TRCACVR10", RANGE),
+    setting("TRCACVR11", RANGE),
+    setting("TRCACVR12", RANGE),
+    setting("TRCACVR13", RANGE),
+    setting("TRCACVR14", RANGE),
+    setting("TRCACVR15", RANGE),
     setting("TRCBBCTLR", "bits [7:0] ranges, bit [8]: broadcast branches in them, not outside"),
     setting("return-stack-depth", "entries of the return stack, 0 to 15"),
     setting("commit-batch", "P0 elements that wait before a commit; 0: only when they must"),

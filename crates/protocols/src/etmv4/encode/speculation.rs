@@ -152,7 +152,7 @@ impl Encoder {
         let n = 1 + self.random.below(self.counter.max().saturating_sub(1).clamp(1, 6));
         for k in 0..n {
             match self.random.below(16) {
-                0 if config.is_ete() => {
+                0 if config.is_ete() && self.settings.sources > 0 => {
                     let address = self.anywhere(config);
                     self.put(Packet::SourceAddress(address), config, out);
                 }
