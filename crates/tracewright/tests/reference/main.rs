@@ -150,7 +150,7 @@ const DEFECTS: &[(Run, &str)] = &[
             nature: BUSY,
             ..A64
         },
-        "it does not commit what a Cycle Count packet commits (ETE K10.5.2.17)",
+        "it does not commit what a Cycle Count packet commits (ETE K10.5.2.16.2)",
     ),
     (
         Run {
@@ -188,6 +188,15 @@ const DEFECTS: &[(Run, &str)] = &[
             ..A64
         },
         "a source address does not count as P0 where a Cancel passes it (ETE Table K10-2)",
+    ),
+    (
+        Run {
+            name: "ETE Q elements",
+            registers: &[OWN, ("TRCCONFIGR", 0x28c1), ("TRCIDR0", 0x2800_8ea1), ("q-elements", 30)],
+            nature: Nature { interrupts: 50, ..QUIET },
+            ..A64
+        },
+        "a branch that ends a Q element is taken to it, wherever the address after it is (ETE K10.5.2.11)",
     ),
     (
         Run { name: "ETE transactions", registers: &[OWN], transactions: true, ..A64 },
