@@ -8,6 +8,7 @@ use tracewright::decode::{Memory, Options, Plan, Session};
 use tracewright::frames::{Framing, Joiner, Link, Sources, Splitter};
 use tracewright::image::{Bytes, Elf, Image, Load, Region};
 use tracewright::isa::classify;
+use tracewright::model::trial::Trial;
 use tracewright::protocols::registry::{AnyConfig, AnyPacket, AnyProtocol};
 use tracewright::{Element, Listener};
 
@@ -214,6 +215,20 @@ impl Listener for Heard {
     ) {
         self.0.push((source, format!("{} {packet}", places.at(span.start))));
     }
+}
+
+/// A random program through a random trace unit, both chosen by the first bytes: what is decoded is what ran, and
+/// its bytes mean the same every way that they are taken.
+pub fn carried(data: &[u8]) {
+    let Some((seed, _)) = data.split_first_chunk::<8>() else { return };
+    let trial = Trial::new(u64::from_le_bytes(*seed));
+    if let Err(why) = trial.run() {
+        panic!("{why}\n{trial:?}");
+    }
+    let trial = Trial { instructions: trial.instructions / 8, ..trial };
+    let (program, steps) = trial.steps();
+    let (config, bytes) = trial.way.encode(&steps).expect("a trace unit");
+    taken(&Case::of(config, Image::clone(&program.image), bytes));
 }
 
 /// Program memory, whatever it is: no panic in the reader of ELF files, nor in any instruction.

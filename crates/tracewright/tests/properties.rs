@@ -203,6 +203,15 @@ fn frames(random: &mut Random, framing: u8) -> Vec<u8> {
     out
 }
 
+/// What trace units write of random programs.
+#[test]
+fn random_programs_there_and_back() {
+    let mut random = Random(13);
+    for _ in 0..times() / 2 {
+        properties::carried(&random.next().to_le_bytes());
+    }
+}
+
 #[test]
 fn memory_of_random_bytes() {
     let mut random = Random(5);
