@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 mod programs;
 mod reference;
@@ -20,7 +20,10 @@ usage: cargo xtask tidy           check the invariants of ARCHITECTURE.md
          --scale PERCENT          inputs of this part of their size; default 100
          --sizes                  instead: cost and memory against size, 1 to 256 MB
          --listings               instead: the listing, beside the reference's trc_pkt_lister
-         --record FILE            write the answer there, too";
+         --record FILE            write the answer there, too
+       cargo xtask bench-riscv [OPTION...]
+                                  time RISC-V decoding beside riscv-etrace, and encoding, on the reference flow's traces
+         --only NAME, --rounds N, --record FILE as above";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -35,6 +38,7 @@ fn main() -> ExitCode {
         },
         ["real-programs", ref words @ ..] => programs::run(root(), words),
         ["bench-reference", ref options @ ..] => reference::run(root(), options),
+        ["bench-riscv", ref options @ ..] => riscv(options),
         ["tidy", "--list"] => {
             for check in tidy::CHECKS {
                 println!("{:<14} {}", check.name, check.about);
@@ -43,6 +47,24 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!("{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs the program that has the peer in it; other chores need not wait for it to be built.
+fn riscv(options: &[&str]) -> ExitCode {
+    let status = Command::new("cargo")
+        .args(["run", "--quiet", "--release", "--package", "xtask", "--features", "riscv"])
+        .args(["--bin", "bench-riscv", "--"])
+        .args(options)
+        .current_dir(root())
+        .status();
+    match status {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("cargo: {error}");
             ExitCode::from(2)
         }
     }
