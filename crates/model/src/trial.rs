@@ -58,7 +58,10 @@ impl Trial {
             cycles: random.once_in(2),
             accesses: random.once_in(4),
         };
-        let core = Some(CoreType { profile: Profile::Application, version: 8 });
+        // The M profile has T32 alone; a return from an exception is any branch.
+        let microcontroller = isa == Sets::T32 && !ete && random.once_in(2);
+        let profile = if microcontroller { Profile::Microcontroller } else { Profile::Application };
+        let core = Some(CoreType { profile, version: 8 });
         let instructions = 50 + random.below(1500) as usize;
         Trial { recipe, nature, way: Way { protocol, core, registers }, instructions }
     }

@@ -1,6 +1,6 @@
 //! Finds what a decoder says in what the processor did.
 
-use tracewright_base::{Context, Element, Gap, Step, Transaction};
+use tracewright_base::{Cause, Context, Element, Gap, Step, Transaction};
 
 use super::filter::Included;
 use tracewright_protocols::registry::AnyConfig;
@@ -156,6 +156,11 @@ impl Matcher<'_> {
                             e.return_address, taken.return_address
                         )));
                     }
+                    let name = self.config.exception_name(e.number);
+                    let name = name.as_deref().unwrap_or_default();
+                    if named(taken.cause).is_some_and(|want| want != name) && !self.numbered() {
+                        return Err(miss(format!("exception {name}, not {:?}", taken.cause)));
+                    }
                     self.cursor = n + 1;
                     // A range that an exception ends does not say which way its last branch went.
                     turned = false;
@@ -228,6 +233,14 @@ impl Matcher<'_> {
         Ok(())
     }
 
+    /// Exceptions are numbered as a processor of the M profile has them.
+    fn numbered(&self) -> bool {
+        match self.config {
+            AnyConfig::Etmv4(c) | AnyConfig::Ete(c) => c.microcontroller(),
+            _ => true,
+        }
+    }
+
     /// The next instruction or exception that is traced; `on`: with nothing left out in between.
     fn next(&self, on: bool) -> Option<usize> {
         let n = self.following(self.cursor)?;
@@ -274,4 +287,23 @@ impl Matcher<'_> {
             Err(format!("{got:x?} executes, not {want:x?} (step {n})"))
         }
     }
+}
+
+/// What an ETMv4 calls an exception.
+fn named(cause: Cause) -> Option<&'static str> {
+    Some(match cause {
+        Cause::Reset => "PE reset",
+        Cause::Halt => "debug halt",
+        Cause::Call => "call",
+        Cause::Trap | Cause::Undefined => "trap",
+        Cause::SystemError => "system error",
+        Cause::InstructionDebug => "instruction debug",
+        Cause::DataDebug => "data debug",
+        Cause::Alignment => "alignment",
+        Cause::InstructionFault => "instruction fault",
+        Cause::DataFault => "data fault",
+        Cause::Irq => "IRQ",
+        Cause::Fiq => "FIQ",
+        Cause::Vector(_) | Cause::Riscv { .. } | Cause::Number(_) => return None,
+    })
 }

@@ -325,7 +325,9 @@ impl Encoder {
                 if broadcast || !placed || !self.returns.matches(next, is1) {
                     self.needs |= needs::ADDRESS | needs::TARGET;
                 }
-                if i.role == Role::ExceptionReturn && !config.is_ete() {
+                // Of the M profile only the processor knows which branch is one.
+                let says = !config.is_ete() && !config.microcontroller();
+                if i.role == Role::ExceptionReturn && says {
                     self.needs |= needs::RETURN;
                 }
             }

@@ -292,7 +292,9 @@ impl Run {
 
 /// The reference's version. `None` where it is not installed.
 fn version() -> Option<String> {
-    let out = Command::new("trc_pkt_lister").arg("-help").output().ok()?;
+    // It leaves a file behind where it stands.
+    let folder = std::env::temp_dir();
+    let out = Command::new("trc_pkt_lister").current_dir(folder).arg("-help").output().ok()?;
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
     let line = text.lines().find(|line| line.contains("Library Version"))?;
     Some(line.split(':').nth(1)?.trim().to_owned())
