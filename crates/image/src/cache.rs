@@ -42,7 +42,7 @@ pub struct CacheOptions {
 
 impl Default for CacheOptions {
     fn default() -> Self {
-        CacheOptions { check_opcodes: false, blocks: 1 << 19, riscv: Extensions::default() }
+        CacheOptions { check_opcodes: false, blocks: 1 << 20, riscv: Extensions::default() }
     }
 }
 

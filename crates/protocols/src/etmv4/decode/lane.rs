@@ -8,7 +8,7 @@
 use tracewright_base::{Code, Element, Feed, Hop, Isa, Kind, Mark, Realm, Role, Sink};
 
 use super::flow::Rules;
-use super::returns::Return;
+use super::returns::{Return, SLOTS};
 use super::{Decoder, Stage};
 use crate::etmv4::Config;
 use crate::etmv4::history::Entry;
@@ -81,6 +81,8 @@ impl Decoder {
             .map_or(Mark::NONE, |pc| code.find(pc.address, set(&sets, pc.isa == Isa::T32).0));
         // The last block; where there is one, the flow is still before it. The atoms from its own on.
         let (mut last, mut before) = (Mark::NONE, 0);
+        // Which block pushed each entry of the return stack, as far as that was here.
+        let mut calls = [Mark::NONE; SLOTS];
         // Atoms to come from bit 0, and a 1 behind them.
         let mut steps = 1;
         let (mut at, mut taken) = (feed.last, feed.taken);
@@ -88,11 +90,28 @@ impl Decoder {
             let hops = code.hops();
             let halt = 'lane: loop {
                 while steps > 1 {
-                    let Some(hop) = hops.get(next.index()) else { break 'lane Halt::Ask };
+                    let Some(hop) = hops.get(next.index()) else {
+                        next = match hops.get(last.index()) {
+                            Some(from) if SPECIAL && before & 1 != 0 => {
+                                self.back(from, &sets, &calls, rules, code)
+                            }
+                            _ => Mark::NONE,
+                        };
+                        if next == Mark::NONE {
+                            break 'lane Halt::Ask;
+                        }
+                        continue;
+                    };
                     let way = steps & 1 != 0;
                     sink.element(at, Element::Range(hop.range(way)));
                     if SPECIAL && special >> hop.last[0].role as u32 & steps & 1 != 0 {
-                        self.special(at, hop, sink);
+                        if hop.last[1].role == Role::Call {
+                            let is1 = hop.isa() == Isa::T32;
+                            self.flow.returns.push(Return { address: hop.end(), is1 });
+                            calls[self.flow.returns.slot()] = next;
+                        } else {
+                            sink.element(at, Element::ExceptionReturn);
+                        }
                     }
                     (last, before) = (next, steps);
                     next = hop.next[way as usize];
@@ -133,11 +152,8 @@ impl Decoder {
                     last = Mark::NONE;
                 }
                 Halt::Ask => {
-                    if let Some(back) = self.back(place, &sets, rules, code) {
-                        next = back;
-                        continue;
-                    }
-                    next = self.ask(at, place, &sets, rules, code, sink);
+                    let call = calls[self.flow.returns.slot()];
+                    next = self.ask(at, place, call, &sets, rules, code, sink);
                     last = Mark::NONE;
                     if next != Mark::NONE {
                         continue;
@@ -170,33 +186,36 @@ impl Decoder {
         len
     }
 
-    /// What there is to do at a waypoint of a special role that took effect.
-    #[inline(never)]
-    fn special<S: Sink>(&mut self, at: u64, hop: &Hop, sink: &mut S) {
-        match hop.last[1].role {
-            Role::Call => {
-                let is1 = hop.isa() == Isa::T32;
-                self.flow.returns.push(Return { address: hop.end(), is1 });
-            }
-            _ => sink.element(at, Element::ExceptionReturn),
+    /// After `from`, where that is an indirect branch and no address was traced: the block on top of the
+    /// return stack.
+    #[inline]
+    fn back<K: Code>(
+        &mut self,
+        from: &Hop,
+        sets: &Sets,
+        calls: &[Mark; SLOTS],
+        rules: Rules,
+        code: &K,
+    ) -> Mark {
+        if !rules.return_stack || from.last[1].kind != Kind::Indirect {
+            return Mark::NONE;
         }
-    }
-
-    /// After an indirect branch without an address: the block on top of the return stack.
-    #[inline(never)]
-    fn back<K: Code>(&mut self, place: Place, sets: &Sets, rules: Rules, code: &K) -> Option<Mark> {
-        let hop = code.hops().get(place.last.index())?;
-        if !rules.return_stack || !place.taken || hop.last[1].kind != Kind::Indirect {
-            return None;
-        }
-        let top = self.flow.returns.top()?;
+        let Some(top) = self.flow.returns.top() else { return Mark::NONE };
         let (realm, mask) = set(sets, top.is1);
-        let next = code.find(top.address & mask, realm);
-        if next == Mark::NONE {
-            return None;
+        let address = top.address & mask;
+        let hops = code.hops();
+        // Where the call would have gone that was not taken, or a search.
+        let call = calls[self.flow.returns.slot()];
+        let after = hops.get(call.index()).map_or(Mark::NONE, |call| call.next[0]);
+        let next = match hops.get(after.index()) {
+            Some(hop) if hop.start == address && hop.realm == realm => after,
+            _ if call == Mark::NONE => code.find(address, realm),
+            _ => Mark::NONE,
+        };
+        if next != Mark::NONE {
+            self.flow.returns.pop();
         }
-        self.flow.returns.pop();
-        Some(next)
+        next
     }
 
     /// Brings the flow up to date and asks for the block to come.
@@ -205,16 +224,24 @@ impl Decoder {
         &mut self,
         at: u64,
         place: Place,
+        call: Mark,
         sets: &Sets,
         rules: Rules,
         code: &mut K,
         sink: &mut S,
     ) -> Mark {
         self.flow.settle(place, rules, code);
-        // Only a branch whose target is in the program always leads to the same block.
-        let from = self.flow.pc().map(|_| (place.last, place.taken));
+        // A branch whose target is in the program always leads to the same block; and a return leads
+        // to where the call would have gone that was not taken.
+        let mut from = self.flow.pc().map(|_| (place.last, place.taken));
         self.flow.take_return(at, rules, sink);
-        match self.flow.pc() {
+        let pc = self.flow.pc();
+        if let (None, Some(pc), Some(hop)) = (from, pc, code.hops().get(call.index()))
+            && (hop.end(), hop.isa()) == (pc.address, pc.isa)
+        {
+            from = Some((call, false));
+        }
+        match pc {
             Some(pc) if set(sets, pc.isa == Isa::T32).0 != Realm::NONE => code.enter(pc, from),
             _ => Mark::NONE,
         }

@@ -1,7 +1,10 @@
 //! The return stack: where branches with link will come back to. (ETE K10.5.5.3)
 
 /// How many return addresses an analyzer keeps, whatever the trace unit's own depth is.
-const DEPTH: usize = 15;
+const DEPTH: u8 = 15;
+
+/// How many slots there are; a power of two.
+pub(super) const SLOTS: usize = 16;
 
 /// A return address and its instruction set selector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,39 +15,57 @@ pub(super) struct Return {
 
 /// The analyzer's return stack. The oldest entry makes room when it is full; entries that the trace
 /// unit has long dropped do no harm, because it only leaves out addresses that it pushed itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Returns {
-    /// Newest at `len - 1`; beyond it all default, so that equal stacks compare equal.
-    entries: [Return; DEPTH],
+    /// A ring: the newest is at [`slot`](Returns::slot), older ones before it. What lies beyond them
+    /// means nothing.
+    entries: [Return; SLOTS],
+    slot: u8,
     len: u8,
 }
 
 impl Returns {
     #[inline]
     pub(super) fn push(&mut self, entry: Return) {
-        if usize::from(self.len) == DEPTH {
-            self.entries.copy_within(1.., 0);
-            self.len -= 1;
-        }
-        if let Some(slot) = self.entries.get_mut(usize::from(self.len)) {
-            *slot = entry;
-            self.len += 1;
-        }
+        self.slot = self.slot.wrapping_add(1);
+        self.len = (self.len + 1).min(DEPTH);
+        self.entries[self.slot()] = entry;
+    }
+
+    /// Where the newest entry is, of [`SLOTS`].
+    #[inline]
+    pub(super) fn slot(&self) -> usize {
+        usize::from(self.slot) % SLOTS
     }
 
     /// The newest entry.
     #[inline]
     pub(super) fn top(&self) -> Option<Return> {
-        self.entries.get(usize::from(self.len.checked_sub(1)?)).copied()
+        (self.len > 0).then(|| self.entries[self.slot()])
     }
 
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Return> {
-        let top = self.len.checked_sub(1)?;
-        self.len = top;
-        self.entries.get_mut(usize::from(top)).map(core::mem::take)
+        let top = self.top()?;
+        self.slot = self.slot.wrapping_sub(1);
+        self.len -= 1;
+        Some(top)
+    }
+
+    /// The entries, the newest first.
+    fn iter(&self) -> impl Iterator<Item = Return> {
+        (0..self.len).map(|age| self.entries[usize::from(self.slot.wrapping_sub(age)) % SLOTS])
     }
 }
+
+/// Equal where the same comes back; where in the ring it is does not matter.
+impl PartialEq for Returns {
+    fn eq(&self, other: &Self) -> bool {
+        self.len == other.len && self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Returns {}
 
 #[cfg(test)]
 mod tests {
@@ -56,8 +77,15 @@ mod tests {
         for address in 0..20 {
             returns.push(Return { address, is1: false });
         }
+        let mut others = Returns::default();
+        for address in 5..20 {
+            others.push(Return { address, is1: false });
+        }
+        assert_eq!(returns, others);
         for address in (5..20).rev() {
+            assert_eq!(returns.top(), Some(Return { address, is1: false }));
             assert_eq!(returns.pop(), Some(Return { address, is1: false }));
+            assert_ne!(returns, others);
         }
         assert_eq!(returns.pop(), None);
         assert_eq!(returns, Returns::default());
