@@ -122,7 +122,7 @@ pub trait Code {
 
     /// A kept block, whole.
     #[inline]
-    fn kept(&self, mark: Mark) -> Option<&Block> {
+    fn kept(&self, mark: Mark) -> Option<Block> {
         let _ = mark;
         None
     }

@@ -22,6 +22,8 @@ pub struct Cache {
     image: Arc<Image>,
     rules: Rules,
     table: Table,
+    /// The block that was asked for last.
+    asked: Block,
     /// What is known of places where no block with a waypoint begins, each at [`stub_index`] or not
     /// at all. Empty until there is one.
     stubs: Vec<Stub>,
@@ -34,7 +36,7 @@ pub struct Cache {
 pub struct CacheOptions {
     /// A block ends before bytes that are no instruction.
     pub check_opcodes: bool,
-    /// How many blocks are kept, at least 1. Each takes 88 to 96 bytes.
+    /// How many blocks are kept, at least 1. Each takes 56 to 64 bytes.
     pub blocks: usize,
     /// What RISC-V opcodes mean.
     pub riscv: Extensions,
@@ -73,6 +75,7 @@ impl Cache {
             image,
             rules: Rules { waypoints, check_opcodes: options.check_opcodes, riscv: options.riscv },
             table: Table::new(options.blocks),
+            asked: Block::default(),
             stubs: Vec::new(),
             steps: Vec::new(),
         }
@@ -134,7 +137,7 @@ impl Cache {
                 if block.end == End::Waypoint
                     && let Some(hop) = Hop::new(&block, realm) =>
             {
-                self.table.insert(block, hop)
+                self.table.insert(&block, hop)
             }
             answer => {
                 let stub = Stub { address, realm, answer };
@@ -188,7 +191,10 @@ impl Code for Cache {
             mark = self.enter(pc, None);
         }
         match self.table.block(mark) {
-            Some(block) => Ok(block),
+            Some(block) => {
+                self.asked = block;
+                Ok(&self.asked)
+            }
             None => self.stub(address),
         }
     }
@@ -232,7 +238,7 @@ impl Code for Cache {
     }
 
     #[inline]
-    fn kept(&self, mark: Mark) -> Option<&Block> {
+    fn kept(&self, mark: Mark) -> Option<Block> {
         self.table.block(mark)
     }
 

@@ -1,6 +1,6 @@
 //! A bounded hash table of blocks, each with the blocks that must come after it.
 
-use tracewright_base::{Block, Hop, Mark, Realm};
+use tracewright_base::{Block, End, Hop, Instruction, Isa, Mark, Realm};
 
 /// Blocks by address and realm. It grows to a bound and then begins anew, so that what it holds is
 /// never older than that many blocks.
@@ -9,12 +9,20 @@ use tracewright_base::{Block, Hop, Mark, Realm};
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     hops: Vec<Hop>,
-    /// The same blocks, whole.
-    blocks: Vec<Block>,
+    /// What else there is to know of them.
+    targets: Vec<Target>,
     /// Open addressing by [`Table::home`]: an index of `hops`, or [`FREE`]. A power of two, at most half
     /// full. (Fewer would collide less, and miss the processor's caches more.)
     places: Vec<u32>,
     limit: usize,
+}
+
+/// Where the waypoint of a block leads.
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    address: u64,
+    known: bool,
+    isa: Isa,
 }
 
 /// How many blocks there is room for at first.
@@ -30,7 +38,7 @@ impl Table {
     /// An empty table for `limit` blocks, at least 1. It takes no memory yet.
     pub(crate) fn new(limit: usize) -> Table {
         let limit = limit.clamp(1, FREE as usize / (2 * SPARSE));
-        Table { hops: Vec::new(), blocks: Vec::new(), places: Vec::new(), limit }
+        Table { hops: Vec::new(), targets: Vec::new(), places: Vec::new(), limit }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -39,7 +47,7 @@ impl Table {
 
     pub(crate) fn clear(&mut self) {
         self.hops.clear();
-        self.blocks.clear();
+        self.targets.clear();
         self.places.fill(FREE);
     }
 
@@ -49,8 +57,24 @@ impl Table {
     }
 
     #[inline]
-    pub(crate) fn block(&self, mark: Mark) -> Option<&Block> {
-        self.blocks.get(mark.index())
+    pub(crate) fn block(&self, mark: Mark) -> Option<Block> {
+        let (hop, to) = (self.hops.get(mark.index())?, self.targets.get(mark.index())?);
+        let [last, _] = hop.last;
+        Some(Block {
+            start: hop.start,
+            bytes: hop.bytes.into(),
+            instructions: hop.instructions.into(),
+            last: Instruction {
+                kind: last.kind,
+                role: last.role,
+                size: last.size(),
+                conditional: last.conditional(),
+                isa: last.isa,
+                target_isa: to.isa,
+                target: to.known.then_some(to.address),
+            },
+            end: End::Waypoint,
+        })
     }
 
     /// Says that block `to` must come after block `from`, where its waypoint was `taken` or not.
@@ -78,7 +102,7 @@ impl Table {
 
     /// Puts in a block that is not there, which `hop` is, too. Where the table is full all others go first, and then the
     /// second is `true`: no mark means what it did.
-    pub(crate) fn insert(&mut self, block: Block, hop: Hop) -> (Mark, bool) {
+    pub(crate) fn insert(&mut self, block: &Block, hop: Hop) -> (Mark, bool) {
         let full = self.hops.len() == self.limit;
         if full {
             self.clear();
@@ -90,10 +114,11 @@ impl Table {
         if self.hops.len() == self.hops.capacity() {
             let more = index.max(FIRST).min(self.limit - index);
             self.hops.reserve_exact(more);
-            self.blocks.reserve_exact(more);
+            self.targets.reserve_exact(more);
         }
         self.hops.push(hop);
-        self.blocks.push(block);
+        let Instruction { target, target_isa: isa, .. } = block.last;
+        self.targets.push(Target { address: target.unwrap_or(0), known: target.is_some(), isa });
         (Mark::new(index), full)
     }
 
