@@ -50,6 +50,18 @@ pub struct Params {
     pub data: Data,
     /// The ingress port and the filters, as discovery reports them.
     pub port: Port,
+    /// What a support packet changed, until a packet of format 3 bears it out: one that was damaged
+    /// must not change how all that follows is read.
+    pub before: Option<Learned>,
+}
+
+/// What support packets tell of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Learned {
+    /// The optional modes.
+    pub options: Options,
+    /// Widths of fields. (2.1)
+    pub widths: Widths,
 }
 
 impl Default for Params {
@@ -294,6 +306,11 @@ impl Params {
             }
         }
         Ok(params)
+    }
+
+    /// What support packets tell of, as it is.
+    pub const fn learned(&self) -> Learned {
+        Learned { options: self.options, widths: self.widths }
     }
 
     /// The instruction set of the processor.

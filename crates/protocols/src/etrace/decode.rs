@@ -248,7 +248,8 @@ impl Decoder {
             self.pending.add(map);
         }
         if let Some(count) = &news.count {
-            if count.count > params.choices.longest_count {
+            let unforeseen = !params.options.branch_prediction;
+            if unforeseen || count.count > params.choices.longest_count {
                 self.lose(at, Doubt::AddressNotReached, sink);
                 return;
             }

@@ -32,12 +32,15 @@
 pub mod config;
 pub mod decode;
 pub mod encode;
+mod names;
 pub mod packet;
 pub mod sync;
 #[cfg(test)]
 mod tests;
 
 use alloc::string::{String, ToString};
+
+use alloc::borrow::Cow;
 
 use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
 
@@ -82,6 +85,10 @@ impl Protocol for Etrace {
         params.waypoints()
     }
 
+    fn exception_name(_params: &Params, number: u16) -> Option<Cow<'static, str>> {
+        names::trap(number).map(Cow::Borrowed)
+    }
+
     fn sync(params: &Params, bytes: &[u8]) -> Sync {
         sync::find(bytes, params)
     }
@@ -96,8 +103,25 @@ impl Protocol for Etrace {
 
     #[inline]
     fn learn(params: &mut Params, packet: &Packet) {
-        if let Payload::Support(support) = &packet.payload {
-            support.learn(params);
+        match &packet.payload {
+            Payload::Support(support) => {
+                let before = params.learned();
+                support.learn(params);
+                if params.before.is_none() && params.learned() != before {
+                    params.before = Some(before);
+                }
+            }
+            // A unit whose modes changed begins anew.
+            Payload::Start(_) | Payload::Trap(_) | Payload::Context(_) => params.before = None,
+            Payload::Branches(_)
+            | Payload::Address(_)
+            | Payload::BranchCount(_)
+            | Payload::JumpTarget(_) => {
+                if let Some(before) = params.before.take() {
+                    (params.options, params.widths) = (before.options, before.widths);
+                }
+            }
+            _ => {}
         }
     }
 }

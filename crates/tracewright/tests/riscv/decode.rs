@@ -16,7 +16,7 @@ fn list(path: &Path) -> Vec<u64> {
 }
 
 /// The program of a stream.
-fn elf(root: &Path, stream: &Stream) -> Vec<u8> {
+pub fn elf(root: &Path, stream: &Stream) -> Vec<u8> {
     let program = stream.program.split('.').next().unwrap();
     let folder = root.join("etrace-ref/elf");
     let file = [format!("{program}.riscv"), format!("{program}.elf")];

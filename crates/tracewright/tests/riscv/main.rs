@@ -2,6 +2,7 @@
 //! Its README says what each is.
 #![forbid(unsafe_code)]
 
+mod damage;
 mod decode;
 mod encode;
 mod logs;

@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use tracewright_base::{Dwt, Element, Exception, Range};
 
+use tracewright_protocols::registry::AnyConfig;
+
 use crate::Source;
 use crate::opencsd::text::{decimal, hex};
 
@@ -15,7 +17,15 @@ pub fn element(source: &Source, element: &Element, out: &mut String) {
         Element::NoCode { address, space } => {
             out.push_str("no-code    ");
             place(source, *address, out);
-            let _ = write!(out, " in {space} memory");
+            match (matches!(source.config, AnyConfig::Etrace(_)), space.el()) {
+                (true, Some(level)) => {
+                    let _ =
+                        write!(out, " in {} memory", ["U", "S", "H", "M"][usize::from(level & 3)]);
+                }
+                _ => {
+                    let _ = write!(out, " in {space} memory");
+                }
+            }
         }
         Element::Unknown { start, next, .. } => {
             let _ = write!(out, "{element}");

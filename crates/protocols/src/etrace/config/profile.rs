@@ -148,6 +148,7 @@ impl Params {
                 filter_privilege: true,
                 filter_tval: true,
             },
+            before: None,
         }
     }
 

@@ -174,7 +174,16 @@ impl Support {
             }
             return;
         }
-        params.support.ioptions.read(self.ioptions, &mut params.options);
+        let mut options = params.options;
+        params.support.ioptions.read(self.ioptions, &mut options);
+        let w = &params.widths;
+        // Without a table or a stack there is no such mode, unless the packet brings its size.
+        let impossible = options.branch_prediction && w.bpred_size == 0
+            || options.jump_target_cache && w.cache_size == 0
+            || options.implicit_return && w.return_stack_size == 0 && w.call_counter_size == 0;
+        if !impossible || self.standard.is_some() {
+            params.options = options;
+        }
         if (params.support.data || self.standard.is_some()) && self.data_enabled {
             params.data.no_address = self.doptions & 1 != 0;
             params.data.no_data = self.doptions >> 1 & 1 != 0;

@@ -1,0 +1,139 @@
+//! Damaged streams: no panic, no endless walk, and the truth again from the next packet of format 3.
+
+use std::path::Path;
+
+use tracewright::base::{Element, Parse, Wire};
+use tracewright::protocols::etrace::packet::{Packet, Payload};
+
+use crate::decode::elf;
+use crate::run::{cache, elements, program};
+use crate::streams::{self, Stream};
+
+/// A small generator, so that a failure can be run again.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % n
+    }
+}
+
+/// Bytes that may be read wrong before packets are found again: what is looked ahead.
+const REACH: usize = 600;
+
+/// Damages `bytes` before `end`. Where, and by how much what follows is moved.
+fn damage(random: &mut Random, bytes: &mut Vec<u8>, end: usize) -> (usize, isize) {
+    let at = random.below(end);
+    let count = 1 + random.below(40);
+    match random.below(5) {
+        0 => {
+            bytes[at] ^= 1 << random.below(8);
+            (at + 1, 0)
+        }
+        1 => {
+            for byte in bytes.iter_mut().skip(at).take(count) {
+                *byte = random.below(256) as u8;
+            }
+            (at + count, 0)
+        }
+        2 => {
+            for byte in bytes.iter_mut().skip(at).take(count) {
+                *byte = 0;
+            }
+            (at + count, 0)
+        }
+        3 => {
+            bytes.drain(at..at + count);
+            (at + count, -(count as isize))
+        }
+        _ => {
+            let extra: Vec<u8> = (0..count).map(|_| random.below(256) as u8).collect();
+            bytes.splice(at..at, extra);
+            (at, count as isize)
+        }
+    }
+}
+
+/// Where packets are that name an instruction in full.
+fn starts(stream: &Stream) -> Vec<usize> {
+    let (mut at, mut starts) = (0, Vec::new());
+    while let Parse::Packet(packet, len) = Packet::parse(&stream.bytes[at..], &stream.params) {
+        if matches!(packet.payload, Payload::Start(_) | Payload::Trap(_)) {
+            starts.push(at);
+        }
+        at += len;
+    }
+    starts
+}
+
+fn check(root: &Path, stream: &Stream, random: &mut Random, times: usize) -> usize {
+    let Stream { path, params, bytes, .. } = stream;
+    let image = program(elf(root, stream), params.rv64);
+    let mut code = cache(&image, params);
+    let mut clean: Vec<(u64, Element)> = Vec::new();
+    elements(bytes, params, &mut code, &mut clean);
+    let starts = starts(stream);
+    let mut compared = 0;
+    // One packet may count predicted branches up to a bound.
+    let counted = if params.widths.bpred_size > 0 { params.choices.longest_count } else { 0 };
+    let most = 50_000 + counted as usize * 2;
+    for _ in 0..times {
+        let mut damaged = bytes.clone();
+        let seed = random.0;
+        let (until, moved) = damage(random, &mut damaged, bytes.len() - 50);
+        let mut got: Vec<(u64, Element)> = Vec::new();
+        elements(&damaged, params, &mut code, &mut got);
+        let name = format!("{} from seed {seed:#x}", path.display());
+        assert!(got.len() < clean.len() * 4 + most, "{name}: {} elements", got.len());
+        let Some(start) = starts.iter().find(|start| **start >= until + REACH) else { continue };
+        let after = |list: &[(u64, Element)], at: isize| -> Vec<(u64, Element)> {
+            let from = list.partition_point(|(place, _)| *place as isize <= at);
+            list[from..].to_vec()
+        };
+        let start = *start as isize;
+        let want = after(&clean, start);
+        let got = after(&got, start + moved);
+        let same = want
+            .iter()
+            .zip(&got)
+            .take_while(|((a, x), (b, y))| *a as isize + moved == *b as isize && x == y)
+            .count();
+        assert!(
+            same == want.len() && same == got.len(),
+            "{name}: after {start} {same} of {} are the same, then {:?}, not {:?}",
+            want.len(),
+            got.get(same),
+            want.get(same),
+        );
+        compared += 1;
+    }
+    compared
+}
+
+#[test]
+fn damaged_streams() {
+    let Some(root) = streams::shared("damaged_streams") else { return };
+    let mut random = Random(0x5eed);
+    let mut all = streams::reference(&root);
+    all.extend(streams::draft(&root));
+    all.retain(|stream| stream.bytes.len() < 40_000);
+    let mut compared = 0;
+    for stream in &all {
+        compared += check(&root, stream, &mut random, 30);
+    }
+    eprintln!("{compared} of {} damaged streams were compared after the damage", all.len() * 30);
+    assert!(compared > 500);
+}
+
+/// With the optional modes there is more that damage can do.
+#[test]
+fn damaged_streams_with_optional_modes() {
+    let Some(root) = streams::shared("damaged_streams_with_optional_modes") else { return };
+    let mut random = Random(0xdead);
+    for stream in &streams::optional(&root) {
+        check(&root, stream, &mut random, 20);
+    }
+}
