@@ -25,6 +25,25 @@ impl Pending {
         self.known as u64 + self.predicted
     }
 
+    /// How many outcomes are known.
+    #[inline]
+    pub(super) const fn known(&self) -> u32 {
+        self.known
+    }
+
+    /// The known outcomes, and how many.
+    #[inline]
+    pub(super) const fn known_map(&self) -> (u64, u32) {
+        (self.map, self.known)
+    }
+
+    /// All but the last `count` known outcomes were taken.
+    #[inline]
+    pub(super) fn leave(&mut self, count: u32) {
+        self.map >>= self.known.saturating_sub(count) & 63;
+        self.known = count;
+    }
+
     /// Adds known outcomes. More than there can be are not.
     #[inline]
     pub(super) fn add(&mut self, map: Map) {

@@ -1,7 +1,7 @@
 //! The program's path from one reported instruction to the next, block by block.
 
 use tracewright_base::{
-    Block, Code, Counted, Doubt, Element, End, Instruction, Kind, Last, Pc, Range, Role, Sink,
+    Block, Code, Counted, Doubt, Element, End, Instruction, Kind, Last, Mark, Pc, Range, Role, Sink,
 };
 use tracewright_isa::rv::Upper;
 
@@ -29,6 +29,9 @@ impl Goal {
         Goal { address: None, jumped: false, notified: false, returns: None, before: false };
 }
 
+/// So many jumps one after another without a branch are a loop.
+const MOST_JUMPS: u32 = 1 << 10;
+
 /// How a walk ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Walked {
@@ -55,7 +58,24 @@ impl Decoder {
         let isa = params.isa();
         let mut path = Path::default();
         let mut returned = false;
+        // The last branch may be at the goal.
+        let spare = u32::from(goal.address.is_some());
+        let dashes = !params.options.implicit_return && !params.options.branch_prediction;
         loop {
+            let known = self.pending.known();
+            if dashes && known > spare {
+                if self.dash(at, spare, params, code, sink) == Walked::Lost {
+                    return Walked::Lost;
+                }
+                if goal.address.is_none() && self.pending.count() == 0 {
+                    return Walked::There;
+                }
+                if self.pending.known() != known {
+                    // What comes after a branch is another path.
+                    path = Path::default();
+                    returned = false;
+                }
+            }
             let (pc, owed) = match self.place {
                 Place::At { pc, owed } => (pc, owed),
                 Place::Jump { role } => match self.jump(role, goal, params, code) {
@@ -108,6 +128,73 @@ impl Decoder {
                 return Walked::There;
             }
         }
+    }
+
+    /// Goes from kept block to kept block while more than `spare` branches are known: nothing but
+    /// branches and jumps that the program tells of can come between.
+    fn dash<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        spare: u32,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) -> Walked {
+        let Place::At { pc, .. } = self.place else { return Walked::There };
+        let isa = params.isa();
+        let realm = code.realm(isa, self.space);
+        let mut next = code.find(pc, realm);
+        if next == Mark::NONE {
+            next = code.enter(Pc { address: pc, isa, space: self.space }, None);
+        }
+        // Bit 0: the next branch is taken.
+        let (map, count) = self.pending.known_map();
+        let (mut steps, mut left) = (!map, count - spare);
+        // Jumps since the last branch: too many are a loop that no branch ends.
+        let mut jumps = 0;
+        loop {
+            let (mut last, mut way) = (Mark::NONE, 0);
+            let hops = code.hops();
+            while let Some(hop) = hops.get(next.index()) {
+                let branch = hop.last[1];
+                if branch.kind != Kind::Branch {
+                    break;
+                }
+                let conditional = branch.conditional();
+                if left == 0 || jumps == MOST_JUMPS {
+                    break;
+                }
+                way = if conditional { (steps & 1) as usize } else { 1 };
+                steps >>= u32::from(conditional);
+                left -= u32::from(conditional);
+                jumps = if conditional { 0 } else { jumps + 1 };
+                sink.element(at, Element::Range(hop.range(way != 0)));
+                last = next;
+                next = hop.next[way];
+            }
+            if last == Mark::NONE {
+                break;
+            }
+            let Some(block) = code.kept(last).copied() else { break };
+            self.last = Some(last_address(&block));
+            self.place = match block.last.target {
+                Some(pc) if way != 0 => Place::At { pc, owed: false },
+                None if way != 0 => Place::Jump { role: block.last.role },
+                _ => Place::At { pc: block.next(), owed: false },
+            };
+            if next != Mark::NONE {
+                break;
+            }
+            let Place::At { pc, .. } = self.place else { break };
+            let pc = Pc { address: pc, isa, space: self.space };
+            next = code.enter(pc, Some((last, way != 0)));
+        }
+        self.pending.leave(left + spare);
+        self.implied = 0;
+        if jumps == MOST_JUMPS {
+            return self.lose(at, Doubt::AddressNotReached, sink);
+        }
+        Walked::There
     }
 
     /// Whether an instruction that the program comes by may be the one reported, with `count` branches
