@@ -175,7 +175,7 @@ impl Decoder {
             if last == Mark::NONE {
                 break;
             }
-            let Some(block) = code.kept(last).copied() else { break };
+            let Some(block) = code.kept(last) else { break };
             self.last = Some(last_address(&block));
             self.place = match block.last.target {
                 Some(pc) if way != 0 => Place::At { pc, owed: false },
