@@ -1,4 +1,5 @@
 //! Tables in the specification's order.
 
+mod encode;
 mod packets;
 mod parameters;

@@ -235,7 +235,6 @@ impl Flow {
         }
         let end = Inst { flags: is::UNQUALIFIED | is::DISABLED, ..Inst::default() };
         self.push(&end, params, out);
-        self.push(&end, params, out);
         self.filled = false;
     }
 
