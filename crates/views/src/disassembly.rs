@@ -1,10 +1,12 @@
 //! Instructions as text, for people. Nothing is ever decided by it.
 
+mod riscv;
+
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
 use tracewright_base::Isa;
-use tracewright_isa::{ItState, classify};
+use tracewright_isa::{ItState, classify, rv};
 use yaxpeax_arch::{Decoder, U8Reader};
 use yaxpeax_arm::{armv7, armv8};
 
@@ -35,18 +37,33 @@ impl Disassembler {
 
 /// The text of one instruction: see [`Disassembler::text`].
 pub fn disassemble(isa: Isa, opcode: u32, address: u64) -> String {
-    let wide = isa != Isa::T32 || opcode > 0xffff;
+    if let Isa::Rv32 | Isa::Rv64 = isa {
+        return riscv::text(isa, opcode, address)
+            .unwrap_or_else(|| unknown(opcode, !narrow(isa, opcode)));
+    }
+    let wide = isa == Isa::ThumbEe || !narrow(isa, opcode);
     let word = if isa == Isa::T32 && wide { opcode.rotate_left(16) } else { opcode };
     let bytes = word.to_le_bytes();
     let bytes = if wide { &bytes[..] } else { &bytes[..2] };
     match text(isa, opcode, bytes) {
         Some(text) => absolute(&text, isa, bytes, address),
-        None => {
-            let mut text = String::from(".inst 0x");
-            hex_padded(opcode.into(), if wide { 8 } else { 4 }, &mut text);
-            text
-        }
+        None => unknown(opcode, wide),
     }
+}
+
+/// An opcode that takes two bytes.
+pub(crate) fn narrow(isa: Isa, opcode: u32) -> bool {
+    match isa {
+        Isa::T32 | Isa::ThumbEe => opcode <= 0xffff,
+        Isa::Rv32 | Isa::Rv64 => rv::size(opcode as u16) == 2,
+        Isa::A64 | Isa::A32 | Isa::Jazelle => false,
+    }
+}
+
+fn unknown(opcode: u32, wide: bool) -> String {
+    let mut text = String::from(".inst 0x");
+    hex_padded(opcode.into(), if wide { 8 } else { 4 }, &mut text);
+    text
 }
 
 fn text(isa: Isa, opcode: u32, bytes: &[u8]) -> Option<String> {

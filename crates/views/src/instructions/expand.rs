@@ -5,6 +5,7 @@ use tracewright_decode::{Fork, Listener};
 use tracewright_image::{Cache, CacheOptions};
 
 use crate::Source;
+use crate::disassembly::narrow;
 
 /// One executed instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +131,11 @@ impl<V: Steps> Expand<V> {
             );
             let size = match (isa, opcode) {
                 (Isa::A64 | Isa::A32, _) => 4,
-                (_, Some(opcode)) => 2 + 2 * u64::from(opcode > 0xffff),
+                (Isa::T32 | Isa::ThumbEe | Isa::Rv32 | Isa::Rv64, Some(opcode))
+                    if narrow(isa, opcode) || opcode & 0x1f != 0x1f =>
+                {
+                    2 + 2 * u64::from(!narrow(isa, opcode))
+                }
                 // Whoever made the range read it, so it can be read.
                 _ => program.cache.instruction(pc).map_or(2, |i| u64::from(i.size)),
             };

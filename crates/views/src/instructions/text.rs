@@ -8,7 +8,7 @@ use tracewright_decode::Fork;
 
 use super::whole::Whole;
 use super::{Step, Steps};
-use crate::disassembly::Disassembler;
+use crate::disassembly::{Disassembler, narrow};
 use crate::opencsd::text::{decimal, hex, hex_padded};
 use crate::text::{Tone, element};
 use crate::{Lines, Source};
@@ -97,7 +97,7 @@ impl<W: io::Write> Steps for Text<W> {
         out.push_str("  ");
         let start = out.len();
         match step.opcode {
-            Some(opcode) if step.isa == Isa::T32 && opcode <= 0xffff => {
+            Some(opcode) if narrow(step.isa, opcode) => {
                 hex_padded(opcode.into(), 4, out);
                 out.push_str("    ");
             }
@@ -182,9 +182,14 @@ fn context(context: &Context) -> String {
         None => "",
     };
     match context.el {
-        Some(el) => {
-            let _ = write!(text, " EL{el}{security}");
-        }
+        Some(el) => match context.level() {
+            Some(level) => {
+                let _ = write!(text, " {level}");
+            }
+            None => {
+                let _ = write!(text, " EL{el}{security}");
+            }
+        },
         None if !security.is_empty() => {
             let _ = write!(text, " {}", security.trim_start_matches('-'));
         }
