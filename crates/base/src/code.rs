@@ -1,6 +1,6 @@
 //! Program memory as a decoder sees it.
 
-use crate::{Hop, Instruction, Isa, Mark, Realm, Space};
+use crate::{Hop, Instruction, Isa, Kind, Mark, Realm, Space};
 
 /// A place in a program: everything that selects an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -57,6 +57,22 @@ pub struct Waypoints {
     pub timed_wait: bool,
     /// TSTART.
     pub transaction: bool,
+}
+
+impl Waypoints {
+    /// Whether an instruction of this kind ends a block.
+    #[inline]
+    pub const fn has(self, kind: Kind) -> bool {
+        match kind {
+            Kind::Branch | Kind::Indirect => true,
+            Kind::Isb => self.isb,
+            Kind::Barrier => self.barrier,
+            Kind::Wait => self.wait,
+            Kind::TimedWait => self.timed_wait,
+            Kind::TransactionStart => self.transaction,
+            Kind::Plain | Kind::Undefined => false,
+        }
+    }
 }
 
 /// Why a block ends.

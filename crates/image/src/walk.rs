@@ -22,20 +22,6 @@ pub(crate) struct Rules {
     pub(crate) riscv: Extensions,
 }
 
-impl Rules {
-    const fn ends(self, kind: Kind) -> bool {
-        match kind {
-            Kind::Branch | Kind::Indirect => true,
-            Kind::Isb => self.waypoints.isb,
-            Kind::Barrier => self.waypoints.barrier,
-            Kind::Wait => self.waypoints.wait,
-            Kind::TimedWait => self.waypoints.timed_wait,
-            Kind::TransactionStart => self.waypoints.transaction,
-            Kind::Plain | Kind::Undefined => false,
-        }
-    }
-}
-
 /// Memory as one processor sees it.
 #[derive(Clone, Copy)]
 pub(crate) struct Memory<'a> {
@@ -71,7 +57,7 @@ impl<'a> Memory<'a> {
             block.bytes += u32::from(instruction.size);
             block.instructions += 1;
             block.last = instruction;
-            if rules.ends(instruction.kind) {
+            if rules.waypoints.has(instruction.kind) {
                 block.end = End::Waypoint;
                 break;
             }

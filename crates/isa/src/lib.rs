@@ -11,6 +11,7 @@
 //! | [`rv`] | RISC-V | RV32 and RV64 with C, Zcmp, Zcmt |
 //! | [`data`] | what moves to and from memory: A32, T32 | |
 //! | [`it`] | how far an IT block reaches | |
+//! | [`condition`] | what a condition asks of the flags | |
 //! | [`assemble()`] | the way back, for tests and for programs that are made up | |
 //!
 //! An opcode is classified as if the processor had every extension: what an opcode does must not
@@ -34,6 +35,7 @@ use tracewright_base::{Instruction, Isa, Kind, Role};
 pub mod a32;
 pub mod a64;
 pub mod assemble;
+pub mod condition;
 pub mod data;
 pub mod it;
 pub mod rv;

@@ -5,9 +5,7 @@ mod matching;
 
 use std::sync::Arc;
 
-use tracewright_base::{
-    Context, CoreType, Counted, Element, Kind, Piece, Places, Step, Transaction,
-};
+use tracewright_base::{Context, CoreType, Counted, Element, Piece, Places, Step, Transaction};
 use tracewright_image::{Cache, CacheOptions, Image};
 use tracewright_protocols::encoders::AnyUnit;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
@@ -69,7 +67,8 @@ impl Way {
     pub fn carry(&self, image: &Arc<Image>, steps: &[Step]) -> Result<Carried, String> {
         let (config, bytes) = self.encode(steps)?;
         let ran = decode(&config, image, &bytes);
-        self.compare(&config, steps, &ran).map(|carried| Carried { bytes: bytes.len(), ..carried })
+        self.compare(&config, &without_cancelled(steps), &ran)
+            .map(|carried| Carried { bytes: bytes.len(), ..carried })
     }
 
     fn compare(
@@ -213,6 +212,19 @@ pub fn decode(config: &AnyConfig, image: &Arc<Image>, bytes: &[u8]) -> Vec<(u64,
     ran
 }
 
+/// The same without instructions that ran again after all.
+fn without_cancelled(steps: &[Step]) -> Vec<Step> {
+    let mut kept: Vec<Step> = Vec::with_capacity(steps.len());
+    for step in steps {
+        if matches!(step, Step::Exception(e) if e.cancels) {
+            let last = kept.iter().rposition(|step| matches!(step, Step::Retired(_)));
+            kept.drain(last.unwrap_or(kept.len())..last.map_or(kept.len(), |n| n + 1));
+        }
+        kept.push(*step);
+    }
+    kept
+}
+
 fn time(element: Element) -> Option<u64> {
     if let Element::Timestamp { value, .. } = element { Some(value) } else { None }
 }
@@ -241,20 +253,6 @@ fn same<T: PartialEq + std::fmt::Debug>(
         next(got).unwrap_or_default(),
         next(want).unwrap_or_default()
     ))
-}
-
-/// Whether an instruction of this kind is a waypoint for the unit.
-fn is_waypoint(config: &AnyConfig, kind: Kind) -> bool {
-    let waypoints = config.waypoints();
-    match kind {
-        Kind::Branch | Kind::Indirect => true,
-        Kind::Isb => waypoints.isb,
-        Kind::Barrier => waypoints.barrier,
-        Kind::Wait => waypoints.wait,
-        Kind::TimedWait => waypoints.timed_wait,
-        Kind::TransactionStart => waypoints.transaction,
-        Kind::Plain | Kind::Undefined => false,
-    }
 }
 
 /// What of a context a trace shows: identifiers that it does not carry are zero.

@@ -51,6 +51,8 @@ pub struct Nature {
     pub cycles: bool,
     /// Loads and stores are said.
     pub accesses: bool,
+    /// Of faults: the instruction is said to be retired at first, and the exception cancels it.
+    pub cancels: bool,
 }
 
 /// Where a return from an exception goes.
@@ -193,7 +195,17 @@ impl Machine {
             Outcome::Skip(cause) => self.raise(cause, address, after),
             Outcome::Retry(cause) => {
                 self.cpu.it = it;
+                let cancels =
+                    self.nature.cancels && self.transaction.is_none() && self.random.once_in(2);
+                if cancels {
+                    self.steps.push(retired(true, after, isa));
+                }
                 self.raise(cause, address, address);
+                for step in &mut self.steps {
+                    if let Step::Exception(taken) = step {
+                        taken.cancels = cancels;
+                    }
+                }
             }
             Outcome::Return => {
                 let Some(Frame { cpu, context }) = self.frames.pop() else {

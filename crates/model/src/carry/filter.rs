@@ -3,7 +3,7 @@
 use tracewright_base::{Cause, Context, Isa, Security, Step, Transaction};
 use tracewright_protocols::registry::AnyConfig;
 
-use super::{Way, is_waypoint};
+use super::Way;
 
 /// What is to be traced of some steps.
 pub(super) struct Included {
@@ -54,7 +54,7 @@ impl Included {
                     included.retired += 1;
                     if here {
                         open.push(n);
-                        if is_waypoint(config, r.instruction.kind) {
+                        if config.waypoints().has(r.instruction.kind) {
                             open.clear();
                         }
                     } else {

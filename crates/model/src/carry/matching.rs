@@ -5,7 +5,7 @@ use tracewright_base::{Cause, Context, Element, Gap, Step, Transaction};
 use super::filter::Included;
 use tracewright_protocols::registry::AnyConfig;
 
-use super::{Carried, counted, is_waypoint, shown};
+use super::{Carried, counted, shown};
 use crate::expand::Ran;
 
 /// How far a stretch was matched, and what came then.
@@ -126,7 +126,7 @@ impl Matcher<'_> {
                         )));
                     }
                     self.who(n).map_err(miss)?;
-                    let waypoint = is_waypoint(self.config, r.instruction.kind);
+                    let waypoint = self.config.waypoints().has(r.instruction.kind);
                     turned = waypoint && taken.is_some_and(|taken| taken != r.taken);
                     self.cursor = n + 1;
                     carried.instructions += 1;
@@ -206,7 +206,7 @@ impl Matcher<'_> {
                         k = self.following(k + 1).unwrap_or(self.steps.len());
                         let between = self.steps.get(self.cursor..k).unwrap_or_default();
                         ends = !self.goes_on(k)
-                            || is_waypoint(self.config, r.instruction.kind)
+                            || self.config.waypoints().has(r.instruction.kind)
                             || between.iter().any(|step| matches!(step, Step::Transaction(_)))
                             || !matches!(self.steps.get(k), Some(Step::Retired(_)));
                     }

@@ -7,6 +7,7 @@ use tracewright_base::{
     Cause, Code, Context, Instruction, Isa, Kind, Pc, Retired, Security, Step, Taken, Waypoints,
 };
 use tracewright_image::{Cache, CacheOptions, Image};
+use tracewright_isa::condition::met;
 use tracewright_isa::rv::Upper;
 use tracewright_isa::{ItState, classify};
 
@@ -241,23 +242,6 @@ impl Waiting {
             _ => false,
         }
     }
-}
-
-/// Whether condition `condition`, as an A32 opcode has it on top, is met by N Z C V.
-const fn met(condition: u8, flags: u8) -> bool {
-    let (n, z) = (flags >> 3 & 1 != 0, flags >> 2 & 1 != 0);
-    let (c, v) = (flags >> 1 & 1 != 0, flags & 1 != 0);
-    let met = match condition >> 1 {
-        0 => z,
-        1 => c,
-        2 => n,
-        3 => v,
-        4 => c && !z,
-        5 => n == v,
-        6 => n == v && !z,
-        _ => return true,
-    };
-    met != (condition & 1 != 0)
 }
 
 impl Assembler {

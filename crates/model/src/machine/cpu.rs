@@ -2,6 +2,7 @@
 
 use tracewright_base::{Access, Isa};
 use tracewright_isa::ItState;
+use tracewright_isa::condition::met;
 
 use crate::Program;
 
@@ -45,18 +46,7 @@ impl Cpu {
 
     /// Whether a condition, 0 for EQ to 15, holds. (Arm ARM, "Condition codes")
     pub(super) fn holds(&self, condition: u8) -> bool {
-        let [n, z, c, v] = [3, 2, 1, 0].map(|bit| self.flags >> bit & 1 != 0);
-        let holds = match condition >> 1 {
-            0 => z,
-            1 => c,
-            2 => n,
-            3 => v,
-            4 => c && !z,
-            5 => n == v,
-            6 => n == v && !z,
-            _ => return true,
-        };
-        holds != (condition & 1 != 0)
+        met(condition, self.flags)
     }
 
     /// Whether the condition of an AArch32 instruction holds.

@@ -118,15 +118,15 @@ impl Encode<Config, Packet> for Encoder {
     fn new(config: &Config, settings: &Settings) -> Self {
         let waypoints = config.waypoints();
         let kinds = [
-            (Kind::Branch, true),
-            (Kind::Indirect, true),
-            (Kind::Isb, waypoints.isb),
-            (Kind::Barrier, waypoints.barrier),
-            (Kind::Wait, waypoints.wait),
-            (Kind::TimedWait, waypoints.timed_wait),
-            (Kind::TransactionStart, waypoints.transaction),
+            Kind::Branch,
+            Kind::Indirect,
+            Kind::Isb,
+            Kind::Barrier,
+            Kind::Wait,
+            Kind::TimedWait,
+            Kind::TransactionStart,
         ];
-        let p0 = kinds.iter().filter(|(_, ends)| *ends).map(|(kind, _)| 1 << *kind as u16).sum();
+        let p0 = kinds.iter().filter(|kind| waypoints.has(**kind)).map(|k| 1 << *k as u16).sum();
         let filtered = !settings.filter.is_open();
         let depth = if config.return_stack() { settings.return_stack_depth } else { 0 };
         Encoder {
@@ -471,11 +471,11 @@ impl Encoder {
     fn exception(&mut self, e: &Taken, config: &Config, out: &mut impl Extend<Packet>) {
         if e.cancels {
             // What was retired last runs again.
-            if core::mem::take(&mut self.held)
-                && let Some(q) = &mut self.q
-            {
+            self.held = false;
+            if let Some(q) = &mut self.q {
                 q.instructions = q.instructions.saturating_sub(1);
             }
+            self.q = self.q.filter(|q| q.instructions > 0);
             (self.next, self.next_isa) = (e.return_address, e.return_isa);
         }
         self.settle(config, out);

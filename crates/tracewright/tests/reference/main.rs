@@ -46,6 +46,7 @@ const QUIET: Nature = Nature {
     failures: 0,
     cycles: false,
     accesses: false,
+    cancels: false,
 };
 /// Interrupts and faults, contexts that change, time and events.
 const BUSY: Nature = Nature {
