@@ -229,7 +229,7 @@ fn listings(c: &mut Criterion) {
         group.bench_function(format!("text, {name}"), |b| {
             let shown = text::Shown { elements: true, ..Default::default() };
             b.iter(|| {
-                let listing = text::Listing::new(std::io::sink(), sources.clone(), 1 << 20, shown);
+                let listing = text::Listing::new(std::io::sink(), sources.clone(), Some(1 << 20), shown);
                 fed(&elements, listing).finish()
             });
         });
@@ -237,7 +237,7 @@ fn listings(c: &mut Criterion) {
             let shown = json::Shown { elements: true, packets: false };
             b.iter(|| {
                 let out = std::io::sink();
-                let listing = json::Listing::new(out, plan, sources.clone(), "b", 0, shown);
+                let listing = json::Listing::new(out, plan, sources.clone(), "b", Some(0), shown);
                 fed(&elements, listing).finish(&Default::default(), None)
             });
         });
