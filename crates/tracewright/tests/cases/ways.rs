@@ -105,12 +105,14 @@ struct Run<'a> {
     said: Said,
     /// Units (bytes or half bytes) taken.
     taken: usize,
+    /// Nobody looks at packets: the decoder may take many at once.
+    quiet: bool,
 }
 
 impl<'a> Run<'a> {
     fn new(case: &'a Case, image: &'a Arc<tracewright::image::Image>, from: usize) -> Self {
         let (stream, said) = (case.config.stream(), Said::default());
-        Run { case, image, stream, said, taken: from }
+        Run { case, image, stream, said, taken: from, quiet: false }
     }
 
     /// Feeds what was not taken of `units`, up to `end`; to the end of the trace for `None`. The
@@ -130,6 +132,9 @@ impl<'a> Run<'a> {
         let mut elements = std::mem::take(&mut self.said.elements);
         let mut tap = Tap { said: &mut self.said, config: &self.case.config };
         match end {
+            Some(_) if self.quiet => {
+                self.taken += self.stream.feed(fresh, &places, &mut code, &mut elements, &mut ());
+            }
             Some(_) => {
                 self.taken += self.stream.feed(fresh, &places, &mut code, &mut elements, &mut tap);
             }
@@ -190,6 +195,7 @@ pub fn every_way(case: &Case) -> Result<Said, String> {
         }
     }
 
+    many_at_once(&fresh, &units, &whole)?;
     at_each_sync(case, &units, &checkpoints, &whole)?;
     written_again(&fresh, &whole)?;
     through_frames(case, &fresh, &whole)?;
@@ -197,6 +203,24 @@ pub fn every_way(case: &Case) -> Result<Said, String> {
         stretches::of_case(case, &case.bytes, Framing::Raw, step, stretch)?;
     }
     Ok(whole)
+}
+
+/// A decoder that may take many packets at once says the same and comes to the same states.
+fn many_at_once(fresh: &Run<'_>, units: &[u8], whole: &Said) -> Result<(), String> {
+    let quiet = Run { quiet: true, ..fresh.clone() };
+    // A few cuts: each takes the whole trace twice.
+    for cut in (0..=units.len()).rev().step_by(units.len() / 8 + 1) {
+        let (mut one, mut many) = (fresh.clone(), quiet.clone());
+        one.feed(units, Some(cut));
+        many.feed(units, Some(cut));
+        if many.stream != one.stream || many.taken != one.taken {
+            return Err(format!("many packets at once come to another state at {cut}"));
+        }
+        if many.whole(units).elements != whole.elements {
+            return Err(format!("many packets at once say something else, cut at {cut}"));
+        }
+    }
+    Ok(())
 }
 
 /// A decoder that starts at a sync and comes to the state of one that was there all along says the
