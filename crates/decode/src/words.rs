@@ -42,3 +42,45 @@ fn source(source: &mut Source) -> Result<(), OpenError> {
     source.registers.0.extend(settled);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tracewright_capture::Registers;
+
+    fn settled(protocol: &str, parameters: &[(&str, &str)]) -> Result<Registers, String> {
+        let mut source = Source { device_type: protocol.into(), ..Source::default() };
+        for (name, value) in parameters {
+            source.parameter(name, value);
+        }
+        let mut capture = Capture { sources: vec![source], ..Capture::default() };
+        settle(&mut capture).map_err(|error| error.to_string())?;
+        Ok(capture.sources.remove(0).registers)
+    }
+
+    #[test]
+    fn words_become_numbers() {
+        let got =
+            settled("etrace", &[("xlen", "64"), ("version", "1.0"), ("full_address", "true")]);
+        let want = Registers::from_iter([("xlen", 64), ("version", 10), ("full_address", 1)]);
+        assert_eq!(got, Ok(want));
+        // What only the reference flow's own files have says nothing of the trace.
+        assert!(settled("etrace", &[("arch_p", "0"), ("iaddress_lsb_p", "1")]).is_ok());
+        // Registers of other protocols are not words.
+        let arm = Registers::from_iter([("TRCCONFIGR", 0x18c1), ("anything", 1)]);
+        assert_eq!(settled("ETM4", &[("TRCCONFIGR", "0x18c1"), ("anything", "1")]), Ok(arm));
+    }
+
+    #[test]
+    fn slips_are_named() {
+        for (protocol, name, value, want) in [
+            ("etrace", "profle", "spec", "profle: no parameter is called `profle`"),
+            ("etrace", "profile", "best", "profile: `profile` cannot be `best`"),
+            ("etrace", "xlen", "77", "xlen: `xlen` cannot be `77`"),
+            ("ETM4", "TRCCONFIGR", "on", "TRCCONFIGR: `on` is not a number"),
+        ] {
+            let got = settled(protocol, &[(name, value)]).unwrap_err();
+            assert!(got.contains(want), "{got}");
+        }
+    }
+}

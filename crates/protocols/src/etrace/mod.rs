@@ -73,6 +73,9 @@ impl Protocol for Etrace {
     }
 
     fn word(name: &str, word: &str) -> Option<Result<u64, String>> {
+        if Params::passes_over(name) {
+            return None;
+        }
         let number = Params::number(name, word).map(|(_, number)| number);
         Some(number.map_err(|wrong| wrong.to_string()))
     }

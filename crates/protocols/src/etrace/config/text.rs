@@ -113,7 +113,7 @@ impl Params {
         for (line, pair) in Params::assignments(text) {
             let at = |why| Malformed { line, why };
             let (name, value) = pair.ok_or_else(|| at(Wrong::NotAssignment))?;
-            if PASSED_OVER.contains(&name) {
+            if Params::passes_over(name) {
                 continue;
             }
             let (known, number) = Params::number(name, value).map_err(at)?;
@@ -128,6 +128,11 @@ impl Params {
         };
         let params = Params::from_registers(&find);
         Ok(params.unwrap_or_else(|_| Params::new(Version::V2_0, Profile::Spec, true)))
+    }
+
+    /// Only an `.scf` file has this name, and it says nothing of a trace.
+    pub fn passes_over(name: &str) -> bool {
+        PASSED_OVER.contains(&name)
     }
 
     /// Writes them so that [`from_text`](Self::from_text) reads the same.
