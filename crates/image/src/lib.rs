@@ -40,4 +40,5 @@ pub use image::{Conflict, Image, View};
 pub use region::{Dump, Region};
 pub use space::{SpaceMask, UnknownSpace};
 pub use symbols::{Symbol, Symbols};
+pub use tracewright_isa::rv::Extensions;
 pub use walk::LONGEST_BLOCK;
