@@ -229,7 +229,8 @@ fn listings(c: &mut Criterion) {
         group.bench_function(format!("text, {name}"), |b| {
             let shown = text::Shown { elements: true, ..Default::default() };
             b.iter(|| {
-                let listing = text::Listing::new(std::io::sink(), sources.clone(), Some(1 << 20), shown);
+                let listing =
+                    text::Listing::new(std::io::sink(), sources.clone(), Some(1 << 20), shown);
                 fed(&elements, listing).finish()
             });
         });

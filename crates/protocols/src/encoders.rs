@@ -91,6 +91,7 @@ macro_rules! encoders {
     ($($name:ident: $protocol:ty,)*) => {
         /// A trace unit of any protocol that has one.
         #[derive(Clone, Debug)]
+        #[allow(clippy::large_enum_variant, reason = "there is one for each source, not many")]
         pub enum AnyUnit {
             $(
                 #[doc = concat!("See [`AnyProtocol::", stringify!($name), "`].")]

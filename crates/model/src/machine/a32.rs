@@ -52,7 +52,7 @@ impl Machine {
             }
             0x92 if n == 13 => return self.push(opcode as u16, go(after)),
             0x8b if n == 13 => return self.pop(opcode as u16, after, Isa::A32),
-            field @ (0x00..=0x1f | 0x20..=0x3f) => {
+            field @ 0x00..=0x3f => {
                 let a = self.cpu.x[n as usize];
                 let b = match field {
                     0x20.. => u64::from(opcode & 0xff),
