@@ -2,13 +2,15 @@
 
 use std::ops::Range;
 
-use tracewright::base::{CoreType, Isa, Places, Profile};
+use tracewright::base::{CoreType, Isa, Places, Profile, Step};
 use tracewright::capture::{Buffer, BufferRef, Capture, Dump, Format, Source};
 use tracewright::decode::{Memory, Options, Plan, Session};
 use tracewright::frames::{Framing, Joiner, Link, Sources, Splitter};
 use tracewright::image::{Bytes, Elf, Image, Load, Region};
 use tracewright::isa::classify;
+use tracewright::model::log::{Assembler, Format as Log, Lookup, Reader};
 use tracewright::model::trial::Trial;
+use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::registry::{AnyConfig, AnyPacket, AnyProtocol};
 use tracewright::{Element, Listener};
 
@@ -259,4 +261,55 @@ impl Random {
     pub fn bytes(&mut self, len: usize) -> Vec<u8> {
         (0..len).map(|_| (self.next() >> 33) as u8).collect()
     }
+}
+
+/// An execution log in any format, whatever it is: no panic; the same entries however it is cut; CSV that was
+/// written is read again as the same; the steps go through a trace unit, and its bytes through a decoder.
+pub fn log(data: &[u8]) {
+    let Some((&[format, unit, seed], text)) = data.split_first_chunk::<3>() else { return };
+    let format = Log::ALL[usize::from(format) % Log::ALL.len()];
+    let isa = [Isa::A64, Isa::A32, Isa::T32, Isa::Rv32, Isa::Rv64][usize::from(seed) % 5];
+    let read = |cuts: &[usize]| {
+        let (mut entries, mut reader) = (Vec::new(), Reader::new(format, isa));
+        let mut start = 0;
+        for &cut in cuts.iter().chain([&text.len()]) {
+            let part = &text[start..cut.max(start)];
+            if reader.feed(part, &mut |entry| entries.push(entry)).is_err() {
+                return entries;
+            }
+            start = cut.max(start);
+        }
+        // A last line may be wrong; what came before it stands.
+        let _ = reader.finish(&mut |entry| entries.push(entry));
+        entries
+    };
+    let whole = read(&[]);
+    for cut in [text.len() / 3, text.len() / 2] {
+        assert_eq!(read(&[cut, cut + 1.min(text.len() - cut)]), whole, "cut at {cut}");
+    }
+    let mut assembler = Assembler::new(Lookup::default());
+    let mut steps = Vec::new();
+    let mut collect = |_: u16, step: &Step| steps.push(*step);
+    whole.iter().for_each(|entry| assembler.entry(entry, &mut collect));
+    assembler.finish(&mut collect);
+
+    let protocol = AnyUnit::ALL[usize::from(unit) % AnyUnit::ALL.len()];
+    let core = Some(CoreType { profile: Profile::Application, version: 8 });
+    let usual = |name: &str| {
+        let known = AnyUnit::usual(protocol).iter().find(|(known, _)| *known == name);
+        known.map(|&(_, value)| value)
+    };
+    let Ok(Some(mut unit)) = AnyUnit::new(protocol, core, &usual) else { return };
+    let mut bytes = Vec::new();
+    unit.steps(&steps, &mut bytes);
+    unit.finish(&mut bytes);
+    let mut stream = unit.config().stream();
+    let pieces = [tracewright::base::Piece { start: 0, at: 0, fragment: true }];
+    let places = Places::new(&pieces);
+    let mut elements: Vec<(u64, Element)> = Vec::new();
+    let memory = &mut tracewright::base::NoMemory;
+    let taken = stream.feed(&bytes, &places, memory, &mut elements, &mut ());
+    assert_eq!(taken, bytes.len(), "the last packet is not whole");
+    let bad = elements.iter().find(|(_, element)| matches!(element, Element::Bad { .. }));
+    assert_eq!(bad, None, "{steps:?}");
 }

@@ -224,3 +224,38 @@ fn memory_of_random_bytes() {
         properties::memory(&data);
     }
 }
+
+/// Lines that a log may have, put together and damaged at random.
+#[test]
+fn execution_logs() {
+    const LINES: [&str; 14] = [
+        "Trace 0: 0x7f9c7b4000c0 [00800480/0001035c/00000000/00000201] main\n",
+        "Trace 1: 0x7fbfa0000100 [0000000001009331/00000000004005c0/00000001/00000201] _start\n",
+        "0x0001035c:  bf00       nop\n",
+        "Taking exception 2 [SVC] on CPU 0\n...from EL0 to EL1\n...with ELR 0x8004\n",
+        "1 clk cpu0 IT (1) 00008000 e1a00000 A svc_s : NOP\n",
+        "2 clk cpu0 IS (2) 00008004 0afffffe A svc_s : BEQ\n",
+        "2 clk cpu0 MW8 20000000 00000000_12345678\n",
+        "3 clk cpu0 E 00008000 00000007 CoreEvent_IRQ\n",
+        "core   0: 3 0x0000000080000000 (0x00052583) x11 0x07 mem 0x0000000080002000\n",
+        "core   0: exception trap_machine_ecall, epc 0x0000000080000230\n",
+        "1,80000000,4081,3,0,0,0,0\n",
+        "cpu,step,address,isa,opcode,value,size,cause\n",
+        "0,instruction,8000,A32,e5910000,,,\n0,read,20000000,,,1,4,late\n",
+        "0,software,1,,,5,32,\n0,exception,8004,,,,,irq\n0,halted,,,,,,\n",
+    ];
+    let mut random = Random(0x10_65);
+    for _ in 0..times() * 4 {
+        let mut log = random.bytes(3);
+        for _ in 0..random.below(12) {
+            log.extend_from_slice(LINES[random.below(LINES.len())].as_bytes());
+        }
+        if random.below(2) == 0 {
+            for _ in 0..random.below(4) {
+                let at = random.below(log.len());
+                log[at] = random.next() as u8;
+            }
+        }
+        properties::log(&log);
+    }
+}

@@ -39,6 +39,13 @@ impl Drop for Listing {
     }
 }
 
+/// The reference has forgotten that a T32 branch is in an IT block: it says that a branch without a condition
+/// was not taken.
+fn known(theirs: Option<&str>, mine: Option<&str>) -> bool {
+    let (Some(theirs), Some(mine)) = (theirs, mine) else { return false };
+    theirs.contains("(ISA=T32) N iBR") && mine.replace(" <cond>", "") == theirs
+}
+
 /// How many elements are the same, or the first that differs.
 pub(super) fn compare(tools: &Tools, snapshot: &Path) -> Result<Result<u64, String>, String> {
     let mut reference = Listing::of(tools.reference(snapshot))?;
@@ -50,7 +57,7 @@ pub(super) fn compare(tools: &Tools, snapshot: &Path) -> Result<Result<u64, Stri
             let empty = same == 0;
             return Ok(if empty { Err("the reference lists no element".into()) } else { Ok(same) });
         }
-        if theirs != mine {
+        if theirs != mine && !known(theirs.as_deref(), mine.as_deref()) {
             let text = |line: Option<String>| line.unwrap_or_else(|| "(end)".into());
             return Ok(Err(format!(
                 "element {} differs\n  reference {}\n  ours      {}",

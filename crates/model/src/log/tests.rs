@@ -125,3 +125,181 @@ fn causes_are_numbers() {
     let riscv = |code, interrupt| Cause::Riscv { code, interrupt };
     assert_eq!(causes, [riscv(11, false), riscv(7, true)]);
 }
+
+const TARMAC: &str = "\
+Tarmac Text Rev 3t
+0 clk cpu0 E 00008000 00000001 CoreEvent_RESET
+1 clk cpu0 IT (1) 00008000 e1a00000 A svc_s : NOP
+2 clk cpu0 IS (2) 00008004 0afffffe A svc_s : BEQ 0x8004
+2 clk cpu0 R r0 00000016
+3 clk cpu0 IT (3) 00008008 e5910000 A svc_s : LDR r0,[r1]
+3 clk cpu0 MR4 20000000:0020000000_NS 12345678
+4 clk cpu0 IT (4) 0000800c fa000000 A svc_s : BLX 0x8014
+5 clk cpu0 IT (5) 00008014 bf00 T svc_s : NOP
+5 clk cpu0 E 00008016 00000007 CoreEvent_IRQ
+6 clk cpu0 IT (6) 00000018 e1a00000 A irq_s : NOP
+7 clk cpu0 TTW DTLB LPAE 1:0 000080004000 0000000000000000
+7 clk cpu1 IT (1) 0000000080000000 d4000001 O EL0t_n : SVC #0
+7 clk cpu1 E 0000000080000000 00000088 CoreEvent_LOWER_64_SYNC
+7 clk cpu1 R ELR_EL1 0000000080000004
+8 clk cpu1 IT (2) 0000000080000400 d503201f O EL1h_n : NOP
+";
+
+#[test]
+fn tarmac() {
+    let read = entries(Format::Tarmac, Isa::A32, TARMAC);
+    let mut assembler = Assembler::new(Lookup::default());
+    let mut each = [Vec::new(), Vec::new()];
+    let mut say = |cpu: u16, step: &Step| each[usize::from(cpu)].push(*step);
+    read.iter().for_each(|entry| assembler.entry(entry, &mut say));
+    assembler.finish(&mut say);
+    assert_eq!(
+        short(&each[0]),
+        "el-1 XReset:0>8000 el1 8000>8004 8004!>8008 8008>800c r4@20000000=12345678 800c>8014 \
+         8014>8016 XIrq:8016>18 18>1c"
+    );
+    assert_eq!(
+        short(&each[1]),
+        "el0 80000000>80000004 XCall:80000004>80000400 el1 80000400>80000404"
+    );
+    // Written and read again, the steps are the same.
+    let written = text(Format::Tarmac, Isa::A32, &read);
+    let again = entries(Format::Tarmac, Isa::A32, &written);
+    assert_eq!(short(&steps_of(&again, 1)), short(&each[1]));
+}
+
+/// The steps of one processor.
+fn steps_of(entries: &[Entry], cpu: u16) -> Vec<Step> {
+    let all: Vec<Entry> = entries.iter().filter(|entry| entry.cpu == cpu).copied().collect();
+    steps(&all)
+}
+
+const QEMU: &str = "\
+----------------
+IN: _start
+0x0000000000400580:  d2800020  mov      x0, #1
+
+Trace 0: 0x7fbfa0000100 [0000000001009331/0000000000400580/00000001/00000201] _start
+Trace 0: 0x7fbfa0000200 [0000000001009331/0000000000400584/00000001/00000201] _start
+Stopped execution of TB chain before 0x7fbfa0000200 [0000000000400584] _start
+Taking exception 5 [IRQ] on CPU 0
+...from EL0 to EL1
+...with ESR 0x15/0x56000000
+...with ELR 0x400584
+...to EL1 PC 0x8480 PSTATE 0x3c5
+Trace 0: 0x7fbfa0000300 [0000000001009331/0000000000008480/00000001/00000201] vector
+Exception return from AArch64 EL1 to AArch64 EL0 PC 0x400584
+0x0000000000400584:  54000040  b.eq     #0x40058c
+0x0000000000008480:  d69f03e0  eret
+Trace 0: 0x7fbfa0000200 [0000000001009331/0000000000400584/00000001/00000201] _start
+";
+
+#[test]
+fn qemu_with_exceptions() {
+    // Code that is shown before it runs, as QEMU does.
+    let log = QEMU
+        .replace("Trace 0: 0x7fbfa0000200", "0x400584:  54000040  b.eq\nTrace 0: 0x7fbfa0000200");
+    let log =
+        log.replace("Trace 0: 0x7fbfa0000300", "0x8480:  d69f03e0  eret\nTrace 0: 0x7fbfa0000300");
+    let read = entries(Format::Qemu, Isa::A64, &log);
+    assert_eq!(
+        short(&steps(&read)),
+        "el-1 400580>400584 XIrq:400584>8480 el1 8480>400584 el0 400584!>400588"
+    );
+}
+
+#[test]
+fn qemu_of_both_instruction_sets_and_conditions() {
+    let log = "0x8000:  4770       bx lr\n0x8002:  bf18       it ne\n0x8004:  4770       bx lr\n\
+               0x8006:  bf00       nop\n0x9000:  0a000000  beq #0x9008\n\
+               Trace 0: 0x7f9c7b4000c0 [00800480/00008002/00000000/00000201] \n\
+               Trace 0: 0x7f9c7b4000c0 [18800480/00008004/00000000/00000201] \n\
+               R15=00008004\nPSR=40000030 -Z-- T usr32\n\
+               Trace 0: 0x7f9c7b4000c0 [00800480/00008006/00000000/00000201] \n\
+               Trace 0: 0x7f9c7b4000c0 [00000480/00009000/00000000/00000201] \n";
+    let read = entries(Format::Qemu, Isa::T32, log);
+    // The NOP leads nowhere else: tracing is off between.
+    assert_eq!(short(&steps(&read)), "el-1 8002>8004 8004!>8006 8006>8008 Off On 9000!>9004");
+}
+
+#[test]
+fn csv_of_every_step() {
+    let log = "cpu,step,address,isa,opcode,passed,el,security,size,value,cause,target,time\n\
+               0,instruction,8000,A32,e5910000,1,1,secure,,,,,\n\
+               0,read,20000000,,,,,,4,12345678,big-endian,,\n\
+               0,exception,8004,,,,,,,,irq,18,\n\
+               0,mode,,,,,2,non-secure,,,,,\n\
+               0,contextid,,,,,,,,1234,,,\n\
+               0,vmid,,,,,,,,7,,,\n\
+               0,fault,8008,,,,,,,,data-fault,10,\n\
+               0,software,1f,,,,,,32,1,,2,\n\
+               0,software,10,,,,,,8,ff,marker,m41,99\n\
+               0,hardware,1,,,,,,2,101c,,,\n\
+               0,cycles,,,,,,,,3,,,\n0,timestamp,,,,,,,,100,,,\n0,events,,,,,,,,5,,,\n\
+               0,instrumentation,,,,,1,,,77,,,\n0,transaction,,,,,,,,,commit,,\n\
+               0,trigger,,,,,,,,,,,\n0,off,,,,,,,,,,,\n0,on,,,,,,,,,,,\n0,halted,,,,,,,,,,,\n\
+               0,overflow,,,,,,,,,,,\n0,code,8000,,bf00,,,,,,,,\n0,withdrawn,8000,,,,,,,,,,\n\
+               0,flags,,,,,,,,4,,,\n0,exception,8004,,,,,,,0,riscv:2,18,\n";
+    let read = entries(Format::Csv, Isa::A32, log);
+    assert_eq!(read.len(), log.lines().count() - 1);
+    let written = text(Format::Csv, Isa::A32, &read);
+    assert_eq!(written, log);
+}
+
+#[test]
+fn a_list_of_addresses_is_a_log() {
+    let read = entries(Format::Csv, Isa::A32, "address\n8001\n0x8003\n");
+    assert_eq!(short(&steps(&read)), "Off");
+    let read = entries(Format::Csv, Isa::A64, "opcode,address\nd503201f,8000\nd503201f,8004\n");
+    assert_eq!(short(&steps(&read)), "el-1 8000>8004 8004>8008");
+}
+
+#[test]
+fn formats_are_found_out() {
+    for (log, want) in [
+        (TARMAC, Some(Format::Tarmac)),
+        ("\n\n53 clk IT (53) 002109f0 f94003e1 O EL3h_s : LDR\n", Some(Format::Tarmac)),
+        (QEMU, Some(Format::Qemu)),
+        (SPIKE, Some(Format::Spike)),
+        ("3 0x0000000080000000 (0x00000093) x 1 0x0\n", Some(Format::Spike)),
+        ("VALID,ADDRESS,INSN,PRIVILEGE,EXCEPTION,ECAUSE,TVAL,INTERRUPT\n", Some(Format::SpikeCsv)),
+        ("cpu,address\n", Some(Format::Csv)),
+        ("hello\n", None),
+        ("", None),
+    ] {
+        assert_eq!(Format::detect(log.as_bytes()), want, "{log}");
+    }
+}
+
+#[test]
+fn wrong_lines_say_where_and_what() {
+    for (format, log, line, expected) in [
+        (Format::Qemu, "\nTrace 0: 0x1 [1/zz/0/0] \n", 2, "the address in hexadecimal"),
+        (Format::Qemu, "Trace x: 0x1 [1/2/0/0] \n", 1, "`Trace N:`"),
+        (Format::Qemu, "Trace 0: 0x1 [1/2/0/0\n", 1, "`]`"),
+        (Format::Qemu, "Taking exception 5 [IRQ] on CPU\n", 1, "`on CPU N`"),
+        (Format::Tarmac, "x clk IT\n", 1, "a time in decimal"),
+        (Format::Tarmac, "1 clk IT (1) 8000 e1a0 A\n", 1, "a mode"),
+        (Format::Tarmac, "1 clk IT (1) 8000 e1a0000 A svc :\n", 1, "an opcode"),
+        (Format::Tarmac, "1 clk MR4 8000 12_zz\n", 1, "the data in hexadecimal"),
+        (Format::Spike, "core   0: 0x8000 0x13\n", 1, "the opcode in brackets"),
+        (Format::Spike, "core   0: exception bad, epc 0x0\n", 1, "the name of a trap"),
+        (Format::Spike, "core   0: 7 0x8000 (0x13)\n", 1, "a privilege level"),
+        (Format::SpikeCsv, "1,2,3\n", 1, "eight numbers"),
+        (Format::SpikeCsv, "1,8000,13,9,0,0,0,0\n", 1, "a privilege level"),
+        (Format::Csv, "a,b\n", 1, "a head line"),
+        (Format::Csv, "step,address\nnothing,8000\n", 2, "a known word"),
+        (Format::Csv, "address\n8000\n8004,1\n", 3, "no more cells"),
+        (Format::Csv, "address,opcode\n8000,123\n", 2, "an opcode"),
+    ] {
+        let mut reader = Reader::new(format, Isa::A64);
+        let mut read = reader.feed(log.as_bytes(), &mut |_| {});
+        if read.is_ok() {
+            read = reader.finish(&mut |_| {});
+        }
+        let error = read.unwrap_err();
+        assert_eq!(error.line, line, "{log}");
+        assert!(error.expected.starts_with(expected), "{log}: {error}");
+        assert!(error.to_string().contains(&error.found), "{error}");
+    }
+}

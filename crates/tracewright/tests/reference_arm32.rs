@@ -1,0 +1,136 @@
+//! What ETMv3 and PTM units in software write, as the reference's lister reads it: Debian's
+//! `trc_pkt_lister` (libopencsd-bin), where it is installed.
+//!
+//! Elements are compared. How packets are spelled changes from version to version.
+#![forbid(unsafe_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tracewright::capture::{Dump, write_over};
+use tracewright::decode::{Memory, Options, Plan, Session};
+use tracewright::frames::{Framing, Numbering};
+use tracewright::image::Image;
+use tracewright::model::log::Steps;
+use tracewright::model::{Machine, Nature, Recipe, Recorder, Recording, Sets, generate};
+use tracewright::protocols::registry::AnyProtocol;
+use tracewright::views::opencsd::{Listing, Shown};
+
+fn installed() -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join("trc_pkt_lister").is_file())
+}
+
+/// The lines of a listing that are elements. The reference has forgotten which T32 branches are in an IT
+/// block: it says of some that have no condition that they were not taken.
+fn elements(listing: &[u8]) -> Vec<String> {
+    String::from_utf8_lossy(listing)
+        .lines()
+        .filter(|line| line.starts_with("Idx:") && line.contains("OCSD_GEN_TRC_ELEM_"))
+        .map(|line| match line.contains("(ISA=T32) N iBR") {
+            true => line.trim_end().replace(" <cond>", ""),
+            false => line.trim_end().to_owned(),
+        })
+        .collect()
+}
+
+fn reference(folder: &Path) -> Vec<String> {
+    let mut list = Command::new("trc_pkt_lister");
+    // It leaves a file where it runs.
+    list.current_dir(folder).arg("-ss_dir").arg(folder).args(["-decode", "-logstdout"]);
+    elements(&list.stderr(Stdio::null()).output().unwrap().stdout)
+}
+
+fn ours(folder: &Path) -> Vec<String> {
+    let capture = tracewright::open(folder).unwrap();
+    let options = Options { numbering: Numbering::Reference, ..Options::default() };
+    let plan = Plan::new(&capture, 0, &options).unwrap();
+    let memory = Memory::new(&capture);
+    let mut text = Vec::new();
+    let shown =
+        Shown { packets: true, bytes: true, elements: true, packed: false, unpacked: false };
+    let mut listing = Listing::new(&mut text, &plan, shown, false);
+    Session::new(&capture, &plan, &memory, &options).run(capture.buffers[0].parts(), &mut listing);
+    listing.finish().unwrap();
+    elements(&text)
+}
+
+/// The program as dumps that lie apart: the reference reads opcodes ahead, and finds none where a dump ends
+/// or the next one begins.
+fn memory(image: &Image) -> Vec<Dump> {
+    const APART: u64 = 0x1000;
+    let mut regions: Vec<_> = image.regions().iter().collect();
+    regions.sort_by_key(|region| region.start());
+    let mut dumps: Vec<(u64, Vec<u8>)> = Vec::new();
+    for region in regions {
+        let bytes = region.run(region.start());
+        match dumps.last_mut() {
+            Some((start, before)) if region.start() < *start + before.len() as u64 + APART => {
+                before.resize((region.start() - *start) as usize, 0);
+                before.extend_from_slice(bytes);
+            }
+            _ => dumps.push((region.start(), bytes.to_vec())),
+        }
+    }
+    let dump = |(start, mut bytes): (u64, Vec<u8>)| {
+        bytes.resize(bytes.len().next_multiple_of(16) + 16, 0);
+        Dump::new(format!("code_{start:x}"), start, bytes)
+    };
+    dumps.into_iter().map(dump).collect()
+}
+
+/// Records a random program, in a folder of its own.
+fn record(
+    folder: &Path,
+    seed: u64,
+    isa: Sets,
+    protocol: AnyProtocol,
+    registers: &[(&str, u64)],
+    core: &str,
+) {
+    let recipe =
+        Recipe { seed, isa, functions: 6, exceptions: false, waits: false, ..Recipe::default() };
+    let program = generate::program(&recipe);
+    let nature = Nature { seed, cycles: true, timestamps: 200, ..Nature::default() };
+    let images = memory(&program.image);
+    let recording = Recording {
+        protocol,
+        registers: registers.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+        framing: Framing::Coresight,
+        core: core.to_owned(),
+        images,
+    };
+    let mut recorder = Recorder::new(recording).unwrap();
+    Machine::new(&program, nature).run(3000, |step| recorder.step(0, step));
+    write_over(&recorder.finish().unwrap(), folder).unwrap();
+}
+
+#[test]
+fn the_reference_lists_the_same_elements() {
+    if !installed() {
+        println!("skipped: reference: trc_pkt_lister is not installed (Debian: libopencsd-bin)");
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("tracewright-reference-{}", std::process::id()));
+    let a32 = [Sets::A32, Sets::T32];
+    // Where direct branches have no packet, the reference's ETMv3 decoder loses the instruction set.
+    let units: [(&str, AnyProtocol, &[Sets], &[(&str, u64)], &str); 4] = [
+        ("ptm", AnyProtocol::Ptm, &a32, &[], "Cortex-A15"),
+        ("ptm-returns", AnyProtocol::Ptm, &a32, &[("ETMCR", 0x3000_0400)], "Cortex-A15"),
+        ("ptm-cycles", AnyProtocol::Ptm, &a32, &[("ETMCR", 0x1000_1400)], "Cortex-A15"),
+        ("etm3", AnyProtocol::Etmv3, &a32, &[("ETMCR", 0x1000_0900)], "Cortex-A7"),
+    ];
+    for (name, protocol, sets, registers, core) in units {
+        for (seed, set) in (1u64..).zip(sets) {
+            let folder: PathBuf = folder.join(format!("{name}-{seed}"));
+            record(&folder, seed, *set, protocol, registers, core);
+            let (theirs, mine) = (reference(&folder), ours(&folder));
+            let first = theirs.iter().zip(&mine).position(|(a, b)| a != b);
+            let shown = first.map(|n| (&theirs[n], &mine[n]));
+            assert_eq!(shown, None, "{name} {set:?}: element {first:?}");
+            assert_eq!(theirs.len(), mine.len(), "{name} {set:?}");
+            assert!(mine.len() > 100, "{name} {set:?}: {} elements", mine.len());
+        }
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+}
