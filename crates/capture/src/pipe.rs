@@ -113,8 +113,7 @@ impl Pipe {
         }
         let mut state = self.state();
         let from = if std::mem::replace(&mut state.given, true) {
-            let kind = io::ErrorKind::Other;
-            From::Error(io::Error::new(kind, "what comes through a pipe can be read once"))
+            From::Error(io::Error::other("what comes through a pipe can be read once"))
         } else {
             let rest = match (state.error.take(), state.open.take(), state.ended) {
                 (Some(error), _, _) => From::Error(error),
