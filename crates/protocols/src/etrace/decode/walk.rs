@@ -307,12 +307,11 @@ impl Decoder {
         if role == Role::Return
             && params.options.implicit_return
             && self.is_implied(goal, params, code)
+            && let Some(pc) = self.returns.pop()
         {
-            if let Some(pc) = self.returns.pop() {
-                self.implied = self.implied.saturating_add(1);
-                self.place = Place::At { pc, owed: false };
-                return Jumped::On;
-            }
+            self.implied = self.implied.saturating_add(1);
+            self.place = Place::At { pc, owed: false };
+            return Jumped::On;
         }
         let Some(address) = goal.address else { return Jumped::Nowhere };
         match self.pending.count() {
