@@ -21,6 +21,8 @@ pub(super) struct Place {
     pub(super) last: Mark,
     /// Whether its waypoint took effect.
     pub(super) taken: bool,
+    /// The block that pushed the newest entry of the return stack, as far as that is known.
+    call: Mark,
 }
 
 /// The two instruction sets that addresses select: which blocks are theirs, and the bits of an address.
@@ -140,7 +142,8 @@ impl Decoder {
                     }
                 }
             };
-            let place = Place { last, taken: before & 1 != 0 };
+            let call = calls[self.flow.returns.slot()];
+            let place = Place { last, taken: before & 1 != 0, call };
             match halt {
                 Halt::Other => {
                     self.flow.settle(place, rules, code);
@@ -152,8 +155,7 @@ impl Decoder {
                     last = Mark::NONE;
                 }
                 Halt::Ask => {
-                    let call = calls[self.flow.returns.slot()];
-                    next = self.ask(at, place, call, &sets, rules, code, sink);
+                    next = self.ask(at, place, &sets, rules, code, sink);
                     last = Mark::NONE;
                     if next != Mark::NONE {
                         continue;
@@ -178,7 +180,7 @@ impl Decoder {
     #[inline(never)]
     fn jump(&mut self, header: u8, bytes: &[u8]) -> usize {
         let Some((entry, len)) = self.history.peek(header, bytes) else { return 0 };
-        if !bytes.get(len).is_some_and(|&header| Atoms::steps(header) != 0) {
+        if bytes.get(len).is_none_or(|&header| Atoms::steps(header) == 0) {
             return 0;
         }
         self.history.push(entry);
@@ -224,7 +226,6 @@ impl Decoder {
         &mut self,
         at: u64,
         place: Place,
-        call: Mark,
         sets: &Sets,
         rules: Rules,
         code: &mut K,
@@ -236,10 +237,10 @@ impl Decoder {
         let mut from = self.flow.pc().map(|_| (place.last, place.taken));
         self.flow.take_return(at, rules, sink);
         let pc = self.flow.pc();
-        if let (None, Some(pc), Some(hop)) = (from, pc, code.hops().get(call.index()))
+        if let (None, Some(pc), Some(hop)) = (from, pc, code.hops().get(place.call.index()))
             && (hop.end(), hop.isa()) == (pc.address, pc.isa)
         {
-            from = Some((call, false));
+            from = Some((place.call, false));
         }
         match pc {
             Some(pc) if set(sets, pc.isa == Isa::T32).0 != Realm::NONE => code.enter(pc, from),
