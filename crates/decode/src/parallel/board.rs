@@ -43,7 +43,7 @@ struct Lane<L: Fork> {
 }
 
 /// A worker waits where what it made of a stretch takes more memory than this and nobody takes it.
-pub(super) const MOST_WEIGHT: usize = 32 << 20;
+pub(super) const MOST_WEIGHT: usize = 16 << 20;
 
 /// Tasks to the workers, segments back. Tasks are taken in order, so that the first stretch that is not
 /// joined always has a worker: whoever waits for it waits for someone who works.

@@ -44,7 +44,7 @@ pub struct Jobs {
 impl Jobs {
     /// The usual cuts for `count` threads.
     pub const fn new(count: usize) -> Self {
-        Jobs { count, step: 1 << 12, stretch: 1 << 16..=1 << 22 }
+        Jobs { count, step: 1 << 12, stretch: 1 << 15..=1 << 22 }
     }
 
     /// A thread for each core.
@@ -195,7 +195,7 @@ where
         // To split is quick. So the link is followed here, and workers know the id that each begins with.
         let mut link = truth.session.state().splitter.clone();
         loop {
-            while lanes.len() < 2 * count && (pace.hold == 0 || lanes.is_empty()) {
+            while lanes.len() <= count && (pace.hold == 0 || lanes.is_empty()) {
                 let stretch = match next.take() {
                     Some(first) => Some(first),
                     None => stretches.next(pace.len, lanes.is_empty())?,
