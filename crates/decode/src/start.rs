@@ -72,10 +72,10 @@ impl Plan {
             }
         }
         for source in &mut self.sources {
-            if let AnyConfig::Itm(config) = &mut source.config {
-                if let Some((_, _, found)) = searches.iter().find(|(id, ..)| *id == source.id) {
-                    config.assume_synced = !found;
-                }
+            if let AnyConfig::Itm(config) = &mut source.config
+                && let Some((_, _, found)) = searches.iter().find(|(id, ..)| *id == source.id)
+            {
+                config.assume_synced = !found;
             }
         }
     }

@@ -112,7 +112,9 @@ impl Decoded<'_> {
             remarks.extend(left_out(skipped));
         }
         let Some(buffer) = self.buffer() else { return remarks };
-        if buffer.len() == 0 {
+        // Of a pipe, this is how much came.
+        let bytes = buffer.len();
+        if bytes == 0 {
             remarks.push(self.empty());
             return remarks;
         }
