@@ -184,7 +184,13 @@ fn ranges() -> Vec<Element> {
     let range = |n: u64| {
         let (start, instructions) = (0x8000 + n * 7919 % 1600 * 16, 1 + (n % 4) as u32);
         let (bytes, cycles) = (4 * instructions, Counted::UNKNOWN);
-        Element::Range(Range { start, bytes, instructions, cycles, last: last(n % 3 != 0) })
+        Element::Range(Range {
+            start,
+            bytes,
+            instructions,
+            cycles,
+            last: last(!n.is_multiple_of(3)),
+        })
     };
     (0..10_000).map(range).collect()
 }

@@ -7,12 +7,15 @@ use tracewright_base::Range;
 use crate::Lines;
 use crate::kept::Kept;
 
+/// A range of a source in a context.
+type Where = (usize, (usize, Range));
+
 /// Keeps what was written for a range of a source in a context.
 #[derive(Debug, Default)]
 pub(super) struct Whole {
-    kept: Kept<(usize, (usize, Range))>,
+    kept: Kept<Where>,
     /// The range that is being written, where its text begins, and how often text was written by then.
-    current: Option<((usize, (usize, Range)), usize, u64)>,
+    current: Option<(Where, usize, u64)>,
 }
 
 impl Whole {
