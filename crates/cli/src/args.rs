@@ -444,7 +444,7 @@ pub struct EncodeArgs {
     pub log: PathBuf,
     #[command(flatten)]
     pub how: LogArgs,
-    /// The trace unit's protocol, as ETM4, ETE, ETM3, PTM, ITM, STM, etrace.
+    /// The trace unit's protocol, as ETM4, ETE, ETM3, ETM2, ETM1, PTM, ITM, STM, etrace.
     #[arg(long, value_name = "NAME")]
     pub protocol: String,
     /// The trace units' parameters, in a file of `name = value` lines.

@@ -30,7 +30,11 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         registers.push(register(protocol, text)?);
     }
     let core = args.core.clone().unwrap_or_else(|| core(protocol, log.isa).to_owned());
-    let framing = framing(args.framing);
+    // A trace port of its own has no frames.
+    let framing = match protocol {
+        AnyProtocol::Etmv1 | AnyProtocol::Etmv2 => Framing::Raw,
+        _ => framing(args.framing),
+    };
     let images = log.images.clone();
     let recording = Recording { protocol, registers, framing, core, images };
     let fail = |error: RecordError| match &error {
@@ -142,7 +146,9 @@ fn register(protocol: AnyProtocol, text: &str) -> Result<(String, u64), Fail> {
 /// Whether units of `protocol` can watch a core that executes `isa`.
 fn suits(protocol: AnyProtocol, isa: Isa, args: &EncodeArgs) -> Result<(), Fail> {
     let suits = match protocol {
-        AnyProtocol::Etmv3 | AnyProtocol::Ptm => matches!(isa, Isa::A32 | Isa::T32),
+        AnyProtocol::Etmv1 | AnyProtocol::Etmv2 | AnyProtocol::Etmv3 | AnyProtocol::Ptm => {
+            matches!(isa, Isa::A32 | Isa::T32)
+        }
         AnyProtocol::Etmv4 | AnyProtocol::Ete => matches!(isa, Isa::A64 | Isa::A32 | Isa::T32),
         AnyProtocol::Etrace => matches!(isa, Isa::Rv32 | Isa::Rv64),
         _ => true,
@@ -159,6 +165,8 @@ fn suits(protocol: AnyProtocol, isa: Isa, args: &EncodeArgs) -> Result<(), Fail>
 fn core(protocol: AnyProtocol, isa: Isa) -> &'static str {
     match (protocol, isa) {
         (AnyProtocol::Etrace, _) => "",
+        (AnyProtocol::Etmv1, _) => "ARM926EJ-S",
+        (AnyProtocol::Etmv2, _) => "ARM1026EJ-S",
         (AnyProtocol::Etmv3, _) => "Cortex-A7",
         (AnyProtocol::Ptm, _) => "Cortex-A15",
         (AnyProtocol::Itm, _) => "Cortex-M4",

@@ -4,4 +4,5 @@ mod answers;
 mod bench;
 mod common;
 mod problems;
+mod real_arm;
 mod shared;

@@ -316,7 +316,13 @@ impl Encoder {
         if waiting.in_halves() && exception.is_none() {
             self.clock(EXECUTED, false, config, out);
         }
-        let goes = exception.or_else(|| self.goes(retired, config));
+        let goes = match exception {
+            Some(goes) => {
+                let (reason, _) = self.periodic(false, config);
+                Some(Goes { reason, ..goes })
+            }
+            None => self.goes(retired, config),
+        };
         let traced = self.traces(waiting, config);
         if traced {
             self.moves(waiting, goes.is_some(), config, out);
@@ -340,24 +346,31 @@ impl Encoder {
             Kind::Indirect => false,
             _ => return None,
         };
-        let to = traced(retired.next, retired.next_isa);
-        // ETMv1.2 has a reason of its own for this.
-        let periodic = if config.minor < 2 { Reason::Branch } else { Reason::Periodic };
-        let whole = 5 + config.context_bytes();
-        let overdue = self.since >= PERIOD + GRACE;
-        let due =
-            self.since >= PERIOD && !direct && self.fifo.len() + whole <= self.settings.common.fifo;
-        let context = self.context_changed && config.context_bytes() > 0;
-        let reason = if overdue || due || context { periodic } else { Reason::Branch };
+        let (reason, forced) = self.periodic(direct, config);
         let sent = !direct
-            || overdue
-            || context
+            || forced
             || config.control.branch_output()
             || in_vector_table(retired.next as u32, config.core.high_vectors);
-        if (overdue || due) && periodic == Reason::Branch {
-            self.base = None;
-        }
+        let to = traced(retired.next, retired.next_isa);
         sent.then_some(Goes { to, jazelle: retired.next_isa == Isa::Jazelle, reason })
+    }
+
+    /// Why the next address is sent, and whether it must be whole. (5.6.2, 5.6.3)
+    fn periodic(&mut self, direct: bool, config: &Config) -> (Reason, bool) {
+        let whole = 5 + config.context_bytes();
+        let overdue = self.since >= PERIOD + GRACE;
+        let room = self.fifo.len() + whole <= self.settings.common.fifo;
+        let due = self.since >= PERIOD && !direct && room;
+        let context = self.context_changed && config.context_bytes() > 0;
+        if !(overdue || due || context) {
+            return (Reason::Branch, false);
+        }
+        // ETMv1.2 has a reason of its own for this.
+        if config.minor >= 2 {
+            return (Reason::Periodic, true);
+        }
+        self.base = None;
+        (Reason::Branch, true)
     }
 
     fn traces(&self, waiting: &Waiting, config: &Config) -> bool {
@@ -481,6 +494,8 @@ impl Encoder {
         address.emit(config, &mut bytes);
         self.room(bytes.len, config, out);
         let offset = self.fifo.addresses().min(TOO_LARGE) as u8;
+        // All of an address goes in, or nothing of it.
+        self.full |= self.fifo.len() + bytes.len > self.settings.common.fifo;
         for (n, &byte) in bytes.bytes.iter().take(bytes.len).enumerate() {
             self.push(byte, n == 0);
         }
