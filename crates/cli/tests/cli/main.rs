@@ -4,5 +4,4 @@ mod answers;
 mod bench;
 mod common;
 mod problems;
-mod real_arm;
 mod shared;
