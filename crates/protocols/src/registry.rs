@@ -1,6 +1,7 @@
 //! The list of protocols. Joining it is a line.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt;
 use core::ops::Range;
@@ -156,7 +157,7 @@ macro_rules! protocols {
 
             /// A stream that knows nothing yet.
             pub fn stream(&self) -> AnyStream {
-                match self { $(AnyConfig::$name(c) => AnyStream::$name(Stream::new(c.clone())),)* }
+                match self { $(AnyConfig::$name(c) => AnyStream::$name(Box::new(Stream::new(c.clone()))),)* }
             }
         }
 
@@ -189,7 +190,7 @@ macro_rules! protocols {
 
         /// A stream of any protocol: one `match` a block of bytes; inside it all calls are direct.
         #[derive(Clone, Debug, PartialEq)]
-        pub enum AnyStream { $($(#[$doc])* $name(Stream<$protocol>),)* }
+        pub enum AnyStream { $($(#[$doc])* $name(Box<Stream<$protocol>>),)* }
 
         impl AnyStream {
             /// Whether it is given half a byte in each byte.

@@ -233,8 +233,7 @@ impl Waiting {
         match (self.instruction.isa, self.opcode.map_or(0, |opcode| opcode.size)) {
             (Isa::A64, _) => bits & 0xffe0_001c == 0xd400_0000 && bits & 3 != 0,
             (Isa::A32, _) => {
-                bits >> 24 & 0xf == 0xf && bits >> 28 != 0xf
-                    || bits & 0x0ff0_00d0 == 0x0160_0050 && bits >> 28 != 0xf
+                bits >> 28 != 0xf && (bits >> 24 & 0xf == 0xf || bits & 0x0ff0_00d0 == 0x0160_0050)
                     || bits & 0x0ff0_00f0 == 0x0140_0070
             }
             (Isa::T32, 2) => bits >> 8 == 0xdf,

@@ -109,13 +109,14 @@ impl Writer {
 
 /// Entries that a log of `format` has words for.
 pub const fn writes(format: Format, event: &Event) -> bool {
-    match (format, event) {
-        (Format::Csv, _) | (_, Event::Instruction(_) | Event::Raised(_)) => true,
-        (Format::Qemu, Event::Withdrawn { .. } | Event::Code { .. } | Event::Flags(_)) => true,
-        (Format::Qemu | Format::Tarmac | Format::SpikeCsv, Event::Mode(_)) => true,
-        (Format::Tarmac, Event::ReturnAddress(_) | Event::ContextId(_)) => true,
-        (Format::Tarmac | Format::Spike, Event::Step(tracewright_base::Step::Access(_))) => true,
-        (Format::Tarmac, Event::Step(tracewright_base::Step::Halted)) => true,
-        _ => false,
-    }
+    matches!(
+        (format, event),
+        (Format::Csv, _)
+            | (_, Event::Instruction(_) | Event::Raised(_))
+            | (Format::Qemu, Event::Withdrawn { .. } | Event::Code { .. } | Event::Flags(_))
+            | (Format::Qemu | Format::Tarmac | Format::SpikeCsv, Event::Mode(_))
+            | (Format::Tarmac, Event::ReturnAddress(_) | Event::ContextId(_))
+            | (Format::Tarmac | Format::Spike, Event::Step(tracewright_base::Step::Access(_)))
+            | (Format::Tarmac, Event::Step(tracewright_base::Step::Halted))
+    )
 }

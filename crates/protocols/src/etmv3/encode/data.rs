@@ -110,7 +110,7 @@ impl Data {
                 if let Some(place) = self.late.get_mut(usize::from(tag).wrapping_sub(1)) {
                     place[k as usize & 1] = Some(bits);
                 }
-                put(Packet::Placeholder { tag, first: first && !(k > 0), address: sent });
+                put(Packet::Placeholder { tag, first: first && k == 0, address: sent });
             } else if access.has(Access::VALUE_NOT_TRACED) || access.value().is_none() {
                 put(Packet::ValueNotTraced { first, address: sent });
             } else {
