@@ -222,7 +222,6 @@ impl Decoder {
 
     /// Brings the flow up to date and asks for the block to come.
     #[cold]
-    #[expect(clippy::too_many_arguments, reason = "what the lane holds in registers")]
     fn ask<K: Code, S: Sink>(
         &mut self,
         at: u64,

@@ -199,7 +199,7 @@ fn written_packets_are_read() {
                 let mut params = Params::new(
                     Version::of_number(version).unwrap(),
                     profile,
-                    random.next() % 2 == 0,
+                    random.next().is_multiple_of(2),
                 );
                 // The framing of PULP's older unit has no room for more.
                 if profile != Profile::PulpTrdb && profile != Profile::Esp32 {
@@ -208,7 +208,7 @@ fn written_packets_are_read() {
                     params.widths.f0s = if params.widths.bpred_size > 0 { 1 } else { 0 };
                     params.widths.time = [0, 16, 40][random.next() as usize % 3];
                     params.widths.return_stack_size = [0, 3][random.next() as usize % 2];
-                    params.options.implicit_exception = random.next() % 2 == 0;
+                    params.options.implicit_exception = random.next().is_multiple_of(2);
                     params.widths.ecause = params.widths.ecause.min(16);
                 }
                 for payload in payloads(&params, &mut random) {
@@ -219,7 +219,7 @@ fn written_packets_are_read() {
                         0
                     };
                     let time = params.link.timestamp_bytes;
-                    let timestamp = (time > 0 && random.next() % 2 == 0)
+                    let timestamp = (time > 0 && random.next().is_multiple_of(2))
                         .then(|| random.next() >> (64 - u32::from(time) * 8));
                     let packet = Packet { envelope: Envelope { source, flow, timestamp }, payload };
                     let mut bytes = Vec::new();
