@@ -322,7 +322,7 @@ fn t32_op(random: &mut Random, pc: u32, events: Events) -> (u32, Moves) {
     let wide = pc & 0x1f != 0x1c;
     let nop = (0x46c0, Moves::Nothing);
     if pc & 0x1f == 0x1e {
-        return (t32::bx(14).into(), Moves::Nothing);
+        return (t32::bx(14), Moves::Nothing);
     }
     match random.below(16) {
         0 => (0x6801, memory(4, 1, true)),  // ldr r1, [r0]
@@ -353,7 +353,7 @@ fn t32_op(random: &mut Random, pc: u32, events: Events) -> (u32, Moves) {
             });
             blx.map_or(nop, |opcode| (opcode, Moves::Nothing))
         }
-        12 => (t32::bx(3).into(), Moves::Nothing),
+        12 => (t32::bx(3), Moves::Nothing),
         13 if events.exceptions => (0xdf00, Moves::Call),
         _ => nop,
     }

@@ -114,7 +114,8 @@ fn the_reference_lists_the_same_elements() {
     let folder = std::env::temp_dir().join(format!("tracewright-reference-{}", std::process::id()));
     let a32 = [Sets::A32, Sets::T32];
     // Where direct branches have no packet, the reference's ETMv3 decoder loses the instruction set.
-    let units: [(&str, AnyProtocol, &[Sets], &[(&str, u64)], &str); 4] = [
+    type Unit<'a> = (&'a str, AnyProtocol, &'a [Sets], &'a [(&'a str, u64)], &'a str);
+    let units: [Unit<'_>; 4] = [
         ("ptm", AnyProtocol::Ptm, &a32, &[], "Cortex-A15"),
         ("ptm-returns", AnyProtocol::Ptm, &a32, &[("ETMCR", 0x3000_0400)], "Cortex-A15"),
         ("ptm-cycles", AnyProtocol::Ptm, &a32, &[("ETMCR", 0x1000_1400)], "Cortex-A15"),

@@ -26,7 +26,7 @@ const STRETCH: usize = 1 << 16;
 enum Reading<'a> {
     Capture(Box<Decoding<'a>>),
     Log(Box<(Log<'a>, Assembler)>),
-    Ended(Option<Assembler>),
+    Ended(Option<Box<Assembler>>),
 }
 
 /// A capture on its way.
@@ -155,7 +155,7 @@ fn more(reading: &mut Reading<'_>, side: &mut Side, of: &Range<usize>) -> Result
                 assembler.finish(&mut steps);
                 let done = std::mem::replace(reading, Reading::Ended(None));
                 if let Reading::Log(log) = done {
-                    *reading = Reading::Ended(Some(log.1));
+                    *reading = Reading::Ended(Some(Box::new(log.1)));
                 }
             }
         }

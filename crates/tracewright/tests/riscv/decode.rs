@@ -137,7 +137,7 @@ impl Crc {
             self.crc = self.table[((self.crc ^ u32::from(byte)) & 0xff) as usize] ^ self.crc >> 8;
         }
         self.count += 1;
-        if self.count % Self::CHUNK == 0 {
+        if self.count.is_multiple_of(Self::CHUNK) {
             self.end();
         }
     }
@@ -157,7 +157,7 @@ fn long_streams() {
         let image = program(read(&elf), stream.params.rv64);
         let mut crc = Crc::new();
         let odd = addresses(&stream, &image, |address| crc.push(address));
-        if crc.count % Crc::CHUNK != 0 {
+        if !crc.count.is_multiple_of(Crc::CHUNK) {
             crc.end();
         }
         let found = digests.iter().find(|(name, _)| *name == stream.program);

@@ -239,7 +239,7 @@ fn periodic() {
     let config = unit(0, W8 | CYCLES | CONTEXT1);
     let at =
         |address: u8, id: u8| format!("TD:09 WT:00 WT:{id:02x} WT:{address:02x} WT:80 WT:00 WT:00");
-    let start = "TD:09 WT:20 WT:2a WT:00 WT:80 WT:00 WT:00".to_string();
+    let start = "TD:09 WT:20 WT:2a WT:00 WT:80 WT:00 WT:00";
     let good = format!("{start} IE:0 {} IE:0 TD:07", at(4, 0x2a));
     assert_eq!(
         says(&config, &code, &good),
