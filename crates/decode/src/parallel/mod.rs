@@ -1,7 +1,7 @@
 //! One buffer on several threads, with the answer of one.
 //!
 //! The buffer is cut into stretches. Each is decoded on a worker that knows nothing of what came before
-//! it, with checkpoints on the way ([`Segment`]s end there). Whoever joins them knows where the trace
+//! it, with checkpoints on the way (segments end there). Whoever joins them knows where the trace
 //! really is at the beginning of a stretch. It decodes the head of the stretch again from there, **until it
 //! is in the same state as the worker was at a checkpoint**: from there on the worker said what anyone
 //! would have said, and it is taken as it stands. What the state is: that of the link, of each source with

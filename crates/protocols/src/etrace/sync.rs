@@ -11,7 +11,7 @@ const CHAIN: usize = 8;
 /// The longest payload, in bytes.
 const LONGEST: usize = 31;
 
-/// Finds the first place from where [`CHAIN`] packets follow one another, or that comes after more null
+/// Finds the first place from where eight packets follow one another, or that comes after more null
 /// bytes than a packet can have. ("Packet Encapsulation", "Synchronization")
 pub fn find(bytes: &[u8], params: &Params) -> Sync {
     for at in 0..bytes.len() {
