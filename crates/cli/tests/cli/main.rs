@@ -3,5 +3,6 @@
 mod answers;
 mod bench;
 mod common;
+mod logs;
 mod problems;
 mod shared;
