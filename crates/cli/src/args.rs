@@ -13,7 +13,7 @@ use tracewright::frames::Framing;
     name = "tracewright",
     version,
     max_term_width = 110,
-    after_help = "Exit codes: 0 done; 1 done, and the answer is negative (--strict); 2 usage or a fatal error.",
+    after_help = "Exit codes: 0 done; 1 done, and the answer is negative (--strict, compare); 2 usage or a fatal error.",
     before_help = "Start with `tracewright demo`; with a capture, `tracewright info CAPTURE`.",
     disable_help_subcommand = true
 )]

@@ -102,7 +102,7 @@ fn executed(range: &Range) -> String {
 }
 
 /// `8000 r4 20001234=11`: by the instruction at 0x8000 four bytes were read.
-fn access(a: &Access) -> String {
+pub(crate) fn access(a: &Access) -> String {
     let hex = |value: Option<u64>| value.map_or("?".into(), |value| format!("{value:x}"));
     let way = match a.direction {
         Direction::Read => 'r',
@@ -115,9 +115,11 @@ fn access(a: &Access) -> String {
         (Access::COPROCESSOR, " cp"),
         (Access::CONTINUED, " +"),
         (Access::LATE, " late"),
+        (Access::STORE_FAILED, " failed"),
         (Access::VALUE_NOT_TRACED, " untraced"),
         (Access::SUPPRESSED, " suppressed"),
         (Access::BIG_ENDIAN, " be"),
+        (Access::EXCEPTION, " exc"),
     ] {
         words += if a.has(flag) { word } else { "" };
     }

@@ -5,11 +5,12 @@ use std::string::String;
 use std::vec::Vec;
 
 use tracewright_base::{
-    Access, Block, Code, Context, Direction, Element, Instruction, Isa, Miss, Pc, Security, Start,
+    Block, Code, Context, Element, Instruction, Isa, Miss, Pc, Security, Start,
 };
 use tracewright_isa::{ItState, classify, t32};
 
 use crate::etmv3::{Config, Etmv3};
+use crate::memory::access;
 use crate::ways;
 
 /// Memory from 0x8000 on.
@@ -122,31 +123,6 @@ fn context(c: &Context) -> String {
     }
     if let Some(id) = c.vmid {
         words += &format!(" vmid {id:x}");
-    }
-    words
-}
-
-/// `8000 r4 20001234=11`: by the instruction at 0x8000 four bytes were read.
-fn access(a: &Access) -> String {
-    let hex = |value: Option<u64>| value.map_or("?".into(), |value| format!("{value:x}"));
-    let way = match a.direction {
-        Direction::Read => 'r',
-        Direction::Write => 'w',
-        Direction::Unknown => 'x',
-    };
-    let mut words =
-        format!("{} {way}{} {}={}", hex(a.by()), a.size, hex(a.address()), hex(a.value()));
-    for (flag, word) in [
-        (Access::COPROCESSOR, " cp"),
-        (Access::CONTINUED, " +"),
-        (Access::LATE, " late"),
-        (Access::STORE_FAILED, " failed"),
-        (Access::VALUE_NOT_TRACED, " untraced"),
-        (Access::SUPPRESSED, " suppressed"),
-        (Access::BIG_ENDIAN, " be"),
-        (Access::EXCEPTION, " exc"),
-    ] {
-        words += if a.has(flag) { word } else { "" };
     }
     words
 }
