@@ -69,7 +69,20 @@ impl Held {
 
     /// Data. It waits in any case: the next packet may say that the store failed.
     pub(crate) fn data(&mut self, at: u64, access: Access, of: Of) {
-        self.after.push(Entry { at, element: Element::Access(access), of });
+        self.wait(at, Element::Access(access), of);
+    }
+
+    /// Something that waits for the next packet in any case.
+    pub(crate) fn wait(&mut self, at: u64, element: Element, of: Of) {
+        self.after.push(Entry { at, element, of });
+    }
+
+    /// Where the last instruction is, if all that is known of it is that its memory is not there.
+    pub(crate) fn missing(&self) -> Option<u64> {
+        self.after.iter().find_map(|entry| match entry.element {
+            Element::NoCode { address, .. } if entry.of == Of::Last => Some(address),
+            _ => None,
+        })
     }
 
     /// What waits for the next packet only has waited long enough.

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use tracewright_base::{Access, Cause, Isa, Retired, Taken};
+use tracewright_base::{Access, Cause, Direction, Isa, Kind, Retired, Taken};
 
 use crate::encoders::Setting;
 
@@ -82,6 +82,14 @@ impl Waiting {
     /// It transferred a coprocessor register.
     pub(crate) fn coprocessor(&self) -> bool {
         self.moved.iter().any(|access| access.has(Access::COPROCESSOR))
+    }
+
+    /// It is a load multiple that has the PC, which is the last in its list.
+    pub(crate) fn loads_pc(&self) -> bool {
+        let load = |access: &Access| access.direction == Direction::Read;
+        self.retired.instruction.kind == Kind::Indirect
+            && self.moved.len() > 1
+            && self.moved.iter().all(load)
     }
 
     /// Its halves have a status each: a BL before Thumb-2.

@@ -76,8 +76,34 @@ const ARM: &[Config] = &[
     config("PTM-broadcast", "PTM", &["--config", "ETMCR=0x20000500", "--framing", "tpiu"]),
 ];
 
-/// A64, T32 and A32.
-pub(super) const TARGETS: [Target; 3] = [
+/// On cores before Thumb-2, with ports of each width: a FIFO that makes the processor wait, early and late data, waits.
+const CLASSIC: &[Config] = &[
+    config("ETM1", "ETM1", &[]),
+    config(
+        "ETM1-4",
+        "ETM1",
+        &["--config", "ETMCR=0x1180", "--config", "noise=1", "--config", "fifo=9"],
+    ),
+    config(
+        "ETM1-16",
+        "ETM1",
+        &["--config", "ETMCR=0xa0", "--config", "ETMCCR=0", "--config", "waits=20"],
+    ),
+    config("ETM2", "ETM2", &[]),
+    config(
+        "ETM2-4",
+        "ETM2",
+        &["--config", "ETMCR=0x80", "--config", "fold=120", "--config", "noise=1"],
+    ),
+    config(
+        "ETM2-16",
+        "ETM2",
+        &["--config", "ETMCR=0x10a0", "--config", "ETMSYNCFR=300", "--config", "waits=20"],
+    ),
+];
+
+/// A64, T32 and A32, also of Armv5TE.
+pub(super) const TARGETS: [Target; 5] = [
     Target {
         name: "A64",
         compiler: &["aarch64-linux-gnu-gcc"],
@@ -98,5 +124,19 @@ pub(super) const TARGETS: [Target; 3] = [
         qemu: "qemu-arm",
         packages: "gcc-arm-linux-gnueabihf, qemu-user",
         configs: ARM,
+    },
+    Target {
+        name: "A32-v5",
+        compiler: &["arm-none-eabi-gcc", "-marm", "-march=armv5te", "--specs=rdimon.specs"],
+        qemu: "qemu-arm",
+        packages: "gcc-arm-none-eabi, libnewlib-arm-none-eabi, qemu-user",
+        configs: CLASSIC,
+    },
+    Target {
+        name: "T32-v5",
+        compiler: &["arm-none-eabi-gcc", "-mthumb", "-march=armv5te", "--specs=rdimon.specs"],
+        qemu: "qemu-arm",
+        packages: "gcc-arm-none-eabi, libnewlib-arm-none-eabi, qemu-user",
+        configs: CLASSIC,
     },
 ];

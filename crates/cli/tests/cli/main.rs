@@ -5,4 +5,5 @@ mod bench;
 mod common;
 mod logs;
 mod problems;
+mod real_arm;
 mod shared;

@@ -469,6 +469,7 @@ impl Decoder {
                 self.say(at, Element::Doubt(Doubt::UnsupportedIsa), sink);
             }
             Walked::Unknown => {
+                self.held.commit(sink);
                 if let Next::Branch(_) = self.flow.next() {
                     self.flow.lose();
                     self.say(at, Element::Doubt(Doubt::NoAddress), sink);
@@ -478,7 +479,8 @@ impl Decoder {
                 self.held.commit(sink);
                 // The data that follow may be of an instruction that is not known. (6.6)
                 self.data.restart(at, false, &mut self.held);
-                self.say(at, element, sink);
+                // It may not have executed: a prefetch abort cancels it.
+                self.held.wait(at, element, Of::Last);
             }
         }
         self.cycles_only(at, sink);
@@ -629,7 +631,7 @@ impl Decoder {
         let vector = vector.filter(|_| whole);
         let cancels = matches!(branch.state, Some(State::Arm { cancels: true }));
         let last = self.held.last().copied();
-        let mut place = last.map(|range| range.start);
+        let mut place = last.map(|range| range.start).or(self.held.missing());
         if cancels {
             match self.flow.address().filter(|_| self.flow.is_half()) {
                 // The first half of a BL came last.

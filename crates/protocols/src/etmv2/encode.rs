@@ -276,7 +276,10 @@ impl Encoder {
 
     /// The instruction that waits executes. `exception`: where it goes then.
     fn flush(&mut self, exception: Option<Goes>, config: &Config, out: &mut impl Extend<Packet>) {
-        let Some(waiting) = self.waiting.take() else { return };
+        let Some(mut waiting) = self.waiting.take() else { return };
+        if config.id.loads_pc_first() && waiting.loads_pc() {
+            waiting.moved.rotate_right(1);
+        }
         if self.full {
             self.folded = None;
             self.clock(WAIT, false, config, out);
@@ -439,6 +442,7 @@ impl Encoder {
             && !waiting.coprocessor()
             && waiting.moved.iter().all(load)
             && waiting.moved.len() <= 2
+            && !(config.id.loads_pc_first() && waiting.loads_pc())
             && self.late.len() < MISSING;
         if may_miss && !waiting.moved.is_empty() && self.noise.often(self.settings.miss) {
             return self.misses(waiting, config);
