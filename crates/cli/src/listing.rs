@@ -1,6 +1,7 @@
 //! Packets, elements or both, in any format.
 
 use tracewright::Listener;
+use tracewright::decode::input::{self, Input as Bytes};
 use tracewright::decode::{CommittedListener, Fork, Jobs, Merge, Merging, Tally};
 use tracewright::frames::Numbering;
 use tracewright::views::{Stats, json, opencsd, text};
@@ -44,11 +45,13 @@ pub fn list(
     let mut flawed = false;
     for (n, &buffer) in input.buffers.iter().enumerate() {
         let job = input.job(buffer);
+        let bytes = &mut *input::of(job.buffer);
         let mut stats = answer.stats.then(Stats::default);
         let tally = match answer.format {
             Format::Opencsd => {
                 let view = opencsd::Listing::new(Vec::new(), &job.plan, what.opencsd, n > 0);
-                let (view, tally) = decode(&job, &how, view, &mut stats, |b| output.put(&b))?;
+                let (view, tally) =
+                    decode(&job, bytes, &how, view, &mut stats, |b| output.put(&b))?;
                 output.put(&view.rest());
                 tally
             }
@@ -56,7 +59,7 @@ pub fn list(
                 let shown = text::Shown { colour: output.colour(), ..what.text };
                 let len = job.buffer.size();
                 let view = text::Listing::new(Vec::new(), job.sources.clone(), len, shown);
-                decode(&job, &how, view, &mut stats, |b| output.put(&b))?.1
+                decode(&job, bytes, &how, view, &mut stats, |b| output.put(&b))?.1
             }
             Format::Json => {
                 let text::Shown { packets, elements, .. } = what.text;
@@ -64,11 +67,11 @@ pub fn list(
                 let (name, len) = (&job.buffer.name, job.buffer.size());
                 let sources = job.sources.clone();
                 let view = json::Listing::new(Vec::new(), &job.plan, sources, name, len, shown);
-                let (_, tally) = decode(&job, &how, view, &mut stats, |b| output.put(&b))?;
+                let (_, tally) = decode(&job, bytes, &how, view, &mut stats, |b| output.put(&b))?;
                 output.put(json::summary(&job.sources, name, &tally, stats.as_ref()).as_bytes());
                 tally
             }
-            Format::None => decode(&job, &how, Nothing, &mut stats, |()| true)?.1,
+            Format::None => decode(&job, bytes, &how, Nothing, &mut stats, |()| true)?.1,
         };
         output.failed()?;
         flawed |= tally.flawed();
@@ -91,9 +94,10 @@ pub struct How {
     pub jobs: Jobs,
 }
 
-/// Decodes to `view`, which is left as it is at the end, and to `stats`.
-fn decode<L: Listener + Fork + Send>(
+/// Decodes `bytes` of `job` to `view`, which is left as it is at the end, and to `stats`.
+pub fn decode<L: Listener + Fork + Send>(
     job: &Job<'_>,
+    bytes: &mut dyn Bytes,
     how: &How,
     view: L,
     stats: &mut Option<Stats>,
@@ -105,13 +109,9 @@ fn decode<L: Listener + Fork + Send>(
         stats.merge(kinds);
         write(said)
     };
-    if how.committed {
-        let committed = CommittedListener::new(both);
-        let (committed, tally) = run::run(session, job.buffer, committed, &how.jobs, write)?;
-        return Ok((committed.listener.0, tally));
-    }
-    let (both, tally) = run::run(session, job.buffer, both, &how.jobs, write)?;
-    Ok((both.0, tally))
+    let both = CommittedListener::when(how.committed, both);
+    let (both, tally) = run::run(session, job.buffer, bytes, both, &how.jobs, write)?;
+    Ok((both.listener.0, tally))
 }
 
 /// Lists nothing.

@@ -6,18 +6,20 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tracewright::Listener;
 use tracewright::capture::Buffer;
-use tracewright::decode::{Fork, Jobs, Merge, Merging, Session, Tally, input, parallel};
+use tracewright::decode::input::Input;
+use tracewright::decode::{Fork, Jobs, Merge, Merging, Session, Tally, parallel};
 
 use crate::fail::Fail;
 
 /// A shorter job shows nothing.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Decodes all of `buffer` to `listener` and returns what was counted. `write` gets what the listener says,
-/// in order, and answers whether more is wanted.
+/// Decodes `input`, the bytes of `buffer`, to `listener` and returns what was counted. `write` gets what the
+/// listener says, in order, and answers whether more is wanted.
 pub fn run<L: Listener + Fork + Send>(
     mut session: Session,
     buffer: &Buffer,
+    input: &mut dyn Input,
     listener: L,
     jobs: &Jobs,
     mut write: impl FnMut(L::Said) -> bool,
@@ -25,8 +27,7 @@ pub fn run<L: Listener + Fork + Send>(
     let mut both = (listener, Merging(Tally::default()));
     let mut tally = Tally::default();
     let mut progress = Progress::new(buffer.size());
-    let mut input = input::of(buffer);
-    let read = parallel::run(&mut session, &mut *input, &mut both, jobs, |(said, counts), at| {
+    let read = parallel::run(&mut session, input, &mut both, jobs, |(said, counts), at| {
         tally.merge(counts);
         progress.done(at, &tally);
         write(said)

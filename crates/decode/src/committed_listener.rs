@@ -10,25 +10,33 @@ use crate::listener::pass_on;
 use crate::{Committed, Fork, Listener};
 
 /// A [`Committed`] for each source of a session. Packets and the link are as they were.
+///
+/// Whether transactions are held back at all can be chosen at run time, so that a session has one set of
+/// decoders for both. Listings do so. A sink that does next to nothing is better without: the choice keeps its
+/// sums out of the processor's registers.
 #[derive(Debug)]
 pub struct CommittedListener<L> {
     /// What receives the rest.
     pub listener: L,
+    /// Nothing is held back.
+    passes: bool,
     sources: Vec<Committed<Vec<(u64, Element)>>>,
 }
 
 impl<L: Listener> CommittedListener<L> {
     /// Passes on to `listener`.
     pub fn new(listener: L) -> Self {
-        CommittedListener { listener, sources: Vec::new() }
+        CommittedListener::when(true, listener)
     }
-}
 
-impl<L: Listener> Listener for CommittedListener<L> {
-    const PACKETS: bool = L::PACKETS;
-    const FRAMES: bool = L::FRAMES;
+    /// Passes on to `listener`: what is committed, or, where that is not `wanted`, everything as it comes.
+    pub fn when(wanted: bool, listener: L) -> Self {
+        CommittedListener { listener, passes: !wanted, sources: Vec::new() }
+    }
 
-    fn element(&mut self, source: usize, at: u64, element: Element) {
+    #[cold]
+    #[inline(never)]
+    fn hold(&mut self, source: usize, at: u64, element: Element) {
         if source >= self.sources.len() {
             self.sources.resize(source + 1, Committed::default());
         }
@@ -36,6 +44,20 @@ impl<L: Listener> Listener for CommittedListener<L> {
         committed.element(at, element);
         for (at, element) in committed.sink.drain(..) {
             self.listener.element(source, at, element);
+        }
+    }
+}
+
+impl<L: Listener> Listener for CommittedListener<L> {
+    const PACKETS: bool = L::PACKETS;
+    const FRAMES: bool = L::FRAMES;
+
+    #[inline]
+    fn element(&mut self, source: usize, at: u64, element: Element) {
+        if self.passes {
+            self.listener.element(source, at, element);
+        } else {
+            self.hold(source, at, element);
         }
     }
 
@@ -52,7 +74,8 @@ impl<L: Fork> Fork for CommittedListener<L> {
     type Said = L::Said;
 
     fn fork(&self) -> Self {
-        CommittedListener { listener: self.listener.fork(), sources: Vec::new() }
+        let listener = self.listener.fork();
+        CommittedListener { listener, passes: self.passes, sources: Vec::new() }
     }
 
     fn state(&self) -> Self::State {
@@ -83,6 +106,17 @@ mod tests {
     impl Listener for Seen {
         fn element(&mut self, source: usize, _at: u64, element: Element) {
             self.0.push((source, element));
+        }
+    }
+
+    #[test]
+    fn whoever_does_not_want_it_gets_everything_as_it_comes() {
+        for wanted in [false, true] {
+            let mut listener = CommittedListener::when(wanted, Seen(Vec::new()));
+            let start = Element::Transaction(Transaction::Start);
+            listener.element(0, 0, start);
+            let want: &[_] = if wanted { &[] } else { &[(0, start)] };
+            assert_eq!(listener.listener.0, want);
         }
     }
 

@@ -129,10 +129,10 @@ impl Session {
             splitter.finish(&mut router);
             router.flush();
         }
-        let mut order: Vec<_> = sources.iter_mut().zip(programs).enumerate().collect();
-        order.sort_by_key(|(_, (source, _))| source.id);
-        for (n, (source, program)) in order {
-            source.finish(program, n, listener);
+        for n in by_id(sources) {
+            if let (Some(source), Some(program)) = (sources.get_mut(n), programs.get_mut(n)) {
+                source.finish(program, n, listener);
+            }
         }
     }
 
@@ -216,6 +216,13 @@ impl Session {
             source.finish(program, 0, listener);
         }
     }
+}
+
+/// Which source speaks when, where all have something left to say.
+fn by_id(sources: &[Source]) -> Vec<usize> {
+    let mut order: Vec<_> = (0..sources.len()).collect();
+    order.sort_by_key(|&n| sources.get(n).map(|source| source.id));
+    order
 }
 
 /// Gives each piece to its source, and lets a source speak when the next one begins.

@@ -181,6 +181,9 @@ fn finish<L: Listener>(
     source: usize,
     listener: &mut L,
 ) {
+    if !L::PACKETS {
+        return stream.finish(rest, places, cache, &mut Elements { source, listener }, &mut ());
+    }
     let listener = RefCell::new(listener);
     let (mut elements, mut packets) =
         (Shared { source, listener: &listener }, Shared { source, listener: &listener });

@@ -1,13 +1,14 @@
 //! `tracewright demo`
 
 use tracewright::capture::write;
-use tracewright::decode::Jobs;
+use tracewright::decode::{CommittedListener, Jobs, input};
 use tracewright::views::instructions::{Expand, Text};
 use tracewright::views::text::{Listing, Shown};
 
 use crate::args::DemoArgs;
 use crate::fail::Fail;
 use crate::input::Input;
+use crate::listing::{self, How};
 use crate::output::Output;
 use crate::{demo, run};
 
@@ -51,12 +52,16 @@ pub fn run(args: &DemoArgs) -> Result<bool, Fail> {
     output.print(ABOUT)?;
     let shown = Shown { elements: true, colour, ..Shown::default() };
     let listing = Listing::new(Vec::new(), job.sources.clone(), job.buffer.size(), shown);
-    run::run(job.session(), job.buffer, listing, &Jobs::new(1), |bytes| output.put(&bytes))?;
+    let how = How { committed: false, jobs: Jobs::new(1) };
+    let bytes = &mut *input::of(job.buffer);
+    listing::decode(&job, bytes, &how, listing, &mut None, |text| output.put(&text))?;
 
     output.print(THEN)?;
     let sources = job.sources.iter().take(1).cloned().collect();
     let expand = Expand::new(Text::new(Vec::new(), sources, colour), &job.sources[..1]);
-    run::run(job.session(), job.buffer, expand, &Jobs::new(1), |bytes| output.put(&bytes))?;
+    let expand = CommittedListener::when(how.committed, expand);
+    let bytes = &mut *input::of(job.buffer);
+    run::run(job.session(), job.buffer, bytes, expand, &how.jobs, |text| output.put(&text))?;
     output.failed()?;
 
     output.print(GO_ON)?;

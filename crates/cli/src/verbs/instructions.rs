@@ -1,6 +1,6 @@
 //! `tracewright instructions`
 
-use tracewright::decode::{CommittedListener, Fork, Tally};
+use tracewright::decode::{CommittedListener, Fork, Tally, input};
 use tracewright::views::instructions::{Expand, Json, Pcs, Step, Steps, Text};
 use tracewright::views::json;
 
@@ -65,11 +65,8 @@ fn expand<V: Steps + Fork + Send>(
     write: impl FnMut(V::Said) -> bool,
 ) -> Result<Tally, Fail> {
     let (session, expand) = (job.session(), Expand::new(view, &job.sources));
-    if how.committed {
-        let committed = CommittedListener::new(expand);
-        return Ok(run::run(session, job.buffer, committed, &how.jobs, write)?.1);
-    }
-    Ok(run::run(session, job.buffer, expand, &how.jobs, write)?.1)
+    let expand = CommittedListener::when(how.committed, expand);
+    Ok(run::run(session, job.buffer, &mut *input::of(job.buffer), expand, &how.jobs, write)?.1)
 }
 
 /// Shows nothing.

@@ -1,21 +1,24 @@
 //! `tracewright bench`
 
+mod erased;
+
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use cpu_time::ProcessTime;
 use tracewright::Listener;
-use tracewright::decode::input::Parts;
+use tracewright::decode::input::{Input as Bytes, Parts};
 use tracewright::decode::parallel::Work;
 use tracewright::decode::{CommittedListener, Fork, Jobs, Merge, Merging, Tally, parallel};
 use tracewright::views::json::{self, Object};
 use tracewright::views::sinks::{Bitmap, Checksum, Count, Coverage, Edges, RangeChecksum};
 use tracewright::views::{opencsd, text};
 
+use self::erased::Erased;
 use crate::args::{BenchArgs, BenchFormat, BenchSink};
 use crate::fail::Fail;
 use crate::input::{Input, Job};
-use crate::listing::How;
+use crate::listing::{self, How};
 use crate::output::Output;
 use crate::report;
 
@@ -74,7 +77,8 @@ struct Pass {
 fn measure<'a>(job: &'a Job<'_>, args: &BenchArgs) -> Result<Found<'a>, Fail> {
     let how = How { committed: args.how.committed, jobs: Jobs::new(args.jobs.get()) };
     let mut seen = <(Tally, (Checksum, RangeChecksum))>::default();
-    let work = job.decode(&how, Merging(Default::default()), |said| seen.merge(said))?;
+    let counting = CommittedListener::when(how.committed, Merging(Default::default()));
+    let work = job.decode(&how, counting, |said| seen.merge(said))?;
     let (tally, (elements, ranges)) = seen;
     let mut found = Found {
         buffer: &job.buffer.name,
@@ -267,19 +271,28 @@ fn median(sorted: &[f64]) -> Option<f64> {
 
 impl Job<'_> {
     /// Decodes all of the buffer to a sink.
-    fn add_up<L: Listener + Merge + Send>(&self, how: &How) -> Result<L, Fail> {
+    fn add_up<L: Listener + Merge + Send + 'static>(&self, how: &How) -> Result<L, Fail> {
         let mut found = L::default();
-        self.decode(how, Merging(L::default()), |said| found.merge(said))?;
+        if how.committed {
+            let sink = CommittedListener::new(Erased::new::<L>());
+            self.decode(how, sink, |said| found.merge(erased::found(said)))?;
+        } else {
+            self.decode(how, Merging(L::default()), |said| found.merge(said))?;
+        }
         Ok(found)
     }
 
-    /// Decodes all of the buffer to a view, and counts what it writes.
+    /// Decodes all of the buffer to a view, as the verb that shows it does, and counts what it writes.
     fn list<V>(&self, how: &How, view: V) -> Result<u64, Fail>
     where
         V: Listener + Fork<Said = Vec<u8>> + Send,
     {
         let mut written = 0;
-        self.decode(how, view, |said| written += said.len() as u64)?;
+        let mut input = Parts::new(self.buffer.parts());
+        listing::decode(self, &mut input, how, view, &mut None, |said| {
+            written += said.len() as u64;
+            true
+        })?;
         Ok(written)
     }
 
@@ -290,17 +303,11 @@ impl Job<'_> {
         mut said: impl FnMut(L::Said),
     ) -> Result<Work, Fail> {
         let mut session = self.session();
-        let mut input = Parts::new(self.buffer.parts());
-        let said = |what, _| {
+        let input: &mut dyn Bytes = &mut Parts::new(self.buffer.parts());
+        let done = parallel::run(&mut session, input, &mut listener, &how.jobs, |what, _| {
             said(what);
             true
-        };
-        let done = if how.committed {
-            let mut listener = CommittedListener::new(listener);
-            parallel::run(&mut session, &mut input, &mut listener, &how.jobs, said)
-        } else {
-            parallel::run(&mut session, &mut input, &mut listener, &how.jobs, said)
-        };
+        });
         done.map_err(|error| Fail::read(&self.buffer.name, &error))
     }
 }
