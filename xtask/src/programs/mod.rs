@@ -6,11 +6,13 @@
 //! | `configs.rs` | the instruction sets, and the configurations of each protocol |
 //! | `tools.rs` | the programs that are run |
 //! | `lister.rs` | our listing beside the reference's |
+//! | `table.rs` | what came of all runs, a row a configuration |
 //!
 //! The programs are in `xtask/programs`, a C file each.
 
 mod configs;
 mod lister;
+mod table;
 mod tools;
 
 use std::fs;
@@ -19,12 +21,15 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use configs::{Config, TARGETS, Target};
+use table::Table;
 use tools::Tools;
 
-/// Fewer instructions than this would be no real program.
+/// Fewer instructions of its own set than this would be no real program. (The C library of Debian's armhf is
+/// T32, whatever calls it.)
 const LEAST: u64 = 1_000_000;
 
-/// Runs it. Words are parts of names: only programs with one of them in their name.
+/// Runs it. Words are parts of names: only programs, instruction sets and configurations that have one
+/// of them in their names, where any has.
 pub(crate) fn run(root: &Path, words: &[&str]) -> ExitCode {
     match answer(root, words) {
         Ok(0) => ExitCode::SUCCESS,
@@ -39,14 +44,10 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> ExitCode {
     }
 }
 
-/// What came of all runs.
-#[derive(Default)]
-struct Total {
-    programs: u64,
-    instructions: u64,
-    captures: u64,
-    listed: u64,
-    wrong: u64,
+/// Whether `name` is one of `names` that the words choose; all are where the words name none of them.
+fn chosen(words: &[&str], name: &str, names: &[&str]) -> bool {
+    let has = |name: &str| words.iter().any(|word| name.contains(word));
+    has(name) || !names.iter().any(|name| has(name))
 }
 
 fn answer(root: &Path, words: &[&str]) -> Result<u64, String> {
@@ -56,14 +57,30 @@ fn answer(root: &Path, words: &[&str]) -> Result<u64, String> {
         .filter(|path| path.extension().is_some_and(|e| e == "c"))
         .collect();
     sources.sort();
+    let stem = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let programs: Vec<String> = sources.iter().map(|source| stem(source)).collect();
+    let programs: Vec<&str> = programs.iter().map(String::as_str).collect();
+    let sets = TARGETS.map(|target| target.name);
+    let units: Vec<&str> = TARGETS.iter().flat_map(|t| t.configs).map(|c| c.name).collect();
+    let known = |word: &&&str| {
+        !programs.iter().chain(&sets).chain(&units).any(|name| name.contains(**word))
+    };
+    if let Some(word) = words.iter().find(known) {
+        return Err(format!(
+            "`{word}` is in no name; there are {}, {}, {}",
+            programs.join(" "),
+            sets.join(" "),
+            units.join(" ")
+        ));
+    }
     let tools = Tools::new(root)?;
     if !tools.lister {
         println!(
             "skipped: the reference's trc_pkt_lister is not installed (Debian: libopencsd-bin)"
         );
     }
-    let mut total = Total::default();
-    for target in &TARGETS {
+    let mut table = Table::default();
+    for target in TARGETS.iter().filter(|target| chosen(words, target.name, &sets)) {
         if let Some(missing) = tools.missing(target) {
             println!(
                 "skipped: {}: {missing} is not installed (Debian: {})",
@@ -71,74 +88,71 @@ fn answer(root: &Path, words: &[&str]) -> Result<u64, String> {
             );
             continue;
         }
-        for source in &sources {
-            let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            if words.is_empty() || words.iter().any(|word| name.contains(word)) {
-                program(&tools, target, source, &name, &mut total)?;
+        let configs = target.configs.iter().filter(|config| chosen(words, config.name, &units));
+        let configs: Vec<&Config> = configs.collect();
+        for (source, name) in sources.iter().zip(&programs) {
+            if chosen(words, name, &programs) {
+                program(&tools, target, &configs, source, name, &mut table)?;
             }
         }
     }
-    println!(
-        "{} runs of programs, {} instructions; {} captures decoded to what ran, {} listed as the reference \
-         lists them",
-        total.programs, total.instructions, total.captures, total.listed
-    );
-    Ok(total.wrong)
+    print!("{table}");
+    Ok(table.wrong())
 }
 
 fn program(
     tools: &Tools,
     target: &Target,
+    configs: &[&Config],
     source: &Path,
     name: &str,
-    total: &mut Total,
+    table: &mut Table,
 ) -> Result<(), String> {
     let start = Instant::now();
     let elf = tools.compile(target, source, name)?;
     let log = tools.log(target, &elf)?;
-    let instructions = tools.count(&log)?;
-    let mut line = format!("{name} {}: {instructions} instructions;", target.name);
-    if instructions < LEAST {
-        total.wrong += 1;
-        line += " too few;";
+    let (instructions, own) = tools.count(target, &log, &elf)?;
+    if own < LEAST {
+        table.short += 1;
+        println!("{name} {}: only {own} instructions of {instructions} are", target.name);
     }
-    for config in target.configs {
-        let snapshot = tools.encode(config, &elf, &log)?;
+    let (mut exact, mut listed) = (0, 0);
+    for config in configs {
+        let (snapshot, bytes) = tools.encode(config, &elf, &log)?;
+        let row = table.row(target.name, config.name);
+        row.programs += 1;
+        row.instructions += instructions;
+        row.bytes += bytes;
         match tools.compare(&snapshot, &elf, &log)? {
-            None => total.captures += 1,
+            None => exact += 1,
             Some(difference) => {
-                total.wrong += 1;
+                row.wrong += 1;
                 println!("{name} {} {}:\n{difference}", target.name, config.name);
             }
         }
-        line += &format!(" {}", config.name);
-        listed(tools, target, config, name, &snapshot, total)?;
+        if tools.lister && config.listed {
+            match lister::compare(tools, &snapshot)? {
+                Ok(same) => {
+                    listed += 1;
+                    row.listed += 1;
+                    row.elements += same.elements;
+                    row.explained += same.explained;
+                }
+                Err(difference) => {
+                    row.wrong += 1;
+                    println!("{name} {} {}: {difference}", target.name, config.name);
+                }
+            }
+        }
         tools.forget(&snapshot)?;
     }
     tools.forget(&log)?;
-    total.programs += 1;
-    total.instructions += instructions;
-    println!("{line}; {:.1} s", start.elapsed().as_secs_f32());
-    Ok(())
-}
-
-fn listed(
-    tools: &Tools,
-    target: &Target,
-    config: &Config,
-    name: &str,
-    snapshot: &Path,
-    total: &mut Total,
-) -> Result<(), String> {
-    if !tools.lister || !config.listed {
-        return Ok(());
-    }
-    match lister::compare(tools, snapshot)? {
-        Ok(_) => total.listed += 1,
-        Err(difference) => {
-            total.wrong += 1;
-            println!("{name} {} {}: {difference}", target.name, config.name);
-        }
-    }
+    println!(
+        "{name} {}: {instructions} instructions, {own} of them in {0}; {exact} of {} configurations exact, {listed} listed as the \
+         reference does; {:.0} s",
+        target.name,
+        configs.len(),
+        start.elapsed().as_secs_f32()
+    );
     Ok(())
 }

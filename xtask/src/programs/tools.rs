@@ -76,28 +76,49 @@ impl Tools {
         Ok(log)
     }
 
-    /// How many instructions a log has.
-    pub(super) fn count(&self, log: &Path) -> Result<u64, String> {
-        let output = good(Command::new(&self.command).args(["log", "info"]).arg(log))?;
+    /// How many instructions a log has, and how many of those are of the target's own set.
+    pub(super) fn count(
+        &self,
+        target: &Target,
+        log: &Path,
+        elf: &Path,
+    ) -> Result<(u64, u64), String> {
+        let mut info = Command::new(&self.command);
+        let output = good(info.args(["log", "info"]).arg(log).arg("--image").arg(elf))?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let entries = text.split(" entries").next().and_then(|t| t.rsplit(' ').next());
-        entries.and_then(|n| n.parse().ok()).ok_or_else(|| format!("log info says {text}"))
+        // `  A32           123 instructions`
+        let counts = text.lines().filter_map(|line| {
+            let mut words = line.split_whitespace();
+            let (set, count) = (words.next()?, words.next()?.parse::<u64>().ok()?);
+            (words.next() == Some("instructions") && !set.ends_with(':')).then_some((set, count))
+        });
+        let (mut all, mut own) = (0, 0);
+        for (set, count) in counts {
+            all += count;
+            own += if set == target.name { count } else { 0 };
+        }
+        if all == 0 { Err(format!("log info says {text}")) } else { Ok((all, own)) }
     }
 
-    /// Encodes a log to a snapshot.
+    /// Encodes a log to a snapshot; how many bytes of trace it has.
     pub(super) fn encode(
         &self,
         config: &Config,
         elf: &Path,
         log: &Path,
-    ) -> Result<PathBuf, String> {
+    ) -> Result<(PathBuf, u64), String> {
         let snapshot = elf.with_extension(config.name);
         self.forget(&snapshot)?;
         let mut encode = Command::new(&self.command);
         encode.arg("encode").arg("--log").arg(log).arg("--image").arg(elf);
         encode.args(["--protocol", config.protocol]).args(config.options).arg("-o").arg(&snapshot);
-        good(&mut encode)?;
-        Ok(snapshot)
+        let output = good(&mut encode)?;
+        // `.. to N bytes of trace in ..`
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let bytes = said.split(" bytes of trace").next().and_then(|t| t.rsplit(' ').next());
+        let bytes =
+            bytes.and_then(|n| n.parse().ok()).ok_or_else(|| format!("encode says {said}"))?;
+        Ok((snapshot, bytes))
     }
 
     /// What `compare` says where a snapshot is not what the log says.

@@ -97,13 +97,7 @@ impl Format {
                 _ => {}
             }
             // `53 clk`: a time and its unit.
-            let unit = words.word();
-            let timed = text::decimal(first).is_some()
-                && matches!(
-                    unit,
-                    b"clk" | b"ns" | b"ps" | b"us" | b"ms" | b"cs" | b"tic" | b"cycles"
-                );
-            timed.then_some(Format::Tarmac)
+            tarmac::time(&mut text::Words(line)).map(|_| Format::Tarmac)
         })
     }
 }

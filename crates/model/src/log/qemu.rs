@@ -24,10 +24,28 @@ use super::writer::Line;
 /// Reads lines. It holds an exception until all lines of it have come.
 #[derive(Clone, Debug, Default)]
 pub struct Parser {
-    raised: Option<(u16, Raised, Option<u8>)>,
-    /// The processor of the last `Trace` line, and whether it is A64.
+    raised: Option<Raising>,
+    /// The processor of the last `Trace` line.
     cpu: u16,
 }
+
+/// An exception, as far as its lines have come.
+#[derive(Clone, Copy, Debug)]
+struct Raising {
+    cpu: u16,
+    raised: Raised,
+    /// The level that it is taken to.
+    el: Option<u8>,
+    /// What QEMU calls it.
+    number: u64,
+}
+
+/// QEMU's number for what an M-profile processor does at the end of a handler. It is no exception, unless
+/// another one is pending.
+const HANDLER_ENDS: u64 = 8;
+
+/// The return address of a tail-chained exception. (M profile)
+const TAIL_CHAIN: u64 = 0xffff_fffe;
 
 /// Bit 23 of the first flags word: T32.
 const THUMB: u64 = 1 << 23;
@@ -76,7 +94,10 @@ impl Parser {
     }
 
     fn flush(&mut self, out: &mut impl FnMut(Entry)) {
-        let Some((cpu, raised, el)) = self.raised.take() else { return };
+        let Some(Raising { cpu, raised, el, number }) = self.raised.take() else { return };
+        if number == HANDLER_ENDS && raised.cause.is_none() {
+            return;
+        }
         out(Entry::new(cpu, Event::Raised(raised)));
         if el.is_some() {
             out(Entry::new(cpu, Event::Mode(Mode { el, non_secure: None })));
@@ -110,23 +131,32 @@ impl Parser {
                 let cpu = line.rsplit(|&b| b == b' ').next().and_then(decimal);
                 let cpu = cpu.and_then(|n| u16::try_from(n).ok());
                 let cpu = cpu.ok_or(Expected("`on CPU N` at the end"))?;
-                let cause = cause(number);
+                let cause = (number != HANDLER_ENDS).then(|| cause(number));
+                // An instruction that cannot be fetched has no line.
                 let synchronous = !matches!(
                     cause,
-                    Cause::Irq | Cause::Fiq | Cause::SystemError | Cause::Reset | Cause::Halt
+                    None | Some(
+                        Cause::Irq
+                            | Cause::Fiq
+                            | Cause::SystemError
+                            | Cause::Reset
+                            | Cause::Halt
+                            | Cause::InstructionFault
+                    )
                 );
-                let raised = Raised { cause: Some(cause), synchronous, ..Raised::default() };
-                self.raised = Some((cpu, raised, None));
+                let raised = Raised { cause, synchronous, ..Raised::default() };
+                self.raised = Some(Raising { cpu, raised, el: None, number });
             }
+            // `Exception return from AArch64 EL1 to AArch64 EL0 PC 0x..`,
+            // `Exception return from AArch32 svc to usr PC 0x..`
             b"Exception" if words.0.starts_with(b" return from AArch") => {
                 self.flush(out);
-                // `Exception return from AArch64 EL1 to AArch64 EL0 PC 0x..`
-                let to = words.0.windows(4).rposition(|w| w == b" to ");
-                let mut rest = Words(words.0.get(to.unwrap_or(0) + 4..).unwrap_or_default());
-                rest.word();
-                let el = level(rest.word()).ok_or(Expected("`to AArch64 ELn`"))?;
-                let mode = Mode { el: Some(el), non_secure: None };
-                out(Entry::new(self.cpu, Event::Mode(mode)));
+                self.goes_to(words, out)?;
+            }
+            // `AArch32 mode switch from svc to irq PC 0x..`
+            b"AArch32" if words.0.starts_with(b" mode switch from ") => {
+                self.flush(out);
+                self.goes_to(words, out)?;
             }
             first if first.starts_with(b"PSTATE=") => {
                 self.flags(first.get(7..).unwrap_or_default(), out)?;
@@ -147,9 +177,21 @@ impl Parser {
         Ok(())
     }
 
+    /// The level in `.. to AArch64 EL0 PC ..` or `.. to usr PC ..`.
+    fn goes_to(&self, words: Words<'_>, out: &mut impl FnMut(Entry)) -> Result<(), Expected> {
+        let to = words.0.windows(4).rposition(|w| w == b" to ");
+        let mut rest = Words(words.0.get(to.unwrap_or(0) + 4..).unwrap_or_default());
+        if rest.peek().starts_with(b"AArch") {
+            rest.word();
+        }
+        let el = level(rest.word()).ok_or(Expected("`to AArch64 ELn` or `to MODE`"))?;
+        out(Entry::new(self.cpu, Event::Mode(Mode { el: Some(el), non_secure: None })));
+        Ok(())
+    }
+
     /// A line that goes on about an exception.
     fn detail(&mut self, rest: &[u8]) -> Result<(), Expected> {
-        let Some((_, raised, el)) = &mut self.raised else { return Ok(()) };
+        let Some(Raising { raised, el, number, .. }) = &mut self.raised else { return Ok(()) };
         let mut words = Words(rest);
         match (words.word(), words.word()) {
             (b"from", _) if words.word() == b"to" => *el = level(words.word()),
@@ -157,12 +199,41 @@ impl Parser {
                 raised.return_address = Some(words.hex("the ELR in hexadecimal")?);
             }
             (b"with", b"FAR") => raised.value = Some(words.hex("the FAR in hexadecimal")?),
+            // `with IFSR 0x5 IFAR 0x8000`, AArch32: the address that cannot be fetched.
+            (b"with", b"IFSR") if raised.cause == Some(Cause::InstructionFault) => {
+                words.word();
+                words.word();
+                raised.return_address = Some(words.hex("the IFAR in hexadecimal")?);
+            }
+            (b"with", b"DFSR") => {
+                words.word();
+                words.word();
+                raised.value = Some(words.hex("the DFAR in hexadecimal")?);
+            }
             (b"to", to) => {
                 *el = level(to).or(*el);
                 if words.word() == b"PC" {
                     raised.target = Some(words.hex("the vector in hexadecimal")?);
                 }
             }
+            // `taking pending nonsecure exception 11`, M profile.
+            (b"taking", b"pending") => {
+                words.word();
+                words.word();
+                let vector = decimal(words.word()).and_then(|n| u16::try_from(n).ok());
+                let vector = vector.ok_or(Expected("the number of a pending exception"))?;
+                raised.cause = Some(Cause::Vector(vector));
+                // Of the faults 3 to 7 an instruction is the reason; an SVC was executed.
+                raised.synchronous &= matches!(vector, 3..=7 | 11);
+                if *number == HANDLER_ENDS {
+                    raised.return_address = Some(TAIL_CHAIN);
+                }
+            }
+            (b"loaded", b"new") => {
+                words.word();
+                raised.target = Some(words.hex("the handler in hexadecimal")? & !1);
+            }
+            (b"handling", b"as") => self.raised = None,
             _ => {}
         }
         Ok(())
@@ -176,10 +247,11 @@ impl Parser {
     }
 }
 
+/// The exception level of `EL1`, or of a mode of AArch32.
 fn level(word: &[u8]) -> Option<u8> {
     match word {
         [b'E', b'L', n @ b'0'..=b'3'] => Some(n - b'0'),
-        _ => None,
+        _ => super::text::mode(word),
     }
 }
 
@@ -201,7 +273,7 @@ fn disassembled(mut words: Words<'_>, isa: Isa) -> Option<Opcode> {
 }
 
 /// QEMU's numbers of exceptions of Arm processors, with its names for them.
-const EXCEPTIONS: [(u64, &str, Cause); 12] = [
+const EXCEPTIONS: [(u64, &str, Cause); 13] = [
     (1, "Undefined Instruction", Cause::Undefined),
     (2, "SVC", Cause::Call),
     (3, "Prefetch Abort", Cause::InstructionFault),
@@ -210,6 +282,7 @@ const EXCEPTIONS: [(u64, &str, Cause); 12] = [
     (6, "FIQ", Cause::Fiq),
     (7, "Breakpoint", Cause::InstructionDebug),
     (11, "Hypervisor Call", Cause::Call),
+    (12, "Hypervisor Trap", Cause::Trap),
     (13, "Secure Monitor Call", Cause::Call),
     (14, "Virtual IRQ", Cause::Irq),
     (15, "Virtual FIQ", Cause::Fiq),

@@ -179,6 +179,8 @@ struct Cpu {
     /// What the RISC-V instruction before left for a jump.
     upper: Upper,
     time: Option<u64>,
+    /// Where an instruction would have been the next, but was withdrawn.
+    resume: Option<(u64, Isa)>,
 }
 
 /// An instruction that waits for the next.
@@ -202,7 +204,18 @@ impl Waiting {
     fn default_next(&self) -> u64 {
         match (self.instruction.kind, self.instruction.target) {
             (Kind::Branch, Some(target)) if !self.instruction.conditional => target,
+            (Kind::Branch, Some(target)) if self.passed == Some(true) => target,
             _ => self.behind(),
+        }
+    }
+
+    /// It is known where the program goes on, whatever comes next.
+    fn certain(&self) -> bool {
+        match (self.instruction.kind, self.instruction.conditional) {
+            (Kind::Branch, true) => self.passed.is_some(),
+            (Kind::Indirect, true) => self.passed == Some(false),
+            (Kind::Indirect, false) => false,
+            _ => true,
         }
     }
 
@@ -282,7 +295,8 @@ impl Assembler {
                 cpu.instruction(&executed, entry.time, *pace, *isa, lookup, summary, &mut say);
             }
             Event::Withdrawn { address } => {
-                if cpu.last.is_some_and(|last| last.address == address) {
+                if let Some(last) = cpu.last.filter(|last| last.address == address) {
+                    cpu.resume = Some((address, last.instruction.isa));
                     cpu.drop_last(summary);
                 }
             }
@@ -376,6 +390,7 @@ impl Cpu {
             self.upper = Upper::after(isa, bits, address);
         }
         self.isa = Some(isa);
+        self.resume = None;
         self.say_context(isa, say);
         summary.instructions += 1;
         match pace {
@@ -462,6 +477,20 @@ impl Cpu {
                 Some(_) => {}
             }
         }
+        // What came before an interrupt did not fail: the program goes on behind it.
+        if !raised.synchronous
+            && let (Some(to), Some(last)) = (raised.return_address, &self.last)
+            && !last.leads_to(to)
+        {
+            raised.return_address = None;
+        }
+        if self.last.is_none()
+            && let Some((address, isa)) = self.resume.take()
+            && raised.return_address.is_none()
+        {
+            raised.return_address = Some(address);
+            self.isa = Some(isa);
+        }
         self.raised = Some((raised, self.mode));
     }
 
@@ -473,8 +502,14 @@ impl Cpu {
         summary: &mut Summary,
         say: &mut impl FnMut(&Step),
     ) {
-        let raised = self.raised.take();
+        let mut raised = self.raised.take();
         let mut jumped = false;
+        // The log may not say where a branch went that an exception came behind.
+        let known = raised.as_ref().is_none_or(|(raised, _)| raised.return_address.is_some());
+        if !known && self.last.is_some_and(|last| !last.certain()) {
+            self.drop_last(summary);
+            (raised, jumped) = (None, true);
+        }
         if let Some(last) = self.last.take() {
             let (to, isa) = match (&raised, next) {
                 (Some((raised, _)), _) => {
@@ -514,7 +549,7 @@ impl Cpu {
             say(&Step::On);
         }
         if let Some((raised, mode)) = raised {
-            let isa = self.isa.unwrap_or_default();
+            let isa = self.isa.or(next.map(|(_, isa)| isa)).unwrap_or_default();
             // The exception may come before the first instruction of its context.
             let now = std::mem::replace(&mut self.mode, mode);
             self.say_context(isa, say);

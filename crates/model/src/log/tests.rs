@@ -222,6 +222,142 @@ fn qemu_of_both_instruction_sets_and_conditions() {
     assert_eq!(short(&steps(&read)), "el-1 8002>8004 8004!>8006 8006>8008 Off On 9000!>9004");
 }
 
+/// An M-profile processor under `qemu-system-arm`: a handler's end is no exception, and one that is pending
+/// then is tail-chained. A semihosting call is none either.
+#[test]
+fn qemu_of_the_m_profile() {
+    let log = "Loaded reset SP 0x20002000 PC 0x41 from vector table\n\
+               0x00000040:  df01       svc      #1\n\
+               Trace 0: 0x7f6e58000100 [00800408/00000040/00000110/ff000201] reset\n\
+               Taking exception 2 [SVC] on CPU 0\n\
+               ...taking pending nonsecure exception 11\n\
+               ...loading from element 11 of non-secure vector table at 0x2c\n\
+               ...loaded new PC 0x8b\n\
+               0x0000008a:  4770       bx       lr\n\
+               Trace 0: 0x7f6e58000680 [00800409/0000008a/00000110/ff000201] svc\n\
+               Taking exception 8 [QEMU v7M exception exit] on CPU 0\n\
+               Exception return: magic PC fffffff9 previous exception 11\n\
+               ...successful exception return\n\
+               0x00000042:  de01       udf      #1\n\
+               Trace 0: 0x7f6e58000a40 [00800408/00000042/00000110/ff000201] reset\n\
+               Taking exception 1 [Undefined Instruction] on CPU 0\n\
+               ...taking pending nonsecure exception 6\n\
+               ...loaded new PC 0x8b\n\
+               Trace 0: 0x7f6e58000680 [00800409/0000008a/00000110/ff000201] svc\n\
+               Taking exception 8 [QEMU v7M exception exit] on CPU 0\n\
+               Exception return: magic PC fffffff9 previous exception 6\n\
+               ...tailchaining to pending exception\n\
+               ...taking pending nonsecure exception 15\n\
+               ...loaded new PC 0x8b\n\
+               Trace 0: 0x7f6e58000680 [00800409/0000008a/00000110/ff000201] svc\n\
+               Taking exception 8 [QEMU v7M exception exit] on CPU 0\n\
+               ...successful exception return\n\
+               0x00000044:  beab       bkpt     0xab\n\
+               Trace 0: 0x7f6e58000b40 [00800408/00000044/00000110/ff000201] reset\n\
+               Taking exception 16 [Semihosting call] on CPU 0\n\
+               ...handling as semihosting call 0x18\n\
+               0x00000046:  bf00       nop\n\
+               Trace 0: 0x7f6e58000c40 [00800408/00000046/00000110/ff000201] reset\n";
+    let read = entries(Format::Qemu, Isa::T32, log);
+    assert_eq!(
+        short(&steps(&read)),
+        "el-1 40>42 XVector(11):42>8a 8a>42 XVector(6):42>8a 8a>fffffffe XVector(15):fffffffe>8a \
+         8a>44 44>46 46>48"
+    );
+}
+
+/// AArch32 of `qemu-system-arm`: modes, not levels; no return addresses, which follow from what was to be next.
+#[test]
+fn qemu_of_aarch32() {
+    let log = "0x8000:  1afffffe  bne #0x8000\n0x8004:  e1b0f00e  movs pc, lr\n0x18:  e25ef004  subs pc, lr, #4\n\
+               Trace 0: 0x7f6fec005cc0 [00000400/00008000/00000120/ff000201] \n\
+               Trace 0: 0x7f6fec005cc0 [00000400/00008000/00000120/ff000201] \n\
+               Stopped execution of TB chain before 0x7f6fec005cc0 [00008000] \n\
+               Taking exception 5 [IRQ] on CPU 0\n\
+               ...from EL1 to EL1\n\
+               ...with ESR 0x11/0x46000009\n\
+               Trace 0: 0x7f6fec0060c0 [00000400/00000018/00000120/ff000201] \n\
+               Exception return from AArch32 irq to svc PC 0x8000\n\
+               Trace 0: 0x7f6fec005cc0 [00000400/00008000/00000120/ff000201] \n\
+               Trace 0: 0x7f6fec005cc0 [00000400/00008004/00000120/ff000201] \n\
+               Exception return from AArch32 svc to usr PC 0x8000\n\
+               Trace 0: 0x7f6fec005cc0 [00000400/00008000/00000120/ff000201] \n\
+               AArch32 mode switch from svc to irq PC 0x8000\n\
+               Taking exception 5 [IRQ] on CPU 0\n\
+               Trace 0: 0x7f6fec0060c0 [00000400/00000018/00000120/ff000201] \n";
+    let read = entries(Format::Qemu, Isa::A32, log);
+    // Where the last branch went is not known: no line says it, and no next instruction.
+    assert_eq!(
+        short(&steps(&read)),
+        "el-1 8000>8000 XIrq:8000>18 el1 18>8000 8000!>8004 8004>8000 el0 Off On el1 18>1c"
+    );
+}
+
+/// What Cycle Models and the RTL of large cores write: rows of memory, and lines without a time.
+#[test]
+fn tarmac_with_rows_of_memory() {
+    let log = "Tarmac Text Rev 3t\n\
+        17000 ns  ES  EXC [0x00] Reset\n\
+        \x20                 BR (0000000000000000) O\n\
+        17100 ns  ES  (0000000000000000:d503201f) O el3h_s:         NOP\n\
+        17200 ns  ES  (0000000000000004:a9be7bfd) O el3h_s:         STP      x29,x30,[sp,#-0x20]!\n\
+        \x20                 ST 0000000004001b60 02000000 00000000 ........ ......20    S:0004001b60    nGnRnE OSH\n\
+        \x20                    0000000004001b50 ........ ........ ......12 ........    S:0004001b50    nGnRnE OSH\n\
+        \x20                 R SP_EL3 0000000004001b60\n\
+        17300 ns  ES  (0000000000000008:54000040) O el3h_s:  CCFAIL B.EQ     0x10\n\
+        17400 ns  ES  (000000000000000c:--------) O el3h_s:\n\
+        17400 ns  ES  EXC [0x200] Synchronous Current EL with SP_ELx\n\
+        \x20                 R ELR_EL3 00000000 0000000c\n\
+        17500 ns  ES  (0000000000000200:d503201f) O el3h_s:         NOP\n";
+    let read = entries(Format::Tarmac, Isa::A64, log);
+    assert_eq!(
+        short(&steps(&read)),
+        "el-1 XReset:0>0 el3 0>4 4>8 w1@4001b60=20 w8@4001b68=200000000000000 w1@4001b54=12 8!>c \
+         XInstructionFault:c>200 200>204"
+    );
+}
+
+/// What the RTL of small cores writes: no processor, no state, no mode, a bus beside the instructions.
+#[test]
+fn tarmac_of_small_cores() {
+    let log = "# a comment\n\
+        10.356000us E HRESETn 0\n10.356000us E LOCKUP 0\n10.356000us R MSP 00204800\n\
+        10.376000us MR4_D 00000004 0000010b\n10.384000us MR2_I 0000010a b5100000\n\
+        10.394000us IT 0000010a b510        PUSH     {r4,lr}\n\
+        10.404000us IT (0000010c:00000006) 0000010c     bf00 T16 NOP\n\
+        10.405000us MNW4___D 2002fa00 efbeefbe\n\
+        10.406000us MNR4O__I 00022ae4 f7ffffcb\n";
+    let read = entries(Format::Tarmac, Isa::T32, log);
+    assert_eq!(short(&steps(&read)), "r4@4=10b el-1 10a>10c 10c>10e w4@2002fa00=efbeefbe");
+    let times: Vec<_> = read.iter().map(|entry| entry.time.unwrap()).collect();
+    assert_eq!(times[1] - times[0], 18_000, "{times:?}");
+}
+
+/// What Fast Models write beside instructions, and of the M profile.
+#[test]
+fn tarmac_of_fast_models() {
+    let log = "0 ps CACHE MAINTENANCE Instruction and Data cache Invalidate All to PoU 00000000\n\
+        0 ps SIGNAL: SIGNAL=DebugReset STATE=N\n0 ps R cpsr 01000000\n\
+        0 ps E 000000e0 00000001 CoreEvent_RESET\n\
+        1000000 ps IT (1) 000000e0 1000 T thread : ASRS     r0,r0,#32\n\
+        4000000 ps IT (4) 000000e2 dfcf T thread : SVC      #0xcf\n\
+        4000000 ps E 00000000 handler 00000019 CoreEvent_ModeChange\n\
+        4000000 ps MW4 ea00002c 41000200\n\
+        4000000 ps INFO_EXCEPTION_REASON: PHASE=ACTIVATE REASONS=UNSPECIFIED PC=0x000000e4 VECTOR=SVCALL\n\
+        4000000 ps E 000000e4 0000000b CoreEvent_SVCALL\n\
+        4000000 ps R ICSR 0000000b\n\
+        5000000 ps IT (5) 00000100:000000000100_NS f8d0000e T handler : LDR      r0,[r0,#0xe]\n\
+        5000000 ps MR4 dfdfdfcf (ABORTED)\n\
+        5000000 ps E 00000100 00000005 CoreEvent_BUSFAULT\n\
+        6000000 ps IT (6) 00000200 bf00 T handler : NOP\n\
+        6000000 ps CADI E simulation_stopped\n";
+    let read = entries(Format::Tarmac, Isa::T32, log);
+    assert_eq!(
+        short(&steps(&read)),
+        "el-1 XReset:0>e0 e0>e2 e2>e4 w4@ea00002c=41000200 XVector(11):e4>100 XVector(5):100>200 200>202"
+    );
+}
+
 #[test]
 fn csv_of_every_step() {
     let log = "cpu,step,address,isa,opcode,passed,el,security,size,value,cause,target,time\n\
@@ -278,7 +414,11 @@ fn wrong_lines_say_where_and_what() {
         (Format::Qemu, "Trace x: 0x1 [1/2/0/0] \n", 1, "`Trace N:`"),
         (Format::Qemu, "Trace 0: 0x1 [1/2/0/0\n", 1, "`]`"),
         (Format::Qemu, "Taking exception 5 [IRQ] on CPU\n", 1, "`on CPU N`"),
-        (Format::Tarmac, "x clk IT\n", 1, "a time in decimal"),
+        (Format::Tarmac, "x clk IT\n", 1, "a time and its unit"),
+        (Format::Tarmac, "1 clk ES  what\n", 1, "`(ADDRESS:OPCODE)` or `EXC`"),
+        (Format::Tarmac, "1 ns ES  EXC what\n", 1, "`[VECTOR] NAME`"),
+        (Format::Tarmac, "LD 8000 ........ .. ........ ........\n", 1, "four columns"),
+        (Format::Tarmac, "1 clk E 8000 0007\n", 1, "the name of an event"),
         (Format::Tarmac, "1 clk IT (1) 8000 e1a0 A\n", 1, "a mode"),
         (Format::Tarmac, "1 clk IT (1) 8000 e1a0000 A svc :\n", 1, "an opcode"),
         (Format::Tarmac, "1 clk MR4 8000 12_zz\n", 1, "the data in hexadecimal"),

@@ -95,3 +95,14 @@ pub fn grouped(text: &[u8]) -> Option<u64> {
         (digit <= 0xf).then_some(value << 4 | u64::from(digit))
     })
 }
+
+/// The exception level of a mode of AArch32. Those of Secure state are EL1 here, whatever EL3 is.
+pub fn mode(name: &[u8]) -> Option<u8> {
+    Some(match name {
+        b"usr" => 0,
+        b"svc" | b"irq" | b"fiq" | b"abt" | b"und" | b"sys" => 1,
+        b"hyp" => 2,
+        b"mon" => 3,
+        _ => return None,
+    })
+}
