@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use tracewright_base::{Channel, Element, Hardware, Isa, Places, Software, Step};
+use tracewright_base::{Channel, Element, Hardware, Isa, Kind, Places, Software, Step};
 use tracewright_decode::Listener;
 use tracewright_model::log::Steps as LogSteps;
 use tracewright_protocols::registry::AnyPacket;
@@ -22,6 +22,8 @@ pub struct Happened {
     pub at: Option<u64>,
     /// The trace was not whole just before it, or began there.
     pub after_gap: bool,
+    /// A log's: a trace unit need not say it, because tracing is switched off before the next branch.
+    pub optional: bool,
     /// What.
     pub what: What,
 }
@@ -73,6 +75,8 @@ fn place(channel: Channel) -> Channel {
 pub struct Side {
     queues: Vec<VecDeque<Happened>>,
     gaps: Vec<bool>,
+    /// A log's instructions since the last branch: what comes says whether a trace unit must say them.
+    straight: Vec<Vec<Happened>>,
     /// Exceptions count.
     pub exceptions: bool,
 }
@@ -93,14 +97,51 @@ impl Side {
         self.queues.iter().map(VecDeque::len).max().unwrap_or(0)
     }
 
-    fn push(&mut self, source: usize, at: Option<u64>, what: What) {
+    fn grow(&mut self, source: usize) {
         if self.queues.len() <= source {
             self.queues.resize_with(source + 1, VecDeque::new);
             self.gaps.resize(source + 1, false);
+            self.straight.resize_with(source + 1, Vec::new);
         }
+    }
+
+    fn happened(&mut self, source: usize, at: Option<u64>, what: What) -> Happened {
         let after_gap = self.gaps.get_mut(source).is_some_and(core::mem::take);
+        Happened { at, after_gap, optional: false, what }
+    }
+
+    fn push(&mut self, source: usize, at: Option<u64>, what: What) {
+        self.grow(source);
+        self.settle(source, false);
+        let happened = self.happened(source, at, what);
         if let Some(queue) = self.queues.get_mut(source) {
-            queue.push_back(Happened { at, after_gap, what });
+            queue.push_back(happened);
+        }
+    }
+
+    /// What a log says of an instruction that is no branch.
+    fn hold(&mut self, source: usize, what: What) {
+        self.grow(source);
+        let happened = self.happened(source, None, what);
+        if let Some(straight) = self.straight.get_mut(source) {
+            straight.push(happened);
+        }
+    }
+
+    /// The instructions since the last branch: `optional` where nothing comes that says them.
+    fn settle(&mut self, source: usize, optional: bool) {
+        let (Some(straight), Some(queue)) =
+            (self.straight.get_mut(source), self.queues.get_mut(source))
+        else {
+            return;
+        };
+        queue.extend(straight.drain(..).map(|happened| Happened { optional, ..happened }));
+    }
+
+    /// Nothing more comes.
+    pub fn finish(&mut self) {
+        for source in 0..self.queues.len() {
+            self.settle(source, false);
         }
     }
 
@@ -144,8 +185,17 @@ impl LogSteps for Side {
         match *step {
             Step::Retired(retired) => {
                 let (address, isa) = (retired.address, retired.instruction.isa);
-                self.push(source, None, What::Instruction { address, isa });
+                let what = What::Instruction { address, isa };
+                match retired.instruction.kind {
+                    Kind::Branch | Kind::Indirect => self.push(source, None, what),
+                    _ => self.hold(source, what),
+                }
             }
+            Step::Off => {
+                self.settle(source, true);
+                self.gap(source);
+            }
+            Step::Overflow => self.gap(source),
             Step::Exception(_) if self.exceptions => {
                 self.push(source, None, What::Exception(None));
             }
@@ -179,13 +229,33 @@ pub struct Comparison {
     /// The second side.
     pub b: Side,
     same: Vec<(u64, Option<Happened>)>,
+    /// No more comes of either side.
+    ended: bool,
+}
+
+/// How many of the log's next things, which a trace unit need not say, the trace `left` leaves out where it
+/// begins anew. `None` where more must come of it to say so.
+fn hidden(left: &VecDeque<Happened>, right: &VecDeque<Happened>) -> Option<usize> {
+    let count = right.iter().zip(0..).take_while(|(h, n)| h.optional && (*n == 0 || !h.after_gap));
+    let count = count.count();
+    // In the middle of a stretch of the log: the trace is in its next.
+    if right.front().is_some_and(|first| !first.after_gap) {
+        return Some(count);
+    }
+    let said = left.iter().zip(right).take(count).all(|(a, b)| a.what.same(&b.what));
+    let next = left.get(count);
+    match next {
+        _ if !said => Some(count),
+        Some(next) => Some(if next.after_gap { 0 } else { count }),
+        None => None,
+    }
 }
 
 impl Comparison {
     /// Two sides that have said nothing yet.
     pub fn new(exceptions: bool) -> Self {
         let side = Side::new(exceptions);
-        Comparison { a: side.clone(), b: side, same: Vec::new() }
+        Comparison { a: side.clone(), b: side, ..Comparison::default() }
     }
 
     /// Things that were the same, of all sources.
@@ -205,6 +275,16 @@ impl Comparison {
         let both = self.a.queues.iter_mut().zip(&mut self.b.queues);
         for (source, ((left, right), same)) in both.zip(&mut self.same).enumerate() {
             while let (Some(a), Some(b)) = (left.front(), right.front()) {
+                if b.optional && a.after_gap {
+                    match hidden(left, right) {
+                        None if !self.ended => break,
+                        Some(count) if count > 0 => {
+                            right.drain(..count);
+                            continue;
+                        }
+                        _ => {}
+                    }
+                }
                 if !a.what.same(&b.what) {
                     let (count, before) = *same;
                     let (a, b) = (Some(*a), Some(*b));
@@ -220,12 +300,15 @@ impl Comparison {
     /// Both sides have ended: whether one has more than the other. Exceptions at the very end do not count:
     /// a trace unit may end with one.
     pub fn finish(&mut self) -> Option<Difference> {
+        self.ended = true;
+        self.a.finish();
+        self.b.finish();
         if let Some(difference) = self.advance() {
             return Some(difference);
         }
         let ends = |queue: Option<&VecDeque<Happened>>| {
             let mut rest = queue.into_iter().flatten();
-            rest.find(|h| !matches!(h.what, What::Exception(_))).copied()
+            rest.find(|h| !h.optional && !matches!(h.what, What::Exception(_))).copied()
         };
         (0..self.same.len()).find_map(|source| {
             let (a, b) = (ends(self.a.queues.get(source)), ends(self.b.queues.get(source)));
@@ -287,7 +370,7 @@ mod tests {
 
     fn at(address: u64) -> Happened {
         let what = What::Instruction { address, isa: Isa::A64 };
-        Happened { at: Some(address), after_gap: false, what }
+        Happened { at: Some(address), after_gap: false, optional: false, what }
     }
 
     fn side(addresses: &[u64]) -> Side {
@@ -300,7 +383,8 @@ mod tests {
 
     #[test]
     fn the_first_difference() {
-        let mut compare = Comparison { a: side(&[4, 8, 12]), b: side(&[4, 8, 16]), same: vec![] };
+        let mut compare =
+            Comparison { a: side(&[4, 8, 12]), b: side(&[4, 8, 16]), ..Comparison::default() };
         let want = Difference {
             source: 0,
             same: 2,
@@ -313,16 +397,47 @@ mod tests {
 
     #[test]
     fn one_side_ends_earlier() {
-        let mut compare = Comparison { a: side(&[4, 8]), b: side(&[4]), same: vec![] };
+        let mut compare = Comparison { a: side(&[4, 8]), b: side(&[4]), ..Comparison::default() };
         assert_eq!(compare.advance(), None);
         compare.b.push(0, None, What::Exception(Some(1)));
         let difference = compare.finish().unwrap();
         assert_eq!((difference.same, difference.a, difference.b.is_some()), (1, Some(at(8)), true));
 
-        let mut compare = Comparison { a: side(&[4]), b: side(&[4]), same: vec![] };
+        let mut compare = Comparison { a: side(&[4]), b: side(&[4]), ..Comparison::default() };
         compare.a.push(0, Some(9), What::Exception(Some(1)));
         assert_eq!(compare.finish(), None);
         assert_eq!(compare.same(), 1);
+    }
+
+    /// A log whose tracing is off behind two instructions that no branch follows: a unit that says every
+    /// instruction says them, one that says branches does not.
+    #[test]
+    fn straight_code_before_a_gap_need_not_be_said() {
+        for shown in [true, false] {
+            let mut log = Side::new(true);
+            for stretch in [&[4, 8, 12][..], &[4], &[4, 8, 12, 16]] {
+                for &address in stretch {
+                    let what = What::Instruction { address, isa: Isa::A64 };
+                    match address {
+                        4 | 12 if stretch.len() < 4 => log.hold(0, what),
+                        _ => log.push(0, None, what),
+                    }
+                }
+                log.settle(0, true);
+                log.gap(0);
+            }
+            let mut trace = side(if shown { &[4, 8, 12] } else { &[4, 8] });
+            for next in [&[4][..], &[4, 8, 12, 16]] {
+                trace.gap(0);
+                for &address in next.iter().filter(|_| shown || next.len() > 1) {
+                    trace.push(0, Some(address), What::Instruction { address, isa: Isa::A64 });
+                }
+            }
+            let mut compare = Comparison { a: trace, b: log, ..Comparison::default() };
+            assert_eq!(compare.advance(), None, "{shown}");
+            assert_eq!(compare.finish(), None, "{shown}");
+            assert_eq!(compare.same(), if shown { 8 } else { 6 });
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tracewright::base::{Isa, Step};
-use tracewright::model::log::{Event, Writer, writes};
+use tracewright::model::log::{Event, Mode, Writer, writes};
 
 use crate::args::{LogConvertArgs, LogInfoArgs, LogVerb};
 use crate::fail::Fail;
@@ -117,9 +117,22 @@ fn convert(args: &LogConvertArgs) -> Result<bool, Fail> {
     let mut writer = Writer::new(to, log.isa != Isa::Rv32);
     let (mut bare, mut dropped) = (0u64, 0u64);
     let mut output = Output::open(args.output.as_deref())?;
+    // What a format says in lines of their own, another says with each instruction.
+    let start = assembler.mode;
+    let mut modes: BTreeMap<u16, Mode> = BTreeMap::new();
     let lookup = assembler.lookup();
     loop {
         let more = log.more(&mut |mut entry| {
+            let mode = modes.entry(entry.cpu).or_insert(start);
+            match &mut entry.event {
+                Event::Code { address, opcode } => lookup.code(*address, *opcode),
+                Event::Mode(said) => *mode = said.or(*mode),
+                Event::Instruction(executed) => {
+                    *mode = executed.mode.or(*mode);
+                    executed.mode = *mode;
+                }
+                _ => {}
+            }
             if !writes(to, &entry.event) {
                 dropped += 1;
                 return;

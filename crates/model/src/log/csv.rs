@@ -81,12 +81,13 @@ const CAUSES: [(&str, Cause); 13] = [
     ("fiq", Cause::Fiq),
 ];
 
-const ACCESS: [(&str, u8); 7] = [
+const ACCESS: [(&str, u8); 8] = [
     ("coprocessor", Access::COPROCESSOR),
     ("continued", Access::CONTINUED),
     ("late", Access::LATE),
     ("store-failed", Access::STORE_FAILED),
     ("value-not-traced", Access::VALUE_NOT_TRACED),
+    ("suppressed", Access::SUPPRESSED),
     ("big-endian", Access::BIG_ENDIAN),
     ("exception", Access::EXCEPTION),
 ];

@@ -88,6 +88,14 @@ pub struct Mode {
     pub non_secure: Option<bool>,
 }
 
+impl Mode {
+    /// This, and `other` where this says nothing.
+    #[must_use]
+    pub fn or(self, other: Mode) -> Mode {
+        Mode { el: self.el.or(other.el), non_secure: self.non_secure.or(other.non_secure) }
+    }
+}
+
 /// An exception in a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Raised {

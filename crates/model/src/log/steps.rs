@@ -137,6 +137,11 @@ impl Lookup {
         classify(isa, bytes.get(..usize::from(opcode.size))?, address, it)
     }
 
+    /// Takes what the log says of the program.
+    pub fn code(&mut self, address: u64, opcode: Opcode) {
+        self.code.insert(address, opcode);
+    }
+
     /// The opcode at `address` in the program.
     pub fn opcode(&mut self, address: u64, isa: Isa) -> Option<Opcode> {
         let pc = Pc { address, isa, ..Pc::default() };
@@ -301,7 +306,7 @@ impl Assembler {
                 }
             }
             Event::Code { address, opcode } => {
-                lookup.code.insert(address, opcode);
+                lookup.code(address, opcode);
             }
             Event::Raised(raised) => cpu.raise(raised, lookup, summary, &mut say),
             Event::ReturnAddress(address) => {
@@ -346,8 +351,7 @@ impl Assembler {
 
 impl Cpu {
     fn set(&mut self, mode: Mode) {
-        self.mode.el = mode.el.or(self.mode.el);
-        self.mode.non_secure = mode.non_secure.or(self.mode.non_secure);
+        self.mode = mode.or(self.mode);
     }
 
     #[allow(clippy::too_many_arguments, reason = "the assembler's own parts")]

@@ -9,7 +9,8 @@ mod data;
 mod settings;
 
 use tracewright_base::{
-    Access, Cause, Context, Encode, Isa, Kind, Retired, Role, Security, Step, Taken, Wire,
+    Access, Cause, Context, Direction, Encode, Isa, Kind, Retired, Role, Security, Step, Taken,
+    Wire,
 };
 
 use self::atoms::Waiting;
@@ -355,6 +356,15 @@ impl Encoder {
             return;
         }
         self.flush(config, out);
+        // M profile: any branch may return from an exception. What it pops says that it did.
+        let pops = access.has(Access::EXCEPTION) && access.direction == Direction::Read;
+        if config.m_profile()
+            && pops
+            && let Some(due @ Due { exception: 0, returns: false, .. }) = &mut self.due
+        {
+            due.returns = true;
+            self.put(Packet::ExceptionReturn, config, out);
+        }
         let returning = self.due.is_some_and(|due| due.returns);
         // It has been said already that the instruction returns.
         let announce = (!returning).then_some(Packet::ExceptionEntry);

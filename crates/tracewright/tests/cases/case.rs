@@ -15,6 +15,15 @@ use tracewright::protocols::registry::{AnyConfig, AnyProtocol};
 pub struct Case {
     /// The lines that a person wrote.
     head: String,
+    /// `None` for one that is made up.
+    pub protocol: Option<AnyProtocol>,
+    pub core: Option<CoreType>,
+    /// Registers, and settings of the trace unit.
+    pub registers: Vec<(String, u64)>,
+    /// What the processor did: an execution log in CSV.
+    pub steps: String,
+    /// The instruction set of the first code.
+    pub isa: Isa,
     pub config: AnyConfig,
     pub image: Image,
     pub bytes: Vec<u8>,
@@ -34,6 +43,7 @@ impl Case {
         let mut core: Option<CoreType> = None;
         let mut registers: Vec<(String, u64)> = Vec::new();
         let (mut regions, mut bytes) = (Vec::new(), Vec::new());
+        let (mut steps, mut first) = (String::new(), None);
         for (n, line) in (1..).zip(head.lines()) {
             let line = line.split('#').next().unwrap_or("").trim();
             let (key, rest) = line.split_once(' ').unwrap_or((line, ""));
@@ -56,8 +66,13 @@ impl Case {
                     }
                 }
                 "code" => {
-                    regions.push(code(rest).ok_or_else(|| wrong("code ADDRESS ISA: WORDS"))?);
+                    let (region, isa) =
+                        code(rest).ok_or_else(|| wrong("code ADDRESS ISA: WORDS"))?;
+                    regions.push(region);
+                    first.get_or_insert(isa);
                 }
+                "steps" if steps.is_empty() => steps = format!("{}\n", rest.trim()),
+                "step" if !steps.is_empty() => steps += &format!("{}\n", rest.trim()),
                 "bytes" => bytes.extend(data(rest).ok_or_else(|| wrong("not bytes"))?),
                 key => return Err(wrong(&format!("unknown word `{key}`"))),
             }
@@ -68,6 +83,9 @@ impl Case {
         let config = protocol.configure(core, &register).map_err(|error| error.to_string())?;
         let mut case = Case::of(config, Image::new(regions), bytes);
         case.head = head.to_owned();
+        (case.protocol, case.core) = (Some(protocol), core);
+        (case.registers, case.steps) = (registers, steps);
+        case.isa = first.unwrap_or_default();
         case.expect(expected)?;
         Ok(case)
     }
@@ -96,8 +114,29 @@ impl Case {
 
     /// These bytes, with nothing expected of them.
     pub fn of(config: AnyConfig, image: Image, bytes: Vec<u8>) -> Case {
-        let (head, packets, elements) = (String::new(), Vec::new(), Vec::new());
-        Case { head, config, image, bytes, packets, elements, committed: None }
+        Case {
+            head: String::new(),
+            protocol: None,
+            core: None,
+            registers: Vec::new(),
+            steps: String::new(),
+            isa: Isa::default(),
+            config,
+            image,
+            bytes,
+            packets: Vec::new(),
+            elements: Vec::new(),
+            committed: None,
+        }
+    }
+
+    /// Puts bytes into the head of a file that has none.
+    pub fn with_bytes(&mut self, bytes: &[u8]) {
+        for row in bytes.chunks(24) {
+            let row: Vec<String> = row.iter().map(|byte| format!("{byte:02x}")).collect();
+            let _ = writeln!(self.head, "bytes {}", row.join(" "));
+        }
+        self.bytes = bytes.to_vec();
     }
 
     /// Every case of `tests/cases`, with its name.
@@ -170,7 +209,7 @@ fn data(text: &str) -> Option<Vec<u8>> {
 }
 
 /// `ADDRESS ISA: WORDS`, as they lie in memory: little endian, T32 in halfwords.
-fn code(text: &str) -> Option<Region> {
+fn code(text: &str) -> Option<(Region, Isa)> {
     let (place, words) = text.split_once(':')?;
     let (address, isa) = place.trim().split_once(' ')?;
     let isa = match isa.trim() {
@@ -192,5 +231,5 @@ fn code(text: &str) -> Option<Region> {
         };
         bytes.extend(value.iter().copied().cycle().take(value.len() * times));
     }
-    Some(Region::new("case", number(address)?, bytes))
+    Some((Region::new("case", number(address)?, bytes), isa))
 }

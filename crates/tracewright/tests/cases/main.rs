@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod case;
+mod steps;
 mod stretches;
 mod ways;
 
@@ -32,7 +33,13 @@ fn cases() {
 
 fn run(path: &Path, bless: bool) -> Result<(), String> {
     let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
-    let case = Case::parse(&text)?;
+    let mut case = Case::parse(&text)?;
+    if !case.steps.is_empty() {
+        if bless && case.bytes.is_empty() {
+            case.with_bytes(&steps::encode(&case)?.0);
+        }
+        steps::check(&case)?;
+    }
     let said = ways::every_way(&case)?;
     if bless {
         let text = case.blessed(&said.packets(), &said.elements(), &said.committed());

@@ -72,7 +72,9 @@ impl Data {
         let coprocessor = access.has(Access::COPROCESSOR);
         // MonitorCPRT, bit [1], and bits [3:2] for memory.
         let wanted = config.control.0 & if coprocessor { 0b0010 } else { 0b1100 };
-        if wanted == 0 || self.suppressed || access.address().is_none() && !coprocessor {
+        // What is lost for lack of room has no address.
+        let nowhere = access.address().is_none() && !coprocessor;
+        if wanted == 0 || self.suppressed || nowhere && !access.has(Access::SUPPRESSED) {
             return;
         }
         if access.has(Access::EXCEPTION) && !core::mem::replace(&mut self.announced, true) {
@@ -84,7 +86,10 @@ impl Data {
             if config.id.minor() <= 2 {
                 base.forget_data();
             }
-            put(Packet::Suppressed);
+            // Without instructions there is no such packet. (7.5)
+            if !config.control.data_only() {
+                put(Packet::Suppressed);
+            }
             return;
         }
         let words = if access.size == 8 { 2 } else { 1 };
