@@ -21,7 +21,8 @@ pub trait Fork: Sized {
     /// What it has to say: text, counts. Put together in order it is what one listener would have said.
     type Said: Send;
 
-    /// One of the same kind that was told nothing, for a worker.
+    /// One of the same kind that was told nothing, for a worker. What it begins with may depend on what this one was
+    /// told: a worker whose guess is wrong is never in the same state as whoever was there before.
     #[must_use]
     fn fork(&self) -> Self;
 

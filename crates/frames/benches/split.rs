@@ -81,7 +81,14 @@ fn main() {
             splitter.split(0, &bytes, &mut count);
             black_box(count.0);
         });
-        for (what, time) in [("into blocks", collected), ("passed on", passed)] {
+        let skipped = best(|| {
+            let mut splitter = Splitter::new(Link::new(framing));
+            splitter.skip(0, &bytes);
+            black_box(splitter.id());
+        });
+        for (what, time) in
+            [("into blocks", collected), ("passed on", passed), ("skipped", skipped)]
+        {
             let gb = bytes.len() as f64 / time / 1e9;
             let ns = time * 1e9 / (bytes.len() / 16) as f64;
             println!("{:58} {gb:8.2} {ns:10.2}", format!("{name}: {what}"));

@@ -1,5 +1,7 @@
 //! Link bytes to the bytes of each source.
 
+mod skip;
+
 use memchr::memmem;
 use tracewright_base::Fault;
 

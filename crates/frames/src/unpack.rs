@@ -3,7 +3,7 @@
 use crate::{Event, FRAME, Frame, Link, Meaning, Numbering, Split};
 
 /// Bit 0 of every even byte.
-const ID_BITS: u128 = 0x0001_0001_0001_0001_0001_0001_0001_0001;
+pub(crate) const ID_BITS: u128 = 0x0001_0001_0001_0001_0001_0001_0001_0001;
 /// Bytes of a frame that can be data.
 const DATA: usize = FRAME - 1;
 

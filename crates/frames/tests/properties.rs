@@ -3,7 +3,7 @@
 mod ways;
 
 use tracewright_base::Fault;
-use tracewright_frames::{Event, Framing, Joiner, Link, sync};
+use tracewright_frames::{Event, Framing, Joiner, Link, Splitter, sync};
 use ways::{Random, Record, Said, cut, whole};
 
 fn links() -> impl Iterator<Item = Link> {
@@ -81,8 +81,22 @@ fn in_place(record: &Record, capture: &[u8]) {
     }
 }
 
+/// Whoever goes past bytes is where one is who takes them apart.
+fn skipped(link: Link, bytes: &[u8], random: &mut Random) {
+    let (mut split, mut skip) = (Splitter::new(link), Splitter::new(link));
+    let mut at = 0;
+    while at < bytes.len() {
+        let part = &bytes[at..at + 1 + random.below(bytes.len() - at)];
+        split.split(at as u64, part, &mut Record::default());
+        skip.skip(at as u64, part);
+        at += part.len();
+        assert_eq!(skip, split, "{link:?}: up to {at}");
+    }
+}
+
 fn every_way(link: Link, bytes: &[u8], random: &mut Random) -> Record {
     let want = whole(link, bytes);
+    skipped(link, bytes, random);
     if link.framing != Framing::Raw {
         let each: Vec<_> = (0..bytes.len()).collect();
         assert_eq!(cut(link, bytes, &each), want, "{link:?}: byte by byte");

@@ -1,6 +1,7 @@
 //! What the threads hand to each other.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use tracewright_frames::Splitter;
@@ -19,8 +20,8 @@ pub(super) struct Task<L: Fork> {
 pub(super) enum From<L: Fork> {
     /// There.
     Known(Checkpoint, L::State),
-    /// Only of the link it is known where it is.
-    Link(Splitter),
+    /// Only of the link it is known where it is. The listener goes on as one would that was forked last.
+    Link(Splitter, L::State),
 }
 
 /// What a worker makes of a part of a stretch.
@@ -40,16 +41,28 @@ struct Lane<L: Fork> {
     segments: VecDeque<Segment<L>>,
     weight: usize,
     done: bool,
+    /// Its segments are being heard, until there are none.
+    heard: bool,
 }
 
 /// A worker waits where what it made of a stretch takes more memory than this and nobody takes it.
 pub(super) const MOST_WEIGHT: usize = 16 << 20;
 
+/// Segments of a stretch that is not done are heard once they take so much memory. To wake a thread costs more than
+/// a segment that is taken as it stands.
+const WORTH: usize = 4 << 20;
+
 /// Tasks to the workers, segments back. Tasks are taken in order, so that the first stretch that is not
 /// joined always has a worker: whoever waits for it waits for someone who works.
 pub(super) struct Board<L: Fork> {
     shared: Mutex<Shared<L>>,
-    changed: Condvar,
+    closed: AtomicBool,
+    /// There is a task.
+    given: Condvar,
+    /// The first lane can be heard.
+    said: Condvar,
+    /// A lane has room.
+    taken: Condvar,
 }
 
 struct Shared<L: Fork> {
@@ -57,7 +70,6 @@ struct Shared<L: Fork> {
     lanes: VecDeque<Lane<L>>,
     /// The number of the first of `lanes`.
     first: u64,
-    closed: bool,
 }
 
 impl<L: Fork> Shared<L> {
@@ -70,8 +82,9 @@ impl<L: Fork> Shared<L> {
 impl<L: Fork> Board<L> {
     pub(super) fn new() -> Self {
         let (tasks, lanes) = (VecDeque::new(), VecDeque::new());
-        let shared = Mutex::new(Shared { tasks, lanes, first: 0, closed: false });
-        Board { shared, changed: Condvar::new() }
+        let shared = Mutex::new(Shared { tasks, lanes, first: 0 });
+        let [given, said, taken] = [(); 3].map(|()| Condvar::new());
+        Board { shared, closed: AtomicBool::new(false), given, said, taken }
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared<L>> {
@@ -79,85 +92,98 @@ impl<L: Fork> Board<L> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'a>(&self, shared: MutexGuard<'a, Shared<L>>) -> MutexGuard<'a, Shared<L>> {
-        self.changed.wait(shared).unwrap_or_else(PoisonError::into_inner)
+    /// Waits while the board is open and `idle` holds.
+    fn wait(
+        &self,
+        on: &Condvar,
+        mut idle: impl FnMut(&mut Shared<L>) -> bool,
+    ) -> MutexGuard<'_, Shared<L>> {
+        on.wait_while(self.lock(), |shared| !self.closed() && idle(shared))
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Gives the stretch after the last one to whoever is free.
     pub(super) fn give(&self, task: Task<L>) {
         let mut shared = self.lock();
         let n = shared.first + shared.lanes.len() as u64;
-        shared.lanes.push_back(Lane { segments: VecDeque::new(), weight: 0, done: false });
+        let segments = VecDeque::new();
+        shared.lanes.push_back(Lane { segments, weight: 0, done: false, heard: false });
         shared.tasks.push_back((n, task));
-        self.changed.notify_all();
+        self.given.notify_one();
     }
 
     /// Takes the next task, and its number. `None` where no more will come.
     pub(super) fn task(&self) -> Option<(u64, Task<L>)> {
-        let mut shared = self.lock();
-        loop {
-            if shared.closed {
-                return None;
-            }
-            match shared.tasks.pop_front() {
-                Some(task) => return Some(task),
-                None => shared = self.wait(shared),
-            }
-        }
+        let mut shared = self.wait(&self.given, |shared| shared.tasks.is_empty());
+        if self.closed() { None } else { shared.tasks.pop_front() }
     }
 
     /// Whether nothing more is wanted.
     pub(super) fn closed(&self) -> bool {
-        self.lock().closed
+        self.closed.load(Ordering::Relaxed)
     }
 
     /// Hands over the next segment of stretch `n`.
     pub(super) fn say(&self, n: u64, segment: Segment<L>) {
-        let mut shared = self.lock();
-        while !shared.closed && shared.lane(n).is_some_and(|lane| lane.weight > MOST_WEIGHT) {
-            shared = self.wait(shared);
-        }
+        let full = |lane: &mut Lane<L>| lane.weight > MOST_WEIGHT;
+        let mut shared = self.wait(&self.taken, |shared| shared.lane(n).is_some_and(full));
+        let first = shared.first == n;
         if let Some(lane) = shared.lane(n) {
             lane.weight += segment.weight;
             lane.segments.push_back(segment);
+            if first && lane.weight >= WORTH {
+                self.said.notify_one();
+            }
         }
-        self.changed.notify_all();
     }
 
     /// Stretch `n` is done.
     pub(super) fn done(&self, n: u64) {
-        if let Some(lane) = self.lock().lane(n) {
+        let mut shared = self.lock();
+        if let Some(lane) = shared.lane(n) {
             lane.done = true;
         }
-        self.changed.notify_all();
+        if shared.first == n {
+            self.said.notify_one();
+        }
     }
 
     /// The next segment of the first stretch; `None` after its last one, and then the next stretch is the
     /// first.
     pub(super) fn hear(&self) -> Option<Segment<L>> {
-        let mut shared = self.lock();
-        loop {
-            if shared.closed {
-                return None;
-            }
-            let lane = shared.lanes.front_mut()?;
-            if let Some(segment) = lane.segments.pop_front() {
+        let mut shared = self.wait(&self.said, |shared| {
+            shared.lanes.front().is_some_and(|lane| {
+                !lane.done && (lane.segments.is_empty() || !lane.heard && lane.weight < WORTH)
+            })
+        });
+        if self.closed() {
+            return None;
+        }
+        let lane = shared.lanes.front_mut()?;
+        match lane.segments.pop_front() {
+            Some(segment) => {
+                lane.heard = !lane.segments.is_empty();
                 lane.weight -= segment.weight;
-                self.changed.notify_all();
-                return Some(segment);
+                if lane.weight <= MOST_WEIGHT {
+                    self.taken.notify_all();
+                }
+                Some(segment)
             }
-            if lane.done {
+            None => {
                 shared.lanes.pop_front();
                 shared.first += 1;
-                return None;
+                None
             }
-            shared = self.wait(shared);
         }
     }
 
     fn close(&self) {
-        self.lock().closed = true;
-        self.changed.notify_all();
+        // Under the lock: whoever is about to wait sees it, or is woken.
+        let _shared = self.lock();
+        self.closed.store(true, Ordering::Relaxed);
+        for waits in [&self.given, &self.said, &self.taken] {
+            waits.notify_all();
+        }
     }
 }
 

@@ -16,12 +16,12 @@ mod pace;
 mod worker;
 
 use std::collections::VecDeque;
-use std::io;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::thread;
+use std::{io, mem};
 
-use tracewright_frames::{Event, FRAME, Framing, Split};
+use tracewright_frames::Framing;
 
 use self::board::{Board, Closes, From, Task};
 use self::join::Truth;
@@ -93,8 +93,13 @@ where
     S: FnMut(L::Said, u64) -> bool,
 {
     let mut pace = Pace::new(jobs);
-    let mut stretches =
-        Stretches { input, step: jobs.step.max(1), buffer: Vec::new(), ended: false };
+    let mut stretches = Stretches {
+        input,
+        step: jobs.step.max(1),
+        buffer: Vec::new(),
+        spare: Vec::new(),
+        ended: false,
+    };
     let mut truth = Truth::new(session, listener, said, stretches.step);
     // What the listener had to say before anything came.
     truth.hand_on();
@@ -113,6 +118,8 @@ struct Stretches<'a, I: ?Sized> {
     step: usize,
     /// Bytes that make no whole stretch yet.
     buffer: Vec<u8>,
+    /// Room that stretches before had, to be used again.
+    spare: Vec<Vec<u8>>,
     ended: bool,
 }
 
@@ -136,11 +143,22 @@ impl<I: Input + ?Sized> Stretches<'_, I> {
             all if self.ended => all,
             some => some / self.step * self.step,
         };
-        let rest = self.buffer.split_off(whole);
-        let stretch = std::mem::replace(&mut self.buffer, rest);
+        let mut stretch = mem::replace(&mut self.buffer, self.spare.pop().unwrap_or_default());
+        self.buffer.extend_from_slice(stretch.get(whole..).unwrap_or_default());
+        stretch.truncate(whole);
         Ok((!stretch.is_empty()).then_some(stretch))
     }
+
+    /// Takes the room of a stretch that is done with.
+    fn reuse(&mut self, mut stretch: Vec<u8>) {
+        stretch.clear();
+        self.spare.push(stretch);
+    }
 }
+
+/// So many stretches more than there are workers are begun or wait for a worker: the one that is being joined, and
+/// one for whoever is done first.
+const AHEAD: usize = 2;
 
 /// One stretch after another.
 fn in_turn<L, I, S>(
@@ -158,6 +176,7 @@ where
     {
         truth.decode(&stretch);
         pace.said(stretch.len(), 0);
+        stretches.reuse(stretch);
     }
     Ok(())
 }
@@ -195,7 +214,7 @@ where
         // To split is quick. So the link is followed here, and workers know the id that each begins with.
         let mut link = truth.session.state().splitter.clone();
         loop {
-            while lanes.len() <= count && (pace.hold == 0 || lanes.is_empty()) {
+            while lanes.len() < count + AHEAD && (pace.hold == 0 || lanes.is_empty()) {
                 let stretch = match next.take() {
                     Some(first) => Some(first),
                     None => stretches.next(pace.len, lanes.is_empty())?,
@@ -206,6 +225,7 @@ where
                     pace.hold -= 1;
                     at += stretch.len() as u64;
                     truth.decode(&stretch);
+                    stretches.reuse(stretch);
                     if !truth.wants_more() {
                         return Ok(());
                     }
@@ -216,10 +236,10 @@ where
                     link.clone_from(&checkpoint.splitter);
                     From::Known(checkpoint, state)
                 } else {
-                    From::Link(link.clone())
+                    From::Link(link.clone(), truth.listener.fork().state())
                 };
                 if link.link().framing != Framing::Raw {
-                    link.split(at, &stretch, &mut Nowhere);
+                    link.skip(at, &stretch);
                 }
                 let bytes = Arc::new(stretch);
                 lanes.push_back((Arc::clone(&bytes), known));
@@ -232,17 +252,8 @@ where
             if !truth.wants_more() {
                 return Ok(());
             }
+            // The worker has let go of it.
+            Arc::into_inner(bytes).into_iter().for_each(|stretch| stretches.reuse(stretch));
         }
     })
-}
-
-/// Follows a link for its own sake.
-struct Nowhere;
-
-impl Split for Nowhere {
-    fn piece(&mut self, _: u8, _: u64, _: bool, _: &[u8]) {}
-
-    fn plain(&mut self, _: u8, _: u64, _: &[[u8; FRAME]], _: &[[u8; FRAME]]) {}
-
-    fn event(&mut self, _: u64, _: Event) {}
 }

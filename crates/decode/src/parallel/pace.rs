@@ -4,7 +4,7 @@ use super::Jobs;
 use super::board::MOST_WEIGHT;
 
 /// The longest stretch where joins come early.
-const LONG: usize = 1 << 19;
+const LONG: usize = 1 << 20;
 
 /// A stretch is longer than what is decoded twice by this factor.
 const WORTH: usize = 16;

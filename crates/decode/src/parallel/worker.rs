@@ -6,9 +6,9 @@ use crate::{Fork, Listener, Session};
 /// So much that was said makes a segment of its own.
 const HEAVY: usize = 1 << 20;
 
-/// Up to here a stretch has a checkpoint at every step; after it, checkpoints are further apart the further
-/// they are from the beginning, as few stretches join there.
-const DENSE: usize = 8;
+/// From so many steps on, checkpoints of a stretch are further apart the further they are from its beginning, as
+/// few stretches join there: by one part in so many.
+const DENSE: usize = 2;
 
 /// Decodes stretches until there are no more. `session` and `listener` know nothing.
 pub(super) fn work<L: Listener + Fork>(
@@ -19,17 +19,17 @@ pub(super) fn work<L: Listener + Fork>(
 ) {
     // Where one panics, the others need not go on. Where none does, it is closed already.
     let _closes = Closes(board);
-    let (blank, fresh) = (session.state().clone(), listener.state());
+    let blank = session.state().clone();
     while let Some((n, Task { at, bytes, from })) = board.task() {
         match from {
             From::Known(checkpoint, state) => {
                 session.resume(checkpoint);
                 listener.resume(state);
             }
-            From::Link(link) => {
+            From::Link(link, state) => {
                 session.resume(blank.clone());
                 session.begin(at, link);
-                listener.resume(fresh.clone());
+                listener.resume(state);
             }
         }
         let (mut end, mut due) = (0, 0);
@@ -47,6 +47,8 @@ pub(super) fn work<L: Listener + Fork>(
                 board.say(n, Segment { end, checkpoint, state, said, weight });
             }
         }
+        // Whoever joins it has a use for the room.
+        drop(bytes);
         board.done(n);
     }
 }

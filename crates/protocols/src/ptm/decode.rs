@@ -1,10 +1,11 @@
 //! Packets to elements.
 
+mod lane;
 mod returns;
 
 use tracewright_base::{
-    Block, Code, Context, Counted, Decode, Doubt, Element, End, Exception, Fault, Gap, Instruction,
-    Isa, Kind, Last, Pc, Range, Role, Security, Sink, Spanned, Start,
+    Block, Code, Context, Counted, Decode, Doubt, Element, End, Exception, Fault, Feed, Gap,
+    Instruction, Isa, Kind, Last, Pc, Range, Role, Security, Sink, Spanned, Start,
 };
 
 use super::config::Config;
@@ -129,6 +130,17 @@ impl Decode<Config, Packet> for Decoder {
         }
     }
 
+    #[inline]
+    fn packets<K: Code, S: Sink>(
+        &mut self,
+        feed: &mut Feed<'_>,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        self.lane(feed, config, code, sink);
+    }
+
     fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {
         match self.phase {
             Phase::Fresh => sink.element(at, Element::Gap(Gap::Start)),
@@ -214,13 +226,19 @@ impl Decoder {
             self.follow(&last, next, taken, config);
             return;
         }
+        self.arrive(at, config, sink);
+        self.call(&last, next, config);
+    }
+
+    /// After an indirect branch that was taken as an atom.
+    #[inline]
+    fn arrive<S: Sink>(&mut self, at: u64, config: &Config, sink: &mut S) {
         // Only where the return stack knows the target is it not traced.
         let target = if config.uses_return_stack() { self.returns.pop() } else { None };
         self.pc = target.map(|(address, isa)| Place { address, isa });
         if target.is_none() {
             sink.element(at, Element::Doubt(Doubt::ReturnStackEmpty));
         }
-        self.call(&last, next, config);
     }
 
     fn branch<K: Code, S: Sink>(
@@ -248,13 +266,8 @@ impl Decoder {
                 self.call(&last, next, config);
             }
         }
-        let (address, isa) = (self.history.address(), self.history.isa());
-        self.pc = match (address, isa) {
-            // Entry to Debug state: the address means nothing, and an I-sync follows.
-            _ if branch.exception() == Some(DEBUG_ENTRY) => None,
-            (Some(address), Some(isa)) => Some(Place { address, isa }),
-            _ => None,
-        };
+        // Entry to Debug state: the address means nothing, and an I-sync follows.
+        self.pc = if branch.exception() == Some(DEBUG_ENTRY) { None } else { self.traced() };
         if let Some(Info { non_secure, hyp, .. }) = branch.info {
             let before = self.context;
             self.context.non_secure = Some(non_secure);
@@ -263,6 +276,12 @@ impl Decoder {
                 self.say_context(at, sink);
             }
         }
+    }
+
+    /// The address that was traced last, where all of it is known.
+    #[inline]
+    fn traced(&self) -> Option<Place> {
+        Some(Place { address: self.history.address()?, isa: self.history.isa()? })
     }
 
     /// Runs up to and including the instruction that the packet names.

@@ -43,7 +43,8 @@ impl History {
         }
     }
 
-    fn move_to(&mut self, address: &Address, alternative: Option<bool>) {
+    /// Takes the address of a packet; `alternative` is AltISA where information bytes say it.
+    pub(super) fn move_to(&mut self, address: &Address, alternative: Option<bool>) {
         if let Some(state) = address.state() {
             self.isa = Some(match (state, alternative) {
                 (State::Arm, _) => Isa::A32,

@@ -77,12 +77,31 @@ struct Source {
     running: bool,
     /// Trace was lost in an overflow, and has not started again.
     overflowed: bool,
-    /// A line of bytes before a synchronisation was listed.
-    unsynced_told: bool,
+    told: Told,
     /// Where the last line is, if its bytes are before a synchronisation.
     unsynced_at: Option<u64>,
     /// Where the last packet is, and where the reference sees it.
     seen: (u64, u64),
+}
+
+/// Whether a line of bytes before a synchronisation was listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    No,
+    Yes,
+    /// No, as far as a worker was told; and its source has not begun to speak where the worker is.
+    NotHere,
+}
+
+impl Told {
+    /// Such a line is to be listed: whether one was before it.
+    fn again(&mut self) -> bool {
+        let yes = *self == Told::Yes;
+        if *self == Told::No {
+            *self = Told::Yes;
+        }
+        yes
+    }
 }
 
 impl<W: io::Write> Listing<W> {
@@ -100,7 +119,7 @@ impl<W: io::Write> Listing<W> {
                 lost: Some(lost),
                 running: false,
                 overflowed: false,
-                unsynced_told: false,
+                told: Told::No,
                 unsynced_at: None,
                 seen: (0, 0),
             }
@@ -302,7 +321,7 @@ impl<W: io::Write> Listing<W> {
         if fault == Fault::Unsynchronised
             && !self.shown.bytes
             && matches!(self.sources[n].text, SourceText::Etmv4(_) | SourceText::Ptm(_))
-            && mem::replace(&mut self.sources[n].unsynced_told, true)
+            && self.sources[n].told.again()
         {
             return;
         }
@@ -487,6 +506,9 @@ impl<W: io::Write> Listener for Listing<W> {
         }
         if !self.sources[n].unsynced.is_idle() {
             self.unsynced(n, |unsynced, line| unsynced.end(line));
+        }
+        if self.sources[n].told == Told::NotHere {
+            self.sources[n].told = Told::No;
         }
         if let (
             AnyPacket::Etmv4(Packet::Atoms(_)) | AnyPacket::Ete(Packet::Atoms(_)),

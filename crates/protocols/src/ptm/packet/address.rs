@@ -95,7 +95,21 @@ impl Address {
         (self.bits << by, width)
     }
 
+    /// The address of a Branch packet that says nothing else, and its length. `None` where `bytes` begin with no such,
+    /// or bytes are missing.
+    #[inline]
+    pub(in crate::ptm) fn alone(bytes: &[u8]) -> Option<(Address, usize)> {
+        if bytes.first()? & 1 == 0 {
+            return None;
+        }
+        match Address::parse(bytes)? {
+            Ok((address, false, len)) => Some((address, len)),
+            _ => None,
+        }
+    }
+
     /// `None` where bytes are missing.
+    #[inline]
     pub(super) fn parse(bytes: &[u8]) -> Option<Parsed> {
         let first = *bytes.first()?;
         let mut bits = u32::from(first >> 1 & 0x3f);

@@ -24,6 +24,12 @@ impl Atoms {
         if header & 0x81 == 0x80 && header >> 2 & 0x1f != 0 { Some(Atoms { header }) } else { None }
     }
 
+    /// The atoms that `header` is, from bit 0 on, 1 for E, and a 1 behind the last; 0 where it is no Atom packet.
+    #[inline]
+    pub(in crate::ptm) const fn steps(header: u8) -> u32 {
+        STEPS[header as usize] as u32
+    }
+
     /// The header.
     pub const fn header(self) -> u8 {
         self.header
@@ -45,8 +51,44 @@ impl Atoms {
     }
 }
 
+/// See [`Atoms::steps`].
+const STEPS: [u8; 256] = {
+    let mut steps = [0; 256];
+    let mut header = 0;
+    while header < steps.len() {
+        if let Some(atoms) = Atoms::from_header(header as u8) {
+            let mut word = 1;
+            let mut bit = 1;
+            while bit <= atoms.len() {
+                // The oldest is the highest, and the last to be put in.
+                word = word << 1 | (header >> bit & 1 == 0) as u8;
+                bit += 1;
+            }
+            steps[header] = word;
+        }
+        header += 1;
+    }
+    steps
+};
+
 impl fmt::Display for Atoms {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.iter().try_for_each(|taken| f.write_str(if taken { "E" } else { "N" }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_the_atoms() {
+        for header in 0..=u8::MAX {
+            let want = Atoms::from_header(header).map_or(0, |atoms| {
+                let atoms = atoms.iter().enumerate();
+                atoms.fold(0, |word, (n, taken)| word & !(1 << n) | u32::from(taken) << n | 2 << n)
+            });
+            assert_eq!(Atoms::steps(header), want, "{header:02x}");
+        }
     }
 }

@@ -9,7 +9,7 @@ use super::super::etmv3::order::Order;
 use super::super::frames::RawFrames;
 use super::super::source::SourceText;
 use super::super::unsynced::Unsynced;
-use super::{Listing, Source};
+use super::{Listing, Source, Told};
 use crate::kept::Kept;
 
 /// What a listing carries on.
@@ -63,7 +63,8 @@ impl Fork for Listing<Vec<u8>> {
                 lost: if self.shown.packets { Some(Gap::Start) } else { source.lost },
                 running: false,
                 overflowed: false,
-                unsynced_told: false,
+                // The bytes before a worker's first synchronisation are none to whoever was there before.
+                told: if source.told == Told::Yes { Told::Yes } else { Told::NotHere },
                 unsynced_at: None,
                 seen: (0, 0),
             }

@@ -1,0 +1,209 @@
+//! Atoms and branches, many packets at once.
+//!
+//! Nearly all of a trace is Atom packets, with a Branch packet for each indirect branch. The program between two
+//! branches is a path through blocks that are kept: the lane holds the place on that path, a [`Mark`], and an atom
+//! is one load. What the decoder knows of where it is is made of the last block alone, where it is needed.
+
+use tracewright_base::{Code, Doubt, Element, Feed, Isa, Kind, Mark, Realm, Role, Sink};
+
+use super::{Decoder, Phase, Place, is_branch, walkable};
+use crate::ptm::config::Config;
+use crate::ptm::packet::{Address, Atoms};
+
+/// A waypoint that the decoder is still before.
+#[derive(Clone, Copy)]
+struct Passed {
+    /// Its block; [`Mark::NONE`] where the decoder is up to date.
+    block: Mark,
+    /// Whether it took effect.
+    taken: bool,
+}
+
+const NOTHING: Passed = Passed { block: Mark::NONE, taken: false };
+
+/// What selects blocks of A32 and of T32.
+type Sets = [Realm; 2];
+
+impl Decoder {
+    /// Takes Atom packets, and Branch packets that say nothing but an address.
+    #[inline]
+    pub(super) fn lane<K: Code, S: Sink>(
+        &mut self,
+        feed: &mut Feed<'_>,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        if self.phase != Phase::Following || self.pc.is_none() || config.counts_cycles() {
+            return;
+        }
+        if config.uses_return_stack() {
+            self.along::<true, K, S>(feed, config, code, sink);
+        } else {
+            self.along::<false, K, S>(feed, config, code, sink);
+        }
+    }
+
+    /// The lane; `RETURNS` where there is a return stack.
+    fn along<const RETURNS: bool, K: Code, S: Sink>(
+        &mut self,
+        feed: &mut Feed<'_>,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        let sets = [Isa::A32, Isa::T32].map(|isa| code.realm(isa, self.context(isa).space()));
+        let mut next = self.find(&sets, code);
+        let mut passed = NOTHING;
+        // Atoms to come from bit 0, and a 1 behind them.
+        let mut steps = 1;
+        let (mut at, mut taken) = (feed.last, feed.taken);
+        loop {
+            let hops = code.hops();
+            // Whether the block to come has to be asked for; otherwise there is a packet that is not for the lane.
+            let ask = 'lane: loop {
+                while steps > 1 {
+                    let Some(hop) = hops.get(next.index()) else {
+                        if RETURNS && passed.taken && self.back(passed, code) {
+                            passed = NOTHING;
+                            next = self.find(&sets, code);
+                            if next != Mark::NONE {
+                                continue;
+                            }
+                        }
+                        break 'lane true;
+                    };
+                    let way = steps & 1 != 0;
+                    sink.element(at, Element::Range(hop.range(way)));
+                    if RETURNS
+                        && way
+                        && hop.last[1].role == Role::Call
+                        && hop.last[1].kind == Kind::Branch
+                    {
+                        self.returns.push(hop.end() as u32, hop.isa());
+                    }
+                    passed = Passed { block: next, taken: way };
+                    next = hop.next[usize::from(way)];
+                    steps >>= 1;
+                }
+                let Some(&header) = feed.bytes.get(taken) else { break false };
+                match Atoms::steps(header) {
+                    0 => {
+                        let bytes = feed.bytes.get(taken..).unwrap_or_default();
+                        let Some((address, len)) = Address::alone(bytes) else { break false };
+                        let Some(hop) = hops.get(next.index()) else { break true };
+                        at = feed.places.at(taken);
+                        taken += len;
+                        sink.element(at, Element::Range(hop.range(true)));
+                        if RETURNS && hop.last[1].role == Role::Call && is_branch(hop.last[1].kind)
+                        {
+                            self.returns.push(hop.end() as u32, hop.isa());
+                        }
+                        self.history.move_to(&address, None);
+                        self.pc = self.traced();
+                        passed = NOTHING;
+                        next = self.find(&sets, code);
+                    }
+                    atoms => {
+                        steps = atoms;
+                        at = feed.places.at(taken);
+                        taken += 1;
+                    }
+                }
+            };
+            self.settle(at, passed, config, code, sink);
+            if !ask {
+                break;
+            }
+            next = self.ask(passed, code);
+            passed = NOTHING;
+            if next == Mark::NONE {
+                while steps > 1 && self.pc.is_some() {
+                    let way = steps & 1 != 0;
+                    self.atom(at, way, tracewright_base::Counted::UNKNOWN, config, code, sink);
+                    steps >>= 1;
+                }
+                break;
+            }
+        }
+        (feed.last, feed.taken) = (at, taken);
+    }
+
+    /// The kept block at `pc`.
+    #[inline]
+    fn find<K: Code>(&self, sets: &Sets, code: &K) -> Mark {
+        let Some(Place { address, isa }) = self.pc else { return Mark::NONE };
+        let [arm, thumb] = *sets;
+        let realm = match isa {
+            Isa::A32 => arm,
+            Isa::T32 => thumb,
+            _ => return Mark::NONE,
+        };
+        code.find(u64::from(address) & isa.address_mask(), realm)
+    }
+
+    /// Goes past a waypoint of which the target is on the return stack; not past any other.
+    #[inline]
+    fn back<K: Code>(&mut self, passed: Passed, code: &K) -> bool {
+        let Some(hop) = code.hops().get(passed.block.index()) else { return false };
+        let last = hop.last[1];
+        if last.kind != Kind::Indirect {
+            return false;
+        }
+        let Some((address, isa)) = self.returns.pop() else { return false };
+        if last.role == Role::Call {
+            self.returns.push(hop.end() as u32, hop.isa());
+        }
+        self.pc = Some(Place { address, isa });
+        true
+    }
+
+    /// Brings the decoder past a waypoint, as [`atom`](Self::atom) does. The lane has put calls of which the target is
+    /// in the program on the return stack already.
+    #[inline]
+    fn settle<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        passed: Passed,
+        config: &Config,
+        code: &K,
+        sink: &mut S,
+    ) {
+        let Some(block) = code.kept(passed.block) else { return };
+        let last = &block.last;
+        let next = Place { address: block.next() as u32, isa: last.isa };
+        self.pc = match (passed.taken, last.kind) {
+            (true, Kind::Branch) => match last.target {
+                Some(target) => Some(Place { address: target as u32, isa: last.target_isa }),
+                None => Some(next),
+            },
+            (true, Kind::Indirect) => {
+                self.arrive(at, config, sink);
+                self.call(last, next, config);
+                return;
+            }
+            (false, kind) if is_branch(kind) && !last.conditional => {
+                sink.element(at, Element::Doubt(Doubt::UnconditionalNotTaken));
+                Some(next)
+            }
+            _ => Some(next),
+        };
+    }
+
+    /// Makes and keeps the block at `pc`, which `passed` leads to.
+    #[cold]
+    fn ask<K: Code>(&mut self, passed: Passed, code: &mut K) -> Mark {
+        let Some(pc) = self.pc.filter(|pc| walkable(pc.isa)) else { return Mark::NONE };
+        // A branch whose target is in the program always leads to the same block. One that must be taken and
+        // was not leads nowhere: that has to be doubted each time.
+        let leads = |hop: &tracewright_base::Hop| {
+            let last = hop.last[usize::from(passed.taken)];
+            match passed.taken {
+                true => last.kind != Kind::Indirect,
+                false => last.conditional() || !is_branch(last.kind),
+            }
+        };
+        let from = code.hops().get(passed.block.index()).is_some_and(leads);
+        code.enter(self.space(pc), from.then_some((passed.block, passed.taken)))
+    }
+}
