@@ -36,7 +36,9 @@ pub struct Decoder {
     last: Option<u64>,
     /// The last packet's address was come by, not jumped to: unless a packet of format 3 is next, the
     /// program went on until it was jumped to.
-    inferred: bool,
+    inferred: Option<CameBy>,
+    /// The last packet says that one of format 3 comes right after it.
+    followed: bool,
     pending: Pending,
     returns: Returns,
     /// Implicit returns since the last branch or packet.
@@ -89,6 +91,13 @@ enum Place {
     At { pc: u64, owed: bool },
     /// The last instruction was a jump whose target it does not tell.
     Jump { role: Role },
+}
+
+/// An address that was reported where the program came by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct CameBy {
+    /// What its packet says of the calls.
+    returns: Option<u16>,
 }
 
 /// Exception numbers of interrupts have this bit: `mcause` has it at the top.
@@ -216,13 +225,10 @@ impl Decoder {
             return;
         }
         self.after_return = false;
-        if self.inferred {
-            // The program went on, until it was jumped to the same place.
-            self.inferred = false;
-            let goal = Goal { address: self.address, jumped: true, ..Goal::BRANCHES };
-            self.implied = 0;
-            self.walk(at, &goal, params, code, sink);
+        if let Some(by) = self.inferred.take() {
+            self.go_round(at, by, params, code, sink);
         }
+        self.followed = news.report.is_some_and(|report| report.updiscon);
         self.implied = 0;
         let goal = match &news.report {
             None => Goal::BRANCHES,
@@ -255,6 +261,20 @@ impl Decoder {
             }
             self.pending.add_count(count);
         }
+        self.walk(at, &goal, params, code, sink);
+    }
+
+    /// The program came by the address that was reported, and went on until it was jumped to it.
+    fn go_round<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        by: CameBy,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        let (address, returns) = (self.address, by.returns);
+        let goal = Goal { address, jumped: true, returns, ..Goal::BRANCHES };
         self.walk(at, &goal, params, code, sink);
     }
 
@@ -303,16 +323,34 @@ impl Decoder {
         code: &mut K,
         sink: &mut S,
     ) {
+        let followed = core::mem::take(&mut self.followed);
+        let Some(by) = self.inferred.take() else {
+            if followed && params.options.implicit_return {
+                self.flush(at, params, code, sink);
+                self.land(next);
+            }
+            return;
+        };
         let passed = match self.place {
             // Only a return from a trap changes the privilege level.
             Place::At { owed: false, .. } if changed => true,
             Place::At { pc, owed: false } => pc != next,
             _ => false,
         };
-        if core::mem::take(&mut self.inferred) && passed && self.phase == Phase::Following {
-            self.implied = 0;
-            let goal = Goal { address: self.address, jumped: true, ..Goal::BRANCHES };
-            self.walk(at, &goal, params, code, sink);
+        if passed && self.phase == Phase::Following {
+            self.go_round(at, by, params, code, sink);
+        }
+        if params.options.implicit_return {
+            self.land(next);
+        }
+    }
+
+    /// The instruction that was just said, if it is a return, went to `next`, whether or not that was
+    /// foreseen.
+    fn land(&mut self, next: u64) {
+        if let Place::Jump { role: Role::Return } = self.place {
+            self.returns.pop();
+            self.place = Place::At { pc: next, owed: false };
         }
     }
 
@@ -368,7 +406,7 @@ impl Decoder {
         code: &mut K,
         sink: &mut S,
     ) {
-        self.inferred = false;
+        self.inferred = None;
         self.implied = 0;
         let unretired = self.after_return && params.choices.drop_unretired && !trap.interrupt;
         if unretired && let Place::At { owed, .. } = &mut self.place {
@@ -552,13 +590,13 @@ impl Decoder {
             (self.who, self.time, self.number) = kept;
             return;
         }
-        if self.inferred && qualification == Qualification::EndedUnreported {
-            self.inferred = false;
-            let goal = Goal { address: self.address, jumped: true, ..Goal::BRANCHES };
-            self.walk(at, &goal, params, code, sink);
+        if let Some(by) = self.inferred.take()
+            && qualification == Qualification::EndedUnreported
+        {
+            self.go_round(at, by, params, code, sink);
         }
         self.flush(at, params, code, sink);
-        self.inferred = false;
+        self.inferred = None;
         self.place = Place::Unknown;
         self.pending.clear();
         self.returns.clear();

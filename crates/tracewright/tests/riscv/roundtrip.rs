@@ -82,7 +82,10 @@ fn encoded(run: &Run, params: &Params, settings: &Settings) -> Vec<u8> {
 #[test]
 fn programs() {
     let from = std::env::var("SEED").ok().and_then(|s| s.parse().ok());
-    let seeds = from.map_or(0..400, |seed: u64| seed..seed + 1);
+    let seeds = from
+        .map_or(0..std::env::var("SEEDS").map_or(400, |s| s.parse().unwrap()), |seed: u64| {
+            seed..seed + 1
+        });
     let mut failed = Vec::new();
     for seed in seeds {
         let mut random = Random(seed ^ 0x5eed);
@@ -100,8 +103,6 @@ fn programs() {
         };
         let mut params = Params::new(version, Profile::Spec, mix.rv64);
         options(&mut params, &mut random);
-        // Where a return goes that is not traced depends on calls that the decoder may place elsewhere.
-        params.options.implicit_return = false;
         // A counter does not see returns that go astray.
         let counted = params.options.implicit_return && params.widths.return_stack_size == 0;
         let astray = if counted { 0 } else { random.pick(&[0, 5]) };
@@ -124,6 +125,18 @@ fn programs() {
         let (got, odd) = decoded(&bytes, &params, &run);
         let same = want.iter().zip(&got).take_while(|(want, got)| agree(want, got)).count();
         if from.is_some() {
+            let mut all: Vec<(u64, Element)> = Vec::new();
+            elements(&bytes, &params, &mut cache(&run.image, &params), &mut all);
+            let mut at = 0;
+            use tracewright::base::Parse;
+            use tracewright::protocols::etrace::Packet;
+            while let Parse::Packet(p, len) = Packet::parse(&bytes[at..], &params) {
+                println!("@{at} {p}");
+                for (_, e) in all.iter().filter(|(x, _)| *x == at as u64) {
+                    println!("          {e}");
+                }
+                at += len;
+            }
             explain(&run, &params, &settings, &want[..same.min(want.len())]);
         }
         if same < want.len() || got.len() != want.len() || !odd.is_empty() {

@@ -5,7 +5,7 @@ use tracewright_base::{
 };
 use tracewright_isa::rv::Upper;
 
-use super::{Decoder, Place};
+use super::{CameBy, Decoder, Place};
 use crate::etrace::config::{LoopLabel, Params};
 
 /// Where a walk ends.
@@ -322,11 +322,13 @@ impl Decoder {
             }
             _ => return Jumped::Nowhere,
         }
+        let mut foreseen = None;
         if role == Role::Return && params.options.implicit_return {
-            // It went elsewhere than was foreseen.
-            self.returns.pop();
+            foreseen = self.returns.pop();
         }
-        if params.options.jump_target_cache {
+        // A return that went where it was foreseen to is reported for another reason.
+        let known = goal.returns.is_some() && foreseen == Some(address);
+        if params.options.jump_target_cache && !known {
             self.targets.put(address, params);
         }
         self.place = Place::At { pc: address, owed: true };
@@ -392,7 +394,8 @@ impl Decoder {
             self.place = Place::At { pc: address, owed: false };
             return Some(Walked::There);
         }
-        self.inferred = !goal.notified && params.choices.loop_label == LoopLabel::NextPacket;
+        let undecided = !goal.notified && params.choices.loop_label == LoopLabel::NextPacket;
+        self.inferred = undecided.then_some(CameBy { returns: goal.returns });
         if address == last_address(block) {
             return Some(match self.block(at, block, params, code, sink) {
                 Some(_) => Walked::There,
@@ -456,7 +459,7 @@ impl Decoder {
     #[cold]
     pub(super) fn lose<S: Sink>(&mut self, at: u64, doubt: Doubt, sink: &mut S) -> Walked {
         self.place = Place::Unknown;
-        self.inferred = false;
+        self.inferred = None;
         self.pending.clear();
         sink.element(at, Element::Doubt(doubt));
         Walked::Lost
@@ -471,7 +474,7 @@ impl Decoder {
         sink: &mut S,
     ) -> Walked {
         self.place = Place::Unknown;
-        self.inferred = false;
+        self.inferred = None;
         self.pending.clear();
         sink.element(at, Element::NoCode { address, space: self.space });
         Walked::Lost

@@ -261,7 +261,9 @@ impl Flow {
             }
         }
         self.branches(&cur, params, out);
-        self.updiscon = prev.is(is::UPDISCON) && self.sync_follows(&cur, next, params);
+        // The target of an implied return is one, too, once it is reported.
+        let target = prev.is(is::UPDISCON) || self.returns.returned();
+        self.updiscon = target && self.sync_follows(&cur, next, params);
         let reported = self.choose(&prev, &cur, next, params, out);
         if next.is(is::UNQUALIFIED) {
             self.end(reported, &cur, next, params, out);
@@ -407,21 +409,24 @@ impl Flow {
         }
         let flush = due && (self.branches != 0 || self.place == SyncPlace::AfterSpecial);
         if flush || cur.is(is::TRAP) && !cur.is(is::ONLY) || cur.is(is::NOTIFY) {
-            self.report(cur, cur.is(is::NOTIFY), false, params, out);
+            // The target of a discontinuity is not marked. ("Format 2 notify and updiscon")
+            let notify = cur.is(is::NOTIFY) && !self.returns.returned();
+            self.report(cur, notify, false, params, out);
             self.sync_next = due && !by_count;
             return Reported::Here;
         }
         let trap = next.is(is::TRAP) && next.is(is::ONLY);
         let changes = next.is(is::CHANGED) && (self.branches != 0 || self.quirks.flushes_privilege);
-        // Where a jump goes is not told, and the decoder may have come by it before. (Of another
-        // privilege it knows that only a return from a trap leads there.)
-        let jumps = next.is(is::CONTEXT) && cur.is(is::UPDISCON);
+        // Where a jump goes is not told, and the decoder may have come by it before; as it may where it
+        // follows returns that are not told. (Of another privilege it knows that only a return from a
+        // trap leads there.)
+        let jumps = next.is(is::CONTEXT) && (cur.is(is::UPDISCON) || self.returns.implies());
         let call =
             params.options.implicit_return && cur.is(is::CALL) && self.returns.ambiguous(params);
         let format3 = trap || changes || jumps || next.is(is::DISCONTINUITY);
         if format3 || call {
             // Where no packet of format 3 follows, it must be marked as what was not jumped to.
-            self.report(cur, !format3, false, params, out);
+            self.report(cur, !format3 && !self.returns.returned(), false, params, out);
             return Reported::Here;
         }
         if next.is(is::UNQUALIFIED) {
@@ -635,7 +640,10 @@ impl Flow {
         let qualification = match reported {
             Reported::Not => {
                 self.report(cur, false, false, params, out);
-                Qualification::EndedReported
+                match self.returns.returned() {
+                    true => Qualification::EndedUnreported,
+                    false => Qualification::EndedReported,
+                }
             }
             Reported::Here => Qualification::EndedReported,
             Reported::Target | Reported::Sync => Qualification::EndedUnreported,

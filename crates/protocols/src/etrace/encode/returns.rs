@@ -14,9 +14,9 @@ pub(super) struct Returns {
     calls: Box<Calls>,
     /// Implicit returns since the last branch or packet.
     implied: u16,
-    /// The last instruction was a return that did not go where it was expected to; this much is to be
-    /// said of that.
-    failed: Option<u16>,
+    /// The last instruction was a return that the calls foresee, rightly or not: how deep they were, or
+    /// how many returns had been implied, when it was met.
+    returned: Option<u16>,
 }
 
 impl Returns {
@@ -24,7 +24,7 @@ impl Returns {
     pub(super) fn clear(&mut self) {
         self.calls.clear();
         self.implied = 0;
-        self.failed = None;
+        self.returned = None;
     }
 
     /// A branch.
@@ -49,7 +49,7 @@ impl Returns {
         sequential: bool,
         params: &Params,
     ) -> bool {
-        self.failed = None;
+        self.returned = None;
         if !cur.is(is::CALL | is::RETURN) {
             return false;
         }
@@ -66,9 +66,9 @@ impl Returns {
             return false;
         }
         let expected = self.calls.pop();
+        self.returned = Some(said);
         // A unit with a counter alone does not compare.
         if params.widths.return_stack_size > 0 && expected != Some(next.address) {
-            self.failed = Some(said);
             return false;
         }
         self.implied = self.implied.saturating_add(1);
@@ -80,20 +80,28 @@ impl Returns {
         if params.options.iret_ext { self.implied } else { self.calls.depth() }
     }
 
-    /// What a packet with the address of the next instruction says of the calls. `target`: it is
-    /// reported as the target of a jump, and only a return that went astray needs to be told.
+    /// What a packet with the address of the next instruction says of the calls. Where that is the target
+    /// of a return, the decoder is told which return it is, implied or not. `target`: else it was jumped
+    /// to, which says enough.
     ///
     /// Where returns were implied since the last branch or packet the decoder may come by the address
     /// at another depth before.
     pub(super) fn report(&self, target: bool, params: &Params) -> Option<u16> {
-        match target {
-            true => self.failed,
-            false => (self.implied > 0).then_some(self.count(params)),
-        }
+        self.returned.or_else(|| (!target && self.implied > 0).then(|| self.count(params)))
+    }
+
+    /// The next instruction is the target of a return that the calls foresee, rightly or not.
+    pub(super) const fn returned(&self) -> bool {
+        self.returned.is_some()
+    }
+
+    /// Returns were implied since the last branch or packet.
+    pub(super) const fn implies(&self) -> bool {
+        self.implied > 0
     }
 
     /// A call after an implied return makes the depth ambiguous: it must be reported.
     pub(super) const fn ambiguous(&self, params: &Params) -> bool {
-        self.implied > 0 && !params.options.iret_ext
+        self.implies() && !params.options.iret_ext
     }
 }
