@@ -69,6 +69,8 @@ pub enum Doubt {
     Unexpected,
     /// The last branch may have gone the other way: it was not resolved before trace was lost.
     Unresolved,
+    /// Two paths lead to the traced address, and nothing tells which was taken: the shorter one is said.
+    Ambiguous,
 }
 
 impl fmt::Display for Doubt {
@@ -87,6 +89,7 @@ impl fmt::Display for Doubt {
             Doubt::UnsupportedIsa => "this instruction set cannot be followed",
             Doubt::Unexpected => "unexpected packet",
             Doubt::Unresolved => "the last branch was not resolved before trace was lost",
+            Doubt::Ambiguous => "two paths lead to the traced address, and the shorter one is said",
         })
     }
 }

@@ -325,6 +325,12 @@ impl Params {
         matches!(self.version, Version::Draft)
     }
 
+    /// The header of a packet tells te_support from te_inst. (0.026)
+    pub(super) const fn names_support(&self) -> bool {
+        let header = matches!(self.choices.message_type, MessageType::Header);
+        self.is_draft() && header && matches!(self.link.framing, Framing::Siemens)
+    }
+
     /// Width of `irdepth`, or of `irets`. ("Format 2 packets")
     #[inline]
     pub const fn irdepth_width(&self) -> u32 {

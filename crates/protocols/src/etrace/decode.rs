@@ -3,6 +3,7 @@
 //! An instruction that a packet names was retired. One that the program jumped to is *owed*: it is said
 //! with what follows it, or alone where a trap, a context or the end comes next.
 
+mod came_by;
 mod data;
 pub(super) mod pending;
 pub(super) mod returns;
@@ -16,6 +17,7 @@ use tracewright_base::{
 
 use super::config::{Difference, Framing, Params, Reset, TrapPacket};
 use super::packet::{self, BranchCount, Map, Packet, Payload, Qualification, Report, Trap, Who};
+use came_by::CameBy;
 use data::History;
 use pending::Pending;
 use returns::Returns;
@@ -91,13 +93,6 @@ enum Place {
     At { pc: u64, owed: bool },
     /// The last instruction was a jump whose target it does not tell.
     Jump { role: Role },
-}
-
-/// An address that was reported where the program came by it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct CameBy {
-    /// What its packet says of the calls.
-    returns: Option<u16>,
 }
 
 /// Exception numbers of interrupts have this bit: `mcause` has it at the top.
@@ -264,20 +259,6 @@ impl Decoder {
         self.walk(at, &goal, params, code, sink);
     }
 
-    /// The program came by the address that was reported, and went on until it was jumped to it.
-    fn go_round<K: Code, S: Sink>(
-        &mut self,
-        at: u64,
-        by: CameBy,
-        params: &Params,
-        code: &mut K,
-        sink: &mut S,
-    ) {
-        let (address, returns) = (self.address, by.returns);
-        let goal = Goal { address, jumped: true, returns, ..Goal::BRANCHES };
-        self.walk(at, &goal, params, code, sink);
-    }
-
     /// The program is not known, but an instruction that was executed is.
     fn resume<K: Code>(&mut self, goal: &Goal, news: &News, params: &Params, code: &mut K) {
         let Some(address) = goal.address else { return };
@@ -309,49 +290,6 @@ impl Decoder {
             self.targets.put(address, params);
         }
         Some(address)
-    }
-
-    /// An instruction that the program came by was reported, and a packet that names `next` in full
-    /// comes after it. It was reported there and then only because `next` comes right after it; else the
-    /// program went on, until it was jumped to. `changed`: at another privilege level.
-    fn settle<K: Code, S: Sink>(
-        &mut self,
-        at: u64,
-        next: u64,
-        changed: bool,
-        params: &Params,
-        code: &mut K,
-        sink: &mut S,
-    ) {
-        let followed = core::mem::take(&mut self.followed);
-        let Some(by) = self.inferred.take() else {
-            if followed && params.options.implicit_return {
-                self.flush(at, params, code, sink);
-                self.land(next);
-            }
-            return;
-        };
-        let passed = match self.place {
-            // Only a return from a trap changes the privilege level.
-            Place::At { owed: false, .. } if changed => true,
-            Place::At { pc, owed: false } => pc != next,
-            _ => false,
-        };
-        if passed && self.phase == Phase::Following {
-            self.go_round(at, by, params, code, sink);
-        }
-        if params.options.implicit_return {
-            self.land(next);
-        }
-    }
-
-    /// The instruction that was just said, if it is a return, went to `next`, whether or not that was
-    /// foreseen.
-    fn land(&mut self, next: u64) {
-        if let Place::Jump { role: Role::Return } = self.place {
-            self.returns.pop();
-            self.place = Place::At { pc: next, owed: false };
-        }
     }
 
     /// A packet that names an instruction in full.
@@ -406,7 +344,9 @@ impl Decoder {
         code: &mut K,
         sink: &mut S,
     ) {
-        self.inferred = None;
+        if self.inferred.take().is_some() {
+            self.question(at, params, code, sink);
+        }
         self.implied = 0;
         let unretired = self.after_return && params.choices.drop_unretired && !trap.interrupt;
         if unretired && let Place::At { owed, .. } = &mut self.place {
@@ -434,11 +374,13 @@ impl Decoder {
         self.enter(at, trap.who, params, sink);
         self.pending.clear();
         let known = params.vector(trap.who.privilege, trap.interrupt, trap.ecause);
+        // Without `thaddr` the privilege is that before the trap, and who takes it is not told.
+        let machine = params.vectors.supervisor.is_none() && params.vectors.guest.is_none();
         self.handler = None;
         if !trap.thaddr {
             self.place = Place::Unknown;
             self.last = None;
-            self.handler = known;
+            self.handler = known.filter(|_| machine);
             self.trapped = true;
             self.forget(params);
             return;

@@ -23,7 +23,7 @@ use self::flow::{Flow, Inst, is};
 pub use self::ingress::{BLOCKS, Block, ContextType, Cycle, Itype, Sideband};
 pub use self::port::Port;
 pub use self::settings::{Quirks, Settings, SyncPlace};
-use super::config::{Params, Sync};
+use super::config::Params;
 use super::packet::Packet;
 
 /// Encodes for an E-Trace unit.
@@ -100,7 +100,7 @@ impl Encode<Params, Packet> for Encoder {
 impl Encoder {
     /// Takes what the ingress port says in one cycle.
     pub fn cycle(&mut self, cycle: &Cycle, params: &Params, out: &mut impl Extend<Packet>) {
-        self.flow.pass(Sync::Cycles, 1, params);
+        self.flow.pass(1, params);
         self.on |= cycle.side.trace_on;
         if cycle.side.halted || cycle.side.reset {
             self.stop(params, out);
@@ -131,10 +131,10 @@ impl Encoder {
         params: &Params,
         out: &mut impl Extend<Packet>,
     ) {
-        self.flow.pass(Sync::Halfwords, block.iretire.into(), params);
         let mut inst = Inst {
             address: block.iaddr,
             after: block.end(),
+            halfwords: 0,
             flags: core::mem::take(&mut self.news) | unqualified,
             not_taken: 0,
             privilege: self.privilege,
@@ -149,6 +149,7 @@ impl Encoder {
             inst.flags = unqualified;
         }
         inst.address = block.last();
+        inst.halfwords = block.iretire;
         inst.flags |= Inst::flags(block.itype, block.sijump) & !self.unsaid | notify;
         if block.itype.is_trap() {
             (inst.cause, inst.tval) = (cycle.cause & self.quirks.cause_mask, cycle.tval);
@@ -193,6 +194,7 @@ impl Encoder {
         let inst = Inst {
             address: retired.address,
             after: retired.address.wrapping_add(retired.instruction.size.into()),
+            halfwords: u16::from(retired.instruction.size / 2),
             flags: flags | core::mem::take(&mut self.news),
             not_taken: 0,
             privilege: self.privilege,
@@ -201,9 +203,6 @@ impl Encoder {
             cause: 0,
             tval: 0,
         };
-        if params.choices.resync == Sync::Halfwords {
-            self.flow.pass(Sync::Halfwords, u64::from(retired.instruction.size / 2), params);
-        }
         if inst.flags == 0 {
             self.flow.plain(&inst, params, out);
         } else {
@@ -235,7 +234,7 @@ impl Encoder {
                 self.who(privilege, id, self.context_type, params);
             }
             Step::Timestamp(time) => self.time = time,
-            Step::Cycles(cycles) => self.flow.pass(Sync::Cycles, cycles.into(), params),
+            Step::Cycles(cycles) => self.flow.pass(cycles.into(), params),
             Step::Trigger => self.news |= is::NOTIFY,
             Step::Off | Step::Halted => self.stop(params, out),
             Step::On => {}
@@ -267,6 +266,7 @@ impl Encoder {
         let inst = Inst {
             address: taken.return_address,
             after: taken.return_address,
+            halfwords: 0,
             flags,
             not_taken: 0,
             privilege: self.privilege,

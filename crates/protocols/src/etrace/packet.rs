@@ -102,7 +102,7 @@ impl Wire<Params> for Packet {
     }
 
     fn emit(&self, params: &Params, out: &mut impl Extend<u8>) {
-        let class = self.payload.class();
+        let class = self.payload.class(params);
         let mut writer = Writer::default();
         self.envelope.head(class, params, &mut writer);
         let head = writer.at();
@@ -112,7 +112,9 @@ impl Wire<Params> for Packet {
         let sign = params.choices.padding == Padding::Sign && !trdb && writer.before();
         writer.align(sign);
         match params.choices.compression {
-            Compression::Whole if matches!(class, Class::Instruction | Class::Data) => {
+            Compression::Whole
+                if matches!(class, Class::Instruction | Class::Support | Class::Data) =>
+            {
                 writer.compress(head / 8 + 1 + u32::from(params.link.framing == Framing::PulpTrdb));
             }
             Compression::Trdb => {
@@ -142,8 +144,9 @@ const SUPPORT_MESSAGE: u64 = 0;
 const INSTRUCTION_MESSAGE: u64 = 2;
 
 impl Payload {
-    const fn class(&self) -> Class {
+    const fn class(&self, params: &Params) -> Class {
         match self {
+            Payload::Support(_) if params.names_support() => Class::Support,
             Payload::Null { alignment } => Class::Null { alignment: *alignment },
             Payload::Data(_) => Class::Data,
             Payload::Timer { .. } => Class::Timer,
@@ -179,6 +182,7 @@ impl Payload {
     fn read<F: Fields>(class: Class, f: &mut F, params: &Params) -> Option<Payload> {
         match class {
             Class::Instruction => Payload::instruction(None, f, params),
+            Class::Support => Payload::support(None, f, params),
             Class::Data => DataAccess::default().fields(f, params).map(Payload::Data),
             Class::Null { alignment } => Some(Payload::Null { alignment }),
             Class::Timer => Some(Payload::Timer { ticks: f.uint("ticks", 0, 40) }),
@@ -198,6 +202,9 @@ impl Payload {
             Payload::Software { word } => {
                 f.uint("word", word.into(), 32);
             }
+            Payload::Support(_) if params.names_support() => {
+                Payload::support(Some(self), f, params);
+            }
             _ => {
                 Payload::instruction(Some(self), f, params);
             }
@@ -216,16 +223,7 @@ impl Payload {
             let message = if support { SUPPORT_MESSAGE } else { INSTRUCTION_MESSAGE };
             match f.uint("msg_type", message, 2) {
                 INSTRUCTION_MESSAGE => {}
-                SUPPORT_MESSAGE => {
-                    let code = f.uint("control_code", support::CONTROL_CODE, 6);
-                    let kind = f.uint("support_type", 0, 4);
-                    let support = match given {
-                        Some(Payload::Support(support)) => *support,
-                        _ => Support::default(),
-                    };
-                    let known = code == support::CONTROL_CODE && kind == 0;
-                    return known.then(|| Payload::Support(support.fields(f, params)));
-                }
+                SUPPORT_MESSAGE => return Payload::support(given, f, params),
                 _ => return None,
             }
         }
@@ -253,6 +251,18 @@ impl Payload {
             }
             _ => return Payload::sync(given, f, params),
         })
+    }
+
+    /// What follows `msg_type` in te_support. (0.026, Table 6.4)
+    fn support<F: Fields>(given: Option<&Payload>, f: &mut F, params: &Params) -> Option<Payload> {
+        let code = f.uint("control_code", support::CONTROL_CODE, 6);
+        let kind = f.uint("support_type", 0, 4);
+        let support = match given {
+            Some(Payload::Support(support)) => *support,
+            _ => Support::default(),
+        };
+        let known = code == support::CONTROL_CODE && kind == 0;
+        known.then(|| Payload::Support(support.fields(f, params)))
     }
 
     /// Format 0: counts of predicted branches, and places in the jump target cache.

@@ -9,10 +9,10 @@ use tracewright::base::{
 };
 use tracewright::image::Cache;
 use tracewright::isa::rv::Upper;
-use tracewright::protocols::etrace::config::{Params, Profile, Version};
+use tracewright::protocols::etrace::config::{Params, Profile, Sync, Version};
 use tracewright::protocols::etrace::decode::INTERRUPT;
 use tracewright::protocols::etrace::encode::{
-    ContextType, DataEncoder, DataSettings, Encoder, Settings, SyncPlace,
+    ContextType, DataEncoder, DataSettings, Encoder, Settings,
 };
 use tracewright::protocols::etrace::packet::Packet;
 
@@ -135,11 +135,12 @@ fn several_at_a_time() {
             astray: random.pick(&[0, 5]),
             levels: random.one_in(2),
             contexts: random.pick(&[0, 30]),
-            clear: false,
+            vectored: true,
         };
         let mut params = Params::new(version, Profile::Spec, mix.rv64);
         options(&mut params, &mut random);
-        params.choices.resync_max = random.pick(&[3, 16, 1 << 20]);
+        params.choices.resync = random.pick(&[Sync::Packets, Sync::Packets, Sync::Halfwords]);
+        params.choices.resync_max = random.pick(&[3, 16, 300, 1 << 20]);
         params.port.iretire_width = random.pick(&[3, 5, 8]);
         let run = run(seed, 120, 1500, mix);
         let context_type = random.pick(&[
@@ -147,8 +148,7 @@ fn several_at_a_time() {
             ContextType::Imprecise,
             ContextType::Discontinuity,
         ]);
-        let one =
-            Settings { sync_place: SyncPlace::AfterSpecial, context_type, ..Settings::default() };
+        let one = Settings { context_type, ..Settings::default() };
         let (packets, want) = encode(&run.steps, &params, &one);
         for (retires, blocks) in [(2, 1), (4, 2), (8, 8), (255, 3)] {
             params.port.taken_branches = blocks;
@@ -159,24 +159,48 @@ fn several_at_a_time() {
     }
 }
 
-/// Optional modes, any of them.
+/// Optional modes, any of them, and widths.
 pub fn options(params: &mut Params, random: &mut Random) {
-    if params.version == Version::Draft {
-        params.options.full_address = random.one_in(3);
+    let draft = params.version == Version::Draft;
+    let (w, o) = (&mut params.widths, &mut params.options);
+    w.iaddress_lsb = random.pick(&[0, 1, 1]);
+    w.context = random.pick(&[0, 16, 32]);
+    w.tval = random.pick(&[0, w.iaddress]);
+    o.full_address = random.one_in(4);
+    if draft {
+        use tracewright::protocols::etrace::config::{Difference, MessageType};
+        let c = &mut params.choices;
+        c.difference =
+            random.pick(&[Difference::CurrentMinusPrevious, Difference::PreviousMinusCurrent]);
+        c.message_type = random.pick(&[MessageType::Header, MessageType::Payload]);
         return;
     }
-    let (w, o) = (&mut params.widths, &mut params.options);
-    o.full_address = random.one_in(4);
+    w.time = random.pick(&[0, 16, 64]);
     o.sijump = random.one_in(2);
     o.implicit_return = random.one_in(2);
+    o.implicit_exception = random.one_in(2);
     o.branch_prediction = random.one_in(2);
     o.jump_target_cache = random.one_in(2);
-    w.f0s = 1;
+    if params.version == Version::V2_1 {
+        o.iret_ext = random.one_in(2);
+    }
     w.bpred_size = random.pick(&[1, 4, 7]);
     w.cache_size = random.pick(&[1, 4, 7]);
-    match random.below(2) {
+    w.f0s = 1;
+    match random.below(4) {
+        // There is one sub-format, or one that is used.
+        0 if !(o.branch_prediction && o.jump_target_cache) => w.f0s = 0,
+        1 if !o.branch_prediction => (w.bpred_size, w.f0s) = (0, 0),
+        2 if !o.jump_target_cache => (w.cache_size, w.f0s) = (0, 0),
+        _ => {}
+    }
+    match random.below(3) {
         0 => w.return_stack_size = random.pick(&[1, 3, 6]),
-        _ => w.call_counter_size = random.pick(&[1, 4, 9]),
+        1 => w.call_counter_size = random.pick(&[1, 4, 9]),
+        _ => {
+            w.return_stack_size = random.pick(&[1, 3, 6]);
+            w.call_counter_size = random.pick(&[1, 3]);
+        }
     }
 }
 

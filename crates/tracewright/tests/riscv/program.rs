@@ -9,6 +9,7 @@ use tracewright::base::{
 use tracewright::image::{Cache, CacheOptions, Image, Region};
 use tracewright::isa::assemble::rv;
 use tracewright::isa::rv::Upper;
+use tracewright::protocols::etrace::config::{Params, Vectors};
 
 /// Numbers that look random: the same seed gives the same ones.
 #[derive(Clone, Debug)]
@@ -51,8 +52,8 @@ pub struct Mix {
     pub levels: bool,
     /// One step in so many changes the context; 0: none.
     pub contexts: u64,
-    /// No trap comes right after the target of an indirect jump.
-    pub clear: bool,
+    /// Where traps go is what the CSRs say, and not any handler.
+    pub vectored: bool,
 }
 
 /// A program, and what was done when it ran.
@@ -63,10 +64,13 @@ pub struct Run {
     pub steps: Vec<Step>,
     /// Addresses of the instructions that were retired.
     pub pcs: Vec<u64>,
+    /// Where traps of M and U go, and those of S, where [`Mix::vectored`] was asked for.
+    pub vectors: Vectors,
 }
 
 const BASE: u64 = 0x8000_0000;
 const HANDLERS: u64 = 0x8001_0000;
+const TABLE: u64 = 0x8002_0000;
 
 /// A random program of about `size` instructions, run for `count` instructions.
 pub fn run(seed: u64, size: usize, count: usize, mix: Mix) -> Run {
@@ -77,7 +81,13 @@ pub fn run(seed: u64, size: usize, count: usize, mix: Mix) -> Run {
     let image = Arc::new(Image::new([
         Region::new("code", BASE, code),
         Region::new("handlers", HANDLERS, handlers),
+        Region::new("vectors", TABLE, table(&vectors)),
     ]));
+    let csrs = Vectors {
+        machine: Some(TABLE | u64::from(random.one_in(2))),
+        supervisor: Some(vectors[1]),
+        guest: None,
+    };
     let cache = Cache::new(image.clone(), Waypoints::default(), CacheOptions::default());
     let (steps, pcs) = Machine {
         random,
@@ -86,16 +96,16 @@ pub fn run(seed: u64, size: usize, count: usize, mix: Mix) -> Run {
         mix,
         starts,
         vectors,
+        csrs: Params { vectors: csrs, ..Params::default() },
         calls: Vec::new(),
         traps: Vec::new(),
         steps: Vec::new(),
         pcs: Vec::new(),
         privilege: 3,
         context: 0,
-        landed: false,
     }
     .run(count);
-    Run { image, isa, steps, pcs }
+    Run { image, isa, steps, pcs, vectors: csrs }
 }
 
 /// Random code: what goes back is a branch or an indirect jump, so that no loop is without a trace.
@@ -194,6 +204,15 @@ fn code(random: &mut Random, isa: Isa, base: u64, size: usize, calls: bool) -> (
     (bytes, starts)
 }
 
+/// A jump to a handler for each interrupt.
+fn table(handlers: &[u64]) -> Vec<u8> {
+    let jump = |n: u64| {
+        let to = handlers[n as usize % handlers.len()];
+        rv::jal(0, to.wrapping_sub(TABLE + 4 * n) as i64 as i32).unwrap()
+    };
+    (0..16).flat_map(|n| jump(n).to_le_bytes()).collect()
+}
+
 /// A few handlers that return.
 fn code_of_handlers(random: &mut Random, isa: Isa) -> (Vec<u8>, Vec<u64>) {
     let (mut bytes, mut vectors) = (Vec::new(), Vec::new());
@@ -206,6 +225,8 @@ fn code_of_handlers(random: &mut Random, isa: Isa) -> (Vec<u8>, Vec<u64>) {
         body.truncate(body.len() - 4);
         bytes.extend(body);
         bytes.extend(rv::MRET.to_le_bytes());
+        // CSRs hold multiples of 4.
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
     }
     (bytes, vectors)
 }
@@ -217,6 +238,7 @@ struct Machine {
     mix: Mix,
     starts: Vec<u64>,
     vectors: Vec<u64>,
+    csrs: Params,
     calls: Vec<u64>,
     /// Where handlers return to, and to which privilege.
     traps: Vec<(u64, u8)>,
@@ -224,8 +246,6 @@ struct Machine {
     pcs: Vec<u64>,
     privilege: u8,
     context: u32,
-    /// The last instruction was the target of an indirect jump.
-    landed: bool,
 }
 
 impl Machine {
@@ -234,12 +254,9 @@ impl Machine {
         let mut upper = Upper::default();
         // The first instruction of a handler is retired, unless traps are nested.
         let mut trapped = false;
-        let mut jumped = false;
         self.say_context();
         while self.pcs.len() < count {
-            let landed = self.mix.clear && self.landed;
-            let trap =
-                !trapped && !landed && self.mix.traps > 0 && self.random.one_in(self.mix.traps);
+            let trap = !trapped && self.mix.traps > 0 && self.random.one_in(self.mix.traps);
             trapped = trap && self.traps.len() < 6;
             if trapped {
                 at = self.trap(at);
@@ -261,8 +278,6 @@ impl Machine {
             }
             upper = Upper::after(self.isa, opcode, at);
             let (next, taken) = self.next(at, &instruction);
-            self.landed = jumped;
-            jumped = instruction.kind == Kind::Indirect;
             self.pcs.push(at);
             self.steps.push(Step::Retired(Retired {
                 address: at,
@@ -323,7 +338,14 @@ impl Machine {
         } else {
             self.random.pick(&[1, 2, 5, 7, 12])
         };
-        let vector = self.random.pick(&self.vectors);
+        let privilege = match self.mix.levels {
+            true => self.random.pick(&[0, 1, 3]),
+            false => self.privilege,
+        };
+        let vector = match self.mix.vectored {
+            true => self.csrs.vector(privilege, interrupt, code.into()).unwrap(),
+            false => self.random.pick(&self.vectors),
+        };
         // Handlers of exceptions go on behind, interrupts where they were.
         self.traps.push((at, self.privilege));
         self.steps.push(Step::Exception(Taken {
@@ -335,9 +357,7 @@ impl Machine {
             value: (!interrupt).then(|| self.random.below(1 << 20)),
             cancels: false,
         }));
-        if self.mix.levels {
-            self.privilege = self.random.pick(&[0, 1, 3]);
-        }
+        self.privilege = privilege;
         self.say_context();
         vector
     }

@@ -1,7 +1,7 @@
 //! What was encoded is what is decoded: random programs and traps, every version, any options.
 
-use tracewright::base::{Element, Encode, Sink, Step, Wire};
-use tracewright::protocols::etrace::config::{Params, Profile, Version};
+use tracewright::base::{Doubt, Element, Encode, Sink, Step, Wire};
+use tracewright::protocols::etrace::config::{Params, Profile, Sync, Version};
 use tracewright::protocols::etrace::decode::INTERRUPT;
 use tracewright::protocols::etrace::encode::{Encoder, Settings, SyncPlace};
 
@@ -39,6 +39,8 @@ fn wanted(run: &Run) -> Vec<Done> {
 struct Trace {
     done: Vec<Done>,
     odd: Vec<String>,
+    /// How much was done where a longer path was possible, too.
+    ambiguous: Vec<usize>,
     code: tracewright::image::Cache,
     isa: tracewright::base::Isa,
 }
@@ -48,7 +50,10 @@ impl Sink for Trace {
         if let Element::Exception(e) = element {
             self.done.push(Done::Trapped(e.number, e.return_address));
         }
-        let Trace { done, odd, code, isa } = self;
+        if element == Element::Doubt(Doubt::Ambiguous) {
+            return self.ambiguous.push(self.done.len());
+        }
+        let Trace { done, odd, code, isa, .. } = self;
         let each = |address| done.push(Done::Ran(address));
         let mut addresses = Addresses { code: code.clone(), isa: *isa, each, odd };
         if matches!(
@@ -60,11 +65,38 @@ impl Sink for Trace {
     }
 }
 
-pub fn decoded(bytes: &[u8], params: &Params, run: &Run) -> (Vec<Done>, Vec<String>) {
+fn decoded(bytes: &[u8], params: &Params, run: &Run) -> Trace {
+    let code = cache(&run.image, params);
     let mut trace =
-        Trace { done: Vec::new(), odd: Vec::new(), code: cache(&run.image, params), isa: run.isa };
+        Trace { done: Vec::new(), odd: Vec::new(), ambiguous: Vec::new(), code, isa: run.isa };
     elements(bytes, params, &mut cache(&run.image, params), &mut trace);
-    (trace.done, trace.odd)
+    trace
+}
+
+impl Trace {
+    /// Leaves out of `want` what was passed over where the trace says that the path is ambiguous.
+    fn shorten(&self, want: &mut Vec<Done>) {
+        let mut left = self.ambiguous.iter().peekable();
+        loop {
+            let differ = want.iter().zip(&self.done).position(|(w, g)| !agree(w, g));
+            let same = differ.unwrap_or(self.done.len());
+            if want.len() <= self.done.len() && differ.is_none() {
+                return;
+            }
+            // Both paths may be the same for a while.
+            let Some(place) = left.next_if(|place| **place <= same) else { return };
+            let rest = &self.done[same..self.done.len().min(same + 2)];
+            let longer = (same + 1..=want.len()).find(|&from| {
+                let there = &want[from..want.len().min(from + rest.len())];
+                there.len() == rest.len() && there.iter().zip(rest).all(|(w, g)| agree(w, g))
+            });
+            match (differ, longer) {
+                (Some(_), Some(from)) => want.drain(same..from),
+                (None, _) => want.drain(*place..*place + want.len() - self.done.len()),
+                (Some(_), None) => return,
+            };
+        }
+    }
 }
 
 fn encoded(run: &Run, params: &Params, settings: &Settings) -> Vec<u8> {
@@ -99,44 +131,35 @@ fn programs() {
             astray: 0,
             levels: random.one_in(2),
             contexts: random.pick(&[0, 30]),
-            clear: false,
+            vectored: false,
         };
         let mut params = Params::new(version, Profile::Spec, mix.rv64);
         options(&mut params, &mut random);
+        params.choices.resync =
+            random.pick(&[Sync::Packets, Sync::Packets, Sync::Halfwords, Sync::Cycles]);
         // A counter does not see returns that go astray.
         let counted = params.options.implicit_return && params.widths.return_stack_size == 0;
         let astray = if counted { 0 } else { random.pick(&[0, 5]) };
-        let mut mix = Mix { astray, ..mix };
-        let mut sync = random.pick(&[3, 16, 1 << 20]);
-        if version == Version::Draft {
-            // Nothing tells whether a place was come by or jumped to where a packet of format 3 follows.
-            mix = Mix { levels: false, contexts: 0, clear: true, ..mix };
-            sync = 1 << 20;
-        }
+        let vectored = params.options.implicit_exception || random.one_in(2);
+        let mix = Mix { astray, vectored, ..mix };
+        let sync = random.pick(&[3, 16, 300, 1 << 20]);
         params.choices.resync_max = sync;
         let settings = Settings {
-            sync_place: random.pick(&[SyncPlace::Next, SyncPlace::AfterSpecial]),
+            sync_place: random.pick(&[None, Some(SyncPlace::Next), Some(SyncPlace::AfterSpecial)]),
             retires: random.pick(&[1, 1, 4]),
             ..Settings::default()
         };
         let run = run(seed, 120, 600, mix);
-        let want = wanted(&run);
+        if mix.vectored {
+            params.vectors = run.vectors;
+        }
+        let mut want = wanted(&run);
         let bytes = encoded(&run, &params, &settings);
-        let (got, odd) = decoded(&bytes, &params, &run);
+        let trace = decoded(&bytes, &params, &run);
+        trace.shorten(&mut want);
+        let Trace { done: got, odd, .. } = trace;
         let same = want.iter().zip(&got).take_while(|(want, got)| agree(want, got)).count();
         if from.is_some() {
-            let mut all: Vec<(u64, Element)> = Vec::new();
-            elements(&bytes, &params, &mut cache(&run.image, &params), &mut all);
-            let mut at = 0;
-            use tracewright::base::Parse;
-            use tracewright::protocols::etrace::Packet;
-            while let Parse::Packet(p, len) = Packet::parse(&bytes[at..], &params) {
-                println!("@{at} {p}");
-                for (_, e) in all.iter().filter(|(x, _)| *x == at as u64) {
-                    println!("          {e}");
-                }
-                at += len;
-            }
             explain(&run, &params, &settings, &want[..same.min(want.len())]);
         }
         if same < want.len() || got.len() != want.len() || !odd.is_empty() {

@@ -116,7 +116,7 @@ choices! {
 
     /// Where 0.026 packets say what kind of message they are (`msg_type`).
     MessageType {
-        /// In the header.
+        /// In the header. That of Siemens messaging has it in place of the flow.
         #[default]
         Header = 0 "header",
         /// In the first two bits of the payload: 0 is te_support, 2 is te_inst.

@@ -16,6 +16,8 @@ pub(in crate::etrace) struct Returns {
     top: u16,
     /// How many there are.
     len: u16,
+    /// How many calls they stand for.
+    calls: u16,
 }
 
 /// A return address, and how many calls more return there.
@@ -27,15 +29,16 @@ struct Entry {
 
 impl Default for Returns {
     fn default() -> Self {
-        Returns { entries: [Entry::default(); ROOM], top: 0, len: 0 }
+        Returns { entries: [Entry::default(); ROOM], top: 0, len: 0, calls: 0 }
     }
 }
 
 impl Returns {
-    /// How many entries there are.
+    /// How many calls were not returned from. (`irdepth`, whose width fits as many as a stack with
+    /// counters holds)
     #[inline]
     pub(in crate::etrace) const fn depth(&self) -> u16 {
-        self.len
+        self.calls
     }
 
     /// A call that returns to `address`.
@@ -52,12 +55,20 @@ impl Returns {
             let last = self.at(1);
             if last.address == address && last.more < most {
                 self.set(1, Entry { more: last.more + 1, ..last });
+                self.calls += 1;
                 return;
             }
         }
+        let most = limit.min(ROOM) as u16;
+        if self.len == most {
+            let oldest = self.at(self.len);
+            self.calls -= oldest.more + 1;
+            self.len -= 1;
+        }
         self.set(0, Entry { address, more: 0 });
         self.top = (self.top + 1) % ROOM as u16;
-        self.len = (self.len + 1).min(limit.min(ROOM) as u16);
+        self.len += 1;
+        self.calls += 1;
     }
 
     /// The last call returns.
@@ -66,6 +77,7 @@ impl Returns {
             return None;
         }
         let last = self.at(1);
+        self.calls = self.calls.saturating_sub(1);
         if last.more > 0 {
             self.set(1, Entry { more: last.more - 1, ..last });
         } else {
@@ -77,7 +89,7 @@ impl Returns {
 
     /// Forgets all calls.
     pub(in crate::etrace) fn clear(&mut self) {
-        (self.top, self.len) = (0, 0);
+        (self.top, self.len, self.calls) = (0, 0, 0);
     }
 
     /// The entry `back` before the top.
@@ -132,7 +144,7 @@ mod tests {
             returns.push(address, &params(1, 2));
         }
         // 9 four times in one entry, and once more.
-        assert_eq!(returns.depth(), 2);
+        assert_eq!((returns.len, returns.depth()), (2, 5));
         let popped: [_; 6] = core::array::from_fn(|_| returns.pop());
         assert_eq!(popped, [Some(9), Some(9), Some(9), Some(9), Some(9), None]);
     }

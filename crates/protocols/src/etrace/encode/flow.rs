@@ -70,6 +70,8 @@ pub(super) struct Inst {
     pub address: u64,
     /// The address after it.
     pub after: u64,
+    /// Half words that were retired with it: of its block, if it ends one.
+    pub halfwords: u16,
     /// See [`is`].
     pub flags: u32,
     /// Branches not taken in the block before it. (0.026)
@@ -134,6 +136,8 @@ pub(super) struct Flow {
     told: bool,
     /// A synchronisation packet goes with the next instruction.
     sync_next: bool,
+    /// The period was over with the last instruction, and its packet, if any, says so.
+    due: bool,
     /// The last instruction was the first of a handler, and the next is for a packet, too.
     second: bool,
     predictor: Predictor,
@@ -155,7 +159,7 @@ impl Flow {
     pub(super) fn new(params: &Params, settings: &Settings) -> Self {
         Flow {
             quirks: settings.quirks.unwrap_or(Quirks::of(params)),
-            place: settings.sync_place,
+            place: settings.sync_place.unwrap_or(SyncPlace::of(params)),
             prev: Inst { flags: is::UNQUALIFIED, ..Inst::default() },
             cur: Inst { flags: is::UNQUALIFIED, ..Inst::default() },
             filled: false,
@@ -168,6 +172,7 @@ impl Flow {
             count: 0,
             told: false,
             sync_next: false,
+            due: false,
             second: false,
             predictor: Predictor::default(),
             targets: Targets::default(),
@@ -238,10 +243,10 @@ impl Flow {
         self.filled = false;
     }
 
-    /// Time passes, in the unit of the period.
-    pub(super) fn pass(&mut self, unit: Sync, amount: u64, params: &Params) {
-        if params.choices.resync == unit {
-            self.count = self.count.saturating_add(amount);
+    /// Cycles pass.
+    pub(super) fn pass(&mut self, cycles: u64, params: &Params) {
+        if params.choices.resync == Sync::Cycles {
+            self.count = self.count.saturating_add(cycles);
         }
     }
 
@@ -259,6 +264,9 @@ impl Flow {
             if !params.is_draft() {
                 self.support(true, Qualification::TraceLost, params, out);
             }
+        }
+        if params.choices.resync == Sync::Halfwords {
+            self.count += u64::from(cur.halfwords);
         }
         self.branches(&cur, params, out);
         // The target of an implied return is one, too, once it is reported.
@@ -357,6 +365,7 @@ impl Flow {
         let only = cur.is(is::ONLY) && !self.quirks.trapped_in_stream;
         let second = core::mem::take(&mut self.second);
         let due = self.flushes(cur, params);
+        let was_due = core::mem::replace(&mut self.due, due);
         // The count of packets tells by itself that the next instruction is for synchronisation.
         let by_count = params.choices.resync == Sync::Packets && self.place == SyncPlace::Next;
         if prev.is(is::TRAP) {
@@ -384,10 +393,13 @@ impl Flow {
             self.trap(&Inst { cause: 0, tval: 0, flags: is::TRAP, ..*cur }, cur, true, params, out);
             return Reported::Sync;
         }
+        let exceeded = self.exceeded(was_due, prev, cur, params);
+        // Branches inside a block of 0.026 must be told of first.
+        let late = exceeded && cur.not_taken > 0;
         let starts = prev.is(is::UNQUALIFIED)
             || cur.is(is::CHANGED | is::DISCONTINUITY | is::AFTER_LOSS)
             || second
-            || self.exceeded(cur, params);
+            || exceeded && !late;
         if starts && (!only || starts_unretired) {
             self.start(cur, params, out);
             return Reported::Sync;
@@ -407,12 +419,13 @@ impl Flow {
         if only && !starts_unretired {
             return Reported::Sync;
         }
-        let flush = due && (self.branches != 0 || self.place == SyncPlace::AfterSpecial);
-        if flush || cur.is(is::TRAP) && !cur.is(is::ONLY) || cur.is(is::NOTIFY) {
+        let unsettled = self.branches != 0 || !by_count && self.returns.implies();
+        let flush = due && (unsettled || self.place == SyncPlace::AfterSpecial);
+        if flush || late || cur.is(is::TRAP) && !cur.is(is::ONLY) || cur.is(is::NOTIFY) {
             // The target of a discontinuity is not marked. ("Format 2 notify and updiscon")
             let notify = cur.is(is::NOTIFY) && !self.returns.returned();
             self.report(cur, notify, false, params, out);
-            self.sync_next = due && !by_count;
+            self.sync_next = due && !by_count || late;
             return Reported::Here;
         }
         let trap = next.is(is::TRAP) && next.is(is::ONLY);
@@ -454,7 +467,7 @@ impl Flow {
     }
 
     /// The synchronisation packet is due with this instruction.
-    fn exceeded(&self, cur: &Inst, params: &Params) -> bool {
+    fn exceeded(&self, was_due: bool, prev: &Inst, cur: &Inst, params: &Params) -> bool {
         if params.options.resync_disabled {
             return false;
         }
@@ -466,7 +479,9 @@ impl Flow {
             (SyncPlace::AfterSpecial, _) => false,
             (SyncPlace::Next, Sync::Packets) => self.count > max,
             (SyncPlace::Next, _) => {
-                self.count >= max && self.branches == u8::from(cur.is(is::BRANCH))
+                // The decoder must not come by it before it gets there.
+                let jumped = prev.is(is::UPDISCON) || self.returns.implies();
+                was_due && !jumped && self.branches == u8::from(cur.is(is::BRANCH))
             }
         }
     }
@@ -517,8 +532,12 @@ impl Flow {
     fn synchronised(&mut self, cur: &Inst, params: &Params) {
         self.last = cur.address;
         self.synced = true;
-        self.count = 0;
-        self.sync_next = false;
+        // The instruction that is named is the first that counts.
+        self.count = match params.choices.resync {
+            Sync::Halfwords => cur.halfwords.into(),
+            Sync::Packets | Sync::Cycles => 0,
+        };
+        (self.sync_next, self.due) = (false, false);
         self.context_due = false;
         if params.choices.predictor_reset == Reset::Sync {
             self.predictor = Predictor::default();

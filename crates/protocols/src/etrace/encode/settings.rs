@@ -12,8 +12,8 @@ use crate::etrace::config::{Params, Profile};
 pub struct Settings {
     /// How many instructions the processor retires in a block at most.
     pub retires: u8,
-    /// Where a synchronisation packet goes once its period is over.
-    pub sync_place: SyncPlace,
+    /// Where a synchronisation packet goes once its period is over; `None` for where its profile has it.
+    pub sync_place: Option<SyncPlace>,
     /// What a change of the context in the steps is on the port.
     pub context_type: ContextType,
     /// Instructions pass if any of these lets them pass, or if there is none.
@@ -30,7 +30,7 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             retires: 1,
-            sync_place: SyncPlace::default(),
+            sync_place: None,
             context_type: ContextType::default(),
             filters: Vec::new(),
             comparators: Vec::new(),
@@ -41,15 +41,25 @@ impl Default for Settings {
 }
 
 /// Where a synchronisation packet goes once its period is over.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SyncPlace {
     /// To the next instruction, after a packet with the branches so far. A unit needs to see every
-    /// instruction for that.
-    #[default]
+    /// instruction for that: inside a block it knows the address of the first and of the last alone.
     Next,
     /// To the instruction after the next one whose `itype` is not 0, which is reported. The blocks in
-    /// which instructions are retired make no difference then.
+    /// which instructions are retired make no difference then. ("Multiple retirement considerations")
     AfterSpecial,
+}
+
+impl SyncPlace {
+    /// Where the profile of `params` has it: the encoders that retire one instruction at a time take
+    /// the next one.
+    pub const fn of(params: &Params) -> SyncPlace {
+        match params.profile {
+            Profile::ReferenceFlow | Profile::Siemens | Profile::PulpTrdb => SyncPlace::Next,
+            Profile::Spec | Profile::PulpRvTracer | Profile::Esp32 => SyncPlace::AfterSpecial,
+        }
+    }
 }
 
 /// What a unit does its own way, against the specification.

@@ -27,9 +27,11 @@ impl Encodes for Etrace {
         if let Some(retires) = setting("retires") {
             settings.retires = retires.clamp(1, 255) as u8;
         }
-        if setting("sync-place") == Some(1) {
-            settings.sync_place = SyncPlace::AfterSpecial;
-        }
+        settings.sync_place = match setting("sync-place") {
+            Some(0) => Some(SyncPlace::Next),
+            Some(_) => Some(SyncPlace::AfterSpecial),
+            None => None,
+        };
         let on = |name| setting(name).is_some_and(|value| value != 0);
         settings.data = DataSettings {
             enabled: on("data"),

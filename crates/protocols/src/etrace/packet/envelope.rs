@@ -23,6 +23,8 @@ pub(super) enum Class {
     Null { alignment: bool },
     /// Instruction trace. 0.026: what the payload's own type says.
     Instruction,
+    /// te_support, where the header tells. (0.026)
+    Support,
     /// Data trace.
     Data,
     /// A counter's value (PULP `trdb`).
@@ -51,6 +53,9 @@ pub(super) enum Closed {
 const INSTRUCTION: u8 = 0b10;
 const DATA: u8 = 0b11;
 
+/// The message type of te_support. (0.026, Table 6.4)
+const SUPPORT: u8 = 0b00;
+
 impl Envelope {
     #[inline]
     pub(super) fn open(bytes: &[u8], params: &Params) -> Result<Opened, Closed> {
@@ -78,7 +83,7 @@ impl Envelope {
                     Class::Null { .. } => return out.extend([0]),
                     Class::Timer => 1,
                     Class::Software => 3,
-                    Class::Instruction | Class::Data => 2,
+                    Class::Instruction | Class::Support | Class::Data => 2,
                 };
                 let first = payload.byte_at(0) & 0xc0;
                 out.extend([first | kind << 4 | (bytes as u8).saturating_sub(1) & 0xf]);
@@ -99,6 +104,7 @@ impl Envelope {
                 let flow = match (params.link.framing, class) {
                     (Framing::Encapsulated, _) => self.flow & 0b11,
                     (_, Class::Data) => DATA,
+                    (_, Class::Support) => SUPPORT,
                     _ => INSTRUCTION,
                 };
                 let extend = u8::from(self.timestamp.is_some() && params.link.timestamp_bytes > 0);
@@ -165,6 +171,7 @@ fn encapsulated(header: u8, bytes: &[u8], params: &Params) -> Result<Opened, Clo
     let class = match (siemens, flow) {
         (false, _) | (true, INSTRUCTION) => Class::Instruction,
         (true, DATA) => Class::Data,
+        (true, SUPPORT) if params.names_support() => Class::Support,
         // 0.026 does not say what its flow is.
         (true, _) if params.is_draft() => Class::Instruction,
         (true, _) => return Err(reserved(header, 1 + len, bytes)),
