@@ -12,6 +12,8 @@ pub enum Fault {
     Reserved(u8),
     /// The header is legal, but not for this trace unit's configuration.
     ReservedForConfig(u8),
+    /// The record of a cycle has pins that the trace port does not have.
+    NoSuchPins,
     /// Bytes that must follow each other do not.
     Sequence,
     /// A continuation ran past the field's width.
@@ -31,6 +33,9 @@ impl fmt::Display for Fault {
             Fault::Reserved(header) => write!(f, "reserved header 0x{header:02x}"),
             Fault::ReservedForConfig(header) => {
                 write!(f, "header 0x{header:02x} is reserved in this configuration")
+            }
+            Fault::NoSuchPins => {
+                f.write_str("the record has pins that the port of this configuration does not have")
             }
             Fault::Sequence => f.write_str("invalid sequence of bytes"),
             Fault::Overlong => f.write_str("continuation past the width of the field"),

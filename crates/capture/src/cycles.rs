@@ -9,9 +9,13 @@
 use std::fs;
 use std::path::Path;
 
-use tracewright_frames::cycles::{Cycle, Version, Width, cycles, etmp, openocd, records, text};
+use tracewright_frames::cycles::{
+    Cycle, Version, Width, cycles, etb, etmp, openocd, records, text,
+};
 
 use crate::files::Files;
+use crate::probe::{Found, probe};
+use crate::raw::assignment;
 use crate::{
     Buffer, BufferRef, Bytes, Capture, Format, Kind, Note, OpenError, Place, Registers, Source,
     Wrong,
@@ -83,6 +87,40 @@ pub(crate) fn read(path: &Path, form: Form) -> Result<Capture, OpenError> {
         }
     };
     Ok(capture(path, &head, body))
+}
+
+/// Reads the file at `path`, where it is one of a trace port's cycles, with the values of `registers`
+/// (`NAME=VALUE`) in the place of its own. `None` where it is something else.
+///
+/// # Errors
+/// [`OpenError`] where it cannot be read, and where a register is not `NAME=VALUE`.
+pub fn open_with(path: &Path, registers: &[String]) -> Result<Option<Capture>, OpenError> {
+    let Ok(Found::Cycles(form)) = probe(path) else { return Ok(None) };
+    let mut capture = read(path, form)?;
+    for text in registers {
+        let register = assignment(text)
+            .ok_or_else(|| OpenError::new(path, Wrong::NotAssignment(text.clone())))?;
+        for source in &mut capture.sources {
+            let all = &mut source.registers.0;
+            all.retain(|old| !old.name.eq_ignore_ascii_case(&register.name));
+            all.push(register.clone());
+        }
+    }
+    Ok(Some(capture))
+}
+
+/// Unpacks the first buffer of `capture`: words of the RAM of a 24-bit Embedded Trace Buffer, little endian
+/// in 32 bits each, the oldest first ([`etb`]). `control` is ETMCR. What does not fill a word at the end is left
+/// out.
+pub fn unpack_etb(capture: &mut Capture, control: u32) {
+    let Some((buffer, width)) = capture.buffers.first_mut().zip(Width::of_control(control)) else {
+        return;
+    };
+    let bytes = buffer.bytes();
+    let words = bytes.chunks_exact(4).filter_map(|word| word.first_chunk());
+    let cycles = etb::read(words.map(|word| u32::from_le_bytes(*word)), width);
+    let records: Vec<u8> = records(cycles, width).collect();
+    *buffer = Buffer::new(buffer.name.clone(), Format::SourceData, Bytes::from(records));
 }
 
 fn version(head: &etmp::Head) -> Version {

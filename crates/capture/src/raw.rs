@@ -115,7 +115,7 @@ impl Capture {
 }
 
 /// `NAME=VALUE`.
-fn assignment(text: &str) -> Option<Register> {
+pub(crate) fn assignment(text: &str) -> Option<Register> {
     let (name, value) = text.split_once('=')?;
     let name = name.trim();
     let value = number(value).filter(|_| !name.is_empty())?;

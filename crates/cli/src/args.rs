@@ -76,7 +76,7 @@ pub struct InputArgs {
     /// More program memory: an ELF file, or raw bytes at an address (repeatable).
     #[arg(long = "image", value_name = "FILE[@ADDRESS]")]
     pub images: Vec<String>,
-    /// Bare bytes: the trace unit's protocol, as ETM4, ETE, ETM3, PTM, ITM, STM, etrace; and where several are in
+    /// Bare bytes: the trace unit's protocol, as ETM4, ETE, ETM3, ETM2, ETM1, PTM, ITM, STM, etrace; and where several are in
     /// the frames, its trace id (repeatable).
     #[arg(long = "protocol", value_name = "NAME[@ID]")]
     pub protocols: Vec<String>,
@@ -271,6 +271,8 @@ pub enum FramingArg {
     Dstream,
     /// One source's bytes.
     Raw,
+    /// Words of a 24-bit Embedded Trace Buffer, oldest first (ETM1 and ETM2, with --protocol).
+    Etb,
 }
 
 impl FramingArg {
@@ -282,7 +284,7 @@ impl FramingArg {
             FramingArg::Tpiu => Some(Framing::Tpiu),
             FramingArg::TpiuHsync => Some(Framing::TpiuHalf),
             FramingArg::Dstream => Some(Framing::Dstream),
-            FramingArg::Raw => Some(Framing::Raw),
+            FramingArg::Raw | FramingArg::Etb => Some(Framing::Raw),
         }
     }
 }

@@ -38,9 +38,7 @@ impl Input {
     pub fn look(args: &InputArgs, how: Option<&HowArgs>) -> Result<Input, Fail> {
         let mut notes = Vec::new();
         let capture = match probe(&args.input)? {
-            Found::Snapshot(_) | Found::Folder(_) | Found::Cycles(_)
-                if !args.protocols.is_empty() =>
-            {
+            Found::Snapshot(_) | Found::Folder(_) if !args.protocols.is_empty() => {
                 return Err(Fail::usage(
                     &args.input,
                     "a capture says its protocols itself; leave out --protocol",

@@ -3,7 +3,7 @@
 use std::slice;
 
 use tracewright::Capture;
-use tracewright::capture::{Format, Raw, Register};
+use tracewright::capture::{Format, Raw, Register, cycles};
 use tracewright::decode::words::settle;
 use tracewright::frames::{Framing, Link, Splitter};
 use tracewright::protocols::registry::AnyProtocol;
@@ -21,6 +21,11 @@ pub fn read(args: &InputArgs, notes: &mut Vec<String>) -> Result<Capture, Fail> 
         args.protocols.iter().map(|text| Unit::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let Some(first) = units.first() else { return Ok(tracewright::open(&args.input)?) };
     notes.extend(args.registers.iter().filter_map(|text| unused(text, &units)));
+    if is_port(&first.protocol)
+        && let Some(capture) = cycles::open_with(&args.input, &args.registers)?
+    {
+        return Ok(capture);
+    }
     let (words, registers): (Vec<_>, Vec<_>) =
         args.registers.iter().cloned().partition(|text| is_word(text, first));
     let raw = Raw {
@@ -32,6 +37,14 @@ pub fn read(args: &InputArgs, notes: &mut Vec<String>) -> Result<Capture, Fail> 
     };
     let mut capture = Capture::raw(slice::from_ref(&args.input), &raw)?;
     let Some(pattern) = capture.sources.first().cloned() else { return Ok(capture) };
+    if args.framing == FramingArg::Etb {
+        if !is_port(&first.protocol) {
+            return Err(Fail::option("--framing", "etb", "is for --protocol ETM1 and ETM2"));
+        }
+        if let Some(control) = pattern.register("ETMCR") {
+            cycles::unpack_etb(&mut capture, control as u32);
+        }
+    }
     capture.sources.clear();
     let mut pattern = pattern;
     for (name, word) in words.iter().filter_map(|text| text.split_once('=')) {
@@ -57,6 +70,11 @@ pub fn read(args: &InputArgs, notes: &mut Vec<String>) -> Result<Capture, Fail> 
     }
     settle(&mut capture)?;
     Ok(capture)
+}
+
+/// Units of `protocol` have a trace port of their own.
+fn is_port(protocol: &str) -> bool {
+    matches!(AnyProtocol::named(protocol), Some(AnyProtocol::Etmv1 | AnyProtocol::Etmv2))
 }
 
 /// `text` gives a parameter of `unit` in a word.
@@ -102,7 +120,7 @@ impl Unit {
 fn format(framing: FramingArg, units: &[Unit]) -> Format {
     match framing {
         FramingArg::Auto if units.len() > 1 => Format::CoreSight,
-        FramingArg::Auto | FramingArg::Raw => Format::SourceData,
+        FramingArg::Auto | FramingArg::Raw | FramingArg::Etb => Format::SourceData,
         FramingArg::Coresight | FramingArg::Tpiu | FramingArg::TpiuHsync => Format::CoreSight,
         FramingArg::Dstream => Format::DstreamCoreSight,
     }

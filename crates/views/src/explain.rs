@@ -275,7 +275,12 @@ impl Decoded<'_> {
     /// Bare bytes that were taken for one source's own, and look like frames of a few.
     fn ids_if_framed(&self) -> Option<Remark> {
         let quiet = (0..self.sources.len()).all(|n| !self.tally.of(n).fruitful());
-        if self.plan.framing != Framing::Raw || !quiet {
+        // A trace port of its own has no frames.
+        let port = self
+            .sources
+            .iter()
+            .all(|source| matches!(source.config, AnyConfig::Etmv1(_) | AnyConfig::Etmv2(_)));
+        if self.plan.framing != Framing::Raw || !quiet || port {
             return None;
         }
         let start = self.buffer()?.head(TRIAL);

@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 pub mod compare;
+mod cycles;
 pub mod disassembly;
 pub mod explain;
 mod fold;

@@ -9,6 +9,8 @@ pub(super) struct Target {
     /// What Debian calls the packages.
     pub(super) packages: &'static str,
     pub(super) configs: &'static [Config],
+    /// Programs that take too long there.
+    pub(super) without: &'static [&'static str],
 }
 
 /// How a trace unit is programmed.
@@ -110,6 +112,7 @@ pub(super) const TARGETS: [Target; 5] = [
         qemu: "qemu-aarch64",
         packages: "gcc-aarch64-linux-gnu, qemu-user",
         configs: &[ETM4, ETM4_CYCLES, ETM4_BROADCAST, ETE, ETE_SPECULATION, ETE_SOURCES],
+        without: &[],
     },
     Target {
         name: "T32",
@@ -117,6 +120,7 @@ pub(super) const TARGETS: [Target; 5] = [
         qemu: "qemu-arm",
         packages: "gcc-arm-linux-gnueabihf, qemu-user",
         configs: ARM,
+        without: &[],
     },
     Target {
         name: "A32",
@@ -124,6 +128,7 @@ pub(super) const TARGETS: [Target; 5] = [
         qemu: "qemu-arm",
         packages: "gcc-arm-linux-gnueabihf, qemu-user",
         configs: ARM,
+        without: &[],
     },
     Target {
         name: "A32-v5",
@@ -131,6 +136,8 @@ pub(super) const TARGETS: [Target; 5] = [
         qemu: "qemu-arm",
         packages: "gcc-arm-none-eabi, libnewlib-arm-none-eabi, qemu-user",
         configs: CLASSIC,
+        // There is no floating point unit: a hundred million instructions.
+        without: &["floating"],
     },
     Target {
         name: "T32-v5",
@@ -138,5 +145,7 @@ pub(super) const TARGETS: [Target; 5] = [
         qemu: "qemu-arm",
         packages: "gcc-arm-none-eabi, libnewlib-arm-none-eabi, qemu-user",
         configs: CLASSIC,
+        // There is no floating point unit: a hundred million instructions.
+        without: &["floating"],
     },
 ];

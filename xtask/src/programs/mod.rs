@@ -91,7 +91,7 @@ fn answer(root: &Path, words: &[&str]) -> Result<u64, String> {
         let configs = target.configs.iter().filter(|config| chosen(words, config.name, &units));
         let configs: Vec<&Config> = configs.collect();
         for (source, name) in sources.iter().zip(&programs) {
-            if chosen(words, name, &programs) {
+            if chosen(words, name, &programs) && !target.without.contains(name) {
                 program(&tools, target, &configs, source, name, &mut table)?;
             }
         }

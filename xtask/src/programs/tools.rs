@@ -95,7 +95,7 @@ impl Tools {
         let (mut all, mut own) = (0, 0);
         for (set, count) in counts {
             all += count;
-            own += if set == target.name { count } else { 0 };
+            own += if target.name.starts_with(set) { count } else { 0 };
         }
         if all == 0 { Err(format!("log info says {text}")) } else { Ok((all, own)) }
     }

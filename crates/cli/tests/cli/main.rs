@@ -4,6 +4,7 @@ mod answers;
 mod bench;
 mod common;
 mod logs;
+mod ports;
 mod problems;
 mod real_arm;
 mod shared;

@@ -404,7 +404,7 @@ impl Decoder {
         sink: &mut S,
     ) -> bool {
         let index = match offset {
-            Offset::Coming { .. } => return end,
+            Offset::Coming { .. } => return end && self.ends_before(event),
             Offset::Known(index) => index,
             Offset::Next | Offset::Abandoned => 0,
         };
@@ -413,7 +413,7 @@ impl Decoder {
             return true;
         }
         if self.window.begun() <= usize::from(index.unsigned_abs()) {
-            return end;
+            return end && self.ends_before(event);
         }
         if index > 0 {
             // Those before belong to statuses that were lost.
@@ -436,6 +436,9 @@ impl Decoder {
             false => None,
         };
         let Some((address, left)) = self.pop_address(config) else { return true };
+        if end && address.is_none() && self.window.begun() == 0 {
+            return self.ends_before(event);
+        }
         if left && !self.lost_data && self.flow.next() != Next::Unknown {
             sink.element(event.at, Element::Doubt(Doubt::Unexpected));
         }
@@ -450,6 +453,14 @@ impl Decoder {
             }
             None => self.without_address(event, sink),
         }
+        true
+    }
+
+    /// The trace ends before the address of a branch: whether the instruction executed is not known, as it
+    /// may have been an exception, nor what came after it.
+    fn ends_before(&mut self, event: Event) -> bool {
+        self.flow.lose();
+        self.flow.pass(event.cycles);
         true
     }
 

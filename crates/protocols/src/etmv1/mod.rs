@@ -48,6 +48,7 @@ pub mod packet;
 pub mod sync;
 #[cfg(test)]
 mod tests;
+pub mod transcript;
 
 use alloc::borrow::Cow;
 
@@ -58,6 +59,7 @@ pub use decode::Decoder;
 pub use encode::{Encoder, Settings};
 pub use history::History;
 pub use packet::Packet;
+pub use transcript::Transcript;
 
 use crate::encoders::{Encodes, Setting};
 use crate::flow::Vector;

@@ -82,7 +82,7 @@ impl Wire<Config> for Packet {
         let Some(record) = bytes.get(..len) else { return Parse::Partial };
         match Cycle::of_record(record, config.width()) {
             Some(cycle) => Parse::Packet(Packet::of(cycle), len),
-            None => Parse::Bad(len, Fault::ReservedForConfig(*record.last().unwrap_or(&0))),
+            None => Parse::Bad(len, Fault::NoSuchPins),
         }
     }
 

@@ -3,12 +3,12 @@
 use alloc::collections::VecDeque;
 
 use tracewright_base::{
-    Code, Context, Counted, Decode, Doubt, Element, Exception, Fault, Gap, Parse, Pc, Sink,
-    Spanned, Start,
+    Code, Context, Counted, Decode, Doubt, Element, Exception, Fault, Gap, Pc, Sink, Spanned, Start,
 };
-use tracewright_frames::cycles::Width;
+use tracewright_frames::cycles::DISABLED;
 use tracewright_isa::transfer;
 
+use super::fifo::{Fifo, Out};
 use super::packet::{Branch, DataAddress, Item, Offset, State, Status, Tfo};
 use super::{Config, History, Packet};
 use crate::data::{Data, Said};
@@ -23,15 +23,11 @@ use crate::held::{Held, Of};
 /// there it finds out that it was wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decoder {
-    phase: Phase,
-    pins: Pins,
-    /// The low half of the next byte of a 4-bit port.
-    half: Option<u8>,
-    /// The packet that is coming.
-    bytes: Bytes,
+    /// A cycle was seen.
+    seen: bool,
+    fifo: Fifo,
+    /// Statuses that wait.
     events: VecDeque<Event>,
-    /// How many of them have packets.
-    groups: u16,
     /// The instructions of the first of them have been executed.
     begun: bool,
     history: History,
@@ -47,31 +43,6 @@ pub struct Decoder {
     sure: u32,
 }
 
-/// How far the decoder is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Phase {
-    /// Nothing has been said.
-    #[default]
-    Fresh,
-    /// It looks for a trace FIFO offset.
-    Looking,
-    /// It is known what is on the pins.
-    Synced,
-}
-
-/// What TRACEPKT shows in the next cycle in which it could show the FIFO.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Pins {
-    #[default]
-    Fifo,
-    /// An offset, which a trigger has put off.
-    Offset,
-    /// The upper half of an offset. Bits \[6:4] of it are known.
-    UpperHalf(u8),
-    /// Half a byte of nothing.
-    Gap,
-}
-
 /// A status that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Event {
@@ -84,48 +55,13 @@ struct Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Status(Status),
-    /// A TFO packet comes after so many bytes, once that is known.
-    Tfo(Option<u8>),
+    /// A TFO packet comes.
+    Tfo,
     Trigger,
-}
-
-impl Kind {
-    const fn has_packets(self) -> bool {
-        match self {
-            Kind::Status(status) => status.data,
-            Kind::Tfo(_) => true,
-            Kind::Trigger => false,
-        }
-    }
-}
-
-/// Bytes of a packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Bytes {
-    bytes: [u8; 16],
-    len: u8,
-}
-
-impl Bytes {
-    fn push(&mut self, byte: u8) {
-        if let Some(place) = self.bytes.get_mut(usize::from(self.len)) {
-            *place = byte;
-            self.len += 1;
-        }
-    }
-
-    fn get(&self) -> &[u8] {
-        self.bytes.get(..usize::from(self.len)).unwrap_or_default()
-    }
 }
 
 /// Statuses that may wait: none does longer than the FIFO takes to drain.
 const EVENTS: usize = 1024;
-/// What the upper half of a 16-bit port shows beside a single byte. (6.2)
-const PADDING: u8 = 0x66;
-/// What a 4-bit port shows between an offset and the second half of a byte. (6.5.1)
-const GAP: u8 = 0x6;
-const DISABLED: u8 = 0b0111;
 
 impl Decode<Config, Packet> for Decoder {
     fn packet<K: Code, S: Sink>(
@@ -135,38 +71,38 @@ impl Decode<Config, Packet> for Decoder {
         code: &mut K,
         sink: &mut S,
     ) {
-        if self.phase == Phase::Fresh {
+        if !core::mem::replace(&mut self.seen, true) {
             sink.element(p.at, Element::Gap(Gap::Start));
-            self.phase = Phase::Looking;
         }
         if config.control.cycle_accurate() {
             self.cycles = self.cycles.saturating_add(1);
         }
-        let (status, pins) = match p.packet {
-            Packet::Cycle { status, pins } => (Some(status), Some(pins)),
-            Packet::Disabled { pins } => (None, Some(pins)),
+        let was_synced = self.fifo.synced();
+        let outs = self.fifo.cycle(p.at, &p.packet, config);
+        let status = match p.packet {
+            Packet::Cycle { status, .. } => Some(status),
+            Packet::Disabled { pins } => {
+                self.disabled(p.at, pins);
+                None
+            }
             Packet::Trigger { pins } => {
                 self.push(p.at, Kind::Trigger);
-                (Status::of_pipestat(pins as u8 & 0xf), None)
+                // The only Trace Disabled that a trigger replaces is that of an offset. (6.1.7)
+                if pins as u8 & 0xf == DISABLED {
+                    self.push(p.at, Kind::Tfo);
+                }
+                Status::of_pipestat(pins as u8 & 0xf)
             }
         };
-        match (status, p.packet, pins) {
-            (Some(status), ..) => {
-                if self.phase == Phase::Synced && (status.passed.is_some() || status.data) {
-                    self.push(p.at, Kind::Status(status));
-                }
-            }
-            (None, Packet::Trigger { pins }, _) if pins as u8 & 0xf == DISABLED => {
-                // The only Trace Disabled that a trigger replaces is that of an offset. (6.1.7)
-                self.offset_begins(p.at);
-                self.pins = Pins::Offset;
-            }
-            (None, _, Some(pins)) => self.disabled(p.at, pins, config, sink),
-            (None, ..) => {}
+        if let Some(status) = status
+            && was_synced
+            && (status.passed.is_some() || status.data)
+        {
+            self.push(p.at, Kind::Status(status));
         }
         self.advance(config, code, sink);
-        if let (Some(status), Some(pins)) = (status, pins) {
-            self.shown(p.at, status, pins, config, code, sink);
+        for (_, out) in outs.into_iter().flatten() {
+            self.out(p.at, out, config, code, sink);
         }
         if self.events.len() > EVENTS {
             self.lose(p.at, sink);
@@ -174,18 +110,18 @@ impl Decode<Config, Packet> for Decoder {
     }
 
     fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {
-        match (self.phase, fault) {
+        match (self.seen, self.fifo.synced(), fault) {
             // Nothing follows, so nothing is lost.
-            (Phase::Looking | Phase::Synced, Fault::Truncated) => return,
-            (Phase::Fresh, _) => sink.element(at, Element::Gap(Gap::Start)),
-            (Phase::Looking, _) => {}
-            (Phase::Synced, _) => {
+            (true, _, Fault::Truncated) => return,
+            (false, ..) => sink.element(at, Element::Gap(Gap::Start)),
+            (true, false, _) => {}
+            (true, true, _) => {
                 self.end_data(at);
                 self.held.commit(sink);
                 sink.element(at, Element::Gap(Gap::BadPacket));
             }
         }
-        *self = Decoder { phase: Phase::Looking, ..Decoder::default() };
+        *self = Decoder { seen: true, ..Decoder::default() };
     }
 
     fn finish<K: Code, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
@@ -200,7 +136,7 @@ impl Decode<Config, Packet> for Decoder {
     }
 }
 
-/// Statuses, pins and bytes.
+/// Statuses and packets.
 impl Decoder {
     /// What earlier addresses said.
     pub fn history(&self) -> &History {
@@ -215,14 +151,11 @@ impl Decoder {
                 core::mem::take(&mut self.cycles)
             }
         };
-        self.groups += u16::from(kind.has_packets());
         self.events.push_back(Event { at, kind, cycles });
     }
 
     fn pop(&mut self) {
-        if let Some(event) = self.events.pop_front() {
-            self.groups -= u16::from(event.kind.has_packets());
-        }
+        self.events.pop_front();
         self.begun = false;
     }
 
@@ -232,152 +165,50 @@ impl Decoder {
         self.end_data(at);
         self.held.commit(sink);
         sink.element(at, Element::Doubt(Doubt::Unexpected));
-        *self = Decoder { phase: Phase::Looking, ..Decoder::default() };
+        *self = Decoder { seen: true, ..Decoder::default() };
     }
 
     /// A cycle of Trace Disabled.
-    fn disabled<S: Sink>(&mut self, at: u64, pins: u16, config: &Config, sink: &mut S) {
+    fn disabled(&mut self, at: u64, pins: u16) {
         match Offset::of_pins(pins as u8) {
-            Offset::Nothing | Offset::Filler if self.groups > 0 => self.lose(at, sink),
             // Tracing is off: what drained the FIFO does not count.
             Offset::Nothing => self.cycles = self.sure,
             Offset::Filler => self.sure = self.cycles,
-            Offset::Reserved => self.lose(at, sink),
-            Offset::Bytes(bytes) => {
-                self.offset_begins(at);
-                match config.width() {
-                    Width::W4 => self.pins = Pins::UpperHalf(bytes >> 4),
-                    Width::W8 | Width::W16 => self.offset(bytes),
-                }
-            }
+            Offset::Bytes(_) => self.push(at, Kind::Tfo),
+            Offset::Reserved => {}
         }
     }
 
-    /// An offset is to be shown: its packet goes into the FIFO now.
-    fn offset_begins(&mut self, at: u64) {
-        if self.phase != Phase::Synced {
-            // What is on the way cannot be told apart. A byte begins right after the offset.
-            (self.half, self.bytes) = (None, Bytes::default());
-            self.phase = Phase::Synced;
-        }
-        self.push(at, Kind::Tfo(None));
-    }
-
-    /// The offset is known.
-    fn offset(&mut self, bytes: u8) {
-        let mut events = self.events.iter_mut().rev();
-        if let Some(Event { kind: Kind::Tfo(ahead @ None), .. }) =
-            events.find(|event| matches!(event.kind, Kind::Tfo(_)))
-        {
-            *ahead = Some(bytes);
-        }
-        self.pins = if self.half.is_some() { Pins::Gap } else { Pins::Fifo };
-    }
-
-    /// TRACEPKT of a cycle that is not Trace Disabled.
-    fn shown<K: Code, S: Sink>(
+    /// What came out of the FIFO belongs to the first status that waits for packets.
+    fn out<K: Code, S: Sink>(
         &mut self,
         at: u64,
-        status: Status,
-        pins: u16,
+        out: Out,
         config: &Config,
         code: &mut K,
         sink: &mut S,
     ) {
-        if self.phase != Phase::Synced {
-            return;
-        }
-        let (low, high) = (pins as u8, (pins >> 8) as u8);
-        match (self.pins, config.width()) {
-            (Pins::Offset, _) => match (Offset::of_pins(low), config.width()) {
-                (Offset::Bytes(bytes), Width::W4) => self.pins = Pins::UpperHalf(bytes >> 4),
-                (Offset::Bytes(bytes), _) => self.offset(bytes),
-                _ => self.lose(at, sink),
-            },
-            (Pins::UpperHalf(upper), _) => self.offset(upper << 4 | low & 0xf),
-            (Pins::Gap, _) if low == GAP => self.pins = Pins::Fifo,
-            (Pins::Gap, _) => self.lose(at, sink),
-            (Pins::Fifo, _) if self.groups == 0 => {
-                // A wait says that there is something.
-                if status.passed.is_none() && !status.data {
-                    self.lose(at, sink);
-                }
-            }
-            (Pins::Fifo, Width::W4) => match self.half.take() {
-                Some(half) => self.byte(at, half | low << 4, config, code, sink),
-                None => self.half = Some(low),
-            },
-            (Pins::Fifo, Width::W8) => self.byte(at, low, config, code, sink),
-            (Pins::Fifo, Width::W16) => {
-                self.byte(at, low, config, code, sink);
-                if self.groups > 0 {
-                    self.byte(at, high, config, code, sink);
-                } else if self.phase == Phase::Synced && high != PADDING {
-                    self.lose(at, sink);
-                }
-            }
-        }
-    }
-
-    /// A byte of the FIFO.
-    fn byte<K: Code, S: Sink>(
-        &mut self,
-        at: u64,
-        byte: u8,
-        config: &Config,
-        code: &mut K,
-        sink: &mut S,
-    ) {
-        let Some(&first) = self.events.front() else { return };
-        // Every offset that is on its way counts it.
-        let mut overrun = false;
-        for (n, event) in self.events.iter_mut().enumerate() {
-            match &mut event.kind {
-                Kind::Tfo(Some(0)) if n > 0 => overrun = true,
-                Kind::Tfo(Some(ahead @ 1..)) => *ahead -= 1,
-                _ => {}
-            }
-        }
-        if overrun {
-            // The packets before cannot have been what they were taken for.
-            return self.lose(at, sink);
-        }
-        match first.kind {
-            // What is before the packet belongs to statuses that were not seen.
-            Kind::Tfo(None | Some(1..)) => {
+        let first = self.events.front().copied();
+        match (out, first) {
+            (Out::Offset(_), _) => {}
+            (Out::Stray, _) => {
                 if self.on {
                     self.lose_program(at, sink);
                 }
             }
-            Kind::Tfo(Some(0)) => {
-                self.bytes.push(byte);
-                match Tfo::parse(self.bytes.get(), config) {
-                    Parse::Partial => {}
-                    Parse::Packet(tfo, _) => {
-                        self.bytes = Bytes::default();
-                        self.tfo(first, &tfo, config, code, sink);
-                        self.pop();
-                        self.advance(config, code, sink);
-                    }
-                    Parse::Bad(..) => self.lose(at, sink),
+            (Out::Tfo(tfo), Some(first)) => {
+                self.tfo(first, &tfo, config, code, sink);
+                self.pop();
+                self.advance(config, code, sink);
+            }
+            (Out::Item(item), Some(first)) => {
+                self.item(first.at, &item, config, sink);
+                if !item.more() {
+                    self.pop();
+                    self.advance(config, code, sink);
                 }
             }
-            Kind::Status(_) => {
-                self.bytes.push(byte);
-                match Item::parse(self.bytes.get(), config) {
-                    Parse::Partial => {}
-                    Parse::Packet(item, _) => {
-                        self.bytes = Bytes::default();
-                        self.item(first.at, &item, config, sink);
-                        if !item.more() {
-                            self.pop();
-                            self.advance(config, code, sink);
-                        }
-                    }
-                    Parse::Bad(..) => self.lose(at, sink),
-                }
-            }
-            Kind::Trigger => {}
+            (Out::Lost, _) | (_, None) => self.lose(at, sink),
         }
     }
 
@@ -396,7 +227,7 @@ impl Decoder {
         while let Some(&event) = self.events.front() {
             match event.kind {
                 Kind::Trigger => self.say(event.at, Element::Trigger, sink),
-                Kind::Tfo(_) => return,
+                Kind::Tfo => return,
                 Kind::Status(status) => {
                     if !core::mem::replace(&mut self.begun, true) {
                         self.status(event, status, config, code, sink);

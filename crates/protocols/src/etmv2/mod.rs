@@ -47,11 +47,13 @@
 pub mod config;
 pub mod decode;
 pub mod encode;
+pub mod fifo;
 pub mod history;
 pub mod packet;
 pub mod sync;
 #[cfg(test)]
 mod tests;
+pub mod transcript;
 
 use alloc::borrow::Cow;
 
@@ -62,6 +64,7 @@ pub use decode::Decoder;
 pub use encode::{Encoder, Settings};
 pub use history::History;
 pub use packet::Packet;
+pub use transcript::Transcript;
 
 use crate::encoders::{Encodes, Setting};
 use crate::flow::Vector;

@@ -8,6 +8,7 @@ use tracewright_decode::{Fork, Listener, Plan, Tally};
 use tracewright_protocols::registry::AnyPacket;
 
 use super::{Object, element};
+use crate::cycles::{self, Transcript};
 use crate::kept::Kept;
 use crate::opencsd::text::decimal;
 use crate::{Lines, Source, Stats};
@@ -32,6 +33,8 @@ pub struct Listing<W> {
     heads: Vec<String>,
     /// The fields of ranges, by source.
     ranges: Kept<(usize, base::Range)>,
+    /// What the words for cycles depend on, by source.
+    transcripts: Vec<Transcript>,
 }
 
 impl<W: io::Write> Listing<W> {
@@ -52,7 +55,8 @@ impl<W: io::Write> Listing<W> {
             text.trim_matches(['{', '}']).to_owned()
         });
         let heads = heads.collect();
-        Listing { lines, shown, sources, buffer: buffer.to_owned(), heads, ranges: Kept::default() }
+        let (buffer, ranges, transcripts) = (buffer.to_owned(), Kept::default(), Vec::new());
+        Listing { lines, shown, sources, buffer, heads, ranges, transcripts }
     }
 
     /// Writes the summary and what is left.
@@ -66,9 +70,9 @@ impl<W: io::Write> Listing<W> {
     }
 }
 
-/// Each line is said for itself.
+/// Each line is said for itself, but for what cycles meant so far.
 impl Fork for Listing<Vec<u8>> {
-    type State = ();
+    type State = Vec<Transcript>;
     type Said = Vec<u8>;
 
     fn fork(&self) -> Self {
@@ -79,12 +83,16 @@ impl Fork for Listing<Vec<u8>> {
             buffer: self.buffer.clone(),
             heads: self.heads.clone(),
             ranges: Kept::default(),
+            transcripts: Vec::new(),
         }
     }
 
-    fn state(&self) {}
+    fn state(&self) -> Vec<Transcript> {
+        self.transcripts.clone()
+    }
 
-    fn resume(&mut self, (): ()) {
+    fn resume(&mut self, transcripts: Vec<Transcript>) {
+        self.transcripts = transcripts;
         self.lines.clear();
     }
 
@@ -100,6 +108,9 @@ impl Fork for Listing<Vec<u8>> {
 impl<W: io::Write> Listener for Listing<W> {
     fn element(&mut self, n: usize, at: u64, what: Element) {
         let bad = matches!(what, Element::Bad { .. });
+        if bad && let Some(transcript) = self.transcripts.get_mut(n) {
+            *transcript = Transcript::default();
+        }
         if !self.shown.elements && !bad {
             return;
         }
@@ -133,6 +144,11 @@ impl<W: io::Write> Listener for Listing<W> {
             return;
         }
         let (Some(source), Some(head)) = (self.sources.get(n), self.heads.get(n)) else { return };
+        let mut words = String::new();
+        let transcript = cycles::of(&mut self.transcripts, n);
+        let means = transcript
+            .is_some_and(|t| t.words(source, places.at(span.start), packet, &mut words))
+            .then_some(words);
         let out = &mut self.lines.text;
         out.push_str("{\"type\":\"packet\",");
         out.push_str(head);
@@ -145,6 +161,7 @@ impl<W: io::Write> Listener for Listing<W> {
                 out.push('"');
             })
             .text("text", &packet.to_string())
+            .maybe_text("means", means.as_deref())
             .end();
         self.lines.end();
     }

@@ -10,6 +10,7 @@ use tracewright_protocols::registry::AnyPacket;
 use super::colour::Tone;
 use super::element::element;
 use super::ports::{Line, Ports};
+use crate::cycles::{self, Transcript};
 use crate::kept::Kept;
 use crate::opencsd::text::decimal;
 use crate::{Lines, Source};
@@ -40,6 +41,8 @@ pub struct Listing<W> {
     sources: Vec<Source>,
     /// Open lines of text, by source.
     ports: Vec<Ports>,
+    /// What the words for cycles depend on, by source.
+    transcripts: Vec<Transcript>,
     /// Columns of places and of names.
     widths: (usize, usize),
     /// The beginning of the last line: source, place and words.
@@ -57,6 +60,7 @@ impl<W: io::Write> Listing<W> {
             lines: Lines::new(out),
             shown,
             ports: vec![Ports::default(); sources.len()],
+            transcripts: Vec::new(),
             sources,
             widths: (digits, longest),
             beginning: (usize::MAX, 0, String::new()),
@@ -141,9 +145,9 @@ impl<W: io::Write> Listing<W> {
     }
 }
 
-/// Lines of text that programs have begun are carried on.
+/// Lines of text that programs have begun are carried on, and what cycles meant so far.
 impl Fork for Listing<Vec<u8>> {
-    type State = Vec<Ports>;
+    type State = (Vec<Ports>, Vec<Transcript>);
     type Said = Vec<u8>;
 
     fn fork(&self) -> Self {
@@ -151,6 +155,7 @@ impl Fork for Listing<Vec<u8>> {
             lines: Lines::new(Vec::new()),
             shown: self.shown,
             ports: vec![Ports::default(); self.sources.len()],
+            transcripts: Vec::new(),
             sources: self.sources.clone(),
             widths: self.widths,
             beginning: (usize::MAX, 0, String::new()),
@@ -158,12 +163,12 @@ impl Fork for Listing<Vec<u8>> {
         }
     }
 
-    fn state(&self) -> Vec<Ports> {
-        self.ports.clone()
+    fn state(&self) -> Self::State {
+        (self.ports.clone(), self.transcripts.clone())
     }
 
-    fn resume(&mut self, ports: Vec<Ports>) {
-        self.ports = ports;
+    fn resume(&mut self, (ports, transcripts): Self::State) {
+        (self.ports, self.transcripts) = (ports, transcripts);
         self.lines.clear();
     }
 
@@ -179,6 +184,11 @@ impl Fork for Listing<Vec<u8>> {
 impl<W: io::Write> Listener for Listing<W> {
     #[inline]
     fn element(&mut self, n: usize, at: u64, what: Element) {
+        if let Element::Bad { .. } = what
+            && let Some(transcript) = self.transcripts.get_mut(n)
+        {
+            *transcript = Transcript::default();
+        }
         if !self.shown.elements {
             // Among packets alone, what is no packet must still be seen.
             if let Element::Bad { .. } = what {
@@ -226,12 +236,21 @@ impl<W: io::Write> Listener for Listing<W> {
         }
         if self.shown.bytes {
             let begin = out.len();
-            source.packet_bytes(bytes.get(span).unwrap_or_default(), " ", out);
+            source.packet_bytes(bytes.get(span.clone()).unwrap_or_default(), " ", out);
             // Most packets are short; the words of those line up.
             let len = out.len() - begin;
             out.extend(std::iter::repeat_n(' ', 24usize.saturating_sub(len)));
         }
+        let words = out.len();
         packet_words(packet, out);
+        let place = out.len();
+        if let Some(transcript) = cycles::of(&mut self.transcripts, n)
+            && transcript.words(source, places.at(span.start), packet, out)
+        {
+            // Mnemonic and pins before that are short; what they mean lines up.
+            let pad = 11usize.saturating_sub(place - words);
+            out.insert_str(place, &"           "[..pad]);
+        }
         if self.shown.colour && self.shown.elements {
             Tone::Quiet.paint(start, out);
         }

@@ -118,11 +118,16 @@ impl Address {
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(last) = self.last else {
-            return write!(f, "{} bits {:#x}", self.count, self.bits);
-        };
-        write!(f, "{:#010x}", self.bits)?;
-        f.write_str(match last.reason {
+        match self.last {
+            None => write!(f, "{} bits {:#x}", self.count, self.bits),
+            Some(last) => write!(f, "{:#010x}{last}", self.bits),
+        }
+    }
+}
+
+impl fmt::Display for Last {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.reason {
             Reason::Branch => "",
             Reason::Enabled => ", trace enabled",
             Reason::Overflow => ", after overflow",
@@ -130,9 +135,9 @@ impl fmt::Display for Address {
             Reason::Periodic => ", periodic",
             Reason::Reserved(_) => ", reserved reason",
         })?;
-        if last.jazelle {
+        if self.jazelle {
             f.write_str(", Jazelle")?;
         }
-        last.context_id.map_or(Ok(()), |id| write!(f, ", context id {id:#x}"))
+        self.context_id.map_or(Ok(()), |id| write!(f, ", context id {id:#x}"))
     }
 }

@@ -55,7 +55,7 @@ fn every_status() {
     // Pins that the port does not have.
     for (width, bytes) in [(W8, vec![0, 0x10]), (W16, vec![0, 0, 0x10, 0])] {
         let bad = Packet::parse(&bytes, &unit(3, width));
-        assert!(matches!(bad, Parse::Bad(len, Fault::ReservedForConfig(_)) if len == bytes.len()));
+        assert_eq!(bad, Parse::Bad(bytes.len(), Fault::NoSuchPins));
     }
 }
 
@@ -188,4 +188,62 @@ fn addresses_of_each_length() {
             both_ways(&config, &bytes, want);
         }
     }
+}
+
+/// What each cycle means after those before it: offsets are no statuses (5.6.1), a trigger stands for one
+/// (5.1.1), an address goes on to its end (5.5.4).
+#[test]
+fn in_words() {
+    let words = |config: &Config, cycles: &str| -> Vec<String> {
+        let mut transcript = crate::etmv1::Transcript::default();
+        let say = |cycle: Result<_, _>| {
+            let mut out = String::new();
+            let packet = Packet::of(cycle.unwrap());
+            transcript.cycle(&packet, config, &mut out).unwrap();
+            out
+        };
+        text::cycles(cycles, Version::V1).map(say).collect()
+    };
+    let both = ADDRESSES | VALUES;
+    let cycles = "BE*:80 A0:80 A0:82 TR:02 IN:80 WT:10 WT:2a ID:84 BE*:10 A1:33 A0:44 TD:01 TD:00";
+    assert_eq!(
+        words(&unit(3, W8 | both | CONTEXT1), cycles),
+        [
+            "branch executed; address, byte 1",
+            "address packet offset [1:0] = 0; address, byte 2",
+            "address packet offset [3:2] = 0: no address before its own; address, byte 3",
+            "trigger, in the place of: instruction not executed",
+            "instruction not executed; address, byte 4",
+            "wait; address, byte 5",
+            "wait; branch address 0x00008000 A32, trace enabled, context id 0x2a",
+            "instruction executed with data; data or nothing: 84",
+            "branch executed; branch address 7 bits 0x10: 0x00008010 A32",
+            "address packet offset [1:0] = 1; data or nothing: 33",
+            "address packet offset [3:2] = 0: 1 address before its own; data or nothing: 44",
+            "trace disabled, the cycle counts",
+            "trace disabled",
+        ]
+    );
+    // A branch in the offset of another one; on a 16-bit port an address begins in the lower half.
+    assert_eq!(
+        words(&unit(3, W16 | both), "BE*:0204 A3:2211 BD:4433 A3:6655 A3:8877 WT:aa99"),
+        [
+            "branch executed; branch address 7 bits 0x4, the rest is not known yet; data or nothing: 02",
+            "address packet offset [1:0] = 3; data or nothing: 11 22",
+            "branch executed with data; data or nothing: 33 44",
+            "address packet offset [1:0] = 3; data or nothing: 55 66",
+            "address packet offset [3:2] = 3: too large to say; data or nothing: 77 88",
+            "wait; data: 99, data or nothing: aa",
+        ]
+    );
+    // TRACESYNC may stay high for the second half of a byte. Without data a pin may show anything.
+    assert_eq!(
+        words(&unit(3, W4), "WT*:4 WT*:0 IE:7 WT:5"),
+        [
+            "wait; address, half a byte",
+            "wait; branch address 7 bits 0x4, the rest is not known yet",
+            "instruction executed",
+            "wait; data, half a byte: 5",
+        ]
+    );
 }

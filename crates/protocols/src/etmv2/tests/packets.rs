@@ -67,7 +67,7 @@ fn every_status() {
         ways::round_trip::<Etmv2>(&unit(0, W8), packet, 0);
     }
     let bad = Packet::parse(&[0, 0x10], &unit(0, W8));
-    assert_eq!(bad, Parse::Bad(2, Fault::ReservedForConfig(0x10)));
+    assert_eq!(bad, Parse::Bad(2, Fault::NoSuchPins));
 }
 
 /// Table 6-4: what TRACEPKT[3:0] says, each number there and back.
@@ -317,4 +317,67 @@ fn tfo_headers() {
     // What runs beside is a branch packet.
     let bad = Tfo::parse(&[0x80, 0, 0, 0, 0, 0x02], &unit(0, W8));
     assert_eq!(bad, Parse::Bad(6, Fault::Reserved(0x02)));
+}
+
+/// What each cycle means after those before it: its status, and the packets that end in it. (6.1, 6.3 to 6.5)
+#[test]
+fn in_words() {
+    let words = |config: &Config, cycles: &str| -> Vec<String> {
+        let mut transcript = crate::etmv2::Transcript::default();
+        let say = |(at, cycle): (u64, Result<_, _>)| {
+            let mut out = String::new();
+            let packet = Packet::of(cycle.unwrap());
+            transcript.cycle(at, &packet, config, &mut out).unwrap();
+            out
+        };
+        (0..).zip(text::cycles(cycles, Version::V2)).map(say).collect()
+    };
+    let config = unit(0, W16 | VALUES | ADDRESSES | CONTEXT1);
+    let cycles = "WT:0 TD:0009 DE:2a20 PNIE:8000 DE:0000 IE:842e DE:8080 WT:0280 WT:2211 WT:4433 TD:0059 \
+        DW:0874 IN:81ea TR:0000 DN:0001 WT:002a WT:0081 WT:2800 WT:1234 WT:808d WT:8080 WT:6648 TD:0007 TD:0 \
+        WT:1122";
+    assert_eq!(
+        words(&config, cycles),
+        [
+            "wait; no offset so far",
+            "trace FIFO offset; 0 bytes before the TFO packet",
+            "instruction executed, packets in the FIFO",
+            "branch phantom not taken, instruction executed",
+            "instruction executed, packets in the FIFO; TFO packet, trace enabled, 0x00008000 A32, context id 0x2a (of 1)",
+            "instruction executed",
+            "instruction executed, packets in the FIFO",
+            "wait",
+            "wait",
+            "wait; data at 0x20000004: 0x44332211 (of 2)",
+            "trace FIFO offset; 5 bytes before the TFO packet",
+            "wait, packets in the FIFO; load miss 1 at 7 bits 0x8, address 0x20000008 (of 4)",
+            "instruction not executed; value not traced (of 6)",
+            "trigger, in the place of: instruction executed",
+            "instruction not executed, packets in the FIFO; branch 13 bits 0x40: 0x00008100 A32 (of 6)",
+            "wait",
+            "wait",
+            "wait; TFO packet, periodic, 0x00008100 A32, context id 0x2a (of 10)",
+            "wait; late data 1: 0x1234 (of 11)",
+            "wait",
+            "wait",
+            "wait; branch 0x00000018 A32, cancels (of 14)",
+            "trace disabled, the cycle counts",
+            "trace disabled",
+            "wait; status and FIFO do not fit together",
+        ]
+    );
+    // Table 6-5.
+    assert_eq!(
+        words(&unit(0, W4 | VALUES), "DE:d IE:c WT:b TD:9 IE:1 TR:2 WT:f TD:5"),
+        [
+            "instruction executed, packets in the FIFO; no offset so far",
+            "instruction executed; no offset so far",
+            "wait; no offset so far",
+            "trace FIFO offset",
+            "instruction executed; 1 byte before the TFO packet",
+            "trigger, in the place of: instruction not executed",
+            "wait",
+            "trace disabled, reserved offset; status and FIFO do not fit together",
+        ]
+    );
 }

@@ -1,0 +1,206 @@
+//! Captures of trace ports: ETMv1 and ETMv2, in each form that they are kept in.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tracewright::capture::cycles::{Form, write};
+use tracewright::frames::cycles::{Cycle, Width, cycles, etb};
+
+use crate::common::{Folder, Said, args, tracewright};
+
+/// A load, a branch that fails, a return, and an interrupt.
+const LOG: &str = "\
+step,address,isa,opcode,passed,size,value,cause,target
+instruction,8000,A32,e5920000,1,,,,
+read,20000004,,,,4,44332211,,
+instruction,8004,A32,0a000000,0,,,,
+instruction,8008,A32,e12fff1e,1,,,,
+instruction,8010,A32,e1a00000,1,,,,
+instruction,8014,A32,0a000000,0,,,,
+exception,8018,,,,,,irq,18
+instruction,18,A32,e25ef004,1,,,,
+instruction,8018,A32,e1a00000,1,,,,
+";
+
+const CODE: [(usize, u32); 7] = [
+    (0x18, 0xe25e_f004),
+    (0x8000, 0xe592_0000),
+    (0x8004, 0x0a00_0000),
+    (0x8008, 0xe12f_ff1e),
+    (0x8010, 0xe1a0_0000),
+    (0x8014, 0x0a00_0000),
+    (0x8018, 0xe1a0_0000),
+];
+
+/// A folder with the program, its log, and a snapshot of an 8-bit port.
+struct Port {
+    folder: Folder,
+    control: u32,
+    protocol: &'static str,
+}
+
+impl Port {
+    fn new(test: &str, protocol: &'static str) -> Port {
+        let port =
+            Port { folder: Folder::new(&format!("{test}-{protocol}")), control: 0x9e, protocol };
+        let mut memory = vec![0; 0x8020];
+        for (at, word) in CODE {
+            memory[at..at + 4].copy_from_slice(&word.to_le_bytes());
+        }
+        let (log, program) = (port.path("log.csv"), port.path("program"));
+        fs::write(&log, LOG).unwrap();
+        fs::write(&program, memory).unwrap();
+        let words = format!("encode --isa a32 --protocol {protocol} --config ETMCR=0x9e --log");
+        let mut words = args(&words, &[&log]);
+        words.extend(args(&format!("--image {}@0 -o", program.display()), &[&port.snapshot()]));
+        let said = tracewright(&words);
+        assert_eq!(said.code, Some(0), "{}", said.err);
+        port
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path(name)
+    }
+
+    fn snapshot(&self) -> PathBuf {
+        self.path("snapshot")
+    }
+
+    fn records(&self) -> Vec<u8> {
+        tracewright::open(&self.snapshot()).unwrap().buffers[0].bytes().into_owned()
+    }
+
+    /// Writes bytes to a file, and runs `verb` on it with the program.
+    fn run(&self, verb: &str, name: &str, bytes: &[u8]) -> Said {
+        let path = self.path(name);
+        fs::write(&path, bytes).unwrap();
+        let image = format!("{verb} --image {}@0", self.path("program").display());
+        tracewright(&args(&image, &[&path]))
+    }
+
+    /// The version of the unit as its register says it.
+    fn version(&self) -> &'static str {
+        match self.protocol {
+            "ETM1" => "ETMCCR=0x30000000",
+            _ => "ETMIDR=0x41002100",
+        }
+    }
+}
+
+/// Lines without place and name.
+fn words(text: &str) -> Vec<String> {
+    text.lines().map(|line| line.split_whitespace().skip(2).collect::<Vec<_>>().join(" ")).collect()
+}
+
+fn decode(path: &Path) -> Said {
+    tracewright(&args("decode --strict", &[path]))
+}
+
+#[test]
+fn every_form_says_the_same() {
+    for protocol in ["ETM1", "ETM2"] {
+        let port = Port::new("ports-forms", protocol);
+        let said = decode(&port.snapshot());
+        assert_eq!(said.code, Some(0), "{}", said.err);
+        let want = words(&said.out);
+        assert_eq!(want[3], "range 0x8000..0x8004 1 A32 no branch");
+        assert_eq!(want[4], "data 0x20000004 -> 0x44332211 by 0x00008000");
+        assert_eq!(want[9], "exception 6 IRQ, returns to 0x8018");
+        assert_eq!(want.len(), 13);
+
+        let capture = tracewright::open(&port.snapshot()).unwrap();
+        for form in [Form::Etmp, Form::Text, Form::OpenOcd] {
+            if (form, protocol) == (Form::OpenOcd, "ETM2") {
+                // Its analyser is for ETMv1.
+                continue;
+            }
+            let bytes = write(&capture, form).unwrap();
+            let said = port.run("decode --strict", "file", &bytes);
+            assert_eq!(said.code, Some(0), "{form:?}: {}", said.err);
+            assert_eq!(words(&said.out), want, "{form:?}");
+        }
+        let all: Vec<Cycle> = cycles(&port.records(), Width::W8).collect();
+        let ram: Vec<u8> = etb::write(all, Width::W8).flat_map(u32::to_le_bytes).collect();
+        let (control, version) = (port.control, port.version());
+        let told = format!("--protocol {protocol} --config ETMCR={control:#x} --config {version}");
+        let said = port.run(&format!("decode --strict {told} --framing etb"), "ram", &ram);
+        assert_eq!((said.code, words(&said.out)), (Some(0), want.clone()), "{}", said.err);
+        let said = port.run(&format!("decode --strict {told}"), "records", &port.records());
+        assert_eq!((said.code, words(&said.out)), (Some(0), want), "{}", said.err);
+    }
+    let said =
+        tracewright(&args("decode --protocol ETM4 --framing etb", &[Path::new("Cargo.toml")]));
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("is for --protocol ETM1 and ETM2"), "{}", said.err);
+}
+
+/// OpenOCD does not write which ETMv1 it was: whoever knows can say so.
+#[test]
+fn registers_that_a_file_lacks() {
+    let port = Port::new("ports-registers", "ETM1");
+    let dump = write(&tracewright::open(&port.snapshot()).unwrap(), Form::OpenOcd).unwrap();
+    for (more, version) in
+        [("", "ETMv1.3"), ("--protocol ETM1 --config ETMCCR=0x10000000", "ETMv1.1")]
+    {
+        fs::write(port.path("dump"), &dump).unwrap();
+        let said = tracewright(&args(&format!("info {more}"), &[&port.path("dump")]));
+        assert!(said.out.contains(&format!("(ETMv1): {version}")), "{}{}", said.out, said.err);
+        let said = port.run(&format!("decode --strict {more}"), "dump", &dump);
+        assert_eq!(said.code, Some(0), "{}", said.err);
+    }
+}
+
+#[test]
+fn packets_in_words() {
+    let port = Port::new("ports-packets", "ETM1");
+    let said = tracewright(&args("packets", &[&port.snapshot()]));
+    for line in [
+        " 0  ETM1_0  BE* 80     branch executed; address, byte 1",
+        " 4  ETM1_0  IE  82     address packet offset [3:2] = 0: no address before its own; address, byte 3",
+        " 8  ETM1_0  IN  10     instruction not executed; branch address 0x00008000 A32, trace enabled",
+        "10  ETM1_0  BE  84     branch executed; data or nothing: 84",
+        "34  ETM1_0  WT  00     wait; branch address 21 bits 0x18: 0x00000018 A32",
+    ] {
+        assert!(said.out.lines().any(|l| l == line), "{line} is not in\n{}", said.out);
+    }
+    let said = tracewright(&args("packets --format json", &[&port.snapshot()]));
+    assert!(
+        said.out.contains("\"text\":\"BE* 80\",\"means\":\"branch executed; address, byte 1\"")
+    );
+
+    let port = Port::new("ports-packets", "ETM2");
+    let said = tracewright(&args("packets", &[&port.snapshot()]));
+    for line in [
+        " 0  ETM2_0  TD 09      trace FIFO offset; 0 bytes before the TFO packet",
+        "10  ETM2_0  IN 00      instruction not executed; TFO packet, trace enabled, 0x00008000 A32 (of 0)",
+        "30  ETM2_0  WT 44      wait; data at 0x20000004: 0x44332211 (of 2)",
+    ] {
+        assert!(said.out.lines().any(|l| l == line), "{line} is not in\n{}", said.out);
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let port = Port::new("ports-wrong", "ETM1");
+    let etmp = write(&tracewright::open(&port.snapshot()).unwrap(), Form::Etmp).unwrap();
+
+    // Cut at any cycle: less, and nothing that is doubted.
+    for cut in (64..etmp.len()).step_by(2) {
+        let said = port.run("decode --strict", "cut", &etmp[..cut]);
+        assert_eq!(said.code, Some(0), "{cut}: {}{}", said.out, said.err);
+        assert!(said.err.contains("it says that it has 23 cycles"), "{}", said.err);
+    }
+    let said = port.run("decode", "head", &etmp[..40]);
+    assert!(said.err.contains("shorter than the 64 bytes of its head"), "{}", said.err);
+
+    let mut pins = etmp.clone();
+    pins[64 + 13] |= 0xf0;
+    let said = port.run("decode", "pins", &pins);
+    assert!(said.out.contains("2 bytes: the record has pins that the port"), "{}", said.out);
+
+    // Nothing was traced.
+    let off: Vec<u8> = etmp[..64].iter().copied().chain([7, 0].repeat(30)).collect();
+    let said = port.run("decode", "off", &off);
+    assert!(said.err.contains("30 packets, but no instructions"), "{}", said.err);
+    assert!(!said.err.contains("may be frames"), "{}", said.err);
+}

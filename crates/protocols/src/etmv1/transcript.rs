@@ -1,0 +1,149 @@
+//! Cycles in words, one after another: what their status says, and what is on TRACEPKT. It needs no
+//! program.
+
+use core::fmt::{self, Write};
+
+use tracewright_base::Parse;
+use tracewright_frames::cycles::{Cycle, DISABLED, TRIGGER, Width};
+
+use super::packet::{Address, LONGEST_ADDRESS};
+use super::{Config, History, Packet};
+
+/// Reads cycles in order. A plain value; its default has seen none.
+///
+/// Which bytes are data is known only where the program is: without it, what is neither an address nor
+/// nothing may be data.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Transcript {
+    /// Cycles left in which the last branch status has bits of its offset, and the bits so far.
+    offset: (u8, u8),
+    /// The address that is coming.
+    bytes: [u8; LONGEST_ADDRESS],
+    len: usize,
+    open: bool,
+    /// The low half of its next byte.
+    half: Option<u8>,
+    history: History,
+}
+
+/// Statuses. (Table 5-1)
+const STATUSES: [&str; 8] = [
+    "instruction executed",
+    "instruction executed with data",
+    "instruction not executed",
+    "wait",
+    "branch executed",
+    "branch executed with data",
+    "trigger",
+    "trace disabled",
+];
+
+const WAIT: u8 = 3;
+/// An offset that says nothing.
+const TOO_LARGE: u8 = 15;
+
+impl Transcript {
+    /// Appends the words for the next cycle.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn cycle(&mut self, packet: &Packet, config: &Config, out: &mut impl Write) -> fmt::Result {
+        let cycle = packet.cycle();
+        let trigger = cycle.status == TRIGGER;
+        let status = if trigger { cycle.packet as u8 & 0b111 } else { cycle.status };
+        if trigger {
+            out.write_str("trigger, in the place of: ")?;
+        }
+        let in_offset = self.offset.0 > 0 && status <= WAIT;
+        if in_offset {
+            self.offset_bits(status, out)?;
+        } else {
+            self.offset = if matches!(status, 4 | 5) { (2, 0) } else { (0, 0) };
+            out.write_str(STATUSES.get(usize::from(status)).unwrap_or(&"reserved"))?;
+        }
+        match (trigger, status) {
+            (true, _) => Ok(()),
+            (false, DISABLED) if cycle.packet & 1 != 0 => out.write_str(", the cycle counts"),
+            (false, DISABLED) => Ok(()),
+            (false, _) => self.pins(cycle, status == WAIT && !in_offset, config, out),
+        }
+    }
+
+    /// Two bits of an address packet offset. (5.6.1)
+    fn offset_bits(&mut self, bits: u8, out: &mut impl Write) -> fmt::Result {
+        let (left, before) = self.offset;
+        if left == 2 {
+            self.offset = (1, bits);
+            return write!(out, "address packet offset [1:0] = {bits}");
+        }
+        self.offset = (0, 0);
+        write!(out, "address packet offset [3:2] = {bits}: ")?;
+        match before | bits << 2 {
+            TOO_LARGE => out.write_str("too large to say"),
+            0 => out.write_str("no address before its own"),
+            1 => out.write_str("1 address before its own"),
+            more => write!(out, "{more} addresses before its own"),
+        }
+    }
+
+    /// TRACEPKT. `sure`: the status says that there is something on it.
+    fn pins(
+        &mut self,
+        cycle: Cycle,
+        sure: bool,
+        config: &Config,
+        out: &mut impl Write,
+    ) -> fmt::Result {
+        let (low, high) = (cycle.packet as u8, (cycle.packet >> 8) as u8);
+        // TRACESYNC of a 4-bit port may stay high for the second half of a byte.
+        if cycle.sync && self.half.is_none() {
+            (self.len, self.open) = (0, true);
+        }
+        let moves = config.control.values() || config.control.addresses();
+        match config.width() {
+            Width::W4 if self.open => match self.half.take() {
+                Some(half) => self.byte(half | low << 4, config, out),
+                None => {
+                    self.half = Some(low);
+                    out.write_str("; address, half a byte")
+                }
+            },
+            Width::W4 if sure => write!(out, "; data, half a byte: {low:x}"),
+            Width::W4 if moves => write!(out, "; half a byte of data or nothing: {low:x}"),
+            Width::W8 | Width::W16 if self.open => {
+                self.byte(low, config, out)?;
+                match config.width() {
+                    Width::W16 if self.open => self.byte(high, config, out),
+                    Width::W16 if moves => write!(out, "; data or nothing: {high:02x}"),
+                    _ => Ok(()),
+                }
+            }
+            Width::W8 if sure => write!(out, "; data: {low:02x}"),
+            // A single byte is padded in more than one case.
+            Width::W16 if sure => write!(out, "; data: {low:02x}, data or nothing: {high:02x}"),
+            Width::W8 if moves => write!(out, "; data or nothing: {low:02x}"),
+            Width::W16 if moves => write!(out, "; data or nothing: {low:02x} {high:02x}"),
+            Width::W4 | Width::W8 | Width::W16 => Ok(()),
+        }
+    }
+
+    /// A byte of an address.
+    fn byte(&mut self, byte: u8, config: &Config, out: &mut impl Write) -> fmt::Result {
+        if let Some(place) = self.bytes.get_mut(self.len) {
+            *place = byte;
+            self.len += 1;
+        }
+        let bytes = self.bytes.get(..self.len).unwrap_or_default();
+        let Parse::Packet(address, _) = Address::parse(bytes, config) else {
+            return write!(out, "; address, byte {}", self.len);
+        };
+        (self.open, self.len, self.bytes) = (false, 0, [0; LONGEST_ADDRESS]);
+        let target = self.history.branch(&address);
+        let (whole, isa) = (target.address, target.isa);
+        match (target.known, address.last) {
+            (_, Some(last)) => write!(out, "; branch address {whole:#010x} {isa}{last}"),
+            (32.., None) => write!(out, "; branch address {address}: {whole:#010x} {isa}"),
+            (_, None) => write!(out, "; branch address {address}, the rest is not known yet"),
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! What comes out of the FIFO: packets in the order of the cycles that they belong to. (IHI 0014, 6.3 to
+//! 6.5) None of it needs the program.
+
+use alloc::collections::VecDeque;
+
+use tracewright_base::Parse;
+use tracewright_frames::cycles::Width;
+
+use super::packet::{Item, Offset, Status, Tfo};
+use super::{Config, Packet};
+
+/// Cycles to packets. A plain value; its default looks for a trace FIFO offset.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fifo {
+    /// It is known what is on the pins.
+    synced: bool,
+    pins: Pins,
+    /// The low half of the next byte of a 4-bit port.
+    half: Option<u8>,
+    /// The packet that is coming.
+    bytes: Bytes,
+    /// Those that are on their way, and the places of their cycles.
+    groups: VecDeque<(u64, Group)>,
+}
+
+/// What TRACEPKT shows in the next cycle in which it could show the FIFO.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Pins {
+    #[default]
+    Fifo,
+    /// An offset, which a trigger has put off.
+    Offset,
+    /// The upper half of an offset. Bits \[6:4] of it are known.
+    UpperHalf(u8),
+    /// Half a byte of nothing.
+    Gap,
+}
+
+/// The packets of a cycle, which are on their way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Group {
+    /// Those of a status with a D in its name.
+    Status,
+    /// A TFO packet comes after so many bytes, once that is known.
+    Tfo(Option<u8>),
+}
+
+/// What the pins of one cycle completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Out {
+    /// A packet of the first group that is on its way, which ends with it unless there is more.
+    Item(Item),
+    /// The TFO packet that the first group is.
+    Tfo(Tfo),
+    /// An offset: so many bytes come before its packet.
+    Offset(u8),
+    /// A byte of statuses that were not seen.
+    Stray,
+    /// Statuses and FIFO do not fit together: it begins anew with the next offset.
+    Lost,
+}
+
+/// What one cycle completed, and the place of the cycle that it belongs to: two bytes of a 16-bit port may
+/// end two packets.
+pub type Outs = [Option<(u64, Out)>; 2];
+
+/// Bytes of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Bytes {
+    bytes: [u8; 16],
+    len: u8,
+}
+
+impl Bytes {
+    fn push(&mut self, byte: u8) {
+        if let Some(place) = self.bytes.get_mut(usize::from(self.len)) {
+            *place = byte;
+            self.len += 1;
+        }
+    }
+
+    fn get(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.len)).unwrap_or_default()
+    }
+}
+
+/// Groups that may wait: none does longer than the FIFO takes to drain.
+const GROUPS: usize = 1024;
+/// What the upper half of a 16-bit port shows beside a single byte. (6.2)
+const PADDING: u8 = 0x66;
+/// What a 4-bit port shows between an offset and the second half of a byte. (6.5.1)
+const GAP: u8 = 0x6;
+const DISABLED: u8 = 0b0111;
+
+impl Fifo {
+    /// It is known what is on the pins.
+    pub const fn synced(&self) -> bool {
+        self.synced
+    }
+
+    /// Nothing is on its way.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// Takes the cycle at `at`.
+    pub fn cycle(&mut self, at: u64, packet: &Packet, config: &Config) -> Outs {
+        match *packet {
+            Packet::Cycle { status, pins } => {
+                self.status(at, status);
+                self.shown(at, status, pins, config)
+            }
+            Packet::Disabled { pins } => [self.disabled(at, pins, config), None],
+            Packet::Trigger { pins } => {
+                match Status::of_pipestat(pins as u8 & 0xf) {
+                    Some(status) => self.status(at, status),
+                    // The only Trace Disabled that a trigger replaces is that of an offset. (6.1.7)
+                    None if pins as u8 & 0xf == DISABLED => {
+                        self.offset_begins(at);
+                        self.pins = Pins::Offset;
+                    }
+                    None => {}
+                }
+                [None; 2]
+            }
+        }
+    }
+
+    fn status(&mut self, at: u64, status: Status) {
+        if self.synced && status.data {
+            self.groups.push_back((at, Group::Status));
+        }
+    }
+
+    fn lose(&mut self, at: u64) -> Option<(u64, Out)> {
+        *self = Fifo::default();
+        Some((at, Out::Lost))
+    }
+
+    /// A cycle of Trace Disabled.
+    fn disabled(&mut self, at: u64, pins: u16, config: &Config) -> Option<(u64, Out)> {
+        match Offset::of_pins(pins as u8) {
+            Offset::Nothing | Offset::Filler if !self.groups.is_empty() => self.lose(at),
+            Offset::Nothing | Offset::Filler => None,
+            Offset::Reserved => self.lose(at),
+            Offset::Bytes(bytes) => {
+                self.offset_begins(at);
+                self.offset_shown(at, bytes, config)
+            }
+        }
+    }
+
+    /// An offset is to be shown: its packet goes into the FIFO now.
+    fn offset_begins(&mut self, at: u64) {
+        if !self.synced {
+            // What is on the way cannot be told apart. A byte begins right after the offset.
+            *self = Fifo { synced: true, ..Fifo::default() };
+        }
+        self.groups.push_back((at, Group::Tfo(None)));
+    }
+
+    /// An offset is shown, or the first half of it.
+    fn offset_shown(&mut self, at: u64, bytes: u8, config: &Config) -> Option<(u64, Out)> {
+        if config.width() == Width::W4 {
+            self.pins = Pins::UpperHalf(bytes >> 4);
+            return None;
+        }
+        self.offset(at, bytes)
+    }
+
+    /// The offset is known.
+    fn offset(&mut self, at: u64, bytes: u8) -> Option<(u64, Out)> {
+        let mut groups = self.groups.iter_mut().rev().map(|(_, group)| group);
+        if let Some(Group::Tfo(ahead @ None)) = groups.find(|group| **group != Group::Status) {
+            *ahead = Some(bytes);
+        }
+        self.pins = if self.half.is_some() { Pins::Gap } else { Pins::Fifo };
+        Some((at, Out::Offset(bytes)))
+    }
+
+    /// TRACEPKT of a cycle that is not Trace Disabled.
+    fn shown(&mut self, at: u64, status: Status, pins: u16, config: &Config) -> Outs {
+        if !self.synced {
+            return [None; 2];
+        }
+        if self.groups.len() > GROUPS {
+            return [self.lose(at), None];
+        }
+        let (low, high) = (pins as u8, (pins >> 8) as u8);
+        let one = match (self.pins, config.width()) {
+            (Pins::Offset, _) => match Offset::of_pins(low) {
+                Offset::Bytes(bytes) => self.offset_shown(at, bytes, config),
+                _ => self.lose(at),
+            },
+            (Pins::UpperHalf(upper), _) => self.offset(at, upper << 4 | low & 0xf),
+            (Pins::Gap, _) if low == GAP => {
+                self.pins = Pins::Fifo;
+                None
+            }
+            (Pins::Gap, _) => self.lose(at),
+            (Pins::Fifo, _) if self.groups.is_empty() => {
+                // A wait says that there is something.
+                if status.passed.is_none() && !status.data { self.lose(at) } else { None }
+            }
+            (Pins::Fifo, Width::W4) => match self.half.take() {
+                Some(half) => self.byte(at, half | low << 4, config),
+                None => {
+                    self.half = Some(low);
+                    None
+                }
+            },
+            (Pins::Fifo, Width::W8) => self.byte(at, low, config),
+            (Pins::Fifo, Width::W16) => {
+                let first = self.byte(at, low, config);
+                let second = match self.groups.is_empty() {
+                    false => self.byte(at, high, config),
+                    true if self.synced && high != PADDING => self.lose(at),
+                    true => None,
+                };
+                return [first, second];
+            }
+        };
+        [one, None]
+    }
+
+    /// A byte of the FIFO.
+    fn byte(&mut self, at: u64, byte: u8, config: &Config) -> Option<(u64, Out)> {
+        let &(of, first) = self.groups.front()?;
+        // Every offset that is on its way counts it.
+        let mut overrun = false;
+        for (n, (_, group)) in self.groups.iter_mut().enumerate() {
+            match group {
+                Group::Tfo(Some(0)) if n > 0 => overrun = true,
+                Group::Tfo(Some(ahead @ 1..)) => *ahead -= 1,
+                _ => {}
+            }
+        }
+        if overrun {
+            // The packets before cannot have been what they were taken for.
+            return self.lose(at);
+        }
+        match first {
+            // What is before the packet belongs to statuses that were not seen.
+            Group::Tfo(None | Some(1..)) => return Some((at, Out::Stray)),
+            Group::Tfo(Some(0)) | Group::Status => self.bytes.push(byte),
+        }
+        let bytes = self.bytes.get();
+        let parsed = match first {
+            Group::Status => match Item::parse(bytes, config) {
+                Parse::Packet(item, _) => Some((Out::Item(item), !item.more())),
+                Parse::Partial => return None,
+                Parse::Bad(..) => None,
+            },
+            Group::Tfo(_) => match Tfo::parse(bytes, config) {
+                Parse::Packet(tfo, _) => Some((Out::Tfo(tfo), true)),
+                Parse::Partial => return None,
+                Parse::Bad(..) => None,
+            },
+        };
+        let Some((out, last)) = parsed else { return self.lose(at) };
+        self.bytes = Bytes::default();
+        if last {
+            self.groups.pop_front();
+        }
+        Some((of, out))
+    }
+}
