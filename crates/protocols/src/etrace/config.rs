@@ -325,6 +325,12 @@ impl Params {
         matches!(self.version, Version::Draft)
     }
 
+    /// Payloads come right after a header byte, and begin with their format.
+    #[inline(always)]
+    pub(super) const fn has_short_packets(&self) -> bool {
+        self.link.source_width == 0 && !self.is_draft()
+    }
+
     /// The header of a packet tells te_support from te_inst. (0.026)
     pub(super) const fn names_support(&self) -> bool {
         let header = matches!(self.choices.message_type, MessageType::Header);

@@ -14,7 +14,7 @@ use tracewright_base::{Fault, Parse, Wire};
 
 use super::config::{Compression, Framing, MessageType, OptionBits, Padding, Params};
 use envelope::{Class, Closed, Opened};
-use fields::{Fields, Namer, Reader, Writer};
+use fields::{Fields, Namer, Reader, Short, Writer, low};
 
 pub use branches::{BranchCount, Branches, JumpTarget, Map, Report};
 pub use data::{Amount, Coding, DataAccess, Transfer};
@@ -86,19 +86,27 @@ impl fmt::Debug for Packet {
 impl Wire<Params> for Packet {
     #[inline]
     fn parse(bytes: &[u8], params: &Params) -> Parse<Self> {
-        let Opened { envelope, class, len, mut reader } = match Envelope::open(bytes, params) {
-            Ok(opened) => opened,
-            Err(Closed::Partial) => return Parse::Partial,
-            Err(Closed::Bad(len, fault)) => return Parse::Bad(len, fault),
+        let Some((flow, len, mut f)) = Short::open(bytes, params) else {
+            return Packet::any(bytes, params);
         };
-        let header = bytes.first().copied().unwrap_or_default();
-        match Payload::read(class, &mut reader, params) {
-            None => Parse::Bad(len, Fault::Reserved(header)),
-            Some(payload) if payload.is_overlong(&reader, params) => {
-                Parse::Bad(len, Fault::Overlong)
+        let envelope = Envelope { flow, ..Envelope::default() };
+        let padded = params.choices.compression == Compression::None;
+        match f.uint("", 0, 2) {
+            1 => {
+                let payload = Payload::Branches(Branches::default().fields(&mut f, params));
+                if padded || !f.is_overlong() {
+                    return Parse::Packet(Packet { envelope, payload }, len);
+                }
             }
-            Some(payload) => Parse::Packet(Packet { envelope, payload }, len),
+            2 => {
+                let payload = Payload::Address(Report::default().fields(&mut f, params));
+                if padded || !f.is_overlong() {
+                    return Parse::Packet(Packet { envelope, payload }, len);
+                }
+            }
+            _ => {}
         }
+        Packet::any(bytes, params)
     }
 
     fn emit(&self, params: &Params, out: &mut impl Extend<u8>) {
@@ -129,6 +137,24 @@ impl Wire<Params> for Packet {
 }
 
 impl Packet {
+    /// A packet of any kind.
+    #[inline(never)]
+    fn any(bytes: &[u8], params: &Params) -> Parse<Self> {
+        let Opened { envelope, class, len, mut reader } = match Envelope::open(bytes, params) {
+            Ok(opened) => opened,
+            Err(Closed::Partial) => return Parse::Partial,
+            Err(Closed::Bad(len, fault)) => return Parse::Bad(len, fault),
+        };
+        let header = bytes.first().copied().unwrap_or_default();
+        match Payload::read(class, &mut reader, params) {
+            None => Parse::Bad(len, Fault::Reserved(header)),
+            Some(payload) if payload.is_overlong(&reader, params) => {
+                Parse::Bad(len, Fault::Overlong)
+            }
+            Some(payload) => Parse::Packet(Packet { envelope, payload }, len),
+        }
+    }
+
     /// Names the fields of the packet that begins at the first byte, in their order on the wire.
     /// `None` where there is none.
     pub fn explain(bytes: &[u8], params: &Params, each: &mut impl FnMut(Seen)) -> Option<Packet> {
@@ -136,6 +162,28 @@ impl Packet {
         let mut namer = Namer::new(reader, each);
         let payload = Payload::read(class, &mut namer, params)?;
         Some(Packet { envelope, payload })
+    }
+}
+
+impl Short {
+    /// The payload at the start of `bytes`, its flow, and the length of the packet, if it has at most 8
+    /// bytes and nothing but a header before it. More bytes must follow.
+    #[inline(always)]
+    fn open(bytes: &[u8], params: &Params) -> Option<(u8, usize, Short)> {
+        let &[header, ref payload @ ..] = bytes.first_chunk::<9>()?;
+        let len = u32::from(header & 0x1f);
+        if !params.has_short_packets() || header >> 7 != 0 || !(1..=8).contains(&len) {
+            return None;
+        }
+        let flow = Envelope::plain(header, params)?;
+        let mut f = Short::new(*payload, len);
+        if params.link.framing == Framing::Encapsulated {
+            let width = params.link.type_width.into();
+            if f.uint("", 0, width) != low(INSTRUCTION_MESSAGE, width) {
+                return None;
+            }
+        }
+        Some((flow, len as usize + 1, f))
     }
 }
 

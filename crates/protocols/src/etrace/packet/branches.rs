@@ -18,7 +18,7 @@ impl Map {
 
     /// Width of the field for `len` branches; 0 is a full map. (Tables "Packet format 1"; 0.026,
     /// Table 6.1)
-    #[inline]
+    #[inline(always)]
     pub const fn width(len: u8, params: &Params) -> u32 {
         if params.is_draft() {
             match len {
@@ -29,18 +29,16 @@ impl Map {
                 _ => 31,
             }
         } else {
+            // 1, 3, 7, 15, 31.
             match len {
-                1 => 1,
-                2..=3 => 3,
-                4..=7 => 7,
-                8..=15 => 15,
+                1..=15 => (2 << len.ilog2()) - 1,
                 _ => 31,
             }
         }
     }
 
     /// `branch-map` for a `branches` field of `len`.
-    #[inline]
+    #[inline(always)]
     fn fields<F: Fields>(self, f: &mut F, len: u8, params: &Params) -> Map {
         let bits = f.uint("branch_map", self.bits.into(), Map::width(len, params));
         let len = if len == 0 { Map::FULL } else { len };
@@ -63,7 +61,7 @@ pub struct Report {
 
 impl Report {
     /// `address`, `notify`, `updiscon`, `irreport` and `irdepth` or `irets`; 0.026: `address` alone.
-    #[inline]
+    #[inline(always)]
     pub(super) fn fields<F: Fields>(self, f: &mut F, params: &Params) -> Report {
         let width = params.widths.address();
         if params.is_draft() {
@@ -87,14 +85,14 @@ impl Report {
     }
 
     /// The address as a signed difference, in bytes.
-    #[inline]
+    #[inline(always)]
     pub const fn difference(&self, params: &Params) -> u64 {
         sign_extend(self.address, params.widths.address()) << params.widths.iaddress_lsb
     }
 }
 
 /// `irreport` and `irdepth`.
-#[inline]
+#[inline(always)]
 fn depth<F: Fields>(irreport: Option<u16>, f: &mut F, params: &Params) -> Option<u16> {
     let width = params.irdepth_width();
     let given = f.change("irreport", irreport.is_some());
@@ -116,7 +114,7 @@ pub struct Branches {
 }
 
 impl Branches {
-    #[inline]
+    #[inline(always)]
     pub(super) fn fields<F: Fields>(self, f: &mut F, params: &Params) -> Branches {
         let count = if self.report.is_some() { self.map.len } else { 0 };
         let count = f.byte("branches", count, 5);

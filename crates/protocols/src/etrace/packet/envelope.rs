@@ -67,6 +67,16 @@ impl Envelope {
         }
     }
 
+    /// What the header of instruction trace says of its flow, where it is a plain one.
+    #[inline(always)]
+    pub(super) const fn plain(header: u8, params: &Params) -> Option<u8> {
+        match (params.link.framing, header >> 5 & 0b11) {
+            (Framing::Encapsulated, flow) => Some(flow),
+            (Framing::Siemens, INSTRUCTION) => Some(0),
+            _ => None,
+        }
+    }
+
     /// Writes the payload in `payload` with its envelope.
     pub(super) fn close(
         &self,

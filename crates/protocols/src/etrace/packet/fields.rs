@@ -184,6 +184,61 @@ impl Fields for Reader {
     }
 }
 
+/// Reads fields from a payload of at most 8 bytes: most are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Short {
+    /// What is left of the payload, and after it copies of its last bit.
+    rest: i64,
+    /// The bit before that.
+    before: bool,
+    /// Bits read.
+    at: u32,
+    /// Bits of the payload.
+    end: u32,
+}
+
+impl Short {
+    /// Reads the `len` bytes, 1 to 8, in which `bytes` begins.
+    #[inline(always)]
+    pub(super) const fn new(bytes: [u8; 8], len: u32) -> Short {
+        let above = 64 - len * 8;
+        let rest = (u64::from_le_bytes(bytes) << above) as i64 >> above;
+        Short { rest, before: false, at: 0, end: len * 8 }
+    }
+
+    /// Whole bytes at the end were not read.
+    #[inline(always)]
+    pub(super) const fn is_overlong(&self) -> bool {
+        self.end >= self.at + 8
+    }
+}
+
+impl Fields for Short {
+    const READS: bool = true;
+
+    #[inline(always)]
+    fn uint(&mut self, _: &'static str, _: u64, width: u32) -> u64 {
+        if width == 0 {
+            return 0;
+        }
+        let value = self.rest as u64 & u64::MAX >> (64 - width);
+        let last = self.rest >> (width - 1);
+        (self.before, self.rest) = (last & 1 != 0, last >> 1);
+        self.at += width;
+        value
+    }
+
+    #[inline(always)]
+    fn before(&self) -> bool {
+        self.before
+    }
+
+    #[inline(always)]
+    fn left(&self) -> Option<u32> {
+        Some(self.end.saturating_sub(self.at))
+    }
+}
+
 /// Writes fields.
 #[derive(Clone, Debug, Default)]
 pub struct Writer {
