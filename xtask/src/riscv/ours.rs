@@ -56,8 +56,9 @@ pub fn blocks(input: &Input) -> u64 {
 pub fn packets(input: &Input) -> u64 {
     let (mut at, mut count) = (0, 0);
     while let Some(rest) = input.bytes.get(at..).filter(|rest| !rest.is_empty()) {
-        let Parse::Packet(packet, len) = Packet::parse(rest, &input.params) else { break };
-        black_box(&packet);
+        let parsed = Packet::parse(rest, &input.params);
+        let Parse::Packet(packet, len) = &parsed else { break };
+        black_box(packet);
         at += len;
         count += 1;
     }

@@ -367,9 +367,13 @@ impl Payload {
     /// Whether bytes are left over that no field is in.
     #[inline]
     fn is_overlong(&self, reader: &Reader, params: &Params) -> bool {
-        // A support packet of 2.1 may have more, and units that do not compress fill up.
+        // A support packet of 2.1 may have more, and units that do not compress fill up. Behind a full map of
+        // 0.026 there may be an address that means nothing.
         let more = match self {
             Payload::Support(_) => params.support.ioptions == OptionBits::Standard,
+            Payload::Branches(Branches { report: None, .. }) if params.is_draft() => {
+                reader.end() < reader.at() + params.widths.address() + 8
+            }
             Payload::Null { .. } => true,
             _ => params.choices.compression == Compression::None,
         };

@@ -1,5 +1,7 @@
 //! Tables in the specification's order.
 
+mod choices;
 mod encode;
+mod examples;
 mod packets;
 mod parameters;

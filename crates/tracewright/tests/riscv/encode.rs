@@ -59,7 +59,7 @@ fn same(name: &str, packets: &[Packet], got: &[u8], want: &[u8], params: &Params
 }
 
 /// What ran, where its log is there.
-fn log(root: &Path, program: &str) -> Option<Vec<Step>> {
+pub fn log(root: &Path, program: &str) -> Option<Vec<Step>> {
     let path = root.join(format!("etrace-ref/spike/{program}.spike_pc_trace.csv.xz"));
     if !path.is_file() {
         println!("skipped: no {}", path.display());

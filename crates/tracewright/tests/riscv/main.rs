@@ -5,9 +5,11 @@
 mod damage;
 mod decode;
 mod encode;
+mod ingress;
 mod logs;
 mod packets;
 mod program;
 mod roundtrip;
 mod run;
+mod spec;
 mod streams;

@@ -570,8 +570,9 @@ impl Flow {
             } else {
                 differential
             },
-            notify,
-            updiscon: self.updiscon,
+            // 0.026 has no such bits.
+            notify: notify && !params.is_draft(),
+            updiscon: self.updiscon && !params.is_draft(),
             irreport,
         };
         let map = Map { bits: self.map, len: self.branches };

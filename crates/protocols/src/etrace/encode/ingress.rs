@@ -3,7 +3,7 @@
 
 use tracewright_base::{Kind, Retired, Role};
 
-use crate::etrace::config::Version;
+use crate::etrace::config::{Params, Version};
 
 /// How many blocks a cycle has at most. (`taken_branches`, 1 to 8)
 pub const BLOCKS: usize = 8;
@@ -164,6 +164,15 @@ impl Itype {
             (_, 15) => Itype::OtherInferable,
             _ => return None,
         })
+    }
+
+    /// What a code on the port of this unit says; `None` where it is reserved.
+    pub const fn read(code: u8, params: &Params) -> Option<Itype> {
+        // 0.026, Table 3.4.
+        if params.is_draft() && params.choices.itype4_call && code == 4 {
+            return Some(Itype::UninferableCall);
+        }
+        Itype::of_code(params.version, params.port.itype_width, code)
     }
 
     /// An exception or an interrupt.

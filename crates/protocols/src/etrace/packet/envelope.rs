@@ -97,7 +97,7 @@ impl Envelope {
                 };
                 let first = payload.byte_at(0) & 0xc0;
                 out.extend([first | kind << 4 | (bytes as u8).saturating_sub(1) & 0xf]);
-                out.extend((1..bytes).map(|n| payload.byte_at(n)));
+                out.extend(payload.bytes(1..bytes));
             }
             Framing::Esp32 => {
                 if let Class::Null { alignment } = class {
@@ -105,7 +105,7 @@ impl Envelope {
                 }
                 out.extend([(bytes + ESP32_HEADER) as u8 & 0x1f]);
                 out.extend(self.source.to_le_bytes());
-                out.extend((0..bytes).map(|n| payload.byte_at(n)));
+                out.extend(payload.bytes(0..bytes));
             }
             Framing::Encapsulated | Framing::Siemens => {
                 if let Class::Null { alignment } = class {
@@ -122,7 +122,7 @@ impl Envelope {
                 let before = head_bits(params, extend != 0) / 8;
                 let len = bytes.saturating_sub(before as usize) as u8;
                 out.extend([extend << 7 | flow << 5 | len & 0x1f]);
-                out.extend((0..bytes).map(|n| payload.byte_at(n)));
+                out.extend(payload.bytes(0..bytes));
             }
         }
     }

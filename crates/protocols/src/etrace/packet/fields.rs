@@ -258,6 +258,12 @@ impl Writer {
         self.words.get(n / 8).map_or(0, |word| (word >> (n % 8 * 8)) as u8)
     }
 
+    /// The bytes at these indices.
+    pub fn bytes(&self, range: core::ops::Range<usize>) -> impl Iterator<Item = u8> {
+        let words = self.words.map(u64::to_le_bytes);
+        range.map(move |n| words.as_flattened().get(n).copied().unwrap_or_default())
+    }
+
     /// Fills up to a whole byte with `bit`.
     pub fn align(&mut self, bit: bool) {
         let count = self.at.wrapping_neg() & 7;
@@ -271,14 +277,18 @@ impl Writer {
 
     /// Leaves out bytes at the end that repeat the bit before them, down to `least` bytes.
     pub fn compress(&mut self, least: u32) {
-        while self.at / 8 > least.max(1) {
-            let last = (self.at / 8 - 1) as usize;
-            let fill = if self.byte_at(last - 1) >> 7 != 0 { 0xff } else { 0 };
-            if self.byte_at(last) != fill {
+        let bytes = self.words.map(u64::to_le_bytes);
+        let bytes = bytes.as_flattened();
+        let byte = |n: u32| bytes.get(n as usize).copied().unwrap_or_default();
+        let mut len = self.at / 8;
+        while len > least.max(1) {
+            let fill = if byte(len - 2) >> 7 != 0 { 0xff } else { 0 };
+            if byte(len - 1) != fill {
                 break;
             }
-            self.at -= 8;
+            len -= 1;
         }
+        self.at = len * 8 + self.at % 8;
     }
 }
 

@@ -251,47 +251,6 @@ fn termination_types() {
     }
 }
 
-/// 0.026, Table 3.4, as it must be meant: 9 instructions in one cycle; a call (the table says type 4),
-/// a branch not taken and one taken, at 0x944 and 0x946.
-#[test]
-fn nine_instructions_in_a_cycle() {
-    let params = Params::new(Version::Draft, Profile::Spec, true);
-    let mut cycle = Cycle { privilege: 3, ..Cycle::default() };
-    let block = |iaddr, iretire, ilastsize, itype, ntkn| Block {
-        iaddr,
-        iretire,
-        ilastsize,
-        itype,
-        ntkn,
-        ..Block::default()
-    };
-    cycle.blocks[0] = block(0x1000, 7, 1, Itype::UninferableCall, 0);
-    cycle.blocks[1] = block(0x940, 4, 1, Itype::Taken, 1);
-    cycle.blocks[2] = block(0x988, 4, 2, Itype::None, 0);
-    assert_eq!((cycle.blocks[0].last(), cycle.blocks[0].end()), (0x100c, 0x100e));
-    assert_eq!((cycle.blocks[1].last(), cycle.blocks[2].last()), (0x946, 0x98c));
-    let mut encoder = Encoder::new(&params, &Settings::default());
-    let mut packets: Vec<Packet> = Vec::new();
-    encoder.cycle(&cycle, &params, &mut packets);
-    encoder.finish(&params, &mut packets);
-    let payloads: Vec<_> = packets.into_iter().map(|packet| packet.payload).collect();
-    let [
-        _,
-        Payload::Start(start),
-        Payload::Address(call),
-        Payload::Branches(rest),
-        Payload::Support(_),
-    ] = payloads[..]
-    else {
-        panic!("{payloads:?}")
-    };
-    assert_eq!(start.address << 1, 0x1000);
-    assert_eq!(0x1000u64.wrapping_add(call.difference(&params)), 0x940);
-    // The first outcome is not taken.
-    assert_eq!((rest.map.bits, rest.map.len), (0b01, 2));
-    assert_eq!(rest.report.unwrap().address << 1, 0x98c - 0x940);
-}
-
 /// Which addresses start and end traced stretches.
 fn stretches(steps: &[Step], settings: &Settings) -> Vec<(char, u64)> {
     let mut at = 0;
