@@ -10,7 +10,7 @@ use tracewright_base::{
 use crate::etrace::config::{Params, Profile, Version};
 use crate::etrace::encode::{
     Block, Comparator, Compare, ContextType, Cycle, Encoder, Filter, Function, Input, Itype, Match,
-    Settings, Sideband,
+    Quirks, Settings, Sideband,
 };
 use crate::etrace::packet::{Packet, Payload, Qualification};
 
@@ -133,6 +133,30 @@ fn calls_are_not_retired() {
     };
     assert_eq!(last(Profile::Spec), Some(0x1004));
     assert_eq!(last(Profile::ReferenceFlow), Some(0x1008));
+}
+
+/// The target of a jump, then an ECALL that is retired: a packet of format 2 is next, not one of format 3.
+#[test]
+fn updiscon_before_a_packet_of_format_3() {
+    let steps = [
+        plain(0x1000),
+        jump(0x1004, 0x2000),
+        plain(0x2000),
+        trap(11, 0x2004, 0x3000, 0),
+        plain(0x3000),
+    ];
+    let marked = |always| {
+        let mut params = params(Profile::Spec);
+        params.choices.ecall_retires = true;
+        let quirks =
+            Quirks { calls_retire: true, updiscon_before_any_trap: always, ..Quirks::NONE };
+        let settings = Settings { quirks: Some(quirks), ..Settings::default() };
+        let payloads = encode(&steps, &params, &settings);
+        let reports: Vec<_> = payloads.iter().filter_map(Payload::report).collect();
+        reports.iter().map(|report| report.updiscon).collect::<Vec<_>>()
+    };
+    assert_eq!(marked(false), [false, false]);
+    assert_eq!(marked(true), [true, false]);
 }
 
 /// Two traps after a jump are two packets with a cause; the reference flow makes three of them.
