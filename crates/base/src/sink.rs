@@ -2,12 +2,20 @@
 
 use alloc::vec::Vec;
 
-use crate::Element;
+use crate::{Element, Range};
 
 /// Receives elements. `at` is the place in the capture of the packet that made the element.
 pub trait Sink {
     /// Takes one element.
     fn element(&mut self, at: u64, element: Element);
+
+    /// Takes the same range so many times, one after another: turns of a loop of one block.
+    #[inline]
+    fn turns(&mut self, at: u64, range: Range, times: u32) {
+        for _ in 0..times {
+            self.element(at, Element::Range(range));
+        }
+    }
 
     /// Whether no more is wanted. Asked between blocks of bytes, not between elements.
     #[inline]
@@ -20,6 +28,11 @@ impl<S: Sink + ?Sized> Sink for &mut S {
     #[inline]
     fn element(&mut self, at: u64, element: Element) {
         (**self).element(at, element);
+    }
+
+    #[inline]
+    fn turns(&mut self, at: u64, range: Range, times: u32) {
+        (**self).turns(at, range, times);
     }
 
     #[inline]
@@ -46,6 +59,12 @@ impl<A: Sink, B: Sink> Sink for (A, B) {
     fn element(&mut self, at: u64, element: Element) {
         self.0.element(at, element);
         self.1.element(at, element);
+    }
+
+    #[inline]
+    fn turns(&mut self, at: u64, range: Range, times: u32) {
+        self.0.turns(at, range, times);
+        self.1.turns(at, range, times);
     }
 
     #[inline]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tracewright_base::{Element, Fault, Places};
+use tracewright_base::{self as base, Element, Fault, Places};
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
@@ -86,6 +86,11 @@ impl<L: Listener> Listener for Merging<L> {
     #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.0.element(source, at, element);
+    }
+
+    #[inline]
+    fn turns(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
+        self.0.turns(source, at, range, times);
     }
 
     pass_on!(|this| Some(&mut this.0));

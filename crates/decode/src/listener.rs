@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tracewright_base::{Element, Fault, Places};
+use tracewright_base::{self as base, Element, Fault, Places};
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
@@ -16,6 +16,15 @@ pub trait Listener {
 
     /// An element.
     fn element(&mut self, source: usize, at: u64, element: Element);
+
+    /// The same range so many times, one after another: turns of a loop of one block. Where a listener does
+    /// not say otherwise it is told of each.
+    #[inline]
+    fn turns(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
+        for _ in 0..times {
+            self.element(source, at, Element::Range(range));
+        }
+    }
 
     /// A packet, before its elements: `bytes[span]`, where `places` maps offsets in `bytes`.
     fn packet(
@@ -196,6 +205,10 @@ impl<L: Listener> Listener for &mut L {
 
     fn element(&mut self, source: usize, at: u64, element: Element) {
         (**self).element(source, at, element);
+    }
+
+    fn turns(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
+        (**self).turns(source, at, range, times);
     }
 
     pass_on!(|this| Some(&mut **this));

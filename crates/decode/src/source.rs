@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use tracewright_base::{Element, Fault, Places, Sink};
+use tracewright_base::{self as base, Element, Fault, Places, Sink};
 use tracewright_frames as frames;
 use tracewright_image::Cache;
 use tracewright_protocols::registry::{AnyPacket, AnyStream, AnyTap};
@@ -200,6 +200,11 @@ impl<L: Listener> Sink for Elements<'_, L> {
     #[inline]
     fn element(&mut self, at: u64, element: Element) {
         self.listener.element(self.source, at, element);
+    }
+
+    #[inline]
+    fn turns(&mut self, at: u64, range: base::Range, times: u32) {
+        self.listener.turns(self.source, at, range, times);
     }
 
     #[inline]

@@ -104,30 +104,50 @@ impl Table {
     /// second is `true`: no mark means what it did.
     pub(crate) fn insert(&mut self, block: &Block, hop: Hop) -> (Mark, bool) {
         let full = self.hops.len() == self.limit;
+        let grown = !full && self.hops.len() == self.hops.capacity();
         if full {
             self.clear();
-        } else if self.hops.len() * SPARSE >= self.places.len() {
-            self.spread();
+        } else if grown {
+            self.grow();
         }
         let index = self.hops.len();
         self.put(hop.start, hop.realm, index as u32);
-        if self.hops.len() == self.hops.capacity() {
-            let more = index.max(FIRST).min(self.limit - index);
-            self.hops.reserve_exact(more);
-            self.targets.reserve_exact(more);
-        }
         self.hops.push(hop);
         let Instruction { target, target_isa: isa, .. } = block.last;
         self.targets.push(Target { address: target.unwrap_or(0), known: target.is_some(), isa });
-        (Mark::new(index), full)
+        (Mark::new(index), full || grown)
     }
 
-    /// Makes more places.
-    fn spread(&mut self) {
-        let room = (self.places.len() * 2).max(FIRST * SPARSE);
+    /// Makes room, and puts all blocks in the order of their addresses: what runs together then lies
+    /// together, whichever of it ran first.
+    fn grow(&mut self) {
+        let len = self.hops.len();
+        let room = len + (len / 2).max(FIRST).min(self.limit - len);
+        let mut order: Vec<u128> = (0u32..)
+            .zip(&self.hops)
+            .map(|(index, hop)| {
+                u128::from(hop.realm.0) << 96 | u128::from(hop.start) << 32 | u128::from(index)
+            })
+            .collect();
+        order.sort();
+        let mut moved = vec![Mark::NONE; len];
+        for (index, &was) in order.iter().enumerate() {
+            if let Some(mark) = moved.get_mut(was as u32 as usize) {
+                *mark = Mark::new(index);
+            }
+        }
+        let to = |mark: Mark| moved.get(mark.index()).copied().unwrap_or(Mark::NONE);
+        let (mut hops, mut targets) = (Vec::with_capacity(room), Vec::with_capacity(room));
+        for &was in &order {
+            let was = was as u32 as usize;
+            let (Some(&hop), Some(&target)) = (self.hops.get(was), self.targets.get(was)) else { continue };
+            hops.push(Hop { next: hop.next.map(to), ..hop });
+            targets.push(target);
+        }
+        (self.hops, self.targets) = (hops, targets);
         self.places.clear();
-        self.places.resize(room, FREE);
-        for index in 0..self.hops.len() {
+        self.places.resize((room * SPARSE).next_power_of_two(), FREE);
+        for index in 0..len {
             if let Some(hop) = self.hops.get(index) {
                 self.put(hop.start, hop.realm, index as u32);
             }

@@ -19,12 +19,36 @@ impl Fold {
         self.count += 1;
     }
 
+    /// [`push`](Self::push), so many times with the same value.
+    #[inline]
+    pub(crate) fn push_times(&mut self, value: u64, times: u32) {
+        match TIMES.get(times as usize) {
+            Some(&[power, series]) => {
+                self.sum = self.sum.wrapping_mul(power).wrapping_add(value.wrapping_mul(series));
+                self.count += u64::from(times);
+            }
+            None => (0..times).for_each(|_| self.push(value)),
+        }
+    }
+
     /// Takes over what `later` has: its values come after ours.
     pub(crate) fn join(&mut self, later: Fold) {
         self.sum = self.sum.wrapping_mul(power(later.count)).wrapping_add(later.sum);
         self.count += later.count;
     }
 }
+
+/// For each number of times: [`STEP`] to its power, and the sum of the powers below.
+const TIMES: [[u64; 2]; 32] = {
+    let mut all = [[1, 0]; 32];
+    let mut n = 1;
+    while n < all.len() {
+        let [power, series] = all[n - 1];
+        all[n] = [STEP.wrapping_mul(power), series.wrapping_mul(STEP).wrapping_add(1)];
+        n += 1;
+    }
+    all
+};
 
 /// [`STEP`] to the power of `n`.
 fn power(mut n: u64) -> u64 {

@@ -38,12 +38,16 @@ impl Listener for Checksum {
 
     #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {
-        let place = (source as u64).rotate_right(8) ^ at;
         let value = match &element {
-            Element::Range(range) => of_range(range, place),
-            element => of_any(element, place),
+            Element::Range(range) => of_range(range, place(source, at)),
+            element => of_any(element, place(source, at)),
         };
         self.0.push(value);
+    }
+
+    #[inline]
+    fn turns(&mut self, source: usize, at: u64, range: Range, times: u32) {
+        self.0.push_times(of_range(&range, place(source, at)), times);
     }
 }
 
@@ -53,13 +57,19 @@ impl Merge for Checksum {
     }
 }
 
-/// Ranges are nearly all that most traces have: they are folded by words.
+#[inline]
+const fn place(source: usize, at: u64) -> u64 {
+    (source as u64).rotate_right(8) ^ at
+}
+
+/// Ranges are nearly all that most traces have: they are folded by words. The counts lie over those
+/// bits of the address that change least.
 #[inline]
 fn of_range(range: &Range, place: u64) -> u64 {
     let &Range { start, bytes, instructions, cycles, last } = range;
-    let counts = u64::from(bytes) | u64::from(instructions) << 32;
+    let counts = u64::from(bytes) << 40 ^ u64::from(instructions) << 32;
     let last = u64::from(cycles.word()) | u64::from(last.word()) << 32;
-    mix(start, counts).wrapping_add(mix(place, last))
+    mix(start ^ counts, place ^ last)
 }
 
 fn of_any(element: &Element, place: u64) -> u64 {

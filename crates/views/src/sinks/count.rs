@@ -1,6 +1,6 @@
 //! How much there was.
 
-use tracewright_base::Element;
+use tracewright_base::{Element, Range};
 use tracewright_decode::{Listener, Merge};
 
 /// Counts elements, and what ran.
@@ -30,6 +30,13 @@ impl Listener for Count {
             }
             _ => {}
         }
+    }
+
+    #[inline]
+    fn turns(&mut self, _: usize, _: u64, range: Range, times: u32) {
+        self.elements += u64::from(times);
+        self.ranges += u64::from(times);
+        self.instructions += u64::from(times) * u64::from(range.instructions);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use tracewright_base::Element;
+use tracewright_base::{self as base, Element};
 use tracewright_decode::{Listener, Merge};
 
 /// Bytes of code that one bit stands for: the smallest instruction that traces name by address.
@@ -136,6 +136,11 @@ impl Listener for Coverage {
         if let Element::Range(range) = element {
             self.add(range.start, range.bytes.into());
         }
+    }
+
+    #[inline]
+    fn turns(&mut self, _: usize, _: u64, range: base::Range, _: u32) {
+        self.add(range.start, range.bytes.into());
     }
 }
 

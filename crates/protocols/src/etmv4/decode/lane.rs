@@ -7,6 +7,8 @@
 
 use tracewright_base::{Code, Element, Feed, Hop, Isa, Kind, Mark, Realm, Role, Sink};
 
+use tracewright_scan::prefetch;
+
 use super::flow::Rules;
 use super::returns::{Return, SLOTS};
 use super::{Decoder, Stage};
@@ -38,6 +40,23 @@ enum Halt {
     /// The same, at an address that was traced.
     Jump(Entry),
 }
+
+/// So many hops are in the processor's caches without being asked for.
+const NEAR: usize = 1 << 15;
+
+/// A block that is no farther from the one before, in hops, is near already.
+const BESIDE: usize = 8;
+
+/// Asks for the hops from `mark` on, which lie in the order of addresses: what will run next is among them.
+#[inline]
+fn bring(hops: &[Hop], mark: Mark) {
+    for line in 0..LINES {
+        prefetch(hops, mark.index().wrapping_add(2 * line));
+    }
+}
+
+/// Cache lines that are asked for at once.
+const LINES: usize = 6;
 
 impl Decoder {
     /// Takes Atom and Address packets while nothing is speculative and nothing waits. An Address packet
@@ -90,6 +109,7 @@ impl Decoder {
         let (mut at, mut taken) = (feed.last, feed.taken);
         loop {
             let hops = code.hops();
+            let many = hops.len() > NEAR;
             let halt = 'lane: loop {
                 while steps > 1 {
                     let Some(hop) = hops.get(next.index()) else {
@@ -105,18 +125,34 @@ impl Decoder {
                         continue;
                     };
                     let way = steps & 1 != 0;
+                    let after = hop.next[way as usize];
+                    if after == next && special >> hop.last[0].role as u32 & steps & 1 == 0 {
+                        // A loop of one block: as many turns as there are equal atoms.
+                        let same = if way { steps.trailing_ones() } else { steps.trailing_zeros() };
+                        let times = same.min(steps.ilog2());
+                        sink.turns(at, hop.range(way), times);
+                        (last, before) = (next, way as u32);
+                        steps >>= times;
+                        continue;
+                    }
                     sink.element(at, Element::Range(hop.range(way)));
                     if SPECIAL && special >> hop.last[0].role as u32 & steps & 1 != 0 {
                         if hop.last[1].role == Role::Call {
                             let is1 = hop.isa() == Isa::T32;
                             self.flow.returns.push(Return { address: hop.end(), is1 });
                             calls[self.flow.returns.slot()] = next;
+                            if many {
+                                bring(hops, hop.next[0]);
+                            }
                         } else {
                             sink.element(at, Element::ExceptionReturn);
                         }
                     }
+                    if many && after.index().wrapping_sub(next.index()).wrapping_add(BESIDE) > 2 * BESIDE {
+                        bring(hops, after);
+                    }
                     (last, before) = (next, steps);
-                    next = hop.next[way as usize];
+                    next = after;
                     steps >>= 1;
                 }
                 let Some(&header) = feed.bytes.get(taken) else { break Halt::Other };
