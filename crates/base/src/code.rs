@@ -1,6 +1,6 @@
 //! Program memory as a decoder sees it.
 
-use crate::{Hop, Instruction, Isa, Kind, Mark, Realm, Space};
+use crate::{Hops, Instruction, Isa, Kind, Mark, Realm, Space};
 
 /// A place in a program: everything that selects an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -117,8 +117,8 @@ pub trait Code {
 
     /// The blocks that are kept, for one who goes through many: see [`Mark`].
     #[inline]
-    fn hops(&self) -> &[Hop] {
-        &[]
+    fn hops(&self) -> Hops<'_> {
+        Hops::none()
     }
 
     /// What selects blocks of `isa` in `space`.
@@ -147,7 +147,7 @@ pub trait Code {
     /// waypoint, or none is kept.
     ///
     /// Where it must come after another, whichever way that is reached, `from` names the other and
-    /// whether its waypoint took effect; its [`Hop::next`] will lead here.
+    /// whether its waypoint took effect; its [`Hop::next`](crate::Hop::next) will lead here.
     fn enter(&mut self, pc: Pc, from: Option<(Mark, bool)>) -> Mark {
         let _ = (pc, from);
         Mark::NONE

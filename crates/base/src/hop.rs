@@ -1,6 +1,6 @@
 //! Blocks for one who goes through many of them.
 
-use crate::{Block, Counted, Isa, Last, Range, Space};
+use crate::{Block, Counted, Instruction, Isa, Kind, Last, Range, Role, Space};
 
 /// Which of the blocks that a [`Code`](crate::Code) keeps: an index into its
 /// [`hops`](crate::Code::hops).
@@ -49,61 +49,151 @@ impl Realm {
     }
 }
 
-/// A block that ends with a waypoint, and the blocks after it: what an atom takes, in half a cache
-/// line.
+/// A block that ends with a waypoint, and the blocks after it: what an atom takes, in a quarter of a cache
+/// line. What it shares with many others is in its [`Family`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
-    /// Address of the first instruction.
-    pub start: u64,
-    /// What selects it beside `start`.
-    pub realm: Realm,
-    /// Length in bytes.
-    pub bytes: u16,
-    /// Instructions in it.
-    pub instructions: u16,
-    /// The waypoint where it did not take effect, and where it did.
-    pub last: [Last; 2],
-    /// The block after it, likewise. Only a block that must come next is here; [`Mark::NONE`] where it
-    /// is not known yet, and after an indirect branch.
+    /// The block after it where its waypoint did not take effect, and where it did. Only a block that
+    /// must come next is here; [`Mark::NONE`] where it is not known yet, and after an indirect branch.
     pub next: [Mark; 2],
+    /// Address of the first instruction, bits \[31:0].
+    low: u32,
+    /// Instructions in bits \[9:0], halfwords in bits \[20:10], the family in bits \[31:21].
+    shape: u32,
 }
 
-const _: () = assert!(size_of::<Hop>() == 32);
+/// What blocks have in common that lie near each other and end alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Family {
+    /// The waypoint where it did not take effect, and where it did.
+    pub last: [Last; 2],
+    /// Address of the first instruction, bits \[63:32].
+    high: u32,
+    /// What selects the blocks beside their addresses.
+    pub realm: Realm,
+}
+
+/// How many families there can be.
+pub const FAMILIES: usize = 1 << 11;
+
+const MOST_INSTRUCTIONS: u32 = (1 << 10) - 1;
+const MOST_HALFWORDS: u32 = (1 << 11) - 1;
+
+const _: () = assert!(size_of::<Hop>() == 16 && size_of::<Family>() == 16);
 
 impl Hop {
-    /// The block as a hop that leads nowhere yet. `None` where it is too long.
-    pub fn new(block: &Block, realm: Realm) -> Option<Hop> {
-        Some(Hop {
-            start: block.start,
-            realm,
-            bytes: u16::try_from(block.bytes).ok()?,
-            instructions: u16::try_from(block.instructions).ok()?,
-            last: [false, true].map(|taken| Last::new(&block.last, taken)),
-            next: [Mark::NONE; 2],
-        })
+    /// The block as a hop of `family`, below [`FAMILIES`], that leads nowhere yet. `None` where it is too long.
+    pub fn new(block: &Block, family: usize) -> Option<Hop> {
+        let halfwords = block.bytes / 2;
+        let fits = block.instructions <= MOST_INSTRUCTIONS
+            && halfwords <= MOST_HALFWORDS
+            && block.bytes.is_multiple_of(2)
+            && family < FAMILIES;
+        let shape = (family as u32) << 21 | halfwords << 10 | block.instructions;
+        fits.then_some(Hop { next: [Mark::NONE; 2], low: block.start as u32, shape })
     }
 
-    /// Its instruction set.
+    /// The same block before others.
+    #[must_use]
+    pub const fn leading_to(self, next: [Mark; 2]) -> Hop {
+        Hop { next, ..self }
+    }
+
     #[inline]
-    pub const fn isa(&self) -> Isa {
-        self.last[0].isa
+    const fn family(&self) -> usize {
+        (self.shape >> 21) as usize
+    }
+
+    #[inline]
+    const fn bytes(&self) -> u32 {
+        self.shape >> 9 & MOST_HALFWORDS << 1
+    }
+
+    /// Address of the first instruction.
+    #[inline]
+    pub const fn start(&self, family: &Family) -> u64 {
+        (family.high as u64) << 32 | self.low as u64
     }
 
     /// The whole block as a range, where its waypoint was `taken` or not.
     #[inline]
-    pub const fn range(&self, taken: bool) -> Range {
+    pub const fn range(&self, family: &Family, taken: bool) -> Range {
         Range {
-            start: self.start,
-            bytes: self.bytes as u32,
-            instructions: self.instructions as u32,
+            start: self.start(family),
+            bytes: self.bytes(),
+            instructions: self.shape & MOST_INSTRUCTIONS,
             cycles: Counted::UNKNOWN,
-            last: self.last[taken as usize],
+            last: family.last[taken as usize],
         }
     }
 
     /// The address after it, in its instruction set.
     #[inline]
-    pub const fn end(&self) -> u64 {
-        self.start.wrapping_add(self.bytes as u64) & self.isa().address_mask()
+    pub const fn end(&self, family: &Family) -> u64 {
+        self.start(family).wrapping_add(self.bytes() as u64) & family.isa().address_mask()
+    }
+}
+
+impl Family {
+    /// There is no block of it.
+    pub const NONE: Family = {
+        let nothing = Instruction {
+            kind: Kind::Plain,
+            role: Role::Jump,
+            size: 0,
+            conditional: false,
+            isa: Isa::A32,
+            target_isa: Isa::A32,
+            target: None,
+        };
+        let last = Last::new(&nothing, false);
+        Family { last: [last; 2], high: 0, realm: Realm::NONE }
+    };
+
+    /// The family of `block`.
+    pub fn of(block: &Block, realm: Realm) -> Family {
+        let last = [false, true].map(|taken| Last::new(&block.last, taken));
+        Family { last, high: (block.start >> 32) as u32, realm }
+    }
+
+    /// Their instruction set.
+    #[inline]
+    pub const fn isa(&self) -> Isa {
+        self.last[0].isa
+    }
+}
+
+/// The blocks that a [`Code`](crate::Code) keeps, for one who goes through many: see [`Mark`].
+#[derive(Clone, Copy, Debug)]
+pub struct Hops<'a> {
+    hops: &'a [Hop],
+    families: &'a [Family; FAMILIES],
+}
+
+impl<'a> Hops<'a> {
+    /// These hops, of these families.
+    #[inline]
+    pub const fn new(hops: &'a [Hop], families: &'a [Family; FAMILIES]) -> Self {
+        Hops { hops, families }
+    }
+
+    /// No blocks.
+    pub const fn none() -> Hops<'static> {
+        const NONE: &[Family; FAMILIES] = &[Family::NONE; FAMILIES];
+        Hops { hops: &[], families: NONE }
+    }
+
+    /// A block and its family.
+    #[inline]
+    pub fn get(&self, mark: Mark) -> Option<(&'a Hop, &'a Family)> {
+        let hop = self.hops.get(mark.index())?;
+        // The index has 11 bits.
+        Some((hop, self.families.get(hop.family())?))
+    }
+
+    /// All hops, each at the index of its mark.
+    #[inline]
+    pub const fn all(&self) -> &'a [Hop] {
+        self.hops
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tracewright_base::{
-    Block, Code, End, Hop, Instruction, Isa, Mark, Miss, Pc, Realm, Space, Waypoints,
+    Block, Code, End, Hops, Instruction, Isa, Mark, Miss, Pc, Realm, Space, Waypoints,
 };
 use tracewright_isa::rv::Extensions;
 use tracewright_isa::{riscv, t32};
@@ -135,9 +135,9 @@ impl Cache {
         match answer {
             Ok(block)
                 if block.end == End::Waypoint
-                    && let Some(hop) = Hop::new(&block, realm) =>
+                    && let Some(kept) = self.table.insert(&block, realm) =>
             {
-                self.table.insert(&block, hop)
+                kept
             }
             answer => {
                 let stub = Stub { address, realm, answer };
@@ -228,7 +228,7 @@ impl Code for Cache {
     }
 
     #[inline]
-    fn hops(&self) -> &[Hop] {
+    fn hops(&self) -> Hops<'_> {
         self.table.hops()
     }
 

@@ -1,14 +1,17 @@
 //! A bounded hash table of blocks, each with the blocks that must come after it.
 
-use tracewright_base::{Block, End, Hop, Instruction, Isa, Mark, Realm};
+use tracewright_base::{Block, End, FAMILIES, Family, Hop, Hops, Instruction, Isa, Mark, Realm};
 
 /// Blocks by address and realm. It grows to a bound and then begins anew, so that what it holds is
 /// never older than that many blocks.
 ///
-/// What each atom looks at and what it does not are kept apart: the first is half a cache line.
+/// What each atom looks at and what it does not are kept apart: the first is a quarter of a cache line.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     hops: Vec<Hop>,
+    /// All that there can be, once there is one: `known` of them are in use.
+    families: Vec<Family>,
+    known: usize,
     /// What else there is to know of them.
     targets: Vec<Target>,
     /// Open addressing by [`Table::home`]: an index of `hops`, or [`FREE`]. A power of two, at most half
@@ -38,7 +41,14 @@ impl Table {
     /// An empty table for `limit` blocks, at least 1. It takes no memory yet.
     pub(crate) fn new(limit: usize) -> Table {
         let limit = limit.clamp(1, FREE as usize / (2 * SPARSE));
-        Table { hops: Vec::new(), targets: Vec::new(), places: Vec::new(), limit }
+        Table {
+            hops: Vec::new(),
+            families: Vec::new(),
+            known: 0,
+            targets: Vec::new(),
+            places: Vec::new(),
+            limit,
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -47,23 +57,29 @@ impl Table {
 
     pub(crate) fn clear(&mut self) {
         self.hops.clear();
+        self.known = 0;
         self.targets.clear();
         self.places.fill(FREE);
     }
 
     #[inline]
-    pub(crate) fn hops(&self) -> &[Hop] {
-        &self.hops
+    pub(crate) fn hops(&self) -> Hops<'_> {
+        match self.families.first_chunk() {
+            Some(families) => Hops::new(&self.hops, families),
+            None => Hops::none(),
+        }
     }
 
     #[inline]
     pub(crate) fn block(&self, mark: Mark) -> Option<Block> {
-        let (hop, to) = (self.hops.get(mark.index())?, self.targets.get(mark.index())?);
-        let [last, _] = hop.last;
+        let (hop, family) = self.hops().get(mark)?;
+        let to = self.targets.get(mark.index())?;
+        let range = hop.range(family, false);
+        let last = range.last;
         Some(Block {
-            start: hop.start,
-            bytes: hop.bytes.into(),
-            instructions: hop.instructions.into(),
+            start: range.start,
+            bytes: range.bytes,
+            instructions: range.instructions,
             last: Instruction {
                 kind: last.kind,
                 role: last.role,
@@ -88,34 +104,49 @@ impl Table {
     /// The block, where it is kept.
     #[inline]
     pub(crate) fn find(&self, address: u64, realm: Realm) -> Mark {
+        let hops = self.hops();
         let mut place = self.home(address, realm);
         loop {
             // There is always a free place, and a place is never out of bounds.
             let Some(&index) = self.places.get(place) else { return Mark::NONE };
-            let Some(hop) = self.hops.get(index as usize) else { return Mark::NONE };
-            if hop.start == address && hop.realm == realm {
-                return Mark::new(index as usize);
+            let mark = Mark::new(index as usize);
+            let Some((hop, family)) = hops.get(mark) else { return Mark::NONE };
+            if hop.start(family) == address && family.realm == realm {
+                return mark;
             }
             place = self.after(place);
         }
     }
 
-    /// Puts in a block that is not there, which `hop` is, too. Where the table is full all others go first, and then the
-    /// second is `true`: no mark means what it did.
-    pub(crate) fn insert(&mut self, block: &Block, hop: Hop) -> (Mark, bool) {
-        let full = self.hops.len() == self.limit;
-        let grown = !full && self.hops.len() == self.hops.capacity();
+    /// Puts in a block that is not there. `None` where it is too long to be kept. Where the table grows
+    /// or is full, the second is `true`: no mark means what it did.
+    pub(crate) fn insert(&mut self, block: &Block, realm: Realm) -> Option<(Mark, bool)> {
+        // Whether it is too long does not depend on the family.
+        Hop::new(block, 0)?;
+        let family = Family::of(block, realm);
+        let kept = self.families.get(..self.known)?;
+        let mut number = kept.iter().rposition(|&kept| kept == family);
+        let full = self.hops.len() == self.limit || number.is_none() && self.known == FAMILIES;
+        let grows = !full && self.hops.len() == self.hops.capacity();
         if full {
             self.clear();
-        } else if grown {
+            number = None;
+        } else if grows {
             self.grow();
         }
+        let number = number.unwrap_or(self.known);
+        if number == self.known {
+            self.families.resize(FAMILIES, Family::NONE);
+            *self.families.get_mut(number)? = family;
+            self.known += 1;
+        }
+        let hop = Hop::new(block, number)?;
         let index = self.hops.len();
-        self.put(hop.start, hop.realm, index as u32);
+        self.put(block.start, realm, index as u32);
         self.hops.push(hop);
         let Instruction { target, target_isa: isa, .. } = block.last;
         self.targets.push(Target { address: target.unwrap_or(0), known: target.is_some(), isa });
-        (Mark::new(index), full || grown)
+        Some((Mark::new(index), full || grows))
     }
 
     /// Makes room, and puts all blocks in the order of their addresses: what runs together then lies
@@ -123,34 +154,35 @@ impl Table {
     fn grow(&mut self) {
         let len = self.hops.len();
         let room = len + (len / 2).max(FIRST).min(self.limit - len);
-        let mut order: Vec<u128> = (0u32..)
-            .zip(&self.hops)
-            .map(|(index, hop)| {
-                u128::from(hop.realm.0) << 96 | u128::from(hop.start) << 32 | u128::from(index)
+        let hops = self.hops();
+        let mut order: Vec<(u32, u64, u32)> = (0..len)
+            .filter_map(|index| {
+                let (hop, family) = hops.get(Mark::new(index))?;
+                Some((family.realm.0, hop.start(family), index as u32))
             })
             .collect();
         order.sort();
         let mut moved = vec![Mark::NONE; len];
-        for (index, &was) in order.iter().enumerate() {
-            if let Some(mark) = moved.get_mut(was as u32 as usize) {
+        for (index, &(.., was)) in order.iter().enumerate() {
+            if let Some(mark) = moved.get_mut(was as usize) {
                 *mark = Mark::new(index);
             }
         }
         let to = |mark: Mark| moved.get(mark.index()).copied().unwrap_or(Mark::NONE);
         let (mut hops, mut targets) = (Vec::with_capacity(room), Vec::with_capacity(room));
-        for &was in &order {
-            let was = was as u32 as usize;
-            let (Some(&hop), Some(&target)) = (self.hops.get(was), self.targets.get(was)) else { continue };
-            hops.push(Hop { next: hop.next.map(to), ..hop });
+        for &(.., was) in &order {
+            let was = was as usize;
+            let (Some(&hop), Some(&target)) = (self.hops.get(was), self.targets.get(was)) else {
+                continue;
+            };
+            hops.push(hop.leading_to(hop.next.map(to)));
             targets.push(target);
         }
         (self.hops, self.targets) = (hops, targets);
         self.places.clear();
         self.places.resize((room * SPARSE).next_power_of_two(), FREE);
-        for index in 0..len {
-            if let Some(hop) = self.hops.get(index) {
-                self.put(hop.start, hop.realm, index as u32);
-            }
+        for (index, &(realm, start, _)) in order.iter().enumerate() {
+            self.put(start, Realm(realm), index as u32);
         }
     }
 

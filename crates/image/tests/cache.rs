@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use tracewright_base::{
-    Block, Code, End, Instruction, Isa, Kind, Mark, Miss, Pc, Realm, Security, Space, Waypoints,
+    Block, Code, End, Instruction, Isa, Kind, Last, Mark, Miss, Pc, Realm, Security, Space,
+    Waypoints,
 };
 use tracewright_image::{Bytes, Cache, CacheOptions, Image, LONGEST_BLOCK, Region, SpaceMask};
 use tracewright_isa::assemble::rv;
@@ -343,22 +344,24 @@ fn hops_lead_to_what_must_come_next() {
     let realm = all.realm(Isa::A64, ANYONE);
     assert_eq!((all.find(0, realm), all.find(4, realm)), (first, second));
     assert_eq!((all.find(8, realm), all.find(0, Realm::NONE)), (Mark::NONE, Mark::NONE));
-    assert_eq!(all.hops()[first.index()].next, [second, Mark::NONE]);
+    assert_eq!(all.hops().get(first).unwrap().0.next, [second, Mark::NONE]);
     let block = *all.block(pc(Isa::A64, 4)).unwrap();
     assert_eq!(all.kept(second), Some(block));
-    assert_eq!(all.hops()[second.index()].end(), block.next());
+    let (hop, family) = all.hops().get(second).unwrap();
+    assert_eq!(hop.end(family), block.next());
+    assert_eq!(hop.range(family, true).last, Last::new(&block.last, true));
     // Nothing that ends with a waypoint is at the end of memory.
     assert_eq!(all.enter(pc(Isa::A64, 16), Some((second, true))), Mark::NONE);
 
     // Other memory: no hop is left.
     all.set_image(Arc::new(Image::new([])));
-    assert_eq!((all.find(0, realm), all.hops().len()), (Mark::NONE, 0));
+    assert_eq!((all.find(0, realm), all.hops().all().len()), (Mark::NONE, 0));
 
     // A cache of one block begins anew, and the block that went leads nowhere.
     let mut one = cache(regions(), CacheOptions { blocks: 1, ..DEFAULT });
     let first = one.enter(pc(Isa::A64, 0), None);
     let second = one.enter(pc(Isa::A64, 4), Some((first, false)));
-    assert_eq!(one.hops()[second.index()].next, [Mark::NONE; 2]);
+    assert_eq!(one.hops().get(second).unwrap().0.next, [Mark::NONE; 2]);
     assert_eq!((one.len(), one.find(0, realm)), (1, Mark::NONE));
 }
 

@@ -5,7 +5,7 @@
 //! blocks that are kept: the lane holds the place on that path, a [`Mark`], and an atom is one load.
 //! What the flow knows is made of the last block alone, where the lane ends.
 
-use tracewright_base::{Code, Element, Feed, Hop, Isa, Kind, Mark, Realm, Role, Sink};
+use tracewright_base::{Code, Element, Family, Feed, Hops, Isa, Kind, Mark, Realm, Role, Sink};
 
 use tracewright_scan::prefetch;
 
@@ -49,14 +49,14 @@ const BESIDE: usize = 8;
 
 /// Asks for the hops from `mark` on, which lie in the order of addresses: what will run next is among them.
 #[inline]
-fn bring(hops: &[Hop], mark: Mark) {
+fn bring(hops: Hops<'_>, mark: Mark) {
     for line in 0..LINES {
-        prefetch(hops, mark.index().wrapping_add(2 * line));
+        prefetch(hops.all(), mark.index().wrapping_add(4 * line));
     }
 }
 
 /// Cache lines that are asked for at once.
-const LINES: usize = 6;
+const LINES: usize = 4;
 
 impl Decoder {
     /// Takes Atom and Address packets while nothing is speculative and nothing waits. An Address packet
@@ -109,12 +109,12 @@ impl Decoder {
         let (mut at, mut taken) = (feed.last, feed.taken);
         loop {
             let hops = code.hops();
-            let many = hops.len() > NEAR;
+            let many = hops.all().len() > NEAR;
             let halt = 'lane: loop {
                 while steps > 1 {
-                    let Some(hop) = hops.get(next.index()) else {
-                        next = match hops.get(last.index()) {
-                            Some(from) if SPECIAL && before & 1 != 0 => {
+                    let Some((hop, family)) = hops.get(next) else {
+                        next = match hops.get(last) {
+                            Some((_, from)) if SPECIAL && before & 1 != 0 => {
                                 self.back(from, &sets, &calls, rules, code)
                             }
                             _ => Mark::NONE,
@@ -126,20 +126,20 @@ impl Decoder {
                     };
                     let way = steps & 1 != 0;
                     let after = hop.next[way as usize];
-                    if after == next && special >> hop.last[0].role as u32 & steps & 1 == 0 {
+                    if after == next && special >> family.last[0].role as u32 & steps & 1 == 0 {
                         // A loop of one block: as many turns as there are equal atoms.
                         let same = if way { steps.trailing_ones() } else { steps.trailing_zeros() };
                         let times = same.min(steps.ilog2());
-                        sink.turns(at, hop.range(way), times);
+                        sink.turns(at, hop.range(family, way), times);
                         (last, before) = (next, way as u32);
                         steps >>= times;
                         continue;
                     }
-                    sink.element(at, Element::Range(hop.range(way)));
-                    if SPECIAL && special >> hop.last[0].role as u32 & steps & 1 != 0 {
-                        if hop.last[1].role == Role::Call {
-                            let is1 = hop.isa() == Isa::T32;
-                            self.flow.returns.push(Return { address: hop.end(), is1 });
+                    sink.element(at, Element::Range(hop.range(family, way)));
+                    if SPECIAL && special >> family.last[0].role as u32 & steps & 1 != 0 {
+                        if family.last[1].role == Role::Call {
+                            let is1 = family.isa() == Isa::T32;
+                            self.flow.returns.push(Return { address: hop.end(family), is1 });
                             calls[self.flow.returns.slot()] = next;
                             if many {
                                 bring(hops, hop.next[0]);
@@ -148,7 +148,10 @@ impl Decoder {
                             sink.element(at, Element::ExceptionReturn);
                         }
                     }
-                    if many && after.index().wrapping_sub(next.index()).wrapping_add(BESIDE) > 2 * BESIDE {
+                    if many
+                        && after.index().wrapping_sub(next.index()).wrapping_add(BESIDE)
+                            > 2 * BESIDE
+                    {
                         bring(hops, after);
                     }
                     (last, before) = (next, steps);
@@ -229,7 +232,7 @@ impl Decoder {
     #[inline]
     fn back<K: Code>(
         &mut self,
-        from: &Hop,
+        from: &Family,
         sets: &Sets,
         calls: &[Mark; SLOTS],
         rules: Rules,
@@ -244,9 +247,9 @@ impl Decoder {
         let hops = code.hops();
         // Where the call would have gone that was not taken, or a search.
         let call = calls[self.flow.returns.slot()];
-        let after = hops.get(call.index()).map_or(Mark::NONE, |call| call.next[0]);
-        let next = match hops.get(after.index()) {
-            Some(hop) if hop.start == address && hop.realm == realm => after,
+        let after = hops.get(call).map_or(Mark::NONE, |(call, _)| call.next[0]);
+        let next = match hops.get(after) {
+            Some((hop, family)) if hop.start(family) == address && family.realm == realm => after,
             _ if call == Mark::NONE => code.find(address, realm),
             _ => Mark::NONE,
         };
@@ -273,8 +276,8 @@ impl Decoder {
         let mut from = self.flow.pc().map(|_| (place.last, place.taken));
         self.flow.take_return(at, rules, sink);
         let pc = self.flow.pc();
-        if let (None, Some(pc), Some(hop)) = (from, pc, code.hops().get(place.call.index()))
-            && (hop.end(), hop.isa()) == (pc.address, pc.isa)
+        if let (None, Some(pc), Some((hop, family))) = (from, pc, code.hops().get(place.call))
+            && (hop.end(family), family.isa()) == (pc.address, pc.isa)
         {
             from = Some((place.call, false));
         }

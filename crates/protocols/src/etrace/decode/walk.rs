@@ -155,8 +155,8 @@ impl Decoder {
         loop {
             let (mut last, mut way) = (Mark::NONE, 0);
             let hops = code.hops();
-            while let Some(hop) = hops.get(next.index()) {
-                let branch = hop.last[1];
+            while let Some((hop, family)) = hops.get(next) {
+                let branch = family.last[1];
                 if branch.kind != Kind::Branch {
                     break;
                 }
@@ -168,7 +168,7 @@ impl Decoder {
                 steps >>= u32::from(conditional);
                 left -= u32::from(conditional);
                 jumps = if conditional { 0 } else { jumps + 1 };
-                sink.element(at, Element::Range(hop.range(way != 0)));
+                sink.element(at, Element::Range(hop.range(family, way != 0)));
                 last = next;
                 next = hop.next[way];
             }
