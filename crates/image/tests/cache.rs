@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tracewright_base::{
-    Block, Code, End, Instruction, Isa, Kind, Last, Mark, Miss, Pc, Realm, Security, Space,
-    Waypoints,
+    Block, Code, End, FAMILIES, Instruction, Isa, Kind, Last, Mark, Miss, Pc, Realm, Security,
+    Space, Waypoints,
 };
 use tracewright_image::{Bytes, Cache, CacheOptions, Image, LONGEST_BLOCK, Region, SpaceMask};
 use tracewright_isa::assemble::rv;
@@ -363,6 +363,83 @@ fn hops_lead_to_what_must_come_next() {
     let second = one.enter(pc(Isa::A64, 4), Some((first, false)));
     assert_eq!(one.hops().get(second).unwrap().0.next, [Mark::NONE; 2]);
     assert_eq!((one.len(), one.find(0, realm)), (1, Mark::NONE));
+}
+
+/// A program of jumps, each to the next but one, made block by block from the middle outwards: wherever
+/// the blocks lie meanwhile, each leads to the one that it led to.
+#[test]
+fn hops_lead_to_the_same_blocks_when_the_cache_grows() {
+    const BLOCKS: u64 = 1000;
+    let mut cache = cache([Region::new("code", 0, words(&[B_8; BLOCKS as usize + 2]))], DEFAULT);
+    let realm = cache.realm(Isa::A64, ANYONE);
+    let middle_out = (0..BLOCKS).map(|n| {
+        let half = n.div_ceil(2);
+        4 * if n % 2 == 0 { BLOCKS / 2 + half - (n > 0) as u64 } else { BLOCKS / 2 - half }
+    });
+    for address in middle_out {
+        cache.block(pc(Isa::A64, address)).unwrap();
+        let from = cache.find(address, realm);
+        assert_ne!(from, Mark::NONE);
+        cache.enter(pc(Isa::A64, address + 8), Some((from, true)));
+        if cache.find(address, realm) == from {
+            let (hop, _) = cache.hops().get(from).unwrap();
+            let [not, taken] = hop.next;
+            let (to, family) = cache.hops().get(taken).unwrap();
+            assert_eq!((not, to.start(family)), (Mark::NONE, address + 8));
+        }
+    }
+    let mut led = 0;
+    for at in (0..4 * BLOCKS).step_by(4) {
+        let (hop, family) = cache.hops().get(cache.find(at, realm)).unwrap();
+        assert_eq!(hop.range(family, true).end(), at + 4);
+        if let Some((to, family)) = cache.hops().get(hop.next[1]) {
+            assert_eq!(to.start(family), at + 8);
+            led += 1;
+        }
+    }
+    // All but those that were made while it grew.
+    assert!(led > BLOCKS - 20, "{led}");
+    // They lie in the order of their addresses, but for the last ones.
+    let starts: Vec<u64> = (0..cache.len())
+        .map(|index| cache.hops().get(Mark::new(index)).unwrap())
+        .map(|(hop, family)| hop.start(family))
+        .collect();
+    assert!(starts.array_windows().take(600).all(|[a, b]| a < b));
+}
+
+/// Blocks in more places that are far apart than the cache tells apart: it begins anew, and says the same.
+#[test]
+fn a_cache_of_far_places() {
+    let code = words(&[NOP, RET]);
+    let far = |n: u64| n << 32;
+    let count = 2 * FAMILIES as u64 + 10;
+    let regions = (0..count).map(|n| Region::new("far", far(n), code.clone()));
+    let mut cache = cache(regions, DEFAULT);
+    let mut most = 0;
+    for n in (0..count).chain((0..count).rev()) {
+        let block = *cache.block(pc(Isa::A64, far(n))).unwrap();
+        assert_eq!((block.start, block.instructions), (far(n), 2));
+        most = most.max(cache.len());
+    }
+    assert_eq!(most, FAMILIES);
+}
+
+/// A block that is too long for a hop is still a block.
+#[test]
+fn long_blocks_are_not_hops() {
+    for (nops, kept) in [(1022, true), (1023, false), (4000, false)] {
+        let mut code = vec![NOP; nops];
+        code.push(RET);
+        let mut cache = cache([Region::new("code", 0, words(&code))], DEFAULT);
+        for _ in 0..2 {
+            let block = *cache.block(pc(Isa::A64, 0)).unwrap();
+            assert_eq!(
+                row(&block),
+                (4 * nops as u32 + 4, nops as u32 + 1, Kind::Indirect, End::Waypoint)
+            );
+        }
+        assert_eq!(cache.enter(pc(Isa::A64, 0), None) != Mark::NONE, kept, "{nops}");
+    }
 }
 
 /// Overlays without Context IDs: 16 KB that are in four places of the memory map, because bits \[15:14] of the

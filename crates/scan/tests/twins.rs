@@ -1,6 +1,6 @@
 //! Each scan says what its naive twin says; files are what a plain read gives.
 
-use tracewright_scan::{find, naive, zero_run};
+use tracewright_scan::{find, naive, prefetch, zero_run};
 
 /// All strings over a small alphabet, up to 9 bytes.
 fn strings(alphabet: &[u8]) -> Vec<Vec<u8>> {
@@ -60,4 +60,15 @@ fn files() {
 fn a_file_of_the_system() {
     let bytes = tracewright_scan::map("/proc/self/maps").unwrap();
     assert!(!bytes.is_empty());
+}
+
+/// A request for memory says nothing, whatever is asked for.
+#[test]
+fn requests() {
+    let items = [1u64, 2, 3];
+    for index in [0, 2, 3, usize::MAX] {
+        prefetch(&items, index);
+    }
+    prefetch::<u8>(&[], 0);
+    assert_eq!(items, [1, 2, 3]);
 }

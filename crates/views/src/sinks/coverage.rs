@@ -139,8 +139,10 @@ impl Listener for Coverage {
     }
 
     #[inline]
-    fn turns(&mut self, _: usize, _: u64, range: base::Range, _: u32) {
-        self.add(range.start, range.bytes.into());
+    fn turns(&mut self, _: usize, _: u64, range: base::Range, times: u32) {
+        if times > 0 {
+            self.add(range.start, range.bytes.into());
+        }
     }
 }
 

@@ -95,6 +95,28 @@ fn stretches_add_up() {
     }
 }
 
+fn turned<L: Listener + Merge + PartialEq + std::fmt::Debug>(before: &[Said], times: u32) {
+    let Element::Range(r) = range(0x1f00, 3) else { unreachable!() };
+    let (mut each, mut at_once): (L, L) = (told(before), told(before));
+    (0..times).for_each(|_| each.element(1, 7, Element::Range(r)));
+    at_once.turns(1, 7, r, times);
+    assert_eq!(at_once, each, "{times} turns");
+}
+
+/// Turns of a loop said at once are so many ranges.
+#[test]
+fn turns_are_ranges() {
+    let before = story(3, 20);
+    for times in (0..=40).chain([63, 64, 65, 1000]) {
+        turned::<Checksum>(&before, times);
+        turned::<RangeChecksum>(&before, times);
+        turned::<Count>(&before, times);
+        turned::<Edges>(&before, times);
+        turned::<Bitmap>(&before, times);
+        turned::<Coverage>(&before, times);
+    }
+}
+
 #[test]
 fn a_checksum_leaves_nothing_out() {
     let Element::Range(r) = range(0x8000, 3) else { unreachable!() };

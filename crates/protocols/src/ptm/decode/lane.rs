@@ -63,7 +63,7 @@ impl Decoder {
             // Whether the block to come has to be asked for; otherwise there is a packet that is not for the lane.
             let ask = 'lane: loop {
                 while steps > 1 {
-                    let Some(hop) = hops.get(next.index()) else {
+                    let Some((hop, family)) = hops.get(next) else {
                         if RETURNS && passed.taken && self.back(passed, code) {
                             passed = NOTHING;
                             next = self.find(&sets, code);
@@ -74,13 +74,13 @@ impl Decoder {
                         break 'lane true;
                     };
                     let way = steps & 1 != 0;
-                    sink.element(at, Element::Range(hop.range(way)));
+                    sink.element(at, Element::Range(hop.range(family, way)));
                     if RETURNS
                         && way
-                        && hop.last[1].role == Role::Call
-                        && hop.last[1].kind == Kind::Branch
+                        && family.last[1].role == Role::Call
+                        && family.last[1].kind == Kind::Branch
                     {
-                        self.returns.push(hop.end() as u32, hop.isa());
+                        self.returns.push(hop.end(family) as u32, family.isa());
                     }
                     passed = Passed { block: next, taken: way };
                     next = hop.next[usize::from(way)];
@@ -91,13 +91,15 @@ impl Decoder {
                     0 => {
                         let bytes = feed.bytes.get(taken..).unwrap_or_default();
                         let Some((address, len)) = Address::alone(bytes) else { break false };
-                        let Some(hop) = hops.get(next.index()) else { break true };
+                        let Some((hop, family)) = hops.get(next) else { break true };
                         at = feed.places.at(taken);
                         taken += len;
-                        sink.element(at, Element::Range(hop.range(true)));
-                        if RETURNS && hop.last[1].role == Role::Call && is_branch(hop.last[1].kind)
+                        sink.element(at, Element::Range(hop.range(family, true)));
+                        if RETURNS
+                            && family.last[1].role == Role::Call
+                            && is_branch(family.last[1].kind)
                         {
-                            self.returns.push(hop.end() as u32, hop.isa());
+                            self.returns.push(hop.end(family) as u32, family.isa());
                         }
                         self.history.move_to(&address, None);
                         self.pc = self.traced();
@@ -145,14 +147,14 @@ impl Decoder {
     /// Goes past a waypoint of which the target is on the return stack; not past any other.
     #[inline]
     fn back<K: Code>(&mut self, passed: Passed, code: &K) -> bool {
-        let Some(hop) = code.hops().get(passed.block.index()) else { return false };
-        let last = hop.last[1];
+        let Some((hop, family)) = code.hops().get(passed.block) else { return false };
+        let last = family.last[1];
         if last.kind != Kind::Indirect {
             return false;
         }
         let Some((address, isa)) = self.returns.pop() else { return false };
         if last.role == Role::Call {
-            self.returns.push(hop.end() as u32, hop.isa());
+            self.returns.push(hop.end(family) as u32, family.isa());
         }
         self.pc = Some(Place { address, isa });
         true
@@ -196,14 +198,14 @@ impl Decoder {
         let Some(pc) = self.pc.filter(|pc| walkable(pc.isa)) else { return Mark::NONE };
         // A branch whose target is in the program always leads to the same block. One that must be taken and
         // was not leads nowhere: that has to be doubted each time.
-        let leads = |hop: &tracewright_base::Hop| {
-            let last = hop.last[usize::from(passed.taken)];
+        let leads = |(_, family): (&tracewright_base::Hop, &tracewright_base::Family)| {
+            let last = family.last[usize::from(passed.taken)];
             match passed.taken {
                 true => last.kind != Kind::Indirect,
                 false => last.conditional() || !is_branch(last.kind),
             }
         };
-        let from = code.hops().get(passed.block.index()).is_some_and(leads);
+        let from = code.hops().get(passed.block).is_some_and(leads);
         code.enter(self.space(pc), from.then_some((passed.block, passed.taken)))
     }
 }
