@@ -2,6 +2,7 @@
 
 use tracewright::Listener;
 use tracewright::decode::input::{self, Input as Bytes};
+use tracewright::decode::parallel::{self, Part};
 use tracewright::decode::{CommittedListener, Fork, Jobs, Merge, Merging, Tally};
 use tracewright::frames::Numbering;
 use tracewright::views::{Stats, json, opencsd, text};
@@ -41,25 +42,25 @@ pub fn list(
     if answer.format == Format::Json {
         output.print(&json::head(what.verb))?;
     }
-    let how = How { committed: how.is_some_and(|how| how.committed), jobs: threads.jobs() };
-    let mut flawed = false;
-    for (n, &buffer) in input.buffers.iter().enumerate() {
-        let job = input.job(buffer);
+    let committed = how.is_some_and(|how| how.committed);
+    let alone = input.buffers.len() == 1;
+    let colour = output.colour();
+    let work = |n: usize, job: &Job<'_>, jobs: Jobs, write: &mut Write<'_>| {
+        let how = How { committed, jobs, alone };
         let bytes = &mut *input::of(job.buffer);
         let mut stats = answer.stats.then(Stats::default);
         let tally = match answer.format {
             Format::Opencsd => {
                 let view = opencsd::Listing::new(Vec::new(), &job.plan, what.opencsd, n > 0);
-                let (view, tally) =
-                    decode(&job, bytes, &how, view, &mut stats, |b| output.put(&b))?;
-                output.put(&view.rest());
+                let (view, tally) = decode(job, bytes, &how, view, &mut stats, &mut *write)?;
+                write(view.rest());
                 tally
             }
             Format::Text => {
-                let shown = text::Shown { colour: output.colour(), ..what.text };
+                let shown = text::Shown { colour, ..what.text };
                 let len = job.buffer.size();
                 let view = text::Listing::new(Vec::new(), job.sources.clone(), len, shown);
-                decode(&job, bytes, &how, view, &mut stats, |b| output.put(&b))?.1
+                decode(job, bytes, &how, view, &mut stats, write)?.1
             }
             Format::Json => {
                 let text::Shown { packets, elements, .. } = what.text;
@@ -67,24 +68,64 @@ pub fn list(
                 let (name, len) = (&job.buffer.name, job.buffer.size());
                 let sources = job.sources.clone();
                 let view = json::Listing::new(Vec::new(), &job.plan, sources, name, len, shown);
-                let (_, tally) = decode(&job, bytes, &how, view, &mut stats, |b| output.put(&b))?;
-                output.put(json::summary(&job.sources, name, &tally, stats.as_ref()).as_bytes());
+                let (_, tally) = decode(job, bytes, &how, view, &mut stats, &mut *write)?;
+                write(json::summary(&job.sources, name, &tally, stats.as_ref()).into_bytes());
                 tally
             }
-            Format::None => decode(&job, bytes, &how, Nothing, &mut stats, |()| true)?.1,
+            Format::None => decode(job, bytes, &how, Nothing, &mut stats, |()| true)?.1,
         };
-        output.failed()?;
-        flawed |= tally.flawed();
-        if output.gone() {
-            break;
-        }
-        let stats = stats.as_ref().filter(|_| answer.format != Format::Json);
-        let summary = (answer.format == Format::None).then_some(&mut output);
-        report::found(&job.decoded(&tally), stats, summary)?;
-    }
+        Ok((tally, stats.filter(|_| answer.format != Format::Json)))
+    };
+    let summary = answer.format == Format::None;
+    let flawed = buffers(&input, &threads.jobs(), &mut output, summary, work)?;
     output.close()?;
     input.decodable()?;
     Ok(!(answer.strict && flawed))
+}
+
+/// Takes what a listing says, and answers whether more is wanted.
+pub type Write<'a> = dyn FnMut(Vec<u8>) -> bool + 'a;
+
+/// Lists the buffers of `input` to `output`, several at once where there are several, each as `work` does, and says
+/// what was found in each; in `output` where the `summary` is the answer. Returns whether something was flawed.
+pub fn buffers<W>(
+    input: &Input,
+    jobs: &Jobs,
+    output: &mut Output,
+    summary: bool,
+    work: W,
+) -> Result<bool, Fail>
+where
+    W: Fn(usize, &Job<'_>, Jobs, &mut Write<'_>) -> Result<(Tally, Option<Stats>), Fail> + Sync,
+{
+    let size = |&buffer: &usize| input.capture.buffers[buffer].size();
+    let all: u64 = input.buffers.iter().filter_map(size).sum();
+    let work = |n: usize, buffer: &usize, write: &mut Write<'_>| {
+        // One that is larger than a thread's share is shared out; so is one of which the size is not known.
+        let large = size(buffer).is_none_or(|size| size > all / jobs.count as u64);
+        let count = if large { jobs.count } else { 1 };
+        work(n, &input.job(*buffer), Jobs { count, ..jobs.clone() }, write)
+    };
+    let (mut flawed, mut done) = (false, Ok(()));
+    parallel::each(jobs.count, &input.buffers, work, |n, part| {
+        let found = match part {
+            Part::Said(bytes) => return output.put(&bytes),
+            Part::Done(found) => found,
+        };
+        done = output.failed().and(found).and_then(|(tally, stats)| {
+            flawed |= tally.flawed();
+            if output.gone() {
+                return Ok(());
+            }
+            let job = input.job(input.buffers[n]);
+            report::found(&job.decoded(&tally), stats.as_ref(), summary.then_some(&mut *output))
+        });
+        done.is_ok() && !output.gone()
+    });
+    done?;
+    // Who reads it may have gone before the end of a buffer.
+    output.failed()?;
+    Ok(flawed)
 }
 
 /// How to decode.
@@ -92,6 +133,8 @@ pub struct How {
     /// Transactions are held back until they are committed.
     pub committed: bool,
     pub jobs: Jobs,
+    /// Nothing else is decoded at the same time: how far it is may be shown.
+    pub alone: bool,
 }
 
 /// Decodes `bytes` of `job` to `view`, which is left as it is at the end, and to `stats`.
@@ -110,7 +153,7 @@ pub fn decode<L: Listener + Fork + Send>(
         write(said)
     };
     let both = CommittedListener::when(how.committed, both);
-    let (both, tally) = run::run(session, job.buffer, bytes, both, &how.jobs, write)?;
+    let (both, tally) = run::run(session, job.buffer, bytes, both, how, write)?;
     Ok((both.listener.0, tally))
 }
 

@@ -7,9 +7,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tracewright::Listener;
 use tracewright::capture::Buffer;
 use tracewright::decode::input::Input;
-use tracewright::decode::{Fork, Jobs, Merge, Merging, Session, Tally, parallel};
+use tracewright::decode::{Fork, Merge, Merging, Session, Tally, parallel};
 
 use crate::fail::Fail;
+use crate::listing::How;
 
 /// A shorter job shows nothing.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -21,13 +22,13 @@ pub fn run<L: Listener + Fork + Send>(
     buffer: &Buffer,
     input: &mut dyn Input,
     listener: L,
-    jobs: &Jobs,
+    how: &How,
     mut write: impl FnMut(L::Said) -> bool,
 ) -> Result<(L, Tally), Fail> {
     let mut both = (listener, Merging(Tally::default()));
     let mut tally = Tally::default();
-    let mut progress = Progress::new(buffer.size());
-    let read = parallel::run(&mut session, input, &mut both, jobs, |(said, counts), at| {
+    let mut progress = Progress::new(buffer.size(), how.alone);
+    let read = parallel::run(&mut session, input, &mut both, &how.jobs, |(said, counts), at| {
         tally.merge(counts);
         progress.done(at, &tally);
         write(said)
@@ -47,8 +48,8 @@ struct Progress {
 }
 
 impl Progress {
-    fn new(total: Option<u64>) -> Self {
-        let terminal = io::stderr().is_terminal();
+    fn new(total: Option<u64>, shown: bool) -> Self {
+        let terminal = shown && io::stderr().is_terminal();
         Progress { start: Instant::now(), total, terminal, bar: None }
     }
 

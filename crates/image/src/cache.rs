@@ -8,6 +8,7 @@ use tracewright_base::{
 use tracewright_isa::rv::Extensions;
 use tracewright_isa::{riscv, t32};
 
+use crate::steps::Steps;
 use crate::table::Table;
 use crate::walk::{Memory, Rules};
 use crate::{Image, View};
@@ -27,8 +28,8 @@ pub struct Cache {
     /// What is known of places where no block with a waypoint begins, each at [`stub_index`] or not
     /// at all. Empty until there is one.
     stubs: Vec<Stub>,
-    /// Single instructions, each at [`step_index`] or not at all. Empty until one is asked for.
-    steps: Vec<Step>,
+    /// Single instructions.
+    steps: Steps,
 }
 
 /// How a [`Cache`] works.
@@ -58,16 +59,6 @@ struct Stub {
 
 const STUBS: usize = 1 << 10;
 
-/// One instruction and what selects it.
-#[derive(Clone, Copy, Debug)]
-struct Step {
-    address: u64,
-    realm: Realm,
-    instruction: Instruction,
-}
-
-const STEPS: usize = 1 << 14;
-
 impl Cache {
     /// An empty cache for a source that ends blocks at `waypoints`.
     pub fn new(image: Arc<Image>, waypoints: Waypoints, options: CacheOptions) -> Cache {
@@ -77,7 +68,7 @@ impl Cache {
             table: Table::new(options.blocks),
             asked: Block::default(),
             stubs: Vec::new(),
-            steps: Vec::new(),
+            steps: Steps::default(),
         }
     }
 
@@ -96,9 +87,7 @@ impl Cache {
         for stub in &mut self.stubs {
             stub.realm = Realm::NONE;
         }
-        for step in &mut self.steps {
-            step.realm = Realm::NONE;
-        }
+        self.steps.clear();
     }
 
     /// How many blocks it holds.
@@ -166,13 +155,7 @@ impl Cache {
     fn step(&mut self, view: View, isa: Isa, address: u64) -> Result<Instruction, Miss> {
         aligned(address, isa)?;
         let instruction = self.memory(view, isa).instruction(address)?;
-        let step = Step { address, realm: Realm::new(isa, view.number()), instruction };
-        if self.steps.is_empty() {
-            self.steps = vec![Step { realm: Realm::NONE, ..step }; STEPS];
-        }
-        if let Some(place) = self.steps.get_mut(step_index(address)) {
-            *place = step;
-        }
+        self.steps.insert(address, Realm::new(isa, view.number()), instruction);
         Ok(instruction)
     }
 }
@@ -202,9 +185,9 @@ impl Code for Cache {
     #[inline]
     fn instruction(&mut self, pc: Pc) -> Result<Instruction, Miss> {
         let (view, realm, address) = self.place(pc);
-        match self.steps.get(step_index(address)) {
-            Some(step) if step.address == address && step.realm == realm => Ok(step.instruction),
-            _ => self.step(view, pc.isa, address),
+        match self.steps.find(address, realm) {
+            Some(instruction) => Ok(*instruction),
+            None => self.step(view, pc.isa, address),
         }
     }
 
@@ -266,10 +249,4 @@ impl Code for Cache {
 #[inline]
 const fn stub_index(address: u64) -> usize {
     (address >> 1 ^ address >> 11 ^ address >> 21) as usize & (STUBS - 1)
-}
-
-/// Where an instruction is kept: neighbours do not meet.
-#[inline]
-const fn step_index(address: u64) -> usize {
-    (address >> 1 ^ address >> 15) as usize & (STEPS - 1)
 }

@@ -29,6 +29,7 @@ mod flat;
 mod image;
 mod region;
 mod space;
+mod steps;
 mod symbols;
 mod table;
 mod walk;

@@ -99,8 +99,10 @@ impl Held {
         if let Some((at, range)) = self.last.take() {
             sink.element(at, Element::Range(range));
         }
-        for entry in self.after.drain(..) {
-            sink.element(entry.at, entry.element);
+        if !self.after.is_empty() {
+            for entry in self.after.drain(..) {
+                sink.element(entry.at, entry.element);
+            }
         }
         self.branched = false;
     }

@@ -52,7 +52,7 @@ pub fn run(args: &DemoArgs) -> Result<bool, Fail> {
     output.print(ABOUT)?;
     let shown = Shown { elements: true, colour, ..Shown::default() };
     let listing = Listing::new(Vec::new(), job.sources.clone(), job.buffer.size(), shown);
-    let how = How { committed: false, jobs: Jobs::new(1) };
+    let how = How { committed: false, jobs: Jobs::new(1), alone: true };
     let bytes = &mut *input::of(job.buffer);
     listing::decode(&job, bytes, &how, listing, &mut None, |text| output.put(&text))?;
 
@@ -61,7 +61,7 @@ pub fn run(args: &DemoArgs) -> Result<bool, Fail> {
     let expand = Expand::new(Text::new(Vec::new(), sources, colour), &job.sources[..1]);
     let expand = CommittedListener::when(how.committed, expand);
     let bytes = &mut *input::of(job.buffer);
-    run::run(job.session(), job.buffer, bytes, expand, &how.jobs, |text| output.put(&text))?;
+    run::run(job.session(), job.buffer, bytes, expand, &how, |text| output.put(&text))?;
     output.failed()?;
 
     output.print(GO_ON)?;

@@ -1,13 +1,13 @@
 //! `tracewright instructions`
 
-use tracewright::decode::{CommittedListener, Fork, Tally, input};
+use tracewright::decode::{CommittedListener, Fork, Jobs, Tally, input};
 use tracewright::views::instructions::{Expand, Json, Pcs, Step, Steps, Text};
 use tracewright::views::json;
 
 use crate::args::{InstructionFormat, InstructionsArgs};
 use crate::fail::Fail;
 use crate::input::{Input, Job};
-use crate::listing::How;
+use crate::listing::{self, How, Write};
 use crate::output::Output;
 use crate::{report, run};
 
@@ -21,37 +21,28 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     if format == InstructionFormat::Json {
         output.print(&json::head("instructions"))?;
     }
-    let how = How { committed: args.how.committed, jobs: args.threads.jobs() };
-    let mut flawed = false;
-    for &buffer in &input.buffers {
-        let job = input.job(buffer);
+    let (colour, alone) = (output.colour(), input.buffers.len() == 1);
+    let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut Write<'_>| {
+        let how = How { committed: args.how.committed, jobs, alone };
         let sources = job.sources.clone();
-        let colour = output.colour();
         let tally = match format {
             InstructionFormat::Text => {
-                let view = Text::new(Vec::new(), sources, colour);
-                expand(&job, &how, view, |bytes| output.put(&bytes))?
+                expand(job, &how, Text::new(Vec::new(), sources, colour), write)?
             }
             InstructionFormat::Json => {
                 let (name, len) = (&job.buffer.name, job.buffer.size());
                 let view = Json::new(Vec::new(), &job.plan, sources, name, len);
-                let tally = expand(&job, &how, view, |bytes| output.put(&bytes))?;
-                output.put(json::summary(&job.sources, name, &tally, None).as_bytes());
+                let tally = expand(job, &how, view, &mut *write)?;
+                write(json::summary(&job.sources, name, &tally, None).into_bytes());
                 tally
             }
-            InstructionFormat::Pc => {
-                expand(&job, &how, Pcs::new(Vec::new()), |bytes| output.put(&bytes))?
-            }
-            InstructionFormat::None => expand(&job, &how, Nothing, |()| true)?,
+            InstructionFormat::Pc => expand(job, &how, Pcs::new(Vec::new()), write)?,
+            InstructionFormat::None => expand(job, &how, Nothing, |()| true)?,
         };
-        output.failed()?;
-        flawed |= tally.flawed();
-        if output.gone() {
-            break;
-        }
-        let summary = (format == InstructionFormat::None).then_some(&mut output);
-        report::found(&job.decoded(&tally), None, summary)?;
-    }
+        Ok((tally, None))
+    };
+    let summary = format == InstructionFormat::None;
+    let flawed = listing::buffers(&input, &args.threads.jobs(), &mut output, summary, work)?;
     output.close()?;
     input.decodable()?;
     Ok(!(args.output.strict && flawed))
@@ -66,7 +57,7 @@ fn expand<V: Steps + Fork + Send>(
 ) -> Result<Tally, Fail> {
     let (session, expand) = (job.session(), Expand::new(view, &job.sources));
     let expand = CommittedListener::when(how.committed, expand);
-    Ok(run::run(session, job.buffer, &mut *input::of(job.buffer), expand, &how.jobs, write)?.1)
+    Ok(run::run(session, job.buffer, &mut *input::of(job.buffer), expand, how, write)?.1)
 }
 
 /// Shows nothing.

@@ -13,6 +13,7 @@
 mod board;
 mod join;
 mod pace;
+mod turns;
 mod worker;
 
 use std::collections::VecDeque;
@@ -26,6 +27,7 @@ use tracewright_frames::Framing;
 use self::board::{Board, Closes, From, Task};
 use self::join::Truth;
 use self::pace::Pace;
+pub use self::turns::{Part, each};
 use crate::input::{Input, More};
 use crate::{Fork, Listener, Session};
 

@@ -3,12 +3,12 @@
 use alloc::vec::Vec;
 
 use tracewright_base::{
-    Code, Context, Counted, Decode, Direction, Doubt, Element, Exception, Fault, Gap, Instruction,
-    Isa, Kind, Last, Pc, Range, Security, Sink, Spanned, Start,
+    Code, Context, Counted, Decode, Direction, Doubt, Element, Exception, Fault, Feed, Gap,
+    Instruction, Isa, Kind, Last, Pc, Range, Security, Sink, Spanned, Start,
 };
 use tracewright_isa::transfer;
 
-use super::packet::{Atom, Atoms, Branch, DataAddress, Info, Isync, Reason};
+use super::packet::{Atom, Atoms, Branch, DataAddress, Info, Isync, Reason, Steps};
 use super::{Config, History, Packet};
 use crate::data::{Data, Said};
 use crate::held::{Held, Of};
@@ -88,7 +88,7 @@ impl Decode<Config, Packet> for Decoder {
         let (held, history) = (&mut self.held, &mut self.history);
         match p.packet {
             Packet::Async { .. } | Packet::Ignore => {}
-            Packet::Atoms(atoms) => self.atoms(at, atoms, config, code, sink),
+            Packet::Atoms(atoms) => self.atoms(at, atoms.steps(), config, code, sink),
             Packet::Branch(ref branch) => self.branch(at, branch, config, code, sink),
             Packet::Isync(ref isync) => self.isync(at, isync, config, code, sink),
             Packet::CycleCount(cycles) => {
@@ -146,6 +146,32 @@ impl Decode<Config, Packet> for Decoder {
                 }
             }
         }
+    }
+
+    /// P-headers, one after another, where there are no data between them.
+    #[inline]
+    fn packets<K: Code, S: Sink>(
+        &mut self,
+        feed: &mut Feed<'_>,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        if self.phase != Phase::Synced || config.control.data() || config.control.data_only() {
+            return;
+        }
+        let headers = Atoms::headers(config.control.cycle_accurate(), config.id.minor());
+        let (mut at, mut taken) = (feed.last, feed.taken);
+        while let Some(&header) = feed.bytes.get(taken)
+            && let Some(steps) = headers[usize::from(header)]
+        {
+            at = feed.places.at(taken);
+            taken += 1;
+            self.held.settle(sink);
+            self.data.another();
+            self.atoms(at, steps, config, code, sink);
+        }
+        (feed.last, feed.taken) = (at, taken);
     }
 
     fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {
@@ -436,31 +462,30 @@ impl Decoder {
     fn atoms<K: Code, S: Sink>(
         &mut self,
         at: u64,
-        atoms: Atoms,
+        steps: Steps,
         config: &Config,
         code: &mut K,
         sink: &mut S,
     ) {
-        if atoms.is_empty() {
-            if atoms.cycles() > 0 {
-                self.say(at, Element::Cycles(Some(atoms.cycles().into())), sink);
+        if steps.len() == 0 {
+            if steps.cycles() > 0 {
+                self.say(at, Element::Cycles(Some(steps.cycles().into())), sink);
             }
             return;
         }
-        for k in 0..atoms.len() {
-            let Some(atom) = atoms.get(k) else { return };
+        for k in 0..steps.len() {
             if let Flow::At(pc) = self.flow
-                && self.step(at, pc, atom, config, code, sink)
+                && self.step(at, pc, steps.get(k), config, code, sink)
             {
                 continue;
             }
-            return self.unknown(at, atoms, k, config, sink);
+            return self.unknown(at, steps, k, config, sink);
         }
     }
 
     /// Instructions from number `k` on were executed, and it is not known which.
     #[cold]
-    fn unknown<S: Sink>(&mut self, at: u64, atoms: Atoms, k: u8, config: &Config, sink: &mut S) {
+    fn unknown<S: Sink>(&mut self, at: u64, steps: Steps, k: u8, config: &Config, sink: &mut S) {
         self.held.commit(sink);
         self.data.completed(&mut self.held);
         if self.flow == Flow::Branch {
@@ -468,8 +493,7 @@ impl Decoder {
             self.say(at, Element::Doubt(Doubt::NoAddress), sink);
         }
         if config.control.cycle_accurate() {
-            let cycles: u32 =
-                (k..atoms.len()).filter_map(|k| atoms.get(k)).map(|a| u32::from(a.cycles)).sum();
+            let cycles: u32 = (k..steps.len()).map(|k| u32::from(steps.get(k).cycles)).sum();
             if cycles > 0 {
                 self.say(at, Element::Cycles(Some(cycles)), sink);
             }

@@ -9,6 +9,7 @@ use core::fmt;
 
 use tracewright_base::{Fault, Parse, Wire};
 
+pub(in crate::etmv3) use atoms::Steps;
 pub use atoms::{Atom, Atoms};
 pub use branch::{Branch, Info, InfoBytes, MException, State, exception_name};
 pub use data::{DataAddress, Value};

@@ -75,7 +75,7 @@ struct Pass {
 
 /// Counts in one pass, and decodes anew in as many as `args` want.
 fn measure<'a>(job: &'a Job<'_>, args: &BenchArgs) -> Result<Found<'a>, Fail> {
-    let how = How { committed: args.how.committed, jobs: Jobs::new(args.jobs.get()) };
+    let how = How { committed: args.how.committed, jobs: Jobs::new(args.jobs.get()), alone: true };
     let mut seen = <(Tally, (Checksum, RangeChecksum))>::default();
     let counting = CommittedListener::when(how.committed, Merging(Default::default()));
     let work = job.decode(&how, counting, |said| seen.merge(said))?;

@@ -150,6 +150,91 @@ impl Atoms {
     }
 }
 
+/// The instructions of a P-header, for one who goes through them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::etmv3) struct Steps {
+    /// Those that passed, the oldest in bit 0.
+    passed: u16,
+    /// How many there are, 0 to 16.
+    len: u8,
+    /// W atoms before the first of them, or all, where there is none.
+    first: u8,
+    /// W atoms before each of the others.
+    others: u8,
+}
+
+impl Steps {
+    const fn of(atoms: Atoms) -> Steps {
+        let (mut passed, mut k) = (0, 0);
+        let (mut first, mut others) = (0, 0);
+        while let Some(atom) = atoms.get(k) {
+            passed |= (atom.passed as u16) << k;
+            *(if k == 0 { &mut first } else { &mut others }) = atom.cycles;
+            k += 1;
+        }
+        if k == 0 {
+            first = atoms.cycles();
+        }
+        Steps { passed, len: k, first, others }
+    }
+
+    /// How many instructions.
+    pub(in crate::etmv3) const fn len(self) -> u8 {
+        self.len
+    }
+
+    /// W atoms, where there is no instruction.
+    pub(in crate::etmv3) const fn cycles(self) -> u8 {
+        self.first
+    }
+
+    /// Instruction `k` of them, the oldest is 0.
+    #[inline]
+    pub(in crate::etmv3) const fn get(self, k: u8) -> Atom {
+        let cycles = if k == 0 { self.first } else { self.others };
+        Atom { passed: self.passed >> k & 1 != 0, cycles }
+    }
+}
+
+/// The P-headers of some trace units.
+pub(in crate::etmv3) type Headers = [Option<Steps>; 256];
+
+/// Without cycles; then with cycles of minor version 0, of 1 and 2, and from 3 on.
+static HEADERS: [Headers; 4] =
+    [headers(false, 0), headers(true, 0), headers(true, 1), headers(true, 3)];
+
+const fn headers(cycle_accurate: bool, minor: u8) -> Headers {
+    let mut headers = [None; 256];
+    let mut header = 0;
+    while header < headers.len() {
+        if header & 0x81 == 0x80
+            && let Some(atoms) = Atoms::from_header(header as u8, cycle_accurate, minor)
+        {
+            headers[header] = Some(Steps::of(atoms));
+        }
+        header += 1;
+    }
+    headers
+}
+
+impl Atoms {
+    /// What each header is, for trace units of version 3.`minor`; nothing where it is no P-header.
+    pub(in crate::etmv3) fn headers(cycle_accurate: bool, minor: u8) -> &'static Headers {
+        let [plain, first, second, third] = &HEADERS;
+        match (cycle_accurate, minor) {
+            (false, _) => plain,
+            (true, 0) => first,
+            (true, 1 | 2) => second,
+            (true, _) => third,
+        }
+    }
+
+    /// Its instructions.
+    pub(in crate::etmv3) const fn steps(self) -> Steps {
+        Steps::of(self)
+    }
+}
+
 /// The atoms in order, in the specification's letters.
 impl fmt::Display for Atoms {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -163,5 +248,29 @@ impl fmt::Display for Atoms {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_the_atoms() {
+        for (cycle_accurate, minor) in (0..8).flat_map(|minor| [(false, minor), (true, minor)]) {
+            let headers = Atoms::headers(cycle_accurate, minor);
+            for header in 0..=u8::MAX {
+                let atoms = Atoms::from_header(header, cycle_accurate, minor)
+                    .filter(|_| header & 0x81 == 0x80);
+                let steps = headers[usize::from(header)];
+                assert_eq!(steps, atoms.map(Atoms::steps), "{header:02x}");
+                let (Some(atoms), Some(steps)) = (atoms, steps) else { continue };
+                assert_eq!(steps.len(), atoms.len());
+                for k in 0..steps.len() {
+                    assert_eq!(Some(steps.get(k)), atoms.get(k), "{header:02x}, {k}");
+                }
+                assert!(!atoms.is_empty() || steps.cycles() == atoms.cycles());
+            }
+        }
     }
 }
