@@ -61,6 +61,8 @@ pub struct File {
     pub bytes: Bytes,
     /// Where its bytes come through a pipe.
     pub pipe: Option<Pipe>,
+    /// It was made for this capture, which takes it along when it is written ([`Spool`](crate::Spool)).
+    pub spooled: bool,
 }
 
 impl File {
@@ -134,7 +136,7 @@ impl Buffer {
     pub fn new(name: impl Into<String>, format: Format, bytes: impl Into<Bytes>) -> Self {
         let name = name.into();
         let (path, bytes) = (PathBuf::new(), bytes.into());
-        let file = File { name: name.clone(), path, bytes, pipe: None };
+        let file = File { name: name.clone(), path, bytes, pipe: None, spooled: false };
         Buffer { name, files: vec![file], format }
     }
 

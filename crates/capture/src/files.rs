@@ -65,7 +65,8 @@ fn is_pipe(_: &std::fs::Metadata) -> bool {
 /// Files from this size on are mapped. A smaller one is read: it may then be changed meanwhile.
 pub(crate) const MAP_FROM: u64 = 1 << 20;
 
-fn read(path: &Path) -> io::Result<Bytes> {
+/// The bytes of the file at `path`.
+pub(crate) fn read(path: &Path) -> io::Result<Bytes> {
     let about = std::fs::metadata(path)?;
     // Some systems open a folder, and fail at the first read.
     if about.is_dir() {

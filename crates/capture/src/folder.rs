@@ -36,6 +36,7 @@ use toml::{Table, Value};
 use crate::files::{Files, find, reason};
 use crate::number::number;
 use crate::probe::ELF;
+use crate::spool::take_along;
 use crate::{
     Buffer, BufferRef, Capture, Core, Dump, File, Form, Format, Kind, Note, OpenError, Place,
     Register, Source, Wrong,
@@ -207,7 +208,13 @@ impl Reader<'_> {
             let path = find(&self.root, &self.root, name);
             match self.files.trace_named(&path) {
                 Ok((bytes, pipe)) => {
-                    buffer.files.push(File { name: name.clone(), path, bytes, pipe });
+                    buffer.files.push(File {
+                        name: name.clone(),
+                        path,
+                        bytes,
+                        pipe,
+                        spooled: false,
+                    });
                 }
                 Err(why) => {
                     let wrong = Wrong::Unreadable(format!("{}: {why}", path.display()));
@@ -369,7 +376,7 @@ pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
         |path: &Path, why: std::io::Error| OpenError::new(path, Wrong::NotWritten(reason(&why)));
     fs::create_dir_all(folder).map_err(|why| failed(folder, why))?;
     let mut taken = HashSet::from([NAME.to_owned()]);
-    let mut put = |name: &str, end: &str, bytes: &[u8]| {
+    let mut put = |name: &str, end: &str, bytes: &[u8], spooled: Option<&Path>| {
         let plain: String = name
             .chars()
             .map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' })
@@ -383,14 +390,21 @@ pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
         });
         let name = names.into_iter().find(|name| taken.insert(name.clone())).unwrap_or_default();
         let path = folder.join(&name);
-        fs::write(&path, bytes).map_err(|why| failed(&path, why)).map(|()| name)
+        let done = match spooled {
+            Some(from) => take_along(from, &path),
+            None => fs::write(&path, bytes),
+        };
+        done.map_err(|why| failed(&path, why)).map(|()| name)
     };
     let mut text = String::new();
     if let Some(description) = &capture.description {
         let _ = writeln!(text, "description = {}\n", quoted(description));
     }
     for buffer in &capture.buffers {
-        let file = put(&buffer.name, ".bin", &buffer.bytes())?;
+        let file = match buffer.files.as_slice() {
+            [file] if file.spooled => put(&buffer.name, ".bin", &[], Some(&file.path))?,
+            _ => put(&buffer.name, ".bin", &buffer.bytes(), None)?,
+        };
         let (name, file) = (quoted(&buffer.name), quoted(&file));
         let _ = writeln!(text, "[[buffer]]\nname = {name}\nfile = {file}");
         let _ = writeln!(text, "format = {}\n", quoted(&buffer.format.to_string()));
@@ -420,7 +434,7 @@ pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
     for dump in &capture.memory {
         let Some(bytes) = &dump.bytes else { continue };
         let end = if dump.form == Form::Elf { ".elf" } else { ".mem" };
-        let file = put(&dump.name, end, bytes)?;
+        let file = put(&dump.name, end, bytes, None)?;
         let _ = writeln!(text, "[[image]]\nfile = {}", quoted(&file));
         match (dump.form, dump.address) {
             (Form::Elf, 0) => {}

@@ -62,6 +62,7 @@ pub mod snapshot;
 mod files;
 mod number;
 mod pipe;
+mod spool;
 mod stream;
 
 pub use buffer::{Buffer, File, Format};
@@ -74,6 +75,7 @@ pub use probe::{Found, probe};
 pub use problem::{Note, OpenError, Place, Severity, Wrong};
 pub use raw::Raw;
 pub use snapshot::{write, write_over};
+pub use spool::Spool;
 pub use stream::stream;
 pub use tracewright_image::Bytes;
 

@@ -39,7 +39,13 @@ impl Capture {
         for path in paths {
             let (bytes, pipe) =
                 files.trace(path).map_err(|why| OpenError::new(path, Wrong::Unreadable(why)))?;
-            buffer.files.push(File { name: label(path), path: path.clone(), bytes, pipe });
+            buffer.files.push(File {
+                name: label(path),
+                path: path.clone(),
+                bytes,
+                pipe,
+                spooled: false,
+            });
         }
         let registers = raw.registers.iter().map(|text| {
             assignment(text)

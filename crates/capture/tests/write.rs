@@ -241,6 +241,7 @@ fn random(dice: &mut Dice) -> Capture {
             path: "".into(),
             bytes: bytes(dice),
             pipe: None,
+            spooled: false,
         };
         let files = (0..dice.roll(4)).map(|_| file(dice)).collect();
         capture.buffers.push(Buffer { name: name(dice, n), files, format });

@@ -8,9 +8,7 @@ use tracewright::base::Isa;
 use tracewright::capture::{Dump, Form, Source, stream};
 use tracewright::decode::Memory;
 use tracewright::image::{Elf, Load};
-use tracewright::model::log::{
-    Assembler, Entry, Format, LogError, Lookup, Mode, Pace, Reader, Steps,
-};
+use tracewright::model::log::{Assembler, Entry, Format, LogError, Lookup, Mode, Pace, Reader};
 
 use crate::args::{IsaArg, LogArgs, LogFormat, SecurityArg};
 use crate::fail::Fail;
@@ -93,13 +91,6 @@ impl<'a> Log<'a> {
         self.reader.feed(&self.first, out).map_err(wrong)?;
         self.first.clear();
         Ok(true)
-    }
-
-    /// All of the log as steps.
-    pub fn steps(&mut self, assembler: &mut Assembler, out: &mut impl Steps) -> Result<(), Fail> {
-        while self.more(&mut |entry| assembler.entry(&entry, out))? {}
-        assembler.finish(out);
-        Ok(())
     }
 
     /// Lines that were read.

@@ -193,7 +193,23 @@ impl Recorder {
         }
     }
 
-    /// How many bytes of trace there are.
+    /// Takes the trace that is whole so far out, by buffer: it need not be held. The capture has what comes
+    /// after it.
+    pub fn take(&mut self, mut out: impl FnMut(usize, &[u8])) {
+        if !self.framed.is_empty() {
+            out(0, &self.framed);
+            self.framed.clear();
+        }
+        if self.recording.framing == Framing::Raw {
+            for (n, source) in self.units.iter_mut().enumerate().filter(|(_, s)| !s.raw.is_empty())
+            {
+                out(n, &source.raw);
+                source.raw.clear();
+            }
+        }
+    }
+
+    /// How many bytes of trace there are, without those that were taken.
     pub fn len(&self) -> usize {
         self.framed.len() + self.units.iter().map(|s| s.raw.len() + s.fresh.len()).sum::<usize>()
     }

@@ -100,7 +100,13 @@ fn buffer(reader: &mut Reader, doc: &Doc<'_>, id: &str) -> Option<(Place, Vec<Bu
         let (path, trace) = reader.trace(doc.path, name);
         match trace {
             Ok((bytes, pipe)) => {
-                buffer.files.push(File { name: name.to_owned(), path, bytes, pipe });
+                buffer.files.push(File {
+                    name: name.to_owned(),
+                    path,
+                    bytes,
+                    pipe,
+                    spooled: false,
+                });
             }
             Err(reason) => {
                 let more = names.peek().is_some();

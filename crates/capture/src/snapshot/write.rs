@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tracewright_image::{Elf, Load};
 
@@ -12,6 +12,7 @@ use super::named;
 
 use crate::files::reason;
 use crate::probe::INDEX;
+use crate::spool::take_along;
 use crate::{
     Buffer, Bytes, Capture, Dump, Form, Format, OpenError, Owner, Register, Registers, Wrong,
 };
@@ -49,6 +50,7 @@ pub fn write_over(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
         let done = match contents {
             Contents::Text(text) => replace(&path, text.as_bytes()),
             Contents::Bytes(bytes) => replace(&path, bytes),
+            Contents::Spooled(from) => take_along(from, &path),
             Contents::Nothing if path.exists() => fs::remove_file(&path),
             Contents::Nothing => Ok(()),
         };
@@ -69,6 +71,8 @@ fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 enum Contents {
     Text(String),
     Bytes(Bytes),
+    /// A file that was made for the capture, which takes it along.
+    Spooled(PathBuf),
     /// It is named, and is not there.
     Nothing,
 }
@@ -240,6 +244,11 @@ impl Snapshot {
             let _ = write!(text, "\n[{id}]\n");
             line(&mut text, "name", value(name, ",")?);
             let files = files.iter().map(|f| match file_stem(&f.name) {
+                _ if f.spooled => {
+                    let file = self.name(name, "bin");
+                    self.files.push((file.clone(), Contents::Spooled(f.path.clone())));
+                    file
+                }
                 "" => self.bytes(name, &f.shared()),
                 stem => self.bytes(stem, &f.shared()),
             });

@@ -1,8 +1,11 @@
 //! `tracewright encode`
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use tracewright::Capture;
 use tracewright::base::{Isa, Step};
-use tracewright::capture::Source;
+use tracewright::capture::{Source, Spool};
 use tracewright::decode::words::settle;
 use tracewright::frames::Framing;
 use tracewright::model::log::Steps;
@@ -46,7 +49,8 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
     let mut recorder = Recorder::new(recording).map_err(fail)?;
     let cpus = args.cpus.unwrap_or(u16::MAX);
     let mut counts = Vec::new();
-    let mut first = |cpu: u16, step: &Step| {
+    let mut spools: BTreeMap<usize, Spool> = BTreeMap::new();
+    let mut step = |recorder: &mut Recorder, cpu: u16, step: &Step| {
         if cpu >= cpus {
             return;
         }
@@ -62,15 +66,31 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         }
         recorder.step(cpu, step);
     };
-    log.steps(&mut assembler, &mut first)?;
+    loop {
+        let mut out = |cpu: u16, said: &Step| step(&mut recorder, cpu, said);
+        let more = log.more(&mut |entry| assembler.entry(&entry, &mut out))?;
+        if !more {
+            assembler.finish(&mut out);
+            break;
+        }
+        // Memory holds no more of the trace than this, whatever comes.
+        if recorder.len() >= HELD {
+            spool(&mut recorder, &mut spools, args)?;
+        }
+    }
     // The log says no more: the processor stops there, and the trace unit says where.
     // (One of RISC-V says that when it is switched off.)
     let halts = if protocol == AnyProtocol::Etrace { 0 } else { assembler.cpus() };
     for cpu in 0..halts.min(usize::from(cpus)) {
-        first(cpu as u16, &Step::Halted);
+        step(&mut recorder, cpu as u16, &Step::Halted);
     }
     logs::notes(&assembler);
     let mut capture = recorder.finish().map_err(fail)?;
+    for (n, spool) in spools {
+        if let Some(buffer) = capture.buffers.get_mut(n) {
+            spool.finish(buffer)?;
+        }
+    }
     in_words(&mut capture);
     match protocol {
         // Snapshots know Arm's devices.
@@ -86,6 +106,29 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         args.output.display()
     );
     Ok(true)
+}
+
+/// So many bytes of trace wait in memory.
+const HELD: usize = 4 << 20;
+
+/// Puts the trace so far into files.
+fn spool(
+    recorder: &mut Recorder,
+    spools: &mut BTreeMap<usize, Spool>,
+    args: &EncodeArgs,
+) -> Result<(), Fail> {
+    let mut done = Ok(());
+    recorder.take(|n, bytes| {
+        let known = match spools.entry(n) {
+            Entry::Occupied(known) => Ok(known.into_mut()),
+            Entry::Vacant(place) => Spool::new(&args.output, n).map(|new| place.insert(new)),
+        };
+        let appended = known.and_then(|spool| spool.append(bytes));
+        if done.is_ok() {
+            done = appended;
+        }
+    });
+    Ok(done?)
 }
 
 /// Registers that a user knows by words.
