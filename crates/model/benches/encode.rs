@@ -16,7 +16,7 @@ fn steps(isa: Sets, instructions: usize) -> Vec<Step> {
 }
 
 fn encode(c: &mut Criterion) {
-    for (name, isa) in [("A64", Sets::A64), ("T32", Sets::T32)] {
+    for (name, isa) in [("A64", Sets::A64), ("A32", Sets::A32), ("T32", Sets::T32)] {
         let steps = steps(isa, 1_000_000);
         let retired = steps.iter().filter(|step| matches!(step, Step::Retired(_))).count();
         let mut group = c.benchmark_group(format!("encode {name}"));
