@@ -30,6 +30,7 @@ pub mod etmv3;
 pub mod etmv4;
 pub mod etmv4d;
 pub mod etrace;
+mod fields;
 mod fifo;
 mod flow;
 mod held;

@@ -1,8 +1,10 @@
 //! Registers of trace units that have a port and no bytes, and what the trace leaves to know of the
 //! core. ETMv1 and ETMv2 share it. (IHI 0014, 3.5)
 
-use tracewright_base::{Field, Register};
+use tracewright_base::Register;
 use tracewright_frames::cycles::Width;
+
+use crate::fields::{YES, field};
 
 /// ETMCR. (IHI 0014, 3.5.1, "ETM Control Register")
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,18 +81,6 @@ impl Core {
             words => Some(words as u8),
         }
     }
-}
-
-const YES: &[(u64, &str)] = &[(0, "no"), (1, "yes")];
-
-const fn field(
-    name: &'static str,
-    high: u8,
-    low: u8,
-    about: &'static str,
-    values: &'static [(u64, &'static str)],
-) -> Field {
-    Field { name, high, low, about, values }
 }
 
 /// ETMCR. (IHI 0014, Table 3-5)

@@ -13,6 +13,20 @@ pub(super) struct Target {
     pub(super) without: &'static [&'static str],
 }
 
+/// A program without an operating system, and the machine that it runs on: what user programs never see.
+pub(super) struct System {
+    pub(super) name: &'static str,
+    /// In `xtask/programs/system`.
+    pub(super) source: &'static str,
+    /// The compiler and its options.
+    pub(super) compiler: &'static [&'static str],
+    /// QEMU, and the machine.
+    pub(super) machine: &'static [&'static str],
+    /// What Debian calls the packages.
+    pub(super) packages: &'static str,
+    pub(super) configs: &'static [Config],
+}
+
 /// How a trace unit is programmed.
 pub(super) struct Config {
     pub(super) name: &'static str,
@@ -147,5 +161,90 @@ pub(super) const TARGETS: [Target; 5] = [
         configs: CLASSIC,
         // There is no floating point unit: a hundred million instructions.
         without: &["floating"],
+    },
+];
+
+/// With a return stack, and not listed: see below.
+const ETE_RETURNS: Config = config("ETE", "ETE", &[]);
+/// No return stack: the reference takes a return off it where an exception's address is the branch's target.
+const ETE_NO_RETURNS: Config =
+    listed(config("ETE-no-returns", "ETE", &["--config", "TRCCONFIGR=0x8c1"]));
+
+const BARE: &[&str] =
+    &["aarch64-linux-gnu-gcc", "-nostdlib", "-static", "-Wl,-Ttext=0x40080000,--build-id=none"];
+
+const VIRT: &str = "gcc-aarch64-linux-gnu, qemu-system-arm";
+
+const fn virt(name: &'static str, machine: &'static [&'static str]) -> System {
+    System {
+        name,
+        source: "a64.s",
+        compiler: BARE,
+        machine,
+        packages: VIRT,
+        configs: &[ETM4, ETE_RETURNS, ETE_NO_RETURNS, ETM4_CYCLES],
+    }
+}
+
+/// Levels of A64, modes of A32, and the M profile.
+pub(super) const SYSTEMS: [System; 5] = [
+    virt("A64-EL1", &["qemu-system-aarch64", "-cpu", "cortex-a57", "-M", "virt,gic-version=2"]),
+    virt(
+        "A64-EL2",
+        &[
+            "qemu-system-aarch64",
+            "-cpu",
+            "cortex-a57",
+            "-M",
+            "virt,gic-version=2,virtualization=on",
+        ],
+    ),
+    virt(
+        "A64-EL3",
+        &[
+            "qemu-system-aarch64",
+            "-cpu",
+            "cortex-a57",
+            "-M",
+            "virt,gic-version=2,secure=on,virtualization=on",
+        ],
+    ),
+    System {
+        name: "A32-modes",
+        source: "a32.s",
+        compiler: &[
+            "arm-linux-gnueabihf-gcc",
+            "-march=armv7-a",
+            "-nostdlib",
+            "-static",
+            "-Wl,-Ttext=0x40010000,--build-id=none",
+        ],
+        machine: &["qemu-system-arm", "-cpu", "cortex-a15", "-M", "virt,gic-version=2"],
+        packages: "gcc-arm-linux-gnueabihf, qemu-system-arm",
+        configs: &[
+            ETM4,
+            ETE_RETURNS,
+            ETE_NO_RETURNS,
+            config("ETM3", "ETM3", &[]),
+            listed(config("ETM3-broadcast", "ETM3", &["--config", "ETMCR=0x10000900"])),
+            listed(config("PTM", "PTM", &[])),
+            config("PTM-returns", "PTM", &["--config", "ETMCR=0x30000400"]),
+        ],
+    },
+    System {
+        name: "M-profile",
+        source: "m.s",
+        compiler: &["arm-none-eabi-gcc", "-nostdlib", "-Wl,-Ttext=0,-e,reset"],
+        machine: &["qemu-system-arm", "-M", "mps2-an386"],
+        packages: "gcc-arm-none-eabi, qemu-system-arm",
+        configs: &[
+            config("ETM4", "ETM4", &["--core", "Cortex-M33"]),
+            listed(config(
+                "ETM4-no-returns",
+                "ETM4",
+                &["--core", "Cortex-M33", "--config", "TRCCONFIGR=0x8c1"],
+            )),
+            config("ETM3", "ETM3", &["--core", "Cortex-M4"]),
+        ],
     },
 ];

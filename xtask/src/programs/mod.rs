@@ -20,7 +20,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use configs::{Config, TARGETS, Target};
+use configs::{Config, SYSTEMS, System, TARGETS, Target};
 use table::Table;
 use tools::Tools;
 
@@ -60,8 +60,11 @@ fn answer(root: &Path, words: &[&str]) -> Result<u64, String> {
     let stem = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let programs: Vec<String> = sources.iter().map(|source| stem(source)).collect();
     let programs: Vec<&str> = programs.iter().map(String::as_str).collect();
-    let sets = TARGETS.map(|target| target.name);
-    let units: Vec<&str> = TARGETS.iter().flat_map(|t| t.configs).map(|c| c.name).collect();
+    let targets = TARGETS.iter().map(|target| target.name);
+    let sets: Vec<&str> = targets.chain(SYSTEMS.iter().map(|system| system.name)).collect();
+    let users = TARGETS.iter().flat_map(|target| target.configs);
+    let units = users.chain(SYSTEMS.iter().flat_map(|system| system.configs));
+    let units: Vec<&str> = units.map(|config| config.name).collect();
     let known = |word: &&&str| {
         !programs.iter().chain(&sets).chain(&units).any(|name| name.contains(**word))
     };
@@ -96,6 +99,20 @@ fn answer(root: &Path, words: &[&str]) -> Result<u64, String> {
             }
         }
     }
+    for system in SYSTEMS.iter().filter(|system| chosen(words, system.name, &sets)) {
+        let skipped = tools.missing_of(system);
+        if let Some(missing) = skipped {
+            println!(
+                "skipped: {}: {missing} is not installed (Debian: {})",
+                system.name, system.packages
+            );
+            continue;
+        }
+        // Only a word that is in their own names chooses one of them among programs.
+        if programs.iter().all(|name| chosen(words, name, &programs)) {
+            bare(&tools, root, system, &mut table)?;
+        }
+    }
     print!("{table}");
     Ok(table.wrong())
 }
@@ -111,23 +128,55 @@ fn program(
     let start = Instant::now();
     let elf = tools.compile(target, source, name)?;
     let log = tools.log(target, &elf)?;
-    let (instructions, own) = tools.count(target, &log, &elf)?;
+    let (instructions, own) = tools.count(target.name, &log, &elf)?;
     if own < LEAST {
         table.short += 1;
         println!("{name} {}: only {own} instructions of {instructions} are", target.name);
     }
+    let done = carried(tools, (target.name, name), configs, &elf, &log, instructions, table)?;
+    tools.forget(&log)?;
+    println!(
+        "{name} {}: {instructions} instructions, {own} of them in {0}; {done}; {:.0} s",
+        target.name,
+        start.elapsed().as_secs_f32()
+    );
+    Ok(())
+}
+
+/// A program without an operating system.
+fn bare(tools: &Tools, root: &Path, system: &System, table: &mut Table) -> Result<(), String> {
+    let elf = tools.bare(root, system)?;
+    let log = tools.system_log(system, &elf)?;
+    let (instructions, _) = tools.count(system.name, &log, &elf)?;
+    let configs: Vec<&Config> = system.configs.iter().collect();
+    let name = (system.name, system.source);
+    let done = carried(tools, name, &configs, &elf, &log, instructions, table)?;
+    println!("{}: {instructions} instructions; {done}", system.name);
+    tools.forget(&log)
+}
+
+/// Takes a log through trace units and back. What came of it, in words.
+fn carried(
+    tools: &Tools,
+    (set, name): (&'static str, &str),
+    configs: &[&Config],
+    elf: &Path,
+    log: &Path,
+    instructions: u64,
+    table: &mut Table,
+) -> Result<String, String> {
     let (mut exact, mut listed) = (0, 0);
     for config in configs {
-        let (snapshot, bytes) = tools.encode(config, &elf, &log)?;
-        let row = table.row(target.name, config.name);
+        let (snapshot, bytes) = tools.encode(config, elf, log)?;
+        let row = table.row(set, config.name);
         row.programs += 1;
         row.instructions += instructions;
         row.bytes += bytes;
-        match tools.compare(&snapshot, &elf, &log)? {
+        match tools.compare(&snapshot, elf, log)? {
             None => exact += 1,
             Some(difference) => {
                 row.wrong += 1;
-                println!("{name} {} {}:\n{difference}", target.name, config.name);
+                println!("{name} {} {}:\n{difference}", set, config.name);
             }
         }
         if tools.lister && config.listed {
@@ -140,19 +189,14 @@ fn program(
                 }
                 Err(difference) => {
                     row.wrong += 1;
-                    println!("{name} {} {}: {difference}", target.name, config.name);
+                    println!("{name} {} {}: {difference}", set, config.name);
                 }
             }
         }
         tools.forget(&snapshot)?;
     }
-    tools.forget(&log)?;
-    println!(
-        "{name} {}: {instructions} instructions, {own} of them in {0}; {exact} of {} configurations exact, {listed} listed as the \
-         reference does; {:.0} s",
-        target.name,
-        configs.len(),
-        start.elapsed().as_secs_f32()
-    );
-    Ok(())
+    Ok(format!(
+        "{exact} of {} configurations exact, {listed} listed as the reference does",
+        configs.len()
+    ))
 }

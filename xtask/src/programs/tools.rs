@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use super::configs::{Config, Target};
+use super::configs::{Config, System, Target};
 
 /// What is there, and where things are put.
 pub(super) struct Tools {
@@ -41,6 +41,23 @@ impl Tools {
         compiler.into_iter().chain([target.qemu]).find(|name| !installed(name))
     }
 
+    /// The same of a machine without an operating system.
+    pub(super) fn missing_of(&self, system: &System) -> Option<&'static str> {
+        let needs = system.compiler.iter().take(1).chain(system.machine.iter().take(1));
+        needs.copied().find(|name| !installed(name))
+    }
+
+    /// Compiles a program that needs no operating system.
+    pub(super) fn bare(&self, root: &Path, system: &System) -> Result<PathBuf, String> {
+        let elf = self.folder.join(format!("{}.elf", system.name));
+        let (compiler, options) = system.compiler.split_first().ok_or("no compiler")?;
+        let mut compile = Command::new(compiler);
+        compile.args(options).arg("-o").arg(&elf);
+        compile.arg(root.join("xtask/programs/system").join(system.source));
+        good(&mut compile)?;
+        Ok(elf)
+    }
+
     /// Compiles a program. It is static, so that its file is all the memory there is.
     pub(super) fn compile(
         &self,
@@ -58,44 +75,51 @@ impl Tools {
 
     /// Runs a program and logs each instruction.
     pub(super) fn log(&self, target: &Target, elf: &Path) -> Result<PathBuf, String> {
+        let mut run = Command::new(target.qemu);
+        run.args([one_instruction(target.qemu, true)?, "-d", "exec,nochain"]).arg(elf);
+        self.logged(run, elf)
+    }
+
+    /// The same without an operating system.
+    pub(super) fn system_log(&self, system: &System, elf: &Path) -> Result<PathBuf, String> {
+        let (qemu, machine) = system.machine.split_first().ok_or("no machine")?;
+        let mut run = Command::new(qemu);
+        run.args(machine).args(["-nographic", "-semihosting", "-d", "exec,nochain,int,in_asm"]);
+        match one_instruction(qemu, false)? {
+            "" => run.args(["-accel", "tcg,one-insn-per-tb=on"]),
+            option => run.arg(option),
+        };
+        run.arg("-kernel").arg(elf);
+        self.logged(run, elf)
+    }
+
+    fn logged(&self, mut run: Command, elf: &Path) -> Result<PathBuf, String> {
         let log = elf.with_extension("log");
         let file = File::create(&log).map_err(|error| format!("{}: {error}", log.display()))?;
-        let help = Command::new(target.qemu).arg("-h").output();
-        let help = help.map_err(|error| format!("{}: {error}", target.qemu))?;
-        // From QEMU 8.1 on it has another name.
-        let one = match String::from_utf8_lossy(&help.stdout).contains("one-insn-per-tb") {
-            true => "-one-insn-per-tb",
-            false => "-singlestep",
-        };
-        let mut run = Command::new(target.qemu);
-        run.args([one, "-d", "exec,nochain"]).arg(elf).stdout(Stdio::null()).stderr(file);
-        let status = run.status().map_err(|error| format!("{}: {error}", target.qemu))?;
+        let name = run.get_program().to_string_lossy().into_owned();
+        run.stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);
+        let status = run.status().map_err(|error| format!("{name}: {error}"))?;
         if !status.success() {
             return Err(format!("{}: {status}", elf.display()));
         }
         Ok(log)
     }
 
-    /// How many instructions a log has, and how many of those are of the target's own set.
-    pub(super) fn count(
-        &self,
-        target: &Target,
-        log: &Path,
-        elf: &Path,
-    ) -> Result<(u64, u64), String> {
+    /// How many instructions a log has, and how many of those are of the set that `set` begins with.
+    pub(super) fn count(&self, set: &str, log: &Path, elf: &Path) -> Result<(u64, u64), String> {
         let mut info = Command::new(&self.command);
         let output = good(info.args(["log", "info"]).arg(log).arg("--image").arg(elf))?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         // `  A32           123 instructions`
         let counts = text.lines().filter_map(|line| {
             let mut words = line.split_whitespace();
-            let (set, count) = (words.next()?, words.next()?.parse::<u64>().ok()?);
-            (words.next() == Some("instructions") && !set.ends_with(':')).then_some((set, count))
+            let (name, count) = (words.next()?, words.next()?.parse::<u64>().ok()?);
+            (words.next() == Some("instructions")).then_some((name, count))
         });
         let (mut all, mut own) = (0, 0);
-        for (set, count) in counts {
+        for (name, count) in counts {
             all += count;
-            own += if target.name.starts_with(set) { count } else { 0 };
+            own += if set.starts_with(name) { count } else { 0 };
         }
         if all == 0 { Err(format!("log info says {text}")) } else { Ok((all, own)) }
     }
@@ -166,6 +190,19 @@ impl Tools {
         };
         done.map_err(|error| format!("{}: {error}", path.display()))
     }
+}
+
+/// What has `qemu` put one instruction into a block: its name has changed with QEMU 8.1. Empty where it is a
+/// setting of the accelerator.
+fn one_instruction(qemu: &str, user: bool) -> Result<&'static str, String> {
+    let help = Command::new(qemu).arg("-h").output();
+    let help = help.map_err(|error| format!("{qemu}: {error}"))?;
+    let known = String::from_utf8_lossy(&help.stdout).contains("one-insn-per-tb");
+    Ok(match (known, user) {
+        (false, _) => "-singlestep",
+        (true, true) => "-one-insn-per-tb",
+        (true, false) => "",
+    })
 }
 
 fn installed(name: &str) -> bool {

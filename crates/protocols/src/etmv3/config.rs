@@ -1,6 +1,8 @@
 //! Identification and configuration registers. (IHI 0014, chapter 3; bits of ETMv3.5 from issue Q)
 
-use tracewright_base::{CoreType, Field, MissingRegister, Profile, Register};
+use tracewright_base::{CoreType, MissingRegister, Profile, Register};
+
+use crate::fields::{YES, field};
 
 /// What the trace unit was programmed to do, and what it can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,18 +131,6 @@ impl Extension {
     pub const fn timestamp_64(self) -> bool {
         self.0 >> 29 & 1 != 0
     }
-}
-
-const YES: &[(u64, &str)] = &[(0, "no"), (1, "yes")];
-
-const fn field(
-    name: &'static str,
-    high: u8,
-    low: u8,
-    about: &'static str,
-    values: &'static [(u64, &'static str)],
-) -> Field {
-    Field { name, high, low, about, values }
 }
 
 /// The registers that a capture of this unit may hold.

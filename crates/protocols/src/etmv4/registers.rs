@@ -2,18 +2,9 @@
 
 use tracewright_base::{Field, Register};
 
-const NO_YES: &[(u64, &str)] = &[(0, "no"), (1, "yes")];
-const OFF_ON: &[(u64, &str)] = &[(0, "off"), (1, "on")];
+use crate::fields::{YES, field};
 
-const fn field(
-    name: &'static str,
-    high: u8,
-    low: u8,
-    about: &'static str,
-    values: &'static [(u64, &'static str)],
-) -> Field {
-    Field { name, high, low, about, values }
-}
+const OFF_ON: &[(u64, &str)] = &[(0, "off"), (1, "on")];
 
 const fn register(
     name: &'static str,
@@ -96,9 +87,9 @@ const TRCIDR0: Register = register(
             "size of timestamps",
             &[(0, "none"), (0b00110, "48 bits"), (0b01000, "64 bits")],
         ),
-        field("TSMARK", 23, 23, "a marker says where a timestamp belongs", NO_YES),
-        field("ITE", 22, 22, "instrumentation instruction (ETE 1.3)", NO_YES),
-        field("TRCEXDATA", 17, 17, "data of exceptions can be traced", NO_YES),
+        field("TSMARK", 23, 23, "a marker says where a timestamp belongs", YES),
+        field("ITE", 22, 22, "instrumentation instruction (ETE 1.3)", YES),
+        field("TRCEXDATA", 17, 17, "data of exceptions can be traced", YES),
         field(
             "QSUPP",
             16,
@@ -106,7 +97,7 @@ const TRCIDR0: Register = register(
             "Q elements",
             &[(0, "none"), (1, "with a count"), (2, "without a count"), (3, "with or without")],
         ),
-        field("QFILT", 14, 14, "Q elements can be filtered", NO_YES),
+        field("QFILT", 14, 14, "Q elements can be filtered", YES),
         field(
             "CONDTYPE",
             13,
@@ -121,10 +112,10 @@ const TRCIDR0: Register = register(
             "events that can be in the trace",
             &[(0, "1"), (1, "2"), (2, "3"), (3, "4")],
         ),
-        field("RETSTACK", 9, 9, "return stack", NO_YES),
-        field("TRCCCI", 7, 7, "cycle counting", NO_YES),
-        field("TRCCOND", 6, 6, "trace of conditional instructions that are no branches", NO_YES),
-        field("TRCBB", 5, 5, "branch broadcasting", NO_YES),
+        field("RETSTACK", 9, 9, "return stack", YES),
+        field("TRCCCI", 7, 7, "cycle counting", YES),
+        field("TRCCOND", 6, 6, "trace of conditional instructions that are no branches", YES),
+        field("TRCBB", 5, 5, "branch broadcasting", YES),
         field("TRCDATA", 4, 3, "trace of data", &[(0, "no"), (3, "yes")]),
         field(
             "INSTP0",
@@ -159,7 +150,7 @@ const TRCIDR2: Register = register(
     "sizes of what is traced",
     true,
     &[
-        field("WFXMODE", 31, 31, "WFI and WFE are traced like branches", NO_YES),
+        field("WFXMODE", 31, 31, "WFI and WFE are traced like branches", YES),
         field(
             "VMIDOPT",
             30,
@@ -242,7 +233,7 @@ const TRCDEVARCH: Register = register(
     false,
     &[
         field("ARCHITECT", 31, 21, "who defines the architecture", &[(0x23b, "Arm")]),
-        field("PRESENT", 20, 20, "the register is there", NO_YES),
+        field("PRESENT", 20, 20, "the register is there", YES),
         field(
             "REVISION",
             19,

@@ -4,57 +4,25 @@ use std::format;
 use std::string::String;
 use std::vec::Vec;
 
-use tracewright_base::{
-    Block, Code, Context, Element, Instruction, Isa, Miss, Pc, Security, Start,
-};
-use tracewright_isa::{ItState, classify, t32};
+use tracewright_base::{Context, Element, Isa, Security, Start};
 
 use crate::etmv3::{Config, Etmv3};
-use crate::memory::access;
+use crate::memory::{Memory, access};
 use crate::ways;
 
 /// Memory from 0x8000 on.
-#[derive(Clone)]
-pub(super) struct Program(Vec<u8>);
+pub(super) type Program = Memory;
 
-const BASE: u64 = 0x8000;
+const BASE: u32 = 0x8000;
 
 /// A32 instructions from 0x8000 on.
 pub(super) fn arm(opcodes: &[u32]) -> Program {
-    Program(opcodes.iter().flat_map(|opcode| opcode.to_le_bytes()).collect())
+    Memory::default().arm(BASE, opcodes)
 }
 
 /// T32 halfwords from 0x8000 on.
 pub(super) fn thumb(halfwords: &[u16]) -> Program {
-    Program(halfwords.iter().flat_map(|half| half.to_le_bytes()).collect())
-}
-
-impl Program {
-    fn at(&self, address: u64) -> Option<&[u8]> {
-        self.0.get(usize::try_from(address.checked_sub(BASE)?).ok()?..)
-    }
-}
-
-impl Code for Program {
-    fn block(&mut self, pc: Pc) -> Result<&Block, Miss> {
-        Err(Miss { address: pc.address })
-    }
-
-    fn instruction(&mut self, pc: Pc) -> Result<Instruction, Miss> {
-        self.at(pc.address)
-            .and_then(|bytes| classify(pc.isa, bytes, pc.address, &mut ItState::default()))
-            .ok_or(Miss { address: pc.address })
-    }
-
-    fn opcode(&mut self, pc: Pc) -> Option<u32> {
-        let bytes = self.at(pc.address)?;
-        let word = bytes.first_chunk().map(|bytes| u32::from_le_bytes(*bytes));
-        if pc.isa == Isa::A32 {
-            return word;
-        }
-        let first = u16::from_le_bytes(*bytes.first_chunk()?);
-        if t32::is_wide(first) { word.map(|w| w.rotate_left(16)) } else { Some(first.into()) }
-    }
+    Memory::default().thumb(BASE, halfwords)
 }
 
 /// A-sync and an I-sync at 0x8000, and what `bytes` after them say, each element in short words.
