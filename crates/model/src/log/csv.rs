@@ -186,6 +186,7 @@ fn event(cells: &Cells<'_>, isa: Isa) -> Result<Event, Expected> {
     Ok(match cells[STEP] {
         b"" | b"instruction" => Event::Instruction(instruction(cells, at()?, isa)?),
         kind @ (b"exception" | b"fault") => Event::Raised(Raised {
+            likely: None,
             cause: cause(cells[CAUSE])?,
             return_address: address()?,
             target: hexadecimal(cells, TARGET, "the vector in hexadecimal")?,

@@ -103,6 +103,8 @@ pub struct Raised {
     pub cause: Option<Cause>,
     /// Where the processor would have gone on: ELR, EPC.
     pub return_address: Option<u64>,
+    /// An address that may be the same: it is, where the last instruction leads there.
+    pub likely: Option<u64>,
     /// The vector.
     pub target: Option<u64>,
     /// The trap value.

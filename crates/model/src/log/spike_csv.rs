@@ -46,6 +46,7 @@ pub(super) fn line(line: &[u8], isa: Isa, out: &mut impl FnMut(Entry)) -> Result
     let raised = Raised {
         cause: Some(Cause::Riscv { code: (cause & 0xfff) as u16, interrupt: interrupt != 0 }),
         return_address: Some(address),
+        likely: None,
         target: None,
         value: Some(value),
         synchronous: false,

@@ -481,12 +481,11 @@ impl Cpu {
                 Some(_) => {}
             }
         }
-        // What came before an interrupt did not fail: the program goes on behind it.
-        if !raised.synchronous
-            && let (Some(to), Some(last)) = (raised.return_address, &self.last)
-            && !last.leads_to(to)
+        if raised.return_address.is_none()
+            && let (Some(to), Some(last)) = (raised.likely, &self.last)
+            && last.leads_to(to)
         {
-            raised.return_address = None;
+            raised.return_address = Some(to);
         }
         if self.last.is_none()
             && let Some((address, isa)) = self.resume.take()

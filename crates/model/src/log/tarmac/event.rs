@@ -81,8 +81,9 @@ pub(super) fn event(
         return Ok(());
     }
     // A64 has the return address in an `R ELR_ELn` line behind it. That of a reset says where it starts.
-    let return_address = value.filter(|_| !matches!(cause, None | Some(Cause::Reset)));
-    say(Event::Raised(Raised { cause, return_address, synchronous, ..Raised::default() }));
+    let address = value.filter(|_| !matches!(cause, None | Some(Cause::Reset)));
+    let (return_address, likely) = if synchronous { (address, None) } else { (None, address) };
+    say(Event::Raised(Raised { cause, return_address, likely, synchronous, ..Raised::default() }));
     Ok(())
 }
 
