@@ -167,6 +167,9 @@ pub struct PacketsArgs {
     /// Each packet's bytes, too.
     #[arg(long)]
     pub bytes: bool,
+    /// Each packet's fields, too, where its protocol has fields in a row (E-Trace): first bit, width, name, value.
+    #[arg(long)]
+    pub explain: bool,
     /// The frame lines, too: packed, unpacked or both.
     #[arg(long, value_enum, value_delimiter = ',')]
     pub raw_frames: Vec<RawFrames>,

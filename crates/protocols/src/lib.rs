@@ -49,5 +49,5 @@ pub mod units;
 pub(crate) mod ways;
 
 pub use kind::PacketKind;
-pub use protocol::{Protocol, Resume};
+pub use protocol::{Field, Protocol, Resume};
 pub use stream::{Stream, Tap};

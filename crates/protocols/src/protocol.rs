@@ -15,6 +15,21 @@ pub enum Resume {
     Next,
 }
 
+/// A field of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its name in the specification.
+    pub name: &'static str,
+    /// Its first bit, from the start of the payload.
+    pub at: u32,
+    /// Its width in bits.
+    pub width: u32,
+    /// How many of its bits the packet has; the others repeat the last one.
+    pub sent: u32,
+    /// Its value.
+    pub value: u64,
+}
+
 /// A trace protocol: a name in the registry and the types behind it.
 pub trait Protocol: Copy + fmt::Debug + 'static {
     /// How captures spell it, up to a full stop: `ETM4` matches a device of type `ETM4.2`.
@@ -79,6 +94,12 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
     fn sync_at_end(config: &Self::Config, bytes: &[u8]) -> Option<usize> {
         let _ = (config, bytes);
         None
+    }
+
+    /// Names the fields of the packet that begins at the first byte, in their order on the wire. Protocols
+    /// whose packets are not fields in a row name none.
+    fn explain(config: &Self::Config, bytes: &[u8], each: &mut dyn FnMut(Field)) {
+        let _ = (config, bytes, each);
     }
 
     /// What a packet says of the unit itself: packets after it are read as `config` then says.

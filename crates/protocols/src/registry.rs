@@ -10,7 +10,7 @@ use tracewright_base::{
     Code, CoreType, Fault, MissingRegister, Places, Register, Sink, Sync, Waypoints, Wire,
 };
 
-use crate::{PacketKind, Protocol, Stream, Tap};
+use crate::{Field, PacketKind, Protocol, Stream, Tap};
 
 /// What every protocol says of itself.
 #[derive(Clone, Copy, Debug)]
@@ -153,6 +153,23 @@ macro_rules! protocols {
             /// Where in `bytes` a decoder that knows nothing may start.
             pub fn sync(&self, bytes: &[u8]) -> Sync {
                 match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::sync(c, bytes),)* }
+            }
+
+            /// See [`Protocol::explain`].
+            pub fn explain(&self, bytes: &[u8], each: &mut dyn FnMut(Field)) {
+                match self {
+                    $(AnyConfig::$name(c) => <$protocol as Protocol>::explain(c, bytes, each),)*
+                }
+            }
+
+            /// See [`Protocol::learn`]. From packets of another protocol nothing is learnt.
+            pub fn learn(&mut self, packet: AnyPacket<'_>) {
+                match (self, packet) {
+                    $((AnyConfig::$name(c), AnyPacket::$name(packet)) => {
+                        <$protocol as Protocol>::learn(c, packet);
+                    })*
+                    _ => {}
+                }
             }
 
             /// A stream that knows nothing yet.

@@ -18,7 +18,7 @@ pub fn run(args: &PacketsArgs) -> Result<bool, Fail> {
             packed: args.raw_frames.contains(&RawFrames::Packed),
             unpacked: args.raw_frames.contains(&RawFrames::Unpacked),
         },
-        text: text::Shown { packets: true, bytes, ..Default::default() },
+        text: text::Shown { packets: true, bytes, fields: args.explain, ..Default::default() },
     };
     list(what, &args.input, None, &args.threads, &args.output)
 }

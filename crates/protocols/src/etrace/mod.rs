@@ -48,7 +48,7 @@ pub use config::Params;
 pub use decode::Decoder;
 pub use packet::Packet;
 
-use crate::protocol::{Protocol, Resume};
+use crate::protocol::{Field, Protocol, Resume};
 use packet::Payload;
 
 /// RISC-V processor trace, versions 0.026 to 2.1.
@@ -102,6 +102,10 @@ impl Protocol for Etrace {
 
     fn sync_at_end(params: &Params, bytes: &[u8]) -> Option<usize> {
         sync::find_at_end(bytes, params)
+    }
+
+    fn explain(params: &Params, bytes: &[u8], each: &mut dyn FnMut(Field)) {
+        Packet::explain(bytes, params, &mut |field| each(field));
     }
 
     #[inline]

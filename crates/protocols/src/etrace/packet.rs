@@ -12,6 +12,8 @@ use core::fmt;
 
 use tracewright_base::{Fault, Parse, Wire};
 
+use crate::Field;
+
 use super::config::{Compression, Framing, MessageType, OptionBits, Padding, Params};
 use envelope::{Class, Closed, Opened};
 use fields::{Fields, Namer, Reader, Short, Writer, low};
@@ -19,7 +21,6 @@ use fields::{Fields, Namer, Reader, Short, Writer, low};
 pub use branches::{BranchCount, Branches, JumpTarget, Map, Report};
 pub use data::{Amount, Coding, DataAccess, Transfer};
 pub use envelope::Envelope;
-pub use fields::Seen;
 pub use support::{Qualification, Standard, Support};
 pub use sync::{ContextChange, Start, Trap, Who};
 
@@ -157,7 +158,7 @@ impl Packet {
 
     /// Names the fields of the packet that begins at the first byte, in their order on the wire.
     /// `None` where there is none.
-    pub fn explain(bytes: &[u8], params: &Params, each: &mut impl FnMut(Seen)) -> Option<Packet> {
+    pub fn explain(bytes: &[u8], params: &Params, each: &mut impl FnMut(Field)) -> Option<Packet> {
         let Opened { envelope, class, reader, .. } = Envelope::open(bytes, params).ok()?;
         let mut namer = Namer::new(reader, each);
         let payload = Payload::read(class, &mut namer, params)?;

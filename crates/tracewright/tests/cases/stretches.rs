@@ -97,7 +97,7 @@ fn views(capture: &Capture, plan: &Plan, jobs: &Jobs) -> ([Vec<u8>; 6], Work) {
         out.append(&mut view.rest());
     }
 
-    let what = text::Shown { packets: true, bytes: true, elements: true, colour: false };
+    let what = text::Shown { packets: true, bytes: true, elements: true, ..Default::default() };
     let listing = text::Listing::new(Vec::new(), sources(), Some(len), what);
     let what = json::Shown { packets: true, elements: true };
     let json = json::Listing::new(Vec::new(), plan, sources(), "case", Some(len), what);

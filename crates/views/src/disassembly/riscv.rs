@@ -1,4 +1,9 @@
-//! RISC-V instructions that matter to the flow of a program, as text. The others are opcodes.
+//! RISC-V instructions as text: RV32 and RV64 I, M, A, C and Zicsr, and loads and stores of F and D. The
+//! others are opcodes.
+
+mod compressed;
+mod csr;
+mod wide;
 
 use tracewright_base::Isa;
 use tracewright_isa::rv;
@@ -17,11 +22,12 @@ fn register(number: u32) -> &'static str {
     REGISTERS.get(number as usize & 31).copied().unwrap_or_default()
 }
 
-/// The text of an opcode, a compressed one in bits \[15:0]. `None` for what does not change the flow.
+/// The text of an opcode, a compressed one in bits \[15:0]. `None` for what is not known.
 pub(super) fn text(isa: Isa, opcode: u32, address: u64) -> Option<String> {
     let target = rv::standard(isa, opcode, address, false).target.unwrap_or(0);
     if rv::size(opcode as u16) == 2 {
-        return compressed(isa, opcode, target);
+        let expanded = || text(isa, compressed::expanded(isa, opcode & 0xffff)?, address);
+        return narrow(isa, opcode & 0xffff, target).or_else(expanded);
     }
     let (rd, rs1, rs2) = (opcode >> 7 & 31, opcode >> 15 & 31, opcode >> 20 & 31);
     let funct3 = opcode >> 12 & 0b111;
@@ -56,13 +62,14 @@ pub(super) fn text(isa: Isa, opcode: u32, address: u64) -> Option<String> {
             0x7020_0073 => "mnret",
             0x7b20_0073 => "dret",
             0x1050_0073 => "wfi",
-            _ => return None,
+            _ => return wide::text(isa, opcode),
         }
         .into(),
     })
 }
 
-fn compressed(isa: Isa, opcode: u32, target: u64) -> Option<String> {
+/// Jumps and branches, and what nothing else is like.
+fn narrow(isa: Isa, opcode: u32, target: u64) -> Option<String> {
     let rs1 = opcode >> 7 & 31;
     Some(match (opcode & 0b11, opcode >> 13 & 0b111) {
         (0b00, _) if opcode == 0 => "c.unimp".into(),

@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use tracewright_base::{self as base, Element, Places};
 use tracewright_decode::{Fork, Listener};
-use tracewright_protocols::registry::AnyPacket;
+use tracewright_protocols::Field;
+use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
 use super::colour::Tone;
 use super::element::element;
@@ -22,6 +23,8 @@ pub struct Shown {
     pub packets: bool,
     /// The bytes of each packet.
     pub bytes: bool,
+    /// The fields of each packet, a line each.
+    pub fields: bool,
     /// Elements.
     pub elements: bool,
     /// In colour.
@@ -43,6 +46,8 @@ pub struct Listing<W> {
     ports: Vec<Ports>,
     /// What the words for cycles depend on, by source.
     transcripts: Vec<Transcript>,
+    /// The configurations as units have told them, by source: for the fields of packets.
+    learnt: Vec<Option<AnyConfig>>,
     /// Columns of places and of names.
     widths: (usize, usize),
     /// The beginning of the last line: source, place and words.
@@ -58,6 +63,7 @@ impl<W: io::Write> Listing<W> {
         let longest = sources.iter().map(|s| s.name.chars().count()).max().unwrap_or(0);
         Listing {
             lines: Lines::new(out),
+            learnt: Vec::new(),
             shown,
             ports: vec![Ports::default(); sources.len()],
             transcripts: Vec::new(),
@@ -133,6 +139,31 @@ impl<W: io::Write> Listing<W> {
         self.lines.relieve();
     }
 
+    /// The fields of a packet: first bit, width, name, value.
+    fn field_lines(&mut self, n: usize, at: u64, bytes: &[u8], packet: AnyPacket<'_>) {
+        use std::fmt::Write;
+        let told = self.learnt.get_mut(n).and_then(Option::take);
+        let Some(mut config) = told.or_else(|| Some(self.sources.get(n)?.config.clone())) else {
+            return;
+        };
+        config.explain(bytes, &mut |field| {
+            self.begin(n, at);
+            let Field { name, at, width, sent, value } = field;
+            let _ = write!(self.lines.text, "  {at:>3} +{width:<2} {name:<14} {value:#x}");
+            if sent < width {
+                let _ = write!(self.lines.text, ", {sent} bits sent");
+            }
+            self.lines.end();
+        });
+        config.learn(packet);
+        if n >= self.learnt.len() {
+            self.learnt.resize(n + 1, None);
+        }
+        if let Some(slot) = self.learnt.get_mut(n) {
+            *slot = Some(config);
+        }
+    }
+
     fn text_line(&mut self, n: usize, line: &Line) {
         self.begin(n, line.at);
         let start = self.lines.text.len();
@@ -145,9 +176,10 @@ impl<W: io::Write> Listing<W> {
     }
 }
 
-/// Lines of text that programs have begun are carried on, and what cycles meant so far.
+/// Lines of text that programs have begun are carried on, what cycles meant so far, and what units said of
+/// themselves.
 impl Fork for Listing<Vec<u8>> {
-    type State = (Vec<Ports>, Vec<Transcript>);
+    type State = ((Vec<Ports>, Vec<Transcript>), Vec<Option<AnyConfig>>);
     type Said = Vec<u8>;
 
     fn fork(&self) -> Self {
@@ -156,6 +188,7 @@ impl Fork for Listing<Vec<u8>> {
             shown: self.shown,
             ports: vec![Ports::default(); self.sources.len()],
             transcripts: Vec::new(),
+            learnt: Vec::new(),
             sources: self.sources.clone(),
             widths: self.widths,
             beginning: (usize::MAX, 0, String::new()),
@@ -164,11 +197,11 @@ impl Fork for Listing<Vec<u8>> {
     }
 
     fn state(&self) -> Self::State {
-        (self.ports.clone(), self.transcripts.clone())
+        ((self.ports.clone(), self.transcripts.clone()), self.learnt.clone())
     }
 
-    fn resume(&mut self, (ports, transcripts): Self::State) {
-        (self.ports, self.transcripts) = (ports, transcripts);
+    fn resume(&mut self, ((ports, transcripts), learnt): Self::State) {
+        (self.ports, self.transcripts, self.learnt) = (ports, transcripts, learnt);
         self.lines.clear();
     }
 
@@ -255,6 +288,9 @@ impl<W: io::Write> Listener for Listing<W> {
             Tone::Quiet.paint(start, out);
         }
         self.lines.end();
+        if self.shown.fields {
+            self.field_lines(n, places.at(span.start), bytes.get(span).unwrap_or_default(), packet);
+        }
     }
 
     fn full(&self) -> bool {

@@ -1,22 +1,19 @@
 //! Data trace packets to accesses.
 
+use alloc::vec::Vec;
+
 use tracewright_base::{Access, Direction, Element, Sink};
 
 use crate::etrace::config::Params;
 use crate::etrace::packet::{Amount, Coding, DataAccess, Transfer};
 
 /// What differences are to: the last access of each size. And what was requested and has not come.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct History {
     sizes: [Last; 4],
     csr: Last,
-    requests: [Option<Request>; 64],
-}
-
-impl Default for History {
-    fn default() -> Self {
-        History { sizes: Default::default(), csr: Last::default(), requests: [None; 64] }
-    }
+    /// By number. Room is made once, with the first one.
+    requests: Vec<Option<Request>>,
 }
 
 /// The last access.
@@ -121,6 +118,9 @@ impl History {
     }
 
     fn request(&mut self, lrid: u8, request: Request) {
+        if self.requests.is_empty() {
+            self.requests.resize(64, None);
+        }
         if let Some(slot) = self.requests.get_mut(usize::from(lrid & 63)) {
             *slot = Some(request);
         }

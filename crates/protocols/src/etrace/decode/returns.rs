@@ -1,5 +1,7 @@
 //! Return addresses: where a return goes that no packet tells of. ("Implicit return mode")
 
+use alloc::collections::VecDeque;
+
 use crate::etrace::config::Params;
 
 /// As many calls as are kept. A call counter may count more; then returns deeper than this are lost.
@@ -8,29 +10,20 @@ const ROOM: usize = 512;
 /// Return addresses of the calls that were traced, the oldest given up where there is no room.
 ///
 /// A unit with a stack keeps 2 to the power of `return_stack_size`; where it counts, too, calls that
-/// return to the same place share one. A unit with only a counter counts up to its limit.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// return to the same place share one. A unit with only a counter counts up to its limit. Room is made
+/// once, with the first call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::etrace) struct Returns {
-    entries: [Entry; ROOM],
-    /// Where the next one goes.
-    top: u16,
-    /// How many there are.
-    len: u16,
+    entries: VecDeque<Entry>,
     /// How many calls they stand for.
     calls: u16,
 }
 
 /// A return address, and how many calls more return there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     address: u64,
     more: u16,
-}
-
-impl Default for Returns {
-    fn default() -> Self {
-        Returns { entries: [Entry::default(); ROOM], top: 0, len: 0, calls: 0 }
-    }
 }
 
 impl Returns {
@@ -50,59 +43,47 @@ impl Returns {
             (0, counter) => (1usize << counter) - 1,
             (stack, _) => 1 << stack,
         };
-        if stack > 0 && counter > 0 && self.len > 0 {
-            let most = ((1u32 << counter) - 1) as u16;
-            let last = self.at(1);
-            if last.address == address && last.more < most {
-                self.set(1, Entry { more: last.more + 1, ..last });
-                self.calls += 1;
-                return;
-            }
+        let most = limit.min(ROOM);
+        if stack > 0
+            && counter > 0
+            && let Some(last) = self.entries.back_mut()
+            && last.address == address
+            && u32::from(last.more) < (1 << counter) - 1
+        {
+            last.more += 1;
+            self.calls += 1;
+            return;
         }
-        let most = limit.min(ROOM) as u16;
-        if self.len == most {
-            let oldest = self.at(self.len);
-            self.calls -= oldest.more + 1;
-            self.len -= 1;
+        if self.entries.capacity() < most {
+            self.entries.reserve_exact(most - self.entries.len());
         }
-        self.set(0, Entry { address, more: 0 });
-        self.top = (self.top + 1) % ROOM as u16;
-        self.len += 1;
+        if self.entries.len() >= most
+            && let Some(oldest) = self.entries.pop_front()
+        {
+            self.calls = self.calls.saturating_sub(oldest.more + 1);
+        }
+        self.entries.push_back(Entry { address, more: 0 });
         self.calls += 1;
     }
 
     /// The last call returns.
     pub(in crate::etrace) fn pop(&mut self) -> Option<u64> {
-        if self.len == 0 {
-            return None;
+        let last = self.entries.back_mut()?;
+        let address = last.address;
+        match last.more {
+            0 => {
+                self.entries.pop_back();
+            }
+            _ => last.more -= 1,
         }
-        let last = self.at(1);
         self.calls = self.calls.saturating_sub(1);
-        if last.more > 0 {
-            self.set(1, Entry { more: last.more - 1, ..last });
-        } else {
-            self.top = (self.top + ROOM as u16 - 1) % ROOM as u16;
-            self.len -= 1;
-        }
-        Some(last.address)
+        Some(address)
     }
 
     /// Forgets all calls.
     pub(in crate::etrace) fn clear(&mut self) {
-        (self.top, self.len, self.calls) = (0, 0, 0);
-    }
-
-    /// The entry `back` before the top.
-    fn at(&self, back: u16) -> Entry {
-        let index = usize::from(self.top + ROOM as u16 - back) % ROOM;
-        self.entries.get(index).copied().unwrap_or_default()
-    }
-
-    fn set(&mut self, back: u16, entry: Entry) {
-        let index = usize::from(self.top + ROOM as u16 - back) % ROOM;
-        if let Some(place) = self.entries.get_mut(index) {
-            *place = entry;
-        }
+        self.entries.clear();
+        self.calls = 0;
     }
 }
 
@@ -144,7 +125,7 @@ mod tests {
             returns.push(address, &params(1, 2));
         }
         // 9 four times in one entry, and once more.
-        assert_eq!((returns.len, returns.depth()), (2, 5));
+        assert_eq!((returns.entries.len(), returns.depth()), (2, 5));
         let popped: [_; 6] = core::array::from_fn(|_| returns.pop());
         assert_eq!(popped, [Some(9), Some(9), Some(9), Some(9), Some(9), None]);
     }

@@ -1,40 +1,35 @@
 //! The jump target cache. ("Jump target cache mode")
 
+use alloc::vec::Vec;
+
 use super::pending::index;
 use crate::etrace::config::Params;
 
-/// Targets of jumps by their lowest bits, up to 128.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Targets of jumps by their lowest bits, up to 128. Room is made once, with the first target.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::etrace) struct Targets {
-    addresses: [u64; 128],
-    /// Bit n: entry n is known.
-    known: u128,
-}
-
-impl Default for Targets {
-    fn default() -> Self {
-        Targets { addresses: [0; 128], known: 0 }
-    }
+    addresses: Vec<Option<u64>>,
 }
 
 impl Targets {
     /// The target at `place`.
     pub(in crate::etrace) fn get(&self, place: u16) -> Option<u64> {
-        let known = self.known.checked_shr(place.into()).unwrap_or(0) & 1 != 0;
-        self.addresses.get(usize::from(place)).copied().filter(|_| known)
+        self.addresses.get(usize::from(place)).copied().flatten()
     }
 
     /// A jump went to `address`.
     pub(in crate::etrace) fn put(&mut self, address: u64, params: &Params) {
-        let place = index(address, params.widths.cache_size, params);
-        if let Some(entry) = self.addresses.get_mut(place) {
-            *entry = address;
-            self.known |= 1 << place;
+        let size = params.widths.cache_size;
+        if self.addresses.is_empty() {
+            self.addresses.resize(1 << size.min(7), None);
+        }
+        if let Some(entry) = self.addresses.get_mut(index(address, size, params)) {
+            *entry = Some(address);
         }
     }
 
     /// Forgets all targets.
     pub(in crate::etrace) fn clear(&mut self) {
-        self.known = 0;
+        self.addresses.clear();
     }
 }

@@ -3,6 +3,8 @@
 //! The first field is in the lowest bits, and each field begins with its lowest bit. What a payload
 //! leaves out at its end repeats its last bit. ("Instruction Trace Encoder Output Packets")
 
+use crate::Field;
+
 /// A reader or a writer of fields. Each method is given the field's value, which a writer writes, and
 /// returns it, which a reader has read.
 pub trait Fields {
@@ -324,21 +326,6 @@ impl Fields for Writer {
     }
 }
 
-/// A field of a packet, as `explain` shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
-    /// Its name in the specification.
-    pub name: &'static str,
-    /// Its first bit, from the start of the payload.
-    pub at: u32,
-    /// Its width in bits.
-    pub width: u32,
-    /// How many of its bits the payload has; the others repeat the last one.
-    pub sent: u32,
-    /// Its value.
-    pub value: u64,
-}
-
 /// Reads fields and names each.
 pub struct Namer<'a, F> {
     reader: Reader,
@@ -347,7 +334,7 @@ pub struct Namer<'a, F> {
     each: &'a mut F,
 }
 
-impl<'a, F: FnMut(Seen)> Namer<'a, F> {
+impl<'a, F: FnMut(Field)> Namer<'a, F> {
     /// Names what `reader` reads from here on.
     pub fn new(reader: Reader, each: &'a mut F) -> Self {
         Namer { start: reader.at, reader, each }
@@ -359,7 +346,7 @@ impl<'a, F: FnMut(Seen)> Namer<'a, F> {
     }
 }
 
-impl<F: FnMut(Seen)> Fields for Namer<'_, F> {
+impl<F: FnMut(Field)> Fields for Namer<'_, F> {
     const READS: bool = true;
 
     fn uint(&mut self, name: &'static str, value: u64, width: u32) -> u64 {
@@ -367,7 +354,7 @@ impl<F: FnMut(Seen)> Fields for Namer<'_, F> {
         let value = self.reader.uint(name, value, width);
         if width > 0 {
             let sent = self.reader.end.saturating_sub(at).min(width);
-            (self.each)(Seen { name, at: at - self.start, width, sent, value });
+            (self.each)(Field { name, at: at - self.start, width, sent, value });
         }
         value
     }

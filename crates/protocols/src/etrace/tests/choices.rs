@@ -216,3 +216,9 @@ fn discovery() {
     assert_eq!((params.port.comparators, params.port.filters, params.widths.tval), (4, 2, 0));
     assert_eq!(Params::from_text(&params.to_text()), Ok(params));
 }
+
+/// A checkpoint of a decoder is a small copy: tables are there only where their modes are on.
+#[test]
+fn decoders_are_small() {
+    assert!(size_of::<crate::etrace::Decoder>() <= 512, "{}", size_of::<crate::etrace::Decoder>());
+}

@@ -1,0 +1,96 @@
+//! RISC-V instructions in words, against binutils' `riscv64-unknown-elf-objdump` over programs of
+//! `../shared/captures/riscv`. Skipped where either is not there.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tracewright_base::Isa;
+use tracewright_views::disassembly::disassemble;
+
+const OBJDUMP: &str = "riscv64-unknown-elf-objdump";
+
+fn programs() -> Option<Vec<PathBuf>> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = std::env::var_os("TRACEWRIGHT_SHARED")
+        .map(PathBuf::from)
+        .into_iter()
+        .chain([here.join("../../../shared"), here.join("../../../../shared")])
+        .map(|folder| folder.join("captures/riscv"))
+        .find(|folder| folder.is_dir())?;
+    let mut files = Vec::new();
+    for folder in ["etrace-ref/elf", "pulp"] {
+        let entries = std::fs::read_dir(root.join(folder)).ok()?.flatten();
+        let program =
+            |path: &PathBuf| path.extension().is_some_and(|end| end == "riscv" || end == "elf");
+        files.extend(entries.map(|entry| entry.path()).filter(program));
+    }
+    files.sort();
+    Some(files)
+}
+
+/// Jumps and branches have a form of their own; floating-point arithmetic is not said.
+fn is_compared(name: &str) -> bool {
+    const FLOW: &[&str] = &[
+        "j", "jal", "jr", "jalr", "ret", "beq", "bne", "blt", "bge", "bltu", "bgeu", "beqz",
+        "bnez", "blez", "bgez", "bltz", "bgtz", "nop", "ebreak", "unimp", "fence", "fence.i",
+        "bgt", "ble",
+    ];
+    let float = name.starts_with('f') && !matches!(name, "flw" | "fld" | "fsw" | "fsd");
+    // What is no instruction, and what this processor has of its own.
+    !(FLOW.contains(&name) || float || name.starts_with('.') || name.starts_with("0x"))
+}
+
+/// What objdump says, in the form of our words: it leaves the `i` of immediates away.
+fn said(name: &str, operands: &str) -> String {
+    let operands = operands.split([' ', '#', '<']).next().unwrap_or_default();
+    let last = operands.rsplit(',').next().unwrap_or_default();
+    let number = last.starts_with(|c: char| c.is_ascii_digit() || c == '-') && !last.contains('(');
+    let name = match (name, number) {
+        ("add" | "and" | "or" | "xor" | "sll" | "srl" | "sra" | "slt", true)
+        | ("csrw" | "csrs" | "csrc" | "csrrw" | "csrrs" | "csrrc", true) => format!("{name}i"),
+        ("sltu", true) => "sltiu".into(),
+        ("addw" | "sllw" | "srlw" | "sraw", true) => name.replace('w', "iw"),
+        _ => name.into(),
+    };
+    format!("{name} {}", operands.replace(',', ", ")).trim().into()
+}
+
+#[test]
+fn words_are_those_of_objdump() {
+    let Some(files) = programs() else {
+        eprintln!("skipped: no ../shared/captures/riscv");
+        return;
+    };
+    let mut compared = 0;
+    let mut wrong = BTreeMap::new();
+    for file in &files {
+        let Ok(output) = Command::new(OBJDUMP).arg("-d").arg(file).output() else {
+            eprintln!("skipped: no {OBJDUMP}");
+            return;
+        };
+        let text = String::from_utf8_lossy(&output.stdout);
+        let isa = if text.contains("elf32") { Isa::Rv32 } else { Isa::Rv64 };
+        for line in text.lines() {
+            let cells: Vec<_> = line.split('\t').collect();
+            let &[place, opcode, name, ref rest @ ..] = &cells[..] else { continue };
+            let place = place.trim().trim_end_matches(':');
+            let Ok(place) = u64::from_str_radix(place, 16) else { continue };
+            let Ok(opcode) = u32::from_str_radix(opcode.trim(), 16) else { continue };
+            if !is_compared(name) {
+                continue;
+            }
+            let want = said(name, rest.first().copied().unwrap_or_default());
+            let got = disassemble(isa, opcode, place);
+            compared += 1;
+            if got != want {
+                wrong.entry(name.to_owned()).or_insert_with(|| {
+                    format!("{} {opcode:08x}: {got:?}, not {want:?}", file.display())
+                });
+            }
+        }
+    }
+    println!("{compared} instructions of {} programs", files.len());
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(compared > 10_000, "{compared}");
+}
