@@ -89,6 +89,36 @@ fn spike_with_both_kinds_of_line() {
     assert_eq!(short(&steps(&entries(Format::Spike, Isa::Rv64, &written))), short(&steps(&read)));
 }
 
+/// Commit lines of other versions, and of those who write the same: no `core`, two words for a register, CSRs,
+/// vector and floating-point registers, both kinds of line with one of them bare.
+#[test]
+fn spike_of_other_versions() {
+    let log = "3 0x0000000080000000 (0x00000297) x 5 0x0000000080000000\n\
+        core   0: 0x0000000080000004 (0x30529073) csrw    mtvec, t0\n\
+        3 0x0000000080000004 (0x30529073) c773_mtvec 0x0000000080000000\n\
+        core   0: 3 0x0000000080000008 (0x0002b507) f10 0x3ff0000000000000 mem 0x0000000080002000\n\
+        core   0: 3 0x000000008000000c (0x02056407) e64 m1 l2 v8  0x0001 mem 0x0000000080002000 mem 0x0000000080002008\n\
+        core   0: 3 0x0000000080000010 (0x00a2b02f) x0  0x0000000000000001 mem 0x0000000080002000 mem 0x0000000080002000 0x0000000000000002\n\
+        core   0: 1 0x0000000080000014 (0x00028067)\n";
+    let read = entries(Format::Spike, Isa::Rv64, log);
+    let retired: Vec<u64> = steps(&read)
+        .iter()
+        .filter_map(|s| if let Step::Retired(r) = s { Some(r.address) } else { None })
+        .collect();
+    assert_eq!(retired, (0..6).map(|n| 0x8000_0000 + 4 * n).collect::<Vec<u64>>());
+    let levels = steps(&read).iter().filter(|s| matches!(s, Step::Context(_))).count();
+    assert_eq!(levels, 2);
+    let accesses: Vec<(Direction, Option<u64>)> = steps(&read)
+        .iter()
+        .filter_map(
+            |s| if let Step::Access(a) = s { Some((a.direction, a.address())) } else { None },
+        )
+        .collect();
+    let (read, write) = (Direction::Read, Direction::Write);
+    let at = [(read, 0), (read, 0), (read, 8), (read, 0), (write, 0)];
+    assert_eq!(accesses, at.map(|(way, at)| (way, Some(0x8000_2000 + at))));
+}
+
 #[test]
 fn spike_in_columns() {
     let log = "VALID,ADDRESS,INSN,PRIVILEGE,EXCEPTION,ECAUSE,TVAL,INTERRUPT\n\
