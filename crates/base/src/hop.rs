@@ -58,17 +58,20 @@ pub struct Hop {
     pub next: [Mark; 2],
     /// Address of the first instruction, bits \[31:0].
     low: u32,
-    /// Instructions in bits \[9:0], halfwords in bits \[20:10], the family in bits \[31:21].
-    shape: u32,
+    family: u16,
+    /// Length in halfwords.
+    halfwords: u8,
+    instructions: u8,
 }
 
 /// What blocks have in common that lie near each other and end alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(align(32))]
 pub struct Family {
     /// The waypoint where it did not take effect, and where it did.
     pub last: [Last; 2],
     /// Address of the first instruction, bits \[63:32].
-    high: u32,
+    high: u64,
     /// What selects the blocks beside their addresses.
     pub realm: Realm,
 }
@@ -76,21 +79,16 @@ pub struct Family {
 /// How many families there can be.
 pub const FAMILIES: usize = 1 << 11;
 
-const MOST_INSTRUCTIONS: u32 = (1 << 10) - 1;
-const MOST_HALFWORDS: u32 = (1 << 11) - 1;
-
-const _: () = assert!(size_of::<Hop>() == 16 && size_of::<Family>() == 16);
+const _: () = assert!(size_of::<Hop>() == 16 && size_of::<Family>() == 32);
 
 impl Hop {
     /// The block as a hop of `family`, below [`FAMILIES`], that leads nowhere yet. `None` where it is too long.
     pub fn new(block: &Block, family: usize) -> Option<Hop> {
-        let halfwords = block.bytes / 2;
-        let fits = block.instructions <= MOST_INSTRUCTIONS
-            && halfwords <= MOST_HALFWORDS
-            && block.bytes.is_multiple_of(2)
-            && family < FAMILIES;
-        let shape = (family as u32) << 21 | halfwords << 10 | block.instructions;
-        fits.then_some(Hop { next: [Mark::NONE; 2], low: block.start as u32, shape })
+        let fits = block.bytes.is_multiple_of(2) && family < FAMILIES;
+        let halfwords = u8::try_from(block.bytes / 2).ok()?;
+        let instructions = u8::try_from(block.instructions).ok()?;
+        let (next, low) = ([Mark::NONE; 2], block.start as u32);
+        fits.then_some(Hop { next, low, family: family as u16, halfwords, instructions })
     }
 
     /// The same block before others.
@@ -100,19 +98,14 @@ impl Hop {
     }
 
     #[inline]
-    const fn family(&self) -> usize {
-        (self.shape >> 21) as usize
-    }
-
-    #[inline]
     const fn bytes(&self) -> u32 {
-        self.shape >> 9 & MOST_HALFWORDS << 1
+        self.halfwords as u32 * 2
     }
 
     /// Address of the first instruction.
     #[inline]
     pub const fn start(&self, family: &Family) -> u64 {
-        (family.high as u64) << 32 | self.low as u64
+        family.high | self.low as u64
     }
 
     /// The whole block as a range, where its waypoint was `taken` or not.
@@ -121,7 +114,7 @@ impl Hop {
         Range {
             start: self.start(family),
             bytes: self.bytes(),
-            instructions: self.shape & MOST_INSTRUCTIONS,
+            instructions: self.instructions as u32,
             cycles: Counted::UNKNOWN,
             last: family.last[taken as usize],
         }
@@ -153,7 +146,7 @@ impl Family {
     /// The family of `block`.
     pub fn of(block: &Block, realm: Realm) -> Family {
         let last = [false, true].map(|taken| Last::new(&block.last, taken));
-        Family { last, high: (block.start >> 32) as u32, realm }
+        Family { last, high: block.start & !u64::from(u32::MAX), realm }
     }
 
     /// Their instruction set.
@@ -187,8 +180,7 @@ impl<'a> Hops<'a> {
     #[inline]
     pub fn get(&self, mark: Mark) -> Option<(&'a Hop, &'a Family)> {
         let hop = self.hops.get(mark.index())?;
-        // The index has 11 bits.
-        Some((hop, self.families.get(hop.family())?))
+        Some((hop, self.families.get(usize::from(hop.family))?))
     }
 
     /// All hops, each at the index of its mark.

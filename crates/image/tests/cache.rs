@@ -427,7 +427,7 @@ fn a_cache_of_far_places() {
 /// A block that is too long for a hop is still a block.
 #[test]
 fn long_blocks_are_not_hops() {
-    for (nops, kept) in [(1022, true), (1023, false), (4000, false)] {
+    for (nops, kept) in [(126, true), (127, false), (4000, false)] {
         let mut code = vec![NOP; nops];
         code.push(RET);
         let mut cache = cache([Region::new("code", 0, words(&code))], DEFAULT);
