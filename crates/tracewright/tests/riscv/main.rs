@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod damage;
+mod data;
 mod decode;
 mod encode;
 mod ingress;

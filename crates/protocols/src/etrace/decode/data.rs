@@ -47,7 +47,12 @@ impl History {
         params: &Params,
         sink: &mut S,
     ) {
-        let size = usize::from(access.size & 3);
+        let answers = matches!(access.transfer, Transfer::LoadData | Transfer::AtomicData);
+        let slot = self.requests.get_mut(usize::from(access.lrid & 63)).filter(|_| answers);
+        let request = slot.and_then(Option::take);
+        // The answer of an atomic access does not say its size.
+        let size = request.map_or(access.size, |request| request.size);
+        let size = usize::from(size & 3);
         let mut say = |access: Access| sink.element(at, Element::Access(access));
         if let Transfer::Csr(_) = access.transfer {
             return self.csr(access, params, &mut say);
@@ -93,10 +98,7 @@ impl History {
             Transfer::Load => say(of(Direction::Read, address, value, flags, bytes)),
             Transfer::Store => say(of(Direction::Write, address, value, flags, bytes)),
             Transfer::LoadData | Transfer::AtomicData => {
-                let slot = self.requests.get_mut(usize::from(access.lrid & 63));
-                let request = slot.and_then(Option::take);
                 let address = request.and_then(|request| request.address);
-                let bytes = request.map_or(bytes, |request| 1 << (request.size & 3));
                 // A bus error brings no data.
                 say(of(Direction::Read, address, value, Access::LATE, bytes));
                 if let Some(Request { atomic: Some((kind, operand)), .. }) = request {
@@ -147,12 +149,14 @@ impl History {
             value.map_or(say, |value| say.of(value))
         };
         say(of(Direction::Read, value, 0));
-        if let Some(operand) = operand {
-            let written = match kind {
+        // Without data a swap still writes, unless the CSR can only be read: those have 11 on top.
+        let read_only = access.address.is_some_and(|number| number >> 10 == 0b11);
+        if operand.is_some() || kind == 0 && params.data.no_data && !read_only {
+            let written = operand.and_then(|operand| match kind {
                 0 => Some(operand),
                 1 => value.map(|value| value | operand),
                 _ => value.map(|value| value & !operand),
-            };
+            });
             say(of(Direction::Write, written, Access::CONTINUED));
         }
     }

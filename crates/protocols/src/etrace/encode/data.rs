@@ -31,7 +31,7 @@ pub struct DataEncoder {
     csr: Option<u64>,
     /// A read that the next access may belong to.
     held: Option<Access>,
-    /// Loads that were requested and have not brought their data: number, size and value.
+    /// Loads and atomic accesses that were requested and have not brought their data.
     requests: VecDeque<Request>,
     next_request: u8,
 }
@@ -43,9 +43,10 @@ struct Last {
     value: Option<u64>,
 }
 
-/// A load whose data have not come.
+/// A load, or an atomic access, whose data have not come.
 #[derive(Clone, Copy, Debug)]
 struct Request {
+    atomic: bool,
     lrid: u8,
     size: u8,
     value: Option<u64>,
@@ -140,11 +141,14 @@ impl DataEncoder {
         };
         out.extend([Packet::from(Payload::Data(packet))]);
         self.requests.iter_mut().for_each(|request| request.left = request.left.saturating_sub(1));
-        if d.split && matches!(transfer, Transfer::Load) {
+        // A store that failed brings nothing.
+        let atomic = matches!(transfer, Transfer::Atomic(kind) if kind != 7);
+        if d.split && (atomic || transfer == Transfer::Load) {
             self.requests.push_back(Request {
+                atomic,
                 lrid: packet.lrid,
                 size: packet.size,
-                value: access.value(),
+                value: access.value().filter(|_| !d.no_data),
                 left: self.settings.latency,
             });
             // No two requests may have one number.
@@ -162,12 +166,13 @@ impl DataEncoder {
     fn respond(&mut self, params: &Params, out: &mut impl Extend<Packet>) {
         while let Some(request) = self.requests.front().copied().filter(|r| r.left == 0) {
             self.requests.pop_front();
-            let mut packet = DataAccess {
-                transfer: Transfer::LoadData,
-                size: request.size,
-                lrid: request.lrid,
-                ..DataAccess::default()
+            // The answer of an atomic access has no size, and says how long it is.
+            let (transfer, size) = match request.atomic {
+                true => (Transfer::AtomicData, 0),
+                false => (Transfer::LoadData, request.size),
             };
+            let mut packet =
+                DataAccess { transfer, size, lrid: request.lrid, ..DataAccess::default() };
             if let Some(value) = request.value {
                 let bytes = 1 << request.size;
                 let last = self.sizes.get(usize::from(request.size)).copied().unwrap_or_default();
@@ -176,6 +181,10 @@ impl DataEncoder {
                 packet = shortest(
                     codes.iter().filter_map(|&resp| {
                         let value = coded(resp, value, last.value, bytes, params)?;
+                        let bytes = match request.atomic {
+                            true => needed(value, bytes, params),
+                            false => bytes,
+                        };
                         Some(DataAccess { resp, data: Some(Amount { value, bytes }), ..packet })
                     }),
                     params,
@@ -228,11 +237,15 @@ impl DataEncoder {
                     None => return None,
                 }),
             };
+            if by & !(u64::MAX << unit) != 0 {
+                // An atomic access after one that was not aligned: only its full address can be told.
+                return None;
+            }
             let width = d.address_width.into();
             let by = (sign_extend(by, width) as i64 >> unit) as u64;
             Some(low(if diff == 0 { address >> unit } else { by }, width))
         };
-        let narrow = d.no_address && d.diff_width == 1;
+        let narrow = !atomic && d.no_address && d.diff_width == 1;
         let codes: &[u8] = match (d.no_data || split_load, d.no_address) {
             (true, _) if settings.full_address => &[0],
             (true, _) => &[0, 1],

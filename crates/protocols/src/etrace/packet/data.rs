@@ -82,7 +82,9 @@ impl DataAccess {
             Transfer::LoadData | Transfer::AtomicData => self.resp,
             _ => self.diff,
         };
-        let narrow = params.data.no_address && params.data.diff_width == 1;
+        // The others have two bits always.
+        let plain = matches!(self.transfer, Transfer::Load | Transfer::Store);
+        let narrow = plain && params.data.no_address && params.data.diff_width == 1;
         match code {
             1 if params.data.arithmetic => Coding::Difference,
             1 if narrow => Coding::Difference,
