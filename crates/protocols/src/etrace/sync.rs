@@ -11,6 +11,10 @@ const CHAIN: usize = 8;
 /// The longest payload, in bytes.
 const LONGEST: usize = 31;
 
+/// So many bytes from a place on may decide whether packets begin there: eight of the longest packets,
+/// each with a header, 8 bytes of timestamp and 2 of the source's number.
+pub const LOOKED_AHEAD: usize = CHAIN * (1 + LONGEST + 8 + 2);
+
 /// Finds the first place from where eight packets follow one another, or that comes after more null
 /// bytes than a packet can have. ("Packet Encapsulation", "Synchronization")
 pub fn find(bytes: &[u8], params: &Params) -> Sync {

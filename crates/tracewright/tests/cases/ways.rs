@@ -257,8 +257,8 @@ fn at_each_sync(
     Ok(())
 }
 
-/// So many bytes may say where packets begin that have no mark.
-const LOOKED_AHEAD: usize = 300;
+/// So many bytes may say where packets begin that have no mark: those of eight of the longest.
+const LOOKED_AHEAD: usize = tracewright::protocols::etrace::sync::LOOKED_AHEAD;
 
 /// The packets written again are the same packets and mean the same.
 fn written_again(fresh: &Run<'_>, whole: &Said) -> Result<(), String> {
