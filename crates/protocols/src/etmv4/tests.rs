@@ -1,5 +1,6 @@
 //! Tables from the specifications, in their order.
 
+mod endless;
 mod fields;
 mod headers;
 mod history;

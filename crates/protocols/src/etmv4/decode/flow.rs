@@ -34,8 +34,8 @@ impl Rules {
     }
 }
 
-/// The longest walk to an address that the trace gives, in bytes. A longer one means that the
-/// address belongs to other code.
+/// The longest walk to an address that the trace gives, or to a waypoint, in bytes. A longer one means
+/// that this is other code, or none.
 const LONGEST_WALK: u64 = 1 << 26;
 
 /// Where execution is.
@@ -610,12 +610,13 @@ fn walk<K: Code>(pc: Pc, code: &mut K, until: Until) -> (Walked, Option<Stop>) {
     loop {
         let here = Pc { address: walked.end, ..pc };
         let left = match until {
-            Until::Waypoint => u64::MAX,
+            Until::Waypoint => LONGEST_WALK.saturating_sub(walked.end.wrapping_sub(pc.address)),
             Until::Address(to) => (to & mask).wrapping_sub(here.address) & mask,
             Until::Count(count) => u64::from(count.saturating_sub(walked.instructions)),
         };
         if left == 0 {
-            return (walked, None);
+            let stop = matches!(until, Until::Waypoint).then_some(Stop::NotReached);
+            return (walked, stop);
         }
         // Behind us, or past anything that one run of straight code can be.
         if matches!(until, Until::Address(_)) && left > LONGEST_WALK {
