@@ -58,7 +58,7 @@ fn damage(random: &mut Random, bytes: &mut Vec<u8>, end: usize) -> (usize, isize
 }
 
 /// Where packets are that name an instruction in full.
-fn starts(stream: &Stream) -> Vec<usize> {
+pub fn starts(stream: &Stream) -> Vec<usize> {
     let (mut at, mut starts) = (0, Vec::new());
     while let Parse::Packet(packet, len) = Packet::parse(&stream.bytes[at..], &stream.params) {
         if matches!(packet.payload, Payload::Start(_) | Payload::Trap(_)) {

@@ -10,6 +10,7 @@ mod ingress;
 mod logs;
 mod packets;
 mod program;
+mod ring;
 mod roundtrip;
 mod run;
 mod spec;
