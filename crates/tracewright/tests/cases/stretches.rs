@@ -67,7 +67,7 @@ pub fn same(capture: &Capture, plan: &Plan, step: usize, stretch: usize) -> Resu
 }
 
 /// What each view shows of a buffer.
-fn views(capture: &Capture, plan: &Plan, jobs: &Jobs) -> ([Vec<u8>; 6], Work) {
+fn views(capture: &Capture, plan: &Plan, jobs: &Jobs) -> ([Vec<u8>; 7], Work) {
     let memory = Memory::new(capture);
     let session = |numbering| {
         let options = Options { numbering, ..Options::default() };
@@ -76,25 +76,28 @@ fn views(capture: &Capture, plan: &Plan, jobs: &Jobs) -> ([Vec<u8>; 6], Work) {
     let input = || Parts::new(capture.buffers[plan.buffer].parts());
     let sources = || tracewright::views::Source::all(capture, plan, &memory);
     let len = capture.buffers[plan.buffer].len();
-    let mut shown: [Vec<u8>; 6] = Default::default();
-    let [frames, elements, people, programs, steps, counted] = &mut shown;
+    let mut shown: [Vec<u8>; 7] = Default::default();
+    let [frames, packets, elements, people, programs, steps, counted] = &mut shown;
 
-    for (packets, out) in [(true, frames), (false, elements)] {
-        let what = opencsd::Shown {
-            packets,
-            bytes: packets,
-            elements: true,
-            packed: packets,
-            unpacked: packets,
-        };
+    // How many stretches were joined by the one that remembers whether it listed bytes without packets.
+    let mut joined = 0;
+    for (packets, bytes, out) in
+        [(true, true, frames), (true, false, packets), (false, false, elements)]
+    {
+        let what =
+            opencsd::Shown { packets, bytes, elements: true, packed: bytes, unpacked: bytes };
         let mut view = opencsd::Listing::new(Vec::new(), plan, what, false);
         let mut session = session(Numbering::Reference);
-        parallel::run(&mut session, &mut input(), &mut view, jobs, |mut said: Vec<u8>, _| {
-            out.append(&mut said);
-            true
-        })
-        .expect("bytes in memory can be read");
+        let done =
+            parallel::run(&mut session, &mut input(), &mut view, jobs, |mut said: Vec<u8>, _| {
+                out.append(&mut said);
+                true
+            })
+            .expect("bytes in memory can be read");
         out.append(&mut view.rest());
+        if packets && !bytes {
+            joined = done.joined;
+        }
     }
 
     let what = text::Shown { packets: true, bytes: true, elements: true, ..Default::default() };
@@ -119,5 +122,5 @@ fn views(capture: &Capture, plan: &Plan, jobs: &Jobs) -> ([Vec<u8>; 6], Work) {
     .expect("bytes in memory can be read");
     counted.extend(found.0.table(&sources()).into_bytes());
     counted.extend(format!("{:?} {:?} {:?}", found.1, sums.0, sums.1.sorted()).into_bytes());
-    (shown, work)
+    (shown, Work { joined: work.joined.min(joined), ..work })
 }
