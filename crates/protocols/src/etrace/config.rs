@@ -9,6 +9,8 @@ mod profile;
 mod table;
 mod text;
 
+use alloc::format;
+
 use tracewright_base::{Isa, MissingRegister, Register, Waypoints};
 
 use super::packet::fields::sign_extend;
@@ -291,7 +293,9 @@ impl Params {
     pub fn from_registers(register: &dyn Fn(&str) -> Option<u64>) -> Result<Self, MissingRegister> {
         let find = |parameter: &Parameter| {
             let Register { name, aliases, .. } = parameter.register;
-            register(name).or_else(|| aliases.iter().find_map(|alias| register(alias)))
+            // The specification's names end in `_p`, and so do those of `.scf` files.
+            let either = |name: &str| register(name).or_else(|| register(&format!("{name}_p")));
+            either(name).or_else(|| aliases.iter().find_map(|alias| either(alias)))
         };
         let known = |name: &str| table::named(name).and_then(&find);
         let version = known("version").and_then(Version::of_number);

@@ -90,6 +90,16 @@ fn defaults_come_before_what_is_given() {
     assert_eq!(params, want);
 }
 
+/// Registers by the names of `.scf` files.
+#[test]
+fn names_of_the_specification() {
+    let given = [("iaddress_lsb_p", 0), ("call_counter_size_p", 9), ("impdef_width_p", 1)];
+    let register = |name: &str| given.iter().find(|(n, _)| *n == name).map(|(_, value)| *value);
+    let params = Etrace::configure(None, &register).unwrap();
+    let Params { widths, port, .. } = params;
+    assert_eq!((widths.iaddress_lsb, widths.call_counter_size, port.user_width), (0, 9, 1));
+}
+
 /// Where CSRs say that traps go. (Privileged ISA, `mtvec`)
 #[test]
 fn vectors() {
