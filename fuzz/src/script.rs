@@ -153,6 +153,27 @@ impl Script {
         Image::new(regions.map(|(at, bytes)| Region::new("script", at.into(), bytes)))
     }
 
+    /// Some transfers of load and store multiples are not traced. (A swap of which only the store were
+    /// traced would look like one of which only the load is.)
+    pub fn trace_in_part(&mut self, random: &mut Random) {
+        let like = |step: &Step, other: &Access| matches!(step, Step::Access(access) if access.direction == other.direction);
+        for n in 1..self.steps.len() {
+            let Step::Access(this) = self.steps[n] else { continue };
+            let follows = this.has(Access::CONTINUED) && like(&self.steps[n - 1], &this);
+            let goes_on = self.steps.get(n + 1).is_some_and(|next| {
+                like(next, &this)
+                    && matches!(next, Step::Access(next) if next.has(Access::CONTINUED))
+            });
+            if let Step::Access(access) = &mut self.steps[n]
+                && (follows || goes_on)
+                && !access.has(Access::COPROCESSOR)
+                && random.below(4) == 0
+            {
+                access.flags |= Access::VALUE_NOT_TRACED;
+            }
+        }
+    }
+
     fn raise(&mut self, cause: Cause, pc: u32, isa: Isa, target: u32, cancels: bool) {
         self.steps.push(Step::Exception(Taken {
             cause,

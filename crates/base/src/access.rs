@@ -79,6 +79,14 @@ impl Access {
         self
     }
 
+    /// The same access, nobody knows where.
+    #[must_use]
+    pub const fn nowhere(mut self) -> Self {
+        self.address = 0;
+        self.known &= !Self::ADDRESS;
+        self
+    }
+
     /// The same access with `value`.
     #[must_use]
     pub const fn of(mut self, value: u64) -> Self {

@@ -57,6 +57,17 @@ struct Owner {
     address: Option<u32>,
 }
 
+/// Where the accesses of a load multiple are that may have read the PC first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// The first has the highest address, and the rest follow on from the lowest.
+    PcFirst,
+    /// Each follows on from the one before.
+    Rising,
+    /// The trace was cut short: only the first is known.
+    Unknown,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Late {
     access: Access,
@@ -129,6 +140,14 @@ impl Data {
             for tag in 0..self.late.len() {
                 self.lose(at, tag, held);
             }
+        }
+    }
+
+    /// The trace is cut short: of a load multiple that may have read the PC first, only the first access is
+    /// known.
+    pub(crate) fn cut_short(&mut self, held: &mut Held) {
+        if !self.unsorted.is_empty() {
+            self.sort_as(Order::Unknown, held);
         }
     }
 
@@ -261,7 +280,7 @@ impl Data {
         }
         self.unsorted.push((said.at, access));
         if Some(self.owner.seen) == self.owner.transfer.and_then(|transfer| transfer.count) {
-            self.sort_as(true, held);
+            self.sort_as(Order::PcFirst, held);
         }
     }
 
@@ -269,20 +288,20 @@ impl Data {
     /// read first, is not among them.
     fn sort(&mut self, held: &mut Held) {
         if !self.unsorted.is_empty() {
-            self.sort_as(false, held);
+            self.sort_as(Order::Rising, held);
         }
     }
 
-    /// Says the accesses of a load multiple. `pc_first`: the first is the highest address, and the
-    /// rest follow on from the lowest.
-    fn sort_as(&mut self, pc_first: bool, held: &mut Held) {
+    /// Says the accesses of a load multiple.
+    fn sort_as(&mut self, order: Order, held: &mut Held) {
         let of = self.owner.of.unwrap_or(Of::Nothing);
         let back = 4 * self.unsorted.len() as u64;
         for (k, (at, access)) in self.unsorted.drain(..).enumerate() {
-            let access = match access.address() {
-                Some(address) if pc_first && k > 0 => {
+            let access = match (access.address(), order) {
+                (Some(address), Order::PcFirst) if k > 0 => {
                     access.at(u64::from((address as u32).wrapping_sub(back as u32)))
                 }
+                (Some(_), Order::Unknown) if k > 0 => access.nowhere(),
                 _ => access,
             };
             held.data(at, access, of);

@@ -87,7 +87,9 @@ impl Flow {
             return None;
         }
         let half = Instruction { size: 2, isa, target_isa: isa, ..Instruction::default() };
-        Some(self.range(address, &half, true, false))
+        // Where cycles are counted, it took one.
+        let counts = self.cycles > 0;
+        Some(self.range(address, &half, true, counts))
     }
 
     fn range(&mut self, start: u32, what: &Instruction, passed: bool, counts: bool) -> Range {

@@ -2,9 +2,10 @@
 
 use alloc::vec::Vec;
 
-use tracewright_base::{Access, Cause, Direction, Isa, Kind, Retired, Taken};
+use tracewright_base::{Access, Cause, Direction, Isa, Kind, Retired, Step, Taken};
 
 use crate::encoders::Setting;
+use crate::fifo::{Fifo, Noise};
 
 /// What such a unit can be told beside the registers that a decoder reads.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +85,20 @@ impl Waiting {
         self.moved.iter().any(|access| access.has(Access::COPROCESSOR))
     }
 
+    /// It moves nothing and goes on to the next instruction.
+    pub(crate) fn is_plain(&self) -> bool {
+        let instruction = &self.retired.instruction;
+        self.moved.is_empty() && instruction.kind == Kind::Plain && !self.in_halves()
+    }
+
+    /// It is a load or store multiple that goes on to the next instruction.
+    pub(crate) fn is_multiple(&self) -> bool {
+        self.moved.len() > 1
+            && self.retired.instruction.kind == Kind::Plain
+            && !self.coprocessor()
+            && !self.in_halves()
+    }
+
     /// It is a load multiple that has the PC, which is the last in its list.
     pub(crate) fn loads_pc(&self) -> bool {
         let load = |access: &Access| access.direction == Direction::Read;
@@ -126,4 +141,205 @@ pub(crate) enum How {
 /// An address as it is traced: bit \[0] is T.
 pub(crate) fn traced(address: u64, isa: Isa) -> u32 {
     address as u32 | u32::from(isa == Isa::T32)
+}
+
+/// What both kinds of units remember.
+#[derive(Clone, Debug)]
+pub(crate) struct Watched {
+    pub(crate) common: Common,
+    pub(crate) noise: Noise,
+    pub(crate) fifo: Fifo,
+    /// The instruction that was retired last.
+    pub(crate) waiting: Option<Waiting>,
+    /// Tracing is not switched off.
+    pub(crate) on: bool,
+    /// The FIFO overflowed: nothing goes in until it is empty.
+    pub(crate) full: bool,
+    /// The instruction that comes next, if nothing comes between.
+    pub(crate) next: u64,
+    pub(crate) context_id: u32,
+    /// The context id has changed, and the trace has not said so.
+    pub(crate) context_changed: bool,
+    /// The next cycle has a trigger.
+    pub(crate) trigger: bool,
+    /// Cycles since the last that were counted.
+    pub(crate) cycles: u32,
+}
+
+impl Watched {
+    pub(crate) fn new(common: Common) -> Self {
+        Watched {
+            common,
+            noise: Noise::new(common.seed),
+            fifo: Fifo::default(),
+            waiting: None,
+            on: true,
+            full: false,
+            next: 0,
+            context_id: 0,
+            context_changed: false,
+            trigger: false,
+            cycles: 0,
+        }
+    }
+}
+
+/// What both kinds of units do alike: they follow the processor, and wait for the port.
+pub(crate) trait Unit<C> {
+    type Packet;
+
+    fn state(&mut self) -> &mut Watched;
+
+    /// Bytes of a context id that are traced.
+    fn context_bytes(config: &C) -> usize;
+
+    /// The instruction that waits executes.
+    fn execute_last(&mut self, config: &C, out: &mut impl Extend<Self::Packet>);
+
+    /// All that waits executes: nothing follows for now.
+    fn end(&mut self, config: &C, out: &mut impl Extend<Self::Packet>);
+
+    /// The program went on elsewhere, and nobody has said why.
+    fn jumped(&mut self, config: &C, out: &mut impl Extend<Self::Packet>);
+
+    /// The instruction that waits executes, and the exception comes then.
+    fn raise(&mut self, taken: &Taken, how: How, config: &C, out: &mut impl Extend<Self::Packet>);
+
+    /// The instruction that an exception kept from executing, where none waits.
+    fn cancelled(&mut self, taken: &Taken) -> Retired;
+
+    /// Tracing will start again; or was it that the processor `halted`.
+    fn start_again(&mut self, halted: bool);
+
+    /// A cycle in which no instruction begins.
+    fn pause(&mut self, config: &C, out: &mut impl Extend<Self::Packet>);
+
+    /// Waits for what is still to come.
+    fn settle(&mut self, config: &C, out: &mut impl Extend<Self::Packet>) {
+        let _ = (config, out);
+    }
+
+    /// Takes a step.
+    fn take(&mut self, step: &Step, config: &C, out: &mut impl Extend<Self::Packet>) {
+        match step {
+            Step::Retired(retired) => self.retired(retired, config, out),
+            Step::Access(access) => {
+                if let Some(waiting) = &mut self.state().waiting {
+                    waiting.moves(access);
+                }
+            }
+            Step::Exception(taken) => self.exception(taken, config, out),
+            Step::Context(context) => {
+                if let Some(id) = context.context_id {
+                    let mask = match Self::context_bytes(config) {
+                        0 => 0,
+                        bytes => u32::MAX >> (32 - 8 * bytes),
+                    };
+                    let state = self.state();
+                    state.context_changed |= (id ^ state.context_id) & mask != 0;
+                    state.context_id = id;
+                }
+            }
+            Step::Cycles(cycles) => {
+                let state = self.state();
+                let left = cycles.saturating_sub(core::mem::take(&mut state.cycles));
+                match &mut state.waiting {
+                    Some(waiting) => waiting.cycles = Some(left),
+                    None => self.idle(left, config, out),
+                }
+            }
+            Step::Trigger => self.state().trigger = true,
+            Step::Off => self.stop(false, config, out),
+            Step::Halted => self.stop(true, config, out),
+            Step::On => self.state().on = true,
+            Step::Overflow => {
+                self.end(config, out);
+                self.state().full = true;
+            }
+            Step::Software(_)
+            | Step::Hardware(_)
+            | Step::Timestamp(_)
+            | Step::Events(_)
+            | Step::Transaction(_)
+            | Step::Instrumentation { .. } => {}
+        }
+    }
+
+    fn retired(&mut self, retired: &Retired, config: &C, out: &mut impl Extend<Self::Packet>) {
+        self.execute_last(config, out);
+        if !self.state().on {
+            return;
+        }
+        if retired.address != self.state().next {
+            self.jumped(config, out);
+        }
+        self.state().next = retired.next;
+        self.state().waiting = Some(Waiting::new(*retired));
+    }
+
+    fn exception(&mut self, taken: &Taken, config: &C, out: &mut impl Extend<Self::Packet>) {
+        if !self.state().on {
+            return;
+        }
+        let waiting = self.state().waiting.as_mut();
+        let how = waiting.as_ref().map_or(How::Before, |waiting| waiting.interrupted(taken));
+        match (how, waiting) {
+            (How::Cancelled, Some(waiting)) => waiting.retired.instruction.size = 2,
+            (How::Before, _) => {
+                self.execute_last(config, out);
+                let cancelled = self.cancelled(taken);
+                self.state().waiting = Some(Waiting::new(cancelled));
+            }
+            _ => {}
+        }
+        self.raise(taken, how, config, out);
+        self.state().next = taken.target;
+    }
+
+    /// Tracing stops. After Debug state nobody says that it is on again.
+    fn stop(&mut self, halted: bool, config: &C, out: &mut impl Extend<Self::Packet>) {
+        self.end(config, out);
+        self.state().on = halted;
+        if !self.state().full {
+            self.start_again(halted);
+        }
+        if halted {
+            self.settle(config, out);
+        }
+        if self.state().common.hasty {
+            let cycles = self.state().noise.next() & 7;
+            self.idle(cycles, config, out);
+        } else {
+            self.drain(config, out);
+        }
+    }
+
+    /// Cycles before those that an instruction needs.
+    fn wait(&mut self, waiting: &Waiting, config: &C, out: &mut impl Extend<Self::Packet>) {
+        let needs = waiting.moved.len().max(1) as u32 + u32::from(waiting.in_halves());
+        let state = self.state();
+        if let Some(cycles) = waiting.cycles {
+            self.idle(cycles.saturating_sub(needs), config, out);
+        } else if state.noise.often(state.common.waits) {
+            let cycles = state.noise.next() & 0xf;
+            self.idle(cycles, config, out);
+        }
+    }
+
+    fn idle(&mut self, cycles: u32, config: &C, out: &mut impl Extend<Self::Packet>) {
+        for _ in 0..cycles {
+            self.pause(config, out);
+        }
+    }
+
+    /// The FIFO drains; then the port says that tracing is off.
+    fn drain(&mut self, config: &C, out: &mut impl Extend<Self::Packet>) {
+        self.settle(config, out);
+        let on = core::mem::replace(&mut self.state().on, false);
+        while !self.state().fifo.is_empty() || self.state().trigger {
+            self.pause(config, out);
+        }
+        self.pause(config, out);
+        self.state().on = on;
+    }
 }

@@ -47,3 +47,45 @@ fn overflows() {
         cycles::overflow(seed * 83 + 5, 1000);
     }
 }
+
+/// What the properties try: every status, every packet and every reason of an ETMv2.
+#[test]
+fn everything_is_tried() {
+    let mut words: Vec<String> =
+        (0..40).flat_map(|seed| cycles::kinds(seed * 91 + 1, 600)).collect();
+    words.sort();
+    words.dedup();
+    let want = [
+        "DE",
+        "DN",
+        "DW",
+        "IE",
+        "IN",
+        "Offset",
+        "PNDE",
+        "PNDN",
+        "PNIE",
+        "PNIN",
+        "PTDE",
+        "PTDN",
+        "PTIE",
+        "PTIN",
+        "TD",
+        "TFO Debug",
+        "TFO Enabled",
+        "TFO Periodic",
+        "WT",
+        "branch",
+        "context",
+        "data",
+        "in progress Debug",
+        "in progress Enabled",
+        "late",
+        "load",
+        "value",
+    ];
+    for word in want {
+        assert!(words.iter().any(|w| w == word), "{word} is not in {words:?}");
+    }
+    assert!(!words.iter().any(|w| w == "Lost" || w == "Stray"), "{words:?}");
+}

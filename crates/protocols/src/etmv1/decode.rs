@@ -294,7 +294,9 @@ impl Decoder {
                 return;
             }
             self.events.pop_front();
-            if event.kind != Kind::Trigger && self.window.drop_to(event.end) && !self.lost_data {
+            let left = event.kind != Kind::Trigger && self.window.drop_to(event.end);
+            // At the end of the trace they may be the first of more.
+            if left && !self.lost_data && !end {
                 self.strayed(event.at, sink);
             }
         }

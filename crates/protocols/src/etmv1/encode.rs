@@ -11,9 +11,8 @@ use tracewright_frames::cycles::{Cycle, DISABLED, TRIGGER, Width};
 use super::packet::{Address, Last, Reason};
 use super::{Config, Packet};
 use crate::encoders::Setting;
-use crate::fifo::{Fifo, Noise};
 use crate::flow::in_vector_table;
-use crate::units::{self, Common, How, Waiting, traced};
+use crate::units::{self, Common, How, Unit, Waiting, Watched, traced};
 
 /// What the unit is told beside the registers that a decoder reads.
 #[derive(Clone, Copy, Debug)]
@@ -59,17 +58,9 @@ pub(super) const SETTINGS: &[Setting] = &[
 #[derive(Clone, Debug)]
 pub struct Encoder {
     settings: Settings,
-    noise: Noise,
-    fifo: Fifo,
-    waiting: Option<Waiting>,
+    state: Watched,
     /// Tracing starts with the next instruction, and why.
     start: Option<Reason>,
-    /// Tracing is not switched off.
-    on: bool,
-    /// The FIFO overflowed: nothing goes in until it is empty.
-    full: bool,
-    /// The instruction that comes next, if nothing comes between.
-    next: u64,
     /// The last branch address that was sent.
     base: Option<(u32, bool)>,
     /// The last data address that was sent.
@@ -77,13 +68,6 @@ pub struct Encoder {
     /// Cycles since an address, and a data address, was sent whole.
     since: u32,
     since_data: u32,
-    context_id: u32,
-    /// The context id has changed, and no branch has said so.
-    context_changed: bool,
-    /// The next cycle has a trigger.
-    trigger: bool,
-    /// Cycles since the last that were counted.
-    cycles: u32,
 }
 
 /// Cycles between whole addresses. (5.6.2)
@@ -118,150 +102,91 @@ impl Encode<Config, Packet> for Encoder {
             settings.common.fifo = settings.common.fifo.max(10);
         }
         Encoder {
+            state: Watched::new(settings.common),
             settings,
-            noise: Noise::new(settings.common.seed),
-            fifo: Fifo::default(),
-            waiting: None,
             start: Some(Reason::Enabled),
-            on: true,
-            full: false,
-            next: 0,
             base: None,
             data: None,
             since: 0,
             since_data: 0,
-            context_id: 0,
-            context_changed: false,
-            trigger: false,
-            cycles: 0,
         }
     }
 
     fn step(&mut self, step: &Step, config: &Config, out: &mut impl Extend<Packet>) {
-        match step {
-            Step::Retired(retired) => self.retired(retired, config, out),
-            Step::Access(access) => {
-                if let Some(waiting) = &mut self.waiting {
-                    waiting.moves(access);
-                }
-            }
-            Step::Exception(taken) => self.exception(taken, config, out),
-            Step::Context(context) => {
-                if let Some(id) = context.context_id {
-                    let mask = match config.context_bytes() {
-                        0 => 0,
-                        bytes => u32::MAX >> (32 - 8 * bytes),
-                    };
-                    self.context_changed |= (id ^ self.context_id) & mask != 0;
-                    self.context_id = id;
-                }
-            }
-            Step::Cycles(cycles) => {
-                let left = cycles.saturating_sub(core::mem::take(&mut self.cycles));
-                match &mut self.waiting {
-                    Some(waiting) => waiting.cycles = Some(left),
-                    None => self.idle(left, config, out),
-                }
-            }
-            Step::Trigger => self.trigger = true,
-            Step::Off => self.stop(Reason::Enabled, config, out),
-            Step::Halted => self.stop(Reason::Debug, config, out),
-            Step::On => self.on = true,
-            Step::Overflow => {
-                self.flush(None, config, out);
-                self.full = true;
-            }
-            Step::Software(_)
-            | Step::Hardware(_)
-            | Step::Timestamp(_)
-            | Step::Events(_)
-            | Step::Transaction(_)
-            | Step::Instrumentation { .. } => {}
-        }
+        self.take(step, config, out);
     }
 
     fn finish(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
-        self.flush(None, config, out);
+        self.end(config, out);
         self.drain(config, out);
     }
 }
 
-/// The processor.
-impl Encoder {
-    fn retired(&mut self, retired: &Retired, config: &Config, out: &mut impl Extend<Packet>) {
-        self.flush(None, config, out);
-        if !self.on {
-            return;
-        }
-        if self.start.is_none() && retired.address != self.next {
-            // The program went on elsewhere, and nobody has said why.
-            self.start = Some(Reason::Enabled);
-        }
-        self.next = retired.next;
-        self.waiting = Some(Waiting::new(*retired));
+impl Unit<Config> for Encoder {
+    type Packet = Packet;
+
+    fn state(&mut self) -> &mut Watched {
+        &mut self.state
     }
 
-    fn exception(&mut self, taken: &Taken, config: &Config, out: &mut impl Extend<Packet>) {
-        if !self.on {
-            return;
+    fn context_bytes(config: &Config) -> usize {
+        config.context_bytes()
+    }
+
+    fn execute_last(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
+        self.flush(None, config, out);
+    }
+
+    fn end(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
+        self.flush(None, config, out);
+    }
+
+    fn jumped(&mut self, _config: &Config, _out: &mut impl Extend<Packet>) {
+        self.start.get_or_insert(Reason::Enabled);
+    }
+
+    fn raise(&mut self, taken: &Taken, how: How, config: &Config, out: &mut impl Extend<Packet>) {
+        if let (How::Cancelled, Some(waiting)) = (how, &mut self.state.waiting) {
+            waiting.moved.clear();
         }
         let goes = Goes {
             to: traced(taken.target, taken.target_isa),
             jazelle: taken.target_isa == Isa::Jazelle,
             reason: Reason::Branch,
         };
-        let how = self.waiting.as_ref().map_or(How::Before, |waiting| waiting.interrupted(taken));
-        match how {
-            How::Executed => self.flush(Some(goes), config, out),
-            How::Cancelled => {
-                if let Some(waiting) = &mut self.waiting {
-                    waiting.moved.clear();
-                    waiting.retired.instruction.size = 2;
-                }
-                self.flush(Some(goes), config, out);
-            }
-            How::Before => {
-                self.flush(None, config, out);
-                // The branch stands for the instruction that did not execute.
-                let cancelled =
-                    Retired { address: taken.return_address, taken: true, ..Retired::default() };
-                self.waiting = Some(Waiting::new(cancelled));
-                self.flush(Some(goes), config, out);
-            }
-        }
-        self.next = taken.target;
+        self.flush(Some(goes), config, out);
     }
 
-    /// Tracing stops. `reason`: what it will start again for.
-    fn stop(&mut self, reason: Reason, config: &Config, out: &mut impl Extend<Packet>) {
-        self.flush(None, config, out);
-        // After Debug state nobody says that it is on again.
-        self.on = reason == Reason::Debug;
-        if !self.full {
-            self.start = Some(reason);
-        }
-        if self.settings.common.hasty {
-            let cycles = self.noise.next() & 7;
-            self.idle(cycles, config, out);
-        } else {
-            self.drain(config, out);
-        }
+    /// The branch stands for the instruction that did not execute.
+    fn cancelled(&mut self, taken: &Taken) -> Retired {
+        Retired { address: taken.return_address, taken: true, ..Retired::default() }
     }
 
+    fn start_again(&mut self, halted: bool) {
+        self.start = Some(if halted { Reason::Debug } else { Reason::Enabled });
+    }
+
+    fn pause(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
+        self.clock(WAIT, false, config, out);
+    }
+}
+
+/// The processor.
+impl Encoder {
     /// The instruction that waits reaches the end of its execution. `exception`: where it goes then.
     fn flush(&mut self, exception: Option<Goes>, config: &Config, out: &mut impl Extend<Packet>) {
-        let Some(waiting) = self.waiting.take() else { return };
-        if self.full {
+        let Some(waiting) = self.state.waiting.take() else { return };
+        if self.state.full {
             self.clock(WAIT, false, config, out);
-            if !self.fifo.is_empty() {
+            if !self.state.fifo.is_empty() {
                 return;
             }
-            self.full = false;
+            self.state.full = false;
             self.start = Some(Reason::Overflow);
         }
         if let Some(reason) = self.start.take() {
             self.begin(&waiting.retired, reason, config, out);
-            if self.full {
+            if self.state.full {
                 return;
             }
         }
@@ -278,31 +203,20 @@ impl Encoder {
         out: &mut impl Extend<Packet>,
     ) {
         self.data = None;
-        self.context_changed = false;
+        self.state.context_changed = false;
         let isa = first.instruction.isa;
         let goes = Goes { to: traced(first.address, isa), jazelle: isa == Isa::Jazelle, reason };
         let taken_back = reason == Reason::Overflow && self.often(self.settings.speculation);
         if taken_back {
             let wrong = Goes { to: goes.to ^ 0x40, ..goes };
-            let cycles = 1 + (self.noise.next() & 1) as usize;
+            let cycles = 1 + (self.state.noise.next() & 1) as usize;
             self.branch_status(BRANCH, wrong, cycles - 1, config, out);
         }
         self.branch_status(BRANCH, goes, 2, config, out);
     }
 
     fn often(&mut self, of_256: u8) -> bool {
-        self.noise.often(of_256)
-    }
-
-    /// Cycles before those that the instruction needs.
-    fn wait(&mut self, waiting: &Waiting, config: &Config, out: &mut impl Extend<Packet>) {
-        let needs = waiting.moved.len().max(1) as u32 + u32::from(waiting.in_halves());
-        if let Some(cycles) = waiting.cycles {
-            self.idle(cycles.saturating_sub(needs), config, out);
-        } else if self.often(self.settings.common.waits) {
-            let cycles = self.noise.next() & 0xf;
-            self.idle(cycles, config, out);
-        }
+        self.state.noise.often(of_256)
     }
 
     fn execute(
@@ -359,9 +273,9 @@ impl Encoder {
     fn periodic(&mut self, direct: bool, config: &Config) -> (Reason, bool) {
         let whole = 5 + config.context_bytes();
         let overdue = self.since >= PERIOD + GRACE;
-        let room = self.fifo.len() + whole <= self.settings.common.fifo;
+        let room = self.state.fifo.len() + whole <= self.state.common.fifo;
         let due = self.since >= PERIOD && !direct && room;
-        let context = self.context_changed && config.context_bytes() > 0;
+        let context = self.state.context_changed && config.context_bytes() > 0;
         if !(overdue || due || context) {
             return (Reason::Branch, false);
         }
@@ -400,7 +314,7 @@ impl Encoder {
                 self.push(byte, false);
             }
             // A branch needs room for its address, too.
-            let tight = branches && self.fifo.len() + 9 > self.settings.common.fifo;
+            let tight = branches && self.state.fifo.len() + 9 > self.state.common.fifo;
             if n < last || early || tight {
                 self.clock(WAIT, false, config, out);
             }
@@ -461,22 +375,26 @@ const fn groups(bits: u32) -> u32 {
 impl Encoder {
     /// Waits until there is room, or finds out that there is none.
     fn room(&mut self, len: usize, config: &Config, out: &mut impl Extend<Packet>) {
-        let depth = self.settings.common.fifo;
+        let depth = self.state.common.fifo;
         let mut stuck = 0;
         // A trigger takes a cycle; a 16-bit port may wait for a second byte.
-        while config.control.stall() && self.fifo.len() + len > depth && stuck < 4 {
-            let before = (self.fifo.len(), self.fifo.is_half());
+        while config.control.stall() && self.state.fifo.len() + len > depth && stuck < 4 {
+            let before = (self.state.fifo.len(), self.state.fifo.is_half());
             self.clock(WAIT, false, config, out);
-            stuck = if before == (self.fifo.len(), self.fifo.is_half()) { stuck + 1 } else { 0 };
+            stuck = if before == (self.state.fifo.len(), self.state.fifo.is_half()) {
+                stuck + 1
+            } else {
+                0
+            };
         }
     }
 
     /// A byte goes in, if there is room.
     fn push(&mut self, byte: u8, sync: bool) {
-        if self.fifo.len() < self.settings.common.fifo && !self.full {
-            self.fifo.push(byte, sync);
+        if self.state.fifo.len() < self.state.common.fifo && !self.state.full {
+            self.state.fifo.push(byte, sync);
         } else {
-            self.full = true;
+            self.state.full = true;
         }
     }
 
@@ -493,9 +411,9 @@ impl Encoder {
         let mut bytes = Bytes::default();
         address.emit(config, &mut bytes);
         self.room(bytes.len, config, out);
-        let offset = self.fifo.addresses().min(TOO_LARGE) as u8;
+        let offset = self.state.fifo.addresses().min(TOO_LARGE) as u8;
         // All of an address goes in, or nothing of it.
-        self.full |= self.fifo.len() + bytes.len > self.settings.common.fifo;
+        self.state.full |= self.state.fifo.len() + bytes.len > self.state.common.fifo;
         for (n, &byte) in bytes.bytes.iter().take(bytes.len).enumerate() {
             self.push(byte, n == 0);
         }
@@ -521,40 +439,24 @@ impl Encoder {
         self.since = 0;
         let id = goes.reason != Reason::Branch && config.context_bytes() > 0;
         if id {
-            self.context_changed = false;
+            self.state.context_changed = false;
         }
         let last = Last {
             reason: goes.reason,
             jazelle: goes.jazelle,
-            context_id: id.then_some(self.context_id),
+            context_id: id.then_some(self.state.context_id),
         };
         Address { bits: goes.to, count: 32, last: Some(last) }
     }
 
-    fn idle(&mut self, cycles: u32, config: &Config, out: &mut impl Extend<Packet>) {
-        for _ in 0..cycles {
-            self.clock(WAIT, false, config, out);
-        }
-    }
-
-    /// The FIFO drains; then the port says that tracing is off.
-    fn drain(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
-        let on = core::mem::replace(&mut self.on, false);
-        while !self.fifo.is_empty() || self.trigger {
-            self.clock(WAIT, false, config, out);
-        }
-        self.clock(WAIT, false, config, out);
-        self.on = on;
-    }
-
     /// One cycle. `offset`: bits of an offset stand in the place of the status.
     fn clock(&mut self, status: u8, offset: bool, config: &Config, out: &mut impl Extend<Packet>) {
-        self.cycles = self.cycles.saturating_add(1);
+        self.state.cycles = self.state.cycles.saturating_add(1);
         self.since = self.since.saturating_add(1);
         self.since_data = self.since_data.saturating_add(1);
         let mask = config.width().mask();
-        let noise = if self.settings.common.noise { self.noise.next() as u16 & mask } else { 0 };
-        if core::mem::take(&mut self.trigger) {
+        let noise = if self.state.common.noise { self.state.noise.next() as u16 & mask } else { 0 };
+        if core::mem::take(&mut self.state.trigger) {
             let packet = noise & !0b111 | u16::from(status);
             out.extend([Packet::of(Cycle { status: TRIGGER, sync: false, packet })]);
             return;
@@ -564,7 +466,7 @@ impl Encoder {
             Some((packet, sync)) => Cycle { status, sync, packet },
             None if wait => {
                 // Cycles count while tracing is on.
-                let counts = config.control.cycle_accurate() && self.on && !self.full;
+                let counts = config.control.cycle_accurate() && self.state.on && !self.state.full;
                 let packet = noise & !1 | u16::from(counts);
                 Cycle { status: DISABLED, sync: false, packet }
             }
@@ -577,22 +479,22 @@ impl Encoder {
     fn shown(&mut self, wait: bool, width: Width, noise: u16) -> Option<(u16, bool)> {
         match width {
             Width::W4 => {
-                let (half, sync) = self.fifo.pop_half()?;
+                let (half, sync) = self.state.fifo.pop_half()?;
                 Some((half.into(), sync))
             }
-            Width::W8 => self.fifo.pop().map(|byte| (byte.value.into(), byte.sync)),
+            Width::W8 => self.state.fifo.pop().map(|byte| (byte.value.into(), byte.sync)),
             Width::W16 => {
-                let (first, second) = (self.fifo.get(0)?, self.fifo.get(1));
+                let (first, second) = (self.state.fifo.get(0)?, self.state.fifo.get(1));
                 match second {
                     Some(second) if !second.sync => {
-                        self.fifo.pop();
-                        self.fifo.pop();
+                        self.state.fifo.pop();
+                        self.state.fifo.pop();
                         Some((u16::from(first.value) | u16::from(second.value) << 8, first.sync))
                     }
                     // A single byte only where nobody could take it for two. (5.3.1)
-                    None if wait && self.on && !self.full => None,
+                    None if wait && self.state.on && !self.state.full => None,
                     _ => {
-                        self.fifo.pop();
+                        self.state.fifo.pop();
                         Some((u16::from(first.value) | noise & 0xff00, first.sync))
                     }
                 }

@@ -250,6 +250,7 @@ impl Decoder {
     }
 
     fn end_data(&mut self, at: u64) {
+        self.data.cut_short(&mut self.held);
         self.data.restart(at, true, &mut self.held);
     }
 
@@ -369,6 +370,9 @@ impl Decoder {
         };
         self.flush_half(at, sink);
         self.held.commit(sink);
+        if start == Start::Overflow {
+            self.data.cut_short(&mut self.held);
+        }
         // What is missing when tracing is switched off still comes. (6.4.3)
         self.data.restart(at, start != Start::Normal || !self.on, &mut self.held);
         self.held.commit(sink);

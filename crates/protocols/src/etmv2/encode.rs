@@ -14,8 +14,7 @@ use tracewright_frames::cycles::Width;
 use super::Config;
 use super::packet::{Branch, DataAddress, Item, Offset, Packet, Reason, State, Status, Tfo, Value};
 use crate::encoders::Setting;
-use crate::fifo::{Fifo, Noise};
-use crate::units::{self, Common, How, Waiting, traced};
+use crate::units::{self, Common, How, Unit, Waiting, Watched, traced};
 
 /// What the unit is told beside the registers that a decoder reads.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +27,8 @@ pub struct Settings {
     pub fold: u8,
     /// How often, of 256 loads, the data come later.
     pub miss: u8,
+    /// How often, of 256 starts at a load or store multiple, that is in progress already.
+    pub in_progress: u8,
 }
 
 impl Default for Settings {
@@ -47,7 +48,8 @@ impl Settings {
         };
         // It must be more than the FIFO takes to drain.
         let period = period.max(common.fifo as u32 * 3);
-        Settings { common, period, fold: rate("fold"), miss: rate("miss") }
+        let (fold, miss, in_progress) = (rate("fold"), rate("miss"), rate("in-progress"));
+        Settings { common, period, fold, miss, in_progress }
     }
 }
 
@@ -60,25 +62,23 @@ pub(super) const SETTINGS: &[Setting] = &[
     units::HASTY,
     units::setting("fold", "of 256 direct branches: run beside the next instruction"),
     units::setting("miss", "of 256 loads: data come later, out of order"),
+    units::setting(
+        "in-progress",
+        "of 256 starts at a load or store multiple: beside the next instruction",
+    ),
 ];
 
 /// Encodes for an ETMv2.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     settings: Settings,
-    noise: Noise,
-    fifo: Fifo,
-    waiting: Option<Waiting>,
+    state: Watched,
     /// A direct branch that will run beside the next instruction.
     folded: Option<Waiting>,
+    /// A load or store multiple, which tracing may begin beside: while the next instruction runs.
+    progress: Option<Waiting>,
     /// Tracing starts with the next instruction, and why.
     start: Option<Reason>,
-    /// Tracing is not switched off.
-    on: bool,
-    /// The FIFO overflowed: nothing goes in until it is empty.
-    full: bool,
-    /// The instruction that comes next, if nothing comes between.
-    next: u64,
     /// The last address that was sent.
     base: Option<(u32, Isa)>,
     /// The last data address that was sent.
@@ -95,11 +95,6 @@ pub struct Encoder {
     late: Vec<Late>,
     /// The tag of the last load that missed.
     tag: u8,
-    context_id: u32,
-    context_changed: bool,
-    trigger: bool,
-    /// Cycles since the last that were counted.
-    cycles: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -127,15 +122,11 @@ impl Encode<Config, Packet> for Encoder {
 
     fn new(_config: &Config, settings: &Settings) -> Self {
         Encoder {
+            state: Watched::new(settings.common),
             settings: *settings,
-            noise: Noise::new(settings.common.seed),
-            fifo: Fifo::default(),
-            waiting: None,
             folded: None,
+            progress: None,
             start: Some(Reason::Enabled),
-            on: true,
-            full: false,
-            next: 0,
             base: None,
             data: None,
             since_data: 0,
@@ -144,128 +135,82 @@ impl Encode<Config, Packet> for Encoder {
             offset: VecDeque::new(),
             late: Vec::new(),
             tag: 0,
-            context_id: 0,
-            context_changed: false,
-            trigger: false,
-            cycles: 0,
         }
     }
 
     fn step(&mut self, step: &Step, config: &Config, out: &mut impl Extend<Packet>) {
-        match step {
-            Step::Retired(retired) => self.retired(retired, config, out),
-            Step::Access(access) => {
-                if let Some(waiting) = &mut self.waiting {
-                    waiting.moves(access);
-                }
-            }
-            Step::Exception(taken) => self.exception(taken, config, out),
-            Step::Context(context) => {
-                if let Some(id) = context.context_id {
-                    let mask = match config.context_bytes() {
-                        0 => 0,
-                        bytes => u32::MAX >> (32 - 8 * bytes),
-                    };
-                    self.context_changed |= (id ^ self.context_id) & mask != 0;
-                    self.context_id = id;
-                }
-            }
-            Step::Cycles(cycles) => {
-                let left = cycles.saturating_sub(core::mem::take(&mut self.cycles));
-                match &mut self.waiting {
-                    Some(waiting) => waiting.cycles = Some(left),
-                    None => self.idle(left, config, out),
-                }
-            }
-            Step::Trigger => self.trigger = true,
-            Step::Off => self.stop(Reason::Enabled, config, out),
-            Step::Halted => self.stop(Reason::Debug, config, out),
-            Step::On => self.on = true,
-            Step::Overflow => {
-                self.flush(None, config, out);
-                self.unfold(config, out);
-                self.full = true;
-            }
-            Step::Software(_)
-            | Step::Hardware(_)
-            | Step::Timestamp(_)
-            | Step::Events(_)
-            | Step::Transaction(_)
-            | Step::Instrumentation { .. } => {}
-        }
+        self.take(step, config, out);
     }
 
     fn finish(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
-        self.flush(None, config, out);
-        self.unfold(config, out);
+        self.end(config, out);
         self.drain(config, out);
+    }
+}
+
+impl Unit<Config> for Encoder {
+    type Packet = Packet;
+
+    fn state(&mut self) -> &mut Watched {
+        &mut self.state
+    }
+
+    fn context_bytes(config: &Config) -> usize {
+        config.context_bytes()
+    }
+
+    fn execute_last(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
+        self.flush(None, config, out);
+    }
+
+    fn end(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
+        self.flush(None, config, out);
+        self.alone(config, out);
+        self.unfold(config, out);
+    }
+
+    fn jumped(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
+        self.alone(config, out);
+        if self.start.is_none() {
+            self.unfold(config, out);
+            self.start = Some(Reason::Enabled);
+        }
+    }
+
+    fn raise(&mut self, taken: &Taken, how: How, config: &Config, out: &mut impl Extend<Packet>) {
+        let (to, isa) = (taken.target as u32, taken.target_isa);
+        self.flush(Some(Goes { to, isa, cancels: how != How::Executed }), config, out);
+    }
+
+    /// The branch belongs to an instruction that did not execute.
+    fn cancelled(&mut self, taken: &Taken) -> Retired {
+        let mut cancelled = Retired { address: taken.return_address, ..Retired::default() };
+        cancelled.taken = self.state.noise.next() & 1 != 0;
+        cancelled.instruction.isa = taken.return_isa;
+        cancelled
+    }
+
+    fn start_again(&mut self, halted: bool) {
+        self.start = Some(if halted { Reason::Debug } else { Reason::Enabled });
+    }
+
+    fn pause(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
+        match self.late_comes() && !self.state.full {
+            true => self.cycle(WAIT, Vec::new(), config, out),
+            false => self.clock(WAIT, false, config, out),
+        }
+    }
+
+    /// Waits for the loads that missed: what is missing in Debug state might not come any more. (6.4.3)
+    fn settle(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
+        while !self.late.is_empty() && !self.state.full {
+            self.pause(config, out);
+        }
     }
 }
 
 /// The processor.
 impl Encoder {
-    fn retired(&mut self, retired: &Retired, config: &Config, out: &mut impl Extend<Packet>) {
-        self.flush(None, config, out);
-        if !self.on {
-            return;
-        }
-        if self.start.is_none() && retired.address != self.next {
-            // The program went on elsewhere, and nobody has said why.
-            self.unfold(config, out);
-            self.start = Some(Reason::Enabled);
-        }
-        self.next = retired.next;
-        self.waiting = Some(Waiting::new(*retired));
-    }
-
-    fn exception(&mut self, taken: &Taken, config: &Config, out: &mut impl Extend<Packet>) {
-        if !self.on {
-            return;
-        }
-        let to = taken.target as u32;
-        let how = self.waiting.as_ref().map_or(How::Before, |waiting| waiting.interrupted(taken));
-        let goes = Goes { to, isa: taken.target_isa, cancels: how != How::Executed };
-        match how {
-            How::Executed => self.flush(Some(goes), config, out),
-            How::Cancelled => {
-                if let Some(waiting) = &mut self.waiting {
-                    waiting.retired.instruction.size = 2;
-                }
-                self.flush(Some(goes), config, out);
-            }
-            How::Before => {
-                self.flush(None, config, out);
-                // The branch belongs to an instruction that did not execute.
-                let mut cancelled = Retired { address: taken.return_address, ..Retired::default() };
-                cancelled.taken = self.noise.next() & 1 != 0;
-                cancelled.instruction.isa = taken.return_isa;
-                self.waiting = Some(Waiting::new(cancelled));
-                self.flush(Some(goes), config, out);
-            }
-        }
-        self.next = taken.target;
-    }
-
-    /// Tracing stops. `reason`: what it will start again for.
-    fn stop(&mut self, reason: Reason, config: &Config, out: &mut impl Extend<Packet>) {
-        self.flush(None, config, out);
-        self.unfold(config, out);
-        self.on = reason == Reason::Debug;
-        if !self.full {
-            self.start = Some(reason);
-        }
-        if reason == Reason::Debug {
-            // What is missing then might not come any more. (6.4.3)
-            self.deliver(config, out);
-        }
-        if self.settings.common.hasty {
-            let cycles = self.noise.next() & 7;
-            self.idle(cycles, config, out);
-        } else {
-            self.drain(config, out);
-        }
-    }
-
     /// A folded branch that nothing follows runs alone.
     fn unfold(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         if let Some(folded) = self.folded.take() {
@@ -276,54 +221,100 @@ impl Encoder {
 
     /// The instruction that waits executes. `exception`: where it goes then.
     fn flush(&mut self, exception: Option<Goes>, config: &Config, out: &mut impl Extend<Packet>) {
-        let Some(mut waiting) = self.waiting.take() else { return };
-        if config.id.loads_pc_first() && waiting.loads_pc() {
-            waiting.moved.rotate_right(1);
-        }
-        if self.full {
+        let Some(waiting) = self.state.waiting.take() else { return };
+        if self.state.full {
             self.folded = None;
             self.clock(WAIT, false, config, out);
-            if !self.fifo.is_empty() {
+            if !self.state.fifo.is_empty() {
                 return;
             }
-            (self.full, self.start) = (false, Some(Reason::Overflow));
+            (self.state.full, self.start) = (false, Some(Reason::Overflow));
             self.late.clear();
         }
         if self.due && self.left == 0 {
             // It was due all the time, and no instruction had room for it. (6.5.1)
             self.unfold(config, out);
-            self.deliver(config, out);
+            self.settle(config, out);
             self.start = Some(Reason::Overflow);
         }
+        if let Some(multiple) = self.progress.take() {
+            let beside = exception.is_none() && waiting.is_plain() && !self.state.context_changed;
+            return match beside {
+                true => self.beside(&multiple, &waiting, config, out),
+                false => {
+                    self.begin(&multiple, None, config, out);
+                    self.state.waiting = Some(waiting);
+                    self.flush(exception, config, out);
+                }
+            };
+        }
+        let in_progress = self.start.is_some()
+            && exception.is_none()
+            && waiting.is_multiple()
+            && self.state.noise.often(self.settings.in_progress);
+        if in_progress {
+            self.progress = Some(waiting);
+            return;
+        }
+        self.begin(&waiting, exception, config, out);
+    }
+
+    /// An instruction that ran while a load or store multiple, at which tracing begins, was in progress: both
+    /// are said in one packet, then what the multiple moves. (6.5.5)
+    fn beside(
+        &mut self,
+        multiple: &Waiting,
+        waiting: &Waiting,
+        config: &Config,
+        out: &mut impl Extend<Packet>,
+    ) {
+        let reason = self.start.take().unwrap_or(Reason::Enabled);
+        self.tfo(&multiple.retired, Some(&waiting.retired), reason, config, out);
+        if self.state.full {
+            return;
+        }
+        let mut groups = self.groups(multiple, config).into_iter();
+        let first = groups.next().unwrap_or_default();
+        let status = Status { passed: Some(waiting.retired.taken), ..WAIT };
+        self.cycle(status, first, config, out);
+        for group in groups {
+            self.cycle(WAIT, group, config, out);
+        }
+    }
+
+    /// Nothing ran beside a load or store multiple.
+    fn alone(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
+        if let Some(multiple) = self.progress.take() {
+            self.begin(&multiple, None, config, out);
+        }
+    }
+
+    /// An instruction executes, and tracing begins there if it must.
+    fn begin(
+        &mut self,
+        waiting: &Waiting,
+        exception: Option<Goes>,
+        config: &Config,
+        out: &mut impl Extend<Packet>,
+    ) {
         if let Some(reason) = self.start.take() {
-            self.tfo(&waiting.retired, reason, config, out);
-            if self.full {
+            self.tfo(&waiting.retired, None, reason, config, out);
+            if self.state.full {
                 return;
             }
         }
-        self.wait(&waiting, config, out);
+        self.wait(waiting, config, out);
         let folds = exception.is_none()
             && self.folded.is_none()
             && waiting.retired.instruction.kind == Kind::Branch
             && !waiting.in_halves()
             && !config.control.branch_output()
-            && !self.context_changed
-            && self.noise.often(self.settings.fold);
+            && !self.state.context_changed
+            && self.state.noise.often(self.settings.fold);
         if folds {
-            self.folded = Some(waiting);
+            self.folded = Some(waiting.clone());
         } else {
-            self.execute(&waiting, exception, config, out);
-        }
-    }
-
-    /// Cycles before those that the instruction needs.
-    fn wait(&mut self, waiting: &Waiting, config: &Config, out: &mut impl Extend<Packet>) {
-        let needs = waiting.moved.len().max(1) as u32 + u32::from(waiting.in_halves());
-        if let Some(cycles) = waiting.cycles {
-            self.idle(cycles.saturating_sub(needs), config, out);
-        } else if self.noise.often(self.settings.common.waits) {
-            let cycles = self.noise.next() & 0xf;
-            self.idle(cycles, config, out);
+            self.execute(waiting, exception, config, out);
         }
     }
 
@@ -351,10 +342,10 @@ impl Encoder {
         let half = if waiting.in_halves() { 2 } else { 0 };
         let goes = exception.or_else(|| self.goes(retired, config));
         let mut groups = self.groups(waiting, config);
-        if self.context_changed && config.context_bytes() > 0 {
-            self.context_changed = false;
+        if self.state.context_changed && config.context_bytes() > 0 {
+            self.state.context_changed = false;
             let mask = u32::MAX >> (32 - 8 * config.context_bytes());
-            let id = Item::ContextId { id: self.context_id & mask, more: false };
+            let id = Item::ContextId { id: self.state.context_id & mask, more: false };
             match groups.first_mut() {
                 Some(first) => first.insert(0, id),
                 None => groups.push(alloc::vec![id]),
@@ -362,8 +353,8 @@ impl Encoder {
         }
         // The branch comes with the last of it, or in a cycle of its own.
         let alone = match groups.is_empty() {
-            true => self.noise.next() & 7 == 0,
-            false => self.noise.next() & 1 == 0,
+            true => self.state.noise.next() & 7 == 0,
+            false => self.state.noise.next() & 1 == 0,
         };
         let (with, after) = if alone { (None, goes) } else { (goes, None) };
         if let Some(goes) = with {
@@ -410,7 +401,7 @@ impl Encoder {
                 instruction: tracewright_base::Instruction { isa, ..Default::default() },
                 ..Retired::default()
             };
-            return self.tfo(&retired, Reason::Periodic, config, out);
+            return self.tfo(&retired, None, Reason::Periodic, config, out);
         }
         self.cycle(status, group, config, out);
     }
@@ -442,14 +433,19 @@ impl Encoder {
             && !waiting.coprocessor()
             && waiting.moved.iter().all(load)
             && waiting.moved.len() <= 2
+            && waiting.moved.iter().all(|access| !access.has(Access::VALUE_NOT_TRACED))
             && !(config.id.loads_pc_first() && waiting.loads_pc())
             && self.late.len() < MISSING;
-        if may_miss && !waiting.moved.is_empty() && self.noise.often(self.settings.miss) {
+        if may_miss && !waiting.moved.is_empty() && self.state.noise.often(self.settings.miss) {
             return self.misses(waiting, config);
+        }
+        let mut moved = waiting.moved.clone();
+        if config.id.loads_pc_first() && waiting.loads_pc() {
+            moved.rotate_right(1);
         }
         let mut first = true;
         let mut groups = Vec::new();
-        for access in &waiting.moved {
+        for access in &moved {
             let coprocessor = access.has(Access::COPROCESSOR);
             if access.has(Access::VALUE_NOT_TRACED) {
                 if !first {
@@ -482,7 +478,7 @@ impl Encoder {
             group.push(Item::Miss { tag, first, address, more: false });
             values.push(access.value().unwrap_or(0) as u32);
         }
-        self.late.push(Late { tag, left: 1 + (self.noise.next() & 0x1f), values });
+        self.late.push(Late { tag, left: 1 + (self.state.noise.next() & 0x1f), values });
         alloc::vec![group]
     }
 
@@ -505,6 +501,15 @@ impl Encoder {
             return Some(DataAddress { bits: address, count });
         }
         Some(DataAddress { bits: address & ((1 << count) - 1), count })
+    }
+
+    /// The address of what runs beside a load or store multiple, compressed against that. (6.5.5)
+    fn current(&mut self, multiple: &Retired, beside: &Retired) -> Branch {
+        let isa = beside.instruction.isa;
+        let before = self.base.replace((multiple.address as u32, multiple.instruction.isa));
+        let branch = self.branch(Goes { to: beside.address as u32, isa, cancels: false });
+        self.base = before;
+        branch
     }
 
     /// The shortest branch packet. (6.7.1)
@@ -570,28 +575,32 @@ impl Encoder {
 
     /// Puts bytes into the FIFO, all or none. `false`: it overflows.
     fn put(&mut self, bytes: &[u8], config: &Config, out: &mut impl Extend<Packet>) -> bool {
-        let depth = self.settings.common.fifo.max(bytes.len());
-        while config.control.stall() && !self.full && self.fifo.len() + bytes.len() > depth {
+        let depth = self.state.common.fifo.max(bytes.len());
+        while config.control.stall()
+            && !self.state.full
+            && self.state.fifo.len() + bytes.len() > depth
+        {
             self.clock(WAIT, false, config, out);
         }
-        if self.full || self.fifo.len() + bytes.len() > depth {
-            self.full = true;
+        if self.state.full || self.state.fifo.len() + bytes.len() > depth {
+            self.state.full = true;
             return false;
         }
-        bytes.iter().for_each(|&byte| self.fifo.push(byte, false));
+        bytes.iter().for_each(|&byte| self.state.fifo.push(byte, false));
         true
     }
 
-    /// A trace FIFO offset, and its packet.
+    /// A trace FIFO offset, and its packet: of `first`, with the address of what runs beside it.
     fn tfo(
         &mut self,
         first: &Retired,
+        beside: Option<&Retired>,
         reason: Reason,
         config: &Config,
         out: &mut impl Extend<Packet>,
     ) {
         // One offset at a time; and no more in the FIFO than it can say.
-        while !self.offset.is_empty() || self.fifo.len() > usize::from(Offset::MOST) {
+        while !self.offset.is_empty() || self.state.fifo.len() > usize::from(Offset::MOST) {
             self.clock(WAIT, false, config, out);
         }
         let isa = first.instruction.isa;
@@ -599,68 +608,41 @@ impl Encoder {
         let mask = if size == 0 { 0 } else { u32::MAX >> (32 - 8 * size) };
         let tfo = Tfo {
             reason,
-            context_id: (size > 0).then_some(self.context_id & mask),
+            context_id: (size > 0).then_some(self.state.context_id & mask),
             address: traced(first.address, isa),
-            current: None,
+            current: beside.map(|beside| self.current(first, beside)),
         };
         let mut bytes = Vec::new();
         tfo.emit(config, &mut bytes);
         // Room is made before: the offset counts what is left.
-        let depth = self.settings.common.fifo.max(bytes.len());
-        while config.control.stall() && self.fifo.len() + bytes.len() > depth {
+        let depth = self.state.common.fifo.max(bytes.len());
+        while config.control.stall() && self.state.fifo.len() + bytes.len() > depth {
             self.clock(WAIT, false, config, out);
         }
-        if self.fifo.len() + bytes.len() > depth {
-            self.full = true;
+        if self.state.fifo.len() + bytes.len() > depth {
+            self.state.full = true;
             return;
         }
-        self.context_changed = false;
-        self.base = Some((first.address as u32, isa));
+        self.state.context_changed = false;
+        let last = beside.unwrap_or(first);
+        self.base = Some((last.address as u32, isa));
         if reason != Reason::Periodic {
             self.data = None;
         }
         (self.due, self.left) = (false, self.settings.period);
-        let ahead = self.fifo.len() as u8;
+        let ahead = self.state.fifo.len() as u8;
         let pins = Offset::pins(ahead).unwrap_or(0);
         match config.width() {
             Width::W4 => {
                 self.offset.extend([pins & 0xf, pins >> 4]);
-                if self.fifo.is_half() {
+                if self.state.fifo.is_half() {
                     self.offset.push_back(0x6);
                 }
             }
             Width::W8 | Width::W16 => self.offset.push_back(pins),
         }
-        bytes.iter().for_each(|&byte| self.fifo.push(byte, false));
+        bytes.iter().for_each(|&byte| self.state.fifo.push(byte, false));
         self.clock(WAIT, true, config, out);
-    }
-
-    /// Cycles in which no instruction begins.
-    fn idle(&mut self, cycles: u32, config: &Config, out: &mut impl Extend<Packet>) {
-        for _ in 0..cycles {
-            match self.late_comes() && !self.full {
-                true => self.cycle(WAIT, Vec::new(), config, out),
-                false => self.clock(WAIT, false, config, out),
-            }
-        }
-    }
-
-    /// Waits for the loads that missed.
-    fn deliver(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
-        while !self.late.is_empty() && !self.full {
-            self.idle(1, config, out);
-        }
-    }
-
-    /// The FIFO drains; then the port says that tracing is off.
-    fn drain(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
-        self.deliver(config, out);
-        let on = core::mem::replace(&mut self.on, false);
-        while !self.fifo.is_empty() || self.trigger {
-            self.clock(WAIT, false, config, out);
-        }
-        self.clock(WAIT, false, config, out);
-        self.on = on;
     }
 
     /// One cycle. `offset`: it is that of an offset.
@@ -671,7 +653,7 @@ impl Encoder {
         config: &Config,
         out: &mut impl Extend<Packet>,
     ) {
-        self.cycles = self.cycles.saturating_add(1);
+        self.state.cycles = self.state.cycles.saturating_add(1);
         self.since_data = self.since_data.saturating_add(1);
         self.late.iter_mut().for_each(|late| late.left = late.left.saturating_sub(1));
         if self.left > 0 {
@@ -681,8 +663,8 @@ impl Encoder {
             }
         }
         let mask = config.width().mask();
-        let noise = if self.settings.common.noise { self.noise.next() as u16 & mask } else { 0 };
-        if core::mem::take(&mut self.trigger) {
+        let noise = if self.state.common.noise { self.state.noise.next() as u16 & mask } else { 0 };
+        if core::mem::take(&mut self.state.trigger) {
             let status = if offset { 0b0111 } else { status.pipestat() };
             out.extend([Packet::Trigger { pins: noise & !0xf | u16::from(status) }]);
             return;
@@ -701,7 +683,7 @@ impl Encoder {
         let packet = match self.shown(config.width()) {
             Some(pins) => Packet::Cycle { status, pins },
             None if status == WAIT => {
-                let counts = config.control.cycle_accurate() && self.on && !self.full;
+                let counts = config.control.cycle_accurate() && self.state.on && !self.state.full;
                 let pins = if counts { noise & !0xf | 0b0111 } else { noise & !1 };
                 Packet::Disabled { pins }
             }
@@ -713,12 +695,12 @@ impl Encoder {
     /// What the FIFO has for TRACEPKT.
     fn shown(&mut self, width: Width) -> Option<u16> {
         match width {
-            Width::W4 => self.fifo.pop_half().map(|(half, _)| half.into()),
-            Width::W8 => self.fifo.pop().map(|byte| byte.value.into()),
+            Width::W4 => self.state.fifo.pop_half().map(|(half, _)| half.into()),
+            Width::W8 => self.state.fifo.pop().map(|byte| byte.value.into()),
             Width::W16 => {
-                let low = self.fifo.pop()?.value;
+                let low = self.state.fifo.pop()?.value;
                 // What a single byte has beside it. (6.2)
-                let high = self.fifo.pop().map_or(0x66, |byte| byte.value);
+                let high = self.state.fifo.pop().map_or(0x66, |byte| byte.value);
                 Some(u16::from(low) | u16::from(high) << 8)
             }
         }

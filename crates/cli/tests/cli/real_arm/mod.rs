@@ -7,9 +7,11 @@
 //! | `tools.rs` | compiler and QEMU |
 //! | `watch.rs` | QEMU's log: registers, instruction by instruction |
 //! | `moves.rs` | what an instruction moves, by the registers before it |
+//! | `openocd.rs` | what OpenOCD's analyser says of the same captures |
 //! | `run.rs` | what happened, as an execution log and as what a trace must say |
 
 mod moves;
+mod openocd;
 mod run;
 mod tools;
 mod watch;
@@ -43,6 +45,33 @@ fn bare_with_exceptions() {
 #[test]
 fn under_linux() {
     there_and_back(Machine::Linux);
+}
+
+/// OpenOCD's analyser and this one say the same of an ETMv1, as far as that one is right.
+#[test]
+fn as_openocd_reads_it() {
+    let folder = Folder::new("real-arm-openocd");
+    let path = folder.path("");
+    if !tools::installed("openocd") {
+        return println!("skipped: openocd is not installed (Debian: openocd)");
+    }
+    let Some(elf) = tools::compile(Machine::Linux, &path) else { return };
+    let Some(log) = tools::execute(Machine::Linux, &path) else { return };
+    let run = Run::of(&watch::read(&log), &fs::read(&elf).expect("the program"));
+    // The first 4000 rows hold calls, returns, loops, and accesses of each size.
+    let csv: Vec<&str> = run.csv().lines().take(4000).collect();
+    fs::write(path.join("log.csv"), csv.join("\n")).expect("a log");
+    for control in openocd::CONTROLS {
+        let snapshot = path.join("snapshot");
+        let words = format!("encode --protocol ETM1 --config ETMCR={control:#x} --log");
+        let mut words = args(&words, &[&path.join("log.csv")]);
+        words.extend(args("--image", &[&elf]));
+        words.extend(args("--output", &[&snapshot]));
+        let said = tracewright(&words);
+        assert_eq!(said.code, Some(0), "{control:#x}: {}", said.err);
+        openocd::compare(control, &snapshot, &decoded(&snapshot));
+        fs::remove_dir_all(&snapshot).expect("it goes away");
+    }
 }
 
 fn there_and_back(machine: Machine) {

@@ -56,7 +56,7 @@ const SOURCES: [(&str, &str, &str); 4] = [
     ("user.S", "-marm", include_str!("program/user.S")),
 ];
 
-fn installed(name: &str) -> bool {
+pub(super) fn installed(name: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
 }
