@@ -466,9 +466,10 @@ fn cycles_add_up(unit: &Unit, trace: &[Cycle], elements: &[(usize, Element)]) {
             found.copied().find(|at| all || !alone(*at)).expect("the start") - start
         };
         let sound = last(start, off, false) as u64..=last(start, end, true) as u64;
+        let those = &elements[from..to];
         assert!(
             sound.contains(&sum),
-            "{sum} cycles from {start} to {off}, not {sound:?}\n{unit:x?}"
+            "{sum} cycles from {start} to {off}, not {sound:?}: {those:x?}\n{unit:x?}"
         );
     }
 }

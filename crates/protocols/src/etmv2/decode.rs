@@ -470,7 +470,10 @@ impl Decoder {
         if cancels {
             match self.flow.address().filter(|_| self.flow.is_half()) {
                 // The first half of a BL came last.
-                Some(address) => place = Some(u64::from(address.wrapping_sub(2))),
+                Some(address) => {
+                    place = Some(u64::from(address.wrapping_sub(2)));
+                    self.cycles_only(at, sink);
+                }
                 None => self.cancel(at, sink),
             }
         } else {
