@@ -1,14 +1,21 @@
 //! A ring that wrapped has lost the start of its oldest packet: packets are found from any offset, and from
 //! the next one of format 3 on all is as in the whole trace.
 
-use tracewright::base::Element;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tracewright::base::{Element, Parse, Sink, Wire};
+use tracewright::decode::{Memory, Options, Plan, Session};
+use tracewright::protocols::etrace::config::{Framing, PARAMETERS};
 use tracewright::protocols::etrace::sync::LOOKED_AHEAD;
+use tracewright::protocols::etrace::{Packet, Params};
+use tracewright::protocols::registry::AnyConfig;
 
 use crate::damage::starts;
 use crate::decode::elf;
 use crate::program::Random;
-use crate::run::{cache, elements, program};
-use crate::streams;
+use crate::run::{Addresses, BOOT, boot, cache, elements, program};
+use crate::streams::{self, Stream};
 
 #[test]
 fn any_offset() {
@@ -53,4 +60,141 @@ fn any_offset() {
     }
     println!("{compared} offsets of {} streams", all.len());
     assert!(compared > 200);
+}
+
+/// A capture folder whose buffer is a ring, gone when the test ends.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Folder {
+    fn new(program: &[u8], rv64: bool) -> Folder {
+        let name = format!("tracewright-{}-ring", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("program.elf"), program).unwrap();
+        fs::write(folder.join("boot.bin"), boot(rv64)).unwrap();
+        Folder(folder)
+    }
+
+    /// Writes a ring whose oldest byte is at `wrap`, and the description.
+    fn put(&self, ring: &[u8], wrap: usize, params: &Params) -> &Path {
+        fs::write(self.0.join("ring.bin"), ring).unwrap();
+        let known = PARAMETERS.iter().filter_map(|p| Some((p.name(), (p.get)(params)?)));
+        let known: String = known.map(|(name, value)| format!("{name} = \"{value}\"\n")).collect();
+        let text = format!(
+            "[[buffer]]\nname = \"ram\"\nfile = \"ring.bin\"\nwrap = {wrap}\n\
+             [[image]]\nfile = \"program.elf\"\n\
+             [[image]]\nfile = \"boot.bin\"\naddress = {BOOT}\n\
+             [[source]]\nname = \"hart0\"\nprotocol = \"etrace\"\n[source.parameters]\n{known}"
+        );
+        fs::write(self.0.join("capture.toml"), text).unwrap();
+        &self.0
+    }
+}
+
+/// What a capture folder says, with places counted from its oldest byte.
+fn opened(folder: &Path, params: &Params) -> Vec<(u64, Element)> {
+    struct Heard(Vec<(u64, Element)>);
+    impl tracewright::Listener for Heard {
+        const PACKETS: bool = false;
+
+        fn element(&mut self, _: usize, at: u64, element: Element) {
+            self.0.push((at, element));
+        }
+    }
+    let capture = tracewright::open(folder).unwrap();
+    let options = Options::default();
+    let plan = Plan::new(&capture, 0, &options).unwrap();
+    assert!(matches!(&plan.sources[0].config, AnyConfig::Etrace(read) if read == params));
+    let memory = Memory::new(&capture);
+    let mut heard = Heard(Vec::new());
+    Session::new(&capture, &plan, &memory, &options).run(capture.buffers[0].parts(), &mut heard);
+    heard.0
+}
+
+/// The same packets, each in an encapsulation with a source and a time.
+fn encapsulated(stream: &Stream) -> Stream {
+    let mut params = stream.params;
+    params.link.framing = Framing::Encapsulated;
+    (params.link.source_width, params.link.timestamp_bytes, params.link.type_width) = (10, 2, 1);
+    let (mut at, mut bytes) = (0, Vec::new());
+    while let Parse::Packet(mut packet, len) = Packet::parse(&stream.bytes[at..], &stream.params) {
+        packet.envelope.source = 0x155;
+        packet.envelope.timestamp = (at % 3 != 0).then_some(at as u64 & 0xffff);
+        packet.emit(&params, &mut bytes);
+        at += len;
+    }
+    assert_eq!(at, stream.bytes.len());
+    Stream { path: stream.path.clone(), program: stream.program.clone(), params, bytes }
+}
+
+/// A RAM sink that was full is the end of the trace, from wherever the unit wrote last: the instructions are
+/// those of the whole trace from the first packet of format 3 that is whole.
+#[test]
+fn captures_of_rings() {
+    let Some(root) = streams::shared("captures_of_rings") else { return };
+    let mut all = streams::reference(&root);
+    // What is lost is less than half of it.
+    let fits = |stream: &Stream| {
+        let late = starts(stream).last().is_some_and(|last| *last > stream.bytes.len() / 2);
+        (6_000..100_000).contains(&stream.bytes.len()) && late
+    };
+    all.retain(fits);
+    let wide = all.iter().position(|stream| stream.params.rv64).unwrap();
+    let narrow = all.iter().position(|stream| !stream.params.rv64).unwrap();
+    let mut random = Random(11);
+    for siemens in [&all[wide], &all[narrow]] {
+        assert_eq!(siemens.params.link.framing, Framing::Siemens);
+        rings(&root, siemens, &mut random);
+        rings(&root, &encapsulated(siemens), &mut random);
+    }
+}
+
+fn rings(root: &Path, stream: &Stream, random: &mut Random) {
+    let Stream { path, bytes, .. } = stream;
+    let program_file = elf(root, stream);
+    let image = program(program_file.clone(), stream.params.rv64);
+    let folder = Folder::new(&program_file, stream.params.rv64);
+    let executed = |list: &[(u64, Element)]| {
+        let (mut addresses, mut odd) = (Vec::new(), Vec::new());
+        let code = cache(&image, &stream.params);
+        let each = |address| addresses.push(address);
+        let mut sink = Addresses { code, isa: stream.params.isa(), each, odd: &mut odd };
+        list.iter().for_each(|(at, element)| sink.element(*at, *element));
+        (addresses, odd)
+    };
+    let mut code = cache(&image, &stream.params);
+    let mut whole: Vec<(u64, Element)> = Vec::new();
+    elements(bytes, &stream.params, &mut code, &mut whole);
+    let mut params = stream.params;
+    params.link.aligned = false;
+    let starts = starts(stream);
+    for _ in 0..12 {
+        // The last bytes of the stream, each where a sink of this size writes it.
+        let size = bytes.len() / 2 + random.below(bytes.len() as u64 / 3) as usize;
+        let (lost, wrap) = (bytes.len() - size, bytes.len() % size);
+        let mut ring = bytes[lost..].to_vec();
+        ring.rotate_right(wrap);
+        assert!(wrap > 0 && ring[wrap] == bytes[lost], "the oldest byte is in the middle");
+        let got = opened(folder.put(&ring, wrap, &params), &params);
+        let name = format!("{} in {size} bytes, {wrap} of them over", path.display());
+
+        let start = *starts.iter().find(|start| **start >= lost).unwrap();
+        let after = whole.partition_point(|(at, _)| *at as usize <= start);
+        let (want, said_before) = (executed(&whole).0, executed(&whole[..after]).0.len());
+        let (got, odd) = executed(&got);
+        let cut = want.len() - got.len();
+        let same = want[cut..].iter().zip(&got).take_while(|(a, b)| a == b).count();
+        assert_eq!(same, got.len(), "{name}: not the end of what was executed");
+        // The instruction that the packet names may have been said with those before it.
+        assert!(cut == said_before || cut + 1 == said_before, "{name}: {cut}, not {said_before}");
+        let bad = odd.iter().filter(|odd| !odd.contains("bad")).count();
+        assert!(bad == 0 && odd.len() <= 2, "{name}: {odd:?}");
+    }
 }

@@ -9,13 +9,20 @@ use tracewright::protocols::{Protocol, Stream};
 
 use crate::streams;
 
-/// A program, with the boot code that Spike begins with, which is in no file.
-pub fn program(bytes: Vec<u8>, rv64: bool) -> Arc<Image> {
+/// Where the code is that Spike begins with.
+pub const BOOT: u64 = 0x1000;
+
+/// The code that Spike begins with, which is in no file.
+pub fn boot(rv64: bool) -> Vec<u8> {
     let load = if rv64 { 0x0182_b283 } else { 0x0182_a283 };
     let words: [u32; 5] = [0x0000_0297, 0x0202_8593, 0xf140_2573, load, 0x0002_8067];
-    let boot: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// A program, with what Spike begins with.
+pub fn program(bytes: Vec<u8>, rv64: bool) -> Arc<Image> {
     let image = Image::from_elf(&bytes.into(), "program", 0).unwrap();
-    Arc::new(image.with([Region::new("boot", 0x1000, boot)]))
+    Arc::new(image.with([Region::new("boot", BOOT, boot(rv64))]))
 }
 
 /// A cache of a program.
