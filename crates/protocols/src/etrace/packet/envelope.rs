@@ -115,6 +115,10 @@ impl Envelope {
                     (Framing::Encapsulated, _) => self.flow & 0b11,
                     (_, Class::Data) => DATA,
                     (_, Class::Support) => SUPPORT,
+                    // 0.026 does not say what its flow is.
+                    (_, Class::Instruction) if self.flow != 0 && params.is_draft() => {
+                        self.flow & 0b11
+                    }
                     _ => INSTRUCTION,
                 };
                 let extend = u8::from(self.timestamp.is_some() && params.link.timestamp_bytes > 0);
