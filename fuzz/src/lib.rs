@@ -7,6 +7,7 @@
 #[path = "../../crates/tracewright/tests/cases/case.rs"]
 pub mod case;
 pub mod cycles;
+pub mod etrace;
 pub mod properties;
 pub mod script;
 #[path = "../../crates/tracewright/tests/cases/stretches.rs"]

@@ -4,6 +4,8 @@
 
 #[path = "cases/case.rs"]
 mod case;
+#[path = "../../../fuzz/src/etrace.rs"]
+mod etrace;
 #[path = "../../../fuzz/src/properties.rs"]
 mod properties;
 #[path = "cases/stretches.rs"]
@@ -58,6 +60,23 @@ fn sources_of_random_bytes() {
             data.extend(bytes(&mut random, len));
             properties::source(&data);
         }
+    }
+}
+
+/// E-Trace units of any parameters.
+#[test]
+fn etrace_of_random_bytes() {
+    let mut random = Random(21);
+    for _ in 0..times() * 2 {
+        let len = random.below(90);
+        let mut data = random.bytes(2 + len);
+        // Mostly short packets of instruction trace.
+        for byte in data.iter_mut().skip(34) {
+            if random.below(4) == 0 {
+                *byte = 0x40 | random.below(8) as u8;
+            }
+        }
+        etrace::etrace(&data);
     }
 }
 

@@ -69,7 +69,8 @@ impl Report {
             return Report { address, ..Report::default() };
         }
         let address = if params.choices.compression == Compression::Address {
-            f.cut("address", self.address, width, 3 + params.irdepth_width())
+            let depth = if params.choices.no_irreport { 0 } else { 1 + params.irdepth_width() };
+            f.cut("address", self.address, width, 2 + depth)
         } else {
             f.uint("address", self.address, width)
         };

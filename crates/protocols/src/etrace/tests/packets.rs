@@ -5,7 +5,9 @@ use std::vec::Vec;
 
 use tracewright_base::{Fault, Parse, Wire};
 
-use crate::etrace::config::{Framing, MessageType, OptionBits, Profile, TrapPacket, Version};
+use crate::etrace::config::{
+    Compression, Framing, MessageType, OptionBits, Profile, TrapPacket, Version,
+};
 use crate::etrace::packet::{
     Amount, BranchCount, Branches, ContextChange, DataAccess, Envelope, JumpTarget, Map, Payload,
     Qualification, Report, Standard, Start, Support, Transfer, Trap, Who,
@@ -269,6 +271,39 @@ fn envelopes() {
                 assert_eq!(Packet::parse(&bytes, &params), Parse::Packet(packet, bytes.len()));
             }
         }
+    }
+}
+
+/// 0.026 does not say what the flow bits of a header are: they are kept.
+#[test]
+fn flow_of_the_draft() {
+    let mut params = Params::new(Version::Draft, Profile::Spec, true);
+    params.link.framing = Framing::Siemens;
+    let start = Packet::from(Payload::Start(Start { branch: true, who: M, address: 0x4000_0000 }));
+    let mut usual = Vec::new();
+    start.emit(&params, &mut usual);
+    assert_eq!(usual[0] >> 5, 2);
+    let bytes: Vec<u8> = [usual[0] ^ 3 << 5].into_iter().chain(usual[1..].to_vec()).collect();
+    let packet = Packet { envelope: Envelope { flow: 1, ..Envelope::default() }, ..start };
+    assert_eq!(Packet::parse(&bytes, &params), Parse::Packet(packet, bytes.len()));
+    let mut again = Vec::new();
+    packet.emit(&params, &mut again);
+    assert_eq!(again, bytes);
+}
+
+/// An address that is compressed in its place knows what comes after it: less without `irreport`.
+#[test]
+fn compressed_addresses_without_irreport() {
+    let mut params = Params::new(Version::V2_0, Profile::Esp32, false);
+    params.choices.compression = Compression::Address;
+    params.widths.call_counter_size = 9;
+    for (no_irreport, irreport) in [(true, None), (false, Some(5))] {
+        params.choices.no_irreport = no_irreport;
+        let report = Some(Report { irreport, ..Report::default() });
+        let payload = Payload::BranchCount(BranchCount { count: 9, report, failed: true });
+        let mut bytes = Vec::new();
+        Packet::from(payload).emit(&params, &mut bytes);
+        assert_eq!(Packet::parse(&bytes, &params), Parse::Packet(payload.into(), bytes.len()));
     }
 }
 
