@@ -67,7 +67,7 @@ fn sources_of_random_bytes() {
 #[test]
 fn etrace_of_random_bytes() {
     let mut random = Random(21);
-    for _ in 0..times() * 2 {
+    for _ in 0..times() {
         let len = random.below(90);
         let mut data = random.bytes(2 + len);
         // Mostly short packets of instruction trace.
