@@ -293,7 +293,6 @@ impl Run {
 
 /// The reference's version. `None` where it is not installed.
 fn version() -> Option<String> {
-    // It leaves a file behind where it stands.
     let folder = std::env::temp_dir();
     let out = Command::new("trc_pkt_lister").current_dir(folder).arg("-help").output().ok()?;
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
@@ -319,6 +318,8 @@ fn reference(capture: &Capture, folder: &Path) -> Vec<String> {
     fs::create_dir_all(folder).expect("a folder");
     write(capture, folder).expect("a snapshot");
     let mut command = Command::new("trc_pkt_lister");
+    // It leaves a file behind where it stands.
+    command.current_dir(folder);
     let out = command.arg("-ss_dir").arg(folder).args(["-decode", "-logstdout"]).output();
     elements(&String::from_utf8_lossy(&out.expect("a listing").stdout))
 }
