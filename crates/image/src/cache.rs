@@ -37,7 +37,8 @@ pub struct Cache {
 pub struct CacheOptions {
     /// A block ends before bytes that are no instruction.
     pub check_opcodes: bool,
-    /// How many blocks are kept, at least 1. Each takes 56 to 64 bytes.
+    /// How many blocks are kept, at least 1. Each takes 40 to 48 bytes, and as much again for a moment
+    /// when they get more room.
     pub blocks: usize,
     /// What RISC-V opcodes mean.
     pub riscv: Extensions,
