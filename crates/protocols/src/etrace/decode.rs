@@ -5,14 +5,15 @@
 
 mod came_by;
 mod data;
+mod lane;
 pub(super) mod pending;
 pub(super) mod returns;
 pub(super) mod targets;
 mod walk;
 
 use tracewright_base::{
-    Code, Context, Decode, Doubt, Element, Exception, Fault, Gap, Pc, Role, Sink, Space, Spanned,
-    Start,
+    Code, Context, Decode, Doubt, Element, Exception, Fault, Feed, Gap, Pc, Role, Sink, Space,
+    Spanned, Start,
 };
 
 use super::config::{Difference, Framing, Params, Reset, TrapPacket};
@@ -163,6 +164,17 @@ impl Decode<Params, Packet> for Decoder {
                 sink.element(at, Element::Instrumentation { el: 0, value: word.into() });
             }
         }
+    }
+
+    #[inline]
+    fn packets<K: Code, S: Sink>(
+        &mut self,
+        feed: &mut Feed<'_>,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        self.lane(feed, params, code, sink);
     }
 
     fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {

@@ -4,6 +4,7 @@ pub mod branches;
 pub mod data;
 pub mod envelope;
 pub mod fields;
+mod quick;
 pub mod support;
 pub mod sync;
 mod words;
@@ -16,11 +17,12 @@ use crate::Field;
 
 use super::config::{Compression, Framing, MessageType, OptionBits, Padding, Params};
 use envelope::{Class, Closed, Opened};
-use fields::{Fields, Namer, Reader, Short, Writer, low};
+use fields::{Fields, Namer, Short, Writer, low};
 
 pub use branches::{BranchCount, Branches, JumpTarget, Map, Report};
 pub use data::{Amount, Coding, DataAccess, Transfer};
 pub use envelope::Envelope;
+pub(in crate::etrace) use quick::Shape;
 pub use support::{Qualification, Standard, Support};
 pub use sync::{ContextChange, Start, Trap, Who};
 
@@ -85,27 +87,12 @@ impl fmt::Debug for Packet {
 }
 
 impl Wire<Params> for Packet {
-    #[inline]
+    #[inline(always)]
     fn parse(bytes: &[u8], params: &Params) -> Parse<Self> {
-        let Some((flow, len, mut f)) = Short::open(bytes, params) else {
-            return Packet::any(bytes, params);
-        };
-        let envelope = Envelope { flow, ..Envelope::default() };
-        let padded = params.choices.compression == Compression::None;
-        match f.uint("", 0, 2) {
-            1 => {
-                let payload = Payload::Branches(Branches::default().fields(&mut f, params));
-                if padded || !f.is_overlong() {
-                    return Parse::Packet(Packet { envelope, payload }, len);
-                }
-            }
-            2 => {
-                let payload = Payload::Address(Report::default().fields(&mut f, params));
-                if padded || !f.is_overlong() {
-                    return Parse::Packet(Packet { envelope, payload }, len);
-                }
-            }
-            _ => {}
+        if let Some(shape) = Shape::of(params)
+            && let Some(quick) = shape.read(bytes)
+        {
+            return Parse::Packet(shape.packet(&quick), quick.len);
         }
         Packet::any(bytes, params)
     }
@@ -141,6 +128,19 @@ impl Packet {
     /// A packet of any kind.
     #[inline(never)]
     fn any(bytes: &[u8], params: &Params) -> Parse<Self> {
+        if let Some((flow, len, mut f)) = Short::open(bytes, params)
+            && let Some(payload) = Payload::instruction(None, &mut f, params)
+            && !payload.is_overlong(f.at(), f.end(), params)
+        {
+            let envelope = Envelope { flow, ..Envelope::default() };
+            return Parse::Packet(Packet { envelope, payload }, len);
+        }
+        Packet::rare(bytes, params)
+    }
+
+    /// One that is not plain, long, or at the end of the bytes.
+    #[inline(never)]
+    fn rare(bytes: &[u8], params: &Params) -> Parse<Self> {
         let Opened { envelope, class, len, mut reader } = match Envelope::open(bytes, params) {
             Ok(opened) => opened,
             Err(Closed::Partial) => return Parse::Partial,
@@ -149,7 +149,7 @@ impl Packet {
         let header = bytes.first().copied().unwrap_or_default();
         match Payload::read(class, &mut reader, params) {
             None => Parse::Bad(len, Fault::Reserved(header)),
-            Some(payload) if payload.is_overlong(&reader, params) => {
+            Some(payload) if payload.is_overlong(reader.at(), reader.end(), params) => {
                 Parse::Bad(len, Fault::Overlong)
             }
             Some(payload) => Parse::Packet(Packet { envelope, payload }, len),
@@ -167,13 +167,13 @@ impl Packet {
 }
 
 impl Short {
-    /// The payload at the start of `bytes`, its flow, and the length of the packet, if it has at most 8
-    /// bytes and nothing but a header before it. More bytes must follow.
-    #[inline(always)]
+    /// The payload at the start of `bytes`, its flow, and the length of the packet, if it has at most 16
+    /// bytes of instruction trace and nothing but a header before it. More bytes must follow.
+    #[inline]
     fn open(bytes: &[u8], params: &Params) -> Option<(u8, usize, Short)> {
-        let &[header, ref payload @ ..] = bytes.first_chunk::<9>()?;
+        let &[header, ref payload @ ..] = bytes.first_chunk::<17>()?;
         let len = u32::from(header & 0x1f);
-        if !params.has_short_packets() || header >> 7 != 0 || !(1..=8).contains(&len) {
+        if !params.has_short_packets() || header >> 7 != 0 || !(1..=16).contains(&len) {
             return None;
         }
         let flow = Envelope::plain(header, params)?;
@@ -367,17 +367,17 @@ impl Payload {
 
     /// Whether bytes are left over that no field is in.
     #[inline]
-    fn is_overlong(&self, reader: &Reader, params: &Params) -> bool {
+    fn is_overlong(&self, at: u32, end: u32, params: &Params) -> bool {
         // A support packet of 2.1 may have more, and units that do not compress fill up. Behind a full map of
         // 0.026 there may be an address that means nothing.
         let more = match self {
             Payload::Support(_) => params.support.ioptions == OptionBits::Standard,
             Payload::Branches(Branches { report: None, .. }) if params.is_draft() => {
-                reader.end() < reader.at() + params.widths.address() + 8
+                end < at + params.widths.address() + 8
             }
             Payload::Null { .. } => true,
             _ => params.choices.compression == Compression::None,
         };
-        !more && reader.end() >= reader.at() + 8
+        !more && end >= at + 8
     }
 }

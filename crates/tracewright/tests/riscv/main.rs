@@ -7,6 +7,7 @@ mod data;
 mod decode;
 mod encode;
 mod ingress;
+mod lane;
 mod logs;
 mod packets;
 mod program;

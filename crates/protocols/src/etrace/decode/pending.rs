@@ -37,6 +37,12 @@ impl Pending {
         (self.map, self.known)
     }
 
+    /// These known outcomes are all.
+    #[inline]
+    pub(super) fn set_known(&mut self, (map, known): (u64, u32)) {
+        (self.map, self.known) = (map, known);
+    }
+
     /// All but the last `count` known outcomes were taken.
     #[inline]
     pub(super) fn leave(&mut self, count: u32) {

@@ -30,7 +30,7 @@ impl Goal {
 }
 
 /// So many jumps one after another without a branch are a loop.
-const MOST_JUMPS: u32 = 1 << 10;
+pub(super) const MOST_JUMPS: u32 = 1 << 10;
 
 /// How a walk ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,8 +55,20 @@ impl Decoder {
         code: &mut K,
         sink: &mut S,
     ) -> Walked {
+        self.walk_from(at, goal, Path::default(), params, code, sink)
+    }
+
+    /// The same, with `path` behind it.
+    pub(super) fn walk_from<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        goal: &Goal,
+        mut path: Path,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) -> Walked {
         let isa = params.isa();
-        let mut path = Path::default();
         let mut returned = false;
         // The last branch may be at the goal.
         let spare = u32::from(goal.address.is_some());
@@ -448,7 +460,7 @@ impl Decoder {
         self.block(at, &block, params, code, sink);
     }
 
-    fn pc(&self) -> u64 {
+    pub(super) fn pc(&self) -> u64 {
         match self.place {
             Place::At { pc, .. } => pc,
             Place::Jump { .. } | Place::Unknown => 0,
@@ -493,7 +505,7 @@ enum Jumped {
 
 /// How far a path went that no branch decided on: one that comes to where it was never ends.
 #[derive(Clone, Copy, Default)]
-struct Path {
+pub(super) struct Path {
     steps: u32,
     /// A place on the path, farther along each time that the path is twice as long. None before a
     /// return: where the next ones go has changed.
@@ -501,7 +513,8 @@ struct Path {
 }
 
 impl Path {
-    fn goes_on(&mut self, pc: u64) -> bool {
+    #[inline]
+    pub(super) fn goes_on(&mut self, pc: u64) -> bool {
         self.steps += 1;
         if self.mark == Some(pc) || self.steps > LONGEST_PATH {
             return false;
@@ -515,7 +528,7 @@ impl Path {
 
 /// Address of a block's last instruction.
 #[inline]
-fn last_address(block: &Block) -> u64 {
+pub(super) fn last_address(block: &Block) -> u64 {
     let bytes = u64::from(block.bytes.saturating_sub(block.last.size.into()));
     block.start.wrapping_add(bytes) & block.last.isa.address_mask()
 }

@@ -29,11 +29,16 @@ impl Map {
                 _ => 31,
             }
         } else {
-            // 1, 3, 7, 15, 31.
-            match len {
-                1..=15 => (2 << len.ilog2()) - 1,
-                _ => 31,
-            }
+            Map::later_width(len)
+        }
+    }
+
+    /// The same from 1.0 on: 1, 3, 7, 15 or 31.
+    #[inline(always)]
+    pub(super) const fn later_width(len: u8) -> u32 {
+        match len {
+            1..=15 => (2 << len.ilog2()) - 1,
+            _ => 31,
         }
     }
 

@@ -186,11 +186,11 @@ impl Fields for Reader {
     }
 }
 
-/// Reads fields from a payload of at most 8 bytes: most are.
+/// Reads fields from a payload of at most 16 bytes: most are.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Short {
     /// What is left of the payload, and after it copies of its last bit.
-    rest: i64,
+    rest: i128,
     /// The bit before that.
     before: bool,
     /// Bits read.
@@ -200,18 +200,24 @@ pub(super) struct Short {
 }
 
 impl Short {
-    /// Reads the `len` bytes, 1 to 8, in which `bytes` begins.
+    /// Reads the `len` bytes, 1 to 16, in which `bytes` begins.
     #[inline(always)]
-    pub(super) const fn new(bytes: [u8; 8], len: u32) -> Short {
-        let above = 64 - len * 8;
-        let rest = (u64::from_le_bytes(bytes) << above) as i64 >> above;
+    pub(super) const fn new(bytes: [u8; 16], len: u32) -> Short {
+        let above = 128 - len * 8;
+        let rest = (u128::from_le_bytes(bytes) << above) as i128 >> above;
         Short { rest, before: false, at: 0, end: len * 8 }
     }
 
-    /// Whole bytes at the end were not read.
-    #[inline(always)]
-    pub(super) const fn is_overlong(&self) -> bool {
-        self.end >= self.at + 8
+    /// Bits read.
+    #[inline]
+    pub(super) const fn at(&self) -> u32 {
+        self.at
+    }
+
+    /// Bits of the payload.
+    #[inline]
+    pub(super) const fn end(&self) -> u32 {
+        self.end
     }
 }
 

@@ -1,0 +1,234 @@
+//! Branches and addresses, many packets at once.
+//!
+//! Nearly all of a trace is packets of formats 1 and 2. The program between two addresses is a path through blocks that
+//! are kept: the lane holds the place on that path, a [`Mark`], and a branch is one load. What the decoder knows of where
+//! it is is made of the last block alone, where it is needed. What the lane does not know it leaves to the walk.
+
+use tracewright_base::{Code, Doubt, Element, Feed, Hops, Kind, Mark, Pc, Role, Sink};
+
+use super::walk::{Goal, MOST_JUMPS, Path, last_address};
+use super::{Decoder, Phase, Place};
+use crate::etrace::config::{Difference, Params};
+use crate::etrace::packet::Shape;
+
+/// The last block that was said, and the state of the decoder that is not up to date with it.
+#[derive(Clone, Copy)]
+struct Passed {
+    /// [`Mark::NONE`] where the decoder is up to date.
+    block: Mark,
+    /// Its branch was taken.
+    taken: bool,
+    /// It was a jump to an address that was reported.
+    jumped: bool,
+}
+
+const NOTHING: Passed = Passed { block: Mark::NONE, taken: false, jumped: false };
+
+/// Why the lane cannot go on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    /// A packet comes that is not for it.
+    Packet,
+    /// The next block has to be made.
+    Unknown,
+    /// The walk has to finish the packet in hand.
+    Walk,
+    /// The program does not come to where the packet in hand says.
+    Lost,
+}
+
+impl Decoder {
+    /// Takes packets of formats 1 and 2 that say nothing but branches and addresses.
+    pub(super) fn lane<K: Code, S: Sink>(
+        &mut self,
+        feed: &mut Feed<'_>,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        let options = &params.options;
+        let plain = !options.implicit_return
+            && !options.branch_prediction
+            && !options.jump_target_cache
+            && params.before.is_none();
+        let Some(shape) = Shape::of(params).filter(|_| plain) else { return };
+        while self.along(&shape, feed, params, code, sink) {}
+    }
+
+    /// Goes along as far as it can. Whether the walk finished a packet, and there may be more.
+    fn along<K: Code, S: Sink>(
+        &mut self,
+        shape: &Shape,
+        feed: &mut Feed<'_>,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) -> bool {
+        let (Place::At { mut pc, mut owed }, Some(mut base)) = (self.place, self.address) else {
+            return false;
+        };
+        let (mut map, mut known) = self.pending.known_map();
+        let usual = self.phase == Phase::Following
+            && self.inferred.is_none()
+            && self.pending.count() == u64::from(known)
+            && !(owed && pc != base);
+        if !usual {
+            return false;
+        }
+        let (isa, mask) = (params.isa(), params.isa().address_mask());
+        let realm = code.realm(isa, self.space);
+        let (lsb, full) = (params.widths.iaddress_lsb, params.options.full_address);
+        let backwards = params.choices.difference == Difference::PreviousMinusCurrent;
+        let mut next = code.find(pc, realm);
+        let mut passed = NOTHING;
+        let (mut at, mut taken) = (feed.last, feed.taken);
+        // Of the packet in hand.
+        let (mut busy, mut goal) = (false, None);
+        let (mut path, mut jumps, mut on) = (Path::default(), 0, false);
+        loop {
+            let hops = code.hops();
+            let stop = 'lane: loop {
+                if !busy {
+                    let bytes = feed.bytes.get(taken..).unwrap_or_default();
+                    let Some(quick) = shape.read(bytes) else { break Stop::Packet };
+                    at = feed.places.at(taken);
+                    taken += quick.len;
+                    map |= u64::from(quick.map.bits) << (known & 63);
+                    known += u32::from(quick.map.len);
+                    if let Some(address) = quick.address {
+                        let difference = (address << lsb) as u64;
+                        base = match full {
+                            true => params.full_address(shape.bits(address)),
+                            false if backwards => base.wrapping_sub(difference),
+                            false => base.wrapping_add(difference),
+                        } & mask;
+                    }
+                    goal = quick.address.is_some().then_some(base);
+                    (busy, path, jumps, on) = (true, Path::default(), 0, false);
+                }
+                // Nothing but branches, and jumps that the program tells of, can come before the last branch.
+                let spare = u32::from(goal.is_some());
+                while known > spare {
+                    let Some((hop, family)) = hops.get(next) else { break 'lane Stop::Unknown };
+                    let last = family.last[1];
+                    if last.kind != Kind::Branch {
+                        break 'lane Stop::Walk;
+                    }
+                    if jumps == MOST_JUMPS {
+                        break 'lane Stop::Lost;
+                    }
+                    let conditional = last.conditional();
+                    let way = !conditional || map & 1 == 0;
+                    map >>= u32::from(conditional);
+                    known -= u32::from(conditional);
+                    jumps = if conditional { 0 } else { jumps + 1 };
+                    sink.element(at, Element::Range(hop.range(family, way)));
+                    passed = Passed { block: next, taken: way, jumped: false };
+                    next = hop.next[usize::from(way)];
+                    owed = false;
+                }
+                let Some(address) = goal else {
+                    busy = false;
+                    continue;
+                };
+                loop {
+                    let Some((hop, family)) = hops.get(next) else { break 'lane Stop::Unknown };
+                    let start = hop.start(family);
+                    if core::mem::take(&mut on) && !path.goes_on(start) {
+                        break 'lane Stop::Lost;
+                    }
+                    let (last, range) = (family.last[1], hop.range(family, true));
+                    let inside = address.wrapping_sub(start) & mask;
+                    if inside < u64::from(range.bytes) && !(owed && inside == 0) {
+                        break 'lane Stop::Walk;
+                    }
+                    match last.kind {
+                        Kind::Branch => {
+                            let conditional = last.conditional();
+                            if conditional && known == 0 {
+                                break 'lane Stop::Walk;
+                            }
+                            let way = !conditional || map & 1 == 0;
+                            if conditional {
+                                (map, known, path) = (0, 0, Path::default());
+                            }
+                            on = !conditional;
+                            sink.element(at, Element::Range(hop.range(family, way)));
+                            passed = Passed { block: next, taken: way, jumped: false };
+                            next = hop.next[usize::from(way)];
+                            owed = false;
+                        }
+                        Kind::Indirect => {
+                            let inferable =
+                                params.options.sijump || last.role == Role::ExceptionReturn;
+                            let there = code.find(address, realm);
+                            if inferable || known > 0 && !is_branch(there, hops) {
+                                break 'lane Stop::Walk;
+                            }
+                            sink.element(at, Element::Range(range));
+                            let jumped = path.goes_on(0);
+                            passed = Passed { block: next, taken: true, jumped };
+                            if !jumped {
+                                break 'lane Stop::Lost;
+                            }
+                            (pc, next, owed, busy) = (address, there, true, false);
+                            continue 'lane;
+                        }
+                        _ => break 'lane Stop::Walk,
+                    }
+                }
+            };
+            self.settle_lane(passed, pc, code);
+            if stop == Stop::Unknown {
+                let pc = Pc { address: self.pc(), isa, space: self.space };
+                let chained = passed.block != Mark::NONE && !passed.jumped;
+                if let Place::At { .. } = self.place {
+                    next = code.enter(pc, chained.then_some((passed.block, passed.taken)));
+                }
+                passed = NOTHING;
+                if next != Mark::NONE {
+                    continue;
+                }
+            }
+            self.pending.set_known((map, known));
+            self.address = Some(base);
+            if taken != feed.taken {
+                (self.after_return, self.followed, self.implied) = (false, false, 0);
+            }
+            (feed.last, feed.taken) = (at, taken);
+            if !busy {
+                return false;
+            }
+            if stop == Stop::Lost || on && !path.goes_on(self.pc()) {
+                self.lose(at, Doubt::AddressNotReached, sink);
+                return false;
+            }
+            let notified = params.choices.notifications;
+            let goal = Goal { address: goal, notified, ..Goal::BRANCHES };
+            self.walk_from(at, &goal, path, params, code, sink);
+            return true;
+        }
+    }
+
+    /// Brings the decoder up to date with the last block that was said.
+    #[inline]
+    fn settle_lane<K: Code>(&mut self, passed: Passed, pc: u64, code: &K) {
+        let Some(block) = code.kept(passed.block) else { return };
+        self.last = Some(last_address(&block));
+        self.place = match block.last.target {
+            _ if passed.jumped => Place::At { pc, owed: true },
+            Some(pc) if passed.taken => Place::At { pc, owed: false },
+            None if passed.taken => Place::Jump { role: block.last.role },
+            _ => Place::At { pc: block.next(), owed: false },
+        };
+    }
+}
+
+/// Whether a branch begins a block that is kept.
+#[inline]
+fn is_branch(block: Mark, hops: Hops<'_>) -> bool {
+    hops.get(block).is_some_and(|(hop, family)| {
+        let range = hop.range(family, true);
+        range.instructions == 1 && range.last.kind == Kind::Branch && range.last.conditional()
+    })
+}

@@ -1,0 +1,157 @@
+//! The packets that most of a trace is made of: formats 1 and 2 that leave out all that comes after their address.
+
+use super::branches::{Branches, Map, Report};
+use super::envelope::Envelope;
+use super::fields::low;
+use super::{INSTRUCTION_MESSAGE, Packet, Payload};
+use crate::etrace::config::{Compression, Framing, Params};
+
+/// A packet of format 1 or 2 of at most 8 bytes, that reports no more than branches and an address.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::etrace) struct Quick {
+    /// The branches, none in format 2.
+    pub(in crate::etrace) map: Map,
+    /// The address or difference, without the bits below `iaddress_lsb`; its sign goes on. `None` where the map is
+    /// full.
+    pub(in crate::etrace) address: Option<i64>,
+    /// Bytes of the packet.
+    pub(in crate::etrace) len: usize,
+    header: u8,
+}
+
+/// What such packets are like.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::etrace) struct Shape {
+    /// The bits of the header that are the same in all of them, but for the length.
+    mask: u8,
+    header: u8,
+    /// The type before the payload: the bits of it, what they are, and how many.
+    kinds: u8,
+    kind: u8,
+    kind_width: u32,
+    /// Of an address.
+    width: u32,
+    /// The header says where the packet goes to.
+    flow: bool,
+}
+
+impl Shape {
+    /// `None` where there are none, or they mean more than they say.
+    #[inline(always)]
+    pub(in crate::etrace) const fn of(params: &Params) -> Option<Shape> {
+        let Params { link, choices, .. } = params;
+        let (mask, header, kind_width) = match link.framing {
+            Framing::Encapsulated => (0x80, 0, link.type_width & 0b11),
+            Framing::Siemens => (0xe0, 0x40, 0),
+            Framing::PulpTrdb | Framing::Esp32 => return None,
+        };
+        let odd = link.source_width != 0
+            || params.is_draft()
+            || matches!(choices.compression, Compression::Address)
+            || choices.plain_notify;
+        if odd {
+            return None;
+        }
+        let kinds = (1 << kind_width) - 1;
+        Some(Shape {
+            mask,
+            header,
+            kinds,
+            kind: INSTRUCTION_MESSAGE as u8 & kinds,
+            kind_width: kind_width as u32,
+            width: params.widths.address(),
+            flow: mask == 0x80,
+        })
+    }
+
+    /// The packet that `bytes` begin with. At least 9 bytes must be there, however long it is.
+    #[inline(always)]
+    pub(in crate::etrace) fn read(&self, bytes: &[u8]) -> Option<Quick> {
+        let &[header, ref payload @ ..] = bytes.first_chunk::<9>()?;
+        let len = u32::from(header & 0x1f);
+        if header & self.mask != self.header || len.wrapping_sub(1) > 7 {
+            return None;
+        }
+        let above = 64 - len * 8;
+        // Behind its end the payload goes on with its last bit.
+        let word = (u64::from_le_bytes(*payload) << above) as i64 >> above;
+        if word as u8 & self.kinds != self.kind {
+            return None;
+        }
+        let (word, left) = (word >> self.kind_width, len * 8 - self.kind_width);
+        // Which of the two it is, and how many branches, is hard to foretell: there is no jump for it.
+        let Row { at, count, kind } = ROWS[(word & 0x7f) as usize];
+        let bits = (word >> 7) as u32 & ((1 << count) - 1);
+        let map = Map { bits, len: count };
+        let (at, len) = (u32::from(at), len as usize + 1);
+        match kind {
+            // The bits after the address repeat its last one: all is as usual.
+            Kind::Address => {
+                let address = Some(word >> at);
+                (left <= at + self.width).then_some(Quick { map, address, len, header })
+            }
+            // Whole bytes that no field is in are too many.
+            Kind::Full => (left < at + 8).then_some(Quick { map, address: None, len, header }),
+            Kind::Other => None,
+        }
+    }
+
+    /// An address as packets have it.
+    #[inline(always)]
+    pub(in crate::etrace) const fn bits(&self, address: i64) -> u64 {
+        low(address as u64, self.width)
+    }
+
+    /// The packet in full.
+    #[inline(always)]
+    pub(super) fn packet(&self, quick: &Quick) -> Packet {
+        let flow = if self.flow { quick.header >> 5 & 0b11 } else { 0 };
+        let envelope = Envelope { flow, ..Envelope::default() };
+        let report = quick
+            .address
+            .map(|address| Report { address: self.bits(address), ..Report::default() });
+        let payload = match report {
+            Some(report) if quick.map.len == 0 => Payload::Address(report),
+            _ => Payload::Branches(Branches { full: false, map: quick.map, report }),
+        };
+        Packet { envelope, payload }
+    }
+}
+
+/// What `format` and `branches` say.
+#[derive(Clone, Copy)]
+struct Row {
+    /// Where the address begins, or would.
+    at: u8,
+    /// How many branches there are.
+    count: u8,
+    kind: Kind,
+}
+
+/// What comes after the branches.
+#[derive(Clone, Copy)]
+enum Kind {
+    Address,
+    /// Nothing: the map is full.
+    Full,
+    /// It is another format.
+    Other,
+}
+
+/// By `format` \[1:0] and `branches` \[6:2].
+const ROWS: [Row; 1 << 7] = {
+    let mut rows = [Row { at: 0, count: 0, kind: Kind::Other }; 1 << 7];
+    let mut index = 0;
+    while index < rows.len() {
+        let branches = (index >> 2) as u8;
+        let at = 2 + 5 + Map::later_width(branches) as u8;
+        match (index & 0b11, branches) {
+            (1, 0) => rows[index] = Row { at, count: Map::FULL, kind: Kind::Full },
+            (1, count) => rows[index] = Row { at, count, kind: Kind::Address },
+            (2, _) => rows[index] = Row { at: 2, count: 0, kind: Kind::Address },
+            _ => {}
+        }
+        index += 1;
+    }
+    rows
+};
