@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use tracewright_base::CoreType;
 
+use crate::Place;
+
 /// One register as the capture recorded it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Register {
@@ -51,6 +53,26 @@ pub struct BufferRef {
     pub stream: Option<u8>,
 }
 
+/// A parameter that is no number, and of which there may be several.
+#[derive(Clone, Debug, Default)]
+pub struct Text {
+    /// Its name.
+    pub name: String,
+    /// What it is. Of a table, `KEY=VALUE` with blanks between.
+    pub text: String,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// Equal where they say the same; where they stand does not count.
+impl PartialEq for Text {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.name, &self.text) == (&other.name, &other.text)
+    }
+}
+
+impl Eq for Text {}
+
 /// One trace source.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
@@ -64,6 +86,8 @@ pub struct Source {
     pub registers: Registers,
     /// Parameters in words that its protocol knows the numbers of: name and word.
     pub words: Vec<(String, String)>,
+    /// Parameters that stay text.
+    pub texts: Vec<Text>,
     /// The core that it watches: which of the capture's cores.
     pub core: Option<usize>,
     /// The buffers that may hold its data.
@@ -135,7 +159,8 @@ impl PartialEq for Source {
     fn eq(&self, other: &Self) -> bool {
         (&self.name, &self.device_type, &self.location, &self.registers)
             == (&other.name, &other.device_type, &other.location, &other.registers)
-            && (self.core, &self.buffers, &self.words) == (other.core, &other.buffers, &other.words)
+            && (self.core, &self.buffers, &self.words, &self.texts)
+                == (other.core, &other.buffers, &other.words, &other.texts)
     }
 }
 

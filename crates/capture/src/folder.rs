@@ -18,6 +18,8 @@
 //! [source.parameters]         # and here; these count where both have one
 //! version = "2.0"
 //! xlen = 64
+//! [[source.parameters.custom]] # one of a list; or custom = ["mask=0x707f ...", ...]
+//! mask = 0x707f
 //!
 //! [[image]]
 //! file = "program.elf"        # ELF; or raw bytes, with an address
@@ -39,7 +41,7 @@ use crate::probe::ELF;
 use crate::spool::take_along;
 use crate::{
     Buffer, BufferRef, Capture, Core, Dump, File, Form, Format, Kind, Note, OpenError, Place,
-    Register, Source, Wrong,
+    Register, Source, Text, Wrong,
 };
 
 /// The name of the description.
@@ -183,6 +185,49 @@ impl At<'_> {
     }
 }
 
+/// Lists among the parameters: of texts, or of tables.
+impl At<'_> {
+    /// The texts of a list called `name`. `None` for a value that is none.
+    fn several(&self, name: &str, value: &Value) -> Result<Option<Vec<Text>>, OpenError> {
+        let Value::Array(items) = value else { return Ok(None) };
+        let texts = (1..).zip(items).map(|(n, item)| {
+            let place = self.place(&format!("{name} {n}"));
+            let name = name.to_owned();
+            match item {
+                Value::String(text) => Ok(Text { name, text: text.clone(), place }),
+                Value::Table(table) => {
+                    let mut text = Text { name, place, ..Text::default() };
+                    for (key, value) in table {
+                        match value {
+                            Value::String(value) => text.pair(key, value),
+                            Value::Integer(value) => text.pair(key, &format!("{value:#x}")),
+                            _ => {
+                                let wrong = format!("`{key}` must be a number or text in quotes");
+                                return Err(OpenError::at(text.place, Wrong::Toml(wrong)));
+                            }
+                        }
+                    }
+                    Ok(text)
+                }
+                _ => Err(OpenError::at(
+                    place,
+                    Wrong::Toml("it must be a table, or text in quotes".to_owned()),
+                )),
+            }
+        });
+        texts.collect::<Result<_, _>>().map(Some)
+    }
+}
+
+impl Text {
+    /// Adds `KEY=VALUE`, the value without its blanks.
+    fn pair(&mut self, key: &str, value: &str) {
+        let before = if self.text.is_empty() { "" } else { " " };
+        let value: String = value.split_whitespace().collect();
+        let _ = write!(self.text, "{before}{key}={value}");
+    }
+}
+
 impl Reader<'_> {
     fn buffer(&mut self, n: usize, table: &Table) -> Result<Buffer, OpenError> {
         let at = At { reader: self, section: Some(format!("buffer {n}")), table };
@@ -269,15 +314,20 @@ impl Reader<'_> {
             None => {}
             Some(Value::Table(parameters)) => {
                 for (name, value) in parameters {
+                    if let Some(several) = at.several(name, value)? {
+                        source.texts.extend(several);
+                        continue;
+                    }
                     let text = match value {
                         Value::String(text) => text.clone(),
                         Value::Integer(number) => number.to_string(),
                         Value::Boolean(flag) => flag.to_string(),
                         Value::Float(number) => format!("{number:?}"),
                         _ => {
-                            return Err(
-                                at.wrong(name, "it must be a number, a word or true or false")
-                            );
+                            return Err(at.wrong(
+                                name,
+                                "it must be a number, a word, true or false, or a list",
+                            ));
                         }
                     };
                     source.parameter(name, &text);
@@ -335,8 +385,9 @@ impl Source {
         }
     }
 
-    /// Takes the parameters in a file: `name = value` lines, in TOML or without quotes; sections and what
-    /// follows `#` are passed over. Those that the source has already stay.
+    /// Takes the parameters in a file: `name = value` lines, in TOML or without quotes; what follows `#` is
+    /// passed over, and so is `[section]`. Those that the source has already stay. What follows `[[name]]`
+    /// is one more text of that name.
     ///
     /// # Errors
     /// [`OpenError`] where the file cannot be read, or a line is no assignment.
@@ -344,9 +395,22 @@ impl Source {
         let bytes = Files::default()
             .open(path)
             .map_err(|why| OpenError::new(path, Wrong::Unreadable(why)))?;
+        // The entry of a list of tables that the line is in.
+        let mut entry: Option<Text> = None;
         for (n, line) in (1..).zip(String::from_utf8_lossy(&bytes).lines()) {
             let line = line.split('#').next().unwrap_or_default().trim();
-            if line.is_empty() || line.starts_with('[') {
+            if line.starts_with('[') {
+                self.texts.extend(entry.take());
+                let name = line.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
+                entry = name.map(|name| {
+                    let name = name.trim().to_owned();
+                    let key = Some(name.clone());
+                    let place = Place { line: Some(n), key, ..Place::file(path) };
+                    Text { name, place, ..Text::default() }
+                });
+                continue;
+            }
+            if line.is_empty() {
                 continue;
             }
             let Some((name, value)) = line.split_once('=') else {
@@ -354,12 +418,17 @@ impl Source {
                 return Err(OpenError::at(place, Wrong::NotAssignment(line.to_owned())));
             };
             let (name, value) = (name.trim().trim_matches('"'), value.trim());
+            if let Some(entry) = &mut entry {
+                entry.pair(name, value.trim_matches(['"', '\'']));
+                continue;
+            }
             let has = self.registers.get(name).is_some()
                 || self.words.iter().any(|(word, _)| word.eq_ignore_ascii_case(name));
             if !has {
                 self.parameter(name, value.trim_matches(['"', '\'']));
             }
         }
+        self.texts.extend(entry);
         Ok(())
     }
 }
@@ -428,6 +497,16 @@ pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
                 value => format!("\"{value:#x}\""),
             };
             let _ = writeln!(text, "{} = {value}", key(&register.name));
+        }
+        let mut lists: Vec<(&str, Vec<String>)> = Vec::new();
+        for Text { name, text, .. } in &source.texts {
+            match lists.iter_mut().find(|(known, _)| known == name) {
+                Some((_, list)) => list.push(quoted(text)),
+                None => lists.push((name, vec![quoted(text)])),
+            }
+        }
+        for (name, list) in lists {
+            let _ = writeln!(text, "{} = [\n    {},\n]", key(name), list.join(",\n    "));
         }
         text.push('\n');
     }

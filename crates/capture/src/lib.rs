@@ -68,7 +68,7 @@ mod stream;
 pub use buffer::{Buffer, File, Format};
 pub use capture::{Capture, Cluster, Kind};
 pub use core_type::core_type;
-pub use device::{BufferRef, Core, Other, Register, Registers, Source};
+pub use device::{BufferRef, Core, Other, Register, Registers, Source, Text};
 pub use dump::{Dump, Form, Owner};
 pub use pipe::{Pipe, PipeReader};
 pub use probe::{Found, probe};

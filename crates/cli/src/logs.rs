@@ -7,7 +7,7 @@ use tracewright::Capture;
 use tracewright::base::Isa;
 use tracewright::capture::{Dump, Form, Source, stream};
 use tracewright::decode::Memory;
-use tracewright::image::{Elf, Load};
+use tracewright::image::{Elf, Extensions, Load};
 use tracewright::model::log::{Assembler, Entry, Format, LogError, Lookup, Mode, Pace, Reader};
 
 use crate::args::{IsaArg, LogArgs, LogFormat, SecurityArg};
@@ -58,11 +58,11 @@ impl<'a> Log<'a> {
         Ok(Log { path, input, first, reader, images: program.memory, format, isa })
     }
 
-    /// What makes steps of the log.
-    pub fn assembler(&self, args: &LogArgs) -> Result<Assembler, Fail> {
+    /// What makes steps of the log, where RISC-V opcodes mean what `riscv` says.
+    pub fn assembler(&self, args: &LogArgs, riscv: Extensions) -> Result<Assembler, Fail> {
         let program = Capture { memory: self.images.clone(), ..Capture::default() };
         let image = Memory::new(&program).of(&program, &Source::default());
-        let mut assembler = Assembler::new(Lookup::new(image));
+        let mut assembler = Assembler::new(Lookup::with(image, riscv));
         let non_secure = args.security.map(|security| security == SecurityArg::NonSecure);
         assembler.mode = Mode { el: args.el, non_secure };
         assembler.isa = self.isa;

@@ -91,7 +91,9 @@ fn unused(text: &str, units: &[Unit]) -> Option<String> {
     let protocols = protocols.collect::<Option<Vec<_>>>()?;
     let registers: Vec<_> = protocols.iter().flat_map(|p| p.about().registers).collect();
     let same = |other: &&str| other.eq_ignore_ascii_case(name);
-    if registers.iter().any(|r| same(&r.name) || r.aliases.iter().any(same)) {
+    if registers.iter().any(|r| same(&r.name) || r.aliases.iter().any(same))
+        || protocols.iter().any(|protocol| protocol.has_text(name))
+    {
         return None;
     }
     let known: Vec<_> = registers.iter().map(|r| r.name).collect();

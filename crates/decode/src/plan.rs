@@ -137,6 +137,10 @@ impl Plan {
         if let AnyConfig::Itm(c) = &mut config {
             c.assume_synced |= o.assume_synced;
         }
+        for text in &source.texts {
+            // What is wrong was said when the capture was opened.
+            let _ = config.tell(&text.name, &text.text);
+        }
         let id = config.trace_id();
         if self.framing != Framing::Raw && self.sources.iter().any(|s| s.id == id) {
             return Err(Why::SameId(id));

@@ -3,8 +3,7 @@
 use tracewright_base::{Piece, Places};
 use tracewright_capture::Capture;
 use tracewright_frames::{Event, FRAME, Frame, Framing, Link, Numbering, Split, Splitter};
-use tracewright_image::{Cache, CacheOptions, Extensions};
-use tracewright_protocols::registry::AnyConfig;
+use tracewright_image::{Cache, CacheOptions};
 
 use crate::source::{Program, Source};
 use crate::{Checkpoint, Listener, Memory, Options, Plan};
@@ -40,9 +39,7 @@ impl Session {
             CacheOptions { check_opcodes: options.check_opcodes, ..CacheOptions::default() };
         let programs = plan.sources.iter().map(|planned| {
             let image = memory.of(capture, &capture.sources[planned.source]);
-            let zcm = matches!(&planned.config, AnyConfig::Etrace(params) if params.zcm);
-            let riscv = Extensions { zcm, ..Extensions::NONE };
-            let cache_options = CacheOptions { riscv, ..cache_options };
+            let cache_options = CacheOptions { riscv: planned.config.riscv(), ..cache_options };
             Program::new(Cache::new(image, planned.config.waypoints(), cache_options))
         });
         let programs = programs.collect();

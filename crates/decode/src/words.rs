@@ -1,12 +1,12 @@
 //! Parameters that a capture gives in words, as the registers that their protocols make of them.
 
-use tracewright_capture::{Capture, OpenError, Place, Register, Source, Wrong};
+use tracewright_capture::{Capture, OpenError, Place, Register, Source, Text, Wrong};
 use tracewright_protocols::registry::AnyProtocol;
 
-/// Turns the words of every source of `capture` into registers.
+/// Turns the words of every source of `capture` into registers, but for those that stay text.
 ///
 /// # Errors
-/// [`OpenError`] where a protocol does not know one.
+/// [`OpenError`] where a protocol does not know one, or it cannot be that.
 pub fn settle(capture: &mut Capture) -> Result<(), OpenError> {
     capture.sources.iter_mut().try_for_each(source)
 }
@@ -18,18 +18,23 @@ fn source(source: &mut Source) -> Result<(), OpenError> {
         Some(number) => number.map(Some),
         None => Ok(None),
     };
-    let wrong = |name: &str, why: String| {
+    let place = |name: &str| {
         let key = Some(name.to_owned());
         let section = Some(source.name.clone());
-        let place = Place { section, key, ..Place::file(&source.path) };
-        OpenError::at(place, Wrong::Parameter(why))
+        Place { section, key, ..Place::file(&source.path) }
     };
+    let wrong = |name: &str, why: String| OpenError::at(place(name), Wrong::Parameter(why));
+    let mut texts = source.texts.clone();
     for register in &source.registers.0 {
         let value = register.value.to_string();
         number(&register.name, &value).map_err(|why| wrong(&register.name, why))?;
     }
     let mut settled = Vec::new();
     for (name, word) in &source.words {
+        if protocol.is_some_and(|protocol| protocol.has_text(name)) {
+            texts.push(Text { name: name.clone(), text: word.clone(), place: place(name) });
+            continue;
+        }
         let value = number(name, word).map_err(|why| wrong(name, why))?;
         let Some(value) = value else {
             let why = format!("`{word}` is not a number");
@@ -38,6 +43,27 @@ fn source(source: &mut Source) -> Result<(), OpenError> {
         let value = value.into();
         settled.push(Register { name: name.clone(), id: None, size: None, value });
     }
+    // What is text is told to a unit that knows nothing else.
+    let mut unit = protocol.and_then(|protocol| protocol.configure(None, &|_| None).ok());
+    for text in &texts {
+        let told = unit.as_mut().and_then(|unit| unit.tell(&text.name, &text.text));
+        let why = match told {
+            Some(Ok(())) => continue,
+            Some(Err(why)) => why,
+            None => {
+                let known = protocol.map_or(&[][..], |protocol| protocol.about().texts);
+                let known: Vec<_> = known.iter().map(|(name, _)| *name).collect();
+                match known.as_slice() {
+                    [] => format!("there is no list called `{}` here", text.name),
+                    known => {
+                        format!("no list is called `{}`; there is {}", text.name, known.join(", "))
+                    }
+                }
+            }
+        };
+        return Err(OpenError::at(text.place.clone(), Wrong::Parameter(why)));
+    }
+    source.texts = texts;
     source.words.clear();
     source.registers.0.extend(settled);
     Ok(())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tracewright_base::{
     Block, Code, End, Hops, Instruction, Isa, Mark, Miss, Pc, Realm, Space, Waypoints,
 };
-use tracewright_isa::rv::Extensions;
+use tracewright_isa::rv::{Extensions, Upper};
 use tracewright_isa::{riscv, t32};
 
 use crate::steps::Steps;
@@ -91,6 +91,18 @@ impl Cache {
         self.steps.clear();
     }
 
+    /// What RISC-V opcodes mean here.
+    pub fn riscv(&self) -> &Extensions {
+        &self.rules.riscv
+    }
+
+    /// What RISC-V `opcode` is at `pc`, whatever memory holds there; `upper` is what the one before it left. A
+    /// compressed opcode is in bits \[15:0].
+    pub fn classify(&self, pc: Pc, opcode: u32, upper: Upper) -> Instruction {
+        let (view, _, address) = self.place(pc);
+        self.memory(view, pc.isa).classify(opcode, address, upper)
+    }
+
     /// How many blocks it holds.
     pub fn len(&self) -> usize {
         self.table.len()
@@ -109,7 +121,7 @@ impl Cache {
     }
 
     fn memory(&self, view: View, isa: Isa) -> Memory<'_> {
-        Memory { image: &self.image, view, isa, riscv: self.rules.riscv }
+        Memory { image: &self.image, view, isa, riscv: &self.rules.riscv }
     }
 
     /// Makes the block at a place where none is kept. The second is `true` where others had to go.
@@ -121,7 +133,7 @@ impl Cache {
             return (Mark::NONE, false);
         }
         let memory = self.memory(view, pc.isa);
-        let answer = aligned(address, pc.isa).and_then(|()| memory.block(address, self.rules));
+        let answer = aligned(address, pc.isa).and_then(|()| memory.block(address, &self.rules));
         match answer {
             Ok(block)
                 if block.end == End::Waypoint

@@ -11,8 +11,11 @@ use crate::{Image, View};
 /// would go on for ever.
 pub const LONGEST_BLOCK: u32 = 4096;
 
-/// The longest instruction, in bytes.
+/// The longest instruction, in bytes, but for a processor's own.
 const LONGEST: usize = 4;
+
+/// The longest of a processor's own opcodes (RISC-V), in bytes.
+const LONGEST_OWN: usize = 8;
 
 /// What ends a block.
 #[derive(Clone, Copy, Debug)]
@@ -28,12 +31,12 @@ pub(crate) struct Memory<'a> {
     pub(crate) image: &'a Image,
     pub(crate) view: View,
     pub(crate) isa: Isa,
-    pub(crate) riscv: Extensions,
+    pub(crate) riscv: &'a Extensions,
 }
 
 impl<'a> Memory<'a> {
     /// The block that starts at `start`, which is within the address mask.
-    pub(crate) fn block(self, start: u64, rules: Rules) -> Result<Block, Miss> {
+    pub(crate) fn block(self, start: u64, rules: &Rules) -> Result<Block, Miss> {
         let mut it = self.it_state(start);
         let mut block = Block { start, ..Block::default() };
         block.last.isa = self.isa;
@@ -164,7 +167,10 @@ impl<'a> Reader<'a> {
         };
         let known = bytes.len() as u64;
         let instruction = match isa {
-            Isa::Rv32 | Isa::Rv64 => riscv(bytes).map(|opcode| self.riscv(opcode)),
+            Isa::Rv32 | Isa::Rv64 => match riscv(bytes) {
+                Some(opcode) => Some(self.riscv(opcode)?),
+                None => None,
+            },
             _ => classify(isa, bytes, self.at, it),
         };
         let Some(instruction) = instruction.filter(|i| i.size > 0) else {
@@ -177,23 +183,59 @@ impl<'a> Reader<'a> {
     }
 
     /// The RISC-V instruction at `at`, with what the one before it and the jump table tell.
-    fn riscv(&mut self, opcode: u32) -> Instruction {
+    fn riscv(&mut self, opcode: u32) -> Result<Instruction, Miss> {
         let Memory { isa, riscv, .. } = self.memory;
-        let mut instruction = rv::classify(isa, opcode, self.at, &riscv);
+        if riscv.has_own()
+            && let Some(instruction) = self.own()?
+        {
+            self.upper = Upper::default();
+            return Ok(instruction);
+        }
+        let instruction = self.memory.standard(opcode, self.at, self.upper);
+        self.upper = Upper::after(isa, opcode, self.at);
+        Ok(instruction)
+    }
+
+    /// The instruction at `at` if it is the processor's own.
+    fn own(&self) -> Result<Option<Instruction>, Miss> {
+        let Memory { image, view, isa, riscv } = self.memory;
+        let mut bytes = [0; LONGEST_OWN];
+        let known = image.read(view, self.at, isa.address_mask(), &mut bytes);
+        let found = riscv.own(isa, u64::from_le_bytes(bytes), self.at);
+        match found.filter(|found| usize::from(found.size) > known) {
+            Some(_) => {
+                let address = self.at.wrapping_add(known as u64) & isa.address_mask();
+                Err(Miss { address })
+            }
+            None => Ok(found),
+        }
+    }
+}
+
+impl Memory<'_> {
+    /// What `opcode` at `address` is, right after what left `upper`: a processor's own opcodes are known.
+    pub(crate) fn classify(self, opcode: u32, address: u64, upper: Upper) -> Instruction {
+        match self.riscv.own(self.isa, opcode.into(), address) {
+            Some(instruction) => instruction,
+            None => self.standard(opcode, address, upper),
+        }
+    }
+
+    fn standard(self, opcode: u32, address: u64, upper: Upper) -> Instruction {
+        let mut instruction = rv::standard(self.isa, opcode, address, self.riscv.zcm);
         if instruction.target.is_none() {
             instruction.target = match instruction.kind {
-                Kind::Indirect => self.upper.target(isa, opcode),
+                Kind::Indirect => upper.target(self.isa, opcode),
                 Kind::Branch => rv::table_index(opcode).and_then(|index| self.table_entry(index)),
                 _ => None,
             };
         }
-        self.upper = Upper::after(isa, opcode, self.at);
         instruction
     }
 
     /// Where the jump table of Zcmt sends `index`.
-    fn table_entry(&self, index: u8) -> Option<u64> {
-        let Memory { image, view, isa, riscv } = self.memory;
+    fn table_entry(self, index: u8) -> Option<u64> {
+        let Memory { image, view, isa, riscv } = self;
         let mask = isa.address_mask();
         let size = if isa == Isa::Rv32 { 4 } else { 8 };
         let at = riscv.jump_table?.wrapping_add(u64::from(index) * size) & mask;

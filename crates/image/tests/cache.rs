@@ -554,7 +554,7 @@ fn table_jumps() {
         [Region::new("code", 0x1000, code.to_vec()), Region::new("table", 0x40, table)]
     };
     let target = |zcm, jump_table, isa| {
-        let riscv = Extensions { zcm, jump_table, custom: None };
+        let riscv = Extensions { zcm, jump_table, ..Extensions::NONE };
         let mut cache = cache(regions(), CacheOptions { riscv, ..DEFAULT });
         let last = cache.block(pc(isa, 0x1000)).unwrap().last;
         (last.kind, last.target)

@@ -4,7 +4,7 @@
 //!
 //! What needs a decision:
 //! * Zcmp and Zcmt are where C.FSDSP is in a processor with D: [`Extensions`] says which. Custom
-//!   opcodes are a hook's there, which is asked first.
+//!   opcodes are there, too: a hook is asked first, then a table.
 //! * Roles are the hints of JAL and JALR for return-address stacks: X1 and X5 are link registers.
 //!   (Unprivileged ISA, "Unconditional Jumps") A jump through another link register than it writes is
 //!   a [`Role::Swap`]; one that writes a register that is none is a [`Role::Link`].
@@ -14,6 +14,7 @@
 //!   [`Kind::Isb`]; WRS.NTO and WRS.STO wait. None of them is a waypoint of this architecture.
 //! * Undefined are the defined illegal instructions, what is reserved among the jumps and branches,
 //!   and all encodings longer than 4 bytes, whose size is what their first bits say.
+//! * Hardware loops that jump back without an instruction are not known here: no packet tells of them.
 
 use core::fmt;
 
@@ -21,8 +22,10 @@ use tracewright_base::{Instruction, Isa, Kind, Role};
 
 use crate::{Make, sign_extend, when};
 
+pub mod opcodes;
 mod upper;
 
+pub use opcodes::{Opcode, Opcodes};
 pub use upper::Upper;
 
 /// What the opcodes of a processor mean beyond the standard ones.
@@ -33,18 +36,40 @@ pub struct Extensions {
     /// JVT.base, where the jump table of Zcmt lies. Without it CM.JT and CM.JALT have no known target.
     pub jump_table: Option<u64>,
     /// Opcodes that are the processor's own.
+    pub opcodes: Opcodes,
+    /// The same as a function, which is asked first.
     pub custom: Option<Custom>,
 }
 
 impl Extensions {
     /// None beyond the standard ones.
-    pub const NONE: Extensions = Extensions { zcm: false, jump_table: None, custom: None };
+    pub const NONE: Extensions =
+        Extensions { zcm: false, jump_table: None, opcodes: Opcodes::NONE, custom: None };
+
+    /// The instruction at `address` if it is the processor's own. Of a compressed opcode bits \[63:16], of
+    /// another one those beyond its length, may be anything.
+    #[inline]
+    pub fn own(&self, isa: Isa, opcode: u64, address: u64) -> Option<Instruction> {
+        if let Some(Custom(custom)) = self.custom
+            && let Some(instruction) = custom(isa, opcode, address)
+        {
+            return Some(instruction);
+        }
+        let known = self.opcodes.find(opcode)?;
+        Some(known.instruction(isa, opcode, address))
+    }
+
+    /// There are opcodes of the processor's own, whose size is what they say.
+    #[inline]
+    pub const fn has_own(&self) -> bool {
+        self.custom.is_some() || !self.opcodes.is_empty()
+    }
 }
 
-/// Classifies opcodes of one's own: the instruction set, the opcode (a compressed one in bits \[15:0]) and
-/// its address. `None` for what is standard.
+/// Classifies opcodes of one's own: the instruction set, the opcode in the lowest bits (what follows it in
+/// memory may be above) and its address. `None` for what is standard.
 #[derive(Clone, Copy)]
-pub struct Custom(pub fn(Isa, u32, u64) -> Option<Instruction>);
+pub struct Custom(pub fn(Isa, u64, u64) -> Option<Instruction>);
 
 impl PartialEq for Custom {
     fn eq(&self, other: &Self) -> bool {
@@ -81,14 +106,14 @@ const fn is_link(register: u32) -> bool {
 
 /// Classifies the instruction `opcode` at `address`. A compressed opcode is in bits \[15:0].
 #[inline]
-pub fn classify(isa: Isa, opcode: u32, address: u64, extensions: &Extensions) -> Instruction {
-    match extensions.custom.and_then(|Custom(custom)| custom(isa, opcode, address)) {
+pub fn classify(isa: Isa, opcode: u64, address: u64, extensions: &Extensions) -> Instruction {
+    match extensions.own(isa, opcode, address) {
         Some(instruction) => instruction,
-        None => standard(isa, opcode, address, extensions.zcm),
+        None => standard(isa, opcode as u32, address, extensions.zcm),
     }
 }
 
-/// The same without a hook.
+/// The same without opcodes of the processor's own.
 pub const fn standard(isa: Isa, opcode: u32, address: u64, zcm: bool) -> Instruction {
     let make = Make { isa, size: size(opcode as u16) };
     match opcode & 0b11 {

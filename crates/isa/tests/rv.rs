@@ -39,7 +39,7 @@ fn check(isa: Isa, opcode: u32, extensions: &Extensions, (kind, role, conditiona
     let size = rv::size(opcode as u16);
     let target = by.map(|by| AT.wrapping_add_signed(by) & isa.address_mask());
     let want = Instruction { kind, role, size, conditional, isa, target_isa: isa, target };
-    assert_eq!(rv::classify(isa, opcode, AT, extensions), want, "{isa} {opcode:08x}");
+    assert_eq!(rv::classify(isa, opcode.into(), AT, extensions), want, "{isa} {opcode:08x}");
     if *extensions == NONE {
         let bytes = opcode.to_le_bytes();
         let bytes = &bytes[..usize::from(size.min(4))];
@@ -227,7 +227,7 @@ fn custom_opcodes() {
             conditional: true,
             target: Some(address - 16),
             kind: Kind::Branch,
-            ..rv::standard(isa, opcode, address, false)
+            ..rv::standard(isa, opcode as u32, address, false)
         })
     });
     let extensions = Extensions { custom: Some(custom), ..NONE };

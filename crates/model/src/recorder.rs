@@ -5,7 +5,7 @@ use std::fmt;
 
 use tracewright_base::{MissingRegister, Step};
 use tracewright_capture::{
-    Buffer, BufferRef, Capture, Core, Dump, Format, Register, Registers, Source, core_type,
+    Buffer, BufferRef, Capture, Core, Dump, Format, Register, Registers, Source, Text, core_type,
 };
 use tracewright_frames::{Framing, Joiner};
 use tracewright_protocols::encoders::AnyUnit;
@@ -21,6 +21,8 @@ pub struct Recording {
     /// Registers and settings of the trace units, in place of those of a usual unit. The trace id is that of
     /// processor 0; each next one has the next.
     pub registers: Vec<(String, u64)>,
+    /// Parameters of theirs that are text: the capture has them.
+    pub texts: Vec<Text>,
     /// What is around the bytes. Without framing each processor has a buffer of its own.
     pub framing: Framing,
     /// What the cores are called in the capture. Empty: nothing, for protocols that need no core.
@@ -267,6 +269,7 @@ impl Recorder {
                 name: format!("{name}_{n}"),
                 device_type: device_type.clone(),
                 registers,
+                texts: self.recording.texts.clone(),
                 buffers: vec![BufferRef { buffer, stream: None }],
                 ..Source::default()
             };

@@ -5,6 +5,7 @@ use alloc::string::String;
 use core::fmt;
 
 use tracewright_base::{CoreType, Decode, MissingRegister, Register, Sync, Waypoints, Wire};
+use tracewright_isa::rv::Extensions;
 
 /// What to do after bytes that are no packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,8 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
     const TITLE: &'static str;
     /// The registers that configure it, those that decoding needs marked.
     const REGISTERS: &'static [Register];
+    /// The parameters that are text, each of which may be given several times: name, and what it is.
+    const TEXTS: &'static [(&'static str, &'static str)] = &[];
     /// What follows bytes that are no packet.
     const RESUME: Resume;
     /// Packets are a whole number of half bytes: the driver is given half a byte in each byte, low
@@ -67,6 +70,22 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
     fn word(name: &str, word: &str) -> Option<Result<u64, String>> {
         let _ = (name, word);
         None
+    }
+
+    /// Takes a parameter that is text: one of [`TEXTS`](Self::TEXTS), in any case. `None` where there is none
+    /// of that name.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    fn tell(config: &mut Self::Config, name: &str, text: &str) -> Option<Result<(), String>> {
+        let _ = (config, name, text);
+        None
+    }
+
+    /// What RISC-V opcodes mean to the processor that is watched.
+    fn riscv(config: &Self::Config) -> Extensions {
+        let _ = config;
+        Extensions::NONE
     }
 
     /// The trace id (ATB id) that the unit was programmed with.

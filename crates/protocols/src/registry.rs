@@ -10,6 +10,8 @@ use tracewright_base::{
     Code, CoreType, Fault, MissingRegister, Places, Register, Sink, Sync, Waypoints, Wire,
 };
 
+use tracewright_isa::rv::Extensions;
+
 use crate::{Field, PacketKind, Protocol, Stream, Tap};
 
 /// What every protocol says of itself.
@@ -21,6 +23,8 @@ pub struct About {
     pub title: &'static str,
     /// Its registers.
     pub registers: &'static [Register],
+    /// Its parameters that are text: name, and what it is.
+    pub texts: &'static [(&'static str, &'static str)],
 }
 
 /// Why no configuration could be made of a device's registers.
@@ -95,6 +99,7 @@ macro_rules! protocols {
                         names: <$protocol as Protocol>::NAMES,
                         title: <$protocol as Protocol>::TITLE,
                         registers: <$protocol as Protocol>::REGISTERS,
+                        texts: <$protocol as Protocol>::TEXTS,
                     },)*
                 }
             }
@@ -125,12 +130,25 @@ macro_rules! protocols {
 
         /// A configuration of any protocol.
         #[derive(Clone, Debug, PartialEq)]
+        #[allow(clippy::large_enum_variant, reason = "there is one for each source, not many")]
         pub enum AnyConfig { $($(#[$doc])* $name(<$protocol as Protocol>::Config),)* }
 
         impl AnyConfig {
             /// Which protocol it is of.
             pub const fn protocol(&self) -> AnyProtocol {
                 match self { $(AnyConfig::$name(_) => AnyProtocol::$name,)* }
+            }
+
+            /// See [`Protocol::tell`].
+            pub fn tell(&mut self, name: &str, text: &str) -> Option<Result<(), String>> {
+                match self {
+                    $(AnyConfig::$name(c) => <$protocol as Protocol>::tell(c, name, text),)*
+                }
+            }
+
+            /// What RISC-V opcodes mean to the processor that is watched.
+            pub fn riscv(&self) -> Extensions {
+                match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::riscv(c),)* }
             }
 
             /// The trace id that the unit was programmed with.
@@ -311,6 +329,11 @@ protocols! {
 }
 
 impl AnyProtocol {
+    /// A parameter called `name` is text: see [`AnyConfig::tell`].
+    pub fn has_text(self, name: &str) -> bool {
+        self.about().texts.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
+    }
+
     /// The register that holds the trace id of a unit, and its lowest bit there.
     pub const fn id_register(self) -> Option<(&'static str, u32)> {
         match self {

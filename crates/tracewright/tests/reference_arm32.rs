@@ -96,6 +96,7 @@ fn record(
     let recording = Recording {
         protocol,
         registers: registers.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+        texts: Vec::new(),
         framing: Framing::Coresight,
         core: core.to_owned(),
         images,

@@ -6,10 +6,12 @@ use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
 use tracewright_base::Isa;
-use tracewright_isa::{ItState, classify, rv};
+use tracewright_isa::rv::{self, Extensions};
+use tracewright_isa::{ItState, classify};
 use yaxpeax_arch::{Decoder, U8Reader};
 use yaxpeax_arm::{armv7, armv8};
 
+use crate::Source;
 use crate::fold::Mixer;
 use crate::opencsd::text::{hex, hex_padded};
 
@@ -19,10 +21,21 @@ const KEPT: usize = 1 << 16;
 /// Disassembles, and keeps what it made: programs run the same instructions over and over.
 #[derive(Debug, Default)]
 pub struct Disassembler {
+    riscv: Extensions,
     kept: HashMap<(u64, u32, Isa), Box<str>, BuildHasherDefault<Mixer>>,
 }
 
 impl Disassembler {
+    /// Of a processor to which RISC-V opcodes mean what `riscv` says.
+    pub fn new(riscv: Extensions) -> Self {
+        Disassembler { riscv, ..Disassembler::default() }
+    }
+
+    /// One for each of `sources`.
+    pub(crate) fn all(sources: &[Source]) -> Vec<Disassembler> {
+        sources.iter().map(|source| Disassembler::new(source.config.riscv())).collect()
+    }
+
     /// The text of `opcode` at `address`: targets of branches are addresses. `.inst 0x...` for what is not
     /// known. A narrow T32 opcode is in bits \[15:0]; a wide one has its first halfword in bits \[31:16].
     pub fn text(&mut self, isa: Isa, opcode: u32, address: u64) -> &str {
@@ -31,14 +44,19 @@ impl Disassembler {
         }
         self.kept
             .entry((address, opcode, isa))
-            .or_insert_with(|| disassemble(isa, opcode, address).into())
+            .or_insert_with(|| disassemble_with(isa, opcode, address, &self.riscv).into())
     }
 }
 
-/// The text of one instruction: see [`Disassembler::text`].
+/// The text of one instruction: see [`Disassembler::text`]. RISC-V opcodes are the standard ones.
 pub fn disassemble(isa: Isa, opcode: u32, address: u64) -> String {
+    disassemble_with(isa, opcode, address, &Extensions::NONE)
+}
+
+/// The same where RISC-V opcodes mean what `riscv` says.
+pub fn disassemble_with(isa: Isa, opcode: u32, address: u64, riscv: &Extensions) -> String {
     if let Isa::Rv32 | Isa::Rv64 = isa {
-        return riscv::text(isa, opcode, address)
+        return riscv::extended(isa, opcode, address, riscv)
             .unwrap_or_else(|| unknown(opcode, !narrow(isa, opcode)));
     }
     let wide = isa == Isa::ThumbEe || !narrow(isa, opcode);

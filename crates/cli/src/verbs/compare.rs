@@ -6,11 +6,11 @@ use std::path::Path;
 use tracewright::base::{Code, Pc, Space, Step, Waypoints};
 use tracewright::capture::{Found, probe};
 use tracewright::decode::Session;
-use tracewright::image::{Cache, CacheOptions};
+use tracewright::image::{Cache, CacheOptions, Extensions};
 use tracewright::model::log::{Assembler, Steps};
 use tracewright::views::Source;
 use tracewright::views::compare::{Comparison, Difference, Find, Happened, Side, What};
-use tracewright::views::disassembly::disassemble;
+use tracewright::views::disassembly::disassemble_with;
 use tracewright::views::instructions::Expand;
 
 use crate::args::CompareArgs;
@@ -39,7 +39,8 @@ struct Decoding<'a> {
 /// Runs it.
 pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
     let input = |path: &Path| -> Result<Option<Input>, Fail> {
-        if path == Path::new("-") || !matches!(probe(path)?, Found::Snapshot(_)) {
+        if path == Path::new("-") || !matches!(probe(path)?, Found::Snapshot(_) | Found::Folder(_))
+        {
             return Ok(None);
         }
         let mut capture = tracewright::open(path)?;
@@ -73,7 +74,11 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
         let mut second = match (&b, &right) {
             (None, _) => {
                 let log = Log::open(&args.b, &args.how)?;
-                let assembler = log.assembler(&args.how)?;
+                // Its processors are those of the capture.
+                let units = left.iter().flat_map(|job| &job.sources);
+                let riscv = units.map(|source| source.config.riscv());
+                let riscv = riscv.max_by_key(|riscv| riscv.zcm || riscv.has_own());
+                let assembler = log.assembler(&args.how, riscv.unwrap_or_default())?;
                 Reading::Log(Box::new((log, assembler)))
             }
             (_, Some(job)) => capture(job, exceptions),
@@ -205,7 +210,8 @@ fn line(happened: &Happened, job: Option<&Job<'_>>, source: usize) -> String {
             });
             match code {
                 Some(opcode) => {
-                    let words = disassemble(isa, opcode, address);
+                    let riscv = source.map_or(Extensions::NONE, |source| source.config.riscv());
+                    let words = disassemble_with(isa, opcode, address, &riscv);
                     format!("{address:#010x} {isa} {opcode:08x} {words}{gap}")
                 }
                 None => format!("{address:#010x} {isa}{gap}"),

@@ -5,9 +5,10 @@ use std::collections::btree_map::Entry;
 
 use tracewright::Capture;
 use tracewright::base::{Isa, Step};
-use tracewright::capture::{Source, Spool};
+use tracewright::capture::{Source, Spool, Text};
 use tracewright::decode::words::settle;
 use tracewright::frames::Framing;
+use tracewright::image::Extensions;
 use tracewright::model::log::Steps;
 use tracewright::model::{RecordError, Recorder, Recording};
 use tracewright::protocols::etrace::config::PARAMETERS;
@@ -26,12 +27,14 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         Fail::option("--protocol", &args.protocol, &format!("unknown; known are {known}"))
     })?;
     let mut log = Log::open(&args.log, &args.how)?;
-    let mut assembler = log.assembler(&args.how)?;
     suits(protocol, log.isa, args)?;
-    let mut registers = parameters(protocol, log.isa, args)?;
+    let (mut registers, texts) = parameters(protocol, log.isa, args)?;
     for text in &args.registers {
-        registers.push(register(protocol, text)?);
+        if !is_text(protocol, text) {
+            registers.push(register(protocol, text)?);
+        }
     }
+    let mut assembler = log.assembler(&args.how, riscv(protocol, &registers, &texts))?;
     let core = args.core.clone().unwrap_or_else(|| core(protocol, log.isa).to_owned());
     // A trace port of its own has no frames.
     let framing = match protocol {
@@ -39,7 +42,7 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         _ => framing(args.framing),
     };
     let images = log.images.clone();
-    let recording = Recording { protocol, registers, framing, core, images };
+    let recording = Recording { protocol, registers, texts, framing, core, images };
     let fail = |error: RecordError| match &error {
         RecordError::UnknownRegister { name, .. } => {
             Fail::option("--config", name, &error.to_string())
@@ -146,27 +149,60 @@ fn in_words(capture: &mut Capture) {
     }
 }
 
-/// The parameters in a file, and what the log says of the processor.
+/// Parameters by name.
+type Numbers = Vec<(String, u64)>;
+
+/// The parameters in a file, and what the log says of the processor; and those that are text, of the command
+/// line, too.
 fn parameters(
     protocol: AnyProtocol,
     isa: Isa,
     args: &EncodeArgs,
-) -> Result<Vec<(String, u64)>, Fail> {
+) -> Result<(Numbers, Vec<Text>), Fail> {
     let mut parameters = Vec::new();
     if protocol == AnyProtocol::Etrace {
         parameters.push(("xlen".to_owned(), if isa == Isa::Rv32 { 32 } else { 64 }));
     }
-    let Some(path) = &args.params else { return Ok(parameters) };
     let mut source = Source { device_type: args.protocol.clone(), ..Source::default() };
-    source.read_parameters(path)?;
-    source.path.clone_from(path);
+    source.path = "--config".into();
+    if let Some(path) = &args.params {
+        source.read_parameters(path)?;
+        source.path.clone_from(path);
+    }
+    let texts = args.registers.iter().filter(|text| is_text(protocol, text));
+    for (name, text) in texts.filter_map(|text| text.split_once('=')) {
+        source.parameter(name.trim(), text.trim());
+    }
     let mut capture = Capture { sources: vec![source], ..Capture::default() };
     settle(&mut capture)?;
-    for register in capture.sources.into_iter().flat_map(|source| source.registers.0) {
-        let value = u64::try_from(register.value).unwrap_or(u64::MAX);
-        parameters.push((register.name, value));
+    let mut texts = Vec::new();
+    for source in capture.sources {
+        for register in source.registers.0 {
+            let value = u64::try_from(register.value).unwrap_or(u64::MAX);
+            parameters.push((register.name, value));
+        }
+        texts.extend(source.texts);
     }
-    Ok(parameters)
+    Ok((parameters, texts))
+}
+
+/// Whether `NAME=VALUE` gives a parameter that is text.
+fn is_text(protocol: AnyProtocol, text: &str) -> bool {
+    text.split_once('=').is_some_and(|(name, _)| protocol.has_text(name.trim()))
+}
+
+/// What RISC-V opcodes mean to the processors of such units.
+fn riscv(protocol: AnyProtocol, registers: &[(String, u64)], texts: &[Text]) -> Extensions {
+    let value = |name: &str| {
+        let given = registers.iter().rev().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        given.map(|(_, value)| *value)
+    };
+    let Ok(mut config) = protocol.configure(None, &value) else { return Extensions::NONE };
+    for Text { name, text, .. } in texts {
+        // What is wrong was said when they were settled.
+        let _ = config.tell(name, text);
+    }
+    config.riscv()
 }
 
 /// `NAME=VALUE`.

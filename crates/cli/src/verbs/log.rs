@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use tracewright::base::{Isa, Step};
+use tracewright::image::Extensions;
 use tracewright::model::log::{Event, Mode, Writer, writes};
 
 use crate::args::{LogConvertArgs, LogInfoArgs, LogVerb};
@@ -35,7 +36,7 @@ struct Cpu {
 
 fn info(args: &LogInfoArgs) -> Result<bool, Fail> {
     let mut log = Log::open(&args.input, &args.how)?;
-    let mut assembler = log.assembler(&args.how)?;
+    let mut assembler = log.assembler(&args.how, Extensions::NONE)?;
     let mut cpus: BTreeMap<u16, Cpu> = BTreeMap::new();
     let mut entries = 0u64;
     let mut count = |cpu: u16, step: &Step| {
@@ -112,7 +113,7 @@ impl Cpu {
 
 fn convert(args: &LogConvertArgs) -> Result<bool, Fail> {
     let mut log = Log::open(&args.input, &args.how)?;
-    let mut assembler = log.assembler(&args.how)?;
+    let mut assembler = log.assembler(&args.how, Extensions::NONE)?;
     let to = logs::format(args.to);
     let mut writer = Writer::new(to, log.isa != Isa::Rv32);
     let (mut bare, mut dropped) = (0u64, 0u64);

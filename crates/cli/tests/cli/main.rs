@@ -7,4 +7,5 @@ mod logs;
 mod ports;
 mod problems;
 mod real_arm;
+mod riscv;
 mod shared;

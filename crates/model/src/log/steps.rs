@@ -6,9 +6,9 @@ use std::sync::Arc;
 use tracewright_base::{
     Cause, Code, Context, Instruction, Isa, Kind, Pc, Retired, Security, Step, Taken, Waypoints,
 };
-use tracewright_image::{Cache, CacheOptions, Image};
+use tracewright_image::{Cache, CacheOptions, Extensions, Image};
 use tracewright_isa::condition::met;
-use tracewright_isa::rv::Upper;
+use tracewright_isa::rv::{self, Upper};
 use tracewright_isa::{ItState, classify};
 
 use super::entry::{Entry, Event, Executed, Mode, Opcode, Raised};
@@ -59,6 +59,8 @@ pub enum Pace {
 #[derive(Debug, Default)]
 pub struct Lookup {
     cache: Option<Cache>,
+    /// What RISC-V opcodes mean.
+    riscv: Extensions,
     /// What the log said of addresses.
     code: HashMap<u64, Opcode>,
     /// What was looked up last, by address.
@@ -79,8 +81,14 @@ const KNOWN: usize = 1 << 14;
 impl Lookup {
     /// Looks up in `image`.
     pub fn new(image: Arc<Image>) -> Self {
-        let cache = Cache::new(image, Waypoints::default(), CacheOptions::default());
-        Lookup { cache: Some(cache), ..Lookup::default() }
+        Lookup::with(image, Extensions::NONE)
+    }
+
+    /// The same where RISC-V opcodes mean what `riscv` says.
+    pub fn with(image: Arc<Image>, riscv: Extensions) -> Self {
+        let options = CacheOptions { riscv, ..CacheOptions::default() };
+        let cache = Cache::new(image, Waypoints::default(), options);
+        Lookup { cache: Some(cache), riscv, ..Lookup::default() }
     }
 
     /// The instruction at `address`. `said` is its opcode, where the log has it.
@@ -129,12 +137,31 @@ impl Lookup {
             return Some(found);
         }
         let opcode = said.or_else(|| self.code.get(&address).copied())?;
+        if let Isa::Rv32 | Isa::Rv64 = isa {
+            return Some(self.riscv(address, isa, opcode.bits));
+        }
         let bits = match (isa, opcode.size) {
             (Isa::T32 | Isa::ThumbEe, 4) => opcode.bits.rotate_left(16),
             _ => opcode.bits,
         };
         let bytes = bits.to_le_bytes();
         classify(isa, bytes.get(..usize::from(opcode.size))?, address, it)
+    }
+
+    /// What RISC-V opcode `bits` is at `address`.
+    fn riscv(&mut self, address: u64, isa: Isa, bits: u32) -> Instruction {
+        let pc = Pc { address, isa, ..Pc::default() };
+        let Some(cache) = &mut self.cache else {
+            return rv::classify(isa, bits.into(), address, &self.riscv);
+        };
+        // Opcodes longer than those of a log are in the image alone.
+        if self.riscv.has_own()
+            && cache.opcode(pc) == Some(bits)
+            && let Ok(found) = cache.instruction(pc)
+        {
+            return found;
+        }
+        cache.classify(pc, bits, Upper::default())
     }
 
     /// Takes what the log says of the program.
@@ -218,6 +245,8 @@ impl Waiting {
     fn certain(&self) -> bool {
         match (self.instruction.kind, self.instruction.conditional) {
             (Kind::Branch, true) => self.passed.is_some(),
+            // A jump through a table that is not known.
+            (Kind::Branch, false) if self.instruction.target.is_none() => false,
             (Kind::Indirect, true) => self.passed == Some(false),
             (Kind::Indirect, false) => false,
             _ => true,
@@ -239,6 +268,7 @@ impl Waiting {
     fn leads_to(&self, next: u64) -> bool {
         let Instruction { kind, conditional, target, .. } = self.instruction;
         match kind {
+            Kind::Branch if target.is_none() => true,
             Kind::Branch => target == Some(next) || conditional && next == self.behind(),
             Kind::Indirect => true,
             _ => next == self.behind(),

@@ -13,6 +13,8 @@ use alloc::format;
 
 use tracewright_base::{Isa, MissingRegister, Register, Waypoints};
 
+use tracewright_isa::rv::Extensions;
+
 use super::packet::fields::sign_extend;
 
 pub use choice::{
@@ -20,7 +22,7 @@ pub use choice::{
     Sync, TrapPacket, Version,
 };
 pub use table::{PARAMETERS, Parameter};
-pub use text::{Malformed, Wrong};
+pub use text::{Malformed, TEXTS, Wrong};
 
 /// The registers, as the list of protocols wants them: one for each parameter.
 pub const REGISTERS: &[Register] = &table::registers();
@@ -34,8 +36,8 @@ pub struct Params {
     pub profile: Profile,
     /// RV64, else RV32.
     pub rv64: bool,
-    /// The processor has Zcmp and Zcmt in place of C.FSDSP.
-    pub zcm: bool,
+    /// What opcodes mean beyond the standard ones: Zcmp and Zcmt, and the processor's own.
+    pub extensions: Extensions,
     /// How packets are delimited.
     pub link: Link,
     /// Widths of fields, in bits.

@@ -44,6 +44,8 @@ use alloc::borrow::Cow;
 
 use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
 
+use tracewright_isa::rv::Extensions;
+
 pub use config::Params;
 pub use decode::Decoder;
 pub use packet::Packet;
@@ -59,6 +61,7 @@ impl Protocol for Etrace {
     const NAMES: &'static [&'static str] = &["ETRACE", "E-Trace", "RISCV"];
     const TITLE: &'static str = "RISC-V processor trace (E-Trace 0.026, 1.0, 2.0, 2.1)";
     const REGISTERS: &'static [Register] = config::REGISTERS;
+    const TEXTS: &'static [(&'static str, &'static str)] = config::TEXTS;
     const RESUME: Resume = Resume::Seek;
 
     type Config = Params;
@@ -78,6 +81,15 @@ impl Protocol for Etrace {
         }
         let number = Params::number(name, word).map(|(_, number)| number);
         Some(number.map_err(|wrong| wrong.to_string()))
+    }
+
+    fn tell(params: &mut Params, name: &str, text: &str) -> Option<Result<(), String>> {
+        let told = params.tell(name, text)?;
+        Some(told.map_err(|wrong| wrong.to_string()))
+    }
+
+    fn riscv(params: &Params) -> Extensions {
+        params.extensions
     }
 
     fn trace_id(params: &Params) -> u8 {

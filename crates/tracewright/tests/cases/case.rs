@@ -44,6 +44,7 @@ impl Case {
         let mut registers: Vec<(String, u64)> = Vec::new();
         let (mut regions, mut bytes) = (Vec::new(), Vec::new());
         let (mut steps, mut first) = (String::new(), None);
+        let mut texts = Vec::new();
         for (n, line) in (1..).zip(head.lines()) {
             let line = line.split('#').next().unwrap_or("").trim();
             let (key, rest) = line.split_once(' ').unwrap_or((line, ""));
@@ -65,6 +66,10 @@ impl Case {
                         registers.push((name.to_owned(), value));
                     }
                 }
+                "text" => {
+                    let pair = rest.split_once(' ').ok_or_else(|| wrong("text NAME TEXT"))?;
+                    texts.push((n, pair));
+                }
                 "code" => {
                     let (region, isa) =
                         code(rest).ok_or_else(|| wrong("code ADDRESS ISA: WORDS"))?;
@@ -80,7 +85,12 @@ impl Case {
         let register =
             |name: &str| registers.iter().find(|(known, _)| known == name).map(|&(_, v)| v);
         let protocol = protocol.ok_or("no protocol")?;
-        let config = protocol.configure(core, &register).map_err(|error| error.to_string())?;
+        let mut config = protocol.configure(core, &register).map_err(|error| error.to_string())?;
+        for (n, (name, text)) in texts {
+            let told = config.tell(name, text.trim());
+            told.unwrap_or_else(|| Err("no such text".to_owned()))
+                .map_err(|why| format!("line {n}: {why}"))?;
+        }
         let mut case = Case::of(config, Image::new(regions), bytes);
         case.head = head.to_owned();
         (case.protocol, case.core) = (Some(protocol), core);

@@ -7,13 +7,15 @@ use tracewright::base::{Code, Element, Isa, Pc, Piece, Places, Step};
 use tracewright::image::{Cache, CacheOptions, Image};
 use tracewright::model::log::{Assembler, Format, Lookup, Reader};
 use tracewright::protocols::encoders::AnyUnit;
+use tracewright::protocols::registry::AnyConfig;
 
 use crate::case::Case;
 
 /// What the trace unit writes of the case's steps, and the steps.
 pub fn encode(case: &Case) -> Result<(Vec<u8>, Vec<Step>), String> {
     let mut steps = Vec::new();
-    let mut assembler = Assembler::new(Lookup::new(Arc::new(case.image.clone())));
+    let image = Arc::new(case.image.clone());
+    let mut assembler = Assembler::new(Lookup::with(image, case.config.riscv()));
     assembler.isa = case.isa;
     let mut say = |_: u16, step: &Step| steps.push(*step);
     let mut reader = Reader::new(Format::Csv, case.isa);
@@ -30,7 +32,12 @@ pub fn encode(case: &Case) -> Result<(Vec<u8>, Vec<Step>), String> {
     let unit = AnyUnit::new(protocol, case.core, &register).map_err(|e| e.to_string())?;
     let mut unit = unit.ok_or("no trace unit of this protocol")?;
     // A decoder takes a register that the case does not name for absent, the unit for a usual one.
-    if format!("{:?}", unit.config()) != format!("{:?}", case.config) {
+    // What opcodes mean the unit is not told: it takes steps.
+    let mut config = unit.config();
+    if let (AnyConfig::Etrace(unit), AnyConfig::Etrace(case)) = (&mut config, &case.config) {
+        unit.extensions = case.extensions;
+    }
+    if format!("{config:?}") != format!("{:?}", case.config) {
         let usual = AnyUnit::usual(protocol).iter().map(|&(name, _)| name);
         let absent: Vec<&str> = usual.filter(|name| register(name).is_none()).collect();
         return Err(format!("config must name {}, too", absent.join(", ")));
@@ -68,7 +75,8 @@ fn wanted(steps: &[Step]) -> Ran {
 
 fn said(case: &Case, bytes: &[u8]) -> Result<Ran, String> {
     let image: Arc<Image> = Arc::new(case.image.clone());
-    let mut cache = Cache::new(image, case.config.waypoints(), CacheOptions::default());
+    let options = CacheOptions { riscv: case.config.riscv(), ..CacheOptions::default() };
+    let mut cache = Cache::new(image, case.config.waypoints(), options);
     let mut stream = case.config.stream();
     let mut elements: Vec<(u64, Element)> = Vec::new();
     let pieces = [Piece { start: 0, at: 0, fragment: true }];

@@ -118,7 +118,8 @@ impl<'a> Run<'a> {
     /// Feeds what was not taken of `units`, up to `end`; to the end of the trace for `None`. The
     /// program is read anew each time: what was cached must not matter.
     fn feed(&mut self, units: &[u8], end: Option<usize>) {
-        let options = CacheOptions { blocks: 64, ..CacheOptions::default() };
+        let riscv = self.case.config.riscv();
+        let options = CacheOptions { blocks: 64, riscv, ..CacheOptions::default() };
         let mut code = Cache::new(Arc::clone(self.image), self.case.config.waypoints(), options);
         let nibbles = self.stream.nibbles();
         let at = if nibbles { self.taken / 2 } else { self.taken };

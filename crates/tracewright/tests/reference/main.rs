@@ -279,6 +279,7 @@ impl Run {
         let mut recorder = Recorder::new(Recording {
             protocol: self.protocol,
             registers: self.registers.iter().map(|(name, v)| ((*name).to_owned(), *v)).collect(),
+            texts: Vec::new(),
             framing: Framing::Coresight,
             core: "ARMv8-A".to_owned(),
             images: images.collect(),

@@ -1,12 +1,13 @@
-//! RISC-V instructions as text: RV32 and RV64 I, M, A, C and Zicsr, and loads and stores of F and D. The
-//! others are opcodes.
+//! RISC-V instructions as text: RV32 and RV64 I, M, A, C and Zicsr, loads and stores of F and D, and Zcmp and Zcmt
+//! where the processor has them. A processor's own have the names that they were given. The others are opcodes.
 
 mod compressed;
 mod csr;
 mod wide;
+mod zcm;
 
 use tracewright_base::Isa;
-use tracewright_isa::rv;
+use tracewright_isa::rv::{self, Extensions};
 
 /// Registers by their names in the calling convention.
 const REGISTERS: [&str; 32] = [
@@ -22,8 +23,38 @@ fn register(number: u32) -> &'static str {
     REGISTERS.get(number as usize & 31).copied().unwrap_or_default()
 }
 
-/// The text of an opcode, a compressed one in bits \[15:0]. `None` for what is not known.
-pub(super) fn text(isa: Isa, opcode: u32, address: u64) -> Option<String> {
+/// The text of an opcode of a processor with `extensions`, a compressed one in bits \[15:0]. `None` for what is
+/// not known.
+pub(super) fn extended(
+    isa: Isa,
+    opcode: u32,
+    address: u64,
+    extensions: &Extensions,
+) -> Option<String> {
+    if extensions.has_own() {
+        // Of those that are longer the first four bytes are known, which say no target.
+        let known = |own: &&rv::Opcode| opcode & own.mask as u32 == own.bits as u32;
+        if let Some(own) = extensions.opcodes.as_slice().iter().find(known) {
+            let name = Some(own.name.as_str()).filter(|name| !name.is_empty())?;
+            let target = own.instruction(isa, opcode.into(), address).target;
+            return Some(match target.filter(|_| own.size <= 4) {
+                Some(target) => format!("{name} 0x{target:x}"),
+                None => name.into(),
+            });
+        }
+        // A function has no names.
+        if extensions.own(isa, opcode.into(), address).is_some() {
+            return None;
+        }
+    }
+    if extensions.zcm && opcode & 0xe003 == 0xa002 {
+        return zcm::text(isa, opcode & 0xffff);
+    }
+    text(isa, opcode, address)
+}
+
+/// The text of a standard opcode.
+fn text(isa: Isa, opcode: u32, address: u64) -> Option<String> {
     let target = rv::standard(isa, opcode, address, false).target.unwrap_or(0);
     if rv::size(opcode as u16) == 2 {
         let expanded = || text(isa, compressed::expanded(isa, opcode & 0xffff)?, address);

@@ -102,6 +102,7 @@ fn source(capture: &Capture, source: &Source) -> SourceInfo {
         buffers: buffers.map(|b| b.name.clone()).collect(),
         traces: on.map(|(_, field)| field.about).collect(),
         registers,
+        texts: source.texts.iter().map(|t| (t.name.clone(), t.text.clone())).collect(),
     }
 }
 

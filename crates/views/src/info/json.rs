@@ -70,10 +70,14 @@ fn source(source: &SourceInfo, out: &mut String) {
         Some((name, kind)) => o.text("core", name).text("core_type", kind),
         None => o,
     };
-    o.list("buffers", &source.buffers, |name, out| string(name, out))
+    let o = o
+        .list("buffers", &source.buffers, |name, out| string(name, out))
         .list("on", &source.traces, |about, out| string(about, out))
-        .list("registers", &source.registers, register)
-        .end();
+        .list("registers", &source.registers, register);
+    let text = |(name, text): &(String, String), out: &mut String| {
+        Object::new(out).text("name", name).text("text", text).end();
+    };
+    if source.texts.is_empty() { o } else { o.list("texts", &source.texts, text) }.end();
 }
 
 fn register(register: &RegisterInfo, out: &mut String) {

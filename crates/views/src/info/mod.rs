@@ -64,6 +64,8 @@ pub struct SourceInfo {
     pub traces: Vec<&'static str>,
     /// Its registers, in the order of the protocol's table, then those that are not in it.
     pub registers: Vec<RegisterInfo>,
+    /// Its parameters that are text: name and text.
+    pub texts: Vec<(String, String)>,
 }
 
 /// A register of a source.

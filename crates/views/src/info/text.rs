@@ -83,6 +83,9 @@ fn source(source: &SourceInfo, out: &mut String) {
     for register in &source.registers {
         self::register(register, out);
     }
+    for (name, text) in &source.texts {
+        let _ = writeln!(out, "    {name} = {text}");
+    }
 }
 
 fn register(register: &RegisterInfo, out: &mut String) {

@@ -99,7 +99,7 @@ impl<V: Steps> Expand<V> {
     /// Gives the instructions of `sources` to `view`.
     pub fn new(view: V, sources: &[Source]) -> Self {
         let program = |source: &Source| {
-            let options = CacheOptions::default();
+            let options = CacheOptions { riscv: source.config.riscv(), ..CacheOptions::default() };
             let cache = Cache::new(source.image.clone(), Waypoints::default(), options);
             Program::new(cache)
         };
@@ -131,8 +131,10 @@ impl<V: Steps> Expand<V> {
             );
             let size = match (isa, opcode) {
                 (Isa::A64 | Isa::A32, _) => 4,
+                // What an opcode of the processor's own is long, only its table tells.
                 (Isa::T32 | Isa::ThumbEe | Isa::Rv32 | Isa::Rv64, Some(opcode))
-                    if narrow(isa, opcode) || opcode & 0x1f != 0x1f =>
+                    if (narrow(isa, opcode) || opcode & 0x1f != 0x1f)
+                        && !program.cache.riscv().has_own() =>
                 {
                     2 + 2 * u64::from(!narrow(isa, opcode))
                 }

@@ -18,7 +18,8 @@ pub struct Json<W> {
     lines: Lines<W>,
     sources: Vec<Source>,
     buffer: String,
-    disassembler: Disassembler,
+    /// By source.
+    disassemblers: Vec<Disassembler>,
     /// The beginnings of lines, by source.
     heads: Vec<String>,
     /// What follows the place, by source.
@@ -46,9 +47,9 @@ impl<W: io::Write> Json<W> {
         Json {
             heads: heads.collect(),
             lines,
+            disassemblers: Disassembler::all(&sources),
             sources,
             buffer: buffer.to_owned(),
-            disassembler: Disassembler::default(),
             steps: Kept::default(),
         }
     }
@@ -74,7 +75,7 @@ impl Fork for Json<Vec<u8>> {
             lines: Lines::new(Vec::new()),
             sources: self.sources.clone(),
             buffer: self.buffer.clone(),
-            disassembler: Disassembler::default(),
+            disassemblers: Disassembler::all(&self.sources),
             heads: self.heads.clone(),
             steps: Kept::default(),
         }
@@ -98,10 +99,11 @@ impl Fork for Json<Vec<u8>> {
 impl<W: io::Write> Steps for Json<W> {
     fn step(&mut self, n: usize, at: u64, step: &Step) {
         let (Some(source), Some(head)) = (self.sources.get(n), self.heads.get(n)) else { return };
+        let Some(words) = self.disassemblers.get_mut(n) else { return };
         let out = &mut self.lines.text;
         out.push_str(head);
         decimal(at, out);
-        self.steps.put((n, *step), out, |out| fields(source, &mut self.disassembler, step, out));
+        self.steps.put((n, *step), out, |out| fields(source, words, step, out));
         self.lines.relieve();
     }
 

@@ -24,7 +24,8 @@ pub struct Text<W> {
     sources: Vec<Source>,
     /// The context of each source in words.
     contexts: Vec<String>,
-    disassembler: Disassembler,
+    /// By source.
+    disassemblers: Vec<Disassembler>,
     colour: bool,
     whole: Whole,
 }
@@ -33,9 +34,9 @@ impl<W: io::Write> Text<W> {
     /// Of `sources` to `out`.
     pub fn new(out: W, sources: Vec<Source>, colour: bool) -> Self {
         let contexts = vec![String::new(); sources.len()];
-        let disassembler = Disassembler::default();
+        let disassemblers = Disassembler::all(&sources);
         let whole = Whole::default();
-        Text { lines: Lines::new(out), sources, contexts, disassembler, colour, whole }
+        Text { lines: Lines::new(out), sources, contexts, disassemblers, colour, whole }
     }
 
     /// Writes what is left.
@@ -108,9 +109,9 @@ impl<W: io::Write> Steps for Text<W> {
             Tone::Quiet.paint(start, out);
         }
         out.push_str("  ");
-        let text = match step.opcode {
-            Some(opcode) => self.disassembler.text(step.isa, opcode, step.address),
-            None => "?",
+        let text = match (step.opcode, self.disassemblers.get_mut(n)) {
+            (Some(opcode), Some(words)) => words.text(step.isa, opcode, step.address),
+            _ => "?",
         };
         out.push_str(text);
         out.extend(std::iter::repeat_n(' ', WIDTH.saturating_sub(text.len())));

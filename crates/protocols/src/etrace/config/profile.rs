@@ -6,6 +6,8 @@ use super::{
     Version, Widths,
 };
 
+use tracewright_isa::rv::Extensions;
+
 impl Profile {
     /// The version of its units, where nothing else is said.
     pub const fn version(self) -> Version {
@@ -47,7 +49,7 @@ impl Params {
             version,
             profile: Profile::Spec,
             rv64,
-            zcm: false,
+            extensions: Extensions::NONE,
             link: Link {
                 framing: if draft { Framing::Siemens } else { Framing::Encapsulated },
                 source_width: 0,

@@ -125,7 +125,17 @@ pub const PARAMETERS: &[Parameter] = &[
         |p| Some(!p.rv64 as u64),
         |p, v| p.rv64 = v == 0
     ),
-    flag!("zcm" [] zcm, "the processor has Zcmp and Zcmt in place of C.FSDSP"),
+    flag!("zcm" [] extensions.zcm, "the processor has Zcmp and Zcmt in place of C.FSDSP"),
+    parameter!(
+        "jvt",
+        [],
+        (0, u64::MAX),
+        NUMBER,
+        "where the jump table of Zcmt lies: the CSR jvt",
+        |p| p.extensions.jump_table,
+        // Bits [5:0] are its mode.
+        |p, v| p.extensions.jump_table = Some(v & !0x3f)
+    ),
     choice!("framing" [] Framing link.framing, "what comes before each packet"),
     number!("source_width" ["srcid_width", "trTeSrcBits"] 0..=16 link.source_width as u8,
         "bits of the source's number before each packet"),

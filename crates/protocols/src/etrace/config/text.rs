@@ -1,9 +1,22 @@
 //! Parameters as text: `name = value` lines, as a TOML file of one table or an `.scf` file has them.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt::{self, Write};
 
+use tracewright_isa::rv::Opcode;
+use tracewright_isa::rv::opcodes::WrongOpcode;
+
 use super::{PARAMETERS, Parameter, Params, Profile, Version, table};
+
+/// The parameters that are text.
+pub const TEXTS: &[(&str, &str)] = &[(
+    CUSTOM,
+    "an opcode of the processor's own, as name=cv.beqimm mask=0x707f match=0x600b kind=branch offset=B",
+)];
+
+/// An opcode of the processor's own.
+const CUSTOM: &str = "custom";
 
 /// Why a parameter could not be taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +27,8 @@ pub enum Wrong {
     Unknown(String),
     /// The parameter cannot have this value.
     Value(&'static Parameter, String),
+    /// The opcode is none.
+    Opcode(String, WrongOpcode),
 }
 
 impl PartialEq for Parameter {
@@ -30,8 +45,10 @@ impl fmt::Display for Wrong {
             Wrong::NotAssignment => f.write_str("not `name = value`"),
             Wrong::Unknown(name) => {
                 write!(f, "no parameter is called `{name}`; there are")?;
-                PARAMETERS.iter().try_for_each(|p| write!(f, " {}", p.name()))
+                PARAMETERS.iter().try_for_each(|p| write!(f, " {}", p.name()))?;
+                TEXTS.iter().try_for_each(|(name, _)| write!(f, " {name}"))
             }
+            Wrong::Opcode(opcode, why) => write!(f, "`{opcode}`: {why}"),
             Wrong::Value(known, value) => {
                 write!(f, "`{}` cannot be `{value}`; it is ", known.name())?;
                 match known.words() {
@@ -88,31 +105,54 @@ impl Params {
         Ok(())
     }
 
-    /// The assignments of a text, each with its line: a TOML file of one table, or an `.scf` file.
-    /// `[section]`s and what follows `#` are passed over; a value may be in quotes.
-    pub fn assignments(text: &str) -> impl Iterator<Item = (usize, Option<(&str, &str)>)> {
-        (1..).zip(text.lines()).filter_map(|(n, line)| {
-            let line = line.split('#').next().unwrap_or_default().trim();
-            if line.is_empty() || line.starts_with('[') {
-                return None;
-            }
-            let pair = line.split_once('=').map(|(name, value)| {
-                (name.trim().trim_matches('"'), value.trim().trim_matches(['"', '\'']))
-            });
-            Some((n, pair))
-        })
+    /// Takes a parameter that is text: one of [`TEXTS`]. `None` where there is none of that name.
+    ///
+    /// # Errors
+    /// [`Wrong`] where it cannot be that text.
+    pub fn tell(&mut self, name: &str, text: &str) -> Option<Result<(), Wrong>> {
+        if !name.eq_ignore_ascii_case(CUSTOM) {
+            return None;
+        }
+        let taken = text.parse().and_then(|opcode| self.extensions.opcodes.push(opcode));
+        Some(taken.map_err(|why| Wrong::Opcode(text.into(), why)))
     }
 
-    /// Reads a text of `name = value` lines, in whatever order.
+    /// Reads a text of `name = value` lines, in whatever order: a TOML file of one table, or an `.scf` file.
+    /// `[section]`s and what follows `#` are passed over; a value may be in quotes. What follows `[[custom]]` is
+    /// one of the processor's own opcodes.
     ///
     /// # Errors
     /// [`Malformed`] for the first line that is none, with its number. Names that only an `.scf` file
     /// has, and that say nothing of a trace, are passed over.
     pub fn from_text(text: &str) -> Result<Params, Malformed> {
         let mut numbers = [None; PARAMETERS.len()];
-        for (line, pair) in Params::assignments(text) {
+        let mut texts: Vec<(usize, &str, String)> = Vec::new();
+        // The lines belong to the last of the texts.
+        let mut inside = false;
+        for (line, words) in (1..).zip(text.lines()) {
             let at = |why| Malformed { line, why };
-            let (name, value) = pair.ok_or_else(|| at(Wrong::NotAssignment))?;
+            let words = words.split('#').next().unwrap_or_default().trim();
+            if words.starts_with('[') {
+                let name = words.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
+                inside = name.is_some();
+                texts.extend(name.map(|name| (line, name.trim(), String::new())));
+                continue;
+            }
+            if words.is_empty() {
+                continue;
+            }
+            let pair = words.split_once('=').ok_or_else(|| at(Wrong::NotAssignment))?;
+            let name = pair.0.trim().trim_matches('"');
+            let value = pair.1.trim().trim_matches(['"', '\'']);
+            if inside && let Some((.., text)) = texts.last_mut() {
+                let _ = write!(text, " {name}=");
+                text.extend(value.split_whitespace());
+                continue;
+            }
+            if TEXTS.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
+                texts.push((line, name, value.into()));
+                continue;
+            }
             if Params::passes_over(name) {
                 continue;
             }
@@ -127,7 +167,13 @@ impl Params {
             *numbers.get(place)?
         };
         let params = Params::from_registers(&find);
-        Ok(params.unwrap_or_else(|_| Params::new(Version::V2_0, Profile::Spec, true)))
+        let mut params = params.unwrap_or_else(|_| Params::new(Version::V2_0, Profile::Spec, true));
+        for (line, name, text) in texts {
+            let told = params.tell(name, text.trim());
+            let told = told.unwrap_or_else(|| Err(Wrong::Unknown(name.into())));
+            told.map_err(|why| Malformed { line, why })?;
+        }
+        Ok(params)
     }
 
     /// Only an `.scf` file has this name, and it says nothing of a trace.
@@ -153,7 +199,25 @@ impl Params {
                 None => writeln!(text, "{} = {value}", parameter.name()),
             };
         }
+        for opcode in self.extensions.opcodes.as_slice() {
+            let _ = write!(text, "\n[[{CUSTOM}]]\n{}", Lines(*opcode));
+        }
         text
+    }
+}
+
+/// An opcode as lines of a TOML table.
+struct Lines(Opcode);
+
+impl fmt::Display for Lines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = alloc::format!("{}", self.0);
+        let pairs = text.split(' ').filter_map(|pair| pair.split_once('='));
+        pairs.clone().try_for_each(|(key, value)| {
+            let number = value.starts_with(|c: char| c.is_ascii_digit()) && key != "offset";
+            let quote = if number { "" } else { "\"" };
+            writeln!(f, "{key} = {quote}{value}{quote}")
+        })
     }
 }
 
