@@ -136,6 +136,20 @@ pub trait Code {
         Mark::NONE
     }
 
+    /// Asks for the memory that [`find`](Code::find) will look at first, without waiting for it.
+    #[inline]
+    fn foresee(&self, address: u64, realm: Realm) {
+        let _ = (address, realm);
+    }
+
+    /// The block that [`find`](Code::find) would look at first, which may be another than the one that starts
+    /// at `address`. It is not looked at.
+    #[inline]
+    fn guess(&self, address: u64, realm: Realm) -> Mark {
+        let _ = (address, realm);
+        Mark::NONE
+    }
+
     /// A kept block, whole.
     #[inline]
     fn kept(&self, mark: Mark) -> Option<Block> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tracewright_base::{
-    Block, Code, End, Hops, Instruction, Isa, Mark, Miss, Pc, Realm, Space, Waypoints,
+    Block, Code, End, Hops, Instruction, Isa, Kind, Mark, Miss, Pc, Realm, Role, Space, Waypoints,
 };
 use tracewright_isa::rv::{Extensions, Upper};
 use tracewright_isa::{riscv, t32};
@@ -23,6 +23,8 @@ pub struct Cache {
     image: Arc<Image>,
     rules: Rules,
     table: Table,
+    /// [`CacheOptions::explored`]
+    explored: usize,
     /// The block that was asked for last.
     asked: Block,
     /// What is known of places where no block with a waypoint begins, each at [`stub_index`] or not
@@ -40,13 +42,23 @@ pub struct CacheOptions {
     /// How many blocks are kept, at least 1. Each takes 40 to 48 bytes, and as much again for a moment
     /// when they get more room.
     pub blocks: usize,
+    /// Where it holds more blocks than this, those near a block that is made are made with it, before they
+    /// are asked for. Of code that is as large most runs but a few times, and each block that is asked
+    /// for the first time is a wait for memory; in smaller code blocks that never run are in the way. None is
+    /// made so any more once there were more than are kept.
+    pub explored: usize,
     /// What RISC-V opcodes mean.
     pub riscv: Extensions,
 }
 
 impl Default for CacheOptions {
     fn default() -> Self {
-        CacheOptions { check_opcodes: false, blocks: 1 << 20, riscv: Extensions::default() }
+        CacheOptions {
+            check_opcodes: false,
+            blocks: 1 << 20,
+            explored: 1 << 15,
+            riscv: Extensions::default(),
+        }
     }
 }
 
@@ -60,6 +72,9 @@ struct Stub {
 
 const STUBS: usize = 1 << 10;
 
+/// So many blocks behind one another are made ahead, at most.
+const EXPLORED: usize = 32;
+
 impl Cache {
     /// An empty cache for a source that ends blocks at `waypoints`.
     pub fn new(image: Arc<Image>, waypoints: Waypoints, options: CacheOptions) -> Cache {
@@ -67,6 +82,7 @@ impl Cache {
             image,
             rules: Rules { waypoints, check_opcodes: options.check_opcodes, riscv: options.riscv },
             table: Table::new(options.blocks),
+            explored: options.explored,
             asked: Block::default(),
             stubs: Vec::new(),
             steps: Steps::default(),
@@ -151,6 +167,74 @@ impl Cache {
                 }
                 (Mark::NONE, false)
             }
+        }
+    }
+
+    /// Makes blocks before they are asked for: those behind `first`, the newest, as far as code goes on, and
+    /// those that branches among them lead to. It is done while there is room, so all marks mean what they
+    /// did. A branch that must be taken gets no way past it.
+    fn explore(&mut self, pc: Pc, first: Mark) {
+        let (view, realm, _) = self.place(pc);
+        let mut newest = first;
+        for _ in 0..EXPLORED {
+            let Some(block) = self.table.block(newest) else { return };
+            let Instruction { kind, role, conditional, target, .. } = block.last;
+            if !matches!(kind, Kind::Branch | Kind::Indirect) || !conditional && role != Role::Call
+            {
+                break;
+            }
+            let next = block.next();
+            self.table.foresee(next, realm);
+            self.table.foresee(target.unwrap_or(next), realm);
+            // Reading takes as long as the place in the table, which is asked for, needs to come.
+            let block = self.memory(view, pc.isa).block(next, &self.rules);
+            let kept = self.table.find(next, realm);
+            let mark = match block {
+                _ if kept != Mark::NONE => kept,
+                Ok(block) => self.add(&block, realm),
+                Err(_) => Mark::NONE,
+            };
+            if conditional {
+                self.table.chain(newest, false, mark);
+            }
+            if mark == Mark::NONE || mark == kept {
+                break;
+            }
+            newest = mark;
+        }
+        let start = |mark| self.table.block(mark).map(|block| block.start);
+        let Some((low, high)) = start(first).zip(start(newest)) else { return };
+        let mut index = first.index();
+        while let Some(block) = self.table.block(Mark::new(index)) {
+            let Instruction { kind, role, target, target_isa, .. } = block.last;
+            if let (Kind::Branch, Some(target)) = (kind, target) {
+                let target = target & target_isa.address_mask();
+                let realm = Realm::new(target_isa, view.number());
+                let mut to = self.table.find(target, realm);
+                // In the middle of one of them.
+                if to == Mark::NONE
+                    && role != Role::Call
+                    && target_isa == pc.isa
+                    && (low..high).contains(&target)
+                    && let Ok(block) = self.memory(view, pc.isa).block(target, &self.rules)
+                {
+                    to = self.add(&block, realm);
+                    if block.last.conditional {
+                        let after = self.table.find(block.next(), realm);
+                        self.table.chain(to, false, after);
+                    }
+                }
+                self.table.chain(Mark::new(index), true, to);
+            }
+            index += 1;
+        }
+    }
+
+    /// Puts in a block that is not there, where there is room and it ends with a waypoint.
+    fn add(&mut self, block: &Block, realm: Realm) -> Mark {
+        match block.end {
+            End::Waypoint => self.table.add(block, realm).unwrap_or(Mark::NONE),
+            _ => Mark::NONE,
         }
     }
 
@@ -243,10 +327,27 @@ impl Code for Cache {
         self.table.find(address, realm)
     }
 
+    #[inline]
+    fn foresee(&self, address: u64, realm: Realm) {
+        self.table.foresee(address, realm);
+    }
+
+    #[inline]
+    fn guess(&self, address: u64, realm: Realm) -> Mark {
+        self.table.guess(address, realm)
+    }
+
     fn enter(&mut self, pc: Pc, from: Option<(Mark, bool)>) -> Mark {
         let (_, realm, address) = self.place(pc);
         let (mark, anew) = match self.table.find(address, realm) {
-            Mark::NONE => self.make(pc),
+            Mark::NONE => {
+                let (mark, anew) = self.make(pc);
+                let large = self.table.len() > self.explored && !self.table.overflowed();
+                if large && mark != Mark::NONE {
+                    self.explore(pc, mark);
+                }
+                (mark, anew)
+            }
             mark => (mark, false),
         };
         if let Some((from, taken)) = from

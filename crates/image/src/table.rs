@@ -1,6 +1,7 @@
 //! A bounded hash table of blocks, each with the blocks that must come after it.
 
 use tracewright_base::{Block, End, FAMILIES, Family, Hop, Hops, Instruction, Isa, Mark, Realm};
+use tracewright_scan::{huge, prefetch};
 
 /// Blocks by address and realm. It grows to a bound and then begins anew, so that what it holds is
 /// never older than that many blocks.
@@ -18,6 +19,8 @@ pub(crate) struct Table {
     /// full. (Fewer would collide less, and miss the processor's caches more.)
     places: Vec<u32>,
     limit: usize,
+    /// It was full, and began anew.
+    overflowed: bool,
 }
 
 /// Where the waypoint of a block leads.
@@ -48,11 +51,17 @@ impl Table {
             targets: Vec::new(),
             places: Vec::new(),
             limit,
+            overflowed: false,
         }
     }
 
     pub(crate) fn len(&self) -> usize {
         self.hops.len()
+    }
+
+    /// Whether it ever held as many blocks as it may.
+    pub(crate) fn overflowed(&self) -> bool {
+        self.overflowed
     }
 
     pub(crate) fn clear(&mut self) {
@@ -118,35 +127,58 @@ impl Table {
         }
     }
 
+    /// Asks for the place that [`find`](Self::find) begins with.
+    #[inline]
+    pub(crate) fn foresee(&self, address: u64, realm: Realm) {
+        prefetch(&self.places, self.home(address, realm));
+    }
+
+    /// What is at the place that [`find`](Self::find) begins with.
+    #[inline]
+    pub(crate) fn guess(&self, address: u64, realm: Realm) -> Mark {
+        let place = self.places.get(self.home(address, realm));
+        place.map_or(Mark::NONE, |&index| Mark::new(index as usize))
+    }
+
     /// Puts in a block that is not there. `None` where it is too long to be kept. Where the table grows
     /// or is full, the second is `true`: no mark means what it did.
     pub(crate) fn insert(&mut self, block: &Block, realm: Realm) -> Option<(Mark, bool)> {
         // Whether it is too long does not depend on the family.
         Hop::new(block, 0)?;
-        let family = Family::of(block, realm);
-        let kept = self.families.get(..self.known)?;
-        let mut number = kept.iter().rposition(|&kept| kept == family);
-        let full = self.hops.len() == self.limit || number.is_none() && self.known == FAMILIES;
-        let grows = !full && self.hops.len() == self.hops.capacity();
-        if full {
+        if let Some(mark) = self.add(block, realm) {
+            return Some((mark, false));
+        }
+        if self.hops.len() == self.limit || self.hops.len() < self.hops.capacity() {
             self.clear();
-            number = None;
-        } else if grows {
+            self.overflowed = true;
+        }
+        if self.hops.len() == self.hops.capacity() {
             self.grow();
         }
-        let number = number.unwrap_or(self.known);
+        Some((self.add(block, realm)?, true))
+    }
+
+    /// Puts in a block that is not there, where there is room for it and for its family: all marks mean
+    /// what they did.
+    pub(crate) fn add(&mut self, block: &Block, realm: Realm) -> Option<Mark> {
+        let index = self.hops.len();
+        if index == self.hops.capacity() {
+            return None;
+        }
+        let family = Family::of(block, realm);
+        let kept = self.families.get(..self.known)?;
+        let number = kept.iter().rposition(|&kept| kept == family).unwrap_or(self.known);
+        let hop = Hop::new(block, number)?;
         if number == self.known {
             self.families.resize(FAMILIES, Family::NONE);
             *self.families.get_mut(number)? = family;
             self.known += 1;
         }
-        let hop = Hop::new(block, number)?;
-        let index = self.hops.len();
         self.put(block.start, realm, index as u32);
         self.hops.push(hop);
         let Instruction { target, target_isa: isa, .. } = block.last;
         self.targets.push(Target { address: target.unwrap_or(0), known: target.is_some(), isa });
-        Some((Mark::new(index), full || grows))
+        Some(Mark::new(index))
     }
 
     /// Makes room, and puts all blocks in the order of their addresses: what runs together then lies
@@ -170,6 +202,8 @@ impl Table {
         }
         let to = |mark: Mark| moved.get(mark.index()).copied().unwrap_or(Mark::NONE);
         let (mut hops, mut targets) = (Vec::with_capacity(room), Vec::with_capacity(room));
+        huge(&hops);
+        huge(&targets);
         for &(.., was) in &order {
             let was = was as usize;
             let (Some(&hop), Some(&target)) = (self.hops.get(was), self.targets.get(was)) else {
@@ -179,8 +213,11 @@ impl Table {
             targets.push(target);
         }
         (self.hops, self.targets) = (hops, targets);
+        let places = (room * SPARSE).next_power_of_two();
         self.places.clear();
-        self.places.resize((room * SPARSE).next_power_of_two(), FREE);
+        self.places.reserve_exact(places);
+        huge(&self.places);
+        self.places.resize(places, FREE);
         for (index, &(realm, start, _)) in order.iter().enumerate() {
             self.put(start, Realm(realm), index as u32);
         }

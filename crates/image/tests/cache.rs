@@ -7,14 +7,18 @@ use tracewright_base::{
     Space, Waypoints,
 };
 use tracewright_image::{Bytes, Cache, CacheOptions, Image, LONGEST_BLOCK, Region, SpaceMask};
-use tracewright_isa::assemble::rv;
+use tracewright_isa::assemble::{a64, rv};
 use tracewright_isa::rv::Extensions;
 
 const ANYONE: Space = Space::ANY;
 const NO_WAYPOINTS: Waypoints =
     Waypoints { isb: false, barrier: false, wait: false, timed_wait: false, transaction: false };
-const DEFAULT: CacheOptions =
-    CacheOptions { check_opcodes: false, blocks: 1 << 16, riscv: Extensions::NONE };
+const DEFAULT: CacheOptions = CacheOptions {
+    check_opcodes: false,
+    blocks: 1 << 16,
+    explored: usize::MAX,
+    riscv: Extensions::NONE,
+};
 const CHECKED: CacheOptions = CacheOptions { check_opcodes: true, ..DEFAULT };
 
 // A64.
@@ -288,7 +292,8 @@ fn cached_chained_and_bounded_equal_a_naive_walk() {
         let waypoints = Waypoints { isb: random.below(2) == 0, ..NO_WAYPOINTS };
         let check = random.below(2) == 0;
         let limit = [1, 2, 7, 64, 1 << 16][round % 5];
-        let options = CacheOptions { check_opcodes: check, blocks: limit, ..DEFAULT };
+        let explored = [usize::MAX, 0, 50][round % 3];
+        let options = CacheOptions { check_opcodes: check, blocks: limit, explored, ..DEFAULT };
         let image = Arc::new(random_image(&mut random));
         let mut cache = Cache::new(Arc::clone(&image), waypoints, options);
         let mut at = pc(Isa::A64, 0xffff_fe00);
@@ -317,9 +322,65 @@ fn cached_chained_and_bounded_equal_a_naive_walk() {
             };
             at.address &= at.isa.address_mask();
         }
+        assert_ways(&cache);
     }
     // Most places have code: the test is not about misses.
     assert!(blocks > 10_000, "{blocks}");
+}
+
+/// Each hop leads to where it must lead, or nowhere, and past no branch that must be taken.
+fn assert_ways(cache: &Cache) {
+    let marks = (0..cache.len()).map(Mark::new);
+    for block in marks.clone().filter_map(|mark| cache.kept(mark).zip(cache.hops().get(mark))) {
+        let (Block { last, .. }, (hop, _)) = block;
+        let [not, taken] = hop.next.map(|mark| cache.kept(mark));
+        if let Some(to) = not {
+            assert!(last.conditional, "{block:x?}");
+            assert_eq!((to.start, to.last.isa), (block.0.next(), last.isa));
+        }
+        if let Some(to) = taken {
+            let target = last.target.map(|target| target & last.target_isa.address_mask());
+            assert_eq!((last.kind, target), (Kind::Branch, Some(to.start)), "{block:x?}");
+            assert_eq!(to.last.isa, last.target_isa);
+        }
+    }
+}
+
+/// Code around a block that is made for the first time, where much is kept already.
+#[test]
+fn blocks_are_made_ahead() {
+    let b_eq = |by: i32| a64::b_cond(0, by).unwrap();
+    let code = [
+        b_eq(16),                // 0: into the middle of the block at 8
+        a64::bl(0x100).unwrap(), // 4
+        NOP,                     // 8
+        NOP,                     // 12
+        NOP,                     // 16
+        b_eq(-12),               // 20: into the same block
+        RET,                     // 24
+        RET,                     // 28: another function
+    ];
+    let regions = || [Region::new("code", 0, words(&code))];
+    for (explored, blocks, count) in [(0, 64, 5), (1, 64, 1), (0, 1, 1), (0, 4, 4)] {
+        let mut cache = cache(regions(), CacheOptions { explored, blocks, ..DEFAULT });
+        let realm = cache.realm(Isa::A64, ANYONE);
+        let first = cache.enter(pc(Isa::A64, 0), None);
+        assert_eq!((cache.find(0, realm), cache.len()), (first, count), "{explored} {blocks}");
+        assert_ways(&cache);
+        if count == 5 {
+            let at = |address| cache.find(address, realm);
+            let next = |address| cache.hops().get(at(address)).unwrap().0.next;
+            assert_eq!(next(0), [at(4), at(16)]);
+            // The call's target is not known, and it must be taken.
+            assert_eq!(next(4), [Mark::NONE; 2]);
+            assert_eq!(next(8), [at(24), at(8)]);
+            assert_eq!(next(16), [at(24), at(8)]);
+            assert_eq!((next(24), at(28)), ([Mark::NONE; 2], Mark::NONE));
+            assert!([0, 4, 8, 16, 24].iter().all(|&address| at(address) != Mark::NONE));
+        }
+        assert_eq!(cache.enter(pc(Isa::A64, 12), None), cache.find(12, realm));
+        assert_ways(&cache);
+    }
 }
 
 #[test]

@@ -11,6 +11,8 @@ mod find;
 mod map;
 pub mod naive;
 
+#[cfg(feature = "map")]
+pub use ahead::huge;
 pub use ahead::prefetch;
 pub use find::{find, zero_run};
 #[cfg(feature = "map")]

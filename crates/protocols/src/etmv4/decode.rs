@@ -4,6 +4,7 @@
 //! 2. The *window* holds what is speculative until it is committed, cancelled or discarded.
 //! 3. The *flow* walks the program along what was committed.
 
+mod ahead;
 mod flow;
 mod lane;
 mod returns;

@@ -5,10 +5,9 @@
 //! blocks that are kept: the lane holds the place on that path, a [`Mark`], and an atom is one load.
 //! What the flow knows is made of the last block alone, where the lane ends.
 
-use tracewright_base::{Code, Element, Family, Feed, Hops, Isa, Kind, Mark, Realm, Role, Sink};
+use tracewright_base::{Code, Element, Family, Feed, Isa, Kind, Mark, Realm, Role, Sink};
 
-use tracewright_scan::prefetch;
-
+use super::ahead::{Ahead, bring};
 use super::flow::Rules;
 use super::returns::{Return, SLOTS};
 use super::{Decoder, Stage};
@@ -46,17 +45,6 @@ const NEAR: usize = 1 << 15;
 
 /// A block that is no farther from the one before, in hops, is near already.
 const BESIDE: usize = 8;
-
-/// Asks for the hops from `mark` on, which lie in the order of addresses: what will run next is among them.
-#[inline]
-fn bring(hops: Hops<'_>, mark: Mark) {
-    for line in 0..LINES {
-        prefetch(hops.all(), mark.index().wrapping_add(4 * line));
-    }
-}
-
-/// Cache lines that are asked for at once.
-const LINES: usize = 4;
 
 impl Decoder {
     /// Takes Atom and Address packets while nothing is speculative and nothing waits. An Address packet
@@ -106,6 +94,7 @@ impl Decoder {
         let mut calls = [Mark::NONE; SLOTS];
         // Atoms to come from bit 0, and a 1 behind them.
         let mut steps = 1;
+        let mut ahead = Ahead::new();
         let (mut at, mut taken) = (feed.last, feed.taken);
         loop {
             let hops = code.hops();
@@ -141,9 +130,6 @@ impl Decoder {
                             let is1 = family.isa() == Isa::T32;
                             self.flow.returns.push(Return { address: hop.end(family), is1 });
                             calls[self.flow.returns.slot()] = next;
-                            if many {
-                                bring(hops, hop.next[0]);
-                            }
                         } else {
                             sink.element(at, Element::ExceptionReturn);
                         }
@@ -170,8 +156,14 @@ impl Decoder {
                         let entry = self.history.last();
                         let (realm, mask) = set(&sets, entry.is == SubIsa::Is1);
                         next = code.find(entry.address & mask, realm);
+                        if many {
+                            ahead.arrived(feed.bytes, taken, &self.history, &sets, code);
+                        }
                         if next == Mark::NONE {
                             break Halt::Jump(entry);
+                        }
+                        if many {
+                            bring(hops, next);
                         }
                     }
                     atoms => {
@@ -245,12 +237,19 @@ impl Decoder {
         let (realm, mask) = set(sets, top.is1);
         let address = top.address & mask;
         let hops = code.hops();
-        // Where the call would have gone that was not taken, or a search.
+        let is = |mark| {
+            hops.get(mark)
+                .is_some_and(|(hop, family)| hop.start(family) == address && family.realm == realm)
+        };
+        // The block behind the call lies there most often; or it is where the call would have gone that was
+        // not taken; or it has to be looked for.
         let call = calls[self.flow.returns.slot()];
+        let beside = Mark::new(call.index().wrapping_add(1));
         let after = hops.get(call).map_or(Mark::NONE, |(call, _)| call.next[0]);
-        let next = match hops.get(after) {
-            Some((hop, family)) if hop.start(family) == address && family.realm == realm => after,
-            _ if call == Mark::NONE => code.find(address, realm),
+        let next = match call {
+            Mark::NONE => code.find(address, realm),
+            _ if is(beside) => beside,
+            _ if is(after) => after,
             _ => Mark::NONE,
         };
         if next != Mark::NONE {
@@ -295,7 +294,7 @@ const fn special(rules: Rules) -> u32 {
 }
 
 #[inline]
-const fn set(sets: &Sets, is1: bool) -> (Realm, u64) {
+pub(super) const fn set(sets: &Sets, is1: bool) -> (Realm, u64) {
     let [is0_set, is1_set] = *sets;
     if is1 { is1_set } else { is0_set }
 }
