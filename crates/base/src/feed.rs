@@ -13,12 +13,14 @@ pub struct Feed<'a> {
     pub places: Forward<'a>,
     /// Place of the packet that was taken last; of one in an earlier block, where none was.
     pub last: u64,
+    /// How many packets [`Decode::packets`](crate::Decode::packets) has taken.
+    pub packets: usize,
 }
 
 impl<'a> Feed<'a> {
     /// A block of which nothing is taken.
     pub const fn new(bytes: &'a [u8], places: Places<'a>, last: u64) -> Self {
-        Feed { bytes, taken: 0, places: Forward::new(places), last }
+        Feed { bytes, taken: 0, places: Forward::new(places), last, packets: 0 }
     }
 
     /// What is not taken.

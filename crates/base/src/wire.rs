@@ -54,7 +54,8 @@ pub trait Decode<C, P>: Clone + Eq + Default + fmt::Debug {
     fn packet<K: Code, S: Sink>(&mut self, p: Spanned<P>, config: &C, code: &mut K, sink: &mut S);
 
     /// Takes as many whole packets as it can take faster at once than one by one, none for instance.
-    /// The elements are those that [`packet`](Decode::packet) would make, and so is the state after it.
+    /// The elements are those that [`packet`](Decode::packet) would make, and so is the state after it. None of
+    /// the packets is one from which a decoder may start.
     #[inline]
     fn packets<K: Code, S: Sink>(
         &mut self,

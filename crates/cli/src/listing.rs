@@ -176,5 +176,9 @@ impl Fork for Nothing {
 }
 
 impl Listener for Nothing {
+    const PACKETS: bool = false;
+
     fn element(&mut self, _: usize, _: u64, _: tracewright::Element) {}
+
+    fn turns(&mut self, _: usize, _: u64, _: tracewright::base::Range, _: u32) {}
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tracewright_base::{Element, Fault, Places, Sink};
+use tracewright_base::{self as base, Element, Fault, Places, Sink};
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
@@ -59,6 +59,19 @@ impl<L: Listener> Listener for CommittedListener<L> {
         } else {
             self.hold(source, at, element);
         }
+    }
+
+    #[inline]
+    fn turns(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
+        if self.passes {
+            self.listener.turns(source, at, range, times);
+        } else {
+            (0..times).for_each(|_| self.hold(source, at, Element::Range(range)));
+        }
+    }
+
+    fn each_packet(&self) -> bool {
+        self.listener.each_packet()
     }
 
     pass_on!(|this| Some(&mut this.listener));

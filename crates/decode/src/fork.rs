@@ -93,6 +93,10 @@ impl<L: Listener> Listener for Merging<L> {
         self.0.turns(source, at, range, times);
     }
 
+    fn each_packet(&self) -> bool {
+        self.0.each_packet()
+    }
+
     pass_on!(|this| Some(&mut this.0));
 
     fn full(&self) -> bool {

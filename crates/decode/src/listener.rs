@@ -9,7 +9,8 @@ use tracewright_protocols::registry::AnyPacket;
 /// Receives what a [`Session`](crate::Session) finds, in the order in which it becomes certain.
 /// `source` is an index into the session's sources.
 pub trait Listener {
-    /// It wants packets and link events. Otherwise only [`element`](Listener::element) is called.
+    /// It wants packets and link events. Otherwise only [`element`](Listener::element) and [`turns`](Listener::turns)
+    /// are called.
     const PACKETS: bool = true;
     /// It wants whole frames and fragments, too.
     const FRAMES: bool = false;
@@ -36,6 +37,17 @@ pub trait Listener {
         packet: AnyPacket<'_>,
     ) {
         let _ = (source, places, span, bytes, packet);
+    }
+
+    /// Whether each packet must be told. Where that is not so, those that a decoder can take faster together
+    /// are [counted](Listener::packets), none of which is one from which a decoder may start.
+    fn each_packet(&self) -> bool {
+        Self::PACKETS
+    }
+
+    /// So many packets, `span`, that were decoded together: after their elements, and they are not told one by one.
+    fn packets(&mut self, source: usize, places: &Places<'_>, span: Range<usize>, count: usize) {
+        let _ = (source, places, span, count);
     }
 
     /// Bytes of a source that are no packet: `bytes[span]`, where `places` maps offsets in `bytes`.
@@ -104,6 +116,13 @@ macro_rules! pass_on {
             })+
         }
 
+        fn packets(&mut self, source: usize, places: &Places<'_>, span: Range<usize>, count: usize) {
+            let $this = self;
+            $(if let Some(to) = $to {
+                to.packets(source, places, span.clone(), count);
+            })+
+        }
+
         fn bad(
             &mut self,
             source: usize,
@@ -169,9 +188,19 @@ impl<A: Listener, B: Listener> Listener for (A, B) {
     const PACKETS: bool = A::PACKETS || B::PACKETS;
     const FRAMES: bool = A::FRAMES || B::FRAMES;
 
+    #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.0.element(source, at, element);
         self.1.element(source, at, element);
+    }
+
+    fn turns(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
+        self.0.turns(source, at, range, times);
+        self.1.turns(source, at, range, times);
+    }
+
+    fn each_packet(&self) -> bool {
+        self.0.each_packet() || self.1.each_packet()
     }
 
     pass_on!(|this| Some(&mut this.0), Some(&mut this.1));
@@ -186,10 +215,21 @@ impl<L: Listener> Listener for Option<L> {
     const PACKETS: bool = L::PACKETS;
     const FRAMES: bool = L::FRAMES;
 
+    #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {
         if let Some(listener) = self {
             listener.element(source, at, element);
         }
+    }
+
+    fn turns(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
+        if let Some(listener) = self {
+            listener.turns(source, at, range, times);
+        }
+    }
+
+    fn each_packet(&self) -> bool {
+        self.as_ref().is_some_and(L::each_packet)
     }
 
     pass_on!(|this| this);
@@ -209,6 +249,10 @@ impl<L: Listener> Listener for &mut L {
 
     fn turns(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
         (**self).turns(source, at, range, times);
+    }
+
+    fn each_packet(&self) -> bool {
+        (**self).each_packet()
     }
 
     pass_on!(|this| Some(&mut **this));

@@ -220,8 +220,14 @@ struct Shared<'a, 'l, L> {
 }
 
 impl<L: Listener> Sink for Shared<'_, '_, L> {
+    #[inline]
     fn element(&mut self, at: u64, element: Element) {
         self.listener.borrow_mut().element(self.source, at, element);
+    }
+
+    #[inline]
+    fn turns(&mut self, at: u64, range: base::Range, times: u32) {
+        self.listener.borrow_mut().turns(self.source, at, range, times);
     }
 
     fn full(&self) -> bool {
@@ -246,5 +252,13 @@ impl<L: Listener> AnyTap for Shared<'_, '_, L> {
 
     fn held(&mut self, bytes: &[u8]) {
         self.listener.borrow_mut().held(self.source, bytes);
+    }
+
+    fn each(&self) -> bool {
+        self.listener.borrow().each_packet()
+    }
+
+    fn packets(&mut self, places: &Places<'_>, span: Range<usize>, count: usize) {
+        self.listener.borrow_mut().packets(self.source, places, span, count);
     }
 }

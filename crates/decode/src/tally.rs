@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tracewright_base::{Doubt, Element, Fault, Gap, Places};
+use tracewright_base::{self as base, Doubt, Element, Fault, Gap, Places};
 use tracewright_frames::Event;
 use tracewright_protocols::etmv2::packet::Offset;
 use tracewright_protocols::registry::AnyPacket;
@@ -78,6 +78,30 @@ impl Counts {
     pub const fn fruitful(&self) -> bool {
         self.instructions + self.exceptions + self.software + self.accesses > 0
     }
+
+    /// Counts an element that is no range.
+    #[inline(never)]
+    fn other(&mut self, at: u64, element: Element) {
+        match element {
+            Element::Unknown { instructions, .. } => {
+                self.instructions += u64::from(instructions.get().unwrap_or(0));
+            }
+            Element::NoCode { address, .. } => {
+                self.no_code += 1;
+                self.first_no_code.get_or_insert(address);
+            }
+            Element::Exception(_) => self.exceptions += 1,
+            Element::Software(_) | Element::Hardware(_) => self.software += 1,
+            Element::Access(_) => self.accesses += 1,
+            Element::Gap(Gap::Start | Gap::Reset) => {}
+            Element::Gap(_) => self.gaps += 1,
+            Element::Doubt(doubt) => {
+                self.doubts += 1;
+                self.first_doubt.get_or_insert((at, doubt));
+            }
+            _ => {}
+        }
+    }
 }
 
 impl Tally {
@@ -86,11 +110,18 @@ impl Tally {
         self.sources.get(n).copied().unwrap_or_default()
     }
 
+    #[inline]
     fn source(&mut self, source: usize) -> &mut Counts {
         if source >= self.sources.len() {
-            self.sources.resize(source + 1, Counts::default());
+            self.grow(source + 1);
         }
         &mut self.sources[source]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, sources: usize) {
+        self.sources.resize(sources, Counts::default());
     }
 
     /// Whether it is [`flawed`](Self::flawed), other than that the trace ends inside a packet.
@@ -166,6 +197,7 @@ impl Merge for Counts {
 }
 
 impl Listener for Tally {
+    #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {
         let c = self.source(source);
         c.elements += 1;
@@ -174,24 +206,27 @@ impl Listener for Tally {
                 c.ranges += 1;
                 c.instructions += u64::from(range.instructions);
             }
-            Element::Unknown { instructions, .. } => {
-                c.instructions += u64::from(instructions.get().unwrap_or(0));
-            }
-            Element::NoCode { address, .. } => {
-                c.no_code += 1;
-                c.first_no_code.get_or_insert(address);
-            }
-            Element::Exception(_) => c.exceptions += 1,
-            Element::Software(_) | Element::Hardware(_) => c.software += 1,
-            Element::Access(_) => c.accesses += 1,
-            Element::Gap(Gap::Start | Gap::Reset) => {}
-            Element::Gap(_) => c.gaps += 1,
-            Element::Doubt(doubt) => {
-                c.doubts += 1;
-                c.first_doubt.get_or_insert((at, doubt));
-            }
-            _ => {}
+            // Nearly all are ranges.
+            other => c.other(at, other),
         }
+    }
+
+    #[inline]
+    fn turns(&mut self, source: usize, _: u64, range: base::Range, times: u32) {
+        let c = self.source(source);
+        c.elements += u64::from(times);
+        c.ranges += u64::from(times);
+        c.instructions += u64::from(times) * u64::from(range.instructions);
+    }
+
+    fn each_packet(&self) -> bool {
+        false
+    }
+
+    fn packets(&mut self, source: usize, places: &Places<'_>, span: Range<usize>, count: usize) {
+        let c = self.source(source);
+        c.packets += count as u64;
+        c.packet_bytes += places.bytes_in(&span) as u64;
     }
 
     fn packet(

@@ -53,9 +53,6 @@ impl fmt::Display for ConfigureError {
 
 /// Watches packets of any protocol.
 pub trait AnyTap {
-    /// It wants packets: decoders must take them one by one.
-    const PACKETS: bool = true;
-
     /// A packet, before the decoder sees it: `bytes[span]`, where `places` maps offsets in `bytes`.
     fn packet(&mut self, places: &Places<'_>, span: Range<usize>, bytes: &[u8], p: AnyPacket<'_>);
 
@@ -66,17 +63,32 @@ pub trait AnyTap {
     fn held(&mut self, bytes: &[u8]) {
         let _ = bytes;
     }
+
+    /// It wants each packet: decoders must take them one by one.
+    #[inline]
+    fn each(&self) -> bool {
+        true
+    }
+
+    /// A decoder has taken so many packets, `span`, at once: they are not told one by one.
+    #[inline]
+    fn packets(&mut self, places: &Places<'_>, span: Range<usize>, count: usize) {
+        let _ = (places, span, count);
+    }
 }
 
 /// Watches nothing.
 impl AnyTap for () {
-    const PACKETS: bool = false;
-
     #[inline]
     fn packet(&mut self, _: &Places<'_>, _: Range<usize>, _: &[u8], _: AnyPacket<'_>) {}
 
     #[inline]
     fn bad(&mut self, _: &Places<'_>, _: Range<usize>, _: &[u8], _: Fault) {}
+
+    #[inline]
+    fn each(&self) -> bool {
+        false
+    }
 }
 
 /// Makes an [`AnyTap`] the [`Tap`] of each protocol.
@@ -279,8 +291,6 @@ macro_rules! protocols {
         }
 
         $(impl<T: AnyTap> Tap<$protocol> for Tapped<'_, T> {
-            const PACKETS: bool = T::PACKETS;
-
             #[inline]
             fn packet(
                 &mut self,
@@ -300,6 +310,16 @@ macro_rules! protocols {
             #[inline]
             fn held(&mut self, bytes: &[u8]) {
                 self.0.held(bytes);
+            }
+
+            #[inline]
+            fn each(&self) -> bool {
+                self.0.each()
+            }
+
+            #[inline]
+            fn packets(&mut self, places: &Places<'_>, span: Range<usize>, count: usize) {
+                self.0.packets(places, span, count);
             }
         })*
     };

@@ -8,9 +8,6 @@ use crate::protocol::{Protocol, Resume};
 
 /// Watches packets on their way to the decoder.
 pub trait Tap<P: Protocol> {
-    /// It wants packets: the decoder must take them one by one.
-    const PACKETS: bool = true;
-
     /// A packet, before the decoder sees it: `bytes[span]`, where `places` maps offsets in `bytes`.
     fn packet(
         &mut self,
@@ -33,17 +30,32 @@ pub trait Tap<P: Protocol> {
     fn held(&mut self, bytes: &[u8]) {
         let _ = bytes;
     }
+
+    /// It wants each packet: the decoder must take them one by one.
+    #[inline]
+    fn each(&self) -> bool {
+        true
+    }
+
+    /// The decoder has taken so many packets, `span`, at once: they are not told one by one.
+    #[inline]
+    fn packets(&mut self, places: &Places<'_>, span: core::ops::Range<usize>, count: usize) {
+        let _ = (places, span, count);
+    }
 }
 
 /// Watches nothing.
 impl<P: Protocol> Tap<P> for () {
-    const PACKETS: bool = false;
-
     #[inline]
     fn packet(&mut self, _: &Places<'_>, _: core::ops::Range<usize>, _: &[u8], _: &P::Packet) {}
 
     #[inline]
     fn bad(&mut self, _: &Places<'_>, _: core::ops::Range<usize>, _: &[u8], _: Fault) {}
+
+    #[inline]
+    fn each(&self) -> bool {
+        false
+    }
 }
 
 /// A source on its way from bytes to elements: a plain value, cloned to take a checkpoint.
@@ -150,11 +162,12 @@ impl<P: Protocol> Stream<P> {
                 self.synced = true;
                 continue;
             }
-            if !T::PACKETS && self.bad.is_none() {
-                feed.last = self.last;
+            if !tap.each() && self.bad.is_none() {
+                (feed.last, feed.packets) = (self.last, 0);
                 self.decoder.packets(&mut feed, &self.config, code, sink);
                 self.last = feed.last;
                 if feed.taken != taken {
+                    tap.packets(places, taken..feed.taken, feed.packets);
                     continue;
                 }
             }

@@ -171,6 +171,7 @@ impl Decode<Config, Packet> for Decoder {
             self.data.another();
             self.atoms(at, steps, config, code, sink);
         }
+        feed.packets += taken - feed.taken;
         (feed.last, feed.taken) = (at, taken);
     }
 

@@ -1,6 +1,7 @@
 //! The ways that a case is taken.
 #![allow(dead_code, reason = "each test uses what fits it")]
 
+use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -96,6 +97,31 @@ impl AnyTap for Tap<'_> {
     }
 }
 
+/// Only counts: decoders may take many packets at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Quiet {
+    packets: usize,
+    /// Units in packets.
+    units: usize,
+}
+
+impl AnyTap for Quiet {
+    fn packet(&mut self, places: &Places<'_>, span: Range<usize>, _: &[u8], _: AnyPacket<'_>) {
+        self.packets(places, span, 1);
+    }
+
+    fn bad(&mut self, _: &Places<'_>, _: Range<usize>, _: &[u8], _: Fault) {}
+
+    fn each(&self) -> bool {
+        false
+    }
+
+    fn packets(&mut self, _: &Places<'_>, span: Range<usize>, count: usize) {
+        self.packets += count;
+        self.units += span.len();
+    }
+}
+
 /// A decoder on its way through a case.
 #[derive(Clone)]
 struct Run<'a> {
@@ -105,14 +131,14 @@ struct Run<'a> {
     said: Said,
     /// Units (bytes or half bytes) taken.
     taken: usize,
-    /// Nobody looks at packets: the decoder may take many at once.
-    quiet: bool,
+    /// Nobody looks at packets, and so many were taken.
+    quiet: Option<Quiet>,
 }
 
 impl<'a> Run<'a> {
     fn new(case: &'a Case, image: &'a Arc<tracewright::image::Image>, from: usize) -> Self {
         let (stream, said) = (case.config.stream(), Said::default());
-        Run { case, image, stream, said, taken: from, quiet: false }
+        Run { case, image, stream, said, taken: from, quiet: None }
     }
 
     /// Feeds what was not taken of `units`, up to `end`; to the end of the trace for `None`. The
@@ -130,18 +156,31 @@ impl<'a> Run<'a> {
             (true, _) => Places::new(&pieces).of_nibbles().without_first_nibble(),
         };
         let fresh = &units[self.taken..end.unwrap_or(units.len())];
-        let mut elements = std::mem::take(&mut self.said.elements);
+        let mut elements = mem::take(&mut self.said.elements);
+        let (stream, elements) = (&mut self.stream, &mut elements);
         let mut tap = Tap { said: &mut self.said, config: &self.case.config };
-        match end {
-            Some(_) if self.quiet => {
-                self.taken += self.stream.feed(fresh, &places, &mut code, &mut elements, &mut ());
+        self.taken += match (end, &mut self.quiet) {
+            (Some(_), Some(quiet)) => stream.feed(fresh, &places, &mut code, elements, quiet),
+            (Some(_), None) => stream.feed(fresh, &places, &mut code, elements, &mut tap),
+            (None, Some(quiet)) => {
+                stream.finish(fresh, &places, &mut code, elements, quiet);
+                0
             }
-            Some(_) => {
-                self.taken += self.stream.feed(fresh, &places, &mut code, &mut elements, &mut tap);
+            (None, None) => {
+                stream.finish(fresh, &places, &mut code, elements, &mut tap);
+                0
             }
-            None => self.stream.finish(fresh, &places, &mut code, &mut elements, &mut tap),
-        }
-        self.said.elements = elements;
+        };
+        self.said.elements = mem::take(elements);
+    }
+
+    /// The packets so far, counted.
+    fn counted(&self) -> Quiet {
+        self.quiet.unwrap_or_else(|| {
+            let packets = self.said.spans.iter().filter(|span| span.emitted.is_some());
+            let units = packets.map(|span| span.bytes.len()).sum();
+            Quiet { packets: self.said.packets.len(), units }
+        })
     }
 
     fn whole(mut self, units: &[u8]) -> Said {
@@ -175,6 +214,7 @@ pub fn every_way(case: &Case) -> Result<Said, String> {
     for cut in 0..=units.len() {
         let mut run = fresh.clone();
         run.feed(&units, Some(cut));
+        many_at_once(&run, &units, cut, &whole)?;
         if run.whole(&units).differs(&whole) {
             return Err(format!("not the same when cut at {cut}"));
         }
@@ -196,7 +236,6 @@ pub fn every_way(case: &Case) -> Result<Said, String> {
         }
     }
 
-    many_at_once(&fresh, &units, &whole)?;
     at_each_sync(case, &units, &checkpoints, &whole)?;
     written_again(&fresh, &whole)?;
     through_frames(case, &fresh, &whole)?;
@@ -206,20 +245,23 @@ pub fn every_way(case: &Case) -> Result<Said, String> {
     Ok(whole)
 }
 
-/// A decoder that may take many packets at once says the same and comes to the same states.
-fn many_at_once(fresh: &Run<'_>, units: &[u8], whole: &Said) -> Result<(), String> {
-    let quiet = Run { quiet: true, ..fresh.clone() };
-    // A few cuts: each takes the whole trace twice.
-    for cut in (0..=units.len()).rev().step_by(units.len() / 8 + 1) {
-        let (mut one, mut many) = (fresh.clone(), quiet.clone());
-        one.feed(units, Some(cut));
-        many.feed(units, Some(cut));
-        if many.stream != one.stream || many.taken != one.taken {
-            return Err(format!("many packets at once come to another state at {cut}"));
-        }
-        if many.whole(units).elements != whole.elements {
-            return Err(format!("many packets at once say something else, cut at {cut}"));
-        }
+/// A decoder that may take many packets at once says the same as `one`, which was fed up to `cut` packet by packet,
+/// comes to the same state, and counts as many; and so it does from there to the end.
+fn many_at_once(one: &Run<'_>, units: &[u8], cut: usize, whole: &Said) -> Result<(), String> {
+    let fresh = Run::new(one.case, one.image, 0);
+    let mut many = Run { quiet: Some(Quiet::default()), ..fresh };
+    many.feed(units, Some(cut));
+    if many.stream != one.stream || many.taken != one.taken {
+        return Err(format!("many packets at once come to another state at {cut}"));
+    }
+    if many.said.elements != one.said.elements || many.counted() != one.counted() {
+        return Err(format!("many packets at once say something else up to {cut}"));
+    }
+    many.feed(units, Some(units.len()));
+    many.feed(units, None);
+    let packets = whole.packets.len();
+    if many.said.elements != whole.elements || many.counted().packets != packets {
+        return Err(format!("many packets at once say something else, cut at {cut}"));
     }
     Ok(())
 }

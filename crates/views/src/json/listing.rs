@@ -132,6 +132,10 @@ impl<W: io::Write> Listener for Listing<W> {
         self.lines.relieve();
     }
 
+    fn each_packet(&self) -> bool {
+        self.shown.packets
+    }
+
     fn packet(
         &mut self,
         n: usize,

@@ -493,6 +493,11 @@ impl<W: io::Write> Listener for Listing<W> {
         self.write(false);
     }
 
+    fn each_packet(&self) -> bool {
+        let late = |source: &Source| matches!(source.text, SourceText::Etmv3(_));
+        self.shown.packets || self.sources.iter().any(late)
+    }
+
     fn packet(
         &mut self,
         n: usize,

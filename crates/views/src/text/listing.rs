@@ -249,6 +249,10 @@ impl<W: io::Write> Listener for Listing<W> {
         }
     }
 
+    fn each_packet(&self) -> bool {
+        self.shown.packets
+    }
+
     fn packet(
         &mut self,
         n: usize,

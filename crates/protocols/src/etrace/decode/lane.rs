@@ -93,6 +93,7 @@ impl Decoder {
                     let Some(quick) = shape.read(bytes) else { break Stop::Packet };
                     at = feed.places.at(taken);
                     taken += quick.len;
+                    feed.packets += 1;
                     map |= u64::from(quick.map.bits) << (known & 63);
                     known += u32::from(quick.map.len);
                     if let Some(address) = quick.address {

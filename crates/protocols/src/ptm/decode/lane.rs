@@ -57,6 +57,8 @@ impl Decoder {
         let mut passed = NOTHING;
         // Atoms to come from bit 0, and a 1 behind them.
         let mut steps = 1;
+        // Bytes of packets beside the first of each.
+        let mut beside = 0;
         let (mut at, mut taken) = (feed.last, feed.taken);
         loop {
             let hops = code.hops();
@@ -94,6 +96,7 @@ impl Decoder {
                         let Some((hop, family)) = hops.get(next) else { break true };
                         at = feed.places.at(taken);
                         taken += len;
+                        beside += len - 1;
                         sink.element(at, Element::Range(hop.range(family, true)));
                         if RETURNS
                             && family.last[1].role == Role::Call
@@ -128,6 +131,7 @@ impl Decoder {
                 break;
             }
         }
+        feed.packets += taken - feed.taken - beside;
         (feed.last, feed.taken) = (at, taken);
     }
 
