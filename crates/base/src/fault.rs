@@ -114,6 +114,8 @@ pub enum Gap {
     BadPacket,
     /// The program image contradicts the trace.
     BadImage,
+    /// The trace unit ran out of room for data accesses; what is said of the program is whole.
+    Data,
 }
 
 impl fmt::Display for Gap {
@@ -123,6 +125,7 @@ impl fmt::Display for Gap {
             Gap::Reset => "reset",
             Gap::Overflow => "trace unit overflow",
             Gap::Discard => "trace discarded",
+            Gap::Data => "data accesses lost",
             Gap::BadPacket => "bad packet",
             Gap::BadImage => "program image contradicts the trace",
         })

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use tracewright_base::{Channel, Element, Hardware, Isa, Kind, Places, Software, Step};
+use tracewright_base::{Channel, Element, Gap, Hardware, Isa, Kind, Places, Software, Step};
 use tracewright_decode::Listener;
 use tracewright_model::log::Steps as LogSteps;
 use tracewright_protocols::registry::AnyPacket;
@@ -167,6 +167,7 @@ impl Steps for Side {
             }
             Element::Software(write) => self.push(source, Some(at), What::Software(write)),
             Element::Hardware(report) => self.push(source, Some(at), What::Hardware(report)),
+            Element::Gap(Gap::Data) => {}
             Element::Gap(_)
             | Element::TraceOn(_)
             | Element::NoCode { .. }

@@ -153,7 +153,7 @@ impl Decode<Params, Packet> for Decoder {
                 self.qualification(at, support.qualification, params, code, sink);
                 if support.data_lost {
                     self.data.forget();
-                    sink.element(at, Element::Gap(Gap::Overflow));
+                    sink.element(at, Element::Gap(Gap::Data));
                 }
             }
             Payload::Data(access) => self.data.packet(at, &access, params, sink),
@@ -538,10 +538,19 @@ impl Decoder {
             return;
         }
         if qualification == Qualification::TraceLost {
+            // What was named was retired. How it went may have been lost.
+            if self.pending.count() > 0 || !self.owes_branch(params, code) {
+                self.flush(at, params, code, sink);
+            }
             sink.element(at, Element::Gap(Gap::Overflow));
-            let kept = (self.who, self.time, self.number);
-            *self = Decoder { phase: Phase::Waiting(Why::Lost), ..Decoder::default() };
-            (self.who, self.time, self.number) = kept;
+            *self = Decoder {
+                phase: Phase::Waiting(Why::Lost),
+                who: self.who,
+                time: self.time,
+                number: self.number,
+                data: core::mem::take(&mut self.data),
+                ..Decoder::default()
+            };
             return;
         }
         if let Some(by) = self.inferred.take()
@@ -552,9 +561,16 @@ impl Decoder {
         self.flush(at, params, code, sink);
         self.inferred = None;
         self.place = Place::Unknown;
+        // What comes next does not follow it, even where it is the next instruction.
+        self.last = None;
         self.pending.clear();
         self.returns.clear();
         self.phase = Phase::Waiting(Why::Off);
+    }
+
+    /// The instruction that is owed is a branch.
+    fn owes_branch<K: Code>(&self, params: &Params, code: &mut K) -> bool {
+        matches!(self.place, Place::At { pc, owed: true } if self.is_branch(pc, params, code))
     }
 
     /// The running number of a packet: one that does not follow the last says that packets were lost.

@@ -9,6 +9,7 @@ mod data;
 mod filter;
 mod flow;
 mod ingress;
+mod outlet;
 mod port;
 mod returns;
 mod settings;
@@ -21,6 +22,8 @@ use self::filter::Qualifier;
 pub use self::filter::{Comparator, Compare, Filter, Function, Input, Match};
 use self::flow::{Flow, Inst, is};
 pub use self::ingress::{BLOCKS, Block, ContextType, Cycle, Itype, Sideband};
+pub use self::outlet::FifoSettings;
+use self::outlet::Gate;
 pub use self::port::Port;
 pub use self::settings::{Quirks, Settings, SyncPlace};
 use super::config::Params;
@@ -32,7 +35,7 @@ pub struct Encoder {
     flow: Flow,
     context_type: ContextType,
     quirks: Quirks,
-    /// Steps go through it where the unit has filters or several instructions in a block.
+    /// Steps go through it where the unit has filters, several instructions in a block, or a FIFO, for which cycles count.
     port: Option<Port>,
     qualifier: Qualifier,
     /// Bits of instructions that the port cannot say.
@@ -56,7 +59,7 @@ impl Encode<Params, Packet> for Encoder {
         let quirks = settings.quirks.unwrap_or(Quirks::of(params));
         let context_type = settings.context_type;
         let qualifier = Qualifier::new(params, settings);
-        let blocks = settings.retires > 1 || !qualifier.is_open();
+        let blocks = settings.retires > 1 || !qualifier.is_open() || settings.fifo.bytes > 0;
         let port = || Port::new(params, settings.retires, quirks.calls_retire, context_type);
         Encoder {
             flow: Flow::new(params, settings),
@@ -92,15 +95,32 @@ impl Encode<Params, Packet> for Encoder {
         }
         self.flow.finish(params, out);
         if let Some(data) = &mut self.data {
-            data.finish(params, out);
+            let outlet = &mut self.flow.outlet;
+            data.finish(params, &mut Gate { outlet, params, out });
         }
     }
 }
 
 impl Encoder {
-    /// Takes what the ingress port says in one cycle.
+    /// The unit asks the processor to wait: what it would retire next may have no room. (Sideband, `stall`)
+    pub fn stall(&self, params: &Params) -> bool {
+        self.flow.outlet.stalls(params) > 0
+    }
+
+    /// For how many cycles the processor has waited.
+    pub fn stalled(&self) -> u64 {
+        self.flow.outlet.waited()
+    }
+
+    /// Takes what the ingress port says in one cycle. Where the unit asks the processor to wait, that cycle comes once
+    /// it does not any more.
     pub fn cycle(&mut self, cycle: &Cycle, params: &Params, out: &mut impl Extend<Packet>) {
         self.flow.pass(1, params);
+        let waits = self.flow.outlet.stalls(params);
+        if waits > 0 {
+            self.flow.outlet.wait(waits);
+            self.flow.pass(waits, params);
+        }
         self.on |= cycle.side.trace_on;
         if cycle.side.halted || cycle.side.reset {
             self.stop(params, out);
@@ -212,10 +232,20 @@ impl Encoder {
 
     fn other(&mut self, step: &Step, params: &Params, out: &mut impl Extend<Packet>) {
         if let (Step::Access(access), Some(data)) = (step, &mut self.data) {
+            if self.flow.outlet.data_resumes() {
+                self.flow.data_resumes(params, out);
+                data.lose();
+            }
             if self.flow.synchronised_since() {
                 data.synchronise();
             }
-            data.access(access, params, out);
+            let outlet = &mut self.flow.outlet;
+            if !outlet.is_data_lost() {
+                data.access(access, params, &mut Gate { outlet, params, out });
+            }
+            if self.flow.outlet.is_data_lost() {
+                data.lose();
+            }
             return;
         }
         if let Some(mut port) = self.port.take() {

@@ -11,9 +11,9 @@ use crate::program::Random;
 use crate::run::{cache, elements};
 
 /// What an access is, whatever the packets it took.
-type Row = (Direction, u8, bool, Option<u64>, Option<u64>);
+pub type Row = (Direction, u8, bool, Option<u64>, Option<u64>);
 
-fn row(access: &Access, params: &Params) -> Row {
+pub fn row(access: &Access, params: &Params) -> Row {
     let csr = access.has(Access::COPROCESSOR);
     let address = access.address().filter(|_| csr || !params.data.no_address);
     let value = access.value().filter(|_| !params.data.no_data);
@@ -21,7 +21,7 @@ fn row(access: &Access, params: &Params) -> Row {
 }
 
 /// Accesses in some locality; an atomic one, and one of a CSR, is a read and a write.
-fn accesses(random: &mut Random, params: &Params) -> Vec<Access> {
+pub fn accesses(random: &mut Random, params: &Params) -> Vec<Access> {
     let (mut all, mut near) = (Vec::new(), 0x8000_0000u64);
     let wide = params.data.format_width > 2;
     let mask = |bits: u32| if bits >= 64 { u64::MAX } else { !(u64::MAX << bits) };

@@ -6,6 +6,7 @@ mod damage;
 mod data;
 mod decode;
 mod encode;
+mod fifo;
 mod ingress;
 mod lane;
 mod logs;

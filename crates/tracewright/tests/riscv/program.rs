@@ -39,7 +39,7 @@ impl Random {
 }
 
 /// What a run may have.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Mix {
     pub rv64: bool,
     /// One step in so many is a trap; 0: none.

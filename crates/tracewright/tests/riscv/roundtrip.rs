@@ -18,7 +18,7 @@ pub enum Done {
 }
 
 /// What the steps did.
-fn wanted(run: &Run) -> Vec<Done> {
+pub fn wanted(run: &Run) -> Vec<Done> {
     run.steps
         .iter()
         .filter_map(|step| match step {
@@ -36,9 +36,9 @@ fn wanted(run: &Run) -> Vec<Done> {
 }
 
 /// Instructions and exceptions of a trace.
-struct Trace {
-    done: Vec<Done>,
-    odd: Vec<String>,
+pub struct Trace {
+    pub done: Vec<Done>,
+    pub odd: Vec<String>,
     /// How much was done where a longer path was possible, too.
     ambiguous: Vec<usize>,
     code: tracewright::image::Cache,
@@ -67,13 +67,21 @@ impl Sink for Trace {
 
 fn decoded(bytes: &[u8], params: &Params, run: &Run) -> Trace {
     let code = cache(&run.image, params);
-    let mut trace =
-        Trace { done: Vec::new(), odd: Vec::new(), ambiguous: Vec::new(), code, isa: run.isa };
+    let mut trace = Trace::new(code, run.isa);
     elements(bytes, params, &mut cache(&run.image, params), &mut trace);
     trace
 }
 
 impl Trace {
+    pub fn new(code: tracewright::image::Cache, isa: tracewright::base::Isa) -> Trace {
+        Trace { done: Vec::new(), odd: Vec::new(), ambiguous: Vec::new(), code, isa }
+    }
+
+    /// A longer path was possible, too, before the element number `same`.
+    pub fn is_ambiguous(&self, same: usize) -> bool {
+        same < self.done.len() && self.ambiguous.iter().any(|&place| place <= same)
+    }
+
     /// Leaves out of `want` what was passed over where the trace says that the path is ambiguous.
     fn shorten(&self, want: &mut Vec<Done>) {
         let mut left = self.ambiguous.iter().peekable();
@@ -185,7 +193,7 @@ fn programs() {
 }
 
 /// The trace need not tell where a trap returns to; if it does it is right.
-fn agree(want: &Done, got: &Done) -> bool {
+pub fn agree(want: &Done, got: &Done) -> bool {
     match (want, got) {
         (Done::Trapped(a, _), Done::Trapped(b, None)) => a == b,
         (want, got) => want == got,

@@ -121,7 +121,7 @@ const fn reason(gap: Gap) -> &'static str {
     match gap {
         Gap::Start => "init-decoder",
         Gap::Reset => "reset-decoder",
-        Gap::Overflow => "overflow",
+        Gap::Overflow | Gap::Data => "overflow",
         Gap::Discard => "discard",
         Gap::BadPacket | Gap::BadImage => "bad-packet",
     }

@@ -447,7 +447,7 @@ impl<W: io::Write> Listener for Listing<W> {
         }
         let source = &mut self.sources[n];
         match what {
-            Element::Gap(gap) => {
+            Element::Gap(gap) if gap != Gap::Data => {
                 source.running = false;
                 source.overflowed = gap == Gap::Overflow;
             }

@@ -1,6 +1,6 @@
 //! One range after another.
 
-use tracewright_base::{Element, Role};
+use tracewright_base::{Element, Gap, Role};
 
 /// From where to where one source went: the address of the last instruction of a range, and the start
 /// of the range after it.
@@ -72,8 +72,8 @@ impl Chain {
 /// Whether what comes after `element` does not follow from what came before it.
 const fn breaks(element: &Element) -> bool {
     match element {
-        Element::Gap(_)
-        | Element::TraceOn(_)
+        Element::Gap(gap) => !matches!(gap, Gap::Data),
+        Element::TraceOn(_)
         | Element::Unknown { .. }
         | Element::NoCode { .. }
         | Element::Exception(_)

@@ -73,6 +73,13 @@ impl DataEncoder {
         self.csr = None;
     }
 
+    /// Packets were lost: what is requested and has not come is lost, too.
+    pub fn lose(&mut self) {
+        self.synchronise();
+        self.held = None;
+        self.requests.clear();
+    }
+
     /// Takes one access.
     pub fn access(&mut self, access: &Access, params: &Params, out: &mut impl Extend<Packet>) {
         if let Some(read) = self.held.take() {

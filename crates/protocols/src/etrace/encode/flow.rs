@@ -7,6 +7,7 @@
 use tracewright_base::Wire;
 
 use super::ingress::Itype;
+use super::outlet::Outlet;
 use super::returns::Returns;
 use super::settings::{Quirks, Settings, SyncPlace};
 use crate::etrace::config::{Difference, Params, Profile, Reset, Sync, TrapPacket};
@@ -153,6 +154,7 @@ pub(super) struct Flow {
     updiscon: bool,
     /// There is nothing that plain instructions could change.
     quiet: bool,
+    pub(super) outlet: Outlet,
 }
 
 impl Flow {
@@ -183,6 +185,7 @@ impl Flow {
             synced: false,
             updiscon: false,
             quiet: false,
+            outlet: Outlet::new(settings.fifo, &settings.quirks.unwrap_or(Quirks::of(params))),
         }
     }
 
@@ -205,12 +208,14 @@ impl Flow {
                 self.support(true, Qualification::NoChange, params, out);
             }
         }
+        let resumes = !next.is(is::UNQUALIFIED) && self.outlet.resumes();
         if self.filled {
             self.encode(next, params, out);
         }
         self.filled = true;
         self.prev = self.cur;
         self.cur = *next;
+        self.cur.flags |= if resumes { is::AFTER_LOSS } else { 0 };
         // A plain instruction after a plain one, and nothing waits.
         self.quiet = (self.prev.flags | self.cur.flags) == 0
             && !self.sync_next
@@ -224,8 +229,16 @@ impl Flow {
         core::mem::take(&mut self.synced)
     }
 
+    /// Data trace goes on, after packets that were lost.
+    pub(super) fn data_resumes(&mut self, params: &Params, out: &mut impl Extend<Packet>) {
+        self.support(true, Qualification::NoChange, params, out);
+        // Some versions have no way to say so.
+        self.outlet.data_anew();
+    }
+
     /// The trace ends.
     pub(super) fn finish(&mut self, params: &Params, out: &mut impl Extend<Packet>) {
+        self.outlet.empty();
         if self.quirks.never_ends {
             // What comes next is not known, and nothing is said of the last instruction.
             return;
@@ -235,16 +248,19 @@ impl Flow {
             self.encode(&same, params, out);
             self.report(&self.cur.clone(), false, false, params, out);
             self.support(false, Qualification::EndedReported, params, out);
-            self.filled = false;
-            return;
+        } else {
+            let end = Inst { flags: is::UNQUALIFIED | is::DISABLED, ..Inst::default() };
+            self.push(&end, params, out);
         }
-        let end = Inst { flags: is::UNQUALIFIED | is::DISABLED, ..Inst::default() };
-        self.push(&end, params, out);
         self.filled = false;
+        if self.outlet.is_lost() {
+            self.support(false, Qualification::TraceLost, params, out);
+        }
     }
 
     /// Cycles pass.
     pub(super) fn pass(&mut self, cycles: u64, params: &Params) {
+        self.outlet.pass(cycles);
         if params.choices.resync == Sync::Cycles {
             self.count = self.count.saturating_add(cycles);
         }
@@ -261,7 +277,9 @@ impl Flow {
         }
         if cur.is(is::AFTER_LOSS) {
             self.forget();
-            if !params.is_draft() {
+            if params.is_draft() {
+                self.outlet.go_on();
+            } else {
                 self.support(true, Qualification::TraceLost, params, out);
             }
         }
@@ -286,7 +304,7 @@ impl Flow {
         for _ in 0..cur.not_taken {
             self.outcome(true, false);
             if self.branches == Map::FULL {
-                self.full(out);
+                self.full(params, out);
             }
         }
         if cur.is(is::BRANCH) {
@@ -316,8 +334,9 @@ impl Flow {
 
     /// An uninferable jump is inferable after all, by an optional mode.
     fn jumps(&mut self, cur: &Inst, prev: &Inst, next: &Inst, params: &Params) -> bool {
-        let sequential =
-            params.options.sijump && cur.is(is::SEQUENTIAL) && !prev.is(is::UNQUALIFIED | is::TRAP);
+        // Without the instruction before it the decoder cannot infer the target.
+        let alone = prev.is(is::UNQUALIFIED | is::TRAP) || cur.is(is::AFTER_LOSS);
+        let sequential = params.options.sijump && cur.is(is::SEQUENTIAL) && !alone;
         if !params.options.implicit_return {
             return sequential;
         }
@@ -446,9 +465,9 @@ impl Flow {
             return Reported::Not;
         }
         if self.failed {
-            self.count_packet(out);
+            self.count_packet(params, out);
         } else if self.branches == Map::FULL && !self.all_predicted {
-            self.full(out);
+            self.full(params, out);
         } else if self.predicted == MOST_PREDICTED {
             self.report(cur, false, false, params, out);
             return Reported::Here;
@@ -461,7 +480,7 @@ impl Flow {
         let visible = !draft || cur.is(is::IMPRECISE | is::SPECIAL);
         if self.context_due && flushed && visible {
             self.context_due = false;
-            self.send(Payload::Context(ContextChange { who: who(cur) }), out);
+            self.send(Payload::Context(ContextChange { who: who(cur) }), params, out);
         }
         Reported::Not
     }
@@ -493,7 +512,7 @@ impl Flow {
             who: who(cur),
             address: full_address(cur.address, params),
         };
-        self.send(Payload::Start(start), out);
+        self.send(Payload::Start(start), params, out);
         self.synchronised(cur, params);
     }
 
@@ -524,7 +543,7 @@ impl Flow {
                 .then_some(full_address(cur.address, params)),
             tval: has_tval.then_some(tval),
         };
-        self.send(Payload::Trap(packet), out);
+        self.send(Payload::Trap(packet), params, out);
         self.synchronised(cur, params);
     }
 
@@ -602,7 +621,8 @@ impl Flow {
             _ => plain,
         };
         self.last = cur.address;
-        self.send(packet, out);
+        self.outlet.target = target;
+        self.send(packet, params, out);
     }
 
     /// Where a target is in the jump target cache; it is from now on.
@@ -632,19 +652,20 @@ impl Flow {
     }
 
     /// All branches of a full map, without an address.
-    fn full(&mut self, out: &mut impl Extend<Packet>) {
+    fn full(&mut self, params: &Params, out: &mut impl Extend<Packet>) {
         let map = Map { bits: self.map, len: self.branches };
         self.send(
             Payload::Branches(Branches { full: self.quirks.full_map, map, report: None }),
+            params,
             out,
         );
     }
 
     /// Branches that were predicted, up to one that was not.
-    fn count_packet(&mut self, out: &mut impl Extend<Packet>) {
+    fn count_packet(&mut self, params: &Params, out: &mut impl Extend<Packet>) {
         let count = (self.predicted - u64::from(Map::FULL)) as u32;
         let packet = BranchCount { count, report: None, failed: true };
-        self.send(Payload::BranchCount(packet), out);
+        self.send(Payload::BranchCount(packet), params, out);
     }
 
     /// The last instruction before tracing stops.
@@ -690,10 +711,10 @@ impl Flow {
         self.count += u64::from(params.choices.resync == Sync::Packets);
         let data_enabled = enabled && self.data;
         let support = Support { enabled, qualification, data_enabled, ..Support::of(params) };
-        out.extend([Packet::from(Payload::Support(support))]);
+        out.extend(self.outlet.take(Packet::from(Payload::Support(support)), params));
     }
 
-    fn send(&mut self, packet: Payload, out: &mut impl Extend<Packet>) {
+    fn send(&mut self, packet: Payload, params: &Params, out: &mut impl Extend<Packet>) {
         if !matches!(packet, Payload::Context(_)) {
             self.map = 0;
             self.branches = 0;
@@ -703,7 +724,7 @@ impl Flow {
             self.returns.packet();
         }
         self.count += 1;
-        out.extend([Packet::from(packet)]);
+        out.extend(self.outlet.take(Packet::from(packet), params));
     }
 
     /// Packets were lost: nothing that was not sent counts.
@@ -714,6 +735,9 @@ impl Flow {
         self.all_predicted = true;
         self.failed = false;
         self.told = false;
+        self.predictor = Predictor::default();
+        self.targets.clear();
+        self.returns.clear();
     }
 }
 

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use super::data::DataSettings;
 use super::filter::{Comparator, Filter};
 use super::ingress::ContextType;
+use super::outlet::FifoSettings;
 use crate::etrace::config::{Params, Profile};
 
 /// Settings of a trace unit in software.
@@ -22,6 +23,8 @@ pub struct Settings {
     pub comparators: Vec<Comparator>,
     /// Data trace.
     pub data: DataSettings,
+    /// The FIFO before the transport.
+    pub fifo: FifoSettings,
     /// What the unit does its own way; `None` for what its profile does.
     pub quirks: Option<Quirks>,
 }
@@ -35,6 +38,7 @@ impl Default for Settings {
             filters: Vec::new(),
             comparators: Vec::new(),
             data: DataSettings::default(),
+            fifo: FifoSettings::default(),
             quirks: None,
         }
     }

@@ -1,8 +1,8 @@
 //! The list of encoders: what a unit is told by name.
 
 use super::{
-    Comparator, Compare, ContextType, DataSettings, Encoder, Filter, Function, Input, Match,
-    Settings, SyncPlace,
+    Comparator, Compare, ContextType, DataSettings, Encoder, FifoSettings, Filter, Function, Input,
+    Match, Settings, SyncPlace,
 };
 use crate::encoders::{Encodes, Setting};
 use crate::etrace::{Etrace, Params};
@@ -39,6 +39,13 @@ impl Encodes for Etrace {
             full_data: on("data-full-data"),
             latency: setting("data-latency").unwrap_or(0).min(255) as u8,
         };
+        let number = |name, or: u32| setting(name).unwrap_or(or.into()).min(u32::MAX.into()) as u32;
+        let usual = FifoSettings::default();
+        settings.fifo = FifoSettings {
+            bytes: number("fifo", usual.bytes),
+            drain: number("fifo-drain", usual.drain),
+            stall: on("stall"),
+        };
         settings.context_type = match setting("context-type") {
             Some(0) => ContextType::Unreported,
             Some(1) => ContextType::Imprecise,
@@ -67,7 +74,7 @@ impl Encodes for Etrace {
 }
 
 /// Settings that are there once.
-const ONCE: usize = 7;
+const ONCE: usize = 10;
 
 const SETTINGS: [Setting; ONCE + 8 * MOST] = {
     let mut list = [setting("retires", "instructions in a block of the ingress port, at most");
@@ -82,6 +89,10 @@ const SETTINGS: [Setting; ONCE + 8 * MOST] = {
     list[4] = setting("data-full-address", "1: data addresses are never differences");
     list[5] = setting("data-full-data", "1: data are never differences");
     list[6] = setting("data-latency", "accesses between a split load's request and its data");
+    list[7] = setting("fifo", "bytes that the unit holds; 0: no limit");
+    list[8] = setting("fifo-drain", "cycles in which the unit gives off one byte");
+    list[9] =
+        setting("stall", "1: the processor waits where the FIFO is full; 0: packets are lost");
     let names = [
         (
             FILTER_CONTROL,
