@@ -141,7 +141,6 @@ impl Cache {
     }
 
     /// Makes the block at a place where none is kept. The second is `true` where others had to go.
-    #[cold]
     fn make(&mut self, pc: Pc) -> (Mark, bool) {
         let (view, realm, address) = self.place(pc);
         let stub = self.stubs.get(stub_index(address));
@@ -168,6 +167,17 @@ impl Cache {
                 (Mark::NONE, false)
             }
         }
+    }
+
+    /// Makes the block at a place where none is kept, and where code is large those around it.
+    #[cold]
+    fn begin(&mut self, pc: Pc) -> (Mark, bool) {
+        let (mark, anew) = self.make(pc);
+        let large = self.table.len() > self.explored && !self.table.overflowed();
+        if large && mark != Mark::NONE {
+            self.explore(pc, mark);
+        }
+        (mark, anew)
     }
 
     /// Makes blocks before they are asked for: those behind `first`, the newest, as far as code goes on, and
@@ -268,7 +278,7 @@ impl Code for Cache {
         let (_, realm, address) = self.place(pc);
         let mut mark = self.table.find(address, realm);
         if mark == Mark::NONE {
-            mark = self.enter(pc, None);
+            (mark, _) = self.begin(pc);
         }
         match self.table.block(mark) {
             Some(block) => {
@@ -340,14 +350,7 @@ impl Code for Cache {
     fn enter(&mut self, pc: Pc, from: Option<(Mark, bool)>) -> Mark {
         let (_, realm, address) = self.place(pc);
         let (mark, anew) = match self.table.find(address, realm) {
-            Mark::NONE => {
-                let (mark, anew) = self.make(pc);
-                let large = self.table.len() > self.explored && !self.table.overflowed();
-                if large && mark != Mark::NONE {
-                    self.explore(pc, mark);
-                }
-                (mark, anew)
-            }
+            Mark::NONE => self.begin(pc),
             mark => (mark, false),
         };
         if let Some((from, taken)) = from

@@ -253,6 +253,30 @@ impl Flow {
         }
     }
 
+    /// Whether atoms say nothing before the next address, and that has been said.
+    #[inline]
+    pub(super) fn is_lost(&self) -> bool {
+        self.told && self.known & (ADDRESS | PENDING) == 0
+    }
+
+    /// [`atom`](Self::atom), of which it is known that no block is kept there.
+    pub(super) fn lone_atom<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        taken: bool,
+        first: bool,
+        rules: Rules,
+        code: &mut K,
+        sink: &mut S,
+    ) -> bool {
+        self.take_return(at, rules, sink);
+        if self.known != CONTEXT | ADDRESS {
+            self.unplaced(at, sink);
+            return true;
+        }
+        self.long_atom(at, taken, first, rules, code, sink)
+    }
+
     /// One atom: everything up to and including the next waypoint ran. `first` is how the atom was
     /// traced first, before mispredicts. `false` where the program image proves to be wrong.
     #[inline]

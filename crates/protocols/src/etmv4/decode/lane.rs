@@ -194,15 +194,27 @@ impl Decoder {
                     if next != Mark::NONE {
                         continue;
                     }
-                    while steps > 1 {
-                        let taken = steps & 1 != 0;
-                        if !self.flow.atom(at, taken, taken, rules, code, sink) {
-                            self.fail(at, sink);
-                            break;
-                        }
-                        steps >>= 1;
+                    // A block that is not kept, or none.
+                    let way = steps & 1 != 0;
+                    steps >>= 1;
+                    if !self.flow.lone_atom(at, way, way, rules, code, sink) {
+                        self.fail(at, sink);
+                        break;
                     }
-                    break;
+                    calls[self.flow.returns.slot()] = Mark::NONE;
+                    if self.flow.is_lost() {
+                        // Atoms say nothing until there is an address.
+                        steps = 1;
+                        let rest = feed.bytes.get(taken..).unwrap_or_default();
+                        let atoms = rest.iter().take_while(|&&header| Atoms::is_header(header));
+                        let count = atoms.count();
+                        if count > 0 {
+                            at = feed.places.at(taken + count - 1);
+                            taken += count;
+                        }
+                    } else if let Some(pc) = self.flow.pc() {
+                        next = code.find(pc.address, set(&sets, pc.isa == Isa::T32).0);
+                    }
                 }
             }
         }
