@@ -18,6 +18,8 @@ pub enum Format {
     SourceData,
     /// `dstream_coresight`: frames with synchronisation packets, as a trace port probe keeps them.
     DstreamCoreSight,
+    /// `encapsulated`: messages of several RISC-V sources, each with its source's number.
+    Encapsulated,
     /// Another word, as written.
     Other(String),
 }
@@ -29,11 +31,12 @@ impl Format {
             "coresight" => Format::CoreSight,
             "source_data" => Format::SourceData,
             "dstream_coresight" => Format::DstreamCoreSight,
+            "encapsulated" => Format::Encapsulated,
             _ => Format::Other(word.to_owned()),
         }
     }
 
-    /// Several sources share the buffer, told apart by trace id.
+    /// Several sources share the buffer, told apart by trace id, or by their numbers in messages.
     pub fn holds_several(&self) -> bool {
         !matches!(self, Format::SourceData)
     }
@@ -45,6 +48,7 @@ impl fmt::Display for Format {
             Format::CoreSight => "coresight",
             Format::SourceData => "source_data",
             Format::DstreamCoreSight => "dstream_coresight",
+            Format::Encapsulated => "encapsulated",
             Format::Other(word) => word,
         })
     }

@@ -6,7 +6,7 @@
 //! [[buffer]]
 //! name = "trace"
 //! file = "trace.bin"          # or files = ["a.bin", "b.bin"], one after another
-//! format = "source_data"      # one source's bytes (the default); or coresight, dstream_coresight
+//! format = "source_data"      # one source's bytes (the default); or coresight, dstream_coresight, encapsulated
 //! wrap = 0x1200               # a ring: offset of the oldest byte
 //!
 //! [[source]]
@@ -238,7 +238,9 @@ impl Reader<'_> {
         }
         let format = at.text("format")?.map_or(Format::SourceData, |w| Format::from_word(&w));
         if let Format::Other(word) = &format {
-            let what = format!("`{word}` is none of source_data, coresight, dstream_coresight");
+            let what = format!(
+                "`{word}` is none of source_data, coresight, dstream_coresight, encapsulated"
+            );
             return Err(at.wrong("format", what));
         }
         let (wrap, place) = (at.number("wrap")?, at.place("file"));

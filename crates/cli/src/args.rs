@@ -274,6 +274,8 @@ pub enum FramingArg {
     Dstream,
     /// One source's bytes.
     Raw,
+    /// Messages of several RISC-V harts, each with its source's number (etrace, with source_width).
+    Encapsulated,
     /// Words of a 24-bit Embedded Trace Buffer, oldest first (ETM1 and ETM2, with --protocol).
     Etb,
 }
@@ -282,7 +284,7 @@ impl FramingArg {
     /// What is not left to the capture.
     pub fn chosen(self) -> Option<Framing> {
         match self {
-            FramingArg::Auto => None,
+            FramingArg::Auto | FramingArg::Encapsulated => None,
             FramingArg::Coresight => Some(Framing::Coresight),
             FramingArg::Tpiu => Some(Framing::Tpiu),
             FramingArg::TpiuHsync => Some(Framing::TpiuHalf),
@@ -530,6 +532,8 @@ pub enum SecurityArg {
 pub enum EncodeFraming {
     /// One source's bytes.
     Raw,
+    /// None: RISC-V processors share a buffer, and each message has its source's number.
+    Encapsulated,
     /// 16-byte frames.
     Coresight,
     /// Frames with full synchronisation packets; decode with --framing tpiu.
@@ -538,6 +542,15 @@ pub enum EncodeFraming {
     TpiuHsync,
     /// The same as tpiu in 512-byte blocks.
     Dstream,
+}
+
+/// A source's number: of 16 bits.
+pub fn source_number(text: &str) -> Result<u16, String> {
+    let value = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(hex) => u16::from_str_radix(hex, 16),
+        None => text.parse(),
+    };
+    value.map_err(|_| format!("`{text}` is no source: a number from 0 to 0xffff, as 16 or 0x10"))
 }
 
 /// A trace id, in decimal or with 0x.

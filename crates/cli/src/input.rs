@@ -1,13 +1,13 @@
 //! From the command line to a capture and what of it to decode.
 
 use tracewright::Capture;
-use tracewright::capture::{Buffer, Found, probe};
+use tracewright::capture::{Buffer, Format, Found, probe};
 use tracewright::decode::{Memory, Options, Plan, Session, Tally};
 use tracewright::frames::{Framing, Numbering};
 use tracewright::views::Source;
 use tracewright::views::explain::Decoded;
 
-use crate::args::{HowArgs, InputArgs};
+use crate::args::{FramingArg, HowArgs, InputArgs};
 use crate::fail::Fail;
 use crate::raw;
 
@@ -58,6 +58,9 @@ impl Input {
         for image in &args.images {
             capture.add_image(image)?;
         }
+        if args.framing == FramingArg::Encapsulated {
+            capture.buffers.iter_mut().for_each(|buffer| buffer.format = Format::Encapsulated);
+        }
         let buffers = buffers(&capture, args)?;
         let options = Options {
             ids: args.ids.clone(),
@@ -83,6 +86,7 @@ impl Input {
         let plan = Plan::new(&self.capture, buffer, &self.options).unwrap_or_else(|| Plan {
             buffer,
             framing: Framing::Raw,
+            messages: None,
             sources: Vec::new(),
             skipped: Vec::new(),
         });

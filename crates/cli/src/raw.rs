@@ -3,13 +3,14 @@
 use std::slice;
 
 use tracewright::Capture;
-use tracewright::capture::{Format, Raw, Register, cycles};
+use tracewright::capture::{Format, Raw, Register, Source, cycles};
 use tracewright::decode::words::settle;
 use tracewright::frames::{Framing, Link, Splitter};
-use tracewright::protocols::registry::AnyProtocol;
+use tracewright::protocols::etrace::demux::numbers;
+use tracewright::protocols::registry::{AnyConfig, AnyProtocol};
 use tracewright::views::link::Ids;
 
-use crate::args::{FramingArg, InputArgs, trace_id};
+use crate::args::{FramingArg, InputArgs, source_number, trace_id};
 use crate::fail::Fail;
 
 /// How much of a buffer is looked at for trace ids.
@@ -53,6 +54,12 @@ pub fn read(args: &InputArgs, notes: &mut Vec<String>) -> Result<Capture, Fail> 
     if let Some(path) = &args.params {
         pattern.read_parameters(path)?;
     }
+    if let Some(harts) = harts(args, &units, &pattern, &mut capture, notes)? {
+        capture.sources = harts;
+        settle(&mut capture)?;
+        return Ok(capture);
+    }
+    let units = units.iter().map(Unit::framed).collect::<Result<Vec<_>, _>>()?;
     for unit in &units {
         let mut source = pattern.clone();
         source.device_type.clone_from(&unit.protocol);
@@ -100,10 +107,85 @@ fn unused(text: &str, units: &[Unit]) -> Option<String> {
     Some(format!("--config {text}: there is no register {name}; there are {}", known.join(", ")))
 }
 
+/// Where messages have their sources' numbers, the harts whose numbers were named, or are there. `None` where the
+/// bytes are one source's, or framed.
+fn harts(
+    args: &InputArgs,
+    units: &[Unit],
+    pattern: &Source,
+    capture: &mut Capture,
+    notes: &mut Vec<String>,
+) -> Result<Option<Vec<Source>>, Fail> {
+    let messages = args.framing == FramingArg::Encapsulated;
+    let etrace = |unit: &Unit| AnyProtocol::named(&unit.protocol) == Some(AnyProtocol::Etrace);
+    if !messages && args.framing != FramingArg::Auto || !units.iter().all(etrace) {
+        return Ok(None);
+    }
+    let device_type = units.first().map_or_else(String::new, |unit| unit.protocol.clone());
+    let pattern = Source { name: device_type.clone(), device_type, ..pattern.clone() };
+    let mut settled = Capture { sources: vec![pattern.clone()], ..Capture::default() };
+    settle(&mut settled)?;
+    let value = |name: &str| settled.sources.first()?.register(name);
+    let Ok(AnyConfig::Etrace(params)) = AnyProtocol::Etrace.configure(None, &value) else {
+        return Ok(None);
+    };
+    if !params.link.has_sources() {
+        if messages {
+            let what = "needs the width of the sources' numbers: --config source_width=N";
+            return Err(Fail::option("--framing", "encapsulated", what));
+        }
+        return Ok(None);
+    }
+    let named: Vec<u16> = units.iter().filter_map(|unit| unit.id).collect();
+    let given = ["source", "srcid", "trTeSrcID"].iter().any(|name| value(name).is_some());
+    let numbers = match named.as_slice() {
+        [] if given => vec![params.link.source],
+        [] => {
+            let head = capture.buffers.first().map(|buffer| buffer.head(LOOK)).unwrap_or_default();
+            // A message or two of a number are damage.
+            let mut found = numbers(&head, &params);
+            let most = found.iter().map(|(_, count)| *count).max().unwrap_or(0);
+            found.retain(|(_, count)| count * RARE > most);
+            let found: Vec<u16> = found.iter().map(|(number, _)| *number).collect();
+            if found.len() < 2 && !messages || !params.link.aligned {
+                return Ok(None);
+            }
+            let list: Vec<_> = found.iter().map(|number| format!("{number:#x}")).collect();
+            let list = list.join(", ");
+            notes.push(format!(
+                "no source was named; the messages are of {list}, and all are taken"
+            ));
+            found
+        }
+        named => named.to_vec(),
+    };
+    capture.buffers.iter_mut().for_each(|buffer| buffer.format = Format::Encapsulated);
+    let several = numbers.len() > 1;
+    let sources = numbers.into_iter().map(|number| {
+        let mut source = pattern.clone();
+        if several {
+            source.name = format!("{}@{number:#x}", source.name);
+        }
+        source.registers.0.retain(|register| !register.name.eq_ignore_ascii_case("source"));
+        source.registers.0.push(Register {
+            name: "source".to_owned(),
+            id: None,
+            size: None,
+            value: number.into(),
+        });
+        source
+    });
+    Ok(Some(sources.collect()))
+}
+
+/// One of so many messages is no hart's.
+const RARE: usize = 256;
+
 /// A trace unit, as a user names it: `ITM`, `ITM@1`.
+#[derive(Clone)]
 struct Unit {
     protocol: String,
-    id: Option<u8>,
+    id: Option<u16>,
 }
 
 impl Unit {
@@ -111,10 +193,26 @@ impl Unit {
         match text.split_once('@') {
             None => Ok(Unit { protocol: text.to_owned(), id: None }),
             Some((protocol, id)) => {
-                let id = trace_id(id).map_err(|why| Fail::option("--protocol", text, &why))?;
+                let id = source_number(id).map_err(|why| Fail::option("--protocol", text, &why))?;
                 Ok(Unit { protocol: protocol.to_owned(), id: Some(id) })
             }
         }
+    }
+}
+
+/// The same with a trace id.
+struct Framed {
+    protocol: String,
+    id: Option<u8>,
+}
+
+impl Unit {
+    /// Where units are told apart by their trace ids.
+    fn framed(&self) -> Result<Framed, Fail> {
+        let Unit { protocol, id } = self.clone();
+        let id = id.map(|id| trace_id(&id.to_string())).transpose();
+        let id = id.map_err(|why| Fail::option("--protocol", &protocol, &why))?;
+        Ok(Framed { protocol, id })
     }
 }
 
@@ -125,13 +223,14 @@ fn format(framing: FramingArg, units: &[Unit]) -> Format {
         FramingArg::Auto | FramingArg::Raw | FramingArg::Etb => Format::SourceData,
         FramingArg::Coresight | FramingArg::Tpiu | FramingArg::TpiuHsync => Format::CoreSight,
         FramingArg::Dstream => Format::DstreamCoreSight,
+        FramingArg::Encapsulated => Format::Encapsulated,
     }
 }
 
 /// The id of the only unit: the one that was asked for, or the only one in the frames.
 fn guess(
     args: &InputArgs,
-    units: &[Unit],
+    units: &[Framed],
     capture: &Capture,
     notes: &mut Vec<String>,
 ) -> Option<u8> {

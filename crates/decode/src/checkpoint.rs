@@ -1,7 +1,6 @@
 //! Where a session is.
 
-use tracewright_frames::Splitter;
-
+use crate::Route;
 use crate::source::Source;
 
 /// Where a [`Session`](crate::Session) is in its buffer: the state of the link and of every source. A plain
@@ -9,7 +8,7 @@ use crate::source::Source;
 /// taken from.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
-    pub(crate) splitter: Splitter,
+    pub(crate) route: Route,
     pub(crate) sources: Vec<Source>,
     /// The source that spoke last.
     pub(crate) current: Option<usize>,
@@ -37,7 +36,7 @@ impl Checkpoint {
 
     /// Whether the links go on in the same way.
     pub fn same_link(&self, other: &Checkpoint) -> bool {
-        self.fed == other.fed && self.current == other.current && self.splitter == other.splitter
+        self.fed == other.fed && self.current == other.current && self.route == other.route
     }
 
     /// Whether source `n` will say the same of the same bytes to come.

@@ -6,6 +6,7 @@
 //! | `checkpoint.rs` | [`Checkpoint`]: where a session is, to resume from and to compare |
 //! | `source.rs` | one source: its bytes on the way to its stream |
 //! | `plan.rs` | what of a buffer can be decoded, and why the rest cannot |
+//! | `route.rs` | [`Route`]: which bytes of a buffer are whose |
 //! | `start.rs` | sources without a synchronisation packet, which start at their first byte |
 //! | `memory.rs` | a capture's dumps as program memory |
 //! | `listener.rs` | [`Listener`]: what receives packets, elements and link events |
@@ -29,6 +30,7 @@ pub mod memory;
 pub mod merge;
 pub mod parallel;
 pub mod plan;
+pub mod route;
 pub mod session;
 mod source;
 mod start;
@@ -45,5 +47,6 @@ pub use memory::Memory;
 pub use merge::Merge;
 pub use parallel::Jobs;
 pub use plan::{Options, Plan, Planned, Skipped, Why};
+pub use route::Route;
 pub use session::Session;
 pub use tally::{Counts, Tally};

@@ -3,7 +3,10 @@
 use tracewright_base::MissingRegister;
 use tracewright_capture::{Buffer, Capture, Format, Source};
 use tracewright_frames::{Event, Framing, Link, Numbering, Split, Splitter};
+use tracewright_protocols::etrace::{Demux, Hart};
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
+
+use crate::Route;
 
 /// How to decode.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +33,8 @@ pub struct Plan {
     pub buffer: usize,
     /// How its bytes are framed.
     pub framing: Framing,
+    /// Where messages have their sources' numbers: what tells them apart. The framing is none then.
+    pub messages: Option<Demux>,
     /// Its sources.
     pub sources: Vec<Planned>,
     /// The others.
@@ -69,8 +74,10 @@ pub enum Why {
     UnknownProtocol,
     /// A register is missing.
     Missing(MissingRegister),
-    /// Another source has this trace id already.
+    /// Another source has this trace id already, or this number.
     SameId(u8),
+    /// Its messages cannot be told from those of the others.
+    OtherLink,
     /// The user chose other ids.
     NotChosen(u8),
 }
@@ -85,8 +92,13 @@ impl Why {
         match *self {
             Why::UnknownProtocol => capture.unknown_protocol(source, &known()).to_string(),
             Why::Missing(missing) => capture.missing_register(source, missing).to_string(),
+            Why::OtherLink => format!(
+                "{}: its messages have no source's number, or not where the first source has it; `source_width`, \
+                 `timestamp_bytes` and `framing` must be those of the first source, and source_width above 0",
+                source.name
+            ),
             Why::SameId(id) => format!(
-                "{}: trace id {id:#04x} belongs to another source already; this one is not decoded",
+                "{}: trace id or number {id:#04x} belongs to another source already; this one is not decoded",
                 source.name
             ),
             Why::NotChosen(id) => format!("{}: trace id {id:#04x} was not asked for", source.name),
@@ -97,32 +109,95 @@ impl Why {
 impl Plan {
     /// Plans `buffer`. `None` where the capture has no such buffer.
     pub fn new(capture: &Capture, buffer: usize, options: &Options) -> Option<Plan> {
+        let format = &capture.buffers.get(buffer)?.format;
+        let messages = options.framing.is_none() && *format == Format::Encapsulated;
         let framing = match options.framing {
             Some(framing) => framing,
             None => framing(capture.buffers.get(buffer)?),
         };
-        let mut plan = Plan { buffer, framing, sources: Vec::new(), skipped: Vec::new() };
+        let (sources, skipped) = (Vec::new(), Vec::new());
+        let mut plan = Plan { buffer, framing, messages: None, sources, skipped };
+        // Those that were not asked for, too.
+        let mut harts = Vec::new();
         for (n, source) in capture.sources.iter().enumerate() {
             if !source.buffers.iter().any(|link| link.buffer == buffer) {
                 continue;
             }
             let name = source.name.clone();
-            match plan.config(capture, n, options) {
+            let planned = if messages {
+                plan.hart(capture, n, options, &mut harts)
+            } else {
+                plan.config(capture, n, options)
+            };
+            match planned {
                 Ok((id, config)) => plan.sources.push(Planned { source: n, name, id, config }),
                 Err(why) => {
                     let message = why.message(capture, source);
                     plan.skipped.push(Skipped { source: n, name, why, message });
                 }
             }
-            if framing == Framing::Raw && !plan.sources.is_empty() {
+            if framing == Framing::Raw && !messages && !plan.sources.is_empty() {
                 break;
             }
         }
+        plan.messages = Demux::new(harts);
         // The reference waits for a synchronisation packet, and so does a listing in its words.
         if options.numbering == Numbering::Capture {
             plan.settle_starts(capture);
         }
         Some(plan)
+    }
+
+    /// The buffer holds bytes of several sources.
+    pub fn framed(&self) -> bool {
+        self.framing != Framing::Raw || self.messages.is_some()
+    }
+
+    /// What the framing is called.
+    pub fn framing_name(&self) -> &'static str {
+        if self.messages.is_some() { "encapsulated" } else { self.framing.name() }
+    }
+
+    /// What takes the buffer apart.
+    pub fn route(&self, numbering: Numbering) -> Route {
+        match &self.messages {
+            Some(demux) => Route::Messages(Box::new(demux.clone())),
+            None => Route::Frames(Splitter::new(Link { numbering, ..Link::new(self.framing) })),
+        }
+    }
+
+    /// The source among others, told by its number.
+    fn hart(
+        &self,
+        capture: &Capture,
+        n: usize,
+        o: &Options,
+        harts: &mut Vec<Hart>,
+    ) -> Result<(u8, AnyConfig), Why> {
+        let all = Options { ids: Vec::new(), ..o.clone() };
+        let (_, config) = self.config(capture, n, &all)?;
+        let AnyConfig::Etrace(mut params) = config else { return Err(Why::OtherLink) };
+        let number = params.link.source;
+        let first = harts.first().map_or(&params.link, |hart| &hart.params.link);
+        if !params.link.shares(first) {
+            return Err(Why::OtherLink);
+        }
+        // Numbers that are no ids are called by others, from the top.
+        let taken = |id: u8, harts: &[Hart]| harts.iter().any(|hart| hart.id == id);
+        let free = || (0..u8::MAX).rev().find(|id| !taken(*id, harts));
+        let low = u8::try_from(number).unwrap_or(u8::MAX);
+        if harts.iter().any(|hart| hart.params.link.source == number) {
+            return Err(Why::SameId(low));
+        }
+        let id = u8::try_from(number).ok().filter(|id| !taken(*id, harts)).or_else(free);
+        let id = id.ok_or(Why::SameId(low))?;
+        harts.push(Hart { id, params });
+        if !o.ids.is_empty() && !o.ids.contains(&id) {
+            return Err(Why::NotChosen(id));
+        }
+        // What it is given are whole messages.
+        params.link.aligned = true;
+        Ok((id, AnyConfig::Etrace(params)))
     }
 
     fn config(&self, capture: &Capture, n: usize, o: &Options) -> Result<(u8, AnyConfig), Why> {
@@ -155,7 +230,7 @@ impl Plan {
 /// How a buffer is framed, by its own word for it, and by its bytes where that leaves a choice.
 fn framing(buffer: &Buffer) -> Framing {
     match buffer.format {
-        Format::SourceData => Framing::Raw,
+        Format::SourceData | Format::Encapsulated => Framing::Raw,
         // The bytes as the probe has them, or what is left without the footers of its blocks.
         Format::DstreamCoreSight => {
             let bytes = buffer.head(PROBED);

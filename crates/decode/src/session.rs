@@ -2,11 +2,11 @@
 
 use tracewright_base::{Piece, Places};
 use tracewright_capture::Capture;
-use tracewright_frames::{Event, FRAME, Frame, Framing, Link, Numbering, Split, Splitter};
+use tracewright_frames::{Event, FRAME, Frame, Framing, Numbering, Split};
 use tracewright_image::{Cache, CacheOptions};
 
 use crate::source::{Program, Source};
-use crate::{Checkpoint, Listener, Memory, Options, Plan};
+use crate::{Checkpoint, Listener, Memory, Options, Plan, Route};
 
 /// A source's bytes are decoded when this many wait, or when another source speaks.
 const BLOCK: usize = 1 << 14;
@@ -21,7 +21,8 @@ const REFERENCE_READ: usize = 1024;
 /// clone goes on from where the original is: who stops early keeps one to resume from.
 #[derive(Clone, Debug)]
 pub struct Session {
-    framing: Framing,
+    /// The bytes are those of one source.
+    raw: bool,
     numbering: Numbering,
     /// For each trace id, where its source is.
     slots: [u8; 256],
@@ -49,13 +50,12 @@ impl Session {
         for (n, source) in sources.iter().enumerate().take(usize::from(u8::MAX)) {
             slots[usize::from(source.id)] = n as u8;
         }
-        let link = Link { numbering: options.numbering, ..Link::new(plan.framing) };
         Session {
-            framing: plan.framing,
+            raw: plan.framing == Framing::Raw && plan.messages.is_none(),
             numbering: options.numbering,
             slots,
             state: Checkpoint {
-                splitter: Splitter::new(link),
+                route: plan.route(options.numbering),
                 sources,
                 current: None,
                 fed: 0,
@@ -78,18 +78,19 @@ impl Session {
 
     /// Takes the next bytes of the buffer.
     pub fn feed<L: Listener>(&mut self, bytes: &[u8], listener: &mut L) {
-        if self.framing == Framing::Raw {
+        if self.raw {
             return self.feed_raw(bytes, listener);
         }
         let Session { state, slots, programs, .. } = self;
-        let Checkpoint { splitter, sources, current, fed, .. } = state;
+        let Checkpoint { route, sources, current, fed, .. } = state;
         let at = *fed;
         *fed += bytes.len() as u64;
-        let mut router = Router { sources, programs, slots, current, listener };
+        let all = route.loses_all();
+        let mut router = Router { sources, programs, slots, current, all, listener };
         if L::FRAMES {
-            splitter.split(at, bytes, &mut FrameRouter(router));
+            route.split(at, bytes, &mut FrameRouter(router));
         } else {
-            splitter.split(at, bytes, &mut router);
+            route.split(at, bytes, &mut router);
             router.flush();
         }
     }
@@ -97,7 +98,7 @@ impl Session {
     /// What comes next does not follow what was: a new buffer, or the same one from another place `at`.
     pub fn reset(&mut self, at: u64) {
         let state = &mut self.state;
-        state.splitter = Splitter::new(state.splitter.link());
+        state.route = state.route.fresh();
         state.current = None;
         state.fed = at;
         state.rest.clear();
@@ -107,23 +108,24 @@ impl Session {
     }
 
     /// Goes on at place `at` knowing where the link is there, and nothing of the sources.
-    pub(crate) fn begin(&mut self, at: u64, link: Splitter) {
+    pub(crate) fn begin(&mut self, at: u64, link: Route) {
         self.reset(at);
-        self.state.splitter = link;
+        self.state.route = link;
     }
 
     /// The buffer ends: what was held back is said.
     pub fn finish<L: Listener>(&mut self, listener: &mut L) {
-        if self.framing == Framing::Raw {
+        if self.raw {
             return self.finish_raw(listener);
         }
         let Session { state, slots, programs, .. } = self;
-        let Checkpoint { splitter, sources, current, .. } = state;
-        let mut router = Router { sources, programs, slots, current, listener };
+        let Checkpoint { route, sources, current, fed, .. } = state;
+        let all = route.loses_all();
+        let mut router = Router { sources, programs, slots, current, all, listener };
         if L::FRAMES {
-            splitter.finish(&mut FrameRouter(router));
+            route.finish(*fed, &mut FrameRouter(router));
         } else {
-            splitter.finish(&mut router);
+            route.finish(*fed, &mut router);
             router.flush();
         }
         for n in by_id(sources) {
@@ -228,6 +230,8 @@ struct Router<'a, L> {
     programs: &'a mut [Program],
     slots: &'a [u8; 256],
     current: &'a mut Option<usize>,
+    /// Bytes that the link loses may be anyone's.
+    all: bool,
     listener: &'a mut L,
 }
 
@@ -284,6 +288,14 @@ impl<L: Listener> Split for Router<'_, L> {
     fn event(&mut self, at: u64, event: Event) {
         if L::PACKETS {
             self.listener.link(at, event);
+        }
+        if self.all && matches!(event, Event::Bad { .. }) {
+            self.flush();
+            for n in by_id(self.sources) {
+                if let Some(source) = self.sources.get_mut(n) {
+                    source.lost(at, n, self.listener);
+                }
+            }
         }
     }
 }

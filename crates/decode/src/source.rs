@@ -84,6 +84,11 @@ impl Source {
         self.block.consume(taken);
     }
 
+    /// Bytes were lost at place `at` that may have been this source's.
+    pub(crate) fn lost<L: Listener>(&mut self, at: u64, source: usize, listener: &mut L) {
+        self.stream.lost(at, &mut Elements { source, listener });
+    }
+
     /// Whether bytes can be decoded where they are, without a copy.
     pub(crate) fn in_place(&self) -> bool {
         !self.stream.nibbles()

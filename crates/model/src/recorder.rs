@@ -9,7 +9,7 @@ use tracewright_capture::{
 };
 use tracewright_frames::{Framing, Joiner};
 use tracewright_protocols::encoders::AnyUnit;
-use tracewright_protocols::registry::AnyProtocol;
+use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
 use crate::log::Steps;
 
@@ -25,6 +25,9 @@ pub struct Recording {
     pub texts: Vec<Text>,
     /// What is around the bytes. Without framing each processor has a buffer of its own.
     pub framing: Framing,
+    /// Without framing: the processors of RISC-V share a buffer, in which each message has its source's number:
+    /// that of processor 0 is given, and each next one has the next.
+    pub messages: bool,
     /// What the cores are called in the capture. Empty: nothing, for protocols that need no core.
     pub core: String,
     /// Program memory: a name, and an ELF file or what lies at an address.
@@ -137,6 +140,13 @@ impl Recorder {
         let given = registers.iter().rev().find(|(known, _)| known.eq_ignore_ascii_case(name));
         let usual = AnyUnit::usual(*protocol).iter().find(|(known, _)| *known == name);
         let value = given.map(|(_, v)| *v).or(usual.map(|(_, v)| *v));
+        if self.recording.messages && *protocol == AnyProtocol::Etrace {
+            match name {
+                "source" => return Some(value.unwrap_or(0) + cpu as u64),
+                "source_width" => return Some(value.unwrap_or(SOURCE_WIDTH)),
+                _ => {}
+            }
+        }
         match protocol.id_register() {
             Some((id, shift)) if id == name => value.map(|value| value + ((cpu as u64) << shift)),
             _ => value,
@@ -159,6 +169,9 @@ impl Recorder {
                 .map_err(RecordError::Missing)?
                 .ok_or(RecordError::NoEncoder(*protocol))?;
             let id = unit.config().trace_id();
+            if self.recording.messages {
+                numbered(&unit.config(), self.register("source", n), n)?;
+            }
             if id > 0x6f || id == 0 && self.recording.framing != Framing::Raw {
                 return Err(RecordError::Wrong(format!(
                     "the trace id of processor {n} is {id:#x}; 0x1 to 0x6f can be used"
@@ -181,6 +194,8 @@ impl Recorder {
                 pairs.map(|p| p.iter().rev().fold(0, |byte, nibble| byte << 4 | nibble)).collect();
             source.raw.extend(bytes);
             source.fresh.drain(..whole);
+        } else if recording.messages {
+            return framed.append(&mut source.fresh);
         } else if recording.framing == Framing::Raw {
             source.raw.append(&mut source.fresh);
         } else {
@@ -242,7 +257,8 @@ impl Recorder {
     }
 
     fn capture(&mut self) -> Capture {
-        let raw = self.recording.framing == Framing::Raw;
+        let messages = self.recording.messages;
+        let raw = self.recording.framing == Framing::Raw && !messages;
         let mut capture = Capture {
             description: Some("an execution log through trace units in software".to_owned()),
             ..Capture::default()
@@ -250,6 +266,7 @@ impl Recorder {
         if !raw {
             let format = match self.recording.framing {
                 Framing::Dstream => Format::DstreamCoreSight,
+                _ if messages => Format::Encapsulated,
                 _ => Format::CoreSight,
             };
             let bytes = std::mem::take(&mut self.framed);
@@ -316,6 +333,8 @@ impl Recorder {
         let Recording { protocol, registers, .. } = &self.recording;
         let usual = AnyUnit::usual(*protocol).iter().map(|(name, _)| (*name).to_owned());
         let given = registers.iter().map(|(name, _)| name.clone());
+        let shared = ["source", "source_width"].map(str::to_owned);
+        let given = given.chain(shared.into_iter().filter(|_| self.recording.messages));
         let mut list: Vec<Register> = Vec::new();
         for name in usual.chain(given) {
             let known = protocol.about().registers.iter().any(|r| r.name == name);
@@ -327,6 +346,32 @@ impl Recorder {
         }
         Registers(list)
     }
+}
+
+/// Bits of a source's number, where nothing else is said.
+const SOURCE_WIDTH: u64 = 8;
+
+/// Whether messages of processor `n` can have its number.
+fn numbered(config: &AnyConfig, number: Option<u64>, n: usize) -> Result<(), RecordError> {
+    let AnyConfig::Etrace(params) = config else {
+        return Err(RecordError::Wrong(
+            "only messages of RISC-V have their sources' numbers".into(),
+        ));
+    };
+    let (width, number) = (params.link.source_width, number.unwrap_or(0));
+    if !params.link.has_sources() {
+        return Err(RecordError::Wrong(
+            "messages of this profile have no source's number: framing must be encapsulated or siemens, and \
+             source_width above 0"
+                .into(),
+        ));
+    }
+    if number >> width != 0 {
+        return Err(RecordError::Wrong(format!(
+            "the number of processor {n} is {number}, which source_width = {width} has no room for"
+        )));
+    }
+    Ok(())
 }
 
 impl Steps for Recorder {
@@ -341,7 +386,9 @@ impl Steps for Recorder {
         }
         let Some(source) = self.units.get_mut(cpu) else { return };
         source.unit.step(step, &mut source.fresh);
-        if source.fresh.len() >= STRETCH {
+        // Messages of several come as they are made.
+        let most = if self.recording.messages { 1 } else { STRETCH };
+        if source.fresh.len() >= most {
             self.frame(cpu, false);
         }
     }

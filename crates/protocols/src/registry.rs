@@ -255,6 +255,11 @@ macro_rules! protocols {
                 match self { $(AnyStream::$name(s) => s.synced(),)* }
             }
 
+            /// See [`Stream::lost`].
+            pub fn lost<S: Sink>(&mut self, at: u64, sink: &mut S) {
+                match self { $(AnyStream::$name(s) => s.lost(at, sink),)* }
+            }
+
             /// See [`Stream::agrees`].
             pub fn agrees(&self, other: &Self) -> bool {
                 match (self, other) {

@@ -216,6 +216,13 @@ impl<P: Protocol> Stream<P> {
         self.decoder.finish(self.last, &self.config, code, sink);
     }
 
+    /// Bytes before place `at` were lost that may have been this source's.
+    pub fn lost<S: Sink>(&mut self, at: u64, sink: &mut S) {
+        self.report_bad(sink);
+        self.last = at;
+        self.decoder.bad(at, Fault::Unsynchronised, sink);
+    }
+
     fn lose<S: Sink, T: Tap<P>>(
         &mut self,
         span: core::ops::Range<usize>,

@@ -62,7 +62,8 @@ impl<L: Listener + Default> Decoding<L> {
         let capture = Capture { sources, memory, ..Capture::default() };
         let config = case.config.clone();
         let source = Planned { source: 0, name: String::new(), id: ID, config };
-        let plan = Plan { buffer: 0, framing, sources: vec![source], skipped: Vec::new() };
+        let plan =
+            Plan { buffer: 0, framing, messages: None, sources: vec![source], skipped: Vec::new() };
         let memory = Memory::new(&capture);
         let session = Session::new(&capture, &plan, &memory, &Options::default());
         Decoding { buffer, session, listener: L::default() }

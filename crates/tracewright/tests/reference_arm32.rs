@@ -98,6 +98,7 @@ fn record(
         registers: registers.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
         texts: Vec::new(),
         framing: Framing::Coresight,
+        messages: false,
         core: core.to_owned(),
         images,
     };

@@ -64,7 +64,7 @@ impl Decoded<'_> {
 
     /// Bytes of ids that nobody asked to leave out.
     fn strangers(&self) -> Vec<(u8, u64)> {
-        if self.plan.framing == Framing::Raw {
+        if !self.plan.framed() {
             return Vec::new();
         }
         let chosen = |id: u8| {
@@ -82,8 +82,13 @@ impl Decoded<'_> {
         let mut out = String::new();
         let Some(buffer) = self.buffer() else { return out };
         let framed = self.plan.framing != Framing::Raw;
-        let kind = if framed { " of frames" } else { "" };
-        let framing = self.plan.framing.name();
+        let messages = self.plan.messages.is_some();
+        let kind = match (framed, messages) {
+            (_, true) => " of messages",
+            (true, _) => " of frames",
+            _ => "",
+        };
+        let framing = self.plan.framing_name();
         let _ = write!(out, "{}: {} bytes{kind} ({framing})", buffer.name, buffer.len());
         let t = self.tally;
         for (count, what) in [
@@ -280,7 +285,7 @@ impl Decoded<'_> {
             .sources
             .iter()
             .all(|source| matches!(source.config, AnyConfig::Etmv1(_) | AnyConfig::Etmv2(_)));
-        if self.plan.framing != Framing::Raw || !quiet || port {
+        if self.plan.framed() || !quiet || port {
             return None;
         }
         let start = self.buffer()?.head(TRIAL);
@@ -412,6 +417,11 @@ pub const fn framing_option(framing: Framing) -> &'static str {
         Framing::TpiuHalf => "tpiu-hsync",
         framing => framing.name(),
     }
+}
+
+/// The same of a plan.
+pub fn plan_framing(plan: &Plan) -> &'static str {
+    if plan.messages.is_some() { plan.framing_name() } else { framing_option(plan.framing) }
 }
 
 /// Whether a source says which instructions ran.

@@ -5,7 +5,7 @@ use tracewright_frames::{Event, FRAME, Frame, Split};
 /// Counts bytes by trace id, and what else there is.
 #[derive(Clone, Debug, Default)]
 pub struct Ids {
-    /// Bytes of each id; 0 to 0x7f.
+    /// Bytes of each id.
     bytes: Vec<u64>,
     /// Bytes of padding.
     pub padding: u64,
@@ -59,7 +59,7 @@ impl Ids {
 
     fn add(&mut self, id: u8, bytes: u64) {
         if self.bytes.is_empty() {
-            self.bytes.resize(128, 0);
+            self.bytes.resize(256, 0);
         }
         if let Some(count) = self.bytes.get_mut(usize::from(id)) {
             *count += bytes;

@@ -26,7 +26,7 @@ pub struct Source {
 impl Source {
     /// The sources of `plan`, in the order of the session.
     pub fn all(capture: &Capture, plan: &Plan, memory: &Memory) -> Vec<Source> {
-        let framed = plan.framing != tracewright_frames::Framing::Raw;
+        let framed = plan.framed();
         let sources = plan.sources.iter().filter_map(|planned| {
             Some(Source {
                 name: planned.name.clone(),

@@ -37,12 +37,13 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
     let mut assembler = log.assembler(&args.how, riscv(protocol, &registers, &texts))?;
     let core = args.core.clone().unwrap_or_else(|| core(protocol, log.isa).to_owned());
     // A trace port of its own has no frames.
+    let messages = args.framing == EncodeFraming::Encapsulated;
     let framing = match protocol {
         AnyProtocol::Etmv1 | AnyProtocol::Etmv2 => Framing::Raw,
         _ => framing(args.framing),
     };
     let images = log.images.clone();
-    let recording = Recording { protocol, registers, texts, framing, core, images };
+    let recording = Recording { protocol, registers, texts, framing, messages, core, images };
     let fail = |error: RecordError| match &error {
         RecordError::UnknownRegister { name, .. } => {
             Fail::option("--config", name, &error.to_string())
@@ -256,7 +257,7 @@ fn core(protocol: AnyProtocol, isa: Isa) -> &'static str {
 
 fn framing(framing: EncodeFraming) -> Framing {
     match framing {
-        EncodeFraming::Raw => Framing::Raw,
+        EncodeFraming::Raw | EncodeFraming::Encapsulated => Framing::Raw,
         EncodeFraming::Coresight => Framing::Coresight,
         EncodeFraming::Tpiu => Framing::Tpiu,
         EncodeFraming::TpiuHsync => Framing::TpiuHalf,

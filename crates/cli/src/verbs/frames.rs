@@ -1,7 +1,7 @@
 //! `tracewright frames`
 
 use tracewright::decode::{More, input};
-use tracewright::frames::{Event, Framing, Link, Numbering, Split, Splitter};
+use tracewright::frames::{Event, Numbering, Split};
 use tracewright::views::explain::Remark;
 use tracewright::views::frames::{Json, Opencsd, Text};
 use tracewright::views::json;
@@ -28,7 +28,7 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
     for &buffer in &input.buffers {
         let job = input.job(buffer);
         let framing = job.plan.framing;
-        if framing == Framing::Raw {
+        if !job.plan.framed() {
             eprintln!(
                 "note: {} holds one source's bytes, there are no frames in it",
                 job.buffer.name
@@ -104,8 +104,7 @@ fn split<S: Split>(
     ids: &mut Ids,
     broken: fn(&S) -> bool,
 ) -> Result<(), Fail> {
-    let link = Link { numbering, ..Link::new(job.plan.framing) };
-    let mut splitter = Splitter::new(link);
+    let mut splitter = job.plan.route(numbering);
     let (mut at, mut input, mut stretch) = (0, input::of(job.buffer), Vec::new());
     loop {
         stretch.clear();
@@ -119,7 +118,7 @@ fn split<S: Split>(
             return Ok(());
         }
     }
-    splitter.finish(&mut Both(view, ids));
+    splitter.finish(at, &mut Both(view, ids));
     Ok(())
 }
 

@@ -4,9 +4,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use tracewright_frames::Splitter;
-
-use crate::{Checkpoint, Fork};
+use crate::{Checkpoint, Fork, Route};
 
 /// A stretch of the buffer that a worker is to decode.
 pub(super) struct Task<L: Fork> {
@@ -21,7 +19,7 @@ pub(super) enum From<L: Fork> {
     /// There.
     Known(Checkpoint, L::State),
     /// Only of the link it is known where it is. The listener goes on as one would that was forked last.
-    Link(Splitter, L::State),
+    Link(Route, L::State),
 }
 
 /// What a worker makes of a part of a stretch.

@@ -22,8 +22,6 @@ use std::sync::Arc;
 use std::thread;
 use std::{io, mem};
 
-use tracewright_frames::Framing;
-
 use self::board::{Board, Closes, From, Task};
 use self::join::Truth;
 use self::pace::Pace;
@@ -214,7 +212,7 @@ where
         let mut lanes: VecDeque<(Arc<Vec<u8>>, bool)> = VecDeque::new();
         let mut at = truth.session.state().at();
         // To split is quick. So the link is followed here, and workers know the id that each begins with.
-        let mut link = truth.session.state().splitter.clone();
+        let mut link = truth.session.state().route.clone();
         loop {
             while lanes.len() < count + AHEAD && (pace.hold == 0 || lanes.is_empty()) {
                 let stretch = match next.take() {
@@ -235,14 +233,12 @@ where
                 }
                 let from = if known {
                     let (checkpoint, state) = truth.place();
-                    link.clone_from(&checkpoint.splitter);
+                    link.clone_from(&checkpoint.route);
                     From::Known(checkpoint, state)
                 } else {
                     From::Link(link.clone(), truth.listener.fork().state())
                 };
-                if link.link().framing != Framing::Raw {
-                    link.skip(at, &stretch);
-                }
+                link.skip(at, &stretch);
                 let bytes = Arc::new(stretch);
                 lanes.push_back((Arc::clone(&bytes), known));
                 let len = bytes.len() as u64;

@@ -82,6 +82,8 @@ pub struct Link {
     pub framing: Framing,
     /// Width of the source's number in the encapsulation, 0 to 16 bits.
     pub source_width: u8,
+    /// The source's number: messages of others are not this unit's, where several share a stream.
+    pub source: u16,
     /// Bytes of a timestamp in the encapsulation, where the header says that there is one; 0 to 8.
     pub timestamp_bytes: u8,
     /// Width of the packet type at the start of the payload, 0 to 2 bits.
@@ -119,6 +121,20 @@ pub struct Widths {
     pub cache_size: u8,
     /// `f0s_width`: width of the sub-format of format 0; 0 where there is but one.
     pub f0s: u8,
+}
+
+impl Link {
+    /// Messages have the numbers of their sources.
+    pub const fn has_sources(&self) -> bool {
+        self.source_width > 0 && matches!(self.framing, Framing::Encapsulated | Framing::Siemens)
+    }
+
+    /// Two units can share a stream: what stands before their payloads is alike.
+    pub fn shares(&self, other: &Link) -> bool {
+        (self.framing, self.source_width, self.timestamp_bytes)
+            == (other.framing, other.source_width, other.timestamp_bytes)
+            && self.has_sources()
+    }
 }
 
 impl Widths {

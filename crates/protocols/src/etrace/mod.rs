@@ -17,6 +17,7 @@
 //! | "Data Trace Encoder Output Packets" | [`packet::DataAccess`] | `packets` |
 //! | "Decoder" | [`Decoder`] | `flow` |
 //! | encapsulation, "Synchronization" | [`sync::find`] | `alignment` |
+//! | encapsulation, "Source ID" | [`Demux`] | `harts` |
 //!
 //! ```
 //! use tracewright_base::{Parse, Wire};
@@ -31,6 +32,7 @@
 
 pub mod config;
 pub mod decode;
+pub mod demux;
 pub mod encode;
 mod names;
 pub mod packet;
@@ -48,6 +50,7 @@ use tracewright_isa::rv::Extensions;
 
 pub use config::Params;
 pub use decode::Decoder;
+pub use demux::{Demux, Hart};
 pub use packet::Packet;
 
 use crate::protocol::{Field, Protocol, Resume};

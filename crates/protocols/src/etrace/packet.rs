@@ -125,6 +125,12 @@ impl Wire<Params> for Packet {
 }
 
 impl Packet {
+    /// What a unit sends: `payload`, with its number.
+    pub(super) fn sent(payload: Payload, params: &Params) -> Packet {
+        let source = if params.link.has_sources() { params.link.source } else { 0 };
+        Packet { envelope: Envelope { source, ..Envelope::default() }, payload }
+    }
+
     /// A packet of any kind.
     #[inline(never)]
     fn any(bytes: &[u8], params: &Params) -> Parse<Self> {

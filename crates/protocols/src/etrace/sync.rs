@@ -15,6 +15,18 @@ const LONGEST: usize = 31;
 /// each with a header, 8 bytes of timestamp and 2 of the source's number.
 pub const LOOKED_AHEAD: usize = CHAIN * (1 + LONGEST + 8 + 2);
 
+/// Bytes of the longest message, but for its header.
+pub(super) fn longest(params: &Params) -> usize {
+    match params.link.framing {
+        Framing::Encapsulated | Framing::Siemens => {
+            LONGEST
+                + usize::from(params.link.timestamp_bytes)
+                + usize::from(params.link.source_width / 8)
+        }
+        Framing::PulpTrdb | Framing::Esp32 => LONGEST,
+    }
+}
+
 /// Finds the first place from where eight packets follow one another, or that comes after more null
 /// bytes than a packet can have. ("Packet Encapsulation", "Synchronization")
 pub fn find(bytes: &[u8], params: &Params) -> Sync {
@@ -48,14 +60,7 @@ enum Chain {
 }
 
 fn chain(bytes: &[u8], params: &Params) -> Chain {
-    let nulls = match params.link.framing {
-        Framing::Encapsulated | Framing::Siemens => {
-            LONGEST
-                + usize::from(params.link.timestamp_bytes)
-                + usize::from(params.link.source_width / 8)
-        }
-        Framing::PulpTrdb | Framing::Esp32 => LONGEST,
-    };
+    let nulls = longest(params);
     let (mut at, mut packets, mut run) = (0, 0, 0);
     while packets < CHAIN {
         let rest = bytes.get(at..).unwrap_or_default();
@@ -85,7 +90,7 @@ fn chain(bytes: &[u8], params: &Params) -> Chain {
 }
 
 /// Whether a packet has values that a processor can have.
-fn makes_sense(packet: &Packet, params: &Params) -> bool {
+pub(super) fn makes_sense(packet: &Packet, params: &Params) -> bool {
     let known = |who: &Who| match who.privilege {
         0 | 1 | 3 => true,
         4..=6 => params.widths.privilege > 2,

@@ -39,7 +39,7 @@ pub fn of_case(
         ..Capture::default()
     };
     let sources = vec![Planned { source: 0, name, id: FRAMED_ID, config }];
-    let plan = Plan { buffer: 0, framing, sources, skipped: Vec::new() };
+    let plan = Plan { buffer: 0, framing, messages: None, sources, skipped: Vec::new() };
     same(&capture, &plan, step, stretch)
 }
 

@@ -281,6 +281,7 @@ impl Run {
             registers: self.registers.iter().map(|(name, v)| ((*name).to_owned(), *v)).collect(),
             texts: Vec::new(),
             framing: Framing::Coresight,
+            messages: false,
             core: "ARMv8-A".to_owned(),
             images: images.collect(),
         })

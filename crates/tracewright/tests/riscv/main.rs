@@ -7,6 +7,7 @@ mod data;
 mod decode;
 mod encode;
 mod fifo;
+mod harts;
 mod ingress;
 mod lane;
 mod logs;

@@ -3,12 +3,12 @@
 use tracewright_base::Register;
 use tracewright_capture::{Capture, Dump, Form, Source};
 use tracewright_decode::{Options, Plan, Skipped, Why};
-use tracewright_frames::{Framing, Link, Splitter};
+use tracewright_frames::Numbering;
 use tracewright_image::{Elf, Load};
 use tracewright_protocols::registry::AnyProtocol;
 
 use super::{BufferInfo, FieldInfo, ImageInfo, Info, RegisterInfo, SourceInfo};
-use crate::explain::{Remark, framing_option, left_out};
+use crate::explain::{Remark, left_out, plan_framing};
 use crate::link::Ids;
 
 impl Info {
@@ -46,20 +46,20 @@ impl Info {
 
 fn buffer(capture: &Capture, plan: &Plan) -> BufferInfo {
     let buffer = &capture.buffers[plan.buffer];
-    let ids = (plan.framing != Framing::Raw).then(|| {
-        let (mut ids, mut splitter) = (Ids::default(), Splitter::new(Link::new(plan.framing)));
+    let ids = plan.framed().then(|| {
+        let (mut ids, mut splitter) = (Ids::default(), plan.route(Numbering::Capture));
         let mut at = 0;
         for part in buffer.parts() {
             splitter.split(at, part, &mut ids);
             at += part.len() as u64;
         }
-        splitter.finish(&mut ids);
+        splitter.finish(at, &mut ids);
         ids
     });
     BufferInfo {
         name: buffer.name.clone(),
         format: buffer.format.to_string(),
-        framing: framing_option(plan.framing),
+        framing: plan_framing(plan),
         files: buffer.files.iter().map(|f| (f.name.clone(), f.len())).collect(),
         bytes: buffer.len(),
         ids,

@@ -6,7 +6,7 @@ pub mod object;
 
 use tracewright_decode::{Plan, Tally};
 
-use crate::explain::framing_option;
+use crate::explain::plan_framing;
 use crate::{Source, Stats};
 
 pub use listing::{Listing, Shown};
@@ -36,7 +36,7 @@ pub fn buffer(plan: &Plan, sources: &[Source], name: &str, len: Option<u64>) -> 
         .text("type", "buffer")
         .text("name", name)
         .maybe_number("bytes", len)
-        .text("framing", framing_option(plan.framing))
+        .text("framing", plan_framing(plan))
         .list("sources", sources, |source, out| {
             Object::new(out)
                 .text("name", &source.name)

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use tracewright_base::{Doubt, Element, Fault, Gap, Places};
 use tracewright_decode::{Listener, Plan};
-use tracewright_frames::{Event, Frame, Framing};
+use tracewright_frames::{Event, Frame};
 use tracewright_protocols::etmv4::Packet;
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
@@ -127,7 +127,7 @@ impl<W: io::Write> Listing<W> {
         Listing {
             out,
             shown,
-            framed: plan.framing != Framing::Raw,
+            framed: plan.framed(),
             frames: RawFrames::new(plan.framing, shown.packed, shown.unpacked),
             sources: sources.collect(),
             line: String::with_capacity(1 << 16),

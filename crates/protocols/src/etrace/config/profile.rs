@@ -53,6 +53,7 @@ impl Params {
             link: Link {
                 framing: if draft { Framing::Siemens } else { Framing::Encapsulated },
                 source_width: 0,
+                source: 0,
                 timestamp_bytes: if draft { 2 } else { 0 },
                 type_width: if draft { 0 } else { 2 },
                 aligned: true,

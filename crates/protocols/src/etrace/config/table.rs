@@ -139,6 +139,8 @@ pub const PARAMETERS: &[Parameter] = &[
     choice!("framing" [] Framing link.framing, "what comes before each packet"),
     number!("source_width" ["srcid_width", "trTeSrcBits"] 0..=16 link.source_width as u8,
         "bits of the source's number before each packet"),
+    number!("source" ["srcid", "trTeSrcID"] 0..=0xffff link.source as u16,
+        "the source's number, where several share a stream"),
     number!("timestamp_bytes" [] 0..=8 link.timestamp_bytes as u8,
         "bytes of a timestamp before a packet that has one"),
     number!("type_width" [] 0..=2 link.type_width as u8, "bits of the type before each packet"),

@@ -146,7 +146,7 @@ impl DataEncoder {
             Transfer::Csr(_) => self.csr(transfer, access, operand, params),
             _ => self.memory(transfer, access, operand, params),
         };
-        out.extend([Packet::from(Payload::Data(packet))]);
+        out.extend([Packet::sent(Payload::Data(packet), params)]);
         self.requests.iter_mut().for_each(|request| request.left = request.left.saturating_sub(1));
         // A store that failed brings nothing.
         let atomic = matches!(transfer, Transfer::Atomic(kind) if kind != 7);
@@ -201,7 +201,7 @@ impl DataEncoder {
                     last.value = Some(value);
                 }
             }
-            out.extend([Packet::from(Payload::Data(packet))]);
+            out.extend([Packet::sent(Payload::Data(packet), params)]);
         }
     }
 

@@ -711,7 +711,7 @@ impl Flow {
         self.count += u64::from(params.choices.resync == Sync::Packets);
         let data_enabled = enabled && self.data;
         let support = Support { enabled, qualification, data_enabled, ..Support::of(params) };
-        out.extend(self.outlet.take(Packet::from(Payload::Support(support)), params));
+        out.extend(self.outlet.take(Packet::sent(Payload::Support(support), params), params));
     }
 
     fn send(&mut self, packet: Payload, params: &Params, out: &mut impl Extend<Packet>) {
@@ -724,7 +724,7 @@ impl Flow {
             self.returns.packet();
         }
         self.count += 1;
-        out.extend(self.outlet.take(Packet::from(packet), params));
+        out.extend(self.outlet.take(Packet::sent(packet, params), params));
     }
 
     /// Packets were lost: nothing that was not sent counts.
@@ -793,6 +793,6 @@ pub(super) fn length(packet: &Payload, params: &Params) -> usize {
         }
     }
     let mut count = Count(0);
-    Packet::from(*packet).emit(params, &mut count);
+    Packet::sent(*packet, params).emit(params, &mut count);
     count.0
 }

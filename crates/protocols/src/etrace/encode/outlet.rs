@@ -203,7 +203,7 @@ impl Outlet {
         };
         let support = Support { enabled: true, qualification, ..Support::of(params) };
         self.level += length(&Payload::Support(support), params) as u32;
-        Some(Packet::from(Payload::Support(support)))
+        Some(Packet::sent(Payload::Support(support), params))
     }
 }
 

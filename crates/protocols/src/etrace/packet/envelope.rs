@@ -49,6 +49,18 @@ pub(super) enum Closed {
     Bad(usize, Fault),
 }
 
+/// How far the message at the start of some bytes goes, and whose it is.
+pub(in crate::etrace) enum Extent {
+    /// A header without payload.
+    Null,
+    /// More bytes must follow.
+    Partial,
+    /// No message begins so.
+    Bad,
+    /// So many bytes, of the source with this number.
+    Of { len: usize, source: u16 },
+}
+
 /// Message types of Siemens framing and of the encapsulation: te_inst and te_data.
 const INSTRUCTION: u8 = 0b10;
 const DATA: u8 = 0b11;
@@ -65,6 +77,24 @@ impl Envelope {
             Framing::PulpTrdb => trdb(header, bytes),
             Framing::Esp32 => esp32(header, bytes),
         }
+    }
+
+    /// How far the message at the start of `bytes` goes, where messages have their sources' numbers.
+    pub(in crate::etrace) fn extent(bytes: &[u8], params: &Params) -> Extent {
+        let Some(&header) = bytes.first() else { return Extent::Partial };
+        let (len, extend) = (usize::from(header & 0x1f), header >> 7 != 0);
+        match len {
+            0 => return Extent::Null,
+            _ if extend && params.link.timestamp_bytes == 0 => return Extent::Bad,
+            _ => {}
+        }
+        let width = u32::from(params.link.source_width);
+        let Some(number) = bytes.get(1..1 + width.div_ceil(8) as usize) else {
+            return Extent::Partial;
+        };
+        let number = number.iter().rev().fold(0u32, |all, &byte| all << 8 | u32::from(byte));
+        let source = low(number.into(), width) as u16;
+        Extent::Of { len: 1 + (head_bits(params, extend) / 8) as usize + len, source }
     }
 
     /// What the header of instruction trace says of its flow, where it is a plain one.
