@@ -1,10 +1,11 @@
 //! What must hold of E-Trace, whatever the unit's parameters are.
 
 use tracewright::base::{Parse, Wire};
+use tracewright::frames::{Event, Split};
 use tracewright::image::{Image, Region};
-use tracewright::protocols::etrace::config::PARAMETERS;
+use tracewright::protocols::etrace::config::{Framing, PARAMETERS};
 use tracewright::protocols::etrace::packet::{Payload, Start};
-use tracewright::protocols::etrace::{Packet, Params};
+use tracewright::protocols::etrace::{Demux, Hart, Packet, Params};
 use tracewright::protocols::registry::AnyConfig;
 
 use crate::case::Case;
@@ -38,6 +39,77 @@ pub fn etrace(data: &[u8]) {
         packet(&source[at..], &params);
     }
     taken(&Case::of(AnyConfig::Etrace(params), program(seed, params.rv64), source));
+}
+
+/// A stream of several harts, whatever its bytes are: what comes out tiles it, and is the same however it is cut, and
+/// from a clone; who goes past it is where one is that took it.
+///
+/// The first bytes choose the link; then come messages of harts, each with where its instruction is, and any bytes.
+pub fn harts(data: &[u8]) {
+    let Some((&[link, width, count, cut], rest)) = data.split_first_chunk::<4>() else { return };
+    let (mut messages, mut harts) = (Vec::new(), Vec::new());
+    let width = width % 16 + 1;
+    for (n, id) in [3, 1, 0].into_iter().enumerate().take(2 + usize::from(link & 1)) {
+        let mut params = Params::default();
+        params.link.framing = if link & 2 == 0 { Framing::Encapsulated } else { Framing::Siemens };
+        (params.link.source_width, params.link.timestamp_bytes) = (width, link >> 2 & 3);
+        params.link.source = n as u16 * 0x29 & (u16::MAX >> (16 - width));
+        params.link.aligned = link & 0x10 == 0;
+        params.widths.bpred_size = link >> 5;
+        harts.push(Hart { id, params });
+    }
+    let (named, bytes) = rest.split_at((usize::from(count) * 2).min(rest.len()));
+    for pair in named.chunks_exact(2) {
+        let hart = &harts[usize::from(pair[0]) % harts.len()];
+        let start = Start { address: pair[1].into(), ..Start::default() };
+        let mut packet = Packet::from(Payload::Start(start));
+        packet.envelope.source = hart.params.link.source;
+        packet.envelope.timestamp = (pair[0] & 0x80 != 0).then_some(9);
+        packet.emit(&hart.params, &mut messages);
+    }
+    let stream = [&messages, bytes, &messages].concat();
+    let Some(blank) = Demux::new(harts) else { return };
+    let split = |parts: &[&[u8]]| {
+        let (mut demux, mut out, mut at) = (blank.clone(), Tiles::default(), 0);
+        for part in parts {
+            let (mut past, mut same) = (demux.clone(), demux.clone());
+            past.skip(at, part);
+            same.split(at, part, &mut Tiles::default());
+            demux.split(at, part, &mut out);
+            assert!(past == demux && same == demux);
+            at += part.len() as u64;
+        }
+        demux.finish(at, &mut out);
+        assert!(demux == blank.fresh());
+        out.0
+    };
+    let whole = split(&[&stream]);
+    let mut next = 0;
+    for (at, len, ..) in &whole {
+        assert_eq!((*at, *len > 0), (next, true), "a hole, or twice the same");
+        next += len;
+    }
+    assert_eq!(next, stream.len() as u64);
+    let (head, tail) = stream.split_at(usize::from(cut).min(stream.len()));
+    assert_eq!(whole, split(&[head, tail]), "cut at {cut}");
+    let each: Vec<_> = stream.chunks(1 + usize::from(cut % 9)).collect();
+    assert_eq!(whole, split(&each));
+}
+
+/// Everything that comes out: place, length, whose or nobody's, and the bytes.
+#[derive(Default)]
+struct Tiles(Vec<(u64, u64, Option<u8>, Vec<u8>)>);
+
+impl Split for Tiles {
+    fn piece(&mut self, id: u8, at: u64, _: bool, bytes: &[u8]) {
+        self.0.push((at, bytes.len() as u64, Some(id), bytes.to_vec()));
+    }
+
+    fn event(&mut self, at: u64, event: Event) {
+        if let Event::Bad { len, .. } | Event::Null { len } = event {
+            self.0.push((at, len.into(), None, Vec::new()));
+        }
+    }
 }
 
 /// The packet at the start of `bytes`, if there is one.

@@ -147,6 +147,10 @@ fn harts(
             let most = found.iter().map(|(_, count)| *count).max().unwrap_or(0);
             found.retain(|(_, count)| count * RARE > most);
             let found: Vec<u16> = found.iter().map(|(number, _)| *number).collect();
+            if !params.link.aligned && messages {
+                let what = "which harts? Where no message begins at the first byte, name them: --protocol etrace@N";
+                return Err(Fail::option("--framing", "encapsulated", what));
+            }
             if found.len() < 2 && !messages || !params.link.aligned {
                 return Ok(None);
             }

@@ -5,6 +5,7 @@ use tracewright_protocols::etrace::Demux;
 
 /// Takes a buffer apart: frames by trace ids, or messages by their sources' numbers. A plain value.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "the large one is the usual one")]
 pub enum Route {
     /// The framing of a link.
     Frames(Splitter),

@@ -80,6 +80,17 @@ fn etrace_of_random_bytes() {
     }
 }
 
+/// Several harts in one stream.
+#[test]
+fn harts_of_random_bytes() {
+    let mut random = Random(22);
+    for _ in 0..5 * times() {
+        let len = random.below(300);
+        let data = random.bytes(4 + len);
+        etrace::harts(&data);
+    }
+}
+
 /// Bits turned round, bytes lost, bytes doubled, the end cut off.
 fn damage(random: &mut Random, bytes: &mut Vec<u8>) {
     for _ in 0..1 + random.below(3) {

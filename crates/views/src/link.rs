@@ -28,7 +28,11 @@ pub struct Ids {
 impl Ids {
     /// The ids of sources that are there and their bytes, in order.
     pub fn sources(&self) -> Vec<(u8, u64)> {
-        (0..).zip(&self.bytes).filter(|(_, bytes)| **bytes > 0).map(|(id, b)| (id, *b)).collect()
+        (0..=u8::MAX)
+            .zip(&self.bytes)
+            .filter(|(_, bytes)| **bytes > 0)
+            .map(|(id, b)| (id, *b))
+            .collect()
     }
 
     /// Bytes of `id`.

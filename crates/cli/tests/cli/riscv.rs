@@ -167,6 +167,107 @@ fn opcodes_of_its_own() {
     }
 }
 
+/// Two harts that run the same program, each at its own pace.
+#[test]
+fn two_harts() {
+    const LOG: &str = "\
+cpu,address,isa,el,opcode
+0,1000,RV32,3,00000013
+1,1000,RV32,3,00000013
+0,1004,RV32,3,00050463
+0,100c,RV32,3,ff5ff06f
+1,1004,RV32,3,00050463
+1,1008,RV32,3,00008067
+0,1000,RV32,3,00000013
+1,100c,RV32,3,ff5ff06f
+1,1000,RV32,3,00000013
+0,1004,RV32,3,00050463
+";
+    let folder = Folder::new("riscv-harts");
+    let (log, image) = (folder.path("log.csv"), folder.path("program.bin"));
+    let code = [0x13u32, 0x0005_0463, 0x8067, 0xff5f_f06f, 0x13];
+    fs::write(&image, code.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>()).unwrap();
+    fs::write(&log, LOG).unwrap();
+    let image = format!("--image {}@0x1000", image.display());
+    let ran = |cpu: char| {
+        let of = LOG.lines().filter(|line| line.starts_with(cpu));
+        of.map(|line| format!("0x0000{}", line.split(',').nth(1).unwrap())).collect::<Vec<_>>()
+    };
+    let encode = |words: &str, out: &Path| {
+        let words =
+            format!("encode --protocol etrace --framing encapsulated --isa rv32 {image} {words}");
+        let mut all = args(&words, &[]);
+        all.extend(args("--log", &[&log]));
+        all.extend(args("-o", &[out]));
+        tracewright(&all)
+    };
+    let capture = folder.path("both");
+    let unit = "--config xlen=32 --config source_width=12 --config source=0x123";
+    let said = encode(unit, &capture);
+    ok(&said);
+    let toml = fs::read_to_string(capture.join("capture.toml")).unwrap();
+    for part in
+        ["format = \"encapsulated\"", "source = 0x123", "source = 0x124", "source_width = 0xc"]
+    {
+        assert!(toml.contains(part), "{part} is not in {toml}");
+    }
+    let by_hart = |text: &str, name: &str| -> Vec<String> {
+        let lines =
+            text.lines().filter_map(|line| line.strip_prefix(name)?.trim().split(' ').next());
+        lines.filter(|word| word.starts_with("0x")).map(str::to_owned).collect()
+    };
+    let said = tracewright(&args("instructions --strict", &[&capture]));
+    for (name, cpu) in [("ETRACE_0", '0'), ("ETRACE_1", '1')] {
+        assert_eq!(by_hart(ok(&said), name), ran(cpu), "{}", said.out);
+    }
+    let said = tracewright(&args(&format!("compare --isa rv32 {image}"), &[&capture, &log]));
+    assert_eq!(ok(&said), "the same: 10 instructions and events of 2 sources\n");
+    let said = tracewright(&args("info", &[&capture]));
+    assert!(ok(&said).contains("encapsulated"), "{}", said.out);
+    let said = tracewright(&args("frames --format none", &[&capture]));
+    assert!(ok(&said).contains("(ETRACE_0)"), "{}", said.out);
+
+    // The same bytes: harts that are named, and those that are found.
+    let bytes = fs::read_dir(&capture).unwrap().map(|f| f.unwrap().path());
+    let bytes = bytes.into_iter().find(|p| p.extension().is_some_and(|e| e == "bin")).unwrap();
+    let unit = "--config xlen=32 --config source_width=12";
+    for (words, note) in [
+        ("--protocol etrace@0x123 --protocol etrace@0x124", false),
+        ("--protocol etrace", true),
+        ("--protocol etrace --framing encapsulated", true),
+    ] {
+        let all = format!("instructions --strict {image} {words} {unit}");
+        let said = tracewright(&args(&all, &[&bytes]));
+        for (name, cpu) in [("etrace@0x123", '0'), ("etrace@0x124", '1')] {
+            assert_eq!(by_hart(ok(&said), name), ran(cpu), "{}", said.out);
+        }
+        assert_eq!(said.err.contains("the messages are of 0x123, 0x124"), note, "{}", said.err);
+    }
+    // One of them: the other's messages are no source's.
+    let all = format!("instructions --format pc {image} --protocol etrace@0x124 {unit}");
+    let said = tracewright(&args(&all, &[&bytes]));
+    assert_eq!(ok(&said).lines().count(), ran('1').len());
+    for (words, part) in [
+        ("--protocol etrace --framing encapsulated", "--config source_width=N"),
+        (
+            "--protocol etrace --framing encapsulated --config source_width=4 --config aligned=false",
+            "name them",
+        ),
+        ("--protocol etrace@70000 --config source_width=4", "a number from 0 to 0xffff"),
+        ("--protocol ETM4@200 --framing coresight", "`200` is no trace id"),
+    ] {
+        let said = tracewright(&args(&format!("decode {words}"), &[&bytes]));
+        assert_eq!(said.code, Some(2), "{words}: {}", said.out);
+        assert!(said.err.contains(part), "{words}: {}", said.err);
+    }
+    let said =
+        encode("--config xlen=32 --config source_width=1 --config source=1", &folder.path("none"));
+    assert_eq!(said.code, Some(2), "{}", said.out);
+    assert!(said.err.contains("has no room"), "{}", said.err);
+    let said = encode("--config profile=esp32", &folder.path("none"));
+    assert!(said.err.contains("no source's number"), "{}", said.err);
+}
+
 /// A description with a table says file, section and key of what is wrong, and what could stand there.
 #[test]
 fn wrong_tables() {
