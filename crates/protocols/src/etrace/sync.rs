@@ -23,7 +23,7 @@ pub(super) fn longest(params: &Params) -> usize {
                 + usize::from(params.link.timestamp_bytes)
                 + usize::from(params.link.source_width / 8)
         }
-        Framing::PulpTrdb | Framing::Esp32 => LONGEST,
+        Framing::PulpTrdb | Framing::Esp32 | Framing::PulpRecords | Framing::PulpLines => LONGEST,
     }
 }
 

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use tracewright::base::{Access, Direction, Element};
+use tracewright::base::{Access, Direction, Element, Fault, Parse, Wire};
+use tracewright::protocols::etrace::Packet;
+use tracewright::protocols::etrace::config::Framing;
 
-use crate::run::{self, addresses, program};
+use crate::run::{self, addresses, cache, elements, program};
 use crate::streams::{self, Stream, read};
 
 /// A list of addresses, one a line.
@@ -178,6 +180,46 @@ fn long_streams() {
 }
 
 /// Captures of PULP's unit, against PULP's own decoder.
+/// The records that PULP's decoder reads, and the lines of a simulation, say what the bytes on the bus do; from any
+/// offset, too.
+#[test]
+fn pulp_records() {
+    let Some(root) = streams::shared("pulp_records") else { return };
+    for stream in streams::pulp(&root) {
+        let file = read(&root.join(format!("pulp/{}.riscv", stream.program)));
+        let image = program(file, true);
+        let mut want: Vec<(u64, Element)> = Vec::new();
+        elements(&stream.bytes, &stream.params, &mut cache(&image, &stream.params), &mut want);
+        let want: Vec<Element> = want.iter().map(|(_, element)| *element).collect();
+        for framing in [Framing::PulpRecords, Framing::PulpLines] {
+            let mut params = stream.params;
+            params.link.framing = framing;
+            let (mut at, mut bytes) = (0, Vec::new());
+            while let Parse::Packet(packet, len) =
+                Packet::parse(&stream.bytes[at..], &stream.params)
+            {
+                packet.emit(&params, &mut bytes);
+                at += len;
+            }
+            assert_eq!((at, bytes.len() % 40), (stream.bytes.len(), 0));
+            let mut got: Vec<(u64, Element)> = Vec::new();
+            elements(&bytes, &params, &mut cache(&image, &params), &mut got);
+            let got: Vec<Element> = got.iter().map(|(_, element)| *element).collect();
+            assert!(got == want, "{framing}");
+            // What comes before the first whole record is not taken for one.
+            params.link.aligned = false;
+            for cut in 1..40 {
+                let mut got: Vec<(u64, Element)> = Vec::new();
+                elements(&bytes[cut..], &params, &mut cache(&image, &params), &mut got);
+                let bad: Vec<_> =
+                    got.iter().filter(|(_, e)| matches!(e, Element::Bad { .. })).collect();
+                let first = Element::Bad { len: 40 - cut as u32, fault: Fault::Unsynchronised };
+                assert_eq!(bad, [&(0, first)], "{framing} from {cut}");
+            }
+        }
+    }
+}
+
 #[test]
 fn pulp_streams() {
     let Some(root) = streams::shared("pulp_streams") else { return };

@@ -79,6 +79,12 @@ choices! {
         PulpTrdb = 2 "pulp-trdb",
         /// Three bytes: length \[4:0] of the whole, and a running index of 16 bits.
         Esp32 = 3 "esp32",
+        /// 40 bytes for each packet, last byte first: header, timestamp and payload, each with its lowest byte
+        /// last, behind as many zeros as are left. (PULP `rv_tracer`, as its decoder reads them)
+        PulpRecords = 4 "pulp-records",
+        /// 40 bytes for each packet: the header, the timestamp and the payload, of which the last two have their
+        /// lowest byte last. (The lines that PULP `rv_encapsulator` prints)
+        PulpLines = 5 "pulp-lines",
     }
 
     /// What a differential address is the difference of.

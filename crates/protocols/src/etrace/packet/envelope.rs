@@ -76,6 +76,7 @@ impl Envelope {
             Framing::Encapsulated | Framing::Siemens => encapsulated(header, bytes, params),
             Framing::PulpTrdb => trdb(header, bytes),
             Framing::Esp32 => esp32(header, bytes),
+            Framing::PulpRecords | Framing::PulpLines => record(bytes, params.link.framing),
         }
     }
 
@@ -137,6 +138,16 @@ impl Envelope {
                 out.extend(self.source.to_le_bytes());
                 out.extend(payload.bytes(0..bytes));
             }
+            Framing::PulpRecords | Framing::PulpLines => {
+                let len = if let Class::Null { .. } = class { 0 } else { bytes.min(PAYLOAD) };
+                let mut record = [0; RECORD];
+                let extend = u8::from(self.timestamp.is_some());
+                let header = extend << 7 | (self.flow & 0b11) << 5 | len as u8;
+                let time = self.timestamp.unwrap_or(0).to_le_bytes();
+                let all = core::iter::once(header).chain(time).chain(payload.bytes(0..len));
+                record.iter_mut().zip(all).for_each(|(to, from)| *to = from);
+                out.extend(turned(record, params.link.framing));
+            }
             Framing::Encapsulated | Framing::Siemens => {
                 if let Class::Null { alignment } = class {
                     return out.extend([u8::from(alignment) << 7 | self.flow << 5]);
@@ -171,7 +182,7 @@ impl Envelope {
             Framing::PulpTrdb => {
                 out.uint("", 0, 6);
             }
-            Framing::Esp32 => {}
+            Framing::Esp32 | Framing::PulpRecords | Framing::PulpLines => {}
             Framing::Encapsulated | Framing::Siemens => {
                 out.uint("", self.source.into(), params.link.source_width.into());
                 if let Some(time) = self.timestamp {
@@ -288,4 +299,38 @@ fn esp32(header: u8, bytes: &[u8]) -> Result<Opened, Closed> {
     };
     let envelope = Envelope { source, ..Envelope::default() };
     Ok(Opened { envelope, class: Class::Instruction, len, reader })
+}
+
+/// Bytes of a record of PULP `rv_tracer`: a header, 8 of a timestamp, and room for the longest payload.
+const RECORD: usize = 1 + TIME + PAYLOAD;
+const TIME: usize = 8;
+const PAYLOAD: usize = 31;
+
+/// A record with its lowest bytes first as it is sent, or the other way round.
+fn turned(mut record: [u8; RECORD], framing: Framing) -> [u8; RECORD] {
+    if framing == Framing::PulpRecords {
+        record.reverse();
+    } else if let Some((_, rest)) = record.split_first_mut()
+        && let Some((time, payload)) = rest.split_at_mut_checked(TIME)
+    {
+        time.reverse();
+        payload.reverse();
+    }
+    record
+}
+
+/// Header: length \[4:0], flow \[6:5], extend \[7]. There is room for a timestamp in any case. (PULP
+/// `rv_encapsulator`, `encap_pkg`: 8, 64 and 248 bits; what is beyond the length does not count.)
+fn record(bytes: &[u8], framing: Framing) -> Result<Opened, Closed> {
+    let record = turned(*bytes.first_chunk().ok_or(Closed::Partial)?, framing);
+    let [header, rest @ ..] = record;
+    let (len, flow, extend) = (usize::from(header & 0x1f), header >> 5 & 0b11, header >> 7 != 0);
+    // A unit writes no records that say nothing.
+    if len == 0 {
+        return Err(Closed::Bad(RECORD, Fault::Reserved(header)));
+    }
+    let time = rest.first_chunk().map(|time| u64::from_le_bytes(*time)).filter(|_| extend);
+    let envelope = Envelope { source: 0, flow, timestamp: time };
+    let reader = Reader::new(&rest, TIME, len, 0).ok_or(Closed::Partial)?;
+    Ok(Opened { envelope, class: Class::Instruction, len: RECORD, reader })
 }

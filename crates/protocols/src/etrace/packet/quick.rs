@@ -43,7 +43,9 @@ impl Shape {
         let (mask, header, kind_width) = match link.framing {
             Framing::Encapsulated => (0x80, 0, link.type_width & 0b11),
             Framing::Siemens => (0xe0, 0x40, 0),
-            Framing::PulpTrdb | Framing::Esp32 => return None,
+            Framing::PulpTrdb | Framing::Esp32 | Framing::PulpRecords | Framing::PulpLines => {
+                return None;
+            }
         };
         let odd = link.source_width != 0
             || params.is_draft()

@@ -274,6 +274,50 @@ fn envelopes() {
     }
 }
 
+/// Records of PULP `rv_tracer` are those of its decoder: header last, what is beyond the length is nothing.
+#[test]
+fn pulp_records() {
+    let mut params = Params::new(Version::V2_0, Profile::PulpRvTracer, true);
+    for (payload, timestamp, want) in [
+        ("0f40", Some(0), "support: disabled"),
+        ("733707004000", Some(0x0102_0304_0506_0708), "start 0x80000e6e, privilege M"),
+        ("01aaaaaa2a", None, "branches"),
+        ("0d1030", Some(u64::MAX), "branches"),
+    ] {
+        let payload: Vec<u8> = (0..payload.len() / 2)
+            .map(|n| u8::from_str_radix(&payload[2 * n..2 * n + 2], 16).unwrap())
+            .collect();
+        params.link.framing = Framing::Encapsulated;
+        let header = payload.len() as u8 | u8::from(timestamp.is_some()) << 7;
+        let time = timestamp.unwrap_or(0).to_le_bytes();
+        let plain =
+            [&[header][..], if timestamp.is_some() { &time } else { &[] }, &payload].concat();
+        let Parse::Packet(packet, _) = Packet::parse(&plain, &params) else {
+            panic!("{payload:x?}")
+        };
+        assert!(packet.to_string().contains(want), "{packet}");
+        // payload, timestamp, header, the highest byte first
+        let room = [0; 31];
+        let room = &room[payload.len()..];
+        let high = |bytes: &[u8]| bytes.iter().rev().copied().collect::<Vec<u8>>();
+        let record = [room, &high(&payload), &high(&time), &[header]].concat();
+        let line = [&[header][..], &high(&time), room, &high(&payload)].concat();
+        for (framing, bytes) in [(Framing::PulpRecords, record), (Framing::PulpLines, line)] {
+            params.link.framing = framing;
+            assert_eq!(Packet::parse(&bytes, &params), Parse::Packet(packet, 40), "{framing}");
+            let mut again = Vec::new();
+            packet.emit(&params, &mut again);
+            // The unit keeps bytes of an address that it need not.
+            assert_eq!(Packet::parse(&again, &params), Parse::Packet(packet, 40), "{framing}");
+            for len in 0..40 {
+                assert_eq!(Packet::parse(&bytes[..len], &params), Parse::Partial);
+            }
+            let blank = [0; 40];
+            assert!(matches!(Packet::parse(&blank, &params), Parse::Bad(40, _)));
+        }
+    }
+}
+
 /// 0.026 does not say what the flow bits of a header are: they are kept.
 #[test]
 fn flow_of_the_draft() {
