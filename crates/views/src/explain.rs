@@ -94,7 +94,7 @@ impl Decoded<'_> {
         for (count, what) in [
             (t.padding, "of padding"),
             (t.no_source, "before the first id"),
-            (t.bad_frames, "that are no frame"),
+            (t.bad_frames, if messages { "that are no message" } else { "that are no frame" }),
         ] {
             if count > 0 {
                 let _ = write!(out, ", {count} {what}");
@@ -163,10 +163,15 @@ impl Decoded<'_> {
             remarks.push(self.unknown_ids(&strangers));
         }
         if self.tally.bad_frames > 0 && other.is_none() {
-            remarks.push(remark(
-                format!("{} bytes are no frame", self.tally.bad_frames),
-                "if there are many, the framing is another one: see --framing",
-            ));
+            let (what, help) = match &self.plan.messages {
+                None => ("frame", "if there are many, the framing is another one: see --framing"),
+                Some(_) => (
+                    "message",
+                    "if there are many, what stands before the payloads is other than source_width and \
+                     timestamp_bytes say",
+                ),
+            };
+            remarks.push(remark(format!("{} bytes are no {what}", self.tally.bad_frames), help));
         }
         remarks
     }
@@ -392,6 +397,9 @@ impl Decoded<'_> {
                 format!("they may be those of {}, which could not be decoded", left_out.join(", "))
             }
             Kind::Raw => format!("name their protocols, as --protocol NAME@{first:#04x}"),
+            _ if self.plan.messages.is_some() => {
+                "add a source for each, with its number as `source` among its parameters".into()
+            }
             _ => "add a device for each, with its trace id in its registers".into(),
         };
         remark(

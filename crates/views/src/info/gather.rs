@@ -29,7 +29,11 @@ impl Info {
             }
             strangers(plan, info, &mut missing);
         }
-        let sources: Vec<_> = capture.sources.iter().map(|s| source(capture, s)).collect();
+        let mut sources: Vec<_> = capture.sources.iter().map(|s| source(capture, s)).collect();
+        // Where messages are told apart by numbers, these are what sources are called.
+        for planned in plans.iter().filter(|p| p.messages.is_some()).flat_map(|p| &p.sources) {
+            sources.get_mut(planned.source).into_iter().for_each(|info| info.id = Some(planned.id));
+        }
         let images: Vec<_> = capture.memory.iter().map(image).collect();
         program(capture, &images, &mut missing);
         Info {
