@@ -197,7 +197,12 @@ impl Unit {
         match text.split_once('@') {
             None => Ok(Unit { protocol: text.to_owned(), id: None }),
             Some((protocol, id)) => {
-                let id = source_number(id).map_err(|why| Fail::option("--protocol", text, &why))?;
+                let known = AnyProtocol::named(protocol);
+                let id = match known {
+                    Some(AnyProtocol::Etrace) => source_number(id),
+                    _ => trace_id(id).map(u16::from),
+                };
+                let id = id.map_err(|why| Fail::option("--protocol", text, &why))?;
                 Ok(Unit { protocol: protocol.to_owned(), id: Some(id) })
             }
         }
@@ -214,8 +219,9 @@ impl Unit {
     /// Where units are told apart by their trace ids.
     fn framed(&self) -> Result<Framed, Fail> {
         let Unit { protocol, id } = self.clone();
+        let text = id.map_or_else(String::new, |id| format!("{protocol}@{id}"));
         let id = id.map(|id| trace_id(&id.to_string())).transpose();
-        let id = id.map_err(|why| Fail::option("--protocol", &protocol, &why))?;
+        let id = id.map_err(|why| Fail::option("--protocol", &text, &why))?;
         Ok(Framed { protocol, id })
     }
 }
