@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tracewright_base::{
-    Block, Code, End, FAMILIES, Instruction, Isa, Kind, Last, Mark, Miss, Pc, Realm, Security,
-    Space, Waypoints,
+    Block, Code, End, FAMILIES, Instruction, Isa, Kind, Last, Mark, Miss, Pc, Realm, Role,
+    Security, Space, Waypoints,
 };
 use tracewright_image::{Bytes, Cache, CacheOptions, Image, LONGEST_BLOCK, Region, SpaceMask};
 use tracewright_isa::assemble::{a64, rv};
@@ -625,4 +625,53 @@ fn table_jumps() {
     assert_eq!(target(true, None, Isa::Rv32), (Kind::Branch, None));
     assert_eq!(target(true, Some(0x400), Isa::Rv32), (Kind::Branch, None));
     assert_eq!(target(false, Some(0x40), Isa::Rv32), (Kind::Plain, None));
+}
+
+/// A processor's own opcodes end blocks where they let the program go elsewhere, up to eight bytes long. One that
+/// memory does not hold whole is not there.
+#[test]
+fn own_opcodes() {
+    let mut riscv = Extensions::NONE;
+    for text in [
+        "mask=0x1f1f07f match=0xc01f kind=call offset=47:32,19:17,31,7,30:25,11:8",
+        "mask=0xffff match=0x8102 kind=return",
+        "mask=0x7f match=0x0b kind=plain",
+        // LUI is not one any more: what it would leave for the jump after it does not count.
+        "mask=0xfff match=0x337 kind=plain",
+    ] {
+        riscv.opcodes.push(text.parse().expect(text)).expect("room");
+    }
+    let options = CacheOptions { riscv, ..DEFAULT };
+    // c.nop; 4 bytes of custom-0; a call of 6 bytes, 0x100 on; c.nop; a return
+    let call = [0x1f, 0xc0, 0x00, 0x10, 0x00, 0x00];
+    let code =
+        [&[0x01, 0x00, 0x0b, 0x00, 0x00, 0x00], &call[..], &[0x01, 0x00, 0x02, 0x81]].concat();
+    let lui = words(&[rv::lui(6, 0x1000), rv::jalr(0, 6, 8).unwrap()]);
+    let regions = || {
+        [
+            Region::new("code", 0x1000, code.clone()),
+            Region::new("cut", 0x2000, call[..5].to_vec()),
+            Region::new("lui", 0x3000, lui.clone()),
+        ]
+    };
+    let mut cache = self::cache(regions(), options);
+    let block = *cache.block(pc(Isa::Rv32, 0x1000)).unwrap();
+    assert_eq!(row(&block), (12, 3, Kind::Branch, End::Waypoint));
+    assert_eq!((block.last.size, block.last.target), (6, Some(0x1006 + 0x100)));
+    let block = *cache.block(pc(Isa::Rv32, 0x100c)).unwrap();
+    assert_eq!(row(&block), (4, 2, Kind::Indirect, End::Waypoint));
+    assert_eq!(cache.instruction(pc(Isa::Rv32, 0x1006)).map(|i| i.size), Ok(6));
+    assert_eq!(cache.block(pc(Isa::Rv32, 0x2000)), Err(Miss { address: 0x2005 }));
+    let block = *cache.block(pc(Isa::Rv32, 0x3000)).unwrap();
+    assert_eq!((block.last.kind, block.last.target), (Kind::Indirect, None));
+    // Without the table.
+    let mut plain = self::cache(regions(), DEFAULT);
+    let block = *plain.block(pc(Isa::Rv32, 0x3000)).unwrap();
+    assert_eq!(block.last.target, Some(0x1008));
+    // It is C.JR of X2 then.
+    assert_eq!(plain.instruction(pc(Isa::Rv32, 0x100e)).map(|i| i.role), Ok(Role::Jump));
+    // What an opcode is that memory does not hold.
+    let at = pc(Isa::Rv32, 0x9000);
+    assert_eq!(cache.classify(at, 0x8102, Default::default()).role, Role::Return);
+    assert_eq!(plain.classify(at, 0x8102, Default::default()).role, Role::Jump);
 }
