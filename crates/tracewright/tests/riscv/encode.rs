@@ -21,7 +21,8 @@ use crate::program::{Mix, Random, run};
 use crate::run::{cache, elements, program};
 use crate::streams::{data, draft, large, read, reference, shared};
 
-fn encode(steps: &[Step], params: &Params, settings: &Settings) -> (Vec<Packet>, Vec<u8>) {
+/// Packets and bytes of steps.
+pub fn encode(steps: &[Step], params: &Params, settings: &Settings) -> (Vec<Packet>, Vec<u8>) {
     let mut encoder = Encoder::new(params, settings);
     let mut packets = Vec::new();
     for step in steps {
