@@ -614,6 +614,8 @@ impl fmt::Display for Wrong {
                 "nothing says which source wrote {buffer}; add `SOURCE={buffer}` to [source_buffers]"
             ),
             W::NotAssignment(text) => {
+                // It may be any file's.
+                let text: String = text.chars().take(60).flat_map(char::escape_debug).collect();
                 write!(f, "`{text}` is not NAME=VALUE; write such as TRCCONFIGR=0xC1")
             }
             W::NoAddress(file) => write!(

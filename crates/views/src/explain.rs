@@ -346,6 +346,21 @@ impl Decoded<'_> {
                 "`packets --bytes` shows them; if there are many, a register or the framing is wrong",
             ));
         }
+        if c.unsynced * 4 > c.bytes() && !reframe {
+            let (lost, all) = (c.unsynced, c.bytes());
+            remarks.push(remark(
+                format!(
+                    "{name}: {lost} of {all} bytes come before a synchronisation, and are not read"
+                ),
+                match source.config {
+                    AnyConfig::Etrace(_) => {
+                        "check profile, version and widths, which `info` lists: --params FILE, or \
+                         --config profile=NAME"
+                    }
+                    _ => "check protocol, framing and the unit's registers",
+                },
+            ));
+        }
         if let Some(address) = c.first_no_code {
             remarks.push(self.no_code(source, c, address));
         } else if executes(&source.config) && c.packets > 0 && c.instructions == 0 && !reframe {

@@ -75,6 +75,15 @@ pub struct Standard {
 /// `control_code` of te_support. (0.026, Table 6.4)
 pub(super) const CONTROL_CODE: u64 = 0x34;
 
+/// The bits of `doptions`, the lowest first.
+const DOPTIONS: [&str; 4] = ["noaddr", "nodata", "full_daddress", "full_data"];
+
+/// Flags one after another, the lowest first.
+fn bits<F: Fields>(names: impl Iterator<Item = &'static str>, value: u8, f: &mut F) -> u8 {
+    let flags = (0..8).zip(names);
+    flags.fold(0, |all, (n, name)| all | u8::from(f.flag(name, value >> n & 1 != 0)) << n)
+}
+
 impl Support {
     pub(super) fn fields<F: Fields>(mut self, f: &mut F, params: &Params) -> Support {
         let layout = &params.support;
@@ -85,30 +94,22 @@ impl Support {
         if layout.ioptions == OptionBits::Standard {
             return self.standard_fields(f);
         }
-        self.ioptions = f.byte("ioptions", self.ioptions, layout.ioptions.width());
+        let names = layout.ioptions.order().iter().map(|mode| mode.name());
+        self.ioptions = bits(names, self.ioptions, f);
         if layout.data {
             self.data_enabled = f.flag("denable", self.data_enabled);
             self.data_lost = f.flag("dloss", self.data_lost);
-            self.doptions = f.byte("doptions", self.doptions, layout.doptions_width.into());
+            let names = DOPTIONS.into_iter().chain(core::iter::repeat("doption"));
+            let names = names.take(layout.doptions_width.into());
+            self.doptions = bits(names, self.doptions, f);
         }
         self
     }
 
     fn standard_fields<F: Fields>(mut self, f: &mut F) -> Support {
         let mut s = self.standard.unwrap_or_default();
-        let names = [
-            "sijump",
-            "implicit_return",
-            "branch_predictor",
-            "jump_target_cache",
-            "implicit_except",
-            "full_iaddress",
-        ];
-        let mut bits = 0;
-        for (n, name) in names.into_iter().enumerate() {
-            bits |= u8::from(f.flag(name, self.ioptions >> n & 1 != 0)) << n;
-        }
-        self.ioptions = bits;
+        let names = OptionBits::Standard.order().iter().map(|mode| mode.name());
+        self.ioptions = bits(names, self.ioptions, f);
         s.resync_disabled = f.flag("resync_disabled", s.resync_disabled);
         s.iret_ext = f.flag("iret_ext", s.iret_ext);
         s.time_width = f.byte("time_width", s.time_width, 3);
@@ -120,12 +121,7 @@ impl Support {
         self.data_enabled = f.flag("denable", self.data_enabled);
         self.data_lost = f.flag("dloss", self.data_lost);
         s.mmacas_ext = f.flag("mmacas_ext", s.mmacas_ext);
-        let mut bits = 0;
-        for (n, name) in ["noaddr", "nodata", "full_daddress", "full_data"].into_iter().enumerate()
-        {
-            bits |= u8::from(f.flag(name, self.doptions >> n & 1 != 0)) << n;
-        }
-        self.doptions = bits;
+        self.doptions = bits(DOPTIONS.into_iter(), self.doptions, f);
         self.standard = Some(s);
         self
     }
@@ -206,12 +202,7 @@ impl Support {
 impl OptionBits {
     /// How many bits `ioptions` has.
     pub const fn width(self) -> u32 {
-        match self {
-            OptionBits::None => 0,
-            OptionBits::Reference => 5,
-            OptionBits::Named | OptionBits::Standard => 6,
-            OptionBits::Pulp => 7,
-        }
+        self.order().len() as u32
     }
 
     /// The options of `bits`.
@@ -296,4 +287,19 @@ enum Mode {
     JumpTargetCache,
     FullAddress,
     DeltaAddress,
+}
+
+impl Mode {
+    /// As explained packets have it.
+    const fn name(self) -> &'static str {
+        match self {
+            Mode::Sijump => "sijump",
+            Mode::ImplicitReturn => "implicit_return",
+            Mode::ImplicitException => "implicit_except",
+            Mode::BranchPrediction => "branch_predictor",
+            Mode::JumpTargetCache => "jump_target_cache",
+            Mode::FullAddress => "full_iaddress",
+            Mode::DeltaAddress => "delta_iaddress",
+        }
+    }
 }
