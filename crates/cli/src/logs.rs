@@ -44,9 +44,12 @@ impl<'a> Log<'a> {
         let format = found.ok_or_else(|| {
             let names: Vec<_> = Format::ALL.iter().map(|f| f.name()).collect();
             let known = names.join(", ");
-            let what = format!(
-                "not an execution log of a known format; name it with --log-format: {known}"
-            );
+            let what = match first.is_empty() {
+                true => "an empty log; check that what ran the program wrote it".to_owned(),
+                false => format!(
+                    "not an execution log of a known format; name it with --log-format: {known}"
+                ),
+            };
             Fail::usage(path, &what)
         })?;
         let isa = args.isa.map(isa).or_else(|| program.memory.iter().find_map(machine));

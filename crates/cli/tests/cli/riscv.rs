@@ -311,3 +311,64 @@ fn wrong_tables() {
     assert!(said.err.contains("unit.params:2: custom: "), "{}", said.err);
     assert!(said.err.contains("`match` has bits that `mask` has not"), "{}", said.err);
 }
+
+/// A unit with a FIFO that is too small loses packets and says so, or makes the processor wait.
+#[test]
+fn too_small_a_fifo() {
+    let folder = Folder::new("riscv-fifo");
+    let (image, log) = (folder.path("program.bin"), folder.path("log.csv"));
+    // jr t1, twice: each is told.
+    fs::write(&image, [0x67, 0, 3, 0, 0x67, 0, 3, 0]).unwrap();
+    let addresses: Vec<u32> = (0..3000).map(|n| 0x1000 + n % 2 * 4).collect();
+    let rows = addresses.iter().map(|at| format!("{at:x},RV32,3,00030067\n"));
+    fs::write(&log, "address,isa,el,opcode\n".to_owned() + &rows.collect::<String>()).unwrap();
+    let image = format!("--image {}@0x1000", image.display());
+    let traced = |config: &str| {
+        let capture = folder.path("capture");
+        let _ = fs::remove_dir_all(&capture);
+        let words = format!(
+            "encode --protocol etrace --framing raw --isa rv32 {image} --config xlen=32 \
+             --config fifo=150 --config fifo-drain=9 {config} --log"
+        );
+        let mut all = args(&words, &[&log]);
+        all.extend(args("-o", &[&capture]));
+        ok(&tracewright(&all));
+        let said = tracewright(&args("decode --strict", &[&capture]));
+        assert_eq!(said.code, Some(0), "{}", said.err);
+        let gaps = said.out.matches("gap        trace unit overflow").count();
+        assert_eq!(said.out.matches("trace-on   after an overflow").count(), gaps);
+        let said = tracewright(&args("instructions --format pc", &[&capture]));
+        (gaps, ok(&said).lines().count())
+    };
+    let (gaps, said) = traced("");
+    assert!(gaps > 3 && said < 2000, "{gaps} gaps, {said} instructions");
+    assert_eq!(traced("--config stall=1"), (0, 3000));
+    let said = tracewright(&args("packets --explain", &[&folder.path("capture")]));
+    for name in ["qual_status", "implicit_return", "branch_predictor", "dloss", "noaddr"] {
+        assert!(ok(&said).contains(name), "no {name}");
+    }
+}
+
+/// What is no such file says so in words.
+#[test]
+fn other_files() {
+    let folder = Folder::new("riscv-other");
+    let (noise, elf, empty) =
+        (folder.path("noise.bin"), folder.path("unit.params"), folder.path("empty.csv"));
+    let bytes = (0..3000u32).map(|n| (n.wrapping_mul(0x9e37_79b1) >> 13) as u8);
+    fs::write(&noise, bytes.collect::<Vec<_>>()).unwrap();
+    fs::write(&elf, b"\x7fELF\x02\x01\x1b[31m\n").unwrap();
+    fs::write(&empty, "").unwrap();
+    let words = "decode --protocol etrace --config profile=reference-flow";
+    let said = tracewright(&args(words, &[&noise]));
+    ok(&said);
+    assert!(said.err.contains(" of 3000 bytes come before a synchronisation"), "{}", said.err);
+    let said = tracewright(&args("decode --protocol etrace --params", &[&elf, &noise]));
+    assert_eq!(said.code, Some(2), "{}", said.out);
+    assert!(said.err.contains("`\\u{7f}ELF") && !said.err.contains('\x1b'), "{}", said.err);
+    let mut all = args("encode --protocol etrace --log", &[&empty]);
+    all.extend(args("-o", &[&folder.path("out")]));
+    let said = tracewright(&all);
+    assert_eq!(said.code, Some(2), "{}", said.out);
+    assert!(said.err.contains("an empty log"), "{}", said.err);
+}
