@@ -336,7 +336,9 @@ fn too_small_a_fifo() {
         let said = tracewright(&args("decode --strict", &[&capture]));
         assert_eq!(said.code, Some(0), "{}", said.err);
         let gaps = said.out.matches("gap        trace unit overflow").count();
-        assert_eq!(said.out.matches("trace-on   after an overflow").count(), gaps);
+        // After the last loss there may be nothing more.
+        let resumed = said.out.matches("trace-on   after an overflow").count();
+        assert!(resumed == gaps || resumed + 1 == gaps, "{resumed} of {gaps}");
         let said = tracewright(&args("instructions --format pc", &[&capture]));
         (gaps, ok(&said).lines().count())
     };
