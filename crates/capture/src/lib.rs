@@ -17,6 +17,7 @@
 //! | `snapshot/` | an Arm snapshot, read and written |
 //! | `folder.rs` | a folder described by `capture.toml`, read and written |
 //! | `raw.rs` | bare bytes, and images beside a capture |
+//! | `plain.rs` | text from files, fit to be shown |
 //! | `problem.rs` | [`OpenError`] and [`Note`]: where, what, and what to do |
 //!
 //! What is wrong with one device or one file is a [`Note`] in the capture; the rest is still read.
@@ -62,6 +63,7 @@ pub mod snapshot;
 mod files;
 mod number;
 mod pipe;
+mod plain;
 mod spool;
 mod stream;
 

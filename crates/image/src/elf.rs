@@ -199,6 +199,10 @@ fn read_build_id<H: FileHeader<Endian = Endianness>>(
     None
 }
 
+/// Names of symbols may lie over each other in the file. Together they are not longer than so many times the
+/// file: of one that is made to fill memory the rest is left out.
+const MOST_NAMES: usize = 8;
+
 /// A symbol on its way into the table.
 struct Found<'a> {
     name: &'a str,
@@ -218,6 +222,7 @@ fn read_symbols<H: FileHeader<Endian = Endianness>>(
     machine: elf::Machine,
 ) -> Symbols {
     let mut found = Vec::new();
+    let mut room = data.len().saturating_mul(MOST_NAMES);
     for table in [elf::SHT_SYMTAB, elf::SHT_DYNSYM] {
         let Ok(table) = sections.symbols(endian, data, table) else { continue };
         for (index, symbol) in table.enumerate() {
@@ -227,10 +232,14 @@ fn read_symbols<H: FileHeader<Endian = Endianness>>(
             let kind = symbol.st_type();
             let code = executable
                 && (kind == elf::STT_FUNC || kind == elf::STT_NOTYPE || kind == elf::STT_GNU_IFUNC);
-            let name = table.symbol_name(endian, symbol).ok();
-            let name = name.and_then(|name| std::str::from_utf8(name).ok()).unwrap_or_default();
-            // `$a`, `$t`, `$d` and `$x` say what the bytes are; they name nothing.
-            if !code || name.is_empty() || name.starts_with('$') {
+            let name = table.symbol_name(endian, symbol).unwrap_or_default();
+            let Some(left) = room.checked_sub(name.len()) else { break };
+            room = left;
+            let name = std::str::from_utf8(name).unwrap_or_default();
+            // `$a`, `$t`, `$d` and `$x` say what the bytes are; they name nothing. And a terminal may obey
+            // what a control character says.
+            if !code || name.is_empty() || name.starts_with('$') || name.contains(char::is_control)
+            {
                 continue;
             }
             let mut start: u64 = symbol.st_value(endian).into();

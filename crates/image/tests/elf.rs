@@ -187,6 +187,38 @@ fn code_has_names() {
     }
 }
 
+/// Symbols may all name one long string, each from another byte on: that does not fill memory. And no name
+/// makes a terminal do anything.
+#[test]
+fn names_that_lie_over_each_other() {
+    const LONG: usize = 0x4_0000;
+    const MANY: usize = 0x1000;
+    let mut bytes = file(A64);
+    let (sections, entry) = (u64::from_le_bytes(*bytes[40..].first_chunk().unwrap()), 64);
+    let (strings, mut table) = (bytes.len(), vec![0; 24]);
+    bytes.extend(std::iter::repeat_n(b'a', LONG));
+    bytes.extend(b"\0\x1b[31m\0main\0");
+    for n in [LONG as u32 + 1, LONG as u32 + 7].into_iter().chain(0..MANY as u32) {
+        table.extend(n.to_le_bytes());
+        // A function in section 1.
+        table.extend([0x12, 0, 1, 0]);
+        table.extend((0x8000 + u64::from(n % 4)).to_le_bytes());
+        table.extend(4u64.to_le_bytes());
+    }
+    for (section, start, len) in [(2, strings + LONG + 13, table.len()), (3, strings, LONG + 13)] {
+        let offset = sections as usize + section * entry + 24;
+        bytes[offset..offset + 8].copy_from_slice(&(start as u64).to_le_bytes());
+        bytes[offset + 8..offset + 16].copy_from_slice(&(len as u64).to_le_bytes());
+    }
+    bytes.extend(table);
+    let len = bytes.len();
+    let symbols = Elf::read(&bytes.into(), "a.elf", Load::default()).unwrap().symbols;
+    let names: Vec<_> = symbols.iter().map(|symbol| symbol.name).collect();
+    assert!(names.contains(&"main") && !names.iter().any(|name| name.contains('\x1b')));
+    let all: usize = names.iter().map(|name| name.len()).sum();
+    assert!((len..=8 * len).contains(&all), "{all} bytes of names in a file of {len}");
+}
+
 #[test]
 fn byte_order_is_of_the_file_not_of_the_code() {
     let image = Image::from_elf(&file(Shape { big: true, ..A64 }).into(), "be", 0).unwrap();

@@ -1,9 +1,11 @@
 //! What every part of the reader needs: files, sections with places, notes.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use crate::files::{self, Files};
 use crate::ini::{Entry, Ini};
+use crate::plain::plain;
 use crate::{Bytes, Note, Pipe, Place, Wrong};
 
 /// An ini file is smaller than this; what is larger is something else.
@@ -73,13 +75,15 @@ impl Reader {
         if bytes.len() > MOST_TEXT {
             return Err(Wrong::TooLarge(bytes.len() as u64));
         }
-        match std::str::from_utf8(&bytes) {
-            Ok(text) => Ok(text.to_owned()),
-            Err(_) => {
-                self.note(Place::file(path), Wrong::NotUtf8);
-                Ok(String::from_utf8_lossy(&bytes).into_owned())
-            }
+        let text = String::from_utf8_lossy(&bytes);
+        if matches!(text, Cow::Owned(_)) {
+            self.note(Place::file(path), Wrong::NotUtf8);
         }
+        let shown = plain(&text);
+        if matches!(shown, Cow::Owned(_)) {
+            self.note(Place::file(path), Wrong::Control);
+        }
+        Ok(shown.into_owned())
     }
 
     /// The bytes of a file that the ini file `from` names, and where it is.
@@ -196,7 +200,7 @@ impl Reader {
 /// As much of a line as fits in a message.
 fn short(text: &str) -> String {
     let text = text.trim();
-    let mut short: String = text.chars().take(40).filter(|c| !c.is_control()).collect();
+    let mut short: String = text.chars().take(40).collect();
     if text.chars().nth(40).is_some() {
         short.push('…');
     }
