@@ -6,6 +6,9 @@ use tracewright_base::{CoreType, MissingRegister};
 
 use crate::{Buffer, Core, Dump, Form, Note, OpenError, Other, Owner, Place, Source, Wrong};
 
+/// So many pairs of dumps that contradict each other say enough.
+const MOST_CONFLICTS: usize = 64;
+
 /// Where a capture came from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
@@ -131,7 +134,8 @@ impl Capture {
         self.conflicts().is_empty()
     }
 
-    /// Pairs of dumps, the earlier first, that hold different bytes for an address that both have.
+    /// Pairs of dumps, the earlier first, that hold different bytes for an address that both have: not all
+    /// where there are very many.
     pub(crate) fn conflicts(&self) -> Vec<(usize, usize)> {
         let mut spans: Vec<_> = self
             .memory
@@ -145,15 +149,25 @@ impl Capture {
         let mut open: Vec<(u64, usize)> = Vec::new();
         for (start, last, n) in spans {
             open.retain(|(end, _)| *end >= start);
-            for &(_, m) in &open {
+            let mut repeats = false;
+            for &(end, m) in &open {
                 let (first, second) = (m.min(n), m.max(n));
-                if let (Some(a), Some(b)) = (self.memory.get(first), self.memory.get(second))
-                    && differ(a, b)
-                {
+                let (Some(a), Some(b)) = (self.memory.get(first), self.memory.get(second)) else {
+                    continue;
+                };
+                if differ(a, b) {
                     found.push((first, second));
+                } else if end == last && a.address == b.address {
+                    repeats |= a.owner == b.owner && a.spaces == b.spaces;
                 }
             }
-            open.push((last, n));
+            if found.len() >= MOST_CONFLICTS {
+                break;
+            }
+            // What differs from one that is repeated differs from the one that is there already.
+            if !repeats {
+                open.push((last, n));
+            }
         }
         found.sort_unstable();
         found

@@ -21,6 +21,9 @@ use crate::{
     Wrong,
 };
 
+/// In text, cycles may be repeated until there are so many: a word of a few letters must not fill memory.
+const MOST_REPEATED: usize = 1 << 24;
+
 /// Which of them a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
@@ -65,8 +68,15 @@ pub(crate) fn read(path: &Path, form: Form) -> Result<Capture, OpenError> {
         Form::Text => {
             let words = str::from_utf8(&bytes).map_err(|why| wrong(why.to_string()))?;
             let (head, words) = text::read(words).map_err(|why| wrong(why.to_string()))?;
-            let cycles: Result<Vec<Cycle>, _> = text::cycles(words, version(&head)).collect();
+            // Without repeats a cycle takes more than a byte.
+            let most = words.len().max(MOST_REPEATED);
+            let cycles = text::cycles(words, version(&head)).take(most + 1);
+            let cycles: Result<Vec<Cycle>, _> = cycles.collect();
             let cycles = cycles.map_err(|why| wrong(format!("after `cycles`, {why}")))?;
+            if cycles.len() > most {
+                let why = "it repeats cycles (`xN`) until there are more than";
+                return Err(wrong(format!("{why} {most}; correct N, or write an .etmp file")));
+            }
             (head, Bytes::from(records(cycles, head.width).collect::<Vec<u8>>()))
         }
         Form::OpenOcd => {

@@ -37,6 +37,7 @@ use toml::{Table, Value};
 
 use crate::files::{Files, find, reason};
 use crate::number::number;
+use crate::plain::plain;
 use crate::probe::ELF;
 use crate::spool::take_along;
 use crate::{
@@ -150,7 +151,7 @@ impl At<'_> {
     fn text(&self, key: &str) -> Result<Option<String>, OpenError> {
         match self.table.get(key) {
             None => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(Value::String(text)) => Ok(Some(plain(text).into_owned())),
             Some(_) => Err(self.wrong(key, "it must be text in quotes")),
         }
     }
@@ -171,7 +172,9 @@ impl At<'_> {
     /// One text or a list of them.
     fn texts(&self, one: &str, many: &str) -> Result<Vec<String>, OpenError> {
         let texts = |list: &Vec<Value>| {
-            list.iter().map(|v| v.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
+            list.iter()
+                .map(|v| v.as_str().map(|text| plain(text).into_owned()))
+                .collect::<Option<Vec<_>>>()
         };
         match (self.text(one)?, self.table.get(many)) {
             (Some(text), None) => Ok(vec![text]),
@@ -378,12 +381,10 @@ impl Reader<'_> {
 impl Source {
     /// Takes a parameter: a register where it is a number, else a word that only the protocol knows.
     pub fn parameter(&mut self, name: &str, value: &str) {
+        let name = plain(name).into_owned();
         match number(value) {
-            Some(value) => {
-                let name = name.to_owned();
-                self.registers.0.push(Register { name, id: None, size: None, value });
-            }
-            None => self.words.push((name.to_owned(), value.to_owned())),
+            Some(value) => self.registers.0.push(Register { name, id: None, size: None, value }),
+            None => self.words.push((name, plain(value).into_owned())),
         }
     }
 
@@ -435,7 +436,8 @@ impl Source {
     }
 }
 
-/// Writes `capture` into `folder`, which is made; it must be empty where it exists.
+/// Writes `capture` into `folder`, which is made; it must be empty where it exists. Memory whose file was
+/// missing is named, and is still missing.
 ///
 /// # Errors
 /// [`OpenError`] where the folder holds files, or one cannot be written.
@@ -447,7 +449,8 @@ pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
         |path: &Path, why: std::io::Error| OpenError::new(path, Wrong::NotWritten(reason(&why)));
     fs::create_dir_all(folder).map_err(|why| failed(folder, why))?;
     let mut taken = HashSet::from([NAME.to_owned()]);
-    let mut put = |name: &str, end: &str, bytes: &[u8], spooled: Option<&Path>| {
+    // Without bytes only a name is found, which no other file gets.
+    let mut put = |name: &str, end: &str, bytes: Option<&[u8]>, spooled: Option<&Path>| {
         let plain: String = name
             .chars()
             .map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' })
@@ -461,9 +464,10 @@ pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
         });
         let name = names.into_iter().find(|name| taken.insert(name.clone())).unwrap_or_default();
         let path = folder.join(&name);
-        let done = match spooled {
-            Some(from) => take_along(from, &path),
-            None => fs::write(&path, bytes),
+        let done = match (spooled, bytes) {
+            (Some(from), _) => take_along(from, &path),
+            (None, Some(bytes)) => fs::write(&path, bytes),
+            (None, None) => Ok(()),
         };
         done.map_err(|why| failed(&path, why)).map(|()| name)
     };
@@ -473,8 +477,8 @@ pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
     }
     for buffer in &capture.buffers {
         let file = match buffer.files.as_slice() {
-            [file] if file.spooled => put(&buffer.name, ".bin", &[], Some(&file.path))?,
-            _ => put(&buffer.name, ".bin", &buffer.bytes(), None)?,
+            [file] if file.spooled => put(&buffer.name, ".bin", None, Some(&file.path))?,
+            _ => put(&buffer.name, ".bin", Some(&buffer.bytes()), None)?,
         };
         let (name, file) = (quoted(&buffer.name), quoted(&file));
         let _ = writeln!(text, "[[buffer]]\nname = {name}\nfile = {file}");
@@ -513,9 +517,8 @@ pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
         text.push('\n');
     }
     for dump in &capture.memory {
-        let Some(bytes) = &dump.bytes else { continue };
         let end = if dump.form == Form::Elf { ".elf" } else { ".mem" };
-        let file = put(&dump.name, end, bytes, None)?;
+        let file = put(&dump.name, end, dump.bytes.as_deref(), None)?;
         let _ = writeln!(text, "[[image]]\nfile = {}", quoted(&file));
         match (dump.form, dump.address) {
             (Form::Elf, 0) => {}

@@ -1,8 +1,10 @@
 //! What is wrong with a capture: where, what, and what to do about it.
 
 use std::error::Error;
-use std::fmt;
+use std::fmt::{self, Write};
 use std::path::{Path, PathBuf};
+
+use crate::plain::Line;
 
 /// Where in a capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,7 +94,7 @@ impl Note {
 
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.place, self.wrong)
+        write!(Line(f), "{} {}", self.place, self.wrong)
     }
 }
 
@@ -119,7 +121,7 @@ impl OpenError {
 
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.place, self.wrong)
+        write!(Line(f), "{} {}", self.place, self.wrong)
     }
 }
 
@@ -168,6 +170,8 @@ pub enum Wrong {
     NoTrace,
     /// Some bytes are not UTF-8.
     NotUtf8,
+    /// Some characters are control characters.
+    Control,
     /// The text of a line that is no `KEY=VALUE`.
     Malformed(String),
     /// So many more lines like it.
@@ -185,6 +189,14 @@ pub enum Wrong {
     /// A number of more than 64 bits.
     TooBig(String),
 
+    /// The file that says where the trace is could not be read, for this reason.
+    TraceUnreadable {
+        /// The file as written.
+        file: String,
+        /// The reason.
+        reason: String,
+    },
+
     // Devices.
     /// A file of a device could not be read, for this reason.
     DeviceUnreadable {
@@ -199,6 +211,8 @@ pub enum Wrong {
         name: String,
         /// Where the first is.
         first: PathBuf,
+        /// It is the same file.
+        again: bool,
     },
     /// A device without a name gets this one.
     Unnamed(String),
@@ -374,6 +388,7 @@ impl Wrong {
             W::NoVersion
             | W::CycleCount { .. }
             | W::NotUtf8
+            | W::Control
             | W::DuplicateKey(_)
             | W::DuplicateSection(_)
             | W::Unnamed(_)
@@ -450,6 +465,9 @@ impl fmt::Display for Wrong {
             W::NotUtf8 => f.write_str(
                 "some bytes are not UTF-8, each shown as \u{fffd}; save the file as UTF-8",
             ),
+            W::Control => f.write_str(
+                "some characters are control characters, each shown as \u{fffd}; remove them",
+            ),
             W::Malformed(line) => {
                 write!(f, "`{line}` is not KEY=VALUE and was skipped; correct or remove it")
             }
@@ -470,12 +488,21 @@ impl fmt::Display for Wrong {
                  hexadecimal ones"
             ),
             W::TooBig(text) => write!(f, "{text} does not fit in 64 bits and was skipped; correct it"),
+            W::TraceUnreadable { file, reason } => write!(
+                f,
+                "cannot read {file}, {reason}, and it says where the trace is; copy the file there or \
+                 correct its name"
+            ),
             W::DeviceUnreadable { file, reason } => write!(
                 f,
                 "cannot read {file}, {reason}, so the device is missing; copy the file there or \
                  remove the line"
             ),
-            W::DuplicateDevice { name, first } => write!(
+            W::DuplicateDevice { name, again: true, .. } => write!(
+                f,
+                "the file of `{name}` is listed twice, and links go to the first; remove one of the two lines"
+            ),
+            W::DuplicateDevice { name, first, again: false } => write!(
                 f,
                 "another device is called `{name}`, in {}, and links go to that one; rename one of \
                  the two",
@@ -496,6 +523,10 @@ impl fmt::Display for Wrong {
             W::UnknownProtocol { device_type, known } => {
                 write!(f, "no protocol is called `{device_type}`; one of {known} is")
             }
+            W::UnknownCore(name) if name.is_empty() => f.write_str(
+                "no type, so the core's profile is left to the trace unit's registers; add `type=`, \
+                 such as Cortex-A53",
+            ),
             W::UnknownCore(name) => write!(
                 f,
                 "core `{name}` is not known, so its profile is left to the trace unit's registers; \

@@ -66,6 +66,20 @@ fn there_and_back() {
     assert_eq!(write(&capture("ETM4.2", &[], Vec::new()), Form::Etmp), None);
 }
 
+/// A few letters do not fill memory.
+#[test]
+fn endless_repeats() {
+    let text = |times: &str| format!("etmp 1\narch 1.3\nwidth 8\ncycles\nTD:00 x{times}\n");
+    let path = file("repeats", text("100000").as_bytes());
+    assert_eq!(open(&path).unwrap().buffers[0].len(), 200_000);
+    for times in ["16777217", "18446744073709551615"] {
+        fs::write(&path, text(times)).unwrap();
+        let error = open(&path).unwrap_err().to_string();
+        assert!(error.contains("more than 16777216; correct N"), "{error}");
+    }
+    fs::remove_file(path).unwrap();
+}
+
 /// OpenOCD says ETMCR and no more.
 #[test]
 fn openocd() {

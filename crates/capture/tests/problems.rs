@@ -23,6 +23,10 @@ const NOTES: &[(&str, &[Edit], &[&str])] = &[
     ("not UTF-8", &[Whole("etm.ini", b"[device]\nname=etm\nclass=trace_source\ntype=ETM4\nmaker=\xff\xfe\n")], &[
         "warning: etm.ini: some bytes are not UTF-8, each shown as �; save the file as UTF-8",
     ]),
+    ("control characters", &[Whole("etm.ini", b"[device]\nname=etm\nclass=trace_source\ntype=\x1b[31mETM4\nmaker\x07\n")], &[
+        "warning: etm.ini: some characters are control characters, each shown as �; remove them",
+        "error: etm.ini:5: [device] `maker�` is not KEY=VALUE and was skipped; correct or remove it",
+    ]),
     ("a key twice", &[Text("etm.ini", "type=ETM4", "type=ETM4\ntype=ETE")], &[
         "warning: etm.ini:5: [device] type: given twice, line 4 is used; remove one of the two",
     ]),
@@ -65,6 +69,13 @@ const NOTES: &[(&str, &[Edit], &[&str])] = &[
         "info: cpu.ini:1: [device] neither core nor trace source; nothing is decoded from it",
         "info: trace.ini:10: [core_trace_sources] cpu: no core is called `cpu`; correct the name or add the device",
         "warning: trace.ini: nothing says which core etm watches, so its profile is left to the trace unit's registers; add `CORE=etm` to [core_trace_sources]",
+    ]),
+    ("a device file twice", &[Text("snapshot.ini", "device1=etm.ini", "device1=etm.ini\ndevice2=etm.ini")], &[
+        "error: etm.ini:1: [device] the file of `etm` is listed twice, and links go to the first; remove one of the two lines",
+        "info: trace.ini: no buffer holds etm; add `etm=BUFFER` to [source_buffers] if one does",
+    ]),
+    ("a core without a type", &[Text("cpu.ini", "type=Cortex-A53\n", "")], &[
+        "warning: cpu.ini:1: [device] no type, so the core's profile is left to the trace unit's registers; add `type=`, such as Cortex-A53",
     ]),
     ("two devices of one name", &[Text("cpu.ini", "name=cpu", "name=etm")], &[
         "error: etm.ini:1: [device] another device is called `etm`, in cpu.ini, and links go to that one; rename one of the two",
@@ -245,11 +256,11 @@ const ERRORS: &[(&str, &[Edit], &str, &str)] = &[
     ("no metadata", &[Text("snapshot.ini", "metadata=", "data=")], "",
         "snapshot.ini:8: [trace] no key `metadata`; add it"),
     ("no metadata file", &[Gone("trace.ini")], "",
-        "trace.ini: cannot read it, no such file; check the path"),
+        "snapshot.ini:9: [trace] metadata: cannot read trace.ini, no such file, and it says where the trace is; copy the file there or correct its name"),
     ("empty metadata", &[Whole("trace.ini", b"")], "",
         "trace.ini: no section [trace_buffers]; add it"),
     ("metadata that is a folder", &[IsFolder("trace.ini")], "",
-        "trace.ini: cannot read it, it is a folder; check the path"),
+        "snapshot.ini:9: [trace] metadata: cannot read trace.ini, it is a folder, and it says where the trace is; copy the file there or correct its name"),
     ("no list of buffers", &[Text("trace.ini", "[trace_buffers]", "[buffers]")], "",
         "trace.ini: no section [trace_buffers]; add it"),
     ("an empty section of buffers", &[Text("trace.ini", "buffers=buffer0", "")], "",

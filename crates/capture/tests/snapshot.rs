@@ -301,6 +301,23 @@ fn so_many_bad_lines_are_counted() {
     assert_eq!(capture.notes[0].severity(), Severity::Error);
 }
 
+/// Thousands of dumps over each other, all of them different: some contradictions say enough.
+#[test]
+fn so_many_conflicts_are_noted() {
+    let mut cpu = "[device]\nname=cpu\nclass=core\ntype=Cortex-A53\n".to_owned();
+    for n in 0..5000 {
+        cpu += &format!("[dump{n}]\nfile=code.bin\naddress={}\n", 0x1000 + n);
+    }
+    let folder = base(&[]);
+    folder.put("cpu.ini", cpu);
+    folder.put("code.bin", (0..8000u32).map(|n| (n * n >> 3) as u8).collect::<Vec<_>>());
+    let capture = open(&folder.0).unwrap();
+    let conflict = |w: &Wrong| matches!(w, Wrong::DumpConflict { .. });
+    let noted = capture.notes.iter().filter(|n| conflict(&n.wrong)).count();
+    assert!((64..1000).contains(&noted), "{noted} conflicts");
+    assert!(!capture.one_memory());
+}
+
 /// Any bytes in any of the files: an answer, and never a panic.
 #[test]
 fn nonsense_is_survived() {

@@ -107,7 +107,8 @@ fn names_that_ini_files_cannot_hold() {
         let folder = Folder::new();
         let error = write(&named(name), &folder.0).unwrap_err();
         let want = format!(
-            ": `{name}` cannot stand in a snapshot's ini file, whose marks it contains; rename it"
+            ": `{}` cannot stand in a snapshot's ini file, whose marks it contains; rename it",
+            name.replace('\n', "\u{fffd}"),
         );
         assert!(error.to_string().ends_with(&want), "{error}");
         assert_eq!(

@@ -44,7 +44,8 @@ pub(super) fn read(reader: &mut Reader, capture: &mut Capture, at: Place, file: 
 
     let head = head(reader, &doc);
     if let Some(first) = described(capture, &head.name) {
-        let wrong = Wrong::DuplicateDevice { name: head.name.clone(), first };
+        let again = first == head.path;
+        let wrong = Wrong::DuplicateDevice { name: head.name.clone(), first, again };
         reader.note(head.place.clone(), wrong);
     }
     let registers = registers(reader, &doc);

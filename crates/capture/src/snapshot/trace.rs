@@ -17,7 +17,12 @@ pub(super) fn read(
     file: &str,
 ) -> Result<(), OpenError> {
     let path = reader.find(&at.path, file);
-    let text = reader.text(&path).map_err(|wrong| OpenError::new(&path, wrong))?;
+    let text = reader.text(&path).map_err(|wrong| match wrong {
+        Wrong::Unreadable(reason) => {
+            OpenError::at(at, Wrong::TraceUnreadable { file: file.to_owned(), reason })
+        }
+        wrong => OpenError::new(&path, wrong),
+    })?;
     let doc = Doc { path: &path, ini: Ini::parse(&text) };
 
     let section = reader
