@@ -384,12 +384,14 @@ impl Decoded<'_> {
         let name = &source.name;
         let times = if c.no_code == 1 { "once".into() } else { format!("{} times", c.no_code) };
         let images = self.capture.memory.iter().filter(|dump| dump.bytes.is_some());
-        let images: Vec<_> = images
+        let mut images: Vec<_> = images
             .map(|dump| match (dump.form, dump.last()) {
                 (Form::Raw, Some(last)) => format!("{} {:#x}..={last:#x}", dump.name, dump.address),
                 _ => dump.name.clone(),
             })
             .collect();
+        // Each core may give the same memory.
+        images.dedup();
         let there = match images.len() {
             0 => "there is none at all".into(),
             1..=4 => format!("there is {}", images.join(", ")),

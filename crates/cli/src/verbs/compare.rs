@@ -39,8 +39,8 @@ struct Decoding<'a> {
 /// Runs it.
 pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
     let input = |path: &Path| -> Result<Option<Input>, Fail> {
-        if path == Path::new("-") || !matches!(probe(path)?, Found::Snapshot(_) | Found::Folder(_))
-        {
+        // What is nothing that is known may be a log.
+        if path == Path::new("-") || matches!(probe(path)?, Found::Raw) {
             return Ok(None);
         }
         let mut capture = tracewright::open(path)?;
@@ -53,7 +53,10 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
     };
     let (a, b) = (input(&args.a)?, input(&args.b)?);
     let Some(first) = &a else {
-        return Err(Fail::usage(&args.a, "not a capture; name the log second"));
+        return Err(Fail::usage(
+            &args.a,
+            "not a capture that says itself what it is; name it first, and the log second",
+        ));
     };
     first.readable()?;
     let exceptions = !args.only_instructions;

@@ -46,7 +46,8 @@ fn info(args: &LogInfoArgs) -> Result<bool, Fail> {
                 *cpu.instructions.entry(retired.instruction.isa).or_default() += 1;
                 cpu.first.get_or_insert(retired.address);
                 cpu.last = retired.address;
-                let branch = retired.next != retired.address + u64::from(retired.instruction.size);
+                let after = retired.address.wrapping_add(retired.instruction.size.into());
+                let branch = retired.next != after;
                 cpu.taken += u64::from(branch);
                 if let Some(el) = cpu.el {
                     *cpu.levels.entry(el).or_default() += 1;

@@ -120,4 +120,44 @@ fn what_is_wrong_is_said() {
     }
     let said = tracewright(&args("compare", &[&log, &log]));
     assert_eq!(said.code, Some(2), "{}", said.out);
+    // A capture that cannot be read is one all the same.
+    fs::create_dir(folder.path("broken")).unwrap();
+    fs::write(folder.path("broken/capture.toml"), "[[buffer]\n").unwrap();
+    let said = tracewright(&args("compare", &[&folder.path("broken"), &log]));
+    assert!(said.err.contains("capture.toml:1: "), "{}", said.err);
+}
+
+/// The last instruction that there can be.
+#[test]
+fn the_top_of_memory() {
+    let folder = Folder::new("log-top");
+    let log = folder.path("log.csv");
+    fs::write(&log, "address,isa,opcode\nfffffffffffffffc,A64,d503201f\n0,A64,d503201f\n").unwrap();
+    let said = tracewright(&args("log info", &[&log]));
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(said.out.contains("A64           2 instructions"), "{}", said.out);
+}
+
+/// A folder with a `capture.toml` is a capture, too.
+#[test]
+fn a_described_folder_is_compared() {
+    let folder = Folder::new("log-folder");
+    let (log, image) = (folder.path("log.csv"), folder.path("program.bin"));
+    let mut rows = "address,isa,opcode\n".to_owned();
+    for n in 0..7 {
+        rows += &format!("{:x},RV64,00000013\n", 0x8000_0000u32 + n * 4);
+    }
+    fs::write(&log, &rows).unwrap();
+    fs::write(&image, 0x13u32.to_le_bytes().repeat(8)).unwrap();
+    let image = format!("--image {}@0x80000000", image.display());
+    let described = folder.path("described");
+    let mut all = args(&format!("encode --protocol etrace --isa rv64 {image} --log"), &[&log]);
+    all.extend(args("-o", &[&described]));
+    assert_eq!(tracewright(&all).code, Some(0));
+    assert!(described.join("capture.toml").exists());
+    for other in [&log, &described] {
+        let said = tracewright(&args(&format!("compare {image}"), &[&described, other]));
+        assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+        assert_eq!(said.out, "the same: 7 instructions and events of 1 source\n");
+    }
 }
