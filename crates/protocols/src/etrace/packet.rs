@@ -225,10 +225,12 @@ impl Payload {
         // Later versions have fields after the address.
         let report = self.report().filter(|_| params.is_draft())?;
         let (address, width) = (report.address, params.widths.address());
+        let needed = fields::needed(address, width);
         let difference = matches!(self, Payload::Branches(Branches { full: false, .. }));
         Some(match width {
-            33.. if !difference => fields::needed(address, 32) + width - 32,
-            _ => fields::needed(address, width),
+            // That would leave out what is only in the bits above.
+            33.. if !difference => (fields::needed(address, 32) + width - 32).max(needed),
+            _ => needed,
         })
     }
 

@@ -351,6 +351,26 @@ fn compressed_addresses_without_irreport() {
     }
 }
 
+/// PULP `trdb` counts what repeats in the low 32 bits; what is only in those above is kept all the same.
+#[test]
+fn addresses_in_the_upper_bits() {
+    let mut params = Params::new(Version::Draft, Profile::PulpTrdb, true);
+    for framing in [Framing::PulpTrdb, Framing::Siemens] {
+        params.link.framing = framing;
+        for address in [0, 1, 1 << 32, 1 << 62, 0x4000_0000, 0x7fff_ffff_c000_0000] {
+            let payload = Payload::Address(Report { address, ..Report::default() });
+            let mut bytes = Vec::new();
+            Packet::from(payload).emit(&params, &mut bytes);
+            let read = Packet::parse(&bytes, &params);
+            assert_eq!(
+                read,
+                Parse::Packet(payload.into(), bytes.len()),
+                "{address:#x} {framing:?}"
+            );
+        }
+    }
+}
+
 /// Headers and codes that no packet has.
 #[test]
 fn reserved_packets() {
