@@ -1,4 +1,7 @@
 //! See `tracewright_fuzz::properties::carried`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| tracewright_fuzz::properties::carried(data));
+use tracewright_fuzz::cases::taken_mostly_once;
+use tracewright_fuzz::properties;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| properties::carried(data, taken_mostly_once));

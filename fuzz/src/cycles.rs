@@ -377,7 +377,10 @@ pub fn round_trip(seed: u64, len: usize) {
 fn discarded(unit: &Unit, image: &Image, trace: &[Cycle], whole: &[Element]) {
     let kept: Vec<Cycle> =
         trace.iter().filter(|cycle| cycle.action(unit.version).stores()).copied().collect();
-    assert_eq!(unit.decode(image, &kept), whole, "without cycles of nothing\n{unit:x?}");
+    // Of no cycles at all there is nothing to say.
+    if !kept.is_empty() {
+        assert_eq!(unit.decode(image, &kept), whole, "without cycles of nothing\n{unit:x?}");
+    }
 }
 
 /// The trigger is said, and changes nothing else.
@@ -737,10 +740,17 @@ pub fn overflow(seed: u64, len: usize) {
         rest.swap_remove(at);
     }
     let lost = elements.iter().filter(|e| **e == Element::TraceOn(Start::Overflow)).count();
-    // It may also have been the last that happened.
+    // It may also have been the last that happened: then what the last instruction moved may be cut off.
     if lost == 0 && got.flow.len() == want.flow.len() {
-        let got = got.in_order(&unit);
-        same("without an overflow", &unit, &want.in_order(&unit), &got);
+        let last = want.flow.iter().rev().find_map(|ran| match ran {
+            Ran::Instruction { address, .. } => Some(*address),
+            _ => None,
+        });
+        let before = |mut did: Did| {
+            did.data.retain(|moved| moved.by != last);
+            did.in_order(&unit)
+        };
+        same("without an overflow", &unit, &before(want), &before(got));
     }
 }
 

@@ -1,18 +1,16 @@
 //! What must hold of E-Trace, whatever the unit's parameters are.
 
-use tracewright::base::{Parse, Wire};
+use tracewright::base::Wire;
 use tracewright::frames::{Event, Split};
 use tracewright::image::{Image, Region};
 use tracewright::protocols::etrace::config::{Framing, PARAMETERS};
 use tracewright::protocols::etrace::packet::{Payload, Start};
-use tracewright::protocols::etrace::{Demux, Hart, Packet, Params};
+use tracewright::protocols::etrace::{Demux, Etrace, Hart, Packet, Params};
 use tracewright::protocols::registry::AnyConfig;
 
 use crate::case::Case;
-use crate::properties::{Random, taken};
-
-/// Predicted branches that one packet may count: more say nothing else, and take long.
-const LONGEST_COUNT: u64 = 100;
+use crate::packets::at_each_byte;
+use crate::properties::{LONGEST_COUNT, Random, Take};
 
 /// Where the program is, beside the bottom of memory.
 const HIGH: u64 = 0x8000_0000;
@@ -22,7 +20,7 @@ const HIGH: u64 = 0x8000_0000;
 ///
 /// The first bytes are how many parameters there are, the program's number, and the parameters in pairs: which
 /// and its value.
-pub fn etrace(data: &[u8]) {
+pub fn etrace(data: &[u8], take: Take) {
     let Some((&[count, seed], rest)) = data.split_first_chunk::<2>() else { return };
     let (named, bytes) = rest.split_at((usize::from(count % 16) * 2).min(rest.len()));
     let params = params(named);
@@ -35,10 +33,8 @@ pub fn etrace(data: &[u8]) {
         Packet::from(Payload::Start(start)).emit(&params, &mut source);
     }
     source.extend_from_slice(bytes);
-    for at in 0..source.len() {
-        packet(&source[at..], &params);
-    }
-    taken(&Case::of(AnyConfig::Etrace(params), program(seed, params.rv64), source));
+    at_each_byte::<Etrace>(&source, &params);
+    take(&Case::of(AnyConfig::Etrace(params), program(seed, params.rv64), source));
 }
 
 /// A stream of several harts, whatever its bytes are: what comes out tiles it, and is the same however it is cut, and
@@ -112,18 +108,6 @@ impl Split for Tiles {
     }
 }
 
-/// The packet at the start of `bytes`, if there is one.
-fn packet(bytes: &[u8], params: &Params) {
-    let Parse::Packet(packet, len) = Packet::parse(bytes, params) else { return };
-    assert!(len > 0 && len <= bytes.len(), "{len} of {bytes:02x?}");
-    let mut again = Vec::new();
-    packet.emit(params, &mut again);
-    let read = Packet::parse(&again, params);
-    assert_eq!(read, Parse::Packet(packet, again.len()), "{:02x?}\n{params:?}", &bytes[..len]);
-    let _ = packet.to_string();
-    Packet::explain(&bytes[..len], params, &mut |_| {});
-}
-
 /// The unit: what its profile has, but for the parameters that are named by number.
 fn params(named: &[u8]) -> Params {
     let values = named.chunks_exact(2).filter_map(|pair| {
@@ -139,7 +123,7 @@ fn params(named: &[u8]) -> Params {
         };
         (parameter.name() != "longest_count").then(|| (parameter.name(), value))
     });
-    let values: Vec<_> = values.chain([("longest_count", LONGEST_COUNT)]).collect();
+    let values: Vec<_> = values.chain([("longest_count", LONGEST_COUNT.into())]).collect();
     let value = |name: &str| values.iter().find(|(known, _)| *known == name).map(|v| v.1);
     Params::from_registers(&value).expect("every parameter has a default")
 }

@@ -4,10 +4,13 @@
 //! A property returns nothing: it panics where it does not hold.
 #![forbid(unsafe_code)]
 
+pub mod captures;
 #[path = "../../crates/tracewright/tests/cases/case.rs"]
 pub mod case;
+pub mod cases;
 pub mod cycles;
 pub mod etrace;
+pub mod packets;
 pub mod properties;
 pub mod script;
 #[path = "../../crates/tracewright/tests/cases/stretches.rs"]

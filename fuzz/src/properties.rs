@@ -1,17 +1,19 @@
 //! What must hold of any bytes.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use tracewright::base::{CoreType, Isa, Places, Profile, Step};
+use tracewright::base::{Code, CoreType, Isa, Pc, Places, Profile, Space, Step};
 use tracewright::capture::{Buffer, BufferRef, Capture, Dump, Format, Source};
 use tracewright::decode::{Memory, Options, Plan, Session};
 use tracewright::frames::{Framing, Joiner, Link, Sources, Splitter};
-use tracewright::image::{Bytes, Elf, Image, Load, Region};
+use tracewright::image::{Bytes, Cache, CacheOptions, Elf, Image, Load, Region};
 use tracewright::isa::classify;
 use tracewright::model::log::{Assembler, Format as Log, Lookup, Reader};
 use tracewright::model::trial::Trial;
 use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::registry::{AnyConfig, AnyPacket, AnyProtocol};
+use tracewright::views::disassembly::disassemble;
 use tracewright::{Element, Listener};
 
 use crate::case::Case;
@@ -22,20 +24,31 @@ use crate::ways::every_way;
 /// and writing again change nothing; a late start that comes to the same state stays the same.
 ///
 /// The first bytes choose the protocol, its configuration and the program.
-pub fn source(data: &[u8]) {
+pub fn source(data: &[u8], take: Take) {
     let Some((&[protocol, seed, ..], bytes)) = data.split_first_chunk::<2>() else { return };
     let all = AnyProtocol::ALL;
     let protocol = all[usize::from(protocol) % all.len()];
     let Some(config) = config(protocol, seed) else { return };
-    taken(&Case::of(config, program(seed), bytes.to_vec()));
+    take(&Case::of(config, program(seed), bytes.to_vec()));
 }
 
-/// The same for a case that may have been damaged.
+/// Takes a case, which may have been damaged: every way as [`taken`], or fewer.
+pub type Take = fn(&Case);
+
+/// Every way.
 pub fn taken(case: &Case) {
-    if let Err(why) = every_way(case) {
+    holds(case, every_way(case).map(drop));
+}
+
+/// Says of a case why something does not hold.
+pub fn holds(case: &Case, done: Result<(), String>) {
+    if let Err(why) = done {
         panic!("{why}\n{:?}\n{:02x?}", case.config, case.bytes);
     }
 }
+
+/// Predicted branches that one packet of E-Trace may count: more say nothing else, and take long.
+pub const LONGEST_COUNT: u32 = 100;
 
 /// A configuration: for seed 0 what a usual unit has, else any registers at all.
 pub fn config(protocol: AnyProtocol, seed: u8) -> Option<AnyConfig> {
@@ -221,7 +234,7 @@ impl Listener for Heard {
 
 /// A random program through a random trace unit, both chosen by the first bytes: what is decoded is what ran, and
 /// its bytes mean the same every way that they are taken.
-pub fn carried(data: &[u8]) {
+pub fn carried(data: &[u8], take: Take) {
     let Some((seed, _)) = data.split_first_chunk::<8>() else { return };
     let trial = Trial::new(u64::from_le_bytes(*seed));
     if let Err(why) = trial.run() {
@@ -230,15 +243,56 @@ pub fn carried(data: &[u8]) {
     let trial = Trial { instructions: trial.instructions / 8, ..trial };
     let (program, steps) = trial.steps();
     let (config, bytes) = trial.way.encode(&steps).expect("a trace unit");
-    taken(&Case::of(config, Image::clone(&program.image), bytes));
+    take(&Case::of(config, Image::clone(&program.image), bytes));
 }
 
-/// Program memory, whatever it is: no panic in the reader of ELF files, nor in any instruction.
+/// Program memory, whatever it is: no panic in the reader of ELF files, in what is walked of one, nor in any
+/// instruction and its text.
 pub fn memory(data: &[u8]) {
-    let _ = Elf::read(&Bytes::from(data.to_vec()), "fuzz", Load::default());
-    for isa in [Isa::A64, Isa::A32, Isa::T32, Isa::ThumbEe, Isa::Jazelle] {
+    if let Ok(elf) =
+        Elf::read(&Bytes::from(data.to_vec()), "fuzz", Load { zeros: true, ..Load::default() })
+    {
+        walked(elf);
+    }
+    for isa in EVERY_ISA {
         for address in [0, 0x8000, 0xffff_fffc, u64::MAX - 3] {
-            let _ = classify(isa, data, address, &mut Default::default());
+            let Some(instruction) = classify(isa, data, address, &mut Default::default()) else {
+                continue;
+            };
+            let size = usize::from(instruction.size);
+            assert!(matches!(size, 2 | 4 | 6 | 8), "{size} bytes: {isa:?} {data:02x?}");
+            let mut bytes = [0; 4];
+            bytes.iter_mut().zip(data).take(size).for_each(|(to, from)| *to = *from);
+            let opcode = match (isa, size) {
+                (Isa::T32 | Isa::ThumbEe, 4) => u32::from_le_bytes(bytes).rotate_left(16),
+                _ => u32::from_le_bytes(bytes),
+            };
+            assert!(!disassemble(isa, opcode, address).is_empty(), "{isa:?} {opcode:#x}");
+        }
+    }
+}
+
+const EVERY_ISA: [Isa; 7] =
+    [Isa::A64, Isa::A32, Isa::T32, Isa::ThumbEe, Isa::Jazelle, Isa::Rv32, Isa::Rv64];
+
+/// The code at the edges of an ELF file's memory, and the names there.
+fn walked(elf: Elf) {
+    let mut places = vec![elf.entry];
+    for region in elf.regions.iter().take(8) {
+        places.extend([Some(region.start()), region.last()].into_iter().flatten());
+    }
+    let image = Arc::new(Image::new(elf.regions).with_symbols(&elf.symbols));
+    let waypoints =
+        AnyProtocol::Etmv4.configure(None, &|name| Some(usual(name))).map(|c| c.waypoints());
+    let options = CacheOptions { blocks: 16, ..CacheOptions::default() };
+    let mut cache = Cache::new(Arc::clone(&image), waypoints.expect("registers"), options);
+    for address in places {
+        let _ = image.symbols().at(address);
+        for isa in EVERY_ISA {
+            let pc = Pc { address, isa, space: Space::ANY };
+            let block = cache.block(pc).copied();
+            assert_eq!(cache.block(pc).copied(), block, "{pc:?} another time");
+            let _ = cache.instruction(pc);
         }
     }
 }

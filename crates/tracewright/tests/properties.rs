@@ -2,10 +2,14 @@
 //! damaged cases.
 #![forbid(unsafe_code)]
 
+#[path = "../../../fuzz/src/captures.rs"]
+mod captures;
 #[path = "cases/case.rs"]
 mod case;
 #[path = "../../../fuzz/src/etrace.rs"]
 mod etrace;
+#[path = "../../../fuzz/src/packets.rs"]
+mod packets;
 #[path = "../../../fuzz/src/properties.rs"]
 mod properties;
 #[path = "cases/stretches.rs"]
@@ -58,7 +62,7 @@ fn sources_of_random_bytes() {
             let mut data = vec![n as u8, seed];
             let len = random.below(60);
             data.extend(bytes(&mut random, len));
-            properties::source(&data);
+            properties::source(&data, properties::taken);
         }
     }
 }
@@ -76,7 +80,7 @@ fn etrace_of_random_bytes() {
                 *byte = 0x40 | random.below(8) as u8;
             }
         }
-        etrace::etrace(&data);
+        etrace::etrace(&data, properties::taken);
     }
 }
 
@@ -238,7 +242,54 @@ fn frames(random: &mut Random, framing: u8) -> Vec<u8> {
 fn random_programs_there_and_back() {
     let mut random = Random(13);
     for _ in 0..times() / 2 {
-        properties::carried(&random.next().to_le_bytes());
+        properties::carried(&random.next().to_le_bytes(), properties::taken);
+    }
+}
+
+/// A packet or none at every byte.
+#[test]
+fn packets_of_random_bytes() {
+    let mut random = Random(17);
+    for n in 0..AnyProtocol::ALL.len() {
+        for time in 0..times() {
+            let mut data = vec![n as u8, if time % 2 == 0 { 0 } else { random.next() as u8 }];
+            let len = random.below(60);
+            data.extend(bytes(&mut random, len));
+            packets::packets(&data);
+        }
+    }
+}
+
+/// Folders of files, damaged: a snapshot, one with a description, one of a trace port's cycles.
+#[test]
+fn damaged_captures() {
+    const FOLDERS: [&str; 3] = [
+        "== snapshot.ini\n[snapshot]\nversion=1.0\ndescription=small\n[device_list]\ndevice0=cpu.ini\n\
+         device1=etm.ini\n[clusters]\nall=cpu\n[trace]\nmetadata=trace.ini\n\
+         == cpu.ini\n[device]\nname=cpu\nclass=core\ntype=Cortex-A53\n[regs]\nPC(size:64)=0x1000\n\
+         [dump1]\nfile=code.bin\naddress=0x1000\noffset=2\nlength=4\nspace=EL1N\n\
+         == etm.ini\n[device]\nname=etm\nclass=trace_source\ntype=ETM4\n[regs]\nTRCCONFIGR(0x004)=0xC1\n\
+         TRCTRACEIDR=0x10\nTRCIDR0=0x28000EA1\nTRCIDR1=0x4100F403\nTRCIDR2=0x488\nTRCIDR8=0\n\
+         == trace.ini\n[trace_buffers]\nbuffers=buffer0\n[buffer0]\nname=ETB\nfile=trace.bin\n\
+         format=coresight\n[core_trace_sources]\ncpu=etm\n[source_buffers]\netm(stream:0)=ETB\n\
+         == trace.bin\n!\0\0\0\0\0\0\0\0\0\0\0\u{1}\u{1}\0\0\n== code.bin\ncodecode\n",
+        "== capture.toml\n[[buffer]]\nname = \"ring\"\nfiles = [\"a.bin\", \"b\"]\n[[buffer]]\nfile = \"a.bin\"\nwrap = 3\n\
+         [[source]]\nname = \"hart\"\nprotocol = \"etrace\"\nparams = \"unit\"\n[source.parameters]\nxlen = 64\n\
+         [[source]]\nprotocol = \"ITM\"\nbuffer = \"ring\"\n[[image]]\nfile = \"b\"\naddress = \"0x8000\"\n\
+         == a.bin\ns\0\0\0 ABCDEFGH\n== b\nabcd\n== unit\n[all]\nversion = 2.0\niaddress_lsb_p=1\n",
+        "== port\netmp 1\narch 1.3\nwidth 8\nport normal\nhalf-rate 0\nhivecs 1\netmcr 0x0000000c\n\
+         samples 6\ncycles\nIE:00 IN:12 x3 WT:05 TR:06 TD:00\nBE*:80 BD:01\n== ETMPORT1\n",
+    ];
+    let mut random = Random(31);
+    for _ in 0..times() {
+        for folder in FOLDERS {
+            let mut data = folder.as_bytes().to_vec();
+            damage(&mut random, &mut data);
+            captures::captures(&data);
+        }
+    }
+    for folder in FOLDERS {
+        captures::captures(folder.as_bytes());
     }
 }
 

@@ -151,7 +151,7 @@ impl Case {
 
     /// Every case of `tests/cases`, with its name.
     pub fn all() -> Vec<(String, Result<Case, String>)> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
+        let root = root();
         let text = |path: &PathBuf| fs::read_to_string(path).map_err(|error| error.to_string());
         let read = |path: PathBuf| {
             let name = path.strip_prefix(&root).unwrap_or(&path).display().to_string();
@@ -176,6 +176,13 @@ impl Case {
         }
         text
     }
+}
+
+/// Where the cases are: each crate that reads them is below what they are below.
+pub fn root() -> PathBuf {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    let mut folders = crates.map(|folder| folder.join("tests/cases"));
+    folders.find(|folder| folder.join("README.md").exists()).unwrap_or_default()
 }
 
 /// The case files below `root`, in order.

@@ -17,7 +17,7 @@ const AT_LEAST: usize = 40;
 #[test]
 fn cases() {
     let bless = std::env::var_os("BLESS").is_some();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
+    let root = case::root();
     let paths = case::files(&root);
     let mut wrong = Vec::new();
     for path in &paths {

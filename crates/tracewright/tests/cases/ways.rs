@@ -205,12 +205,7 @@ pub fn every_way(case: &Case) -> Result<Said, String> {
     let fresh = Run::new(case, &image, 0);
     let whole = fresh.clone().whole(&units);
 
-    // Conservation: packets and bytes that are none tile the source.
-    let len: usize = whole.spans.iter().map(|span| span.bytes.len()).sum();
-    if len != units.len() {
-        return Err(format!("{len} of {} bytes are accounted for", units.len()));
-    }
-
+    accounted_for(&whole, &units)?;
     for cut in 0..=units.len() {
         let mut run = fresh.clone();
         run.feed(&units, Some(cut));
@@ -243,6 +238,33 @@ pub fn every_way(case: &Case) -> Result<Said, String> {
         stretches::of_case(case, &case.bytes, Framing::Raw, step, stretch)?;
     }
     Ok(whole)
+}
+
+/// Takes a case a few ways, cut at one place, about `cut`. All ways of many cases take long.
+pub fn cut_once(case: &Case, cut: usize) -> Result<(), String> {
+    let image = Arc::new(case.image.clone());
+    let units = units(&case.config.stream(), &case.bytes);
+    let fresh = Run::new(case, &image, 0);
+    let whole = fresh.clone().whole(&units);
+    accounted_for(&whole, &units)?;
+    let cut = cut % (units.len() + 1);
+    let mut run = fresh.clone();
+    run.feed(&units, Some(cut));
+    many_at_once(&run, &units, cut, &whole)?;
+    if run.whole(&units).differs(&whole) {
+        return Err(format!("not the same when cut at {cut}"));
+    }
+    written_again(&fresh, &whole)?;
+    through_frames(case, &fresh, &whole)
+}
+
+/// Conservation: packets and bytes that are none tile the source.
+fn accounted_for(whole: &Said, units: &[u8]) -> Result<(), String> {
+    let len: usize = whole.spans.iter().map(|span| span.bytes.len()).sum();
+    if len != units.len() {
+        return Err(format!("{len} of {} bytes are accounted for", units.len()));
+    }
+    Ok(())
 }
 
 /// A decoder that may take many packets at once says the same as `one`, which was fed up to `cut` packet by packet,

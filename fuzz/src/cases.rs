@@ -1,0 +1,34 @@
+//! Cases whose bytes are others, and how a fuzzer takes a case: it tries very many.
+
+use tracewright::protocols::registry::AnyConfig;
+
+use crate::case::Case;
+use crate::properties::{LONGEST_COUNT, Take, holds, taken};
+use crate::ways::cut_once;
+
+/// The trace unit and the program of one of `cases`, and other bytes than its own: the same as for [`source`](crate::properties::source).
+///
+/// The first bytes are its number.
+pub fn damaged(cases: &[Case], data: &[u8], take: Take) {
+    let Some((number, bytes)) = data.split_first_chunk::<2>() else { return };
+    let number = usize::from(u16::from_le_bytes(*number)) % cases.len().max(1);
+    let Some(case) = cases.get(number) else { return };
+    let mut config = case.config.clone();
+    if let AnyConfig::Etrace(params) = &mut config {
+        params.choices.longest_count = LONGEST_COUNT;
+    }
+    take(&Case::of(config, case.image.clone(), bytes.to_vec()));
+}
+
+/// One in so many cases is taken every way by [`taken_mostly_once`].
+const EVERY_WAY: usize = 64;
+
+/// Cut once, at a place that the bytes choose: so a fuzzer tries a hundred times as many. Some are taken every way.
+pub fn taken_mostly_once(case: &Case) {
+    let add = |sum: usize, byte: &u8| sum.wrapping_mul(31).wrapping_add(usize::from(*byte));
+    let sum = case.bytes.iter().fold(0, add);
+    match sum % EVERY_WAY {
+        0 => taken(case),
+        _ => holds(case, cut_once(case, sum / EVERY_WAY)),
+    }
+}

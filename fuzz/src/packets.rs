@@ -1,0 +1,72 @@
+//! What must hold of the bytes at any place: packet or not, they are read and written as the same.
+
+use tracewright::base::{Parse, Wire};
+use tracewright::protocols::registry::{AnyConfig, AnyProtocol};
+use tracewright::protocols::{Protocol, etmv1, etmv2, etmv3, etmv4, etmv4d, etrace, itm, ptm, stm};
+
+use crate::properties::config;
+
+/// A packet begins at every byte, or not: no panic; what is read is within the bytes, and is written so that it is
+/// read again as the same.
+///
+/// The first bytes choose the protocol and its configuration.
+pub fn packets(data: &[u8]) {
+    let Some((&[protocol, seed, ..], bytes)) = data.split_first_chunk::<2>() else { return };
+    let all = AnyProtocol::ALL;
+    let Some(config) = config(all[usize::from(protocol) % all.len()], seed) else { return };
+    match &config {
+        AnyConfig::Etmv1(config) => at_each_byte::<etmv1::Etmv1>(bytes, config),
+        AnyConfig::Etmv2(config) => at_each_byte::<etmv2::Etmv2>(bytes, config),
+        AnyConfig::Etmv3(config) => at_each_byte::<etmv3::Etmv3>(bytes, config),
+        AnyConfig::Etmv4(config) => at_each_byte::<etmv4::Etmv4>(bytes, config),
+        AnyConfig::Ete(config) => at_each_byte::<etmv4::Ete>(bytes, config),
+        AnyConfig::Etmv4d(config) => at_each_byte::<etmv4d::Etmv4d>(bytes, config),
+        AnyConfig::Etrace(config) => at_each_byte::<etrace::Etrace>(bytes, config),
+        AnyConfig::Ptm(config) => at_each_byte::<ptm::Ptm>(bytes, config),
+        AnyConfig::Itm(config) => at_each_byte::<itm::Itm>(bytes, config),
+        AnyConfig::Stm(config) => at_each_byte::<stm::Stm>(bytes, config),
+    }
+}
+
+/// The same for bytes of one protocol. Where its packets are of half bytes, the bytes are halved first.
+pub fn at_each_byte<P: Protocol>(bytes: &[u8], config: &P::Config) {
+    let halves: Vec<u8>;
+    let mut units = bytes;
+    if P::NIBBLES {
+        halves = bytes.iter().flat_map(|byte| [byte & 0xf, byte >> 4]).collect();
+        units = &halves;
+    }
+    for at in 0..units.len() {
+        packet::<P>(&units[at..], config);
+    }
+}
+
+/// What begins `bytes`.
+fn packet<P: Protocol>(bytes: &[u8], config: &P::Config) {
+    let (packet, len) = match P::Packet::parse(bytes, config) {
+        Parse::Packet(packet, len) => (packet, len),
+        Parse::Bad(len, _) => {
+            assert!((1..=bytes.len()).contains(&len), "{len} of {bytes:02x?} are bad");
+            return;
+        }
+        Parse::Partial => return,
+    };
+    assert!((1..=bytes.len()).contains(&len), "{packet:?} is {len} of {bytes:02x?}");
+    let own = &bytes[..len];
+    // Some packets end where the byte after them begins another; that does not change what they are.
+    let alone = P::Packet::parse(own, config);
+    let same = [Parse::Packet(packet, len), Parse::Partial].contains(&alone);
+    assert!(same, "{alone:?}, not {packet:?}, of {own:02x?} {config:?}");
+    let mut again = Vec::new();
+    packet.emit(config, &mut again);
+    let written = again.len();
+    again.extend_from_slice(&bytes[len..]);
+    let read = P::Packet::parse(&again, config);
+    assert_eq!(read, Parse::Packet(packet, written), "{bytes:02x?} as {again:02x?} {config:?}");
+    for end in 0..written {
+        let part = P::Packet::parse(&again[..end], config);
+        assert_eq!(part, Parse::Partial, "{end} of {again:02x?}, {packet:?} {config:?}");
+    }
+    assert!(!packet.to_string().is_empty(), "{packet:?} has no words");
+    P::explain(config, own, &mut |_| {});
+}
