@@ -142,8 +142,20 @@ fn written_again(capture: &Capture) {
     }
 }
 
-/// Dumps come back by device; and a folder has one file for a buffer, and its parameters in order of their names.
+/// The longest record of a cycle of a trace port.
+const RECORD: u64 = 4;
+
+/// Dumps come back by device; a folder has one file for a buffer, and its parameters in order of their names; and text
+/// has only whole cycles.
 fn same(capture: &Capture, again: Capture) {
+    let mut capture = capture.clone();
+    if let (Kind::Raw, [buffer], [whole]) =
+        (capture.kind, &mut capture.buffers[..], &again.buffers[..])
+    {
+        assert!((0..RECORD).contains(&(buffer.len() - whole.len())), "{buffer:?}, not {whole:?}");
+        let bytes = buffer.bytes()[..whole.bytes().len()].to_vec();
+        *buffer = Buffer::new(buffer.name.clone(), buffer.format.clone(), bytes);
+    }
     let plain = |mut capture: Capture| {
         capture.memory.sort_by_key(|dump| format!("{:?}", (dump.owner, dump.address, &dump.bytes)));
         if capture.kind == Kind::Folder {
@@ -158,7 +170,7 @@ fn same(capture: &Capture, again: Capture) {
         }
         capture
     };
-    assert_eq!(plain(again), plain(capture.clone()));
+    assert_eq!(plain(again), plain(capture));
 }
 
 /// A folder of its own, that is gone when it is not needed any more.

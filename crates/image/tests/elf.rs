@@ -205,7 +205,7 @@ fn names_that_lie_over_each_other() {
         table.extend((0x8000 + u64::from(n % 4)).to_le_bytes());
         table.extend(4u64.to_le_bytes());
     }
-    for (section, start, len) in [(2, strings + LONG + 13, table.len()), (3, strings, LONG + 13)] {
+    for (section, start, len) in [(2, strings + LONG + 12, table.len()), (3, strings, LONG + 12)] {
         let offset = sections as usize + section * entry + 24;
         bytes[offset..offset + 8].copy_from_slice(&(start as u64).to_le_bytes());
         bytes[offset + 8..offset + 16].copy_from_slice(&(len as u64).to_le_bytes());
