@@ -9,7 +9,11 @@ use tracewright_capture::Buffer;
 /// The bytes of `buffer`, read as they are asked for: no more of them are in memory, however large it is.
 pub fn of(buffer: &Buffer) -> Box<dyn Input> {
     let reader = buffer.reader();
-    if buffer.is_piped() { Box::new(Piped::new(reader)) } else { Box::new(Reading(reader)) }
+    if buffer.is_piped() {
+        Box::new(Piped::new(reader))
+    } else {
+        Box::new(Known::new(Reading(reader), buffer.len()))
+    }
 }
 
 /// Bytes on their way to a session.
@@ -20,6 +24,38 @@ pub trait Input {
     /// # Errors
     /// Where they cannot be read.
     fn more(&mut self, most: usize, wait: bool, into: &mut Vec<u8>) -> io::Result<More>;
+
+    /// How many bytes are left, where that is known.
+    fn left(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// An input of which the length is known.
+#[derive(Clone, Debug)]
+pub struct Known<I> {
+    input: I,
+    left: u64,
+}
+
+impl<I: Input> Known<I> {
+    /// `input` has about `len` bytes.
+    pub fn new(input: I, len: u64) -> Self {
+        Known { input, left: len }
+    }
+}
+
+impl<I: Input> Input for Known<I> {
+    fn more(&mut self, most: usize, wait: bool, into: &mut Vec<u8>) -> io::Result<More> {
+        let before = into.len();
+        let more = self.input.more(most, wait, into);
+        self.left = self.left.saturating_sub((into.len() - before) as u64);
+        more
+    }
+
+    fn left(&self) -> Option<u64> {
+        Some(self.left)
+    }
 }
 
 /// What came of asking for bytes.

@@ -5,6 +5,9 @@ use std::io;
 /// Bytes that wait before they are written.
 const ENOUGH: usize = 1 << 15;
 
+/// Room for much text is had in multiples of this many bytes.
+const ROOM: usize = 1 << 18;
+
 /// Lines of text, written when many wait. The first error of the writer is kept and ends the writing.
 #[derive(Debug)]
 pub struct Lines<W> {
@@ -21,7 +24,9 @@ impl Lines<Vec<u8>> {
     /// Takes all that there is.
     pub fn take(&mut self) -> Vec<u8> {
         self.write();
-        let room = Vec::with_capacity(self.out.len());
+        // Like sizes are easily had again.
+        let len = self.out.len();
+        let room = Vec::with_capacity(if len < ROOM { len } else { len.next_multiple_of(ROOM) });
         std::mem::replace(&mut self.out, room)
     }
 

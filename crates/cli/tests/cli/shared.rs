@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use crate::common::{args, tracewright};
+use crate::common::{Folder, args, command, tracewright};
 use serde_json::Value;
 
 /// The shared captures, or nothing and a word about it.
@@ -88,4 +88,50 @@ fn bare_frames_with_one_id() {
     assert_eq!(said.code, Some(0));
     assert!(said.err.contains("0x10 is the only one in the frames and is taken"), "{}", said.err);
     assert!(said.out.contains("12993 bytes, 5715 packets"), "{}", said.out);
+}
+
+/// A real trace through a pipe, from a file, on one thread and on several: one answer, in every format.
+#[test]
+fn pipes_files_and_jobs_say_the_same() {
+    let Some(folder) = shared("captures/ricsec-decoder/branches") else { return };
+    let bytes = fs::read(folder.join("trace1/cstrace.bin")).unwrap().repeat(24);
+    let place = Folder::new("pipes-and-files");
+    let file = place.path("cstrace.bin");
+    fs::write(&file, &bytes).unwrap();
+    for format in ["text", "json", "opencsd", "none", "json --packets"] {
+        let words = |jobs: usize| {
+            args(
+                &format!(
+                    "decode --format {format} --jobs {jobs} --protocol ETM4@0x10 --framing coresight \
+                     --config TRCCONFIGR=1 --config TRCIDR0=0x28000ea1 --config TRCIDR2=0x488"
+                ),
+                &[],
+            )
+        };
+        let from_file = |jobs| {
+            let mut words = words(jobs);
+            words.push(file.clone().into_os_string());
+            tracewright(&words).out
+        };
+        let from_pipe = |jobs| {
+            let mut words = words(jobs);
+            words.push("-".into());
+            let pipe = std::process::Stdio::piped;
+            let mut child = command(&words).stdin(pipe()).stdout(pipe()).spawn().unwrap();
+            let (mut stdin, bytes) = (child.stdin.take().unwrap(), bytes.clone());
+            let writer = std::thread::spawn(move || std::io::Write::write_all(&mut stdin, &bytes));
+            let out = child.wait_with_output().unwrap().stdout;
+            writer.join().unwrap().unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let want = from_file(1);
+        assert!(!want.is_empty());
+        // What a pipe is called, how long it will be, and how many columns places take is its own.
+        let piped = from_pipe(1);
+        for jobs in [2, 3, 8] {
+            assert!(from_file(jobs) == want, "{format}, {jobs} jobs");
+            assert!(from_pipe(jobs) == piped, "{format}, {jobs} jobs, from a pipe");
+        }
+        println!("{format}: {} bytes from a file, {} from a pipe", want.len(), piped.len());
+    }
 }

@@ -43,7 +43,8 @@ struct Lane<L: Fork> {
     heard: bool,
 }
 
-/// A worker waits where what it made of a stretch takes more memory than this and nobody takes it.
+/// What waits to be taken may take so much memory for each worker, all stretches together; the words of a stretch
+/// should not take more.
 pub(super) const MOST_WEIGHT: usize = 16 << 20;
 
 /// Segments of a stretch that is not done are heard once they take so much memory. To wake a thread costs more than
@@ -59,8 +60,11 @@ pub(super) struct Board<L: Fork> {
     given: Condvar,
     /// The first lane can be heard.
     said: Condvar,
-    /// A lane has room.
+    /// There is room, or another lane is the first.
     taken: Condvar,
+    /// No more than this waits, but for what each worker has in hand: [`MOST_WEIGHT`] for each. As much as that is
+    /// kept for the first lane, which is taken whatever the others do.
+    bound: usize,
 }
 
 struct Shared<L: Fork> {
@@ -68,6 +72,9 @@ struct Shared<L: Fork> {
     lanes: VecDeque<Lane<L>>,
     /// The number of the first of `lanes`.
     first: u64,
+    /// What waits in all lanes, and the most that ever did.
+    weight: usize,
+    most: usize,
 }
 
 impl<L: Fork> Shared<L> {
@@ -78,11 +85,13 @@ impl<L: Fork> Shared<L> {
 }
 
 impl<L: Fork> Board<L> {
-    pub(super) fn new() -> Self {
+    /// For so many workers.
+    pub(super) fn new(workers: usize) -> Self {
         let (tasks, lanes) = (VecDeque::new(), VecDeque::new());
-        let shared = Mutex::new(Shared { tasks, lanes, first: 0 });
+        let shared = Mutex::new(Shared { tasks, lanes, first: 0, weight: 0, most: 0 });
         let [given, said, taken] = [(); 3].map(|()| Condvar::new());
-        Board { shared, closed: AtomicBool::new(false), given, said, taken }
+        let bound = workers.saturating_mul(MOST_WEIGHT);
+        Board { shared, closed: AtomicBool::new(false), given, said, taken, bound }
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared<L>> {
@@ -123,16 +132,29 @@ impl<L: Fork> Board<L> {
 
     /// Hands over the next segment of stretch `n`.
     pub(super) fn say(&self, n: u64, segment: Segment<L>) {
-        let full = |lane: &mut Lane<L>| lane.weight > MOST_WEIGHT;
-        let mut shared = self.wait(&self.taken, |shared| shared.lane(n).is_some_and(full));
-        let first = shared.first == n;
+        let full = |shared: &mut Shared<L>| {
+            let of_first = shared.lanes.front().map_or(0, |lane| lane.weight);
+            match shared.first == n {
+                true => of_first >= MOST_WEIGHT,
+                false => shared.weight.max(shared.weight - of_first + MOST_WEIGHT) >= self.bound,
+            }
+        };
+        let mut shared = self.wait(&self.taken, full);
+        let (first, weight) = (shared.first == n, segment.weight);
         if let Some(lane) = shared.lane(n) {
-            lane.weight += segment.weight;
+            lane.weight += weight;
             lane.segments.push_back(segment);
             if first && lane.weight >= WORTH {
                 self.said.notify_one();
             }
+            shared.weight += weight;
+            shared.most = shared.most.max(shared.weight);
         }
+    }
+
+    /// The most that ever waited.
+    pub(super) fn most(&self) -> usize {
+        self.lock().most
     }
 
     /// Stretch `n` is done.
@@ -160,9 +182,13 @@ impl<L: Fork> Board<L> {
         let lane = shared.lanes.front_mut()?;
         match lane.segments.pop_front() {
             Some(segment) => {
+                let full = lane.weight >= MOST_WEIGHT;
                 lane.heard = !lane.segments.is_empty();
                 lane.weight -= segment.weight;
-                if lane.weight <= MOST_WEIGHT {
+                let room = full && lane.weight < MOST_WEIGHT;
+                let before = shared.weight;
+                shared.weight -= segment.weight;
+                if room || before >= self.bound && shared.weight < self.bound {
                     self.taken.notify_all();
                 }
                 Some(segment)
@@ -170,6 +196,8 @@ impl<L: Fork> Board<L> {
             None => {
                 shared.lanes.pop_front();
                 shared.first += 1;
+                // What waits in the lane that is the first now is no longer among the others.
+                self.taken.notify_all();
                 None
             }
         }
@@ -191,5 +219,95 @@ pub(super) struct Closes<'a, L: Fork>(pub(super) &'a Board<L>);
 impl<L: Fork> Drop for Closes<'_, L> {
     fn drop(&mut self) {
         self.0.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use tracewright_capture::Capture;
+    use tracewright_frames::Framing;
+
+    use super::*;
+    use crate::{Memory, Options, Plan, Session};
+
+    /// Says nothing; what it says is as heavy as it is said to be.
+    struct Mute;
+
+    impl Fork for Mute {
+        type State = ();
+        type Said = ();
+
+        fn fork(&self) -> Self {
+            Mute
+        }
+
+        fn state(&self) {}
+
+        fn resume(&mut self, (): ()) {}
+
+        fn take(&mut self) {}
+    }
+
+    const SEGMENT: usize = 1 << 20;
+
+    /// So many segments are said of stretch `n`: of the first few, more than is borne.
+    const fn segments(n: u64) -> u64 {
+        if n < 6 { 40 } else { n * 7 % 31 }
+    }
+
+    /// Stretches of all weights, a reader who comes late: what waits is bounded, and nobody waits for ever.
+    #[test]
+    fn what_waits_is_bounded() {
+        const STRETCHES: u64 = 120;
+        let capture = Capture::default();
+        let (sources, skipped) = (Vec::new(), Vec::new());
+        let plan = Plan { buffer: 0, framing: Framing::Raw, sources, skipped };
+        let memory = Memory::new(&capture);
+        let session = Session::new(&capture, &plan, &memory, &Options::default());
+        for workers in [1, 2, 3, 8] {
+            let board = Board::<Mute>::new(workers);
+            let task = || {
+                let bytes = Arc::new(Vec::new());
+                Task { at: 0, bytes, from: From::Known(session.state().clone(), ()) }
+            };
+            let mut heard = 0;
+            thread::scope(|scope| {
+                let _closes = Closes(&board);
+                for _ in 0..workers {
+                    scope.spawn(|| {
+                        while let Some((n, _)) = board.task() {
+                            for k in 0..segments(n) {
+                                let (end, checkpoint) = (k as usize, session.state().clone());
+                                let weight = SEGMENT;
+                                board.say(
+                                    n,
+                                    Segment { end, checkpoint, state: (), said: (), weight },
+                                );
+                            }
+                            board.done(n);
+                        }
+                    });
+                }
+                let mut given = 0;
+                for n in 0..STRETCHES {
+                    while given < STRETCHES && given < n + workers as u64 + 2 {
+                        board.give(task());
+                        given += 1;
+                    }
+                    // Nothing is heard before as much waits as may.
+                    while n == 0 && board.most() < workers * MOST_WEIGHT {
+                        thread::yield_now();
+                    }
+                    while board.hear().is_some() {
+                        heard += 1;
+                    }
+                }
+            });
+            assert_eq!(heard, (0..STRETCHES).map(segments).sum::<u64>(), "{workers} workers");
+            let bound = workers * MOST_WEIGHT + workers * SEGMENT;
+            assert!(board.most() <= bound, "{workers} workers: {} > {bound}", board.most());
+        }
     }
 }

@@ -15,7 +15,7 @@ pub(super) struct Truth<'a, L: Fork, S> {
     said: S,
     step: usize,
     wanted: bool,
-    work: Work,
+    pub(super) work: Work,
 }
 
 impl<'a, L, S> Truth<'a, L, S>

@@ -70,6 +70,8 @@ pub struct Work {
     pub stretches: u64,
     /// Those of them that were taken as they stand, but for their head.
     pub joined: u64,
+    /// The most memory that what workers had said took while it waited to be taken, in bytes, about.
+    pub waiting: usize,
 }
 
 /// Decodes `input` to its end, on as many threads as `jobs` says. `said` gets what the listener says, in
@@ -149,12 +151,23 @@ impl<I: Input + ?Sized> Stretches<'_, I> {
         Ok((!stretch.is_empty()).then_some(stretch))
     }
 
+    /// How long the next stretch is, where that of `len` would be right, for `count` workers: near the end they get
+    /// shorter, so that no worker is left alone with a long one.
+    fn share(&self, len: usize, count: usize) -> usize {
+        let Some(left) = self.input.left() else { return len };
+        let left = usize::try_from(left).unwrap_or(usize::MAX).saturating_add(self.buffer.len());
+        len.min((left / (2 * count)).next_multiple_of(self.step).max(LAST * self.step))
+    }
+
     /// Takes the room of a stretch that is done with.
     fn reuse(&mut self, mut stretch: Vec<u8>) {
         stretch.clear();
         self.spare.push(stretch);
     }
 }
+
+/// Near the end stretches have so many steps at least: shorter ones are decoded twice to a large part.
+const LAST: usize = 32;
 
 /// So many stretches more than there are workers are begun or wait for a worker: the one that is being joined, and
 /// one for whoever is done first.
@@ -198,7 +211,7 @@ where
         truth.decode(&first);
         return Ok(());
     }
-    let board = Board::new();
+    let board = Board::new(count);
     thread::scope(|scope| {
         let _closes = Closes(&board);
         for _ in 0..count {
@@ -217,7 +230,7 @@ where
             while lanes.len() < count + AHEAD && (pace.hold == 0 || lanes.is_empty()) {
                 let stretch = match next.take() {
                     Some(first) => Some(first),
-                    None => stretches.next(pace.len, lanes.is_empty())?,
+                    None => stretches.next(stretches.share(pace.len, count), lanes.is_empty())?,
                 };
                 let Some(stretch) = stretch else { break };
                 let known = lanes.is_empty();
@@ -247,6 +260,7 @@ where
             }
             let Some((bytes, known)) = lanes.pop_front() else { return Ok(()) };
             truth.join(&board, &bytes, known, pace);
+            truth.work.waiting = truth.work.waiting.max(board.most());
             if !truth.wants_more() {
                 return Ok(());
             }

@@ -67,7 +67,7 @@ pub fn same(capture: &Capture, plan: &Plan, step: usize, stretch: usize) -> Resu
 }
 
 /// What each view shows of a buffer.
-fn views(capture: &Capture, plan: &Plan, jobs: &Jobs) -> ([Vec<u8>; 7], Work) {
+fn views(capture: &Capture, plan: &Plan, jobs: &Jobs) -> ([Vec<u8>; 8], Work) {
     let memory = Memory::new(capture);
     let session = |numbering| {
         let options = Options { numbering, ..Options::default() };
@@ -76,8 +76,8 @@ fn views(capture: &Capture, plan: &Plan, jobs: &Jobs) -> ([Vec<u8>; 7], Work) {
     let input = || Parts::new(capture.buffers[plan.buffer].parts());
     let sources = || tracewright::views::Source::all(capture, plan, &memory);
     let len = capture.buffers[plan.buffer].len();
-    let mut shown: [Vec<u8>; 7] = Default::default();
-    let [frames, packets, elements, people, programs, steps, counted] = &mut shown;
+    let mut shown: [Vec<u8>; 8] = Default::default();
+    let [frames, packets, elements, people, programs, steps, counted, quiet] = &mut shown;
 
     // How many stretches were joined by the one that remembers whether it listed bytes without packets.
     let mut joined = 0;
@@ -122,5 +122,19 @@ fn views(capture: &Capture, plan: &Plan, jobs: &Jobs) -> ([Vec<u8>; 7], Work) {
     .expect("bytes in memory can be read");
     counted.extend(found.0.table(&sources()).into_bytes());
     counted.extend(format!("{:?} {:?} {:?}", found.1, sums.0, sums.1.sorted()).into_bytes());
+
+    // Packets are not told one by one, and are counted all the same.
+    let what = text::Shown { packets: false, bytes: true, elements: true, ..Default::default() };
+    let listing = text::Listing::new(Vec::new(), sources(), Some(len), what);
+    let mut view = (listing, Merging(Tally::default()));
+    let mut tally = Tally::default();
+    let mut session = session(Numbering::Capture);
+    parallel::run(&mut session, &mut input(), &mut view, jobs, |(mut said, counts), _| {
+        quiet.append(&mut said);
+        tally.merge(counts);
+        true
+    })
+    .expect("bytes in memory can be read");
+    assert_eq!(format!("{tally:?}"), format!("{:?}", found.1), "packets counted together");
     (shown, Work { joined: work.joined.min(joined), ..work })
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use cpu_time::ProcessTime;
 use tracewright::Listener;
-use tracewright::decode::input::{Input as Bytes, Parts};
+use tracewright::decode::input::{Input as Bytes, Known, Parts};
 use tracewright::decode::parallel::Work;
 use tracewright::decode::{CommittedListener, Fork, Jobs, Merge, Merging, Tally, parallel};
 use tracewright::views::json::{self, Object};
@@ -202,7 +202,7 @@ impl Found<'_> {
             if jobs == 1 { "job" } else { "jobs" },
         );
         if jobs > 1 {
-            let Work { stretches, joined, again, bytes } = self.work;
+            let Work { stretches, joined, again, bytes, .. } = self.work;
             let share = 100.0 * again as f64 / bytes.max(1) as f64;
             let _ = writeln!(
                 text,
@@ -288,12 +288,17 @@ impl Job<'_> {
         V: Listener + Fork<Said = Vec<u8>> + Send,
     {
         let mut written = 0;
-        let mut input = Parts::new(self.buffer.parts());
+        let mut input = self.bytes();
         listing::decode(self, &mut input, how, view, &mut None, |said| {
             written += said.len() as u64;
             true
         })?;
         Ok(written)
+    }
+
+    /// The bytes of the buffer, in memory.
+    fn bytes(&self) -> impl Bytes {
+        Known::new(Parts::new(self.buffer.parts()), self.buffer.len())
     }
 
     fn decode<L: Listener + Fork + Send>(
@@ -303,7 +308,7 @@ impl Job<'_> {
         mut said: impl FnMut(L::Said),
     ) -> Result<Work, Fail> {
         let mut session = self.session();
-        let input: &mut dyn Bytes = &mut Parts::new(self.buffer.parts());
+        let input: &mut dyn Bytes = &mut self.bytes();
         let done = parallel::run(&mut session, input, &mut listener, &how.jobs, |what, _| {
             said(what);
             true
