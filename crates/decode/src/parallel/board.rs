@@ -262,8 +262,8 @@ mod tests {
     fn what_waits_is_bounded() {
         const STRETCHES: u64 = 120;
         let capture = Capture::default();
-        let (sources, skipped) = (Vec::new(), Vec::new());
-        let plan = Plan { buffer: 0, framing: Framing::Raw, sources, skipped };
+        let (sources, skipped, messages) = Default::default();
+        let plan = Plan { buffer: 0, framing: Framing::Raw, sources, skipped, messages };
         let memory = Memory::new(&capture);
         let session = Session::new(&capture, &plan, &memory, &Options::default());
         for workers in [1, 2, 3, 8] {

@@ -109,8 +109,8 @@ fn views(capture: &Capture, plan: &Plan, jobs: &Jobs) -> ([Vec<u8>; 8], Work) {
     let counts = (Merging((Stats::default(), Tally::default())), sinks);
     let mut all = ((listing, json), (CommittedListener::new(expand), counts));
     let (mut found, mut sums) = <((Stats, Tally), (Checksum, Edges))>::default();
-    let mut session = session(Numbering::Capture);
-    let work = parallel::run(&mut session, &mut input(), &mut all, jobs, |said, _| {
+    let mut all_heard = session(Numbering::Capture);
+    let work = parallel::run(&mut all_heard, &mut input(), &mut all, jobs, |said, _| {
         let ((mut text, mut json), (mut ran, (more, few))) = said;
         people.append(&mut text);
         programs.append(&mut json);
