@@ -39,7 +39,7 @@ pub struct Cache {
 pub struct CacheOptions {
     /// A block ends before bytes that are no instruction.
     pub check_opcodes: bool,
-    /// How many blocks are kept, at least 1. Each takes 40 to 48 bytes, and as much again for a moment
+    /// How many blocks are kept, at least 1. Each takes 40 to 48 bytes, and as much again, or twice that, for a moment
     /// when they get more room.
     pub blocks: usize,
     /// Where it holds more blocks than this, those near a block that is made are made with it, before they
@@ -55,7 +55,7 @@ impl Default for CacheOptions {
     fn default() -> Self {
         CacheOptions {
             check_opcodes: false,
-            blocks: 1 << 20,
+            blocks: 1 << 21,
             explored: 1 << 15,
             riscv: Extensions::default(),
         }

@@ -34,6 +34,10 @@ struct Target {
 /// How many blocks there is room for at first.
 const FIRST: usize = 64;
 
+/// From so many blocks on it grows to twice its size: to put them in order takes longer than memory that is
+/// not used yet is worth.
+const MANY: usize = 1 << 15;
+
 /// No block is at this place.
 const FREE: u32 = u32::MAX;
 
@@ -185,7 +189,8 @@ impl Table {
     /// together, whichever of it ran first.
     fn grow(&mut self) {
         let len = self.hops.len();
-        let room = len + (len / 2).max(FIRST).min(self.limit - len);
+        let more = if len < MANY { len / 2 } else { len };
+        let room = len + more.max(FIRST).min(self.limit - len);
         let hops = self.hops();
         let mut order: Vec<(u32, u64, u32)> = (0..len)
             .filter_map(|index| {

@@ -95,8 +95,6 @@ impl Decoder {
         // Atoms to come from bit 0, and a 1 behind them.
         let mut steps = 1;
         let mut ahead = Ahead::new();
-        // Bytes of packets beside the first of each.
-        let mut beside = 0;
         let (mut at, mut taken) = (feed.last, feed.taken);
         loop {
             let hops = code.hops();
@@ -155,7 +153,8 @@ impl Decoder {
                             break Halt::Other;
                         }
                         taken += len;
-                        beside += len - 1;
+                        // As many packets as bytes, but for these.
+                        feed.packets = feed.packets.wrapping_sub(len - 1);
                         let entry = self.history.last();
                         let (realm, mask) = set(&sets, entry.is == SubIsa::Is1);
                         next = code.find(entry.address & mask, realm);
@@ -218,7 +217,7 @@ impl Decoder {
                 }
             }
         }
-        feed.packets += taken - feed.taken - beside;
+        feed.packets = feed.packets.wrapping_add(taken - feed.taken);
         (feed.last, feed.taken) = (at, taken);
     }
 
