@@ -5,7 +5,7 @@
 //! the unit says that tracing ended while it still can, and keeps room for the packet.
 
 use super::settings::Quirks;
-use crate::etrace::config::Params;
+use crate::etrace::config::{Framing, Params};
 use crate::etrace::encode::flow::length;
 use crate::etrace::packet::{Packet, Payload, Qualification, Support};
 
@@ -49,6 +49,8 @@ pub(super) struct Outlet {
     last_target: bool,
     /// Cycles that the processor waited.
     waited: u64,
+    /// The running number of the next packet. (ESP32)
+    number: u16,
 }
 
 /// So many bytes has the longest packet with all that may stand before its payload.
@@ -74,6 +76,7 @@ impl Outlet {
             target: false,
             last_target: false,
             waited: 0,
+            number: 0,
         }
     }
 
@@ -155,6 +158,11 @@ impl Outlet {
     /// A packet that the unit makes: what goes out in its place.
     pub(super) fn take(&mut self, mut packet: Packet, params: &Params) -> Option<Packet> {
         let FifoSettings { bytes, stall, .. } = self.settings;
+        if params.link.framing == Framing::Esp32 {
+            // Those that are lost count, too.
+            packet.envelope.source = self.number;
+            self.number = self.number.wrapping_add(1);
+        }
         if bytes == 0 {
             return Some(packet);
         }

@@ -406,3 +406,19 @@ fn sideband() {
     assert_eq!(run(&open, &[idle, off, idle, on, idle]), [('s', 0x1000), ('s', 0x100c)]);
     assert_eq!(run(&open, &[idle, idle, halted, idle]), [('s', 0x1000), ('s', 0x1008)]);
 }
+
+/// Packets of ESP32 have running numbers, which tell of losses.
+#[test]
+fn running_numbers() {
+    let params = params(Profile::Esp32);
+    let mut encoder = Encoder::new(&params, &Settings::default());
+    let mut packets: Vec<Packet> = Vec::new();
+    for n in 0..40 {
+        encoder.step(&plain(0x1000 + 0x100 * (n % 2)), &params, &mut packets);
+        encoder.step(&mret(0x1004 + 0x100 * (n % 2), 0x1000), &params, &mut packets);
+    }
+    encoder.finish(&params, &mut packets);
+    let numbers: Vec<u16> = packets.iter().map(|packet| packet.envelope.source).collect();
+    assert!(numbers.len() > 20);
+    assert_eq!(numbers, (0..numbers.len() as u16).collect::<Vec<_>>());
+}
