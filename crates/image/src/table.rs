@@ -166,7 +166,7 @@ impl Table {
     /// what they did.
     pub(crate) fn add(&mut self, block: &Block, realm: Realm) -> Option<Mark> {
         let index = self.hops.len();
-        if index == self.hops.capacity() {
+        if index == self.hops.capacity().min(self.limit) {
             return None;
         }
         let family = Family::of(block, realm);

@@ -259,22 +259,20 @@ impl Flow {
         self.told && self.known & (ADDRESS | PENDING) == 0
     }
 
-    /// [`atom`](Self::atom), of which it is known that no block is kept there.
+    /// [`atom`](Self::atom) where no block is kept, and a return has been taken if there was one.
     pub(super) fn lone_atom<K: Code, S: Sink>(
         &mut self,
         at: u64,
         taken: bool,
-        first: bool,
         rules: Rules,
         code: &mut K,
         sink: &mut S,
     ) -> bool {
-        self.take_return(at, rules, sink);
-        if self.known != CONTEXT | ADDRESS {
-            self.unplaced(at, sink);
-            return true;
+        if self.known == CONTEXT | ADDRESS {
+            return self.long_atom(at, taken, taken, rules, code, sink);
         }
-        self.long_atom(at, taken, first, rules, code, sink)
+        self.unplaced(at, sink);
+        true
     }
 
     /// One atom: everything up to and including the next waypoint ran. `first` is how the atom was

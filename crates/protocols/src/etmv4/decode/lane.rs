@@ -196,7 +196,7 @@ impl Decoder {
                     // A block that is not kept, or none.
                     let way = steps & 1 != 0;
                     steps >>= 1;
-                    if !self.flow.lone_atom(at, way, way, rules, code, sink) {
+                    if !self.flow.lone_atom(at, way, rules, code, sink) {
                         self.fail(at, sink);
                         break;
                     }
