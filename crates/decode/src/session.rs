@@ -277,6 +277,16 @@ impl<L: Listener> Split for Router<'_, L> {
         }
     }
 
+    #[inline]
+    fn short(&mut self, id: u8, at: u64, fragment: bool, word: u128, len: usize) {
+        let Some(n) = self.source(id, at, len) else { return };
+        let source = &mut self.sources[n];
+        source.push_short(at, fragment, word, len);
+        if source.waiting() >= BLOCK {
+            self.feed(n);
+        }
+    }
+
     fn plain(&mut self, id: u8, at: u64, _: &[[u8; FRAME]], data: &[[u8; FRAME]]) {
         let Some(n) = self.source(id, at, data.len() * (FRAME - 1)) else { return };
         for (k, data) in data.chunks(BLOCK / FRAME).enumerate() {
@@ -304,6 +314,8 @@ impl<L: Listener> Split for Router<'_, L> {
 struct FrameRouter<'a, L>(Router<'a, L>);
 
 impl<L: Listener> Split for FrameRouter<'_, L> {
+    const FRAGMENTS: bool = true;
+
     fn piece(&mut self, id: u8, at: u64, fragment: bool, bytes: &[u8]) {
         self.0.piece(id, at, fragment, bytes);
         self.0.flush();

@@ -64,6 +64,11 @@ impl Source {
         self.block.push(at, fragment, bytes);
     }
 
+    pub(crate) fn push_short(&mut self, at: u64, fragment: bool, word: u128, len: usize) {
+        self.heard += len as u64;
+        self.block.push_short(at, fragment, word, len);
+    }
+
     pub(crate) fn push_plain(&mut self, at: u64, data: &[[u8; frames::FRAME]]) {
         self.heard += data.len() as u64;
         self.block.push_plain(at, data);

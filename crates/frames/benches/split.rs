@@ -1,6 +1,7 @@
 //! How fast frames are taken apart and put together.
 //!
 //! Method: 1 MiB of link bytes, given in blocks of 64 KiB; each source's block is consumed after each.
+//! `cargo bench -p tracewright-frames -- WORDS` does what has the words in its line.
 //! The best of 80 rounds, after one to warm up: each is short enough to run undisturbed now and then. GB/s are 10^9 link bytes a second.
 
 use std::{hint::black_box, time::Instant};
@@ -43,17 +44,24 @@ fn link(framing: Framing, ids: u8, run: usize) -> Vec<u8> {
     out
 }
 
-fn best(mut round: impl FnMut()) -> f64 {
+/// Times `round` of `bytes`, if the line is asked for, and prints it.
+fn time(asked: &Option<String>, line: &str, bytes: usize, frames: usize, mut round: impl FnMut()) {
+    if asked.as_ref().is_some_and(|words| !line.contains(words.as_str())) {
+        return;
+    }
     round();
     let time = |_| {
         let start = Instant::now();
         round();
         start.elapsed().as_secs_f64()
     };
-    (0..80).map(time).fold(f64::INFINITY, f64::min)
+    let best = (0..80).map(time).fold(f64::INFINITY, f64::min);
+    let (gb, ns) = (bytes as f64 / best / 1e9, best * 1e9 / frames as f64);
+    println!("{line:58} {gb:8.2} {ns:10.2}");
 }
 
 fn main() {
+    let asked = std::env::args().skip(1).find(|word| !word.starts_with("--"));
     println!("{:58} {:>8} {:>10}", "", "GB/s", "ns/frame");
     for (name, framing, ids, run) in [
         ("coresight, one source", Framing::Coresight, 1, 4096),
@@ -64,8 +72,9 @@ fn main() {
         ("dstream, the same", Framing::Dstream, 1, 4096),
     ] {
         let bytes = link(framing, ids, run);
+        let (len, frames) = (bytes.len(), bytes.len() / 16);
         let mut sources = Sources::default();
-        let collected = best(|| {
+        time(&asked, &format!("{name}: into blocks"), len, frames, || {
             let mut splitter = Splitter::new(Link::new(framing));
             for (k, block) in bytes.chunks(BLOCK).enumerate() {
                 splitter.split((k * BLOCK) as u64, block, &mut sources);
@@ -76,34 +85,25 @@ fn main() {
                 sources.clear_events();
             }
         });
-        let passed = best(|| {
+        time(&asked, &format!("{name}: passed on"), len, frames, || {
             let (mut splitter, mut count) = (Splitter::new(Link::new(framing)), Count::default());
             splitter.split(0, &bytes, &mut count);
             black_box(count.0);
         });
-        let skipped = best(|| {
+        time(&asked, &format!("{name}: skipped"), len, frames, || {
             let mut splitter = Splitter::new(Link::new(framing));
             splitter.skip(0, &bytes);
             black_box(splitter.id());
         });
-        for (what, time) in
-            [("into blocks", collected), ("passed on", passed), ("skipped", skipped)]
-        {
-            let gb = bytes.len() as f64 / time / 1e9;
-            let ns = time * 1e9 / (bytes.len() / 16) as f64;
-            println!("{:58} {gb:8.2} {ns:10.2}", format!("{name}: {what}"));
-        }
     }
 
     let data = vec![0x5a; BYTES];
     let mut out = Vec::with_capacity(2 * BYTES);
-    let time = best(|| {
+    time(&asked, "join coresight, one source", BYTES, BYTES.div_ceil(15), || {
         out.clear();
         let mut joiner = Joiner::new(Framing::Coresight);
         joiner.push(0x10, &data, &mut out).expect("a source's id");
         joiner.finish(&mut out);
         black_box(out.len());
     });
-    let (gb, ns) = (data.len() as f64 / time / 1e9, time * 1e9 / (out.len() / 16) as f64);
-    println!("{:58} {gb:8.2} {ns:10.2}", "join coresight, one source");
 }

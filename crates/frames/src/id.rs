@@ -38,6 +38,12 @@ impl Meaning {
     }
 }
 
+/// Whether the bytes under `id` are a source's.
+#[inline]
+pub(crate) const fn is_source(id: u8) -> bool {
+    matches!(id, 0x01..=0x6f)
+}
+
 /// An id that no frame can carry: 0x7f would be read as synchronisation, and ids have seven bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReservedId(pub u8);

@@ -1,5 +1,6 @@
 //! The bytes of each source to link bytes.
 
+use crate::unpack::{ID_BITS, each_pair};
 use crate::{FRAME, Framing, NULL, ReservedId, dstream, sync};
 
 /// Puts frames together as a formatter does: an ID byte only where the id changes, and the null id
@@ -184,17 +185,13 @@ impl Joiner {
 /// A frame without an ID byte: bit 0 of the even bytes moves to its last byte.
 #[inline]
 fn pack(data: &[u8; FRAME - 1]) -> [u8; FRAME] {
-    const BOTTOMS: u128 = 0x0001_0001_0001_0001_0001_0001_0001_0001;
-    // Of four 16-bit lanes, the lowest bits to bits 48 to 51.
-    const GATHER: u64 = 1 << 48 | 1 << 33 | 1 << 18 | 1 << 3;
     let mut frame = [0; FRAME];
     for (to, from) in frame.iter_mut().zip(data) {
         *to = *from;
     }
     let word = u128::from_le_bytes(frame);
-    let low = word & BOTTOMS;
-    let four = |lanes: u64| (lanes.wrapping_mul(GATHER) >> 48) as u8 & 0xf;
+    let low = word & ID_BITS;
     frame = (word ^ low).to_le_bytes();
-    frame[FRAME - 1] = four(low as u64) | four((low >> 64) as u64) << 4;
+    frame[FRAME - 1] = each_pair(low);
     frame
 }

@@ -60,12 +60,19 @@ impl Sources {
 
     #[inline]
     fn source(&mut self, id: u8) -> Option<&mut Source> {
-        let slot = self.slots.get_mut(usize::from(id))?;
-        if usize::from(*slot) >= self.sources.len() {
-            *slot = self.sources.len() as u8;
-            self.sources.push(Source::new(id));
+        let slot = usize::from(*self.slots.get(usize::from(id))?);
+        if slot >= self.sources.len() {
+            return self.first(id);
         }
-        self.sources.get_mut(usize::from(*slot))
+        self.sources.get_mut(slot)
+    }
+
+    /// The source of `id`, which is not there yet.
+    #[cold]
+    fn first(&mut self, id: u8) -> Option<&mut Source> {
+        *self.slots.get_mut(usize::from(id))? = self.sources.len() as u8;
+        self.sources.push(Source::new(id));
+        self.sources.last_mut()
     }
 }
 
@@ -74,6 +81,13 @@ impl Split for Sources {
     fn piece(&mut self, id: u8, at: u64, fragment: bool, bytes: &[u8]) {
         if let Some(source) = self.source(id) {
             source.push(at, fragment, bytes);
+        }
+    }
+
+    #[inline]
+    fn short(&mut self, id: u8, at: u64, fragment: bool, word: u128, len: usize) {
+        if let Some(source) = self.source(id) {
+            source.push_short(at, fragment, word, len);
         }
     }
 
@@ -102,19 +116,27 @@ impl Source {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// Adds a [`short`](Split::short) piece.
+    #[inline]
+    pub fn push_short(&mut self, at: u64, fragment: bool, word: u128, len: usize) {
+        let start = self.bytes.len();
+        self.pieces.push(Piece { start: start as u32, at, fragment });
+        self.bytes.extend_from_slice(&word.to_le_bytes());
+        self.bytes.truncate(start + len);
+    }
+
     /// Adds [`plain`](Split::plain) frames' data.
     #[inline]
     pub fn push_plain(&mut self, at: u64, data: &[[u8; FRAME]]) {
         const DATA: usize = FRAME - 1;
         let start = self.bytes.len();
-        let end = start + DATA * data.len();
         self.pieces.extend((0..data.len()).map(|k| Piece {
             start: (start + DATA * k) as u32,
             at: at.wrapping_add((FRAME * k) as u64),
             fragment: true,
         }));
         // Whole frames are copied; each one's last byte is in the way of the next, and gives way.
-        self.bytes.resize(end + 1, 0);
+        self.bytes.resize(start + DATA * data.len() + 1, 0);
         let mut rest = self.bytes.get_mut(start..).unwrap_or_default();
         for frame in data {
             if let Some(room) = rest.first_chunk_mut() {
@@ -122,7 +144,7 @@ impl Source {
             }
             rest = rest.get_mut(DATA..).unwrap_or_default();
         }
-        self.bytes.truncate(end);
+        self.bytes.truncate(start + DATA * data.len());
     }
 
     /// Its trace id.

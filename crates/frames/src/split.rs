@@ -2,18 +2,30 @@
 
 use tracewright_base::Fault;
 
-use crate::FRAME;
+use crate::{FRAME, unpack::gap};
 
 /// Receives what a [`Splitter`](crate::Splitter) finds, in the order of the stream.
 ///
 /// Every byte of the capture is in exactly one of: a piece, an event, the ID bytes of a
 /// [`frame`](Split::frame), or its last byte.
 pub trait Split {
+    /// Whether it wants to hear of [`fragment`](Self::fragment)s.
+    const FRAGMENTS: bool = false;
+
     /// Bytes of source `id`, 0x01 to 0x6f. They are what the capture holds from `at` on, but for bit 0 of
     /// even bytes of a frame. `fragment`: they are the first after a change of id or of frame.
     ///
     /// Under [`Numbering::Reference`](crate::Numbering) a piece is a whole fragment.
     fn piece(&mut self, id: u8, at: u64, fragment: bool, bytes: &[u8]);
+
+    /// A [`piece`](Self::piece) of `len` bytes, 1 to 15: the first of `word`, the lowest first. What is above them is
+    /// not data.
+    ///
+    /// A collector may rather copy all 16, which takes no loop, and take back what is too much.
+    #[inline]
+    fn short(&mut self, id: u8, at: u64, fragment: bool, word: u128, len: usize) {
+        self.piece(id, at, fragment, word.to_le_bytes().get(..len).unwrap_or_default());
+    }
 
     /// Anything that is not a source's bytes.
     fn event(&mut self, at: u64, event: Event);
@@ -39,15 +51,18 @@ pub trait Split {
         let mut at = at;
         for (bytes, [data @ .., _]) in frames.iter().zip(data) {
             self.packed(at, bytes);
-            self.frame(&Frame { bytes, start: at, index: at, places: None });
-            self.fragment(Some(id), at, data);
+            self.frame(&Frame::straight(bytes, at, at));
+            if Self::FRAGMENTS {
+                self.fragment(Some(id), at, data);
+            }
             self.piece(id, at, true, data);
             at = at.wrapping_add(FRAME as u64);
         }
     }
 
     /// All bytes of one fragment, before they are given as pieces or events. The id is `None` before
-    /// the first ID byte. `at` counts as the reference decoder does.
+    /// the first ID byte. `at` counts as the reference decoder does. Only where
+    /// [`FRAGMENTS`](Self::FRAGMENTS) asks for it.
     #[inline]
     fn fragment(&mut self, id: Option<u8>, at: u64, bytes: &[u8]) {
         let _ = (id, at, bytes);
@@ -107,11 +122,31 @@ pub struct Frame<'a> {
     pub(crate) start: u64,
     /// What the numbering calls that place.
     pub(crate) index: u64,
-    /// Places of all its bytes, where they do not simply follow each other.
+    /// A bit for each byte that does not follow the one before it.
+    pub(crate) cuts: u16,
+    /// Half synchronisation packets in front of each pair of its bytes, a byte each.
+    pub(crate) halves: u64,
+    /// Places of all its bytes, where neither of the two says it.
     pub(crate) places: Option<&'a [u64; FRAME]>,
 }
 
-impl Frame<'_> {
+impl<'a> Frame<'a> {
+    /// A frame whose bytes follow each other.
+    #[inline]
+    pub(crate) const fn straight(bytes: &'a [u8; FRAME], start: u64, index: u64) -> Self {
+        Frame { bytes, start, index, cuts: 0, halves: 0, places: None }
+    }
+
+    /// A frame whose bytes were at `places`.
+    pub(crate) fn scattered(bytes: &'a [u8; FRAME], places: &'a [u64; FRAME], index: u64) -> Self {
+        let [start, ..] = *places;
+        let mut cuts = 0;
+        for (i, pair) in (1..).zip(places.windows(2)) {
+            cuts |= u16::from(!matches!(pair, [a, b] if a.wrapping_add(1) == *b)) << i;
+        }
+        Frame { bytes, start, index, cuts, halves: 0, places: Some(places) }
+    }
+
     /// Whether byte `i` is an ID byte.
     pub fn is_id(&self, i: usize) -> bool {
         i.is_multiple_of(2) && self.bytes.get(i).is_some_and(|byte| byte & 1 != 0)
@@ -122,7 +157,7 @@ impl Frame<'_> {
     pub fn place(&self, i: usize) -> u64 {
         match self.places.and_then(|places| places.get(i)) {
             Some(&place) => place,
-            None => self.start.wrapping_add(i as u64),
+            None => self.start.wrapping_add(i as u64 + gap(self.halves, i)),
         }
     }
 

@@ -1,15 +1,17 @@
 //! Link bytes to the bytes of each source.
 
+mod half;
 mod skip;
 
 use memchr::memmem;
 use tracewright_base::Fault;
 
 use crate::{
-    Event, FRAME, Frame, Framing, Link, Meaning, Numbering, Split, dstream,
+    Event, FRAME, Frame, Framing, Link, Numbering, Split, dstream,
+    id::is_source,
     pending::Pending,
     sync,
-    unpack::{no_sync, plain, unpack},
+    unpack::{ID_BITS, first_even_ones, plain, unpack},
 };
 
 /// The reference decoder reads this much of a buffer at a time; sources that are not framed can tell.
@@ -95,8 +97,9 @@ impl Splitter {
         let (mut frames, rest) = bytes.as_chunks::<FRAME>();
         let mut data = [[0; FRAME]; 32];
         while let [first, others @ ..] = frames {
-            if let Some(id) = self.id
-                && Meaning::of(id) == Meaning::Source
+            if u128::from_le_bytes(*first) & ID_BITS == 0
+                && let Some(id) = self.id
+                && is_source(id)
                 && let Some((plain, after)) = frames.split_at_checked(plain(frames, &mut data))
                 && !plain.is_empty()
             {
@@ -136,7 +139,11 @@ impl Splitter {
             return out.event(start, Event::Barrier);
         }
         out.packed(start, bytes);
-        unpack(&mut self.id, &Frame { bytes, start, index: start, places }, &self.link, out);
+        let frame = match places {
+            Some(places) => Frame::scattered(bytes, places, start),
+            None => Frame::straight(bytes, start, start),
+        };
+        unpack(&mut self.id, &frame, &self.link, out);
     }
 
     /// Blocks of trace port bytes with a footer each.
@@ -186,9 +193,11 @@ impl Splitter {
                     continue;
                 }
             }
-            if self.held.is_empty() && self.port_pair(at, bytes, out) {
-                at = at.wrapping_add(2);
-                bytes = bytes.get(2..).unwrap_or_default();
+            if self.held.is_empty()
+                && let taken @ 1.. = self.port_pair(at, bytes, out)
+            {
+                at = at.wrapping_add(taken as u64);
+                bytes = bytes.get(taken..).unwrap_or_default();
                 continue;
             }
             self.held.push(at, *first);
@@ -214,46 +223,58 @@ impl Splitter {
                 return len;
             }
         }
+        let mut data = [[0; FRAME]; 16];
         let mut place = at;
         let mut bytes = bytes;
-        loop {
-            if let Some((full, after)) = bytes.split_first_chunk()
-                && *full == sync::FULL
-            {
-                self.full_sync(place, out);
-                place = place.wrapping_add(full.len() as u64);
-                bytes = after;
-            } else if let taken @ 1.. = self.port_plain(place, bytes, out) {
-                place = place.wrapping_add(taken as u64);
-                bytes = bytes.get(taken..).unwrap_or_default();
-            } else if let Some((frame, after)) = bytes.split_first_chunk::<FRAME>()
-                && no_sync(frame)
-                // A synchronisation packet that begins with byte 15 means that a byte was lost.
-                && (frame[15] != 0xff || after.len() >= 3 && !after.starts_with(&sync::FULL[1..]))
-            {
-                let index = self.link.index(place);
-                out.packed(index, frame);
-                let frame = Frame { bytes: frame, start: place, index, places: None };
-                unpack(&mut self.id, &frame, &self.link, out);
-                place = place.wrapping_add(FRAME as u64);
-                bytes = after;
-            } else {
-                return place.wrapping_sub(at) as usize;
+        while let Some((first, after)) = bytes.split_first_chunk::<FRAME>() {
+            let word = u128::from_le_bytes(*first);
+            let mut taken = 0;
+            if word & ID_BITS == 0 {
+                taken = self.port_plain(place, bytes, &mut data, out);
             }
+            if taken == 0 {
+                taken = match first_even_ones(word) {
+                    FRAME if ends_in_sync(first, after) => 0,
+                    FRAME => self.port_frame(place, first, out),
+                    0 if first.starts_with(&sync::FULL) => self.full_sync(place, out),
+                    0 => self.port_halves(place, bytes, out),
+                    len => self.port_halved(place, bytes, word, len, out),
+                };
+            }
+            if taken == 0 {
+                break;
+            }
+            place = place.wrapping_add(taken as u64);
+            bytes = bytes.get(taken..).unwrap_or_default();
         }
+        place.wrapping_sub(at) as usize
+    }
+
+    /// Takes a frame in which no synchronisation packet begins.
+    #[inline]
+    fn port_frame<S: Split>(&mut self, at: u64, bytes: &[u8; FRAME], out: &mut S) -> usize {
+        let index = self.link.index(at);
+        out.packed(index, bytes);
+        unpack(&mut self.id, &Frame::straight(bytes, at, index), &self.link, out);
+        FRAME
     }
 
     /// Takes frames without an ID byte, if there are two or more, and returns how many bytes that was.
     #[inline]
-    fn port_plain<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) -> usize {
+    fn port_plain<S: Split>(
+        &mut self,
+        at: u64,
+        bytes: &[u8],
+        data: &mut [[u8; FRAME]],
+        out: &mut S,
+    ) -> usize {
         let two = bytes.get(FRAME).is_some_and(|byte| byte & 1 == 0);
-        let Some(id) = self.id.filter(|&id| two && Meaning::of(id) == Meaning::Source) else {
+        let Some(id) = self.id.filter(|&id| two && is_source(id)) else {
             return 0;
         };
-        let mut data = [[0; FRAME]; 16];
         let (frames, _) = bytes.as_chunks::<FRAME>();
         // Synchronisation looks like an ID byte, but where it begins with a frame's last byte.
-        let (plain, _) = frames.split_at_checked(plain(frames, &mut data)).unwrap_or_default();
+        let (plain, _) = frames.split_at_checked(plain(frames, data)).unwrap_or_default();
         let plain = match plain {
             [before @ .., last] if last[FRAME - 1] == 0xff => before,
             plain => plain,
@@ -265,18 +286,24 @@ impl Splitter {
         plain.len() * FRAME
     }
 
-    /// Takes the next pair of a frame, or half synchronisation, if these bytes say that it is that.
-    fn port_pair<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) -> bool {
-        let Some((&pair, after)) = bytes.split_first_chunk::<2>() else { return false };
-        let half = pair == sync::HALF;
+    /// Takes the next pair of a frame, or half synchronisation, if these bytes say that it is that, and
+    /// returns how many bytes that was.
+    fn port_pair<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) -> usize {
+        let Some((&pair, after)) = bytes.split_first_chunk::<2>() else { return 0 };
+        if !self.synced {
+            return 0;
+        }
+        if pair == sync::HALF {
+            return self.port_halves(at, bytes, out);
+        }
         // No full synchronisation begins with either byte.
         let plain = pair[0] != 0xff
             && (pair[1] != 0xff || after.len() >= 3 && !after.starts_with(&sync::FULL[1..]));
-        let decided = self.synced && (half || plain);
-        if decided {
-            self.pair(at, at.wrapping_add(1), pair, out);
+        if !plain {
+            return 0;
         }
-        decided
+        self.pair(at, at.wrapping_add(1), pair, out);
+        pair.len()
     }
 
     /// Two bytes of a frame at an even place in it, or half synchronisation.
@@ -293,14 +320,8 @@ impl Splitter {
         self.frame.push(place, pair[0]);
         self.frame.push(next, pair[1]);
         if let Some((bytes, places)) = self.frame.whole() {
-            let [start, .., last] = places;
-            let consecutive = last.wrapping_sub(start) == FRAME as u64 - 1;
-            let frame = Frame {
-                bytes: &bytes,
-                start,
-                index: self.link.index(start),
-                places: (!consecutive).then_some(&places),
-            };
+            let [start, ..] = places;
+            let frame = Frame::scattered(&bytes, &places, self.link.index(start));
             unpack(&mut self.id, &frame, &self.link, out);
         }
     }
@@ -346,12 +367,13 @@ impl Splitter {
         }
     }
 
-    fn full_sync<S: Split>(&mut self, place: u64, out: &mut S) {
+    fn full_sync<S: Split>(&mut self, place: u64, out: &mut S) -> usize {
         self.synced = true;
         self.report_bad(out);
         let index = self.link.index(place);
         out.packed(index, &sync::FULL);
         out.event(index, Event::FullSync);
+        sync::FULL.len()
     }
 
     fn raw<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) {
@@ -402,6 +424,12 @@ impl Splitter {
             out.event(self.link.index(place), Event::Bad { len, fault });
         }
     }
+}
+
+/// Whether a full synchronisation packet may begin with the last byte of `frame`, which means that a byte was lost.
+#[inline]
+fn ends_in_sync(frame: &[u8; FRAME], after: &[u8]) -> bool {
+    frame[FRAME - 1] == 0xff && (after.len() < 3 || after.starts_with(&sync::FULL[1..]))
 }
 
 /// Whether bytes are a full synchronisation packet and more.

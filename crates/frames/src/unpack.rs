@@ -1,6 +1,6 @@
 //! What is in a frame.
 
-use crate::{Event, FRAME, Frame, Link, Meaning, Numbering, Split};
+use crate::{Event, FRAME, Frame, Link, Meaning, Numbering, Split, id::is_source};
 
 /// Bit 0 of every even byte.
 pub(crate) const ID_BITS: u128 = 0x0001_0001_0001_0001_0001_0001_0001_0001;
@@ -18,17 +18,14 @@ const fn low_bits(aux: u8) -> u128 {
     (high as u128) << 64 | low as u128
 }
 
-/// Whether no byte of the frame can belong to a synchronisation packet that begins in its first 15.
+/// The first even byte of 16 that is 0xff; 16 where none is.
 #[inline]
-pub(crate) const fn no_sync(frame: &[u8; FRAME]) -> bool {
-    let word = u128::from_le_bytes(*frame);
-    if word & ID_BITS == 0 {
-        return true;
-    }
-    // A zero byte, in the complement, where the frame has 0xff in an even byte. Odd bytes are set.
+pub(crate) const fn first_even_ones(word: u128) -> usize {
+    // In the complement it is a zero byte. Odd bytes are set.
     let even = !word | 0xff00 * ID_BITS;
     let ones = ID_BITS | ID_BITS << 8;
-    even.wrapping_sub(ones) & !even & ones << 7 == 0
+    let zeros = even.wrapping_sub(ones) & !even & ones << 7;
+    zeros.trailing_zeros() as usize / 8
 }
 
 /// The data of the first frames, as many as have no ID byte and fit, and how many those are.
@@ -45,60 +42,156 @@ pub(crate) fn plain(frames: &[[u8; FRAME]], data: &mut [[u8; FRAME]]) -> usize {
 }
 
 /// Gives `out` what is in `frame`; `id` is the current id, before and after.
-#[inline]
+#[inline(always)]
 pub(crate) fn unpack<S: Split>(id: &mut Option<u8>, frame: &Frame<'_>, link: &Link, out: &mut S) {
+    if S::FRAGMENTS || link.numbering == Numbering::Reference || frame.places.is_some() {
+        return fragments(id, frame, link, out);
+    }
     out.frame(frame);
-    let [.., aux] = *frame.bytes;
-    let word = u128::from_le_bytes(*frame.bytes);
-    let ids = word & ID_BITS;
-    let data = (word | low_bits(aux)).to_le_bytes();
-    if ids == 0 && frame.places.is_none() {
-        let [bytes @ .., _] = &data;
-        out.fragment(*id, frame.index, bytes);
-        run(*id, frame.index, true, bytes, out);
+    if frame.cuts == 0 {
+        straight(id, frame.bytes, frame.start, out);
     } else {
-        fragments(id, ids, aux, &data, frame, link, out);
+        halved(id, frame.bytes, frame.start, frame.cuts, frame.halves, out);
     }
 }
 
-/// A frame with ID bytes, or with something between its bytes.
-fn fragments<S: Split>(
+/// A frame whose bytes follow each other, in runs.
+#[inline(never)]
+fn straight<S: Split>(id: &mut Option<u8>, bytes: &[u8; FRAME], at: u64, out: &mut S) {
+    runs::<false, S>(id, bytes, at, 0, 0, out);
+}
+
+/// A frame with half synchronisation packets in it, in runs.
+#[inline(never)]
+fn halved<S: Split>(
     id: &mut Option<u8>,
-    mut ids: u128,
-    aux: u8,
-    data: &[u8; FRAME],
-    frame: &Frame<'_>,
-    link: &Link,
+    bytes: &[u8; FRAME],
+    at: u64,
+    cuts: u16,
+    halves: u64,
     out: &mut S,
 ) {
+    runs::<true, S>(id, bytes, at, cuts, halves, out);
+}
+
+/// What follows each other under one id, at once. Without `CUT`, there is nothing between the bytes of the frame.
+#[inline(always)]
+fn runs<const CUT: bool, S: Split>(
+    id: &mut Option<u8>,
+    bytes: &[u8; FRAME],
+    at: u64,
+    cuts: u16,
+    halves: u64,
+    out: &mut S,
+) {
+    let [.., aux] = *bytes;
+    let word = u128::from_le_bytes(*bytes);
+    let data = word | low_bits(aux);
+    let ids = even_bytes(word);
+    // Bytes that end what is before them: ID bytes, bytes that do not follow, and the last one.
+    let mut ends = ids | 1 << DATA;
+    if CUT {
+        ends |= u32::from(cuts);
+    }
+    let place = |i: u32| {
+        let gap = if CUT { gap(halves, i as usize) } else { 0 };
+        at.wrapping_add(u64::from(i) + gap)
+    };
+    let (mut start, mut fragment) = (0, true);
+    let mut now = *id;
+    loop {
+        let end = ends.trailing_zeros();
+        if start < end {
+            run(now, place(start), fragment, data >> (8 * start), (end - start) as usize, out);
+            fragment = false;
+        }
+        ends &= ends - 1;
+        if ends == 0 {
+            break;
+        }
+        if CUT && ids >> end & 1 == 0 {
+            start = start.max(end);
+            continue;
+        }
+        start = end + 1;
+        let new = bytes.get(end as usize).map_or(0, |byte| byte >> 1);
+        if now == Some(new) {
+            continue;
+        }
+        // The byte after the ID byte may still be the old id's. There is none after byte 14.
+        if aux >> (end / 2) & 1 != 0 && start < DATA as u32 {
+            let byte = bytes.get(start as usize).copied().unwrap_or_default();
+            run(now, place(start), fragment, byte.into(), 1, out);
+            start += 1;
+        }
+        fragment = true;
+        now = Some(new);
+    }
+    *id = now;
+}
+
+/// A bit for each even byte that has its bit 0 set.
+#[inline]
+const fn even_bytes(word: u128) -> u32 {
+    // Of four 16-bit lanes, the lowest bits to bits 48, 50, 52 and 54.
+    const GATHER: u64 = 1 << 48 | 1 << 34 | 1 << 20 | 1 << 6;
+    let word = word & ID_BITS;
+    let (first, last) = (word as u64, (word >> 64) as u64);
+    (first.wrapping_mul(GATHER) >> 48) as u32 | ((last.wrapping_mul(GATHER) >> 48) as u32) << 8
+}
+
+/// Bytes of half synchronisation packets before byte `i` of a frame.
+#[inline]
+pub(crate) const fn gap(halves: u64, i: usize) -> u64 {
+    2 * (halves >> (4 * (i & (FRAME - 2))) & 0xff)
+}
+
+/// The bit of each pair of bytes in a byte: bit `k` is bit 0 of byte `2k`, where all others are clear.
+#[inline]
+pub(crate) const fn each_pair(low: u128) -> u8 {
+    // Of four 16-bit lanes, the lowest bits to bits 48 to 51.
+    const GATHER: u64 = 1 << 48 | 1 << 33 | 1 << 18 | 1 << 3;
+    let (first, last) = (low as u64, (low >> 64) as u64);
+    (first.wrapping_mul(GATHER) >> 48) as u8 & 0xf
+        | ((last.wrapping_mul(GATHER) >> 48) as u8 & 0xf) << 4
+}
+
+/// A frame for who wants to hear of fragments, or numbers by them, or whose bytes are anywhere.
+#[inline(never)]
+fn fragments<S: Split>(id: &mut Option<u8>, frame: &Frame<'_>, link: &Link, out: &mut S) {
+    out.frame(frame);
+    let [.., aux] = *frame.bytes;
+    let word = u128::from_le_bytes(*frame.bytes);
+    let data = word | low_bits(aux);
+    let mut ids = even_bytes(word);
     // Bytes of the frame that make the fragment, one bit each.
     let mut mask = 0u16;
     let mut index = frame.index;
     // The first byte that has not found its fragment.
     let mut start = 0;
     while ids != 0 {
-        let i = ids.trailing_zeros() as usize / 8;
+        let i = ids.trailing_zeros();
         ids &= ids - 1;
         mask |= span(start, i);
         start = i + 1;
-        let new = frame.bytes.get(i).map_or(0, |byte| byte >> 1);
+        let new = frame.bytes.get(i as usize).map_or(0, |byte| byte >> 1);
         if *id == Some(new) {
             continue;
         }
         // The byte after the ID byte may still be the old id's. There is none after byte 14.
-        if i + 2 < FRAME && aux >> (i / 2) & 1 != 0 {
-            mask |= span(i + 1, i + 2);
-            start = i + 2;
+        if aux >> (i / 2) & 1 != 0 && start < DATA as u32 {
+            mask |= 1 << start;
+            start += 1;
         }
         // An empty fragment does not exist, and leaves its place to the next.
         if mask != 0 {
             fragment(*id, index, mask, data, frame, link, out);
             mask = 0;
-            index = frame.index.wrapping_add(i as u64);
+            index = frame.index.wrapping_add(u64::from(i));
         }
         *id = Some(new);
     }
-    mask |= span(start, DATA);
+    mask |= span(start, DATA as u32);
     if mask != 0 {
         fragment(*id, index, mask, data, frame, link, out);
     }
@@ -106,63 +199,78 @@ fn fragments<S: Split>(
 
 /// One bit for each of bytes `start..end` of a frame.
 #[inline]
-const fn span(start: usize, end: usize) -> u16 {
-    (1u16 << end).wrapping_sub(1) & !(1u16 << start).wrapping_sub(1)
+const fn span(start: u32, end: u32) -> u16 {
+    ((1u32 << end).wrapping_sub(1) & !(1u32 << start).wrapping_sub(1)) as u16
 }
 
+/// The bytes of `mask`, which is not 0, are under `id`.
+#[inline]
 fn fragment<S: Split>(
     id: Option<u8>,
     index: u64,
     mask: u16,
-    data: &[u8; FRAME],
+    data: u128,
     frame: &Frame<'_>,
     link: &Link,
     out: &mut S,
 ) {
-    let mut packed = [0; DATA];
-    let start = mask.trailing_zeros() as usize;
-    let end = start + (mask >> start).trailing_ones() as usize;
-    let bytes = if mask == span(start, end) {
-        data.get(start..end).unwrap_or_default()
-    } else {
-        let mut room = packed.iter_mut();
-        let mut bits = mask;
-        while bits != 0 {
-            if let (Some(to), Some(from)) = (room.next(), data.get(bits.trailing_zeros() as usize))
-            {
-                *to = *from;
-            }
-            bits &= bits - 1;
+    if S::FRAGMENTS || link.numbering == Numbering::Reference {
+        let (packed, len) = pack(mask, data);
+        if S::FRAGMENTS {
+            out.fragment(id, index, short(&packed.to_le_bytes(), len));
         }
-        packed.get(..mask.count_ones() as usize).unwrap_or_default()
-    };
-    out.fragment(id, index, bytes);
-    if link.numbering == Numbering::Reference {
-        return run(id, index, true, bytes, out);
+        if link.numbering == Numbering::Reference {
+            return run(id, index, true, packed, len, out);
+        }
     }
-
     let mut bits = mask;
     while bits != 0 {
-        let start = bits.trailing_zeros() as usize;
-        let mut end = start + (bits >> start).trailing_ones() as usize;
-        if frame.places.is_some() {
-            let follows = |&i: &usize| frame.place(i) == frame.place(i - 1).wrapping_add(1);
-            end = start + 1 + (start + 1..end).take_while(follows).count();
-        }
-        run(id, frame.place(start), bits == mask, data.get(start..end).unwrap_or_default(), out);
-        bits &= !span(start, end);
+        let start = bits.trailing_zeros();
+        // It ends before a byte of another fragment, as the last one is, and before one that does not follow.
+        let ends = !bits & (u16::MAX << start) | frame.cuts & (u16::MAX << 1 << start);
+        let end = ends.trailing_zeros();
+        let (data, len) = (data >> (8 * start), (end - start) as usize);
+        run(id, frame.place(start as usize), bits == mask, data, len, out);
+        bits &= u16::MAX << end;
     }
 }
 
-/// Bytes under `id` that follow each other.
+/// The bytes of `mask` one after another, and how many they are.
+fn pack(mask: u16, data: u128) -> (u128, usize) {
+    let (mut packed, mut len, mut bits) = (0, 0, mask);
+    while bits != 0 {
+        let byte = data >> (8 * bits.trailing_zeros()) & 0xff;
+        packed |= byte << (8 * len);
+        len += 1;
+        bits &= bits - 1;
+    }
+    (packed, len)
+}
+
 #[inline]
-fn run<S: Split>(id: Option<u8>, at: u64, fragment: bool, bytes: &[u8], out: &mut S) {
+fn short(bytes: &[u8; FRAME], len: usize) -> &[u8] {
+    bytes.get(..len).unwrap_or_default()
+}
+
+/// Bytes under `id` that follow each other: the first `len` of `data`.
+#[inline(always)]
+fn run<S: Split>(id: Option<u8>, at: u64, fragment: bool, data: u128, len: usize, out: &mut S) {
+    match id {
+        Some(id) if is_source(id) => out.short(id, at, fragment, data, len),
+        _ => special(id, at, short(&data.to_le_bytes(), len), out),
+    }
+}
+
+/// Bytes that are no source's.
+#[cold]
+#[inline(never)]
+fn special<S: Split>(id: Option<u8>, at: u64, bytes: &[u8], out: &mut S) {
     let len = bytes.len() as u32;
     let Some(id) = id else {
         return out.event(at, Event::NoSource { len });
     };
     let each: fn(u8) -> Event = match Meaning::of(id) {
-        Meaning::Source => return out.piece(id, at, fragment, bytes),
+        Meaning::Source => return,
         Meaning::Null => return out.event(at, Event::Null { len }),
         Meaning::Reserved => return out.event(at, Event::Reserved { id, len }),
         Meaning::Trigger => Event::Trigger,
@@ -189,14 +297,24 @@ mod tests {
     }
 
     #[test]
-    fn sync_is_seen_in_even_bytes_only() {
+    fn ones_are_seen_in_even_bytes_only() {
         for fill in [0x00, 0x01, 0x7f, 0x80, 0xfe] {
             for i in 0..FRAME {
                 let mut frame = [fill; FRAME];
-                assert!(no_sync(&frame), "fill {fill:02x}");
+                assert_eq!(first_even_ones(u128::from_le_bytes(frame)), FRAME, "fill {fill:02x}");
                 frame[i] = 0xff;
-                assert_eq!(no_sync(&frame), i % 2 != 0, "fill {fill:02x} byte {i}");
+                let first = if i % 2 == 0 { i } else { FRAME };
+                assert_eq!(first_even_ones(u128::from_le_bytes(frame)), first, "fill {fill:02x}");
             }
+        }
+    }
+
+    #[test]
+    fn even_bytes_and_the_bits_of_pairs() {
+        for pairs in 0..=u8::MAX {
+            let word = low_bits(pairs);
+            let even = (0..8).map(|k| u32::from(pairs >> k & 1) << (2 * k)).sum();
+            assert_eq!((each_pair(word), even_bytes(!ID_BITS | word)), (pairs, even));
         }
     }
 }

@@ -4,7 +4,7 @@ mod ways;
 
 use tracewright_base::Fault;
 use tracewright_frames::{Event, Framing, Joiner, Link, Splitter, sync};
-use ways::{Random, Record, Said, cut, whole};
+use ways::{Random, Record, Said, cut, quiet, whole};
 
 fn links() -> impl Iterator<Item = Link> {
     Framing::ALL.into_iter().flat_map(|framing| {
@@ -96,6 +96,7 @@ fn skipped(link: Link, bytes: &[u8], random: &mut Random) {
 
 fn every_way(link: Link, bytes: &[u8], random: &mut Random) -> Record {
     let want = whole(link, bytes);
+    assert_eq!(quiet(link, bytes), want.out(), "{link:?}");
     skipped(link, bytes, random);
     if link.framing != Framing::Raw {
         let each: Vec<_> = (0..bytes.len()).collect();
@@ -152,6 +153,41 @@ fn what_was_joined_is_split() {
                 _ => 0,
             };
             assert_eq!(odd, 0, "{link:?}: {} bytes", bytes.len());
+        }
+    }
+}
+
+/// However many half synchronisation packets are where, frames are the same.
+#[test]
+fn half_synchronisation_anywhere() {
+    let mut random = Random(6);
+    for round in 0..100 {
+        let runs = random.runs(1 + round % 3, 1 + round);
+        let mut joiner = Joiner::new(Framing::Tpiu).full_sync_every(3);
+        let mut plain = Vec::new();
+        for (id, run) in &runs {
+            joiner.push(*id, run, &mut plain).unwrap();
+        }
+        joiner.finish(&mut plain);
+        let mut bytes = Vec::new();
+        let mut rest = &plain[..];
+        while let Some((&pair, mut after)) = rest.split_first_chunk::<2>() {
+            bytes.extend(pair);
+            // Full synchronisation is whole.
+            if rest.starts_with(&sync::FULL) {
+                bytes.extend(&rest[2..4]);
+                after = &rest[4..];
+            }
+            let some = [0, 0, 0, 0, 0, 1, 2, 9, 40][random.below(9)];
+            let many = if random.below(200) == 0 { 300 } else { some };
+            bytes.extend(sync::HALF.repeat(many));
+            rest = after;
+        }
+        for link in [Link::new(Framing::TpiuHalf), Link::new(Framing::TpiuHalf).reference()] {
+            let got = every_way(link, &bytes, &mut random);
+            assert_eq!(got.runs(), runs);
+            let bad = |said: &Said| matches!(said, Said::Event(_, Event::Bad { .. }));
+            assert!(!got.said.iter().any(bad));
         }
     }
 }

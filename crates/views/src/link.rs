@@ -100,6 +100,8 @@ impl Split for Ids {
 pub struct Both<'a, A, B>(pub &'a mut A, pub &'a mut B);
 
 impl<A: Split, B: Split> Split for Both<'_, A, B> {
+    const FRAGMENTS: bool = A::FRAGMENTS || B::FRAGMENTS;
+
     fn piece(&mut self, id: u8, at: u64, fragment: bool, bytes: &[u8]) {
         self.0.piece(id, at, fragment, bytes);
         self.1.piece(id, at, fragment, bytes);

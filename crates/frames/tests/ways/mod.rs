@@ -19,6 +19,8 @@ pub struct Record {
 }
 
 impl Split for Record {
+    const FRAGMENTS: bool = true;
+
     fn piece(&mut self, id: u8, at: u64, fragment: bool, bytes: &[u8]) {
         assert!(!bytes.is_empty());
         self.said.push(Said::Piece { id, at, fragment, bytes: bytes.into() });
@@ -40,6 +42,28 @@ impl Split for Record {
         assert!(!bytes.is_empty());
         self.said.push(Said::Fragment(id, at, bytes.into()));
     }
+}
+
+/// The same of who does not want to hear of fragments.
+#[derive(Debug, Default)]
+struct Quiet(Record);
+
+impl Split for Quiet {
+    fn piece(&mut self, id: u8, at: u64, fragment: bool, bytes: &[u8]) {
+        self.0.piece(id, at, fragment, bytes);
+    }
+
+    fn event(&mut self, at: u64, event: Event) {
+        self.0.event(at, event);
+    }
+}
+
+/// Pieces and events alone, of who wants nothing else.
+pub fn quiet(link: Link, bytes: &[u8]) -> Vec<Said> {
+    let (mut splitter, mut out) = (Splitter::new(link), Quiet::default());
+    splitter.split(0, bytes, &mut out);
+    splitter.finish(&mut out);
+    out.0.said
 }
 
 impl Record {

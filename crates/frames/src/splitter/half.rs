@@ -1,0 +1,104 @@
+//! Half synchronisation packets, between frames and in them.
+
+use super::{Splitter, ends_in_sync};
+use crate::unpack::{first_even_ones, gap, unpack};
+use crate::{Event, FRAME, Frame, Split, sync};
+
+/// Half synchronisation packets, as many as a word holds.
+const HALVES: u128 = u128::from_le_bytes([
+    0xff, 0x7f, 0xff, 0x7f, 0xff, 0x7f, 0xff, 0x7f, 0xff, 0x7f, 0xff, 0x7f, 0xff, 0x7f, 0xff, 0x7f,
+]);
+
+/// How many half synchronisation packets are at the beginning of `bytes`.
+#[inline]
+fn count(bytes: &[u8]) -> usize {
+    let mut len = 0;
+    for word in bytes.as_chunks::<FRAME>().0 {
+        let other = u128::from_le_bytes(*word) ^ HALVES;
+        if other != 0 {
+            return (len + other.trailing_zeros() as usize / 8) / 2;
+        }
+        len += FRAME;
+    }
+    let rest = bytes.get(len..).unwrap_or_default().as_chunks::<2>().0;
+    len / 2 + rest.iter().take_while(|&&pair| pair == sync::HALF).count()
+}
+
+impl Splitter {
+    /// Takes the half synchronisation packets at the beginning of `bytes`, and returns how many bytes that was.
+    #[inline]
+    pub(super) fn port_halves<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) -> usize {
+        let taken = 2 * count(bytes);
+        self.say_halves(at, taken, out);
+        taken
+    }
+
+    #[inline]
+    fn say_halves<S: Split>(&mut self, at: u64, len: usize, out: &mut S) {
+        for place in (at..).step_by(2).take(len / 2) {
+            let index = self.link.index(place);
+            out.packed(index, &sync::HALF);
+            out.event(index, Event::HalfSync);
+        }
+    }
+
+    /// Takes a frame that begins here and has half synchronisation packets in it, and returns how many bytes that was; 0
+    /// where the bytes must be looked at in pairs. `first` are the first of them, of which `len` are surely the frame's.
+    pub(super) fn port_halved<S: Split>(
+        &mut self,
+        at: u64,
+        bytes: &[u8],
+        first: u128,
+        len: usize,
+        out: &mut S,
+    ) -> usize {
+        // The frame as far as it is known, and how many bytes before the rest of it are not of it.
+        let (mut frame, mut gap) = (first, 0);
+        let (mut len, mut cuts, mut halves) = (len, 0u16, 0u64);
+        while len < FRAME {
+            let found = count(bytes.get(gap + len..).unwrap_or_default());
+            gap += 2 * found;
+            let next = bytes.get(gap..).and_then(|rest| rest.first_chunk());
+            // In all, a pair has room for 255.
+            let Some(next) = next.filter(|_| found > 0 && gap <= 2 * 0xff) else { return 0 };
+            let mask = u128::MAX << (8 * len);
+            frame = frame & !mask | u128::from_le_bytes(*next) & mask;
+            cuts |= 1 << len;
+            halves += (u64::MAX / 0xff * found as u64) << (4 * len);
+            len = first_even_ones(frame);
+        }
+        let (frame, end) = (frame.to_le_bytes(), gap + FRAME);
+        if ends_in_sync(&frame, bytes.get(end..).unwrap_or_default()) {
+            return 0;
+        }
+        self.halved(at, &frame, cuts, halves, out);
+        end
+    }
+
+    /// A frame from `at` on that has half synchronisation packets before the bytes of `cuts`.
+    #[inline]
+    fn halved<S: Split>(
+        &mut self,
+        at: u64,
+        bytes: &[u8; FRAME],
+        cuts: u16,
+        halves: u64,
+        out: &mut S,
+    ) {
+        let (mut rest, mut done, mut place) = (cuts, 0, at);
+        while rest != 0 {
+            let cut = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            let run = bytes.get(done..cut).unwrap_or_default();
+            out.packed(self.link.index(place), run);
+            place = place.wrapping_add(run.len() as u64);
+            let until = at.wrapping_add(cut as u64 + gap(halves, cut));
+            self.say_halves(place, until.wrapping_sub(place) as usize, out);
+            (done, place) = (cut, until);
+        }
+        out.packed(self.link.index(place), bytes.get(done..).unwrap_or_default());
+        let frame =
+            Frame { bytes, start: at, index: self.link.index(at), cuts, halves, places: None };
+        unpack(&mut self.id, &frame, &self.link, out);
+    }
+}
