@@ -72,6 +72,10 @@ pub fn list(
                 write(json::summary(&job.sources, name, &tally, stats.as_ref()).into_bytes());
                 tally
             }
+            // Nothing is in the way of what is only counted.
+            Format::None if stats.is_none() && !committed => {
+                run::run(job.session(), job.buffer, bytes, Nothing, &how, |()| true)?.1
+            }
             Format::None => decode(job, bytes, &how, Nothing, &mut stats, |()| true)?.1,
         };
         Ok((tally, stats.filter(|_| answer.format != Format::Json)))

@@ -1,6 +1,5 @@
 //! One source: its bytes on the way to its stream.
 
-use std::cell::RefCell;
 use std::ops::Range;
 
 use tracewright_base::{self as base, Element, Fault, Places, Sink};
@@ -85,13 +84,14 @@ impl Source {
             return self.feed_nibbles(program, source, listener);
         }
         let (bytes, places) = (self.block.bytes(), self.block.places());
-        let taken = feed(&mut self.stream, bytes, &places, &mut program.cache, source, listener);
+        let ear = &mut Heard { source, listener };
+        let taken = self.stream.feed_to(bytes, &places, &mut program.cache, ear);
         self.block.consume(taken);
     }
 
     /// Bytes were lost at place `at` that may have been this source's.
     pub(crate) fn lost<L: Listener>(&mut self, at: u64, source: usize, listener: &mut L) {
-        self.stream.lost(at, &mut Elements { source, listener });
+        self.stream.lost(at, &mut Heard { source, listener });
     }
 
     /// Whether bytes can be decoded where they are, without a copy.
@@ -108,7 +108,7 @@ impl Source {
         source: usize,
         listener: &mut L,
     ) -> usize {
-        feed(&mut self.stream, bytes, places, &mut program.cache, source, listener)
+        self.stream.feed_to(bytes, places, &mut program.cache, &mut Heard { source, listener })
     }
 
     fn feed_nibbles<L: Listener>(
@@ -122,7 +122,8 @@ impl Source {
         let fresh = nibbles.get(self.taken..).unwrap_or_default();
         let places = self.block.places().of_nibbles();
         let places = if self.taken == 0 { places } else { places.without_first_nibble() };
-        self.taken += feed(&mut self.stream, fresh, &places, cache, source, listener);
+        let ear = &mut Heard { source, listener };
+        self.taken += self.stream.feed_to(fresh, &places, cache, ear);
         self.block.consume(self.taken / 2);
         self.taken %= 2;
     }
@@ -148,7 +149,7 @@ impl Source {
         } else {
             (self.block.bytes(), self.block.places())
         };
-        finish(&mut self.stream, bytes, &places, cache, source, listener);
+        self.stream.finish_to(bytes, &places, cache, &mut Heard { source, listener });
     }
 
     /// The trace ends; `rest` was never copied.
@@ -160,59 +161,24 @@ impl Source {
         source: usize,
         listener: &mut L,
     ) {
-        finish(&mut self.stream, rest, places, &mut program.cache, source, listener);
+        self.stream.finish_to(rest, places, &mut program.cache, &mut Heard { source, listener });
     }
 }
 
-/// Feeds a stream, with what the listener wants to hear.
-fn feed<L: Listener>(
-    stream: &mut AnyStream,
-    bytes: &[u8],
-    places: &Places<'_>,
-    cache: &mut Cache,
-    source: usize,
-    listener: &mut L,
-) -> usize {
-    if !L::PACKETS {
-        return stream.feed(bytes, places, cache, &mut Elements { source, listener }, &mut ());
-    }
-    let listener = RefCell::new(listener);
-    let (mut elements, mut packets) =
-        (Shared { source, listener: &listener }, Shared { source, listener: &listener });
-    stream.feed(bytes, places, cache, &mut elements, &mut packets)
-}
-
-/// Ends a stream, with what the listener wants to hear.
-fn finish<L: Listener>(
-    stream: &mut AnyStream,
-    rest: &[u8],
-    places: &Places<'_>,
-    cache: &mut Cache,
-    source: usize,
-    listener: &mut L,
-) {
-    if !L::PACKETS {
-        return stream.finish(rest, places, cache, &mut Elements { source, listener }, &mut ());
-    }
-    let listener = RefCell::new(listener);
-    let (mut elements, mut packets) =
-        (Shared { source, listener: &listener }, Shared { source, listener: &listener });
-    stream.finish(rest, places, cache, &mut elements, &mut packets);
-}
-
-/// The elements of one source, to a listener that wants nothing else.
-struct Elements<'a, L> {
+/// One source, to a listener: its elements, and its packets where they are wanted.
+struct Heard<'a, L> {
     source: usize,
     listener: &'a mut L,
 }
 
-impl<L: Listener> Sink for Elements<'_, L> {
-    #[inline]
+impl<L: Listener> Sink for Heard<'_, L> {
+    // Called where a range is made: a call for each costs as much as most listeners do.
+    #[inline(always)]
     fn element(&mut self, at: u64, element: Element) {
         self.listener.element(self.source, at, element);
     }
 
-    #[inline]
+    #[inline(always)]
     fn turns(&mut self, at: u64, range: base::Range, times: u32) {
         self.listener.turns(self.source, at, range, times);
     }
@@ -223,29 +189,8 @@ impl<L: Listener> Sink for Elements<'_, L> {
     }
 }
 
-/// One source, to a listener that hears packets and elements by turns.
-struct Shared<'a, 'l, L> {
-    source: usize,
-    listener: &'a RefCell<&'l mut L>,
-}
-
-impl<L: Listener> Sink for Shared<'_, '_, L> {
+impl<L: Listener> AnyTap for Heard<'_, L> {
     #[inline]
-    fn element(&mut self, at: u64, element: Element) {
-        self.listener.borrow_mut().element(self.source, at, element);
-    }
-
-    #[inline]
-    fn turns(&mut self, at: u64, range: base::Range, times: u32) {
-        self.listener.borrow_mut().turns(self.source, at, range, times);
-    }
-
-    fn full(&self) -> bool {
-        self.listener.borrow().full()
-    }
-}
-
-impl<L: Listener> AnyTap for Shared<'_, '_, L> {
     fn packet(
         &mut self,
         places: &Places<'_>,
@@ -253,22 +198,34 @@ impl<L: Listener> AnyTap for Shared<'_, '_, L> {
         bytes: &[u8],
         packet: AnyPacket<'_>,
     ) {
-        self.listener.borrow_mut().packet(self.source, places, span, bytes, packet);
+        if L::PACKETS {
+            self.listener.packet(self.source, places, span, bytes, packet);
+        }
     }
 
+    #[inline]
     fn bad(&mut self, places: &Places<'_>, span: Range<usize>, bytes: &[u8], fault: Fault) {
-        self.listener.borrow_mut().bad(self.source, places, span, bytes, fault);
+        if L::PACKETS {
+            self.listener.bad(self.source, places, span, bytes, fault);
+        }
     }
 
+    #[inline]
     fn held(&mut self, bytes: &[u8]) {
-        self.listener.borrow_mut().held(self.source, bytes);
+        if L::PACKETS {
+            self.listener.held(self.source, bytes);
+        }
     }
 
+    #[inline]
     fn each(&self) -> bool {
-        self.listener.borrow().each_packet()
+        L::PACKETS && self.listener.each_packet()
     }
 
+    #[inline]
     fn packets(&mut self, places: &Places<'_>, span: Range<usize>, count: usize) {
-        self.listener.borrow_mut().packets(self.source, places, span, count);
+        if L::PACKETS {
+            self.listener.packets(self.source, places, span, count);
+        }
     }
 }

@@ -91,9 +91,6 @@ impl AnyTap for () {
     }
 }
 
-/// Makes an [`AnyTap`] the [`Tap`] of each protocol.
-struct Tapped<'a, T>(&'a mut T);
-
 macro_rules! protocols {
     ($($(#[$doc:meta])* $name:ident: $protocol:ty,)*) => {
         /// A protocol, by name.
@@ -277,8 +274,29 @@ macro_rules! protocols {
                 sink: &mut S,
                 tap: &mut T,
             ) -> usize {
-                let tap = &mut Tapped(tap);
                 match self { $(AnyStream::$name(s) => s.feed(bytes, places, code, sink, tap),)* }
+            }
+
+            /// See [`Stream::feed_to`].
+            pub fn feed_to<K: Code, E: Sink + AnyTap>(
+                &mut self,
+                bytes: &[u8],
+                places: &Places<'_>,
+                code: &mut K,
+                ear: &mut E,
+            ) -> usize {
+                match self { $(AnyStream::$name(s) => s.feed_to(bytes, places, code, ear),)* }
+            }
+
+            /// See [`Stream::finish_to`].
+            pub fn finish_to<K: Code, E: Sink + AnyTap>(
+                &mut self,
+                rest: &[u8],
+                places: &Places<'_>,
+                code: &mut K,
+                ear: &mut E,
+            ) {
+                match self { $(AnyStream::$name(s) => s.finish_to(rest, places, code, ear),)* }
             }
 
             /// See [`Stream::finish`].
@@ -290,12 +308,11 @@ macro_rules! protocols {
                 sink: &mut S,
                 tap: &mut T,
             ) {
-                let tap = &mut Tapped(tap);
                 match self { $(AnyStream::$name(s) => s.finish(rest, places, code, sink, tap),)* }
             }
         }
 
-        $(impl<T: AnyTap> Tap<$protocol> for Tapped<'_, T> {
+        $(impl<T: AnyTap> Tap<$protocol> for T {
             #[inline]
             fn packet(
                 &mut self,
@@ -304,27 +321,27 @@ macro_rules! protocols {
                 bytes: &[u8],
                 packet: &<$protocol as Protocol>::Packet,
             ) {
-                self.0.packet(places, span, bytes, AnyPacket::$name(packet));
+                AnyTap::packet(self, places, span, bytes, AnyPacket::$name(packet));
             }
 
             #[inline]
             fn bad(&mut self, places: &Places<'_>, span: Range<usize>, bytes: &[u8], fault: Fault) {
-                self.0.bad(places, span, bytes, fault);
+                AnyTap::bad(self, places, span, bytes, fault);
             }
 
             #[inline]
             fn held(&mut self, bytes: &[u8]) {
-                self.0.held(bytes);
+                AnyTap::held(self, bytes);
             }
 
             #[inline]
             fn each(&self) -> bool {
-                self.0.each()
+                AnyTap::each(self)
             }
 
             #[inline]
             fn packets(&mut self, places: &Places<'_>, span: Range<usize>, count: usize) {
-                self.0.packets(places, span, count);
+                AnyTap::packets(self, places, span, count);
             }
         })*
     };

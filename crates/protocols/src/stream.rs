@@ -1,7 +1,7 @@
 //! The one loop from bytes to elements.
 
 use tracewright_base::{
-    Code, Decode, Element, Fault, Feed, Parse, Places, Sink, Spanned, Sync, Wire,
+    Code, Decode, Element, Fault, Feed, Parse, Places, Range, Sink, Spanned, Sync, Wire,
 };
 
 use crate::protocol::{Protocol, Resume};
@@ -44,17 +44,62 @@ pub trait Tap<P: Protocol> {
     }
 }
 
-/// Watches nothing.
-impl<P: Protocol> Tap<P> for () {
+/// Elements to one, packets to the other.
+struct Apart<'a, S, T>(&'a mut S, &'a mut T);
+
+impl<S: Sink, T> Sink for Apart<'_, S, T> {
     #[inline]
-    fn packet(&mut self, _: &Places<'_>, _: core::ops::Range<usize>, _: &[u8], _: &P::Packet) {}
+    fn element(&mut self, at: u64, element: Element) {
+        self.0.element(at, element);
+    }
 
     #[inline]
-    fn bad(&mut self, _: &Places<'_>, _: core::ops::Range<usize>, _: &[u8], _: Fault) {}
+    fn turns(&mut self, at: u64, range: Range, times: u32) {
+        self.0.turns(at, range, times);
+    }
+
+    #[inline]
+    fn full(&self) -> bool {
+        self.0.full()
+    }
+}
+
+impl<P: Protocol, S, T: Tap<P>> Tap<P> for Apart<'_, S, T> {
+    #[inline]
+    fn packet(
+        &mut self,
+        places: &Places<'_>,
+        span: core::ops::Range<usize>,
+        bytes: &[u8],
+        packet: &P::Packet,
+    ) {
+        self.1.packet(places, span, bytes, packet);
+    }
+
+    #[inline]
+    fn bad(
+        &mut self,
+        places: &Places<'_>,
+        span: core::ops::Range<usize>,
+        bytes: &[u8],
+        fault: Fault,
+    ) {
+        self.1.bad(places, span, bytes, fault);
+    }
+
+    #[inline]
+    fn held(&mut self, bytes: &[u8]) {
+        self.1.held(bytes);
+    }
 
     #[inline]
     fn each(&self) -> bool {
-        false
+        self.1.each()
+    }
+
+    #[inline]
+    fn packets(&mut self, places: &Places<'_>, span: core::ops::Range<usize>, count: usize) {
+        self.1.packets(places, span, count);
     }
 }
 
@@ -125,17 +170,27 @@ impl<P: Protocol> Stream<P> {
         sink: &mut S,
         tap: &mut T,
     ) -> usize {
-        self.take(bytes, places, code, sink, tap, false)
+        self.feed_to(bytes, places, code, &mut Apart(sink, tap))
     }
 
-    /// `end`: no more bytes follow these.
-    fn take<K: Code, S: Sink, T: Tap<P>>(
+    /// The same to one who hears elements and packets.
+    pub fn feed_to<K: Code, E: Sink + Tap<P>>(
         &mut self,
         bytes: &[u8],
         places: &Places<'_>,
         code: &mut K,
-        sink: &mut S,
-        tap: &mut T,
+        ear: &mut E,
+    ) -> usize {
+        self.take(bytes, places, code, ear, false)
+    }
+
+    /// `end`: no more bytes follow these.
+    fn take<K: Code, E: Sink + Tap<P>>(
+        &mut self,
+        bytes: &[u8],
+        places: &Places<'_>,
+        code: &mut K,
+        ear: &mut E,
         end: bool,
     ) -> usize {
         let mut feed = Feed::new(bytes, *places, self.last);
@@ -152,40 +207,40 @@ impl<P: Protocol> Stream<P> {
                     },
                 };
                 if skip > 0 {
-                    self.lose(taken..taken + skip, bytes, places, Fault::Unsynchronised, sink, tap);
+                    self.lose(taken..taken + skip, bytes, places, Fault::Unsynchronised, ear);
                     feed.taken += skip;
                 }
                 if !found {
-                    tap.held(feed.rest());
+                    ear.held(feed.rest());
                     break;
                 }
                 self.synced = true;
                 continue;
             }
-            if !tap.each() && self.bad.is_none() {
+            if !ear.each() && self.bad.is_none() {
                 (feed.last, feed.packets) = (self.last, 0);
-                self.decoder.packets(&mut feed, &self.config, code, sink);
+                self.decoder.packets(&mut feed, &self.config, code, ear);
                 self.last = feed.last;
                 if feed.taken != taken {
-                    tap.packets(places, taken..feed.taken, feed.packets);
+                    ear.packets(places, taken..feed.taken, feed.packets);
                     continue;
                 }
             }
             match P::Packet::parse(rest, &self.config) {
                 Parse::Packet(packet, len) => {
-                    self.report_bad(sink);
+                    self.report_bad(ear);
                     let at = feed.places.at(taken);
                     self.last = at;
-                    tap.packet(places, taken..taken + len, bytes, &packet);
+                    ear.packet(places, taken..taken + len, bytes, &packet);
                     P::learn(&mut self.config, &packet);
                     let spanned = Spanned { at, len: len as u32, packet };
-                    self.decoder.packet(spanned, &self.config, code, sink);
+                    self.decoder.packet(spanned, &self.config, code, ear);
                     feed.taken += len;
                 }
                 Parse::Partial => break,
                 Parse::Bad(len, fault) => {
                     let len = len.clamp(1, rest.len());
-                    self.lose(taken..taken + len, bytes, places, fault, sink, tap);
+                    self.lose(taken..taken + len, bytes, places, fault, ear);
                     feed.taken += len;
                     self.synced = P::RESUME == Resume::Next;
                 }
@@ -203,17 +258,28 @@ impl<P: Protocol> Stream<P> {
         sink: &mut S,
         tap: &mut T,
     ) {
+        self.finish_to(rest, places, code, &mut Apart(sink, tap));
+    }
+
+    /// The same to one who hears elements and packets.
+    pub fn finish_to<K: Code, E: Sink + Tap<P>>(
+        &mut self,
+        rest: &[u8],
+        places: &Places<'_>,
+        code: &mut K,
+        ear: &mut E,
+    ) {
         let taken = if !self.synced && P::sync_at_end(&self.config, rest).is_some() {
-            self.take(rest, places, code, sink, tap, true)
+            self.take(rest, places, code, ear, true)
         } else {
             0
         };
         if taken < rest.len() {
             let fault = if self.synced { Fault::Truncated } else { Fault::Unsynchronised };
-            self.lose(taken..rest.len(), rest, places, fault, sink, tap);
+            self.lose(taken..rest.len(), rest, places, fault, ear);
         }
-        self.report_bad(sink);
-        self.decoder.finish(self.last, &self.config, code, sink);
+        self.report_bad(ear);
+        self.decoder.finish(self.last, &self.config, code, ear);
     }
 
     /// Bytes before place `at` were lost that may have been this source's.
@@ -223,25 +289,24 @@ impl<P: Protocol> Stream<P> {
         self.decoder.bad(at, Fault::Unsynchronised, sink);
     }
 
-    fn lose<S: Sink, T: Tap<P>>(
+    fn lose<E: Sink + Tap<P>>(
         &mut self,
         span: core::ops::Range<usize>,
         bytes: &[u8],
         places: &Places<'_>,
         fault: Fault,
-        sink: &mut S,
-        tap: &mut T,
+        ear: &mut E,
     ) {
         let at = places.at(span.start);
         let len = places.bytes_in(&span) as u32;
-        tap.bad(places, span, bytes, fault);
+        ear.bad(places, span, bytes, fault);
         match &mut self.bad {
             // Unsynchronised bytes are one run, however they arrive.
             Some((_, run, Fault::Unsynchronised)) if fault == Fault::Unsynchronised => *run += len,
             _ => {
-                self.report_bad(sink);
+                self.report_bad(ear);
                 self.last = at;
-                self.decoder.bad(at, fault, sink);
+                self.decoder.bad(at, fault, ear);
                 self.bad = Some((at, len, fault));
             }
         }
