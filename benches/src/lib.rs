@@ -8,7 +8,6 @@
 //! | `walk.rs` | [`trace`]: a program, run until its trace is long enough: a [`Traced`] |
 //! | `capture.rs` | traces and programs as captures; captures made longer |
 //! | `job.rs` | what the reference's driver is told of a capture |
-//! | `random.rs` | [`Random`]: the same numbers each time |
 //!
 //! The program `inputs` writes captures. `cargo xtask bench-reference` times them; `benches/` times parts.
 #![forbid(unsafe_code)]
@@ -16,13 +15,11 @@
 pub mod capture;
 pub mod job;
 pub mod program;
-pub mod random;
 pub mod unit;
 pub mod walk;
 pub mod workloads;
 
 pub use program::{Op, Program, Taken};
-pub use random::Random;
 pub use unit::Unit;
 pub use walk::{Traced, trace};
 pub use workloads::Workload;

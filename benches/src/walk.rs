@@ -1,6 +1,8 @@
 //! A program, run until its trace is long enough.
 
-use crate::{Op, Program, Random, Taken, Unit};
+use tracewright::model::Random;
+
+use crate::{Op, Program, Taken, Unit};
 
 /// A trace, and what it must say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,7 +20,7 @@ pub struct Traced {
 /// The trace of `program`, at least `bytes` long but for the last packets. `None` where it cannot be
 /// traced.
 pub fn trace(program: &Program, seed: u64, bytes: usize) -> Option<Traced> {
-    let mut random = Random::new(seed);
+    let mut random = Random::from_state(seed);
     let mut unit = Unit::new(program.at(0), bytes)?;
     // For each branch that counts, how often it was taken.
     let mut counts = vec![0u32; program.ops.len()];
@@ -59,13 +61,13 @@ pub fn trace(program: &Program, seed: u64, bytes: usize) -> Option<Traced> {
                 *to
             }
             Op::CallOneOf(list) => {
-                let to = *list.get(random.below(list.len()))?;
+                let to = *list.get(random.index(list.len()))?;
                 calls.push(after);
                 unit.call_indirect(program.at(after), program.at(to));
                 to
             }
             Op::JumpOneOf(list) => {
-                let to = *list.get(random.below(list.len()))?;
+                let to = *list.get(random.index(list.len()))?;
                 unit.indirect(program.at(to));
                 to
             }

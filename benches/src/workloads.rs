@@ -1,6 +1,8 @@
 //! The programs.
 
-use crate::{Op, Program, Random, Taken};
+use tracewright::model::Random;
+
+use crate::{Op, Program, Taken};
 
 /// Where programs lie: in the kernel's half, so that addresses are long.
 const ADDRESS: u64 = 0xffff_8000_1008_0000;
@@ -43,9 +45,9 @@ impl Workload {
     pub fn program(self) -> Program {
         match self {
             Workload::Loop => tight(),
-            Workload::Calls => functions(&[8, 16, 32, 64, 128, 256], 4, &mut Random::new(1)),
-            Workload::Large => functions(&[8192, 8192, 8192, 8192], 12, &mut Random::new(2)),
-            Workload::Branchy => branchy(&mut Random::new(3)),
+            Workload::Calls => functions(&[8, 16, 32, 64, 128, 256], 4, &mut Random::from_state(1)),
+            Workload::Large => functions(&[8192, 8192, 8192, 8192], 12, &mut Random::from_state(2)),
+            Workload::Branchy => branchy(&mut Random::from_state(3)),
         }
     }
 }
@@ -96,16 +98,16 @@ fn function(program: &mut Program, callees: &[usize], parts: usize, random: &mut
         if !callees.is_empty() && calls < 2 && random.chance(128) {
             calls += 1;
             if random.chance(32) {
-                let some = (0..8).map(|_| callees[random.below(callees.len())]).collect();
+                let some = (0..8).map(|_| random.pick(callees)).collect();
                 program.op(Op::CallOneOf(some));
             } else {
-                program.op(Op::Call(callees[random.below(callees.len())]));
+                program.op(Op::Call(random.pick(callees)));
             }
             program.plain(random.between(1, 3));
         } else if random.chance(40) {
             program.op(Op::Conditional(begin, Taken::Times(random.between(1, 6) as u32)));
         }
-        let likely = [16, 64, 128, 230][random.below(4)];
+        let likely = random.pick(&[16, 64, 128, 230]);
         program.ops[over] = Op::Conditional(program.ops.len(), Taken::Often(likely));
     }
     program.plain(random.between(1, 3));
@@ -125,7 +127,7 @@ fn branchy(random: &mut Random) -> Program {
     }
     program.op(Op::Jump(0));
     for end in ends {
-        let near = |random: &mut Random| starts[random.below(BLOCKS)];
+        let near = |random: &mut Random| random.pick(&starts);
         program.ops[end] = match random.below(16) {
             0 => Op::JumpOneOf((0..8).map(|_| near(random)).collect()),
             1 => Op::Jump(near(random)),

@@ -1,6 +1,6 @@
 //! Numbers that repeat for the same seed.
 
-/// A source of such numbers. (xorshift64*)
+/// A source of such numbers. (xorshift64*, Vigna 2016)
 #[derive(Clone, Copy, Debug)]
 pub struct Random(u64);
 
@@ -10,6 +10,11 @@ impl Random {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         random.next();
         random
+    }
+
+    /// From the state itself, which is not 0: the generator as it is published.
+    pub fn from_state(state: u64) -> Random {
+        Random(state.max(1))
     }
 
     /// 64 bits.
@@ -26,6 +31,21 @@ impl Random {
         ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
     }
 
+    /// A place in what has `len` of them.
+    pub fn index(&mut self, len: usize) -> usize {
+        self.below(len as u64) as usize
+    }
+
+    /// A number from `low` to `high`, which is not less.
+    pub fn between(&mut self, low: usize, high: usize) -> usize {
+        low + self.index(high - low + 1)
+    }
+
+    /// True `of` times in 256.
+    pub fn chance(&mut self, of: u8) -> bool {
+        self.below(256) < u64::from(of)
+    }
+
     /// True once in `n` times; for 0 never.
     pub fn once_in(&mut self, n: u32) -> bool {
         n > 0 && self.below(n.into()) == 0
@@ -33,6 +53,6 @@ impl Random {
 
     /// One of these.
     pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len() as u64) as usize]
+        of[self.index(of.len())]
     }
 }
