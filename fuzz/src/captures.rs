@@ -9,6 +9,7 @@ use tracewright::capture::cycles::{self, Form};
 use tracewright::capture::{Buffer, Kind, folder, open, write};
 use tracewright::decode::words::settle;
 use tracewright::decode::{Memory, Options, Plan, Session, Tally};
+use tracewright::frames::cycles::{self as port, Width, records};
 use tracewright::views::explain::Decoded;
 use tracewright::views::info::Info;
 use tracewright::views::{Source, json, text};
@@ -142,18 +143,17 @@ fn written_again(capture: &Capture) {
     }
 }
 
-/// The longest record of a cycle of a trace port.
-const RECORD: u64 = 4;
-
 /// Dumps come back by device; a folder has one file for a buffer, and its parameters in order of their names; and text
-/// has only whole cycles.
+/// has only records that are cycles of the port.
 fn same(capture: &Capture, again: Capture) {
     let mut capture = capture.clone();
     if let (Kind::Raw, [buffer], [whole]) =
         (capture.kind, &mut capture.buffers[..], &again.buffers[..])
+        && buffer.len() != whole.len()
     {
-        assert!((0..RECORD).contains(&(buffer.len() - whole.len())), "{buffer:?}, not {whole:?}");
-        let bytes = buffer.bytes()[..whole.bytes().len()].to_vec();
+        let control = capture.sources.first().and_then(|source| source.register("ETMCR"));
+        let width = Width::of_control(control.unwrap_or(0) as u32).expect("a port's width");
+        let bytes: Vec<u8> = records(port::cycles(&buffer.bytes(), width), width).collect();
         *buffer = Buffer::new(buffer.name.clone(), buffer.format.clone(), bytes);
     }
     let plain = |mut capture: Capture| {

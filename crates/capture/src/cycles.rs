@@ -217,17 +217,19 @@ pub fn write(capture: &Capture, form: Form) -> Option<Vec<u8>> {
         cycles: (body.len() / wiring.width.record()) as u64,
         ..etmp::Head::default()
     };
-    let all = cycles(&body, wiring.width);
+    let all = || cycles(&body, wiring.width);
     Some(match form {
         Form::Etmp => head.write().into_iter().chain(body.iter().copied()).collect(),
         Form::Text => {
             let mut out = String::new();
-            text::write(&head, all, &mut out).ok()?;
+            // Text has no word for a record that is none.
+            let head = etmp::Head { cycles: all().count() as u64, ..head };
+            text::write(&head, all(), &mut out).ok()?;
             out.into_bytes()
         }
         Form::OpenOcd => {
             let mut out = Vec::new();
-            openocd::write(0, control, &all.collect::<Vec<_>>(), &mut out);
+            openocd::write(0, control, &all().collect::<Vec<_>>(), &mut out);
             out
         }
     })

@@ -414,6 +414,11 @@ impl Wrong {
     }
 }
 
+/// A file's name, in a sentence.
+fn named(file: &str) -> &str {
+    if file.is_empty() { "a file without a name" } else { file }
+}
+
 impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use Wrong as W;
@@ -490,13 +495,15 @@ impl fmt::Display for Wrong {
             W::TooBig(text) => write!(f, "{text} does not fit in 64 bits and was skipped; correct it"),
             W::TraceUnreadable { file, reason } => write!(
                 f,
-                "cannot read {file}, {reason}, and it says where the trace is; copy the file there or \
-                 correct its name"
+                "cannot read {}, {reason}, and it says where the trace is; copy the file there or \
+                 correct its name",
+                named(file)
             ),
             W::DeviceUnreadable { file, reason } => write!(
                 f,
-                "cannot read {file}, {reason}, so the device is missing; copy the file there or \
-                 remove the line"
+                "cannot read {}, {reason}, so the device is missing; copy the file there or \
+                 remove the line",
+                named(file)
             ),
             W::DuplicateDevice { name, again: true, .. } => write!(
                 f,
@@ -545,8 +552,9 @@ impl fmt::Display for Wrong {
             }
             W::DumpUnreadable { file, reason } => write!(
                 f,
-                "cannot read {file}, {reason}, so its memory is missing; copy the file there or \
-                 give it as an image"
+                "cannot read {}, {reason}, so its memory is missing; copy the file there or \
+                 give it as an image",
+                named(file)
             ),
             W::DumpEmpty(file) => {
                 write!(f, "{file} is empty, so its memory is missing; replace the file")
@@ -585,7 +593,8 @@ impl fmt::Display for Wrong {
                 let rest = if *more { " and what follows is a buffer of its own" } else { "" };
                 write!(
                     f,
-                    "cannot read {file}, {reason}, so its trace is missing{rest}; copy the file there"
+                    "cannot read {}, {reason}, so its trace is missing{rest}; copy the file there",
+                    named(file)
                 )
             }
             W::BufferEmpty => f.write_str("no bytes of trace; there is nothing to decode in this buffer"),

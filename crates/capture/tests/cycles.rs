@@ -66,6 +66,20 @@ fn there_and_back() {
     assert_eq!(write(&capture("ETM4.2", &[], Vec::new()), Form::Etmp), None);
 }
 
+/// Bits that the port does not have are no cycle, and a record that is cut is none: text has the others, and as many.
+#[test]
+fn what_is_no_cycle_has_no_word() {
+    let damaged = [&RECORDS[..2], &[0x31, 0xff], &RECORDS[2..], &[0x0c]].concat();
+    let capture = capture("ETM1.2", &[("ETMCR", 0x14)], damaged.clone());
+    for (form, want) in [(Form::Text, &RECORDS[..]), (Form::Etmp, &damaged)] {
+        let path = file(&format!("damaged-{form:?}"), &write(&capture, form).unwrap());
+        let got = open(&path).unwrap();
+        assert_eq!(got.buffers[0].bytes(), want, "{form:?}");
+        assert_eq!(got.notes, [], "{form:?}");
+        fs::remove_file(path).unwrap();
+    }
+}
+
 /// A few letters do not fill memory.
 #[test]
 fn endless_repeats() {

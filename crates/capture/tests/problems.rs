@@ -261,6 +261,8 @@ const ERRORS: &[(&str, &[Edit], &str, &str)] = &[
         "trace.ini: no section [trace_buffers]; add it"),
     ("metadata that is a folder", &[IsFolder("trace.ini")], "",
         "snapshot.ini:9: [trace] metadata: cannot read trace.ini, it is a folder, and it says where the trace is; copy the file there or correct its name"),
+    ("metadata without a name", &[Text("snapshot.ini", "metadata=trace.ini", "metadata=\"\"")], "",
+        "snapshot.ini:9: [trace] metadata: cannot read a file without a name, it is a folder, and it says where the trace is; copy the file there or correct its name"),
     ("no list of buffers", &[Text("trace.ini", "[trace_buffers]", "[buffers]")], "",
         "trace.ini: no section [trace_buffers]; add it"),
     ("an empty section of buffers", &[Text("trace.ini", "buffers=buffer0", "")], "",

@@ -38,6 +38,14 @@ pub fn found(
     Ok(())
 }
 
+/// Says why there is no instruction in what could be decoded.
+pub fn no_instructions() {
+    remarks(&[Remark {
+        what: "no instruction is in this trace, only what was written and accessed".into(),
+        help: "`tracewright decode` shows that".into(),
+    }]);
+}
+
 /// Prints remarks.
 pub fn remarks(remarks: &[Remark]) {
     for Remark { what, help } in remarks {

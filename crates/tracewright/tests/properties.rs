@@ -288,6 +288,15 @@ fn damaged_captures() {
             captures::captures(&data);
         }
     }
+    // A port's cycles, of which the last but one has bits that the port does not have, and the last is cut.
+    let port = [
+        &b"== a.etmp\nETMPORT1\x01\0\x01\x03\x08\0\0\0\x0c\0\0\0"[..],
+        &[0; 16],
+        &[0xff; 8],
+        &[0; 16],
+        &[0x0c, 0x08, 0x00, 0x08, 0x3a, 0x30, 0x31],
+    ];
+    captures::captures(&port.concat());
     for folder in FOLDERS {
         captures::captures(folder.as_bytes());
     }

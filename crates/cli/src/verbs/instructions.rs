@@ -1,5 +1,7 @@
 //! `tracewright instructions`
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use tracewright::decode::{CommittedListener, Fork, Jobs, Tally, input};
 use tracewright::views::instructions::{Expand, Json, Pcs, Step, Steps, Text};
 use tracewright::views::json;
@@ -22,6 +24,8 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
         output.print(&json::head("instructions"))?;
     }
     let (colour, alone) = (output.colour(), input.buffers.len() == 1);
+    // Instructions, and what is traced beside them.
+    let (ran, beside) = (AtomicU64::new(0), AtomicU64::new(0));
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut Write<'_>| {
         let how = How { committed: args.how.committed, jobs, alone };
         let sources = job.sources.clone();
@@ -39,12 +43,19 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
             InstructionFormat::Pc => expand(job, &how, Pcs::new(Vec::new()), write)?,
             InstructionFormat::None => expand(job, &how, Nothing, |()| true)?,
         };
+        for counts in &tally.sources {
+            ran.fetch_add(counts.instructions, Ordering::Relaxed);
+            beside.fetch_add(counts.software + counts.accesses, Ordering::Relaxed);
+        }
         Ok((tally, None))
     };
     let summary = format == InstructionFormat::None;
     let flawed = listing::buffers(&input, &args.threads.jobs(), &mut output, summary, work)?;
     output.close()?;
     input.decodable()?;
+    if ran.into_inner() == 0 && beside.into_inner() > 0 {
+        report::no_instructions();
+    }
     Ok(!(args.output.strict && flawed))
 }
 

@@ -31,6 +31,18 @@ fn addresses_of_the_example() {
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
 }
 
+/// What has no instruction says so.
+#[test]
+fn no_addresses_of_what_was_written() {
+    let folder = Folder::with_demo("written");
+    for (ids, silent) in [("--id 0x20", false), ("--id 0x10 --id 0x20", true)] {
+        let said =
+            tracewright(&args(&format!("instructions --format pc {ids}"), &[&folder.demo()]));
+        assert_eq!((said.code, said.out.is_empty()), (Some(0), !silent));
+        assert_eq!(said.err.contains("no instruction is in this trace"), !silent, "{}", said.err);
+    }
+}
+
 #[test]
 fn answers_do_not_depend_on_where_they_go() {
     let folder = Folder::with_demo("same");

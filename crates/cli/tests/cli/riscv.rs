@@ -349,6 +349,13 @@ fn too_small_a_fifo() {
     for name in ["qual_status", "implicit_return", "branch_predictor", "dloss", "noaddr"] {
         assert!(ok(&said).contains(name), "no {name}");
     }
+    // The values of a packet stand below each other, however long its names are.
+    let fields = said.out.lines().filter(|line| line.contains(" +"));
+    let value = |line: &str| line.rfind(" 0x").unwrap();
+    let names =
+        |line: &&str| ["branch_predictor", "implicit_return"].iter().any(|n| line.contains(n));
+    let columns: Vec<_> = fields.filter(names).map(value).collect();
+    assert!(columns.len() >= 2 && columns.windows(2).all(|two| two[0] == two[1]), "{columns:?}");
 }
 
 /// What is no such file says so in words.

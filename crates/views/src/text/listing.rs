@@ -146,15 +146,18 @@ impl<W: io::Write> Listing<W> {
         let Some(mut config) = told.or_else(|| Some(self.sources.get(n)?.config.clone())) else {
             return;
         };
-        config.explain(bytes, &mut |field| {
+        let mut fields = Vec::new();
+        config.explain(bytes, &mut |field| fields.push(field));
+        // The values of a packet stand below each other.
+        let longest = fields.iter().map(|field| field.name.len()).fold(14, usize::max);
+        for Field { name, at: first, width, sent, value } in fields {
             self.begin(n, at);
-            let Field { name, at, width, sent, value } = field;
-            let _ = write!(self.lines.text, "  {at:>3} +{width:<2} {name:<14} {value:#x}");
+            let _ = write!(self.lines.text, "  {first:>3} +{width:<2} {name:<longest$} {value:#x}");
             if sent < width {
                 let _ = write!(self.lines.text, ", {sent} bits sent");
             }
             self.lines.end();
-        });
+        }
         config.learn(packet);
         if n >= self.learnt.len() {
             self.learnt.resize(n + 1, None);
