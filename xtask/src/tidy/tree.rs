@@ -32,8 +32,11 @@ const TEXT: [&str; 12] =
     ["rs", "toml", "md", "case", "yml", "yaml", "json", "txt", "sh", "py", "ini", "run"];
 
 impl Tree {
-    /// Reads what is below `root`, without build output and version control.
+    /// Reads what is below `root`, without build output, version control, and what `.gitignore` names from the root on.
     pub(crate) fn read(root: &Path) -> io::Result<Tree> {
+        let ignored = fs::read_to_string(root.join(".gitignore")).unwrap_or_default();
+        let ignored: Vec<&str> =
+            ignored.lines().filter_map(|line| line.trim().strip_prefix('/')).collect();
         let (mut texts, mut paths) = (Vec::new(), Vec::new());
         let mut folders = vec![PathBuf::new()];
         while let Some(folder) = folders.pop() {
@@ -42,16 +45,21 @@ impl Tree {
                 let name = entry.file_name();
                 let path = folder.join(&name);
                 let kind = entry.file_type()?;
+                let slashed = path.to_string_lossy().replace('\\', "/");
+                if ignored.contains(&slashed.as_str()) {
+                    continue;
+                }
                 if kind.is_dir() {
                     if name != "target" && name != ".git" {
                         folders.push(path);
                     }
                     continue;
                 }
-                let slashed = path.to_string_lossy().replace('\\', "/");
                 let last = name.to_string_lossy();
                 if kind.is_file() && TEXT.contains(&last.rsplit('.').next().unwrap_or("")) {
-                    texts.push((slashed.clone(), fs::read_to_string(root.join(&path))?));
+                    let text = fs::read_to_string(root.join(&path));
+                    let named = |why| io::Error::other(format!("{slashed}: {why}"));
+                    texts.push((slashed.clone(), text.map_err(named)?));
                 }
                 paths.push(slashed);
             }
