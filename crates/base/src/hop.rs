@@ -74,6 +74,8 @@ pub struct Family {
     high: u64,
     /// What selects the blocks beside their addresses.
     pub realm: Realm,
+    /// The instruction set that the waypoint leads to.
+    pub target_isa: Isa,
 }
 
 /// How many families there can be.
@@ -140,13 +142,14 @@ impl Family {
             target: None,
         };
         let last = Last::new(&nothing, false);
-        Family { last: [last; 2], high: 0, realm: Realm::NONE }
+        Family { last: [last; 2], high: 0, realm: Realm::NONE, target_isa: Isa::A32 }
     };
 
     /// The family of `block`.
     pub fn of(block: &Block, realm: Realm) -> Family {
         let last = [false, true].map(|taken| Last::new(&block.last, taken));
-        Family { last, high: block.start & !u64::from(u32::MAX), realm }
+        let high = block.start & !u64::from(u32::MAX);
+        Family { last, high, realm, target_isa: block.last.target_isa }
     }
 
     /// Their instruction set.
@@ -180,7 +183,7 @@ impl<'a> Hops<'a> {
     #[inline]
     pub fn get(&self, mark: Mark) -> Option<(&'a Hop, &'a Family)> {
         let hop = self.hops.get(mark.index())?;
-        Some((hop, self.families.get(usize::from(hop.family))?))
+        Some((hop, self.families.get(usize::from(hop.family) % FAMILIES)?))
     }
 
     /// All hops, each at the index of its mark.

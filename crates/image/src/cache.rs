@@ -9,7 +9,7 @@ use tracewright_isa::rv::{Extensions, Upper};
 use tracewright_isa::{riscv, t32};
 
 use crate::steps::Steps;
-use crate::table::Table;
+use crate::table::{Table, hash};
 use crate::walk::{Memory, Rules};
 use crate::{Image, View};
 
@@ -39,7 +39,7 @@ pub struct Cache {
 pub struct CacheOptions {
     /// A block ends before bytes that are no instruction.
     pub check_opcodes: bool,
-    /// How many blocks are kept, at least 1. Each takes 40 to 48 bytes, and as much again, or twice that, for a moment
+    /// How many blocks are kept, at least 1. Each takes 32 to 40 bytes, and as much again, or twice that, for a moment
     /// when they get more room.
     pub blocks: usize,
     /// Where it holds more blocks than this, those near a block that is made are made with it, before they
@@ -334,17 +334,17 @@ impl Code for Cache {
 
     #[inline]
     fn find(&self, address: u64, realm: Realm) -> Mark {
-        self.table.find(address, realm)
+        self.table.land(address, realm)
     }
 
     #[inline]
     fn foresee(&self, address: u64, realm: Realm) {
-        self.table.foresee(address, realm);
+        self.table.landings().foresee(hash(address, realm));
     }
 
     #[inline]
     fn guess(&self, address: u64, realm: Realm) -> Mark {
-        self.table.guess(address, realm)
+        self.table.landings().get(hash(address, realm))
     }
 
     fn enter(&mut self, pc: Pc, from: Option<(Mark, bool)>) -> Mark {

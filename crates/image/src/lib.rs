@@ -27,6 +27,7 @@ mod cache;
 mod elf;
 mod flat;
 mod image;
+mod landings;
 mod region;
 mod space;
 mod steps;

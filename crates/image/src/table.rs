@@ -1,7 +1,9 @@
 //! A bounded hash table of blocks, each with the blocks that must come after it.
 
-use tracewright_base::{Block, End, FAMILIES, Family, Hop, Hops, Instruction, Isa, Mark, Realm};
+use tracewright_base::{Block, End, FAMILIES, Family, Hop, Hops, Instruction, Mark, Realm};
 use tracewright_scan::{huge, prefetch};
+
+use crate::landings::Landings;
 
 /// Blocks by address and realm. It grows to a bound and then begins anew, so that what it holds is
 /// never older than that many blocks.
@@ -18,17 +20,27 @@ pub(crate) struct Table {
     /// Open addressing by [`Table::home`]: an index of `hops`, or [`FREE`]. A power of two, at most half
     /// full. (Fewer would collide less, and miss the processor's caches more.)
     places: Vec<u32>,
+    /// Blocks that were looked up for themselves. There are few of them, so these places are nearer.
+    landings: Landings,
     limit: usize,
     /// It was full, and began anew.
     overflowed: bool,
 }
 
-/// Where the waypoint of a block leads.
+/// Where the waypoint of a block leads; an odd number where that is not known.
 #[derive(Clone, Copy, Debug)]
-struct Target {
-    address: u64,
-    known: bool,
-    isa: Isa,
+struct Target(u64);
+
+impl Target {
+    const UNKNOWN: Target = Target(1);
+
+    fn new(address: Option<u64>) -> Target {
+        address.filter(|address| address.is_multiple_of(2)).map_or(Target::UNKNOWN, Target)
+    }
+
+    fn get(self) -> Option<u64> {
+        self.0.is_multiple_of(2).then_some(self.0)
+    }
 }
 
 /// How many blocks there is room for at first.
@@ -54,6 +66,7 @@ impl Table {
             known: 0,
             targets: Vec::new(),
             places: Vec::new(),
+            landings: Landings::default(),
             limit,
             overflowed: false,
         }
@@ -73,6 +86,7 @@ impl Table {
         self.known = 0;
         self.targets.clear();
         self.places.fill(FREE);
+        self.landings.clear();
     }
 
     #[inline]
@@ -99,8 +113,8 @@ impl Table {
                 size: last.size(),
                 conditional: last.conditional(),
                 isa: last.isa,
-                target_isa: to.isa,
-                target: to.known.then_some(to.address),
+                target_isa: family.target_isa,
+                target: to.get(),
             },
             end: End::Waypoint,
         })
@@ -137,11 +151,29 @@ impl Table {
         prefetch(&self.places, self.home(address, realm));
     }
 
-    /// What is at the place that [`find`](Self::find) begins with.
+    /// The block, where it is kept, as one that is looked up for itself: an indirect branch leads there.
     #[inline]
-    pub(crate) fn guess(&self, address: u64, realm: Realm) -> Mark {
-        let place = self.places.get(self.home(address, realm));
-        place.map_or(Mark::NONE, |&index| Mark::new(index as usize))
+    pub(crate) fn land(&self, address: u64, realm: Realm) -> Mark {
+        if self.landings.is_empty() {
+            return self.find(address, realm);
+        }
+        let hash = hash(address, realm);
+        let kept = self.landings.get(hash);
+        if let Some((hop, family)) = self.hops().get(kept)
+            && hop.start(family) == address
+            && family.realm == realm
+        {
+            return kept;
+        }
+        let mark = self.find(address, realm);
+        self.landings.put(hash, mark);
+        mark
+    }
+
+    /// Where indirect branches led.
+    #[inline]
+    pub(crate) fn landings(&self) -> &Landings {
+        &self.landings
     }
 
     /// Puts in a block that is not there. `None` where it is too long to be kept. Where the table grows
@@ -180,8 +212,7 @@ impl Table {
         }
         self.put(block.start, realm, index as u32);
         self.hops.push(hop);
-        let Instruction { target, target_isa: isa, .. } = block.last;
-        self.targets.push(Target { address: target.unwrap_or(0), known: target.is_some(), isa });
+        self.targets.push(Target::new(block.last.target));
         Some(Mark::new(index))
     }
 
@@ -226,6 +257,10 @@ impl Table {
         for (index, &(realm, start, _)) in order.iter().enumerate() {
             self.put(start, Realm(realm), index as u32);
         }
+        if len >= MANY {
+            self.landings.make_room();
+        }
+        self.landings.change(to);
     }
 
     fn put(&mut self, address: u64, realm: Realm, index: u32) {
@@ -241,9 +276,7 @@ impl Table {
     /// The place where a block is if no other was there first.
     #[inline]
     fn home(&self, address: u64, realm: Realm) -> usize {
-        // The odd number nearest to 2^64 over the golden ratio spreads neighbours over all places.
-        let hash = (address ^ u64::from(realm.0) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (u128::from(hash) * self.places.len() as u128 >> 64) as usize
+        (u128::from(hash(address, realm)) * self.places.len() as u128 >> 64) as usize
     }
 
     /// The place to look at after `place`.
@@ -251,4 +284,10 @@ impl Table {
     fn after(&self, place: usize) -> usize {
         (place + 1) & (self.places.len() - 1)
     }
+}
+
+/// The odd number nearest to 2^64 over the golden ratio spreads neighbours over all places.
+#[inline]
+pub(crate) fn hash(address: u64, realm: Realm) -> u64 {
+    (address ^ u64::from(realm.0) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

@@ -468,6 +468,29 @@ fn hops_lead_to_the_same_blocks_when_the_cache_grows() {
     assert!(starts.array_windows().take(600).all(|[a, b]| a < b));
 }
 
+/// So many blocks that those which are looked up have places of their own: they are found again, also after the cache grew, and
+/// not once they are gone.
+#[test]
+fn blocks_of_large_programs_are_found_again() {
+    const BLOCKS: u64 = 80_000;
+    let options = CacheOptions { blocks: 1 << 20, ..DEFAULT };
+    let mut cache = cache([Region::new("code", 0, words(&[RET; BLOCKS as usize]))], options);
+    let realm = cache.realm(Isa::A64, ANYONE);
+    let found = |cache: &Cache, n: u64| {
+        [(); 2].map(|()| cache.kept(cache.find(4 * n, realm)).map(|block| block.start))
+    };
+    for n in 0..BLOCKS {
+        assert_eq!(found(&cache, n), [None; 2]);
+        cache.block(pc(Isa::A64, 4 * n)).unwrap();
+        for kept in [n, n / 2, n / 3] {
+            assert_eq!(found(&cache, kept), [Some(4 * kept); 2]);
+        }
+    }
+    assert_eq!(cache.find(4, Realm::NONE), Mark::NONE);
+    cache.set_image(Arc::new(Image::new([])));
+    assert!((0..BLOCKS).all(|n| found(&cache, n) == [None; 2]));
+}
+
 /// Blocks in more places that are far apart than the cache tells apart: it begins anew, and says the same.
 #[test]
 fn a_cache_of_far_places() {

@@ -55,7 +55,7 @@ impl Ahead {
 
     fn look<K: Code>(&mut self, bytes: &[u8], sets: &Sets, code: &K) {
         let rest = bytes.get(self.at..).unwrap_or_default();
-        let atoms = rest.iter().take_while(|&&header| Atoms::steps(header) != 0).count();
+        let atoms = Atoms::run(rest);
         let rest = rest.get(atoms..).unwrap_or_default();
         self.at += atoms;
         let Some(&header) = rest.first() else { return };

@@ -205,8 +205,7 @@ impl Decoder {
                         // Atoms say nothing until there is an address.
                         steps = 1;
                         let rest = feed.bytes.get(taken..).unwrap_or_default();
-                        let atoms = rest.iter().take_while(|&&header| Atoms::is_header(header));
-                        let count = atoms.count();
+                        let count = Atoms::run(rest);
                         if count > 0 {
                             at = feed.places.at(taken + count - 1);
                             taken += count;

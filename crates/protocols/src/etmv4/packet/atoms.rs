@@ -77,6 +77,23 @@ impl Atoms {
         OF_HEADER[header as usize] != 0
     }
 
+    /// How many Atom packets `bytes` begin with. Each is one byte.
+    #[inline]
+    pub(in crate::etmv4) fn run(bytes: &[u8]) -> usize {
+        let (eights, rest) = bytes.as_chunks::<8>();
+        let mut count = 0;
+        for eight in eights {
+            // Bits 7 and 6 of a header are set, and of no other.
+            let word = u64::from_le_bytes(*eight);
+            let others = !(word & word << 1) & 0x8080_8080_8080_8080;
+            if others != 0 {
+                return count + others.trailing_zeros() as usize / 8;
+            }
+            count += 8;
+        }
+        count + rest.iter().take_while(|&&header| Atoms::is_header(header)).count()
+    }
+
     const fn from_pattern(header: u8) -> Option<Self> {
         let (bits, len) = match header {
             // Format 1: one atom.
@@ -218,5 +235,28 @@ impl Before {
             Before::EE => Atoms::EE,
             Before::N => Atoms::N,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use super::*;
+
+    /// Each byte at each place among headers of atoms, and behind the last of them.
+    #[test]
+    fn a_run_ends_at_the_first_byte_that_is_no_header() {
+        let headers: Vec<u8> = (0..=u8::MAX).filter(|&byte| Atoms::is_header(byte)).collect();
+        for byte in 0..=u8::MAX {
+            for place in 0..20 {
+                let mut bytes: Vec<u8> =
+                    headers.iter().copied().cycle().skip(place).take(21).collect();
+                bytes[place] = byte;
+                let want = if Atoms::is_header(byte) { 21 } else { place };
+                assert_eq!(Atoms::run(&bytes), want, "{byte:#04x} at {place}");
+            }
+        }
+        assert_eq!(Atoms::run(&[]), 0);
     }
 }
