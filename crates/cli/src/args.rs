@@ -170,7 +170,7 @@ pub struct PacketsArgs {
     /// Each packet's fields, too, where its protocol has fields in a row (E-Trace): first bit, width, name, value.
     #[arg(long)]
     pub explain: bool,
-    /// The frame lines, too: packed, unpacked or both.
+    /// The frame lines, too: packed, unpacked or both. With --format opencsd.
     #[arg(long, value_enum, value_delimiter = ',')]
     pub raw_frames: Vec<RawFrames>,
 }

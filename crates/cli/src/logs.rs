@@ -8,13 +8,18 @@ use tracewright::base::Isa;
 use tracewright::capture::{Dump, Form, Source, stream};
 use tracewright::decode::Memory;
 use tracewright::image::{Elf, Extensions, Load};
-use tracewright::model::log::{Assembler, Entry, Format, LogError, Lookup, Mode, Pace, Reader};
+use tracewright::model::log::{
+    Assembler, Entry, Event, Format, LogError, Lookup, Mode, Pace, Reader,
+};
 
 use crate::args::{IsaArg, LogArgs, LogFormat, SecurityArg};
 use crate::fail::Fail;
 
 /// So much of a log is read at a time.
 const STRETCH: usize = 1 << 20;
+
+/// So much of it is looked at for its instruction set.
+const HEAD: usize = 1 << 16;
 
 /// A log on its way in.
 pub struct Log<'a> {
@@ -53,6 +58,7 @@ impl<'a> Log<'a> {
             Fail::usage(path, &what)
         })?;
         let isa = args.isa.map(isa).or_else(|| program.memory.iter().find_map(machine));
+        let isa = isa.or_else(|| told(format, &first));
         let isa = isa.unwrap_or(match format {
             Format::Spike | Format::SpikeCsv => Isa::Rv64,
             Format::Qemu | Format::Tarmac | Format::Csv => Isa::A64,
@@ -142,6 +148,19 @@ fn isa(isa: IsaArg) -> Isa {
         IsaArg::Rv32 => Isa::Rv32,
         IsaArg::Rv64 => Isa::Rv64,
     }
+}
+
+/// The instruction set of the first instruction in a log that says it itself; `first` is how the log begins.
+fn told(format: Format, first: &[u8]) -> Option<Isa> {
+    let mut told = None;
+    let mut out = |entry: Entry| match entry.event {
+        Event::Instruction(executed) if told.is_none() => told = executed.isa,
+        _ => {}
+    };
+    // Whoever does not say it is taken for this; what is wrong is said when it is read.
+    let mut reader = Reader::new(format, Isa::A64);
+    let _ = reader.feed(first.get(..HEAD).unwrap_or(first), &mut out);
+    told.filter(|_| !matches!(format, Format::Spike | Format::SpikeCsv))
 }
 
 /// The instruction set that an ELF file begins in. (ELF, e_machine: 40 Arm, 183 AArch64, 243 RISC-V)

@@ -109,6 +109,12 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         if sources == 1 { "processor" } else { "processors" },
         args.output.display()
     );
+    if bytes == 0 && count > 0 {
+        eprintln!(
+            "tracewright: note: {} traces nothing of what the log says; see docs/encoding.md for what it does",
+            args.protocol
+        );
+    }
     Ok(true)
 }
 

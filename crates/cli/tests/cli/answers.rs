@@ -43,6 +43,20 @@ fn no_addresses_of_what_was_written() {
     }
 }
 
+/// Frame lines are the reference's; other formats have none, and say so.
+#[test]
+fn frame_lines_between_packets() {
+    let folder = Folder::with_demo("raw-frames");
+    let words = "packets --raw-frames packed,unpacked --format";
+    let said = tracewright(&args(&format!("{words} opencsd"), &[&folder.demo()]));
+    assert_eq!((said.code, said.out.matches("RAW_PACKED").count()), (Some(0), 9));
+    for format in ["text", "json", "none"] {
+        let said = tracewright(&args(&format!("{words} {format}"), &[&folder.demo()]));
+        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{format}");
+        assert!(said.err.contains("add --format opencsd"), "{}", said.err);
+    }
+}
+
 #[test]
 fn answers_do_not_depend_on_where_they_go() {
     let folder = Folder::with_demo("same");

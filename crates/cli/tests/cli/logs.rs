@@ -127,6 +127,32 @@ fn what_is_wrong_is_said() {
     assert!(said.err.contains("capture.toml:1: "), "{}", said.err);
 }
 
+/// A log that says its instruction set need not be told.
+#[test]
+fn a_log_says_its_instruction_set() {
+    let folder = Folder::new("log-isa");
+    let (log, snapshot) = (folder.path("log.csv"), folder.path("snapshot"));
+    for (isa, rows, protocols) in [
+        ("A32", "8000,A32,e1a00000\n8004,A32,eafffffd\n", &["ETM1", "ETM2", "ETM3", "PTM"][..]),
+        ("RV32", "8000,RV32,00000013\n8004,RV32,ffdff06f\n", &["etrace"]),
+    ] {
+        fs::write(&log, format!("address,isa,opcode\n{}", rows.repeat(3))).unwrap();
+        for protocol in protocols {
+            let _ = fs::remove_dir_all(&snapshot);
+            let mut all = args(&format!("encode --protocol {protocol} --log"), &[&log]);
+            all.extend(args("-o", &[&snapshot]));
+            let said = tracewright(&all);
+            assert!(said.err.starts_with("6 instructions of 1 "), "{isa} {protocol}: {}", said.err);
+        }
+    }
+    // What a unit traces nothing of is said.
+    let _ = fs::remove_dir_all(&snapshot);
+    let mut all = args("encode --protocol ITM --log", &[&log]);
+    all.extend(args("-o", &[&snapshot]));
+    let said = tracewright(&all);
+    assert!(said.err.contains("note: ITM traces nothing of what the log says"), "{}", said.err);
+}
+
 /// The last instruction that there can be.
 #[test]
 fn the_top_of_memory() {
