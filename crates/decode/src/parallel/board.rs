@@ -266,11 +266,13 @@ mod tests {
         let plan = Plan { buffer: 0, framing: Framing::Raw, sources, skipped, messages };
         let memory = Memory::new(&capture);
         let session = Session::new(&capture, &plan, &memory, &Options::default());
+        // Threads share where it is, not what it knows of the program.
+        let state = session.state();
         for workers in [1, 2, 3, 8] {
             let board = Board::<Mute>::new(workers);
             let task = || {
                 let bytes = Arc::new(Vec::new());
-                Task { at: 0, bytes, from: From::Known(session.state().clone(), ()) }
+                Task { at: 0, bytes, from: From::Known(state.clone(), ()) }
             };
             let mut heard = 0;
             thread::scope(|scope| {
@@ -279,7 +281,7 @@ mod tests {
                     scope.spawn(|| {
                         while let Some((n, _)) = board.task() {
                             for k in 0..segments(n) {
-                                let (end, checkpoint) = (k as usize, session.state().clone());
+                                let (end, checkpoint) = (k as usize, state.clone());
                                 let weight = SEGMENT;
                                 board.say(
                                     n,
