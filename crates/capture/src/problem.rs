@@ -428,8 +428,8 @@ impl fmt::Display for Wrong {
                 write!(f, "cannot write it, {reason}; check the path, its permissions and the disk")
             }
             W::NoIndex => f.write_str(
-                "no snapshot.ini in this folder; give a snapshot's folder, or a file of trace with \
-                 its protocol",
+                "no snapshot.ini and no capture.toml in this folder; give a capture's folder, or a file of \
+                 trace with its protocol",
             ),
             W::NoIndexBeside => f.write_str(
                 "part of a snapshot, with no snapshot.ini beside it; give the file that has a \
@@ -660,7 +660,7 @@ impl fmt::Display for Wrong {
             }
             W::NoAddress(file) => write!(
                 f,
-                "{file} is not ELF and does not say where it was in memory; write {file}@ADDRESS"
+                "not ELF, and does not say where it was in memory; write {file}@ADDRESS"
             ),
             W::Unwritable(text) => write!(
                 f,

@@ -71,7 +71,7 @@ fn what_cannot_be_understood() {
         (
             &[],
             &["code.bin"],
-            "code.bin: code.bin is not ELF and does not say where it was in memory; write code.bin@ADDRESS",
+            "code.bin: not ELF, and does not say where it was in memory; write code.bin@ADDRESS",
         ),
         (&[], &["gone.elf"], "gone.elf: cannot read it, no such file; check the path"),
         (&[], &["gone.elf@0"], "gone.elf: cannot read it, no such file; check the path"),
