@@ -1,6 +1,6 @@
 //! Where indirect branches led: the few blocks of many that are looked up by their address.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tracewright_base::Mark;
 use tracewright_scan::prefetch;
@@ -8,20 +8,48 @@ use tracewright_scan::prefetch;
 /// What was found for a hash, until another takes its place. It may be another block: that has to be looked at.
 ///
 /// The places of all blocks are spread over so many pages of memory that each look at them is a wait. These are few
-/// enough to be near. They are kept whoever asks, so they are in cells; what is found does not depend on them.
+/// enough to be near. They are kept by those who only look, too; what is found does not depend on them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Landings(Vec<Set>);
 
-/// A cache line.
-#[derive(Clone, Debug)]
+/// A cache line of [`Landing`]s.
+#[derive(Debug)]
 #[repr(align(64))]
-struct Set([Cell<Landing>; WAYS]);
+struct Set([AtomicU64; WAYS]);
 
-#[derive(Clone, Copy, Debug)]
-struct Landing {
-    /// Bits \[31:0] of the hash.
-    tag: u32,
-    mark: Mark,
+/// Bits \[31:0] of the hash; the index of the mark in bits \[63:32], which is beyond all blocks where there is none.
+#[derive(Clone, Copy)]
+struct Landing(u64);
+
+impl Landing {
+    const FREE: Landing = Landing::new(0, Mark::NONE);
+
+    const fn new(tag: u32, mark: Mark) -> Landing {
+        Landing(tag as u64 | (mark.index() as u64) << 32)
+    }
+
+    #[inline]
+    const fn tag(self) -> u32 {
+        self.0 as u32
+    }
+
+    #[inline]
+    const fn mark(self) -> Mark {
+        Mark::new((self.0 >> 32) as usize)
+    }
+
+    #[inline]
+    fn at(way: &AtomicU64) -> Landing {
+        // Each is whole by itself, and no two have to agree.
+        Landing(way.load(Ordering::Relaxed))
+    }
+}
+
+impl Clone for Set {
+    fn clone(&self) -> Set {
+        let Set(ways) = self;
+        Set(ways.each_ref().map(|way| AtomicU64::new(Landing::at(way).0)))
+    }
 }
 
 const WAYS: usize = 8;
@@ -40,8 +68,8 @@ impl Landings {
 
     /// Takes the memory, where it is not taken.
     pub(crate) fn make_room(&mut self) {
-        let free = || Cell::new(Landing { tag: 0, mark: Mark::NONE });
-        self.0.resize_with(SETS, || Set([(); WAYS].map(|()| free())));
+        let free = || Set([(); WAYS].map(|()| AtomicU64::new(Landing::FREE.0)));
+        self.0.resize_with(SETS, free);
     }
 
     /// Forgets all, and gives the memory back.
@@ -52,8 +80,9 @@ impl Landings {
     /// Each block is at another mark.
     pub(crate) fn change(&mut self, to: impl Fn(Mark) -> Mark) {
         for Set(ways) in &mut self.0 {
-            for Landing { mark, .. } in ways.iter_mut().map(Cell::get_mut) {
-                *mark = to(*mark);
+            for way in ways.iter_mut().map(AtomicU64::get_mut) {
+                let landing = Landing(*way);
+                *way = Landing::new(landing.tag(), to(landing.mark())).0;
             }
         }
     }
@@ -76,8 +105,8 @@ impl Landings {
         let mut found = Mark::NONE;
         // All of them: where it is cannot be foreseen.
         for way in ways {
-            let Landing { tag, mark } = way.get();
-            found = if tag == hash as u32 { mark } else { found };
+            let landing = Landing::at(way);
+            found = if landing.tag() == hash as u32 { landing.mark() } else { found };
         }
         found
     }
@@ -86,9 +115,13 @@ impl Landings {
     pub(crate) fn put(&self, hash: u64, mark: Mark) {
         let Some(Set(ways)) = self.0.get(Self::index(hash)) else { return };
         let tag = hash as u32;
-        let free = |way: &&Cell<Landing>| way.get().tag == tag || way.get().mark == Mark::NONE;
+        let is_for_it = |way: &&AtomicU64| {
+            let kept = Landing::at(way);
+            kept.tag() == tag || kept.mark() == Mark::NONE
+        };
         let any = &ways[(hash >> 32) as usize % WAYS];
-        ways.iter().find(free).unwrap_or(any).set(Landing { tag, mark });
+        let way = ways.iter().find(is_for_it).unwrap_or(any);
+        way.store(Landing::new(tag, mark).0, Ordering::Relaxed);
     }
 }
 

@@ -468,6 +468,13 @@ fn hops_lead_to_the_same_blocks_when_the_cache_grows() {
     assert!(starts.array_windows().take(600).all(|[a, b]| a < b));
 }
 
+/// One who only looks may be on any thread.
+#[test]
+fn a_cache_can_be_shared() {
+    const fn is_shared<T: Send + Sync>() {}
+    is_shared::<Cache>();
+}
+
 /// So many blocks that those which are looked up have places of their own: they are found again, also after the cache grew, and
 /// not once they are gone.
 #[test]
