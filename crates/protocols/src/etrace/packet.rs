@@ -105,9 +105,13 @@ impl Wire<Params> for Packet {
         self.payload.write(&mut writer, params);
         let whole = writer.at();
         let trdb = params.choices.compression == Compression::Trdb;
-        let sign = params.choices.padding == Padding::Sign && !trdb && writer.before();
-        writer.align(sign);
+        // What is longer than its envelope can say is cut to the sign, whatever the unit's way is.
+        let most = self.envelope.room(params);
+        let long = whole.div_ceil(8) > most;
+        let sign = params.choices.padding == Padding::Sign && !trdb || long;
+        writer.align(sign && writer.before());
         match params.choices.compression {
+            _ if long => writer.compress(most),
             Compression::Whole
                 if matches!(class, Class::Instruction | Class::Support | Class::Data) =>
             {

@@ -73,7 +73,8 @@ fn rows(elements: &[(u64, Element)]) -> Vec<String> {
 
 struct Tap<'a> {
     said: &'a mut Said,
-    config: &'a AnyConfig,
+    /// The trace unit as the packets so far say that it is.
+    unit: &'a mut AnyConfig,
 }
 
 impl AnyTap for Tap<'_> {
@@ -85,7 +86,8 @@ impl AnyTap for Tap<'_> {
         packet: AnyPacket<'_>,
     ) {
         let mut emitted = Vec::new();
-        packet.emit(self.config, &mut emitted);
+        packet.emit(self.unit, &mut emitted);
+        self.unit.learn(packet);
         let at = places.at(span.start);
         self.said.spans.push(Span { bytes: bytes[span].to_vec(), emitted: Some(emitted) });
         let (text, exact) = (packet.to_string(), format!("{packet:?}"));
@@ -128,6 +130,8 @@ struct Run<'a> {
     case: &'a Case,
     image: &'a Arc<tracewright::image::Image>,
     stream: AnyStream,
+    /// The trace unit as the packets so far say that it is, where somebody looks at packets.
+    unit: AnyConfig,
     said: Said,
     /// Units (bytes or half bytes) taken.
     taken: usize,
@@ -137,8 +141,8 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(case: &'a Case, image: &'a Arc<tracewright::image::Image>, from: usize) -> Self {
-        let (stream, said) = (case.config.stream(), Said::default());
-        Run { case, image, stream, said, taken: from, quiet: None }
+        let (stream, unit) = (case.config.stream(), case.config.clone());
+        Run { case, image, stream, unit, said: Said::default(), taken: from, quiet: None }
     }
 
     /// Feeds what was not taken of `units`, up to `end`; to the end of the trace for `None`. The
@@ -158,7 +162,7 @@ impl<'a> Run<'a> {
         let fresh = &units[self.taken..end.unwrap_or(units.len())];
         let mut elements = mem::take(&mut self.said.elements);
         let (stream, elements) = (&mut self.stream, &mut elements);
-        let mut tap = Tap { said: &mut self.said, config: &self.case.config };
+        let mut tap = Tap { said: &mut self.said, unit: &mut self.unit };
         self.taken += match (end, &mut self.quiet) {
             (Some(_), Some(quiet)) => stream.feed(fresh, &places, &mut code, elements, quiet),
             (Some(_), None) => stream.feed(fresh, &places, &mut code, elements, &mut tap),

@@ -172,6 +172,18 @@ impl Envelope {
         }
     }
 
+    /// How many bytes [`close`](Self::close) has room for.
+    pub(super) const fn room(&self, params: &Params) -> u32 {
+        match params.link.framing {
+            Framing::PulpTrdb => 16,
+            Framing::Esp32 => 31 - ESP32_HEADER as u32,
+            Framing::PulpRecords | Framing::PulpLines => PAYLOAD as u32,
+            Framing::Encapsulated | Framing::Siemens => {
+                31 + head_bits(params, self.timestamp.is_some()) / 8
+            }
+        }
+    }
+
     /// Writes what comes between the header byte and the payload.
     pub(super) fn head(&self, class: Class, params: &Params, out: &mut Writer) {
         match params.link.framing {

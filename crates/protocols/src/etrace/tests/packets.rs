@@ -6,7 +6,7 @@ use std::vec::Vec;
 use tracewright_base::{Fault, Parse, Wire};
 
 use crate::etrace::config::{
-    Compression, Framing, MessageType, OptionBits, Profile, TrapPacket, Version,
+    Compression, Framing, MessageType, OptionBits, Padding, Profile, TrapPacket, Version,
 };
 use crate::etrace::packet::{
     Amount, BranchCount, Branches, ContextChange, DataAccess, Envelope, JumpTarget, Map, Payload,
@@ -37,6 +37,35 @@ fn reference() -> Params {
 }
 
 const M: Who = Who { privilege: 3, time: 0, context: 0 };
+
+/// A unit that leaves nothing out, behind a header that has fewer bits for a length than its packets need: copies of
+/// the sign are left out all the same.
+#[test]
+fn longer_than_the_header_can_say() {
+    for (framing, time, context, most) in
+        [(Framing::PulpTrdb, 0, 0, 16), (Framing::Esp32, 64, 32, 31)]
+    {
+        for (padding, tval) in [Padding::Sign, Padding::Zero].map(|p| [(p, 5), (p, !5)]).concat() {
+            let mut params = Params::new(Version::V2_1, Profile::Spec, true);
+            params.link.framing = framing;
+            (params.widths.time, params.widths.context) = (time, context);
+            (params.choices.compression, params.choices.padding) = (Compression::None, padding);
+            let packet = Packet::from(Payload::Trap(Trap {
+                who: Who { privilege: 3, ..Who::default() },
+                ecause: 8,
+                thaddr: true,
+                address: Some(0x800),
+                tval: Some(tval),
+                ..Trap::default()
+            }));
+            let mut bytes = Vec::new();
+            packet.emit(&params, &mut bytes);
+            assert!(bytes.len() <= most, "{framing} {padding} {tval:x}: {bytes:02x?}");
+            let want = Parse::Packet(packet, bytes.len());
+            assert_eq!(Packet::parse(&bytes, &params), want, "{framing} {padding} {tval:x}");
+        }
+    }
+}
 
 /// The fragments that "Example code and packets" prints: full addresses, `iaddress_lsb` 0, 64 bits.
 #[test]
