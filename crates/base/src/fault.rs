@@ -76,6 +76,9 @@ pub enum Doubt {
     Unresolved,
     /// Two paths lead to the traced address, and nothing tells which was taken: the shorter one is said.
     Ambiguous,
+    /// The instruction that was traced last may have been retired before the trap, or be what trapped: nothing tells
+    /// which, and it is said.
+    TrappedOrRetired,
 }
 
 impl fmt::Display for Doubt {
@@ -95,6 +98,9 @@ impl fmt::Display for Doubt {
             Doubt::Unexpected => "unexpected packet",
             Doubt::Unresolved => "the last branch was not resolved before trace was lost",
             Doubt::Ambiguous => "two paths lead to the traced address, and the shorter one is said",
+            Doubt::TrappedOrRetired => {
+                "the last instruction was retired before the trap or is what trapped: it is said"
+            }
         })
     }
 }

@@ -214,12 +214,16 @@ pub struct Choices {
     pub cache_all: bool,
     /// ECALL and EBREAK are retired before their exception.
     pub ecall_retires: bool,
-    /// The unit sends a start for an instruction at the target of a trap return that traps, though it
-    /// was not retired, as the reference flow does.
+    /// The unit sends a start for what trapped where one is due, as at the target of a trap return, though it was not
+    /// retired; and it names what trapped, and tells of a trap twice, where another follows at once: as the reference
+    /// flow does.
     pub start_unretired: bool,
-    /// The decoder does not say such an instruction. The packets are those of one that was retired
+    /// The decoder does not say what a start named. The packets are those of one that was retired
     /// before the next one trapped: only who knows the program can tell.
     pub drop_unretired: bool,
+    /// What trapped is in the stream of instructions, and is named where one would be; and a start follows each trap
+    /// packet, for the second instruction of the handler: as PULP's `trace_debugger` has it.
+    pub trapped_in_stream: bool,
     /// What the resynchronisation period counts.
     pub resync: Sync,
     /// The resynchronisation period, in its unit.

@@ -9,6 +9,7 @@ mod lane;
 pub(super) mod pending;
 pub(super) mod returns;
 pub(super) mod targets;
+mod trapped;
 mod walk;
 
 use tracewright_base::{
@@ -16,13 +17,14 @@ use tracewright_base::{
     Spanned, Start,
 };
 
-use super::config::{Difference, Framing, Params, Reset, TrapPacket};
+use super::config::{Difference, Framing, Params, Reset};
 use super::packet::{self, BranchCount, Map, Packet, Payload, Qualification, Report, Trap, Who};
-use came_by::CameBy;
+use came_by::{CameBy, Next};
 use data::History;
 use pending::Pending;
 use returns::Returns;
 use targets::Targets;
+use trapped::is_epc;
 use walk::{Goal, Walked};
 
 /// A plain value: it holds what the next packet needs, and no totals. The default knows nothing.
@@ -56,8 +58,10 @@ pub struct Decoder {
     time: Option<u64>,
     /// The last running number of a packet.
     number: Option<u16>,
-    /// A start named the instruction that is owed, at the target of a return from a trap.
-    after_return: bool,
+    /// How the last packet that named an instruction did.
+    named: Named,
+    /// A trap packet, where the one after it tells what trapped.
+    waiting: Option<Trap>,
     /// Nothing was retired since the last trap.
     trapped: bool,
     /// Where its handler is.
@@ -82,6 +86,22 @@ enum Why {
     Off,
     /// Packets were lost.
     Lost,
+}
+
+/// How an instruction was named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Named {
+    /// As the target of a jump, or none was.
+    #[default]
+    Jumped,
+    /// As the target of a jump that was named itself.
+    Target,
+    /// The program came by it.
+    Passed,
+    /// By a start; perhaps as the target of a return from a trap.
+    Start { after_return: bool },
+    /// As the first of a handler.
+    Handler,
 }
 
 /// Where the program is.
@@ -121,6 +141,14 @@ impl Decode<Params, Packet> for Decoder {
             self.time = Some(value);
             sink.element(at, Element::Timestamp { value, cycles: None });
         }
+        if !matches!(
+            payload,
+            Payload::Null { .. } | Payload::Timer { .. } | Payload::Software { .. }
+        ) && let Some(trap) = self.waiting.take()
+        {
+            let nested = matches!(payload, Payload::Trap(_));
+            self.trap(at, &trap, nested, params, code, sink);
+        }
         match payload {
             Payload::Null { .. } => {}
             Payload::Branches(branches) => {
@@ -144,7 +172,9 @@ impl Decode<Params, Packet> for Decoder {
                 self.go_on(at, &news, params, code, sink);
             }
             Payload::Start(start) => self.start(at, &start, params, code, sink),
-            Payload::Trap(trap) => self.trap(at, &trap, params, code, sink),
+            // What comes next tells of it, too.
+            Payload::Trap(trap) if params.choices.trapped_in_stream => self.waiting = Some(trap),
+            Payload::Trap(trap) => self.trap(at, &trap, false, params, code, sink),
             Payload::Context(context) => {
                 self.flush(at, params, code, sink);
                 self.enter(at, context.who, params, sink);
@@ -185,11 +215,23 @@ impl Decode<Params, Packet> for Decoder {
             Phase::Following => sink.element(at, Element::Gap(Gap::BadPacket)),
             Phase::Waiting(_) => {}
         }
+        if let Some(trap) = &self.waiting {
+            sink.element(at, Element::Exception(exception(trap, None)));
+        }
         *self = Decoder { phase: Phase::Waiting(Why::Lost), ..Decoder::default() };
     }
 
     fn finish<K: Code, S: Sink>(&mut self, at: u64, params: &Params, code: &mut K, sink: &mut S) {
-        self.flush(at, params, code, sink);
+        if let Some(trap) = self.waiting.take() {
+            self.trap(at, &trap, false, params, code, sink);
+        }
+        // A branch without an outcome is what trapped.
+        let trapped = params.choices.trapped_in_stream
+            && self.pending.count() == 0
+            && self.owes_branch(params, code);
+        if !trapped {
+            self.flush(at, params, code, sink);
+        }
         sink.element(at, Element::End);
     }
 }
@@ -231,8 +273,10 @@ impl Decoder {
         if self.phase != Phase::Following {
             return;
         }
-        self.after_return = false;
-        if let Some(by) = self.inferred.take() {
+        while let Some(by) = self.inferred.take() {
+            if params.choices.trapped_in_stream && self.waits(&by, news, params, code) {
+                return;
+            }
             self.go_round(at, by, params, code, sink);
         }
         self.followed = news.report.is_some_and(|report| report.updiscon);
@@ -254,6 +298,7 @@ impl Decoder {
             }
         };
         if self.place == Place::Unknown {
+            self.named = Named::Jumped;
             self.resume(&goal, news, params, code);
             return;
         }
@@ -268,7 +313,42 @@ impl Decoder {
             }
             self.pending.add_count(count);
         }
-        self.walk(at, &goal, params, code, sink);
+        self.name(at, &goal, params, code, sink);
+    }
+
+    /// Walks to what a packet of format 0, 1 or 2 names.
+    #[inline]
+    fn name<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        goal: &Goal,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) -> Walked {
+        let from = match self.place {
+            Place::At { pc, owed: true } if params.choices.trapped_in_stream => Some(pc),
+            _ => None,
+        };
+        self.named = Named::Jumped;
+        let walked = self.walk(at, goal, params, code, sink);
+        if from.is_some() && self.last == from && self.named == Named::Jumped {
+            self.named = Named::Target;
+        }
+        walked
+    }
+
+    /// A packet that may name what comes after the one that the program came by waits for the packet after it.
+    fn waits<K: Code>(&mut self, by: &CameBy, news: &News, params: &Params, code: &mut K) -> bool {
+        let Some(report) = news.report.filter(|_| news.count.is_none()) else { return false };
+        let Some(address) = self.reported(news, &report, params) else { return false };
+        let next = Next { address, map: news.map };
+        let waits = self.may_come_next(by, &next, params, code);
+        if waits {
+            self.inferred = Some(CameBy { next: Some(next), ..*by });
+            self.address = Some(address);
+        }
+        waits
     }
 
     /// The program is not known, but an instruction that was executed is.
@@ -314,13 +394,17 @@ impl Decoder {
         sink: &mut S,
     ) {
         let address = params.full_address(start.address) & params.isa().address_mask();
-        let privilege = self.who.map(|who| who.privilege);
-        let changed = privilege.is_some_and(|known| known != start.who.privilege);
-        self.settle(at, address, changed, params, code, sink);
+        let changed = self.changes(start.who);
+        let second = params.choices.trapped_in_stream && self.named == Named::Handler;
+        if second {
+            self.flush(at, params, code, sink);
+        } else {
+            self.settle(at, address, changed, params, code, sink);
+        }
         self.implied = 0;
         let mut returned = false;
         let mut said = false;
-        if self.phase == Phase::Following {
+        if self.phase == Phase::Following && !second {
             let idles = self.idles(address, params, code);
             said = idles && self.place == Place::At { pc: address, owed: false };
             if self.place != Place::Unknown && !idles {
@@ -344,40 +428,28 @@ impl Decoder {
             *owed = false;
         }
         self.forget(params);
-        self.after_return = returned;
+        self.named = Named::Start { after_return: returned };
     }
 
-    /// A trap.
+    /// Whether privilege is another than it was last said to be.
+    fn changes(&self, who: Who) -> bool {
+        self.who.is_some_and(|known| known.privilege != who.privilege)
+    }
+
+    /// A trap. `nested`: another follows at once.
     fn trap<K: Code, S: Sink>(
         &mut self,
         at: u64,
         trap: &Trap,
+        nested: bool,
         params: &Params,
         code: &mut K,
         sink: &mut S,
     ) {
-        if self.inferred.take().is_some() {
-            self.question(at, params, code, sink);
-        }
-        self.implied = 0;
-        let unretired = self.after_return && params.choices.drop_unretired && !trap.interrupt;
-        if unretired && let Place::At { owed, .. } = &mut self.place {
-            *owed = false;
-        }
-        self.flush(at, params, code, sink);
-        let return_address = self.return_address(trap, params, code);
+        let return_address = self.leave(at, trap, nested, params, code, sink);
         // Tracing begins with it where it was not on.
         self.begin(at, sink);
-        let cause = trap.ecause as u16 & !INTERRUPT;
-        sink.element(
-            at,
-            Element::Exception(Exception {
-                number: if trap.interrupt { cause | INTERRUPT } else { cause },
-                return_address,
-                also_target: false,
-                tail_chain: false,
-            }),
-        );
+        sink.element(at, Element::Exception(exception(trap, return_address)));
         if let Some(value) = trap.tval.filter(|_| !trap.interrupt)
             && !(is_epc(trap, params))
         {
@@ -385,6 +457,7 @@ impl Decoder {
         }
         self.enter(at, trap.who, params, sink);
         self.pending.clear();
+        self.named = Named::Handler;
         let known = params.vector(trap.who.privilege, trap.interrupt, trap.ecause);
         // Without `thaddr` the privilege is that before the trap, and who takes it is not told.
         let machine = params.vectors.supervisor.is_none() && params.vectors.guest.is_none();
@@ -411,52 +484,6 @@ impl Decoder {
             }
         }
         self.forget(params);
-    }
-
-    /// Where a trap returns to: the exception program counter. `None` where the trace does not tell.
-    fn return_address<K: Code>(
-        &mut self,
-        trap: &Trap,
-        params: &Params,
-        code: &mut K,
-    ) -> Option<u64> {
-        let mask = params.isa().address_mask();
-        if is_epc(trap, params) {
-            return trap.tval.map(|epc| epc & mask);
-        }
-        if self.trapped {
-            // The handler of the trap before had not begun.
-            return self.handler;
-        }
-        let given = trap.address.filter(|_| !trap.thaddr && !trap.interrupt);
-        let given = given.map(|address| params.full_address(address) & mask);
-        if self.phase != Phase::Following {
-            return given;
-        }
-        match self.place {
-            Place::At { pc, .. } => {
-                let calls = !trap.interrupt && matches!(trap.ecause, 3 | 8..=11);
-                Some(
-                    self.last
-                        .filter(|&last| calls && self.is_call(last, params, code))
-                        .unwrap_or(pc),
-                )
-            }
-            Place::Jump { .. } | Place::Unknown => given,
-        }
-    }
-
-    /// Whether ECALL, EBREAK or C.EBREAK is at `address`: where a unit calls it retired, the exception
-    /// is at itself.
-    fn is_call<K: Code>(&self, address: u64, params: &Params, code: &mut K) -> bool {
-        let pc = Pc { address, isa: params.isa(), space: self.space };
-        let opcode = code.opcode(pc);
-        let wide = code.instruction(pc).is_ok_and(|instruction| instruction.size == 4);
-        match opcode {
-            Some(0x0000_0073 | 0x0010_0073) => true,
-            Some(opcode) => !wide && opcode & 0xffff == 0x9002,
-            None => false,
-        }
     }
 
     /// Whether the program jumps from `address`, where it is, to `address`: how often is not traced.
@@ -494,7 +521,6 @@ impl Decoder {
         self.place = Place::At { pc: address, owed: true };
         self.pending.clear();
         self.trapped = false;
-        self.after_return = false;
         if self.is_branch(address, params, code) {
             self.pending.add(Map { bits: branch.into(), len: 1 });
         }
@@ -554,7 +580,7 @@ impl Decoder {
             return;
         }
         if let Some(by) = self.inferred.take()
-            && qualification == Qualification::EndedUnreported
+            && (qualification == Qualification::EndedUnreported || by.next.is_some())
         {
             self.go_round(at, by, params, code, sink);
         }
@@ -584,11 +610,15 @@ impl Decoder {
     }
 }
 
-/// Version 1.0: the trap value of an illegal instruction is where it is.
-fn is_epc(trap: &Trap, params: &Params) -> bool {
-    const ILLEGAL: u64 = 2;
-    let both = params.choices.trap == TrapPacket::TvalEpc && !params.is_draft();
-    both && !trap.interrupt && trap.ecause == ILLEGAL
+/// A trap as an element has it.
+const fn exception(trap: &Trap, return_address: Option<u64>) -> Exception {
+    let cause = trap.ecause as u16 & !INTERRUPT;
+    Exception {
+        number: if trap.interrupt { cause | INTERRUPT } else { cause },
+        return_address,
+        also_target: false,
+        tail_chain: false,
+    }
 }
 
 /// `who` as an element has it.

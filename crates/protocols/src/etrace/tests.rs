@@ -3,5 +3,6 @@
 mod choices;
 mod encode;
 mod examples;
+mod open;
 mod packets;
 mod parameters;

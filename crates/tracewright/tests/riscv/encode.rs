@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use tracewright::base::{
-    Access, Cause, Code, Direction, Element, Encode, Exception, Kind, Pc, Retired, Sink, Space,
-    Step, Taken, Wire,
+    Access, Cause, Code, Direction, Doubt, Element, Encode, Exception, Kind, Pc, Retired, Sink,
+    Space, Step, Taken, Wire,
 };
 use tracewright::image::Cache;
 use tracewright::isa::rv::Upper;
-use tracewright::protocols::etrace::config::{Params, Profile, Sync, Version};
+use tracewright::protocols::etrace::config::{LoopLabel, Params, Profile, Sync, Version};
 use tracewright::protocols::etrace::decode::INTERRUPT;
 use tracewright::protocols::etrace::encode::{
     ContextType, DataEncoder, DataSettings, Encoder, Settings,
@@ -137,12 +137,14 @@ fn several_at_a_time() {
             levels: random.one_in(2),
             contexts: random.pick(&[0, 30]),
             vectored: true,
+            ..Mix::default()
         };
         let mut params = Params::new(version, Profile::Spec, mix.rv64);
         options(&mut params, &mut random);
         params.choices.resync = random.pick(&[Sync::Packets, Sync::Packets, Sync::Halfwords]);
         params.choices.resync_max = random.pick(&[3, 16, 300, 1 << 20]);
         params.port.iretire_width = random.pick(&[3, 5, 8]);
+        params.choices.loop_label = random.pick(&[LoopLabel::NextPacket, LoopLabel::First]);
         let run = run(seed, 120, 1500, mix);
         let context_type = random.pick(&[
             ContextType::Precise,
@@ -168,6 +170,7 @@ pub fn options(params: &mut Params, random: &mut Random) {
     w.context = random.pick(&[0, 16, 32]);
     w.tval = random.pick(&[0, w.iaddress]);
     o.full_address = random.one_in(4);
+    o.resync_disabled |= random.one_in(4);
     if draft {
         use tracewright::protocols::etrace::config::{Difference, MessageType};
         let c = &mut params.choices;
@@ -206,7 +209,7 @@ pub fn options(params: &mut Params, random: &mut Random) {
 }
 
 /// Steps of what a decoder says, straight into an encoder.
-struct Again<'a> {
+pub struct Again<'a> {
     code: Cache,
     params: &'a Params,
     encoder: Encoder,
@@ -214,29 +217,63 @@ struct Again<'a> {
     bytes: Vec<u8>,
     upper: Upper,
     last: Option<Retired>,
+    /// A trap whose value may follow.
+    trapped: Option<Taken>,
+    /// The last instruction is reported because that is asked for.
+    asked: bool,
 }
 
-impl Again<'_> {
+impl<'a> Again<'a> {
+    pub fn new(code: Cache, params: &'a Params, settings: &Settings) -> Again<'a> {
+        Again {
+            code,
+            params,
+            encoder: Encoder::new(params, settings),
+            packets: Vec::new(),
+            bytes: Vec::new(),
+            upper: Upper::default(),
+            last: None,
+            trapped: None,
+            asked: false,
+        }
+    }
+
+    fn step(&mut self, step: Step) {
+        self.encoder.step(&step, self.params, &mut self.packets);
+        for packet in self.packets.drain(..) {
+            packet.emit(self.params, &mut self.bytes);
+        }
+    }
+
+    fn settle(&mut self) {
+        if let Some(taken) = self.trapped.take() {
+            self.step(Step::Exception(taken));
+        }
+    }
+
     fn retire(&mut self, retired: Option<Retired>) {
         if let Some(last) = self.last.take() {
             let next = retired.map_or(last.next, |retired| retired.address);
-            let step = Step::Retired(Retired { next, ..last });
-            self.encoder.step(&step, self.params, &mut self.packets);
-            for packet in self.packets.drain(..) {
-                packet.emit(self.params, &mut self.bytes);
+            if std::mem::take(&mut self.asked) {
+                self.step(Step::Trigger);
             }
+            self.step(Step::Retired(Retired { next, ..last }));
         }
         self.last = retired;
     }
 
     fn trap(&mut self, exception: &Exception) {
-        let epc = exception.return_address.unwrap();
+        // Where nothing tells, it is behind.
+        let behind = self.last.map_or(0, |last| last.address + u64::from(last.instruction.size));
+        let epc = exception.return_address.unwrap_or(behind);
         // In the reference flow ECALL is retired, and the encoder knows.
-        if self.last.is_some_and(|last| last.address == epc) {
+        let call = matches!(exception.number, 3 | 8..=11) && self.params.choices.ecall_retires;
+        if call && self.last.is_some_and(|last| last.address == epc) {
             self.last = None;
         }
         self.retire(None);
-        let step = Step::Exception(Taken {
+        self.upper = Upper::default();
+        self.trapped = Some(Taken {
             cause: Cause::Riscv {
                 code: exception.number & !INTERRUPT,
                 interrupt: exception.number & INTERRUPT != 0,
@@ -248,11 +285,11 @@ impl Again<'_> {
             value: None,
             cancels: false,
         });
-        self.encoder.step(&step, self.params, &mut self.packets);
     }
 
-    fn end(mut self) -> Vec<u8> {
+    pub fn end(mut self) -> Vec<u8> {
         self.retire(None);
+        self.settle();
         self.encoder.finish(self.params, &mut self.packets);
         for packet in self.packets.drain(..) {
             packet.emit(self.params, &mut self.bytes);
@@ -263,9 +300,24 @@ impl Again<'_> {
 
 impl Sink for Again<'_> {
     fn element(&mut self, _: u64, element: Element) {
+        if let (Element::TrapValue(value), Some(taken)) = (element, &mut self.trapped) {
+            taken.value = Some(value);
+        }
+        if !matches!(element, Element::TrapValue(_)) {
+            self.settle();
+        }
         let range = match element {
             Element::Range(range) => range,
             Element::Exception(exception) => return self.trap(&exception),
+            // A notification, which nothing marks, is as good a reason for its packet. (0.026, Table 3.3)
+            Element::Doubt(Doubt::Ambiguous) => {
+                self.asked = !self.params.choices.trapped_in_stream;
+                return;
+            }
+            Element::Context(context) => {
+                self.retire(None);
+                return self.step(Step::Context(context));
+            }
             _ => return,
         };
         let isa = self.params.isa();
@@ -297,15 +349,7 @@ fn reference_flow_long() {
         let elf = read(&root.join(format!("etrace-ref-large/{}.riscv.xz", stream.program)));
         let image = program(elf, stream.params.rv64);
         let params = &stream.params;
-        let mut again = Again {
-            code: cache(&image, params),
-            params,
-            encoder: Encoder::new(params, &Settings::default()),
-            packets: Vec::new(),
-            bytes: Vec::new(),
-            upper: Upper::default(),
-            last: None,
-        };
+        let mut again = Again::new(cache(&image, params), params, &Settings::default());
         elements(&stream.bytes, params, &mut cache(&image, params), &mut again);
         let got = again.end();
         let same = got.iter().zip(&stream.bytes).take_while(|(a, b)| a == b).count();

@@ -31,6 +31,7 @@ fn unit(seed: u64) -> (Run, Params, Settings) {
         levels: random.one_in(2),
         contexts: random.pick(&[0, 30]),
         vectored: params.options.implicit_exception || random.one_in(2),
+        ..Mix::default()
     };
     let run = run(seed, 120, 600, mix);
     if mix.vectored {
@@ -159,7 +160,7 @@ fn what_is_lost_is_said() {
             params.version, params.options, settings.retires
         );
         assert!(said.odd.is_empty(), "{name}: {:?}", said.odd);
-        let want = wanted(&run);
+        let want = wanted(&run, &params);
         // Steps that the unit has not dealt with yet.
         let late = 3 * usize::from(settings.retires) * usize::from(params.port.taken_branches) + 6;
         let (mut from, mut resumed) = (0, resumptions(&sent).into_iter());

@@ -397,6 +397,7 @@ fn encoded() {
             levels: true,
             contexts: 0,
             vectored: false,
+            ..Mix::default()
         };
         let runs: Vec<_> = (0..3).map(|n| run(seed * 100 + n, 300, 4_000, mix)).collect();
         let mut registers = vec![

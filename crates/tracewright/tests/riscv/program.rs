@@ -54,6 +54,26 @@ pub struct Mix {
     pub contexts: u64,
     /// Where traps go is what the CSRs say, and not any handler.
     pub vectored: bool,
+    /// The program has ECALL, EBREAK and C.EBREAK.
+    pub calls: bool,
+    /// The first thing that happens is a trap.
+    pub trap_first: bool,
+    /// Causes have so many bits; 0: as many as they need.
+    pub cause_bits: u8,
+    /// There are only the privilege levels 0 and 1.
+    pub two_levels: bool,
+}
+
+impl Mix {
+    /// A cause that there is.
+    fn has_cause(&self, code: u16) -> bool {
+        self.cause_bits == 0 || u32::from(code) < 1u32 << self.cause_bits.min(16)
+    }
+
+    /// The highest privilege level.
+    fn top(&self) -> u8 {
+        if self.two_levels { 1 } else { 3 }
+    }
 }
 
 /// A program, and what was done when it ran.
@@ -76,7 +96,7 @@ const TABLE: u64 = 0x8002_0000;
 pub fn run(seed: u64, size: usize, count: usize, mix: Mix) -> Run {
     let mut random = Random(seed);
     let isa = if mix.rv64 { Isa::Rv64 } else { Isa::Rv32 };
-    let (code, starts) = code(&mut random, isa, BASE, size, true);
+    let (code, starts) = code(&mut random, isa, BASE, size, true, mix.calls);
     let (handlers, vectors) = code_of_handlers(&mut random, isa);
     let image = Arc::new(Image::new([
         Region::new("code", BASE, code),
@@ -101,7 +121,7 @@ pub fn run(seed: u64, size: usize, count: usize, mix: Mix) -> Run {
         traps: Vec::new(),
         steps: Vec::new(),
         pcs: Vec::new(),
-        privilege: 3,
+        privilege: mix.top(),
         context: 0,
     }
     .run(count);
@@ -109,7 +129,15 @@ pub fn run(seed: u64, size: usize, count: usize, mix: Mix) -> Run {
 }
 
 /// Random code: what goes back is a branch or an indirect jump, so that no loop is without a trace.
-fn code(random: &mut Random, isa: Isa, base: u64, size: usize, calls: bool) -> (Vec<u8>, Vec<u64>) {
+/// `traps`: some of it traps.
+fn code(
+    random: &mut Random,
+    isa: Isa,
+    base: u64,
+    size: usize,
+    calls: bool,
+    traps: bool,
+) -> (Vec<u8>, Vec<u64>) {
     // Sizes first, so that targets are known.
     let mut sizes = Vec::new();
     let mut kinds = Vec::new();
@@ -163,6 +191,9 @@ fn code(random: &mut Random, isa: Isa, base: u64, size: usize, calls: bool) -> (
                 if narrow { rv::c_j(by(to)) } else { rv::jal(0, by(to)) }
             }
             13 => Some(if narrow { rv::c_jr(1) } else { rv::jalr(0, 5, 0).unwrap() }),
+            14 | 15 if traps && narrow => Some(rv::C_EBREAK),
+            14 if traps => Some(rv::EBREAK),
+            15 if traps => Some(rv::ECALL),
             14 | 15 => None,
             16 | 18 => {
                 let to = target(random, ahead, (n + 60).min(end).max(ahead));
@@ -220,7 +251,7 @@ fn code_of_handlers(random: &mut Random, isa: Isa) -> (Vec<u8>, Vec<u64>) {
         let base = HANDLERS + bytes.len() as u64;
         vectors.push(base);
         let size = 1 + random.below(8) as usize;
-        let (mut body, _) = code(random, isa, base, size, false);
+        let (mut body, _) = code(random, isa, base, size, false, false);
         // In the place of the jump at its end.
         body.truncate(body.len() - 4);
         bytes.extend(body);
@@ -256,13 +287,22 @@ impl Machine {
         let mut trapped = false;
         self.say_context();
         while self.pcs.len() < count {
+            let pc = Pc { address: at, isa: self.isa, space: Space::ANY };
+            let opcode = self.cache.opcode(pc).expect("code");
+            let mut instruction = self.cache.instruction(pc).expect("code");
+            let call = self.call(opcode, instruction.size);
+            let first = self.mix.trap_first && self.steps.len() == 1;
             let trap = !trapped && self.mix.traps > 0 && self.random.one_in(self.mix.traps);
-            trapped = trap && self.traps.len() < 6;
+            let aside = (trap || first) && self.traps.len() < 6;
+            trapped = aside || call.is_some();
             if trapped {
-                at = self.trap(at);
+                at = match call.filter(|_| !aside) {
+                    Some(code) => self.trap(at, at + u64::from(instruction.size), code, false),
+                    None => self.aside(at),
+                };
                 upper = Upper::default();
                 while self.mix.nested && self.traps.len() < 6 && self.random.one_in(4) {
-                    at = self.trap(at);
+                    at = self.aside(at);
                 }
                 continue;
             }
@@ -270,9 +310,6 @@ impl Machine {
                 self.context = self.random.next() as u32;
                 self.say_context();
             }
-            let pc = Pc { address: at, isa: self.isa, space: Space::ANY };
-            let opcode = self.cache.opcode(pc).expect("code");
-            let mut instruction = self.cache.instruction(pc).expect("code");
             if instruction.kind == Kind::Indirect {
                 instruction.target = upper.target(self.isa, opcode);
             }
@@ -331,14 +368,31 @@ impl Machine {
         }
     }
 
-    fn trap(&mut self, at: u64) -> u64 {
-        let interrupt = self.random.one_in(2);
-        let code = if interrupt {
-            self.random.pick(&[3, 7, 11])
-        } else {
-            self.random.pick(&[1, 2, 5, 7, 12])
+    /// The cause of the exception that an instruction is.
+    fn call(&self, opcode: u32, size: u8) -> Option<u16> {
+        let code = match (opcode, size) {
+            (rv::ECALL, 4) => 8 + u16::from(self.privilege),
+            (rv::EBREAK, 4) => 3,
+            (_, 2) if opcode & 0xffff == rv::C_EBREAK => 3,
+            _ => return None,
         };
+        // Of a narrower port nobody can tell: the instruction does nothing.
+        self.mix.has_cause(code).then_some(code)
+    }
+
+    /// A trap at any instruction.
+    fn aside(&mut self, at: u64) -> u64 {
+        let interrupt = self.random.one_in(2);
+        let codes: &[u16] = if interrupt { &[3, 7, 11] } else { &[1, 2, 5, 7, 12] };
+        let code = self.random.pick(codes);
+        let code = if self.mix.has_cause(code) { code } else { self.random.below(2) as u16 };
+        self.trap(at, at, code, interrupt)
+    }
+
+    /// A trap at `at`, whose handler returns to `back`.
+    fn trap(&mut self, at: u64, back: u64, code: u16, interrupt: bool) -> u64 {
         let privilege = match self.mix.levels {
+            true if self.mix.two_levels => self.random.pick(&[0, 1]),
             true => self.random.pick(&[0, 1, 3]),
             false => self.privilege,
         };
@@ -346,8 +400,7 @@ impl Machine {
             true => self.csrs.vector(privilege, interrupt, code.into()).unwrap(),
             false => self.random.pick(&self.vectors),
         };
-        // Handlers of exceptions go on behind, interrupts where they were.
-        self.traps.push((at, self.privilege));
+        self.traps.push((back, self.privilege));
         self.steps.push(Step::Exception(Taken {
             cause: Cause::Riscv { code, interrupt },
             return_address: at,

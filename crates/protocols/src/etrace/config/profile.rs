@@ -115,6 +115,7 @@ impl Params {
                 ecall_retires: false,
                 start_unretired: false,
                 drop_unretired: false,
+                trapped_in_stream: false,
                 resync: Sync::Packets,
                 resync_max: 1 << 10,
                 longest_count: 1 << 24,
@@ -167,7 +168,8 @@ impl Params {
         self.data.arithmetic = true;
         self.choices.irdepth_ones = true;
         self.choices.ecall_retires = true;
-        self.choices.start_unretired = true;
+        // Of other versions than its own its link and its settings are all that there is.
+        self.choices.start_unretired = matches!(self.version, Version::V2_0);
         self.choices.resync_max = 16;
         self
     }
@@ -201,6 +203,8 @@ impl Params {
         self.choices.difference = Difference::PreviousMinusCurrent;
         self.options.sijump = false;
         self.options.resync_disabled = true;
+        // Of later versions its link is all that there is.
+        self.choices.trapped_in_stream = self.is_draft();
         self
     }
 

@@ -249,7 +249,7 @@ pub const PARAMETERS: &[Parameter] = &[
     flag!("cache_all" [] choices.cache_all, "each address that is traced enters the jump target cache"),
     flag!("ecall_retires" [] choices.ecall_retires, "ECALL and EBREAK are retired"),
     flag!("start_unretired" [] choices.start_unretired,
-        "the unit sends a start for an instruction that traps at the target of a trap return"),
+        "the unit sends a start for what trapped, where one is due, as the reference flow does"),
     flag!("drop_unretired" [] choices.drop_unretired,
         "an instruction that a start names at the target of a trap return, and that traps, is not said"),
     choice!("resync" [] Sync choices.resync, "what the resynchronisation period counts"),
@@ -288,6 +288,8 @@ pub const PARAMETERS: &[Parameter] = &[
     flag!("filter_interrupt" ["filter_excint"] port.filter_interrupt, "filters tell interrupts apart"),
     flag!("filter_privilege" [] port.filter_privilege, "filters know the privilege level"),
     flag!("filter_tval" [] port.filter_tval, "filters know the trap value"),
+    flag!("trapped_in_stream" [] choices.trapped_in_stream,
+        "what trapped is named where an instruction would be, and the second one of a handler is"),
 ];
 
 pub(super) const fn registers() -> [Register; PARAMETERS.len()] {

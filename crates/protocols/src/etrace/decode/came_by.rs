@@ -3,15 +3,30 @@
 
 use tracewright_base::{Code, Doubt, Element, End, Kind, Pc, Role, Sink};
 
-use super::walk::Goal;
+use super::walk::{Goal, Walked};
 use super::{Decoder, Phase, Place};
 use crate::etrace::config::Params;
+use crate::etrace::packet::Map;
 
 /// An address that was reported where the program came by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CameBy {
+    /// The address.
+    pub(super) address: u64,
     /// What its packet says of the calls.
     pub(super) returns: Option<u16>,
+    /// The packet after it, if that named what comes next in the program. Where what trapped is in the stream, a trap
+    /// packet says that it did, and that the program did not go on before; any other, that it was retired.
+    pub(super) next: Option<Next>,
+}
+
+/// A packet that named what comes next in the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Next {
+    /// What it named.
+    pub(super) address: u64,
+    /// Its outcome, if it is a branch that may have been retired.
+    pub(super) map: Option<Map>,
 }
 
 /// So many blocks may be between an address and the jump to it.
@@ -27,9 +42,43 @@ impl Decoder {
         code: &mut K,
         sink: &mut S,
     ) {
-        let (address, returns) = (self.address, by.returns);
-        let goal = Goal { address, jumped: true, returns, ..Goal::BRANCHES };
-        self.walk(at, &goal, params, code, sink);
+        let address = Some(by.address);
+        let goal = Goal { address, jumped: true, returns: by.returns, ..Goal::BRANCHES };
+        let walked = self.name(at, &goal, params, code, sink);
+        if let Some(next) = by.next.filter(|_| walked == Walked::There) {
+            self.pending.add(next.map.unwrap_or_default());
+            let notified = params.choices.notifications;
+            let goal = Goal { address: Some(next.address), notified, ..Goal::BRANCHES };
+            self.name(at, &goal, params, code, sink);
+        }
+    }
+
+    /// Whether a packet after that of `by` may name what comes right after it in the program.
+    pub(super) fn may_come_next<K: Code>(
+        &self,
+        by: &CameBy,
+        next: &Next,
+        params: &Params,
+        code: &mut K,
+    ) -> bool {
+        let Place::At { pc, owed: true } = self.place else { return false };
+        let at = Pc { address: pc, isa: params.isa(), space: self.space };
+        let Ok(instruction) = code.instruction(at) else { return false };
+        let behind = pc.wrapping_add(instruction.size.into()) & params.isa().address_mask();
+        let follows = match instruction.kind {
+            Kind::Branch if instruction.conditional => match self.pending.first() {
+                Some(true) => instruction.target,
+                Some(false) => Some(behind),
+                None => return false,
+            },
+            Kind::Branch | Kind::Indirect => instruction.target,
+            _ => Some(behind),
+        };
+        let own = next.map.is_none_or(|map| {
+            map.len == 0
+                || map.len == 1 && map.bits == 0 && self.is_branch(next.address, params, code)
+        });
+        by.next.is_none() && own && follows.is_none_or(|follows| follows == next.address)
     }
 
     /// An instruction that the program came by was reported, and a packet that names `next` in full
@@ -45,10 +94,17 @@ impl Decoder {
         sink: &mut S,
     ) {
         let followed = core::mem::take(&mut self.followed);
+        if let Some(by) = self.inferred.filter(|by| by.next.is_some()) {
+            self.inferred = None;
+            self.go_round(at, by, params, code, sink);
+        }
+        if params.choices.trapped_in_stream && self.inferred.is_some() {
+            self.flush(at, params, code, sink);
+        }
         let Some(by) = self.inferred.take() else {
             if followed && params.options.implicit_return {
                 self.flush(at, params, code, sink);
-                self.land(next);
+                self.land(next, params);
             }
             return;
         };
@@ -64,15 +120,17 @@ impl Decoder {
             false => self.question(at, params, code, sink),
         }
         if params.options.implicit_return {
-            self.land(next);
+            self.land(next, params);
         }
     }
 
     /// The instruction that was just said, if it is a return, went to `next`, whether or not that was
     /// foreseen.
-    fn land(&mut self, next: u64) {
+    fn land(&mut self, next: u64, params: &Params) {
         if let Place::Jump { role: Role::Return } = self.place {
-            self.returns.pop();
+            if self.returns.pop().is_none() && params.options.jump_target_cache {
+                self.targets.put(next, params);
+            }
             self.place = Place::At { pc: next, owed: false };
         }
     }
@@ -92,18 +150,27 @@ impl Decoder {
     }
 
     /// Whether the program comes to a jump of unknown target without a branch.
-    fn comes_to_jump<K: Code>(&self, params: &Params, code: &mut K) -> bool {
+    pub(super) fn comes_to_jump<K: Code>(&self, params: &Params, code: &mut K) -> bool {
         let isa = params.isa();
+        // What is owed may be a branch, and its outcome known.
+        let mut outcome = self.pending.first();
         let mut pc = match self.place {
-            Place::At { pc, owed: false } => pc,
+            Place::At { pc, .. } => pc,
             Place::Jump { .. } => return true,
-            _ => return false,
+            Place::Unknown => return false,
         };
         for _ in 0..FARTHEST {
             let Ok(block) = code.block(Pc { address: pc, isa, space: self.space }) else { break };
             let block = *block;
             pc = match (block.end, block.last.kind) {
-                (End::Waypoint, Kind::Branch) if block.last.conditional => return false,
+                (End::Waypoint, Kind::Branch) if block.last.conditional => match outcome.take() {
+                    Some(false) => block.next(),
+                    Some(true) => match block.last.target {
+                        Some(target) => target,
+                        None => return true,
+                    },
+                    None => return false,
+                },
                 (End::Waypoint, Kind::Branch) => match block.last.target {
                     Some(target) => target,
                     None => return true,

@@ -7,7 +7,7 @@
 use tracewright_base::{Code, Doubt, Element, Feed, Hops, Kind, Mark, Pc, Role, Sink};
 
 use super::walk::{Goal, MOST_JUMPS, Path, last_address};
-use super::{Decoder, Phase, Place};
+use super::{Decoder, Named, Phase, Place};
 use crate::etrace::config::{Difference, Params};
 use crate::etrace::packet::Shape;
 
@@ -91,19 +91,20 @@ impl Decoder {
                 if !busy {
                     let bytes = feed.bytes.get(taken..).unwrap_or_default();
                     let Some(quick) = shape.read(bytes) else { break Stop::Packet };
+                    if let Some(address) = quick.address {
+                        let difference = (address << lsb) as u64;
+                        let reported = match full {
+                            true => params.full_address(shape.bits(address)),
+                            false if backwards => base.wrapping_sub(difference),
+                            false => base.wrapping_add(difference),
+                        } & mask;
+                        base = reported;
+                    }
                     at = feed.places.at(taken);
                     taken += quick.len;
                     feed.packets += 1;
                     map |= u64::from(quick.map.bits) << (known & 63);
                     known += u32::from(quick.map.len);
-                    if let Some(address) = quick.address {
-                        let difference = (address << lsb) as u64;
-                        base = match full {
-                            true => params.full_address(shape.bits(address)),
-                            false if backwards => base.wrapping_sub(difference),
-                            false => base.wrapping_add(difference),
-                        } & mask;
-                    }
                     goal = quick.address.is_some().then_some(base);
                     (busy, path, jumps, on) = (true, Path::default(), 0, false);
                 }
@@ -194,7 +195,7 @@ impl Decoder {
             self.pending.set_known((map, known));
             self.address = Some(base);
             if taken != feed.taken {
-                (self.after_return, self.followed, self.implied) = (false, false, 0);
+                (self.named, self.followed, self.implied) = (Named::default(), false, 0);
             }
             (feed.last, feed.taken) = (at, taken);
             if !busy {

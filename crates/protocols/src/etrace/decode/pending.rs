@@ -37,6 +37,11 @@ impl Pending {
         (self.map, self.known)
     }
 
+    /// Whether the next branch is taken, where that is known.
+    pub(super) const fn first(&self) -> Option<bool> {
+        if self.known > 0 { Some(self.map & 1 == 0) } else { None }
+    }
+
     /// These known outcomes are all.
     #[inline]
     pub(super) fn set_known(&mut self, (map, known): (u64, u32)) {

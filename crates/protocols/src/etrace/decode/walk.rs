@@ -5,7 +5,7 @@ use tracewright_base::{
 };
 use tracewright_isa::rv::Upper;
 
-use super::{CameBy, Decoder, Place};
+use super::{CameBy, Decoder, Named, Place};
 use crate::etrace::config::{LoopLabel, Params};
 
 /// Where a walk ends.
@@ -119,7 +119,9 @@ impl Decoder {
                 && !((owed || returned && !goal.before) && address == pc)
             {
                 let branch = block.last.conditional && address == last_address(&block);
-                if count == u64::from(branch && !goal.before)
+                // What trapped has no outcome.
+                let may_trap = params.choices.trapped_in_stream && !goal.before;
+                if (count == u64::from(branch && !goal.before) || count == 0 && may_trap)
                     && self.may_stop(goal, count, params)
                     && let Some(walked) = self.stop(at, &block, goal, params, code, sink)
                 {
@@ -400,14 +402,19 @@ impl Decoder {
             count += 1;
         }
         let bytes = (address.wrapping_sub(block.start) & mask) as u32;
-        if goal.before {
+        if !goal.before {
+            let undecided = !goal.notified && params.choices.loop_label == LoopLabel::NextPacket;
+            let by = CameBy { address, returns: goal.returns, next: None };
+            self.inferred = undecided.then_some(by);
+            self.named = Named::Passed;
+        }
+        // What trapped may be named, too: whether this was retired is settled by what comes next.
+        if goal.before || params.choices.trapped_in_stream {
             say(at, block.start, bytes, count, &last, true, sink);
             self.last = before.or(self.last);
-            self.place = Place::At { pc: address, owed: false };
+            self.place = Place::At { pc: address, owed: !goal.before };
             return Some(Walked::There);
         }
-        let undecided = !goal.notified && params.choices.loop_label == LoopLabel::NextPacket;
-        self.inferred = undecided.then_some(CameBy { returns: goal.returns });
         if address == last_address(block) {
             return Some(match self.block(at, block, params, code, sink) {
                 Some(_) => Walked::There,

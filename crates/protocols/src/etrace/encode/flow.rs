@@ -6,11 +6,12 @@
 
 use tracewright_base::Wire;
 
-use super::ingress::Itype;
+use super::inst::{Inst, is};
 use super::outlet::Outlet;
+use super::passed::Passed;
 use super::returns::Returns;
 use super::settings::{Quirks, Settings, SyncPlace};
-use crate::etrace::config::{Difference, Params, Profile, Reset, Sync, TrapPacket};
+use crate::etrace::config::{Difference, LoopLabel, Params, Profile, Reset, Sync, TrapPacket};
 use crate::etrace::decode::pending::{Predictor, index};
 use crate::etrace::decode::targets::Targets;
 use crate::etrace::packet::fields::{low, sign_extend};
@@ -18,98 +19,6 @@ use crate::etrace::packet::{
     BranchCount, Branches, ContextChange, JumpTarget, Map, Packet, Payload, Qualification, Report,
     Start, Support, Trap, Who,
 };
-
-/// What there is to know of an instruction, as bits.
-pub(super) mod is {
-    /// A trap comes after it, or it is nothing but a trap.
-    pub const TRAP: u32 = 1;
-    /// The trap is an interrupt.
-    pub const INTERRUPT: u32 = 1 << 1;
-    /// Nothing was retired.
-    pub const ONLY: u32 = 1 << 2;
-    /// A conditional branch.
-    pub const BRANCH: u32 = 1 << 3;
-    /// It was taken.
-    pub const TAKEN: u32 = 1 << 4;
-    /// The program does not say what comes next.
-    pub const UPDISCON: u32 = 1 << 5;
-    /// A call.
-    pub const CALL: u32 = 1 << 6;
-    /// A return.
-    pub const RETURN: u32 = 1 << 7;
-    /// A co-routine swap.
-    pub const SWAP: u32 = 1 << 8;
-    /// Its target is in the instruction before it.
-    pub const SEQUENTIAL: u32 = 1 << 9;
-    /// Its address is asked for.
-    pub const NOTIFY: u32 = 1 << 10;
-    /// It does not pass the filters, or there is none: tracing is off.
-    pub const UNQUALIFIED: u32 = 1 << 11;
-    /// Privilege or a precise context is another than before it.
-    pub const CHANGED: u32 = 1 << 12;
-    /// The context changed, and the last instruction before it is to be reported, too.
-    pub const DISCONTINUITY: u32 = 1 << 13;
-    /// The context changed, and may be reported when convenient.
-    pub const IMPRECISE: u32 = 1 << 14;
-    /// Its `itype` is not 0.
-    pub const SPECIAL: u32 = 1 << 15;
-    /// Packets were lost before it.
-    pub const AFTER_LOSS: u32 = 1 << 16;
-    /// Tracing ends for good.
-    pub const DISABLED: u32 = 1 << 17;
-    /// A precise context is another than before it.
-    pub const CONTEXT: u32 = 1 << 18;
-
-    /// What an instruction is because of the one before it.
-    pub const CHANGES: u32 = CHANGED | DISCONTINUITY | IMPRECISE | AFTER_LOSS | CONTEXT;
-}
-
-/// An instruction, or a trap without one, in the three stages of the encoder.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Inst {
-    /// Its address; without an instruction: of what trapped.
-    pub address: u64,
-    /// The address after it.
-    pub after: u64,
-    /// Half words that were retired with it: of its block, if it ends one.
-    pub halfwords: u16,
-    /// See [`is`].
-    pub flags: u32,
-    /// Branches not taken in the block before it. (0.026)
-    pub not_taken: u8,
-    pub privilege: u8,
-    pub context: u32,
-    pub time: u64,
-    pub cause: u64,
-    pub tval: u64,
-}
-
-impl Inst {
-    #[inline]
-    pub const fn is(&self, flags: u32) -> bool {
-        self.flags & flags != 0
-    }
-
-    /// What an `itype` says.
-    #[inline]
-    pub const fn flags(itype: Itype, sijump: bool) -> u32 {
-        let flags = match itype {
-            Itype::None => return 0,
-            Itype::Exception => is::TRAP,
-            Itype::Interrupt => is::TRAP | is::INTERRUPT,
-            Itype::TrapReturn | Itype::UninferableJump | Itype::OtherUninferable => is::UPDISCON,
-            Itype::NotTaken => is::BRANCH,
-            Itype::Taken => is::BRANCH | is::TAKEN,
-            Itype::UninferableCall => is::UPDISCON | is::CALL,
-            Itype::InferableCall => is::CALL,
-            Itype::InferableJump | Itype::OtherInferable => 0,
-            Itype::Swap => is::UPDISCON | is::SWAP,
-            Itype::Return => is::UPDISCON | is::RETURN,
-            Itype::InferableReturn => is::RETURN,
-        };
-        flags | is::SPECIAL | if sijump { is::SEQUENTIAL } else { 0 }
-    }
-}
 
 /// The algorithm and its state.
 #[derive(Clone, Debug)]
@@ -152,6 +61,8 @@ pub(super) struct Flow {
     synced: bool,
     /// The packet of the last instruction is followed by one of format 3.
     updiscon: bool,
+    /// Where a jump must be reported that goes to what was passed: see `goes_back`.
+    passed: Option<Passed>,
     /// There is nothing that plain instructions could change.
     quiet: bool,
     pub(super) outlet: Outlet,
@@ -184,6 +95,8 @@ impl Flow {
             context_due: false,
             synced: false,
             updiscon: false,
+            passed: (params.is_draft() && params.choices.loop_label == LoopLabel::First)
+                .then_some(Passed::since(u64::MAX)),
             quiet: false,
             outlet: Outlet::new(settings.fifo, &settings.quirks.unwrap_or(Quirks::of(params))),
         }
@@ -219,6 +132,7 @@ impl Flow {
         // A plain instruction after a plain one, and nothing waits.
         self.quiet = (self.prev.flags | self.cur.flags) == 0
             && !self.sync_next
+            && !self.second
             && !self.context_due
             && params.choices.resync == Sync::Packets
             && self.count < u64::from(params.choices.resync_max);
@@ -290,7 +204,15 @@ impl Flow {
         // The target of an implied return is one, too, once it is reported.
         let target = prev.is(is::UPDISCON) || self.returns.returned();
         self.updiscon = target && self.sync_follows(&cur, next, params);
+        if let Some(passed) = &mut self.passed {
+            passed.add(&cur);
+        }
         let reported = self.choose(&prev, &cur, next, params, out);
+        if let Some(passed) = &mut self.passed
+            && (cur.is(is::TAKEN) || reported != Reported::Not)
+        {
+            *passed = Passed::since(cur.address.wrapping_add(1));
+        }
         if next.is(is::UNQUALIFIED) {
             self.end(reported, &cur, next, params, out);
         }
@@ -334,14 +256,19 @@ impl Flow {
 
     /// An uninferable jump is inferable after all, by an optional mode.
     fn jumps(&mut self, cur: &Inst, prev: &Inst, next: &Inst, params: &Params) -> bool {
-        // Without the instruction before it the decoder cannot infer the target.
-        let alone = prev.is(is::UNQUALIFIED | is::TRAP) || cur.is(is::AFTER_LOSS);
-        let sequential = params.options.sijump && cur.is(is::SEQUENTIAL) && !alone;
+        let sequential = sequential(cur, prev, params);
         if !params.options.implicit_return {
             return sequential;
         }
         let implicit = self.returns.instruction(cur, next, sequential, params);
         sequential || implicit
+    }
+
+    /// 0.026: `cur` jumps to what was passed since the last branch that was taken or packet. A packet with that address might mean the
+    /// time before: where the decoder takes it for that, the jump is reported first.
+    fn goes_back(&self, cur: &Inst, prev: &Inst, next: &Inst, params: &Params) -> bool {
+        let jump = cur.is(is::UPDISCON) && !sequential(cur, prev, params);
+        jump && self.passed.is_some_and(|passed| passed.has(next.address))
     }
 
     /// A packet of format 3 comes right after this instruction's.
@@ -456,7 +383,7 @@ impl Flow {
         let call =
             params.options.implicit_return && cur.is(is::CALL) && self.returns.ambiguous(params);
         let format3 = trap || changes || jumps || next.is(is::DISCONTINUITY);
-        if format3 || call {
+        if format3 || call || self.goes_back(cur, prev, next, params) {
             // Where no packet of format 3 follows, it must be marked as what was not jumped to.
             self.report(cur, !format3 && !self.returns.returned(), false, params, out);
             return Reported::Here;
@@ -512,6 +439,10 @@ impl Flow {
             who: who(cur),
             address: full_address(cur.address, params),
         };
+        let seen = self.prev.is(is::UPDISCON) && !cur.is(is::AFTER_LOSS);
+        if params.options.jump_target_cache && seen && !self.returns.returned() {
+            self.targets.put(cur.address, params);
+        }
         self.send(Payload::Start(start), params, out);
         self.synchronised(cur, params);
     }
@@ -558,6 +489,10 @@ impl Flow {
         };
         (self.sync_next, self.due) = (false, false);
         self.context_due = false;
+        if params.options.resync_disabled {
+            // Whoever decodes it has seen all that came before.
+            return;
+        }
         if params.choices.predictor_reset == Reset::Sync {
             self.predictor = Predictor::default();
             self.targets.clear();
@@ -578,9 +513,7 @@ impl Flow {
             true => self.returns.report(target, params),
             false => None,
         };
-        let cached = params.options.jump_target_cache
-            && (target || params.choices.cache_all)
-            && (target || irreport.is_none());
+        let cached = params.options.jump_target_cache && (target || params.choices.cache_all);
         let found = if cached { self.find(cur.address, params) } else { None };
         let differential = self.address(cur.address, params);
         let report = Report {
@@ -739,6 +672,12 @@ impl Flow {
         self.targets.clear();
         self.returns.clear();
     }
+}
+
+/// Whether the decoder knows where a jump goes, from the instruction before it.
+const fn sequential(cur: &Inst, prev: &Inst, params: &Params) -> bool {
+    let alone = prev.is(is::UNQUALIFIED | is::TRAP) || cur.is(is::AFTER_LOSS);
+    params.options.sijump && cur.is(is::SEQUENTIAL) && !alone
 }
 
 /// What was said of an instruction.

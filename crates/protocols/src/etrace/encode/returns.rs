@@ -3,7 +3,7 @@
 
 use alloc::boxed::Box;
 
-use super::flow::{Inst, is};
+use super::inst::{Inst, is};
 use crate::etrace::config::Params;
 use crate::etrace::decode::returns::Returns as Calls;
 

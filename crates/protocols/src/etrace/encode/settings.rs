@@ -6,7 +6,7 @@ use super::data::DataSettings;
 use super::filter::{Comparator, Filter};
 use super::ingress::ContextType;
 use super::outlet::FifoSettings;
-use crate::etrace::config::{Params, Profile};
+use crate::etrace::config::{Params, Profile, Version};
 
 /// Settings of a trace unit in software.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,25 +120,28 @@ impl Quirks {
 
     /// What the profile of `params` does.
     pub const fn of(params: &Params) -> Quirks {
-        let calls_retire = params.choices.ecall_retires;
-        let full_map = params.is_draft();
-        let spec = Quirks { calls_retire, full_map, ..Quirks::NONE };
+        let choices = &params.choices;
+        let spec = Quirks {
+            calls_retire: choices.ecall_retires,
+            full_map: params.is_draft(),
+            starts_unretired: choices.start_unretired || choices.trapped_in_stream,
+            tells_twice: choices.start_unretired,
+            trapped_in_stream: choices.trapped_in_stream,
+            second_start: choices.trapped_in_stream,
+            ..Quirks::NONE
+        };
         match params.profile {
-            Profile::ReferenceFlow => Quirks {
-                starts_unretired: true,
-                tells_twice: true,
+            // Of other versions than their own these have their link and their settings alone.
+            Profile::ReferenceFlow if matches!(params.version, Version::V2_0) => Quirks {
                 updiscon_before_any_trap: true,
                 ends_twice: true,
                 tval_mask: 0xff,
                 cause_mask: 0xff,
                 ..spec
             },
-            Profile::PulpTrdb => Quirks {
+            Profile::PulpTrdb if params.is_draft() => Quirks {
                 never_ends: true,
                 no_support: true,
-                second_start: true,
-                starts_unretired: true,
-                trapped_in_stream: true,
                 flushes_privilege: true,
                 full_map_alone: true,
                 ..spec

@@ -35,11 +35,11 @@ fn step(address: u64, kind: Kind, role: Role, next: u64) -> Step {
     Step::Retired(Retired { address, next, next_isa: Isa::Rv64, taken, instruction })
 }
 
-fn plain(address: u64) -> Step {
+pub fn plain(address: u64) -> Step {
     step(address, Kind::Plain, Role::Jump, address + 4)
 }
 
-fn jump(address: u64, next: u64) -> Step {
+pub fn jump(address: u64, next: u64) -> Step {
     step(address, Kind::Indirect, Role::Jump, next)
 }
 
@@ -47,7 +47,7 @@ fn mret(address: u64, next: u64) -> Step {
     step(address, Kind::Indirect, Role::ExceptionReturn, next)
 }
 
-fn trap(code: u16, epc: u64, target: u64, value: u64) -> Step {
+pub fn trap(code: u16, epc: u64, target: u64, value: u64) -> Step {
     Step::Exception(Taken {
         cause: Cause::Riscv { code, interrupt: false },
         return_address: epc,
@@ -59,7 +59,7 @@ fn trap(code: u16, epc: u64, target: u64, value: u64) -> Step {
     })
 }
 
-fn level(el: u8) -> Step {
+pub fn level(el: u8) -> Step {
     Step::Context(Context { el: Some(el), isa: Isa::Rv64, bits64: true, ..Context::default() })
 }
 

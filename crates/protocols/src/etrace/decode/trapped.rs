@@ -1,0 +1,204 @@
+//! What became of the instruction that was named last before a trap, and where the trap returns to.
+
+use tracewright_base::{Code, Doubt, Element, Kind, Pc, Role, Sink};
+
+use super::came_by::CameBy;
+use super::{Decoder, Named, Phase, Place};
+use crate::etrace::config::{Params, TrapPacket};
+use crate::etrace::packet::Trap;
+
+/// What became of an instruction before a trap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// It was retired.
+    Retired,
+    /// It is what trapped.
+    Trapped,
+    /// One of the two.
+    Unknown,
+}
+
+impl Decoder {
+    /// What was named before the trap is said, if it was retired. Where the trap returns to, as far as the trace tells.
+    /// `nested`: another trap comes before the handler's first instruction is retired.
+    pub(super) fn leave<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        trap: &Trap,
+        nested: bool,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) -> Option<u64> {
+        // What trapped is named in any case where the handler runs at another level, or traps at once.
+        let sure = nested || self.changes(trap.who);
+        let in_stream = params.choices.trapped_in_stream;
+        if in_stream {
+            self.catch_up(at, sure, params, code, sink);
+        } else if self.inferred.take().is_some() {
+            self.question(at, params, code, sink);
+        }
+        self.implied = 0;
+        let fate = self.fate(trap, sure, params, code);
+        match fate {
+            Fate::Retired => {}
+            Fate::Trapped => {
+                if let Place::At { owed, .. } = &mut self.place {
+                    *owed = false;
+                }
+            }
+            Fate::Unknown => sink.element(at, Element::Doubt(Doubt::TrappedOrRetired)),
+        }
+        self.flush(at, params, code, sink);
+        let known = self.return_address(trap, fate, params, code);
+        let Place::Jump { role: Role::Return } = self.place else { return known };
+        if !params.options.implicit_return {
+            return known;
+        }
+        // Had it gone elsewhere than the calls foresee, the packet would say that nothing was retired.
+        let foreseen = self.returns.pop();
+        let told = params.choices.trap == TrapPacket::ThAddr && !params.is_draft();
+        known.or(foreseen.filter(|_| told && trap.thaddr && fate == Fate::Retired))
+    }
+
+    /// What trapped is in the stream: what was named last is owed, and what the packets before it left open is settled.
+    /// `sure`: it is what trapped.
+    fn catch_up<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        sure: bool,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        let Some(mut by) = self.inferred.take() else { return };
+        if let CameBy { next: Some(next), .. } = by {
+            // What is before it was named because it trapped; it itself was, too, or was jumped to. A branch with an
+            // outcome was rather retired, if there is a way round; a unit may take the way to the handler for its own.
+            let outcome = next.map.is_some_and(|map| map.len > 0);
+            self.question(at, params, code, sink);
+            let retired = outcome && self.comes_to_jump(params, code);
+            if !retired && (sure || self.jumps(params, code)) {
+                self.flush(at, params, code, sink);
+                if self.place != Place::Unknown {
+                    self.place = Place::At { pc: next.address, owed: false };
+                }
+                return;
+            }
+            self.go_round(at, by, params, code, sink);
+            match self.inferred.take() {
+                Some(later) => by = later,
+                None => return,
+            }
+        }
+        debug_assert!(by.next.is_none());
+        self.question(at, params, code, sink);
+    }
+
+    /// Whether what is owed is a jump whose target it does not tell.
+    fn jumps<K: Code>(&self, params: &Params, code: &mut K) -> bool {
+        let Place::At { pc, owed: true } = self.place else { return false };
+        let pc = Pc { address: pc, isa: params.isa(), space: self.space };
+        code.instruction(pc).is_ok_and(|i| i.kind == Kind::Indirect && i.target.is_none())
+    }
+
+    /// What became of the instruction that is owed, before `trap`. A specification's unit names none that was not
+    /// retired.
+    fn fate<K: Code>(&self, trap: &Trap, sure: bool, params: &Params, code: &mut K) -> Fate {
+        let Place::At { pc, owed: true } = self.place else { return Fate::Retired };
+        let choices = &params.choices;
+        let call = self.is_call(pc, params, code);
+        let by_call = is_call_cause(trap);
+        if choices.trapped_in_stream {
+            return match self.named {
+                _ if sure => Fate::Trapped,
+                // Where it had gone would be named.
+                _ if self.jumps(params, code) => Fate::Trapped,
+                // The second instruction of the handler would be named.
+                Named::Handler => Fate::Trapped,
+                // What is before it would be named, if it trapped: as it is in any case where it was named itself.
+                Named::Passed | Named::Jumped => Fate::Retired,
+                _ if call => Fate::Trapped,
+                _ if by_call && trap.ecause != BREAKPOINT => Fate::Retired,
+                Named::Target if self.is_branch(pc, params, code) => match self.pending.first() {
+                    // A unit may take the way to the handler for the branch's.
+                    Some(true) => Fate::Unknown,
+                    Some(false) => Fate::Retired,
+                    None => Fate::Trapped,
+                },
+                Named::Target | Named::Start { .. } => Fate::Unknown,
+            };
+        }
+        match self.named {
+            Named::Start { after_return: true } if choices.drop_unretired && !trap.interrupt => {
+                Fate::Trapped
+            }
+            _ => Fate::Retired,
+        }
+    }
+
+    /// Where a trap returns to: the exception program counter. `None` where the trace does not tell.
+    fn return_address<K: Code>(
+        &mut self,
+        trap: &Trap,
+        fate: Fate,
+        params: &Params,
+        code: &mut K,
+    ) -> Option<u64> {
+        let mask = params.isa().address_mask();
+        if is_epc(trap, params) {
+            return trap.tval.map(|epc| epc & mask);
+        }
+        if fate == Fate::Unknown {
+            return None;
+        }
+        if self.trapped {
+            // The handler of the trap before had not begun.
+            return self.handler;
+        }
+        let given = trap.address.filter(|_| !trap.thaddr && !trap.interrupt);
+        let given = given.map(|address| params.full_address(address) & mask);
+        if self.phase != Phase::Following {
+            return given;
+        }
+        match self.place {
+            Place::At { pc, .. } => {
+                let calls = is_call_cause(trap);
+                Some(
+                    self.last
+                        .filter(|&last| calls && self.is_call(last, params, code))
+                        .unwrap_or(pc),
+                )
+            }
+            Place::Jump { .. } | Place::Unknown => given,
+        }
+    }
+
+    /// Whether ECALL, EBREAK or C.EBREAK is at `address`: where a unit calls it retired, the exception
+    /// is at itself.
+    fn is_call<K: Code>(&self, address: u64, params: &Params, code: &mut K) -> bool {
+        let pc = Pc { address, isa: params.isa(), space: self.space };
+        let opcode = code.opcode(pc);
+        let wide = code.instruction(pc).is_ok_and(|instruction| instruction.size == 4);
+        match opcode {
+            Some(0x0000_0073 | 0x0010_0073) => true,
+            Some(opcode) => !wide && opcode & 0xffff == 0x9002,
+            None => false,
+        }
+    }
+}
+
+/// Mcause of a breakpoint exception, which may be an EBREAK.
+const BREAKPOINT: u64 = 3;
+
+/// The cause is that of an ECALL, or of an EBREAK.
+const fn is_call_cause(trap: &Trap) -> bool {
+    !trap.interrupt && matches!(trap.ecause, BREAKPOINT | 8..=11)
+}
+
+/// Version 1.0: the trap value of an illegal instruction is where it is.
+pub(super) fn is_epc(trap: &Trap, params: &Params) -> bool {
+    const ILLEGAL: u64 = 2;
+    let both = params.choices.trap == TrapPacket::TvalEpc && !params.is_draft();
+    both && !trap.interrupt && trap.ecause == ILLEGAL
+}
