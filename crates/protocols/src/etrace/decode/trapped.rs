@@ -116,15 +116,20 @@ impl Decoder {
                 _ if self.jumps(params, code) => Fate::Trapped,
                 // The second instruction of the handler would be named.
                 Named::Handler => Fate::Trapped,
+                // A branch that is retired has an outcome.
+                Named::Passed | Named::Jumped | Named::Target
+                    if self.pending.count() == 0 && self.is_branch(pc, params, code) =>
+                {
+                    Fate::Trapped
+                }
                 // What is before it would be named, if it trapped: as it is in any case where it was named itself.
                 Named::Passed | Named::Jumped => Fate::Retired,
                 _ if call => Fate::Trapped,
                 _ if by_call && trap.ecause != BREAKPOINT => Fate::Retired,
                 Named::Target if self.is_branch(pc, params, code) => match self.pending.first() {
                     // A unit may take the way to the handler for the branch's.
-                    Some(true) => Fate::Unknown,
                     Some(false) => Fate::Retired,
-                    None => Fate::Trapped,
+                    Some(true) | None => Fate::Unknown,
                 },
                 Named::Target | Named::Start { .. } => Fate::Unknown,
             };
