@@ -350,10 +350,14 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|s| s.parse().ok())
 }
 
+/// Seeds in which a return goes astray, to where a start is: as good as a return that is not implied.
+const RARE: [u64; 2] = [2850, 3316];
+
 #[test]
 fn programs() {
     let only = number("SEED");
-    let seeds = only.map_or(0..number("SEEDS").unwrap_or(150), |seed| seed..seed + 1);
+    let usual = (0..number("SEEDS").unwrap_or(150)).chain(RARE);
+    let seeds: Vec<u64> = only.map_or_else(|| usual.collect(), |seed| vec![seed]);
     let filter = std::env::var("UNIT").unwrap_or_default();
     let mut failed = Vec::new();
     for (version, profile) in VERSIONS.iter().flat_map(|v| PROFILES.map(|p| (*v, p))) {
@@ -362,7 +366,7 @@ fn programs() {
             continue;
         }
         let (mut tried, mut plain, before) = (Tried::default(), Tried::default(), failed.len());
-        for seed in seeds.clone() {
+        for &seed in &seeds {
             let mut trial = Trial::new(version, profile, seed);
             let run = trial.run(60, 250);
             let checked = trial.check(&run, &mut tried);

@@ -30,7 +30,7 @@ pub(super) struct Next {
 }
 
 /// So many blocks may be between an address and the jump to it.
-const FARTHEST: u32 = 64;
+pub(super) const FARTHEST: u32 = 64;
 
 impl Decoder {
     /// The program came by the address that was reported, and went on until it was jumped to it.

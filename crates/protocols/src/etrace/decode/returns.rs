@@ -66,6 +66,11 @@ impl Returns {
         self.calls += 1;
     }
 
+    /// Where the last call returns to.
+    pub(in crate::etrace) fn top(&self) -> Option<u64> {
+        self.entries.back().map(|last| last.address)
+    }
+
     /// The last call returns.
     pub(in crate::etrace) fn pop(&mut self) -> Option<u64> {
         let last = self.entries.back_mut()?;

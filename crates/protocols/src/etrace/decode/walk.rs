@@ -5,6 +5,7 @@ use tracewright_base::{
 };
 use tracewright_isa::rv::Upper;
 
+use super::came_by::FARTHEST;
 use super::{CameBy, Decoder, Named, Place};
 use crate::etrace::config::{LoopLabel, Params};
 
@@ -349,9 +350,36 @@ impl Decoder {
         Jumped::There
     }
 
+    /// Whether the program may come from one address to another without a branch.
+    fn leads<K: Code>(&self, mut from: u64, to: u64, params: &Params, code: &mut K) -> bool {
+        for _ in 0..FARTHEST {
+            let pc = Pc { address: from, isa: params.isa(), space: self.space };
+            let Ok(block) = code.block(pc) else { return true };
+            if to.wrapping_sub(block.start) < u64::from(block.bytes) {
+                return true;
+            }
+            from = match (block.end, block.last.kind, block.last.target) {
+                (End::NoCode | End::Invalid, ..) => return true,
+                (End::Waypoint, Kind::Branch, _) if block.last.conditional => return false,
+                (End::Waypoint, Kind::Branch, Some(target)) => target,
+                (End::Waypoint, ..) => return true,
+                _ => block.next(),
+            };
+        }
+        true
+    }
+
     /// Whether a return goes where the return stack says, and no packet tells of it.
     fn is_implied<K: Code>(&self, goal: &Goal, params: &Params, code: &mut K) -> bool {
         if self.returns.depth() == 0 {
+            return false;
+        }
+        if goal.before
+            && self.pending.count() == 0
+            && let (Some(from), Some(address)) = (self.returns.top(), goal.address)
+            && !self.leads(from, address, params, code)
+        {
+            // It went to the start itself, and not where it was foreseen to.
             return false;
         }
         let Some(returns) = goal.returns else { return true };
