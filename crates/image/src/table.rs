@@ -166,7 +166,10 @@ impl Table {
             return kept;
         }
         let mark = self.find(address, realm);
-        self.landings.put(hash, mark);
+        // What is not kept takes no other's place.
+        if mark != Mark::NONE {
+            self.landings.put(hash, mark);
+        }
         mark
     }
 
@@ -257,7 +260,7 @@ impl Table {
         for (index, &(realm, start, _)) in order.iter().enumerate() {
             self.put(start, Realm(realm), index as u32);
         }
-        if len >= MANY {
+        if room > MANY {
             self.landings.make_room();
         }
         self.landings.change(to);
