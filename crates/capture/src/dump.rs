@@ -41,6 +41,8 @@ pub struct Dump {
     pub path: PathBuf,
     /// Which device sees it.
     pub owner: Owner,
+    /// Who reads the capture gave it beside what is there: it counts more than the capture's own.
+    pub given: bool,
     /// The address of the first byte.
     pub address: u64,
     /// The memory spaces that it is in, as written: `S`, `EL2`. None is any.

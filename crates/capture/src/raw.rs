@@ -6,7 +6,7 @@ use crate::files::Files;
 use crate::number::{number, number64};
 use crate::probe::ELF;
 use crate::{
-    Buffer, BufferRef, Capture, Core, Dump, File, Form, Format, Kind, OpenError, Owner, Register,
+    Buffer, BufferRef, Capture, Core, Dump, File, Form, Format, Kind, OpenError, Register,
     Registers, Source, Wrong,
 };
 
@@ -82,7 +82,8 @@ impl Capture {
     /// Adds program memory that every core sees: `FILE` for an ELF file, `FILE@ADDRESS` for bytes as
     /// they were in memory. For an ELF file, an address is added to those that it names.
     ///
-    /// It comes before the capture's own memory where both hold an address.
+    /// It comes before all of the capture's own memory where both hold an address, and after those that were added
+    /// before it.
     ///
     /// # Errors
     /// [`OpenError`] where the file cannot be read, or is not ELF and has no address.
@@ -111,10 +112,11 @@ impl Capture {
             path: path.to_owned(),
             address,
             form,
+            given: true,
             bytes: Some(bytes),
             ..Dump::default()
         };
-        let before = self.memory.iter().take_while(|d| d.owner == Owner::Any).count();
+        let before = self.memory.iter().take_while(|d| d.given).count();
         self.memory.insert(before, dump);
         Ok(())
     }

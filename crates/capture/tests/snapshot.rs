@@ -5,7 +5,7 @@ mod common;
 use common::Edit::{Gone, Text, Whole};
 use common::{Dice, Folder, base};
 use tracewright_base::MissingRegister;
-use tracewright_capture::{BufferRef, Found, Owner, Severity, Wrong, open, probe};
+use tracewright_capture::{BufferRef, Dump, Found, Owner, Severity, Wrong, open, probe};
 
 #[test]
 fn the_small_snapshot() {
@@ -271,6 +271,31 @@ fn memory_of_a_source() {
     assert!(!capture.one_memory(), "the cores' memories differ at 0");
     capture.memory.retain(|d| matches!(d.owner, Owner::Core(1) | Owner::Other(_)));
     assert!(capture.one_memory());
+}
+
+/// What is given beside a capture counts more than memory of its own that all cores see.
+#[test]
+fn an_image_beside_memory_of_all_cores() {
+    let folder = base(&[
+        Whole(
+            "cpu.ini",
+            b"[device]\nname=cpu\nclass=core\ntype=ARMv8-A\n\
+              [dump_all1]\nfile=its.bin\naddress=0\n[dump_all2]\nfile=more.bin\naddress=0\n",
+        ),
+        Whole("its.bin", b"its"),
+        Whole("more.bin", b"mor"),
+        Whole("mine.bin", b"mine"),
+        Whole("also.bin", b"also"),
+    ]);
+    let mut capture = open(&folder.0).unwrap();
+    assert_eq!(capture.memory.len(), 2);
+    for given in ["mine.bin", "also.bin"] {
+        capture.add_image(&format!("{}@0", folder.0.join(given).display())).unwrap();
+    }
+    let names = |dumps: Vec<&Dump>| dumps.iter().map(|d| d.name.clone()).collect::<Vec<_>>();
+    let want = ["mine.bin", "also.bin", "dump_all1", "dump_all2"];
+    assert_eq!(names(capture.images_for(&capture.sources[0])), want);
+    assert_eq!(names(capture.memory.iter().collect()), want);
 }
 
 #[test]

@@ -17,6 +17,15 @@ pub fn notes(input: &Input) {
     for problem in input.memory.problems.iter().chain(&input.notes) {
         eprintln!("note: {problem}");
     }
+    let mut said = Vec::new();
+    for note in
+        input.buffers.iter().flat_map(|&buffer| input.job(buffer).plan.notes().collect::<Vec<_>>())
+    {
+        if !said.contains(&note) {
+            eprintln!("note: {note}");
+            said.push(note);
+        }
+    }
 }
 
 /// Prints what was found: on `answer` where the summary is the answer, else beside it where something is

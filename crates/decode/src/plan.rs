@@ -6,7 +6,7 @@ use tracewright_frames::{Event, Framing, Link, Numbering, Split, Splitter};
 use tracewright_protocols::etrace::{Demux, Hart};
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
-use crate::Route;
+use crate::{JUMP_TABLE, JumpTable, Route};
 
 /// How to decode.
 #[derive(Clone, Debug, Default)]
@@ -52,6 +52,8 @@ pub struct Planned {
     pub id: u8,
     /// Its configuration.
     pub config: AnyConfig,
+    /// Where its jump table of Zcmt is, where only the program's symbols say so.
+    pub jump_table: Option<JumpTable>,
 }
 
 /// A source that cannot be decoded.
@@ -130,7 +132,10 @@ impl Plan {
                 plan.config(capture, n, options)
             };
             match planned {
-                Ok((id, config)) => plan.sources.push(Planned { source: n, name, id, config }),
+                Ok((id, mut config)) => {
+                    let jump_table = JumpTable::settle(&mut config, || capture.images_for(source));
+                    plan.sources.push(Planned { source: n, name, id, config, jump_table });
+                }
                 Err(why) => {
                     let message = why.message(capture, source);
                     plan.skipped.push(Skipped { source: n, name, why, message });
@@ -151,6 +156,17 @@ impl Plan {
     /// The buffer holds bytes of several sources.
     pub fn framed(&self) -> bool {
         self.framing != Framing::Raw || self.messages.is_some()
+    }
+
+    /// What nobody said and was found elsewhere, a line each.
+    pub fn notes(&self) -> impl Iterator<Item = String> {
+        self.sources.iter().filter_map(|planned| {
+            let JumpTable { address, file } = planned.jump_table.as_ref()?;
+            let name = &planned.name;
+            Some(format!(
+                "{name}: jvt is taken to be {address:#x}, the symbol {JUMP_TABLE} of {file}"
+            ))
+        })
     }
 
     /// What the framing is called.

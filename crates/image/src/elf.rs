@@ -110,6 +110,38 @@ impl Elf {
     }
 }
 
+impl Elf {
+    /// The address that the symbol `name` has in an ELF file, of whatever kind it is and in whatever section: of code,
+    /// of data, or a number. `None` where it is not defined there.
+    pub fn address_of(file: &Bytes, name: &str) -> Option<u64> {
+        match (**file).get(..5) {
+            Some(&[0x7f, b'E', b'L', b'F', 1]) => {
+                address_of::<elf::FileHeader32<Endianness>>(file, name)
+            }
+            Some(&[0x7f, b'E', b'L', b'F', 2]) => {
+                address_of::<elf::FileHeader64<Endianness>>(file, name)
+            }
+            _ => None,
+        }
+    }
+}
+
+fn address_of<H: FileHeader<Endian = Endianness>>(data: &[u8], name: &str) -> Option<u64> {
+    let header = H::parse(data).ok()?;
+    let endian = header.endian().ok()?;
+    let sections = header.section_headers(endian, data).ok()?;
+    let sections = SectionTable::<H>::new(sections, StringTable::default());
+    [elf::SHT_SYMTAB, elf::SHT_DYNSYM].into_iter().find_map(|table| {
+        let table = sections.symbols(endian, data, table).ok()?;
+        let mut symbols = table.symbols().iter();
+        let symbol = symbols.find(|symbol| {
+            let defined = symbol.st_shndx(endian) != elf::SHN_UNDEF;
+            defined && table.symbol_name(endian, symbol).is_ok_and(|its| its == name.as_bytes())
+        });
+        Some(symbol?.st_value(endian).into())
+    })
+}
+
 fn read<H: FileHeader<Endian = Endianness>>(
     file: &Bytes,
     name: &Arc<str>,

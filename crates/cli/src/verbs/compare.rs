@@ -3,11 +3,12 @@
 use std::ops::Range;
 use std::path::Path;
 
-use tracewright::base::{Code, Pc, Space, Step, Waypoints};
+use tracewright::base::{Code, Isa, Pc, Space, Step, Waypoints};
 use tracewright::capture::{Found, probe};
 use tracewright::decode::Session;
 use tracewright::image::{Cache, CacheOptions, Extensions};
-use tracewright::model::log::{Assembler, Steps};
+use tracewright::model::log::{Assembler, Lookup, Steps};
+use tracewright::protocols::registry::AnyConfig;
 use tracewright::views::Source;
 use tracewright::views::compare::{Comparison, Difference, Find, Happened, Side, What};
 use tracewright::views::disassembly::disassemble_with;
@@ -76,12 +77,16 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
         let mut a = left.as_ref().map_or(Reading::Ended(None), |job| capture(job, exceptions));
         let mut second = match (&b, &right) {
             (None, _) => {
-                let log = Log::open(&args.b, &args.how)?;
-                // Its processors are those of the capture.
-                let units = left.iter().flat_map(|job| &job.sources);
-                let riscv = units.map(|source| source.config.riscv());
-                let riscv = riscv.max_by_key(|riscv| riscv.zcm || riscv.has_own());
-                let assembler = log.assembler(&args.how, riscv.unwrap_or_default())?;
+                let units: Vec<_> = left.iter().flat_map(|job| &job.sources).collect();
+                let isa = units.iter().find_map(|source| riscv(&source.config));
+                let log = Log::open(&args.b, &args.how, isa)?;
+                let mut assembler = log.assembler(&args.how, Extensions::NONE)?;
+                // Its processors are those of the capture: each with its memory and its own opcodes.
+                for (cpu, source) in (processors..).zip(units) {
+                    let Ok(cpu) = u16::try_from(cpu) else { break };
+                    let lookup = Lookup::with(source.image.clone(), source.config.riscv());
+                    assembler.look_up_in(cpu, lookup);
+                }
                 Reading::Log(Box::new((log, assembler)))
             }
             (_, Some(job)) => capture(job, exceptions),
@@ -125,6 +130,14 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
         return Err(Fail::usage(&args.a, "neither side has an instruction to compare"));
     }
     Ok(true)
+}
+
+/// The instruction set of a processor that is known to be RISC-V.
+fn riscv(config: &AnyConfig) -> Option<Isa> {
+    match config {
+        AnyConfig::Etrace(params) => Some(params.isa()),
+        _ => None,
+    }
 }
 
 fn capture<'a>(job: &'a Job<'a>, exceptions: bool) -> Reading<'a> {

@@ -7,6 +7,7 @@ use tracewright::Capture;
 use tracewright::base::{Isa, Step};
 use tracewright::capture::{Source, Spool, Text};
 use tracewright::decode::words::settle;
+use tracewright::decode::{JUMP_TABLE, JumpTable};
 use tracewright::frames::Framing;
 use tracewright::image::Extensions;
 use tracewright::model::log::Steps;
@@ -26,7 +27,7 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         let known = names.collect::<Vec<_>>().join(", ");
         Fail::option("--protocol", &args.protocol, &format!("unknown; known are {known}"))
     })?;
-    let mut log = Log::open(&args.log, &args.how)?;
+    let mut log = Log::open(&args.log, &args.how, None)?;
     suits(protocol, log.isa, args)?;
     let (mut registers, texts) = parameters(protocol, log.isa, args)?;
     for text in &args.registers {
@@ -34,7 +35,17 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
             registers.push(register(protocol, text)?);
         }
     }
-    let mut assembler = log.assembler(&args.how, riscv(protocol, &registers, &texts))?;
+    let mut riscv = riscv(protocol, &registers, &texts);
+    if riscv.zcm
+        && riscv.jump_table.is_none()
+        && let Some(JumpTable { address, file }) = JumpTable::of(&log.images)
+    {
+        eprintln!(
+            "tracewright: note: jvt is taken to be {address:#x}, the symbol {JUMP_TABLE} of {file}"
+        );
+        riscv.jump_table = Some(address);
+    }
+    let mut assembler = log.assembler(&args.how, riscv)?;
     let core = args.core.clone().unwrap_or_else(|| core(protocol, log.isa).to_owned());
     // A trace port of its own has no frames.
     let messages = args.framing == EncodeFraming::Encapsulated;

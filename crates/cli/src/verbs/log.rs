@@ -35,7 +35,7 @@ struct Cpu {
 }
 
 fn info(args: &LogInfoArgs) -> Result<bool, Fail> {
-    let mut log = Log::open(&args.input, &args.how)?;
+    let mut log = Log::open(&args.input, &args.how, None)?;
     let mut assembler = log.assembler(&args.how, Extensions::NONE)?;
     let mut cpus: BTreeMap<u16, Cpu> = BTreeMap::new();
     let mut entries = 0u64;
@@ -113,7 +113,7 @@ impl Cpu {
 }
 
 fn convert(args: &LogConvertArgs) -> Result<bool, Fail> {
-    let mut log = Log::open(&args.input, &args.how)?;
+    let mut log = Log::open(&args.input, &args.how, None)?;
     let mut assembler = log.assembler(&args.how, Extensions::NONE)?;
     let to = logs::format(args.to);
     let mut writer = Writer::new(to, log.isa != Isa::Rv32);

@@ -135,6 +135,7 @@ fn a_log_says_its_instruction_set() {
     for (isa, rows, protocols) in [
         ("A32", "8000,A32,e1a00000\n8004,A32,eafffffd\n", &["ETM1", "ETM2", "ETM3", "PTM"][..]),
         ("RV32", "8000,RV32,00000013\n8004,RV32,ffdff06f\n", &["etrace"]),
+        ("RV64", "8000,RV64,00000013\n8004,RV64,ffdff06f\n", &["etrace"]),
     ] {
         fs::write(&log, format!("address,isa,opcode\n{}", rows.repeat(3))).unwrap();
         for protocol in protocols {

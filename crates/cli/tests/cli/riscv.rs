@@ -167,6 +167,158 @@ fn opcodes_of_its_own() {
     }
 }
 
+/// An ELF file for RV32 with `memory` at 0x1000, and `symbols` that are numbers.
+fn elf(memory: &[u8], symbols: &[(&str, u32)]) -> Vec<u8> {
+    let mut names = vec![0u8];
+    // The null symbol; then name, value, size, type and binding (weak), section (none: a number).
+    let mut table = vec![0u8; 16];
+    for (name, value) in symbols {
+        table.extend((names.len() as u32).to_le_bytes());
+        table.extend(value.to_le_bytes());
+        table.extend([0, 0, 0, 0, 0x20, 0, 0xf1, 0xff]);
+        names.extend(name.bytes().chain([0]));
+    }
+    let (code, size) = (52 + 32, memory.len() as u32);
+    let (symtab, strings) = (code + size, code + size + table.len() as u32);
+    let sections = (strings + names.len() as u32).next_multiple_of(4);
+    let mut file = vec![0x7f, b'E', b'L', b'F', 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    file.extend([2u16, 243].into_iter().flat_map(u16::to_le_bytes));
+    file.extend([1, 0x1000, 52, sections, 0].into_iter().flat_map(u32::to_le_bytes));
+    file.extend([52u16, 32, 1, 40, 3, 0].into_iter().flat_map(u16::to_le_bytes));
+    // One segment to load: offset, addresses, sizes, what may be done.
+    file.extend([1, code, 0x1000, 0x1000, size, size, 7, 4].into_iter().flat_map(u32::to_le_bytes));
+    file.extend(memory);
+    file.extend(&table);
+    file.extend(&names);
+    file.resize(sections as usize, 0);
+    // No section; the symbols, whose names are in the section behind; the names.
+    file.extend([0u8; 40]);
+    let row = [0, 2, 0, 0, symtab, table.len() as u32, 2, 1, 4, 16];
+    file.extend(row.into_iter().flat_map(u32::to_le_bytes));
+    let row = [0, 3, 0, 0, strings, names.len() as u32, 0, 0, 1, 0];
+    file.extend(row.into_iter().flat_map(u32::to_le_bytes));
+    file
+}
+
+/// Where nobody says where the jump table of Zcmt is, the linker's symbol does; what is said counts more.
+#[test]
+fn a_jump_table_by_its_symbol() {
+    let folder = Folder::new("riscv-jvt");
+    let (image, log) = (folder.path("program.elf"), folder.path("log.csv"));
+    fs::write(&image, elf(&program(), &[("__jvt_base$", 0x3000), ("other", 0x2000)])).unwrap();
+    fs::write(&log, self::log(false)).unwrap();
+    let without = PARAMS.replace("jvt = 0x3000\n", "");
+    let params = |name: &str, text: &str| {
+        let path = folder.path(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let (without, other, plain) = (
+        params("without.params", &without),
+        params("other.params", &PARAMS.replace("jvt = 0x3000", "jvt = 0x2000")),
+        params("plain.params", &without.replace("zcm = true\n", "")),
+    );
+    let capture = folder.path("capture");
+    let mut all = args("encode --protocol etrace --framing raw --params", &[&without]);
+    all.extend(args("--image", &[&image]));
+    all.extend(args("--log", &[&log]));
+    all.extend(args("-o", &[&capture]));
+    let said = tracewright(&all);
+    ok(&said);
+    let note = "jvt is taken to be 0x3000, the symbol __jvt_base$ of program.elf";
+    assert!(said.err.contains(note), "{}", said.err);
+    // It is not among what the capture says, and found again.
+    assert!(!fs::read_to_string(capture.join("capture.toml")).unwrap().contains("jvt"));
+    let addresses: Vec<_> = RUN.iter().map(|(at, ..)| format!("{at:x}")).collect();
+    let said = tracewright(&args("instructions --strict --format pc", &[&capture]));
+    assert_eq!(ok(&said).lines().collect::<Vec<_>>(), addresses, "{}", said.err);
+    assert_eq!(said.err.matches(note).count(), 1, "{}", said.err);
+    for format in ["text", "json"] {
+        let said = tracewright(&args(&format!("info --format {format}"), &[&capture]));
+        assert_eq!(ok(&said).matches(note).count(), 1, "{}", said.out);
+    }
+    let said = tracewright(&args("compare", &[&capture, &log]));
+    assert_eq!(ok(&said), "the same: 14 instructions and events of 1 source\n");
+
+    let bytes = fs::read_dir(&capture).unwrap().map(|f| f.unwrap().path());
+    let bytes = bytes.into_iter().find(|p| p.extension().is_some_and(|e| e == "bin")).unwrap();
+    for (params, right, noted) in [(&without, true, true), (&other, false, false)] {
+        let mut all = args("instructions --format pc --protocol etrace --image", &[&image]);
+        all.extend(args("--params", &[params, &bytes]));
+        let said = tracewright(&all);
+        assert_eq!(said.out.lines().eq(&addresses), right, "{}", said.out);
+        assert_eq!(said.err.contains("__jvt_base$"), noted, "{}", said.err);
+    }
+    // A program that was linked for Zcmt, on a processor that is not said to have it.
+    let mut all = args("info --protocol etrace --image", &[&image]);
+    all.extend(args("--params", &[&plain, &bytes]));
+    let said = tracewright(&all);
+    assert!(ok(&said).contains("program.elf has a jump table of Zcmt"), "{}", said.out);
+    assert!(!ok(&said).contains("jvt is taken"), "{}", said.out);
+}
+
+/// Two harts of one stream, to one of which an opcode is a branch, and plain to the other: a log of both is the same as
+/// the stream, with nothing but what the capture says.
+#[test]
+fn opcodes_of_one_of_two() {
+    const CUSTOM: &str = "\n[[source.parameters.custom]]\nmask = 0x707f\nmatch = 0x600b\nkind = \"branch\"\noffset = \"B\"\n";
+    let folder = Folder::new("riscv-own-of-one");
+    // cv.beqimm 12 on; two that are plain, and a branch back: how often a loop without one ran is not traced.
+    let code = [0x0055_660bu32, 0x13, 0x13, 0xfe05_1ae3];
+    let memory: Vec<u8> = code.iter().flat_map(|word| word.to_le_bytes()).collect();
+    fs::write(folder.path("program.bin"), memory).unwrap();
+    let ran = [
+        [0x1000, 0x100c, 0x1000, 0x100c, 0x1000, 0x1004, 0x1008, 0x100c],
+        [0x1000, 0x1004, 0x1008, 0x100c, 0x1000, 0x1004, 0x1008, 0x100c],
+    ];
+    let mut stream = Vec::new();
+    let mut both = "cpu,address,isa,el\n".to_owned();
+    let described = folder.path("described");
+    let mut toml = "[[buffer]]\nname = \"ram\"\nfile = \"ram.bin\"\nformat = \"encapsulated\"\n\
+                    [[image]]\nfile = \"../program.bin\"\naddress = 0x1000\n"
+        .to_owned();
+    for (cpu, addresses) in ran.iter().enumerate() {
+        let mut log = "address,isa,el\n".to_owned();
+        for address in addresses {
+            log += &format!("{address:x},RV32,3\n");
+            both += &format!("{cpu},{address:x},RV32,3\n");
+        }
+        let (path, out) = (folder.path("one.csv"), folder.path(&format!("one{cpu}")));
+        fs::write(&path, log).unwrap();
+        let image = format!("{}@0x1000", folder.path("program.bin").display());
+        let unit = format!("--config xlen=32 --config source_width=3 --config source={cpu}");
+        let words = "encode --protocol etrace --framing raw --config framing=encapsulated";
+        let mut all = args(&format!("{words} --image {image} {unit}"), &[]);
+        if cpu == 0 {
+            let custom = "custom=mask=0x707f match=0x600b kind=branch offset=B";
+            all.extend(["--config".into(), custom.into()]);
+        }
+        all.extend(args("--log", &[&path]));
+        all.extend(args("-o", &[&out]));
+        ok(&tracewright(&all));
+        let bytes = fs::read_dir(&out).unwrap().map(|f| f.unwrap().path());
+        let bytes = bytes.into_iter().find(|p| p.extension().is_some_and(|e| e == "bin")).unwrap();
+        stream.extend(fs::read(bytes).unwrap());
+        toml += &format!(
+            "[[source]]\nname = \"hart{cpu}\"\nprotocol = \"etrace\"\n[source.parameters]\nxlen = 32\n\
+             framing = \"encapsulated\"\nsource_width = 3\nsource = {cpu}\n"
+        );
+        toml += if cpu == 0 { CUSTOM } else { "" };
+    }
+    fs::create_dir(&described).unwrap();
+    fs::write(described.join("ram.bin"), stream).unwrap();
+    fs::write(described.join("capture.toml"), toml).unwrap();
+    let log = folder.path("both.csv");
+    fs::write(&log, &both).unwrap();
+    let said = tracewright(&args("compare", &[&described, &log]));
+    assert_eq!(ok(&said), "the same: 16 instructions and events of 2 sources\n", "{}", said.err);
+    // The other way round they differ.
+    fs::write(&log, both.replace("\n0,", "\n2,").replace("\n1,", "\n0,").replace("\n2,", "\n1,"))
+        .unwrap();
+    let said = tracewright(&args("compare", &[&described, &log]));
+    assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
+}
+
 /// Two harts that run the same program, each at its own pace.
 #[test]
 fn two_harts() {

@@ -1,6 +1,6 @@
 //! Entries to steps: where each instruction went, and what came between.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use tracewright_base::{
@@ -184,6 +184,8 @@ impl Lookup {
 #[derive(Debug)]
 pub struct Assembler {
     lookup: Lookup,
+    /// Those of processors that have one of their own.
+    own: BTreeMap<u16, Lookup>,
     cpus: Vec<Cpu>,
     /// How much time passes.
     pub pace: Pace,
@@ -296,6 +298,7 @@ impl Assembler {
     pub fn new(lookup: Lookup) -> Self {
         Assembler {
             lookup,
+            own: BTreeMap::new(),
             cpus: Vec::new(),
             pace: Pace::Untimed,
             mode: Mode::default(),
@@ -314,6 +317,11 @@ impl Assembler {
         &mut self.lookup
     }
 
+    /// Looks instructions of processor `cpu` up in `lookup`: it has another program, or opcodes of its own.
+    pub fn look_up_in(&mut self, cpu: u16, lookup: Lookup) {
+        self.own.insert(cpu, lookup);
+    }
+
     /// Takes one entry.
     #[inline]
     pub fn entry<S: Steps>(&mut self, entry: &Entry, out: &mut S) {
@@ -322,8 +330,13 @@ impl Assembler {
             let cpu = Cpu { mode: self.mode, ..Cpu::default() };
             self.cpus.resize(number + 1, cpu);
         }
-        let Assembler { lookup, cpus, summary, pace, isa, .. } = self;
+        let Assembler { lookup, own, cpus, summary, pace, isa, .. } = self;
         let Some(cpu) = cpus.get_mut(number) else { return };
+        if let Event::Code { address, opcode } = entry.event {
+            own.values_mut().chain([lookup]).for_each(|lookup| lookup.code(address, opcode));
+            return;
+        }
+        let lookup = own.get_mut(&entry.cpu).unwrap_or(lookup);
         let mut say = |step: &Step| out.step(entry.cpu, step);
         match entry.event {
             Event::Instruction(executed) => {
@@ -335,9 +348,8 @@ impl Assembler {
                     cpu.drop_last(summary);
                 }
             }
-            Event::Code { address, opcode } => {
-                lookup.code(address, opcode);
-            }
+            // It was taken above.
+            Event::Code { .. } => {}
             Event::Raised(raised) => cpu.raise(raised, lookup, summary, &mut say),
             Event::ReturnAddress(address) => {
                 if let Some((raised, _)) = &mut cpu.raised {

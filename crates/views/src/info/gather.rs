@@ -2,10 +2,10 @@
 
 use tracewright_base::Register;
 use tracewright_capture::{Capture, Dump, Form, Source};
-use tracewright_decode::{Options, Plan, Skipped, Why};
+use tracewright_decode::{JUMP_TABLE, JumpTable, Options, Plan, Skipped, Why};
 use tracewright_frames::Numbering;
 use tracewright_image::{Elf, Load};
-use tracewright_protocols::registry::AnyProtocol;
+use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
 use super::{BufferInfo, FieldInfo, ImageInfo, Info, RegisterInfo, SourceInfo};
 use crate::explain::{Remark, left_out, plan_framing};
@@ -36,16 +36,37 @@ impl Info {
         }
         let images: Vec<_> = capture.memory.iter().map(image).collect();
         program(capture, &images, &mut missing);
+        let mut notes: Vec<_> = capture.notes.iter().map(ToString::to_string).collect();
+        for note in plans.iter().flat_map(Plan::notes).chain(without_zcm(capture, &plans)) {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
         Info {
             path: capture.path.clone(),
             description: capture.description.clone(),
             buffers,
             sources,
             images,
-            notes: capture.notes.iter().map(ToString::to_string).collect(),
+            notes,
             missing,
         }
     }
+}
+
+/// Processors that are not said to have Zcmt, whose programs were linked for it.
+fn without_zcm(capture: &Capture, plans: &[Plan]) -> Vec<String> {
+    let planned = plans.iter().flat_map(|plan| &plan.sources);
+    let notes = planned.filter_map(|planned| {
+        let has = !matches!(&planned.config, AnyConfig::Etrace(params) if !params.extensions.zcm);
+        let source = capture.sources.get(planned.source).filter(|_| !has)?;
+        let JumpTable { file, .. } = JumpTable::of(capture.images_for(source))?;
+        Some(format!(
+            "{}: {file} has a jump table of Zcmt ({JUMP_TABLE}): if it runs there, say zcm = true",
+            planned.name
+        ))
+    });
+    notes.collect()
 }
 
 fn buffer(capture: &Capture, plan: &Plan) -> BufferInfo {
