@@ -8,6 +8,7 @@
 //! | `plan.rs` | what of a buffer can be decoded, and why the rest cannot |
 //! | `route.rs` | [`Route`]: which bytes of a buffer are whose |
 //! | `start.rs` | sources without a synchronisation packet, which start at their first byte |
+//! | `jump_table.rs` | [`JumpTable`]: where the jump table of Zcmt lies, as the linker says it |
 //! | `memory.rs` | a capture's dumps as program memory |
 //! | `listener.rs` | [`Listener`]: what receives packets, elements and link events |
 //! | `merge.rs` | [`Merge`]: findings of stretches that were decoded apart |
