@@ -26,7 +26,7 @@ const BYTES: usize = 1 << 18;
 struct Pieces(usize);
 
 impl Split for Pieces {
-    fn piece(&mut self, _: u8, _: u64, _: bool, bytes: &[u8]) {
+    fn piece(&mut self, _: u16, _: u64, _: bool, bytes: &[u8]) {
         self.0 += black_box(bytes).len();
     }
 

@@ -5,7 +5,7 @@ use tracewright::frames::{Event, Split};
 use tracewright::image::{Image, Region};
 use tracewright::protocols::etrace::config::{Framing, PARAMETERS};
 use tracewright::protocols::etrace::packet::{Payload, Start};
-use tracewright::protocols::etrace::{Demux, Etrace, Hart, Packet, Params};
+use tracewright::protocols::etrace::{Demux, Etrace, Packet, Params};
 use tracewright::protocols::registry::AnyConfig;
 
 use crate::case::Case;
@@ -45,23 +45,23 @@ pub fn harts(data: &[u8]) {
     let Some((&[link, width, count, cut], rest)) = data.split_first_chunk::<4>() else { return };
     let (mut messages, mut harts) = (Vec::new(), Vec::new());
     let width = width % 16 + 1;
-    for (n, id) in [3, 1, 0].into_iter().enumerate().take(2 + usize::from(link & 1)) {
+    for n in 0..2 + u16::from(link & 1) {
         let mut params = Params::default();
         params.link.framing = if link & 2 == 0 { Framing::Encapsulated } else { Framing::Siemens };
         (params.link.source_width, params.link.timestamp_bytes) = (width, link >> 2 & 3);
-        params.link.source = n as u16 * 0x29 & (u16::MAX >> (16 - width));
+        params.link.source = n * 0x29 & (u16::MAX >> (16 - width));
         params.link.aligned = link & 0x10 == 0;
         params.widths.bpred_size = link >> 5;
-        harts.push(Hart { id, params });
+        harts.push(params);
     }
     let (named, bytes) = rest.split_at((usize::from(count) * 2).min(rest.len()));
     for pair in named.chunks_exact(2) {
         let hart = &harts[usize::from(pair[0]) % harts.len()];
         let start = Start { address: pair[1].into(), ..Start::default() };
         let mut packet = Packet::from(Payload::Start(start));
-        packet.envelope.source = hart.params.link.source;
+        packet.envelope.source = hart.link.source;
         packet.envelope.timestamp = (pair[0] & 0x80 != 0).then_some(9);
-        packet.emit(&hart.params, &mut messages);
+        packet.emit(hart, &mut messages);
     }
     let stream = [&messages, bytes, &messages].concat();
     let Some(blank) = Demux::new(harts) else { return };
@@ -94,10 +94,10 @@ pub fn harts(data: &[u8]) {
 
 /// Everything that comes out: place, length, whose or nobody's, and the bytes.
 #[derive(Default)]
-struct Tiles(Vec<(u64, u64, Option<u8>, Vec<u8>)>);
+struct Tiles(Vec<(u64, u64, Option<u16>, Vec<u8>)>);
 
 impl Split for Tiles {
-    fn piece(&mut self, id: u8, at: u64, _: bool, bytes: &[u8]) {
+    fn piece(&mut self, id: u16, at: u64, _: bool, bytes: &[u8]) {
         self.0.push((at, bytes.len() as u64, Some(id), bytes.to_vec()));
     }
 

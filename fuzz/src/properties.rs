@@ -131,7 +131,7 @@ pub fn joined(data: &[u8]) {
     splitter.finish(&mut sources);
     want.retain(|(_, bytes)| !bytes.is_empty());
     for (id, bytes) in want {
-        let got = sources.get(id).map(|source| source.bytes()).unwrap_or_default();
+        let got = sources.get(id.into()).map(|source| source.bytes()).unwrap_or_default();
         assert_eq!(got, bytes, "{framing:?} id {id}");
     }
 }

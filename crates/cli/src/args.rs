@@ -64,9 +64,9 @@ pub struct InputArgs {
     /// All buffers in turn.
     #[arg(long, conflicts_with = "source")]
     pub all_buffers: bool,
-    /// Only this trace id (repeatable). Of bare bytes with one protocol: its trace id.
-    #[arg(long = "id", value_name = "N", value_parser = trace_id)]
-    pub ids: Vec<u8>,
+    /// Only this trace id, or number of a source (repeatable). Of bare bytes with one protocol: its trace id.
+    #[arg(long = "id", value_name = "N", value_parser = source_number)]
+    pub ids: Vec<u16>,
     /// The link layer.
     #[arg(long, value_enum, default_value_t = FramingArg::Auto)]
     pub framing: FramingArg,

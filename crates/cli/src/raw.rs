@@ -60,6 +60,9 @@ pub fn read(args: &InputArgs, notes: &mut Vec<String>) -> Result<Capture, Fail> 
         return Ok(capture);
     }
     let units = units.iter().map(Unit::framed).collect::<Result<Vec<_>, _>>()?;
+    for id in &args.ids {
+        trace_id(&id.to_string()).map_err(|why| Fail::option("--id", &id.to_string(), &why))?;
+    }
     for unit in &units {
         let mut source = pattern.clone();
         source.device_type.clone_from(&unit.protocol);
@@ -252,7 +255,7 @@ fn guess(
         return None;
     }
     if let [id] = args.ids[..] {
-        return Some(id);
+        return u8::try_from(id).ok();
     }
     let framing = args.framing.chosen().filter(|f| *f != Framing::Raw)?;
     let head = capture.buffers.first()?.head(LOOK);
@@ -262,7 +265,7 @@ fn guess(
     notes.push(format!(
         "no trace id was given; {id:#04x} is the only one in the frames and is taken"
     ));
-    Some(id)
+    u8::try_from(id).ok()
 }
 
 /// The register that holds the trace id of a unit, and its lowest bit there.

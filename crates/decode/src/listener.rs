@@ -68,7 +68,7 @@ pub trait Listener {
     }
 
     /// Bytes of an id that no source has.
-    fn stranger(&mut self, id: u8, at: u64, len: usize) {
+    fn stranger(&mut self, id: u16, at: u64, len: usize) {
         let _ = (id, at, len);
     }
 
@@ -144,7 +144,7 @@ macro_rules! pass_on {
             })+
         }
 
-        fn stranger(&mut self, id: u8, at: u64, len: usize) {
+        fn stranger(&mut self, id: u16, at: u64, len: usize) {
             let $this = self;
             $(if let Some(to) = $to {
                 to.stranger(id, at, len);
@@ -297,7 +297,7 @@ mod tests {
             self.0.push("held");
         }
 
-        fn stranger(&mut self, _: u8, _: u64, _: usize) {
+        fn stranger(&mut self, _: u16, _: u64, _: usize) {
             self.0.push("stranger");
         }
 

@@ -3,7 +3,7 @@
 use tracewright_base::MissingRegister;
 use tracewright_capture::{Buffer, Capture, Format, Source};
 use tracewright_frames::{Event, Framing, Link, Numbering, Split, Splitter};
-use tracewright_protocols::etrace::{Demux, Hart};
+use tracewright_protocols::etrace::{Demux, Params};
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
 use crate::{JUMP_TABLE, JumpTable, Route};
@@ -11,8 +11,8 @@ use crate::{JUMP_TABLE, JumpTable, Route};
 /// How to decode.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Only these trace ids; all where empty.
-    pub ids: Vec<u8>,
+    /// Only these trace ids, or numbers of sources; all where empty.
+    pub ids: Vec<u16>,
     /// The framing, where the capture's own word for it is not to be believed.
     pub framing: Option<Framing>,
     /// What places count.
@@ -48,8 +48,8 @@ pub struct Planned {
     pub source: usize,
     /// Its name.
     pub name: String,
-    /// Its trace id.
-    pub id: u8,
+    /// Its trace id; where messages have their sources' numbers, that.
+    pub id: u16,
     /// Its configuration.
     pub config: AnyConfig,
     /// Where its jump table of Zcmt is, where only the program's symbols say so.
@@ -77,11 +77,11 @@ pub enum Why {
     /// A register is missing.
     Missing(MissingRegister),
     /// Another source has this trace id already, or this number.
-    SameId(u8),
+    SameId(u16),
     /// Its messages cannot be told from those of the others.
     OtherLink,
     /// The user chose other ids.
-    NotChosen(u8),
+    NotChosen(u16),
 }
 
 impl Why {
@@ -188,35 +188,29 @@ impl Plan {
         capture: &Capture,
         n: usize,
         o: &Options,
-        harts: &mut Vec<Hart>,
-    ) -> Result<(u8, AnyConfig), Why> {
+        harts: &mut Vec<Params>,
+    ) -> Result<(u16, AnyConfig), Why> {
         let all = Options { ids: Vec::new(), ..o.clone() };
         let (_, config) = self.config(capture, n, &all)?;
         let AnyConfig::Etrace(mut params) = config else { return Err(Why::OtherLink) };
         let number = params.link.source;
-        let first = harts.first().map_or(&params.link, |hart| &hart.params.link);
+        let first = harts.first().map_or(&params.link, |hart| &hart.link);
         if !params.link.shares(first) {
             return Err(Why::OtherLink);
         }
-        // Numbers that are no ids are called by others, from the top.
-        let taken = |id: u8, harts: &[Hart]| harts.iter().any(|hart| hart.id == id);
-        let free = || (0..u8::MAX).rev().find(|id| !taken(*id, harts));
-        let low = u8::try_from(number).unwrap_or(u8::MAX);
-        if harts.iter().any(|hart| hart.params.link.source == number) {
-            return Err(Why::SameId(low));
+        if harts.iter().any(|hart| hart.link.source == number) {
+            return Err(Why::SameId(number));
         }
-        let id = u8::try_from(number).ok().filter(|id| !taken(*id, harts)).or_else(free);
-        let id = id.ok_or(Why::SameId(low))?;
-        harts.push(Hart { id, params });
-        if !o.ids.is_empty() && !o.ids.contains(&id) {
-            return Err(Why::NotChosen(id));
+        harts.push(params);
+        if !o.ids.is_empty() && !o.ids.contains(&number) {
+            return Err(Why::NotChosen(number));
         }
         // What it is given are whole messages.
         params.link.aligned = true;
-        Ok((id, AnyConfig::Etrace(params)))
+        Ok((number, AnyConfig::Etrace(params)))
     }
 
-    fn config(&self, capture: &Capture, n: usize, o: &Options) -> Result<(u8, AnyConfig), Why> {
+    fn config(&self, capture: &Capture, n: usize, o: &Options) -> Result<(u16, AnyConfig), Why> {
         let source = &capture.sources[n];
         let protocol = AnyProtocol::named(&source.device_type).ok_or(Why::UnknownProtocol)?;
         let core = capture.core_type(source);
@@ -232,7 +226,7 @@ impl Plan {
             // What is wrong was said when the capture was opened.
             let _ = config.tell(&text.name, &text.text);
         }
-        let id = config.trace_id();
+        let id = u16::from(config.trace_id());
         if self.framing != Framing::Raw && self.sources.iter().any(|s| s.id == id) {
             return Err(Why::SameId(id));
         }
@@ -270,7 +264,7 @@ fn odd_bytes(framing: Framing, bytes: &[u8]) -> u64 {
     struct Odd(u64);
 
     impl Split for Odd {
-        fn piece(&mut self, _: u8, _: u64, _: bool, _: &[u8]) {}
+        fn piece(&mut self, _: u16, _: u64, _: bool, _: &[u8]) {}
 
         fn event(&mut self, _: u64, event: Event) {
             match event {

@@ -24,8 +24,8 @@ pub struct Session {
     /// The bytes are those of one source.
     raw: bool,
     numbering: Numbering,
-    /// For each trace id, where its source is.
-    slots: [u8; 256],
+    /// For each trace id, or number, where its source is.
+    slots: Vec<u16>,
     state: Checkpoint,
     /// By source.
     programs: Vec<Program>,
@@ -35,7 +35,6 @@ pub struct Session {
 impl Session {
     /// Prepares the sources of `plan`.
     pub fn new(capture: &Capture, plan: &Plan, memory: &Memory, options: &Options) -> Session {
-        let mut slots = [u8::MAX; 256];
         let cache_options =
             CacheOptions { check_opcodes: options.check_opcodes, ..CacheOptions::default() };
         let programs = plan.sources.iter().map(|planned| {
@@ -47,8 +46,10 @@ impl Session {
         let sources = plan.sources.iter();
         let sources: Vec<_> =
             sources.map(|planned| Source::new(planned.id, planned.config.stream())).collect();
-        for (n, source) in sources.iter().enumerate().take(usize::from(u8::MAX)) {
-            slots[usize::from(source.id)] = n as u8;
+        let most = sources.iter().map(|source| usize::from(source.id) + 1).max().unwrap_or(0);
+        let mut slots = vec![u16::MAX; most];
+        for (source, n) in sources.iter().zip(0..u16::MAX) {
+            slots[usize::from(source.id)] = n;
         }
         Session {
             raw: plan.framing == Framing::Raw && plan.messages.is_none(),
@@ -228,7 +229,7 @@ fn by_id(sources: &[Source]) -> Vec<usize> {
 struct Router<'a, L> {
     sources: &'a mut [Source],
     programs: &'a mut [Program],
-    slots: &'a [u8; 256],
+    slots: &'a [u16],
     current: &'a mut Option<usize>,
     /// Bytes that the link loses may be anyone's.
     all: bool,
@@ -253,8 +254,9 @@ impl<L: Listener> Router<'_, L> {
 impl<L: Listener> Router<'_, L> {
     /// Makes the source of `id` the one that speaks. `None`, and the listener knows, where there is
     /// none.
-    fn source(&mut self, id: u8, at: u64, len: usize) -> Option<usize> {
-        let n = usize::from(self.slots[usize::from(id)]);
+    #[inline]
+    fn source(&mut self, id: u16, at: u64, len: usize) -> Option<usize> {
+        let n = self.slots.get(usize::from(id)).map_or(usize::MAX, |n| usize::from(*n));
         if n >= self.sources.len() {
             self.listener.stranger(id, at, len);
             return None;
@@ -268,7 +270,7 @@ impl<L: Listener> Router<'_, L> {
 }
 
 impl<L: Listener> Split for Router<'_, L> {
-    fn piece(&mut self, id: u8, at: u64, fragment: bool, bytes: &[u8]) {
+    fn piece(&mut self, id: u16, at: u64, fragment: bool, bytes: &[u8]) {
         let Some(n) = self.source(id, at, bytes.len()) else { return };
         let source = &mut self.sources[n];
         source.push(at, fragment, bytes);
@@ -278,7 +280,7 @@ impl<L: Listener> Split for Router<'_, L> {
     }
 
     #[inline]
-    fn short(&mut self, id: u8, at: u64, fragment: bool, word: u128, len: usize) {
+    fn short(&mut self, id: u16, at: u64, fragment: bool, word: u128, len: usize) {
         let Some(n) = self.source(id, at, len) else { return };
         let source = &mut self.sources[n];
         source.push_short(at, fragment, word, len);
@@ -288,7 +290,7 @@ impl<L: Listener> Split for Router<'_, L> {
     }
 
     fn plain(&mut self, id: u8, at: u64, _: &[[u8; FRAME]], data: &[[u8; FRAME]]) {
-        let Some(n) = self.source(id, at, data.len() * (FRAME - 1)) else { return };
+        let Some(n) = self.source(id.into(), at, data.len() * (FRAME - 1)) else { return };
         for (k, data) in data.chunks(BLOCK / FRAME).enumerate() {
             self.sources[n].push_plain(at.wrapping_add((k * BLOCK) as u64), data);
             self.feed(n);
@@ -316,7 +318,7 @@ struct FrameRouter<'a, L>(Router<'a, L>);
 impl<L: Listener> Split for FrameRouter<'_, L> {
     const FRAGMENTS: bool = true;
 
-    fn piece(&mut self, id: u8, at: u64, fragment: bool, bytes: &[u8]) {
+    fn piece(&mut self, id: u16, at: u64, fragment: bool, bytes: &[u8]) {
         self.0.piece(id, at, fragment, bytes);
         self.0.flush();
     }

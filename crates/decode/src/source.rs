@@ -12,7 +12,7 @@ use crate::Listener;
 /// Where one source of a session is.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
-    pub(crate) id: u8,
+    pub(crate) id: u16,
     stream: AnyStream,
     /// Bytes that make no whole packet yet.
     block: frames::Source,
@@ -37,7 +37,7 @@ impl Program {
 }
 
 impl Source {
-    pub(crate) fn new(id: u8, stream: AnyStream) -> Self {
+    pub(crate) fn new(id: u16, stream: AnyStream) -> Self {
         Source { id, stream, block: frames::Source::new(id), taken: 0, heard: 0 }
     }
 

@@ -82,11 +82,11 @@ impl Plan {
 }
 
 /// For each source: its id, its search, and whether that has found a packet.
-struct Router<'a>(&'a mut [(u8, Search, bool)]);
+struct Router<'a>(&'a mut [(u16, Search, bool)]);
 
 impl Router<'_> {
     /// Bytes of `id`, or of the only source.
-    fn feed(&mut self, id: Option<u8>, bytes: &[u8]) {
+    fn feed(&mut self, id: Option<u16>, bytes: &[u8]) {
         for (_, search, found) in self.0.iter_mut().filter(|s| id.is_none_or(|id| id == s.0)) {
             *found |= search.feed(bytes);
         }
@@ -94,7 +94,7 @@ impl Router<'_> {
 }
 
 impl Split for Router<'_> {
-    fn piece(&mut self, id: u8, _: u64, _: bool, bytes: &[u8]) {
+    fn piece(&mut self, id: u16, _: u64, _: bool, bytes: &[u8]) {
         self.feed(Some(id), bytes);
     }
 

@@ -1,5 +1,6 @@
 //! Counts at each stage, from bytes to instructions.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use tracewright_base::{self as base, Doubt, Element, Fault, Gap, Places};
@@ -57,7 +58,7 @@ pub struct Tally {
     /// By source.
     pub sources: Vec<Counts>,
     /// Bytes of each id that no source has.
-    pub strangers: Vec<(u8, u64)>,
+    pub strangers: BTreeMap<u16, u64>,
     /// Bytes of padding.
     pub padding: u64,
     /// Bytes that are no frame.
@@ -265,11 +266,8 @@ impl Listener for Tally {
         }
     }
 
-    fn stranger(&mut self, id: u8, _at: u64, len: usize) {
-        match self.strangers.iter_mut().find(|(stranger, _)| *stranger == id) {
-            Some((_, bytes)) => *bytes += len as u64,
-            None => self.strangers.push((id, len as u64)),
-        }
+    fn stranger(&mut self, id: u16, _at: u64, len: usize) {
+        *self.strangers.entry(id).or_default() += len as u64;
     }
 
     fn link(&mut self, _at: u64, event: Event) {

@@ -37,7 +37,7 @@ impl Listener for Elements {
 }
 
 /// What the source of trace id `id` says.
-fn decode(capture: &Capture, id: u8) -> Vec<(u64, Element)> {
+fn decode(capture: &Capture, id: u16) -> Vec<(u64, Element)> {
     let options = Options::default();
     let plan = Plan::new(capture, 0, &options).unwrap();
     let memory = Memory::new(capture);

@@ -69,7 +69,7 @@ fn sigrok_finds_the_same_streams() {
             at += part.len() as u64;
         }
         splitter.finish(&mut sources);
-        let ids: Vec<u8> = sources.iter().map(|source| source.id()).collect();
+        let ids: Vec<u16> = sources.iter().map(|source| source.id()).collect();
         assert_eq!(ids, [1, 2]);
         for (id, golden) in [(1, "sigrok_tpiu_s1.txt"), (2, "sigrok_tpiu_s2.txt")] {
             let Some(golden) = shared(&format!("{folder}/{golden}")) else { return };

@@ -16,9 +16,9 @@ const BLOCK: usize = 64 << 10;
 struct Count(u64);
 
 impl Split for Count {
-    fn piece(&mut self, id: u8, at: u64, _fragment: bool, bytes: &[u8]) {
+    fn piece(&mut self, id: u16, at: u64, _fragment: bool, bytes: &[u8]) {
         let first = bytes.first().copied().unwrap_or_default();
-        self.0 = self.0.wrapping_add(at ^ u64::from(id ^ first) ^ bytes.len() as u64);
+        self.0 = self.0.wrapping_add(at ^ u64::from(id ^ u16::from(first)) ^ bytes.len() as u64);
     }
 
     fn event(&mut self, at: u64, _event: Event) {

@@ -20,7 +20,7 @@ pub struct Sources {
 /// The bytes of one source that have not been consumed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Source {
-    id: u8,
+    id: u16,
     bytes: Vec<u8>,
     pieces: Vec<Piece>,
 }
@@ -43,7 +43,7 @@ impl Sources {
     }
 
     /// The source with `id`, if it had bytes.
-    pub fn get(&self, id: u8) -> Option<&Source> {
+    pub fn get(&self, id: u16) -> Option<&Source> {
         let slot = *self.slots.get(usize::from(id))?;
         self.sources.get(usize::from(slot))
     }
@@ -59,7 +59,7 @@ impl Sources {
     }
 
     #[inline]
-    fn source(&mut self, id: u8) -> Option<&mut Source> {
+    fn source(&mut self, id: u16) -> Option<&mut Source> {
         let slot = usize::from(*self.slots.get(usize::from(id))?);
         if slot >= self.sources.len() {
             return self.first(id);
@@ -69,7 +69,7 @@ impl Sources {
 
     /// The source of `id`, which is not there yet.
     #[cold]
-    fn first(&mut self, id: u8) -> Option<&mut Source> {
+    fn first(&mut self, id: u16) -> Option<&mut Source> {
         *self.slots.get_mut(usize::from(id))? = self.sources.len() as u8;
         self.sources.push(Source::new(id));
         self.sources.last_mut()
@@ -78,14 +78,14 @@ impl Sources {
 
 impl Split for Sources {
     #[inline]
-    fn piece(&mut self, id: u8, at: u64, fragment: bool, bytes: &[u8]) {
+    fn piece(&mut self, id: u16, at: u64, fragment: bool, bytes: &[u8]) {
         if let Some(source) = self.source(id) {
             source.push(at, fragment, bytes);
         }
     }
 
     #[inline]
-    fn short(&mut self, id: u8, at: u64, fragment: bool, word: u128, len: usize) {
+    fn short(&mut self, id: u16, at: u64, fragment: bool, word: u128, len: usize) {
         if let Some(source) = self.source(id) {
             source.push_short(at, fragment, word, len);
         }
@@ -93,7 +93,7 @@ impl Split for Sources {
 
     #[inline]
     fn plain(&mut self, id: u8, at: u64, _frames: &[[u8; FRAME]], data: &[[u8; FRAME]]) {
-        if let Some(source) = self.source(id) {
+        if let Some(source) = self.source(id.into()) {
             source.push_plain(at, data);
         }
     }
@@ -105,7 +105,7 @@ impl Split for Sources {
 
 impl Source {
     /// A source without bytes.
-    pub fn new(id: u8) -> Self {
+    pub fn new(id: u16) -> Self {
         Source { id, ..Source::default() }
     }
 
@@ -147,8 +147,8 @@ impl Source {
         self.bytes.truncate(start + DATA * data.len());
     }
 
-    /// Its trace id.
-    pub fn id(&self) -> u8 {
+    /// Its trace id, or its number.
+    pub fn id(&self) -> u16 {
         self.id
     }
 

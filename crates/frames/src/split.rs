@@ -12,18 +12,18 @@ pub trait Split {
     /// Whether it wants to hear of [`fragment`](Self::fragment)s.
     const FRAGMENTS: bool = false;
 
-    /// Bytes of source `id`, 0x01 to 0x6f. They are what the capture holds from `at` on, but for bit 0 of
+    /// Bytes of source `id`: of frames its trace id, 0x01 to 0x6f; of messages the source's number. They are what the capture holds from `at` on, but for bit 0 of
     /// even bytes of a frame. `fragment`: they are the first after a change of id or of frame.
     ///
     /// Under [`Numbering::Reference`](crate::Numbering) a piece is a whole fragment.
-    fn piece(&mut self, id: u8, at: u64, fragment: bool, bytes: &[u8]);
+    fn piece(&mut self, id: u16, at: u64, fragment: bool, bytes: &[u8]);
 
     /// A [`piece`](Self::piece) of `len` bytes, 1 to 15: the first of `word`, the lowest first. What is above them is
     /// not data.
     ///
     /// A collector may rather copy all 16, which takes no loop, and take back what is too much.
     #[inline]
-    fn short(&mut self, id: u8, at: u64, fragment: bool, word: u128, len: usize) {
+    fn short(&mut self, id: u16, at: u64, fragment: bool, word: u128, len: usize) {
         self.piece(id, at, fragment, word.to_le_bytes().get(..len).unwrap_or_default());
     }
 
@@ -55,7 +55,7 @@ pub trait Split {
             if Self::FRAGMENTS {
                 self.fragment(Some(id), at, data);
             }
-            self.piece(id, at, true, data);
+            self.piece(id.into(), at, true, data);
             at = at.wrapping_add(FRAME as u64);
         }
     }

@@ -256,7 +256,7 @@ fn short(bytes: &[u8; FRAME], len: usize) -> &[u8] {
 #[inline(always)]
 fn run<S: Split>(id: Option<u8>, at: u64, fragment: bool, data: u128, len: usize, out: &mut S) {
     match id {
-        Some(id) if is_source(id) => out.short(id, at, fragment, data, len),
+        Some(id) if is_source(id) => out.short(id.into(), at, fragment, data, len),
         _ => special(id, at, short(&data.to_le_bytes(), len), out),
     }
 }

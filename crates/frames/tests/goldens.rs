@@ -69,7 +69,8 @@ fn check(snapshot: &str, buffer: &str, lists: Lists) {
     let mut packets = 0;
     let mut taken = BTreeMap::<u8, usize>::new();
     for (index, id, want, text) in listing.lines().filter_map(packet) {
-        let source = sources.get(id).unwrap_or_else(|| panic!("{snapshot}: no source {id:x}"));
+        let source =
+            sources.get(id.into()).unwrap_or_else(|| panic!("{snapshot}: no source {id:x}"));
         let (bytes, places) = (source.bytes(), source.places());
         let taken = taken.entry(id).or_default();
         // Runs of bytes before synchronisation are placed where the bytes before them ended.
@@ -99,7 +100,7 @@ fn check(snapshot: &str, buffer: &str, lists: Lists) {
     assert!(packets > 100, "{snapshot}: {packets} packets");
     if lists == Lists::All {
         for source in sources.iter() {
-            let listed = taken.get(&source.id()).copied();
+            let listed = taken.get(&(source.id() as u8)).copied();
             assert_eq!(listed, Some(source.bytes().len()), "{snapshot}: id {:x}", source.id());
         }
     }

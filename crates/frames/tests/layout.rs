@@ -6,7 +6,7 @@ use tracewright_base::Fault;
 use tracewright_frames::{Event, Framing, Joiner, Link, ReservedId};
 use ways::{Said, cut, whole};
 
-fn piece(id: u8, at: u64, fragment: bool, bytes: &[u8]) -> Said {
+fn piece(id: u16, at: u64, fragment: bool, bytes: &[u8]) -> Said {
     Said::Piece { id, at, fragment, bytes: bytes.into() }
 }
 

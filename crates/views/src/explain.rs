@@ -1,5 +1,6 @@
 //! What came of a buffer at each stage, and what to do where nothing did.
 
+use std::cmp::Reverse;
 use std::fmt::Write;
 
 use tracewright_capture::{Buffer, Capture, Form, Kind};
@@ -63,18 +64,16 @@ impl Decoded<'_> {
     }
 
     /// Bytes of ids that nobody asked to leave out.
-    fn strangers(&self) -> Vec<(u8, u64)> {
+    fn strangers(&self) -> Vec<(u16, u64)> {
         if !self.plan.framed() {
             return Vec::new();
         }
-        let chosen = |id: u8| {
+        let chosen = |id: u16| {
             self.options.ids.is_empty()
                 && !self.plan.skipped.iter().any(|s| s.why == Why::NotChosen(id))
         };
-        let mut strangers: Vec<_> =
-            self.tally.strangers.iter().copied().filter(|(id, _)| chosen(*id)).collect();
-        strangers.sort_unstable();
-        strangers
+        let strangers = self.tally.strangers.iter().map(|(id, bytes)| (*id, *bytes));
+        strangers.filter(|(id, _)| chosen(*id)).collect()
     }
 
     /// Counts at each stage, a line for the buffer and one for each source.
@@ -104,8 +103,12 @@ impl Decoded<'_> {
         for (n, source) in self.sources.iter().enumerate() {
             source_line(source, &t.of(n), &mut out);
         }
-        for (id, bytes) in self.strangers() {
+        let (strangers, others) = shown(self.strangers());
+        for (id, bytes) in strangers {
             let _ = writeln!(out, "  id {id:#04x}: {bytes} bytes, of no source");
+        }
+        if let Some(others) = others {
+            let _ = writeln!(out, "  {others}, of no source");
         }
         out
     }
@@ -403,10 +406,11 @@ impl Decoded<'_> {
         )
     }
 
-    fn unknown_ids(&self, strangers: &[(u8, u64)]) -> Remark {
-        let list: Vec<_> =
-            strangers.iter().map(|(id, bytes)| format!("{id:#04x} ({bytes} bytes)")).collect();
+    fn unknown_ids(&self, strangers: &[(u16, u64)]) -> Remark {
         let first = strangers.first().map_or(0, |(id, _)| *id);
+        let (strangers, others) = shown(strangers.to_vec());
+        let list = strangers.iter().map(|(id, bytes)| format!("{id:#04x} ({bytes} bytes)"));
+        let list: Vec<_> = list.chain(others).collect();
         let left_out = self.plan.skipped.iter().filter(|s| !matches!(s.why, Why::NotChosen(_)));
         let left_out: Vec<_> = left_out.map(|s| s.name.as_str()).collect();
         let help = match self.capture.kind {
@@ -419,10 +423,12 @@ impl Decoded<'_> {
             }
             _ => "add a device for each, with its trace id in its registers".into(),
         };
-        remark(
-            format!("the frames hold bytes of ids that no source has: {}", list.join(", ")),
-            help,
-        )
+        let list = list.join(", ");
+        let what = match &self.plan.messages {
+            None => format!("the frames hold bytes of ids that no source has: {list}"),
+            Some(_) => format!("there are messages of numbers that no source has: {list}"),
+        };
+        remark(what, help)
     }
 }
 
@@ -434,6 +440,19 @@ pub fn left_out(skipped: &Skipped) -> Option<Remark> {
     let text = &skipped.message;
     let (what, help) = text.rsplit_once("; ").unwrap_or((text, ""));
     Some(remark(format!("{what}, so {} is not decoded", skipped.name), help))
+}
+
+/// So many ids that no source has are named: damaged messages may be of any number.
+const NAMED: usize = 16;
+
+/// Those of `ids` that have the most bytes, in their order, and how many others there are.
+pub(crate) fn shown(mut ids: Vec<(u16, u64)>) -> (Vec<(u16, u64)>, Option<String>) {
+    ids.sort_by_key(|(_, bytes)| Reverse(*bytes));
+    let others = ids.split_off(ids.len().min(NAMED));
+    ids.sort_unstable();
+    let bytes: u64 = others.iter().map(|(_, bytes)| bytes).sum();
+    let words = || format!("{} other ids: {bytes} bytes", others.len());
+    (ids, (!others.is_empty()).then(words))
 }
 
 /// The word of the command line.

@@ -1,12 +1,16 @@
 //! What the frames of a link hold, by trace id.
 
+use std::collections::BTreeMap;
+
 use tracewright_frames::{Event, FRAME, Frame, Split};
+
+use crate::explain::shown;
 
 /// Counts bytes by trace id, and what else there is.
 #[derive(Clone, Debug, Default)]
 pub struct Ids {
-    /// Bytes of each id.
-    bytes: Vec<u64>,
+    /// Bytes of each id that is there.
+    bytes: BTreeMap<u16, u64>,
     /// Bytes of padding.
     pub padding: u64,
     /// Bytes that are no frame.
@@ -27,26 +31,28 @@ pub struct Ids {
 
 impl Ids {
     /// The ids of sources that are there and their bytes, in order.
-    pub fn sources(&self) -> Vec<(u8, u64)> {
-        (0..=u8::MAX)
-            .zip(&self.bytes)
-            .filter(|(_, bytes)| **bytes > 0)
-            .map(|(id, b)| (id, *b))
-            .collect()
+    pub fn sources(&self) -> Vec<(u16, u64)> {
+        self.bytes.iter().map(|(id, bytes)| (*id, *bytes)).collect()
     }
 
     /// Bytes of `id`.
-    pub fn of(&self, id: u8) -> u64 {
-        self.bytes.get(usize::from(id)).copied().unwrap_or(0)
+    pub fn of(&self, id: u16) -> u64 {
+        self.bytes.get(&id).copied().unwrap_or(0)
     }
 
     /// In words, a line each; `whose` names the sources of an id.
-    pub fn lines(&self, whose: impl Fn(u8) -> String) -> Vec<String> {
-        let ids = self.sources().into_iter().map(|(id, bytes)| {
-            let whose = whose(id);
-            let whose = if whose.is_empty() { "no source has it" } else { &whose };
-            format!("id {id:#04x}: {bytes} bytes ({whose})")
-        });
+    pub fn lines(&self, whose: impl Fn(u16) -> String) -> Vec<String> {
+        let (known, strangers): (Vec<_>, _) = (self.sources().into_iter())
+            .map(|(id, bytes)| (id, bytes, whose(id)))
+            .partition(|(.., whose)| !whose.is_empty());
+        let (strangers, others) =
+            shown(strangers.into_iter().map(|(id, bytes, _)| (id, bytes)).collect());
+        let mut ids: Vec<_> = known;
+        ids.extend(strangers.into_iter().map(|(id, n)| (id, n, "no source has it".to_owned())));
+        ids.sort_unstable();
+        let ids =
+            ids.into_iter().map(|(id, n, whose)| format!("id {id:#04x}: {n} bytes ({whose})"));
+        let ids = ids.chain(others.map(|others| format!("{others} (no source has them)")));
         let rest = [
             (self.padding, "bytes of padding"),
             (self.no_source, "bytes before the first id"),
@@ -61,23 +67,20 @@ impl Ids {
         ids.chain(rest.map(|(count, what)| format!("{count} {what}"))).collect()
     }
 
-    fn add(&mut self, id: u8, bytes: u64) {
-        if self.bytes.is_empty() {
-            self.bytes.resize(256, 0);
-        }
-        if let Some(count) = self.bytes.get_mut(usize::from(id)) {
-            *count += bytes;
+    fn add(&mut self, id: u16, bytes: u64) {
+        if bytes > 0 {
+            *self.bytes.entry(id).or_default() += bytes;
         }
     }
 }
 
 impl Split for Ids {
-    fn piece(&mut self, id: u8, _at: u64, _fragment: bool, bytes: &[u8]) {
+    fn piece(&mut self, id: u16, _at: u64, _fragment: bool, bytes: &[u8]) {
         self.add(id, bytes.len() as u64);
     }
 
     fn plain(&mut self, id: u8, _at: u64, frames: &[[u8; FRAME]], _data: &[[u8; FRAME]]) {
-        self.add(id, (frames.len() * (FRAME - 1)) as u64);
+        self.add(id.into(), (frames.len() * (FRAME - 1)) as u64);
     }
 
     fn event(&mut self, _at: u64, event: Event) {
@@ -102,7 +105,7 @@ pub struct Both<'a, A, B>(pub &'a mut A, pub &'a mut B);
 impl<A: Split, B: Split> Split for Both<'_, A, B> {
     const FRAGMENTS: bool = A::FRAGMENTS || B::FRAGMENTS;
 
-    fn piece(&mut self, id: u8, at: u64, fragment: bool, bytes: &[u8]) {
+    fn piece(&mut self, id: u16, at: u64, fragment: bool, bytes: &[u8]) {
         self.0.piece(id, at, fragment, bytes);
         self.1.piece(id, at, fragment, bytes);
     }

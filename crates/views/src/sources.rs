@@ -15,8 +15,8 @@ use crate::opencsd::text::{hex, hex_padded};
 pub struct Source {
     /// Its name in the capture.
     pub name: String,
-    /// Its trace id; `None` where the buffer is not framed.
-    pub id: Option<u8>,
+    /// Its trace id, or its number in messages; `None` where the buffer is neither framed nor made of messages.
+    pub id: Option<u16>,
     /// Its configuration.
     pub config: AnyConfig,
     /// The program memory that its core sees.

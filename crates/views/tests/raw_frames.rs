@@ -16,7 +16,7 @@ struct Listing {
 impl Split for Listing {
     const FRAGMENTS: bool = true;
 
-    fn piece(&mut self, _id: u8, _at: u64, _fragment: bool, _bytes: &[u8]) {}
+    fn piece(&mut self, _id: u16, _at: u64, _fragment: bool, _bytes: &[u8]) {}
 
     fn event(&mut self, at: u64, event: Event) {
         self.frames.event(at, event, &mut self.out);

@@ -73,7 +73,10 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
     for n in 0..buffers {
         let job = |input: &'_ Input| -> Option<usize> { input.buffers.get(n).copied() };
         let left = job(first).map(|buffer| first.job(buffer));
-        let right = b.as_ref().and_then(|input| Some(input.job(job(input)?)));
+        let mut right = b.as_ref().and_then(|input| Some(input.job(job(input)?)));
+        if let (Some(left), Some(right)) = (&left, &mut right) {
+            pair(left, right);
+        }
         let mut a = left.as_ref().map_or(Reading::Ended(None), |job| capture(job, exceptions));
         let mut second = match (&b, &right) {
             (None, _) => {
@@ -130,6 +133,20 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
         return Err(Fail::usage(&args.a, "neither side has an instruction to compare"));
     }
     Ok(true)
+}
+
+/// Puts the sources of `right` in the order of those of `left` that have their ids, where both have the same ones.
+fn pair(left: &Job<'_>, right: &mut Job<'_>) {
+    let place = |id: u16| left.plan.sources.iter().position(|planned| planned.id == id);
+    let theirs = &right.plan.sources;
+    let same = left.plan.framed()
+        && right.plan.framed()
+        && theirs.len() == left.plan.sources.len()
+        && theirs.iter().all(|planned| place(planned.id).is_some());
+    if same {
+        right.plan.sources.sort_by_key(|planned| place(planned.id));
+        right.sources.sort_by_key(|source| source.id.and_then(place));
+    }
 }
 
 /// The instruction set of a processor that is known to be RISC-V.
@@ -192,8 +209,12 @@ fn explain(
     b: Option<&Job<'_>>,
 ) -> String {
     let source = difference.source;
-    let name = a.and_then(|job| job.sources.get(source)).map_or("?", |s| s.name.as_str());
-    let mut text = format!("{name}: differs after {} that are the same\n", difference.same);
+    let ours = a.and_then(|job| job.sources.get(source));
+    let mut text = ours.map_or("?", |s| s.name.as_str()).to_owned();
+    if let Some(id) = ours.and_then(|source| source.id) {
+        text += &format!(" (id {id:#04x})");
+    }
+    text += &format!(": differs after {} that are the same\n", difference.same);
     if let Some(before) = &difference.before {
         text += &format!("  both  {}\n", line(before, a, source));
     }

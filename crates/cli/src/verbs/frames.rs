@@ -126,6 +126,6 @@ fn split<S: Split>(
 struct Nothing;
 
 impl Split for Nothing {
-    fn piece(&mut self, _: u8, _: u64, _: bool, _: &[u8]) {}
+    fn piece(&mut self, _: u16, _: u64, _: bool, _: &[u8]) {}
     fn event(&mut self, _: u64, _: Event) {}
 }

@@ -395,10 +395,44 @@ cpu,address,isa,el,opcode
         }
         assert_eq!(said.err.contains("the messages are of 0x123, 0x124"), note, "{}", said.err);
     }
+    // The number is the id, whatever shows it.
+    for (verb, part) in [
+        ("decode --format json", r#""name":"ETRACE_1","protocol":"ETRACE","id":292"#),
+        ("info --format json", r#""id":292,"bytes""#),
+        ("frames", "id 0x124"),
+        ("frames --format json", r#""id":292"#),
+        ("decode --format none", "ETRACE_1 (ETRACE, id 0x124)"),
+        ("info", "id 0x124, in "),
+    ] {
+        let said = tracewright(&args(verb, &[&capture]));
+        assert!(ok(&said).contains(part), "{verb}: {part} is not in {}", said.out);
+    }
+    for id in ["0x123", "292"] {
+        let cpu = if id == "292" { '1' } else { '0' };
+        let said = tracewright(&args(&format!("instructions --format pc --id {id}"), &[&capture]));
+        assert_eq!(ok(&said).lines().count(), ran(cpu).len(), "{id}");
+    }
+    // Sources that are listed in another order are the same; those that differ have a number.
+    let toml = fs::read_to_string(capture.join("capture.toml")).unwrap();
+    let (head, sources) = toml.split_at(toml.find("[[source]]").unwrap());
+    let (first, second) = sources.split_at(sources.rfind("[[source]]").unwrap());
+    let (second, rest) = second.split_at(second.find("[[image]]").unwrap_or(second.len()));
+    let swapped = folder.path("swapped");
+    fs::create_dir(&swapped).unwrap();
+    for file in fs::read_dir(&capture).unwrap().map(|file| file.unwrap().path()) {
+        fs::copy(&file, swapped.join(file.file_name().unwrap())).unwrap();
+    }
+    fs::write(swapped.join("capture.toml"), format!("{head}{second}\n{first}\n{rest}")).unwrap();
+    let said = tracewright(&args("compare", &[&capture, &swapped]));
+    assert_eq!(ok(&said), "the same: 10 instructions and events of 2 sources\n");
+    fs::write(&log, LOG.replace("1,100c", "1,1000")).unwrap();
+    let said = tracewright(&args("compare", &[&capture, &log]));
+    assert!(said.out.starts_with("ETRACE_1 (id 0x124): differs after"), "{}", said.out);
     // One of them: the other's messages are no source's.
     let all = format!("instructions --format pc {image} --protocol etrace@0x124 {unit}");
     let said = tracewright(&args(&all, &[&bytes]));
     assert_eq!(ok(&said).lines().count(), ran('1').len());
+    assert!(said.err.contains("numbers that no source has: 0x123 ("), "{}", said.err);
     for (words, part) in [
         ("--protocol etrace --framing encapsulated", "--config source_width=N"),
         (

@@ -38,7 +38,7 @@ impl Splitter {
 struct Nowhere;
 
 impl Split for Nowhere {
-    fn piece(&mut self, _: u8, _: u64, _: bool, _: &[u8]) {}
+    fn piece(&mut self, _: u16, _: u64, _: bool, _: &[u8]) {}
 
     fn plain(&mut self, _: u8, _: u64, _: &[[u8; FRAME]], _: &[[u8; FRAME]]) {}
 

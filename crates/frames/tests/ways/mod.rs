@@ -6,7 +6,7 @@ use tracewright_frames::{Event, Frame, Link, Split, Splitter};
 /// What a splitter said, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
-    Piece { id: u8, at: u64, fragment: bool, bytes: Vec<u8> },
+    Piece { id: u16, at: u64, fragment: bool, bytes: Vec<u8> },
     Event(u64, Event),
     Frame([u8; 16], [u64; 16]),
     Fragment(Option<u8>, u64, Vec<u8>),
@@ -21,7 +21,7 @@ pub struct Record {
 impl Split for Record {
     const FRAGMENTS: bool = true;
 
-    fn piece(&mut self, id: u8, at: u64, fragment: bool, bytes: &[u8]) {
+    fn piece(&mut self, id: u16, at: u64, fragment: bool, bytes: &[u8]) {
         assert!(!bytes.is_empty());
         self.said.push(Said::Piece { id, at, fragment, bytes: bytes.into() });
     }
@@ -49,7 +49,7 @@ impl Split for Record {
 struct Quiet(Record);
 
 impl Split for Quiet {
-    fn piece(&mut self, id: u8, at: u64, fragment: bool, bytes: &[u8]) {
+    fn piece(&mut self, id: u16, at: u64, fragment: bool, bytes: &[u8]) {
         self.0.piece(id, at, fragment, bytes);
     }
 
@@ -78,7 +78,7 @@ impl Record {
         let mut runs: Vec<(u8, Vec<u8>)> = Vec::new();
         for said in &self.said {
             let (id, bytes) = match said {
-                Said::Piece { id, bytes, .. } => (*id, bytes.clone()),
+                Said::Piece { id, bytes, .. } => (*id as u8, bytes.clone()),
                 Said::Event(_, Event::Trigger(byte)) => (0x7d, vec![*byte]),
                 Said::Event(_, Event::Flush(byte)) => (0x7b, vec![*byte]),
                 _ => continue,

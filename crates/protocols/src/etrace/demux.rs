@@ -13,7 +13,7 @@ use tracewright_frames::{Event, Split};
 
 use super::config::Params;
 use super::packet::envelope::{Envelope, Extent};
-use super::packet::{Packet, Payload};
+use super::packet::{Packet, Payload, Shape};
 use super::sync;
 use super::{Etrace, Protocol};
 
@@ -24,25 +24,20 @@ const CHAIN: usize = 8;
 /// nothing.
 const LOOKED_AT: usize = 64;
 
-/// A hart whose messages may come.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Hart {
-    /// What its pieces are called.
-    pub id: u8,
-    /// Its trace unit: [`Link::source`](super::config::Link::source) is its number in the messages.
-    pub params: Params,
-}
-
 /// Takes a stream apart, message by message. A plain value: to clone it is to take a checkpoint.
+///
+/// A piece is a message, and its id the number in it ([`Link::source`](super::config::Link::source) of its hart), whether
+/// or not a hart has that.
 ///
 /// Bytes may be given in any pieces; what comes out is the same.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demux {
-    harts: Vec<Hart>,
+    /// Their trace units.
+    harts: Vec<Params>,
+    /// The number of each, and what most of its messages are like.
+    quick: Vec<(u16, Option<Shape>)>,
     /// As they were before the first message.
     fresh: Vec<Params>,
-    /// What messages of no hart are called.
-    stranger: u8,
     /// The next byte begins a message.
     synced: bool,
     /// Bytes that make no whole message yet.
@@ -84,33 +79,22 @@ enum Chain {
 
 impl Demux {
     /// Of these harts, whose link is the same. `None` where there is none, or the link has no numbers.
-    pub fn new(harts: Vec<Hart>) -> Option<Demux> {
-        let first = harts.first().filter(|hart| hart.params.link.has_sources())?;
-        let aligned = first.params.link.aligned;
-        let fresh = harts.iter().map(|hart| hart.params).collect();
-        let taken = |id: u8| harts.iter().any(|hart| hart.id == id);
-        let stranger = (0..=u8::MAX).rev().find(|id| !taken(*id))?;
-        Some(Demux {
-            harts,
-            fresh,
-            stranger,
-            synced: aligned,
-            rest: Vec::new(),
-            bad: None,
-            nulls: None,
-        })
+    pub fn new(harts: Vec<Params>) -> Option<Demux> {
+        harts.first().filter(|hart| hart.link.has_sources())?;
+        Some(Demux::of(harts))
+    }
+
+    fn of(harts: Vec<Params>) -> Demux {
+        let synced = harts.first().is_some_and(|hart| hart.link.aligned);
+        let quick = harts.iter().map(|hart| (hart.link.source, Shape::of(hart))).collect();
+        let (fresh, rest) = (harts.clone(), Vec::new());
+        Demux { harts, quick, fresh, synced, rest, bad: None, nulls: None }
     }
 
     /// The same at another place, or in another buffer.
     #[must_use]
     pub fn fresh(&self) -> Demux {
-        let mut harts = self.harts.clone();
-        for (hart, fresh) in harts.iter_mut().zip(&self.fresh) {
-            hart.params = *fresh;
-        }
-        let synced = self.fresh.first().is_some_and(|params| params.link.aligned);
-        let (fresh, rest) = (self.fresh.clone(), Vec::new());
-        Demux { harts, fresh, stranger: self.stranger, synced, rest, bad: None, nulls: None }
+        Demux::of(self.fresh.clone())
     }
 
     /// Takes all of `bytes`, which are in the capture from `at` on.
@@ -149,7 +133,15 @@ impl Demux {
     /// Takes whole messages, and returns how many bytes they are.
     fn messages<S: Split>(&mut self, at: u64, bytes: &[u8], end: bool, out: &mut S) -> usize {
         let mut taken = 0;
-        while let Some(rest) = bytes.get(taken..).filter(|rest| !rest.is_empty()) {
+        loop {
+            if self.synced && self.bad.is_none() && self.nulls.is_none() {
+                taken += self.usual(
+                    at.wrapping_add(taken as u64),
+                    bytes.get(taken..).unwrap_or_default(),
+                    out,
+                );
+            }
+            let Some(rest) = bytes.get(taken..).filter(|rest| !rest.is_empty()) else { break };
             let place = at.wrapping_add(taken as u64);
             if !self.synced {
                 let (skip, found) = self.find(rest, end);
@@ -184,18 +176,10 @@ impl Demux {
                     }
                     self.say_nulls(out);
                     self.say_bad(out);
-                    if let (Some(hart), Some(packet)) =
-                        (hart.and_then(|n| self.harts.get_mut(n)), &packet)
-                    {
-                        Etrace::learn(&mut hart.params, packet);
+                    if let (Some(n), Some(packet)) = (hart, &packet) {
+                        self.learn(n, packet);
                     }
-                    let id = hart.and_then(|n| self.harts.get(n)).map(|hart| hart.id);
-                    out.piece(
-                        id.unwrap_or_else(|| self.name(number)),
-                        place,
-                        true,
-                        rest.get(..len).unwrap_or_default(),
-                    );
+                    out.piece(number, place, true, rest.get(..len).unwrap_or_default());
                     taken += len;
                 }
                 Message::Partial if end => {
@@ -212,16 +196,36 @@ impl Demux {
         taken
     }
 
-    /// What messages of hart `number`, which nobody knows, are called.
-    fn name(&self, number: u16) -> u8 {
-        match u8::try_from(number) {
-            Ok(id) if self.harts.iter().all(|hart| hart.id != id) => id,
-            _ => self.stranger,
+    /// Takes messages of the usual form as far as they go, and returns how many bytes they are.
+    #[inline]
+    fn usual<S: Split>(&self, at: u64, bytes: &[u8], out: &mut S) -> usize {
+        let mut taken = 0;
+        let known = self.quick.first().and_then(|(_, shape)| *shape);
+        let Some(any) = known else { return 0 };
+        while let Some(rest) = bytes.get(taken..).filter(|rest| !rest.is_empty())
+            && let Some(number) = any.number(rest)
+            && let Some((_, Some(shape))) = self.quick.iter().find(|(known, _)| *known == number)
+            && let Some(quick) = shape.read(rest)
+        {
+            let message = rest.get(..quick.len).unwrap_or_default();
+            out.piece(number, at.wrapping_add(taken as u64), true, message);
+            taken += quick.len;
         }
+        taken
+    }
+
+    /// What hart `n` says may change how its next messages are read.
+    fn learn(&mut self, n: usize, packet: &Packet) {
+        let (Some(hart), Some((_, shape))) = (self.harts.get_mut(n), self.quick.get_mut(n)) else {
+            return;
+        };
+        Etrace::learn(hart, packet);
+        // What was learned is borne out, or taken back, by the next packet.
+        *shape = if hart.before.is_some() { None } else { Shape::of(hart) };
     }
 
     fn message(&self, bytes: &[u8]) -> Message {
-        let Some(Hart { params, .. }) = self.harts.first() else { return Message::Bad };
+        let Some(params) = self.harts.first() else { return Message::Bad };
         let (len, number) = match Envelope::extent(bytes, params) {
             Extent::Null => return Message::Null,
             Extent::Partial => return Message::Partial,
@@ -229,11 +233,11 @@ impl Demux {
             Extent::Of { len, source } => (len, source),
         };
         let Some(whole) = bytes.get(..len) else { return Message::Partial };
-        let hart = self.harts.iter().position(|hart| hart.params.link.source == number);
+        let hart = self.harts.iter().position(|hart| hart.link.source == number);
         let packet = hart.and_then(|n| self.harts.get(n)).and_then(|hart| {
-            match Packet::parse(whole, &hart.params) {
+            match Packet::parse(whole, hart) {
                 Parse::Packet(packet, taken)
-                    if taken == len && sync::makes_sense(&packet, &hart.params) =>
+                    if taken == len && sync::makes_sense(&packet, hart) =>
                 {
                     Some(packet)
                 }
@@ -264,7 +268,7 @@ impl Demux {
     }
 
     fn chain(&self, bytes: &[u8]) -> Chain {
-        let most = self.harts.first().map_or(0, |hart| sync::longest(&hart.params));
+        let most = self.harts.first().map_or(0, sync::longest);
         let (mut at, mut good, mut nulls) = (0, 0, 0);
         for _ in 0..LOOKED_AT {
             let rest = bytes.get(at..).unwrap_or_default();
@@ -343,7 +347,7 @@ pub fn numbers(bytes: &[u8], params: &Params) -> Vec<(u16, usize)> {
 struct Nowhere;
 
 impl Split for Nowhere {
-    fn piece(&mut self, _: u8, _: u64, _: bool, _: &[u8]) {}
+    fn piece(&mut self, _: u16, _: u64, _: bool, _: &[u8]) {}
 
     fn event(&mut self, _: u64, _: Event) {}
 }

@@ -50,7 +50,7 @@ use tracewright_isa::rv::Extensions;
 
 pub use config::Params;
 pub use decode::Decoder;
-pub use demux::{Demux, Hart};
+pub use demux::Demux;
 pub use packet::Packet;
 
 use crate::protocol::{Field, Protocol, Resume};

@@ -38,7 +38,7 @@ pub fn of_case(
         memory: memory.collect(),
         ..Capture::default()
     };
-    let sources = vec![Planned { source: 0, name, id: FRAMED_ID, config, jump_table: None }];
+    let sources = vec![Planned { source: 0, name, id: FRAMED_ID.into(), config, jump_table: None }];
     let plan = Plan { buffer: 0, framing, messages: None, sources, skipped: Vec::new() };
     same(&capture, &plan, step, stretch)
 }

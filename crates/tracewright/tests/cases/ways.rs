@@ -376,7 +376,7 @@ fn through_frames(case: &Case, fresh: &Run<'_>, whole: &Said) -> Result<(), Stri
     let mut splitter = Splitter::new(Link::new(Framing::Coresight));
     splitter.split(0, &frames, &mut sources);
     splitter.finish(&mut sources);
-    let bytes = sources.get(FRAMED_ID).map(|source| source.bytes()).unwrap_or_default();
+    let bytes = sources.get(FRAMED_ID.into()).map(|source| source.bytes()).unwrap_or_default();
     if bytes != case.bytes {
         return Err("frames changed the bytes".into());
     }

@@ -108,14 +108,14 @@ fn capture(harts: &[Hart], format: Format, bytes: Vec<u8>) -> Capture {
 }
 
 /// What each source says.
-struct Heard(Vec<Vec<(u64, Element)>>, Vec<(u8, usize)>, u64);
+struct Heard(Vec<Vec<(u64, Element)>>, Vec<(u16, usize)>, u64);
 
 impl Listener for Heard {
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.0[source].push((at, element));
     }
 
-    fn stranger(&mut self, id: u8, _: u64, len: usize) {
+    fn stranger(&mut self, id: u16, _: u64, len: usize) {
         self.1.push((id, len));
     }
 
@@ -164,6 +164,18 @@ fn message_by_message() {
         let capture = capture(&harts, Format::Encapsulated, bytes);
         let heard = decode(&capture, &Options::default());
         assert_eq!((heard.1.len(), heard.2), (0, 0), "nothing is anyone else's");
+        let plan = Plan::new(&capture, 0, &Options::default()).unwrap();
+        assert!(plan.sources.iter().map(|source| source.id).eq(numbers.iter().copied()));
+        // Those that nobody knows keep their numbers.
+        let mut some = capture.clone();
+        some.sources.truncate(1);
+        let mut others: Vec<_> =
+            decode(&some, &Options::default()).1.into_iter().map(|(number, _)| number).collect();
+        others.sort_unstable();
+        others.dedup();
+        let mut want = numbers[1..].to_vec();
+        want.sort_unstable();
+        assert_eq!(others, want);
         let mut frames = Vec::new();
         let mut joiner = Joiner::new(Frames::Coresight);
         for (n, hart) in harts.iter().enumerate() {
@@ -203,7 +215,7 @@ fn some_of_them() {
     let options = Options { ids: vec![3], ..Options::default() };
     let heard = decode(&capture, &options);
     assert!(what(&heard.0[0]) == what(&harts[1].alone()));
-    let of = |id: u8| heard.1.iter().filter(|(i, _)| *i == id).map(|(_, len)| len).sum::<usize>();
+    let of = |id: u16| heard.1.iter().filter(|(i, _)| *i == id).map(|(_, len)| len).sum::<usize>();
     assert_eq!((of(2), of(9)), (sizes[0], sizes[2]));
     // One of them nobody knows.
     capture.sources.remove(0);

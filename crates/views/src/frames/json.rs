@@ -44,7 +44,7 @@ impl<W: io::Write> Split for Json<W> {
         self.lines.end();
     }
 
-    fn piece(&mut self, id: u8, at: u64, fragment: bool, bytes: &[u8]) {
+    fn piece(&mut self, id: u16, at: u64, fragment: bool, bytes: &[u8]) {
         Object::new(&mut self.lines.text)
             .text("type", "piece")
             .number("at", at)

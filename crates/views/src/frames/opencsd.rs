@@ -38,7 +38,7 @@ impl<W: io::Write> Opencsd<W> {
 impl<W: io::Write> Split for Opencsd<W> {
     const FRAGMENTS: bool = true;
 
-    fn piece(&mut self, _id: u8, _at: u64, _fragment: bool, _bytes: &[u8]) {}
+    fn piece(&mut self, _id: u16, _at: u64, _fragment: bool, _bytes: &[u8]) {}
 
     fn event(&mut self, at: u64, event: Event) {
         self.frames.event(at, event, &mut self.lines.text);

@@ -65,7 +65,7 @@ impl<W: io::Write> Split for Text<W> {
         self.lines.end();
     }
 
-    fn piece(&mut self, id: u8, at: u64, _fragment: bool, bytes: &[u8]) {
+    fn piece(&mut self, id: u16, at: u64, _fragment: bool, bytes: &[u8]) {
         // What has no frame comes in pieces of any length.
         for (n, bytes) in bytes.chunks(2 * FRAME).enumerate() {
             self.begin(at.wrapping_add((n * 2 * FRAME) as u64));

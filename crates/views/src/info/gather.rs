@@ -8,7 +8,7 @@ use tracewright_image::{Elf, Load};
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
 use super::{BufferInfo, FieldInfo, ImageInfo, Info, RegisterInfo, SourceInfo};
-use crate::explain::{Remark, left_out, plan_framing};
+use crate::explain::{Remark, left_out, plan_framing, shown};
 use crate::link::Ids;
 
 impl Info {
@@ -94,15 +94,23 @@ fn buffer(capture: &Capture, plan: &Plan) -> BufferInfo {
 /// Ids that no source has, and sources that no id has.
 fn strangers(plan: &Plan, info: &BufferInfo, missing: &mut Vec<Remark>) {
     let Some(ids) = &info.ids else { return };
-    let known = |id: u8| plan.sources.iter().any(|s| s.id == id);
+    let known = |id: u16| plan.sources.iter().any(|s| s.id == id);
     let skipped = !plan.skipped.is_empty();
-    for (id, bytes) in ids.sources().into_iter().filter(|(id, _)| !known(*id) && !skipped) {
-        missing.push(Remark {
-            what: format!("{} holds {bytes} bytes of id {id:#04x}, which no source has", info.name),
-            help: "add a device with that trace id in its registers; for bare bytes, \
-                   --protocol NAME@ID"
-                .into(),
-        });
+    let strangers = ids.sources().into_iter().filter(|(id, _)| !known(*id) && !skipped).collect();
+    let (strangers, others) = shown(strangers);
+    let help = match &plan.messages {
+        None => {
+            "add a device with that trace id in its registers; for bare bytes, --protocol NAME@ID"
+        }
+        Some(_) => {
+            "add a source with that number as `source` among its parameters; for bare bytes, \
+             --protocol etrace@NUMBER"
+        }
+    };
+    let list = strangers.iter().map(|(id, bytes)| format!("{bytes} bytes of id {id:#04x}, which"));
+    for what in list.chain(others.map(|others| format!("{others}, which"))) {
+        let what = format!("{} holds {what} no source has", info.name);
+        missing.push(Remark { what, help: help.into() });
     }
 }
 
@@ -122,7 +130,7 @@ fn source(capture: &Capture, source: &Source) -> SourceInfo {
         name: source.name.clone(),
         device_type: source.device_type.clone(),
         protocol: protocol.map(|p| p.about().title),
-        id: config.map(|config| config.trace_id()),
+        id: config.map(|config| config.trace_id().into()),
         core,
         buffers: buffers.map(|b| b.name.clone()).collect(),
         traces: on.map(|(_, field)| field.about).collect(),

@@ -54,8 +54,8 @@ pub struct SourceInfo {
     pub device_type: String,
     /// What the protocol is, where the type is a known one.
     pub protocol: Option<&'static str>,
-    /// Its trace id, where the registers say it.
-    pub id: Option<u8>,
+    /// Its trace id, where the registers say it; its number, where messages have one.
+    pub id: Option<u16>,
     /// The core that it watches: name and type.
     pub core: Option<(String, String)>,
     /// The buffers that may hold its bytes.

@@ -78,8 +78,8 @@ pub fn summary(sources: &[Source], buffer: &str, tally: &Tally, stats: Option<&S
         }
         .end();
     });
-    o.list("other_ids", &tally.strangers, |&(id, bytes), out| {
-        Object::new(out).number("id", id.into()).number("bytes", bytes).end();
+    o.list("other_ids", &tally.strangers, |(id, bytes), out| {
+        Object::new(out).number("id", u64::from(*id)).number("bytes", *bytes).end();
     })
     .number("padding_bytes", tally.padding)
     .number("bad_frame_bytes", tally.bad_frames)

@@ -46,7 +46,7 @@ pub struct Listing<W> {
     sources: Vec<Source>,
     line: String,
     /// The beginning of the last line: place, id and words.
-    prefix: (u64, u8, String),
+    prefix: (u64, u16, String),
     /// The words of ranges.
     ranges: Kept<tracewright_base::Range>,
     /// What follows the place in the line of a packet of atoms, by its one byte.
@@ -66,7 +66,7 @@ const MOST_WAITING: usize = 1 << 26;
 /// One source of the listing.
 #[derive(Clone, Debug, PartialEq)]
 struct Source {
-    id: u8,
+    id: u16,
     config: AnyConfig,
     text: SourceText,
     style: Style,
@@ -131,7 +131,7 @@ impl<W: io::Write> Listing<W> {
             frames: RawFrames::new(plan.framing, shown.packed, shown.unpacked),
             sources: sources.collect(),
             line: String::with_capacity(1 << 16),
-            prefix: (u64::MAX, u8::MAX, String::new()),
+            prefix: (u64::MAX, u16::MAX, String::new()),
             ranges: Kept::default(),
             atoms: Vec::new(),
             octets: Vec::new(),
@@ -181,7 +181,7 @@ impl<W: io::Write> Listing<W> {
 
     /// Begins a line: place and id.
     #[inline]
-    fn prefix(&mut self, at: u64, id: u8) {
+    fn prefix(&mut self, at: u64, id: u16) {
         if self.prefix.0 != at || self.prefix.1 != id {
             let (last_at, last_id, words) = &mut self.prefix;
             (*last_at, *last_id) = (at, id);
@@ -413,7 +413,7 @@ impl<W: io::Write> Listing<W> {
     }
 }
 
-fn prefix(at: u64, id: u8, line: &mut String) {
+fn prefix(at: u64, id: u16, line: &mut String) {
     line.push_str("Idx:");
     decimal(at, line);
     line.push_str("; ID:");

@@ -16,11 +16,13 @@ pub(in crate::etrace) struct Quick {
     pub(in crate::etrace) address: Option<i64>,
     /// Bytes of the packet.
     pub(in crate::etrace) len: usize,
+    /// The source's number.
+    pub(in crate::etrace) source: u16,
     header: u8,
 }
 
 /// What such packets are like.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::etrace) struct Shape {
     /// The bits of the header that are the same in all of them, but for the length.
     mask: u8,
@@ -33,7 +35,12 @@ pub(in crate::etrace) struct Shape {
     width: u32,
     /// The header says where the packet goes to.
     flow: bool,
+    /// Bits of the source's number, between the header and the type. Those beyond whole bytes are in the payload.
+    source: u32,
 }
+
+/// The longest of them: a header, two bytes of a source's number, and the payload.
+const LONGEST: usize = 1 + 2 + 8;
 
 impl Shape {
     /// `None` where there are none, or they mean more than they say.
@@ -47,8 +54,7 @@ impl Shape {
                 return None;
             }
         };
-        let odd = link.source_width != 0
-            || params.is_draft()
+        let odd = params.is_draft()
             || matches!(choices.compression, Compression::Address)
             || choices.plain_notify;
         if odd {
@@ -63,12 +69,16 @@ impl Shape {
             kind_width: kind_width as u32,
             width: params.widths.address(),
             flow: mask == 0x80,
+            source: link.source_width as u32,
         })
     }
 
-    /// The packet that `bytes` begin with. At least 9 bytes must be there, however long it is.
+    /// The packet that `bytes` begin with. Without a source's number at least 9 bytes must be there, however long it is.
     #[inline(always)]
     pub(in crate::etrace) fn read(&self, bytes: &[u8]) -> Option<Quick> {
+        if self.source > 0 {
+            return self.numbered(bytes);
+        }
         let &[header, ref payload @ ..] = bytes.first_chunk::<9>()?;
         let len = u32::from(header & 0x1f);
         if header & self.mask != self.header || len.wrapping_sub(1) > 7 {
@@ -77,23 +87,66 @@ impl Shape {
         let above = 64 - len * 8;
         // Behind its end the payload goes on with its last bit.
         let word = (u64::from_le_bytes(*payload) << above) as i64 >> above;
+        self.payload(header, word, len * 8, len as usize + 1)
+    }
+
+    /// The same behind a source's number.
+    #[inline]
+    fn numbered(&self, bytes: &[u8]) -> Option<Quick> {
+        let (whole, skip) = (self.source as usize / 8, self.source % 8);
+        let &header = bytes.first()?;
+        let len = u32::from(header & 0x1f);
+        let all = 1 + whole + len as usize;
+        if header & self.mask != self.header || len.wrapping_sub(1) > 7 || bytes.len() < all {
+            return None;
+        }
+        let mut room = [0; LONGEST];
+        let chunk = match bytes.first_chunk::<LONGEST>() {
+            Some(chunk) => chunk,
+            // The last message of some.
+            None => {
+                room.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+                &room
+            }
+        };
+        let &[_, first, second, ..] = chunk;
+        let source = low(u16::from_le_bytes([first, second]).into(), self.source) as u16;
+        let payload = chunk.get(1 + whole..)?.first_chunk()?;
+        let above = 64 - len * 8;
+        let word = (u64::from_le_bytes(*payload) << above) as i64 >> above >> skip;
+        let quick = self.payload(header, word, len * 8 - skip, all)?;
+        Some(Quick { source, ..quick })
+    }
+
+    /// The source's number in a message, where it has one and that is there.
+    #[inline]
+    pub(in crate::etrace) fn number(&self, message: &[u8]) -> Option<u16> {
+        let &[_, first, second] = message.first_chunk()?;
+        Some(low(u16::from_le_bytes([first, second]).into(), self.source) as u16)
+    }
+
+    /// The packet whose payload is the lowest `left` bits of `word`, after the source's number; and that bit goes on.
+    #[inline(always)]
+    fn payload(&self, header: u8, word: i64, left: u32, len: usize) -> Option<Quick> {
         if word as u8 & self.kinds != self.kind {
             return None;
         }
-        let (word, left) = (word >> self.kind_width, len * 8 - self.kind_width);
+        let (word, left) = (word >> self.kind_width, left.saturating_sub(self.kind_width));
         // Which of the two it is, and how many branches, is hard to foretell: there is no jump for it.
         let Row { at, count, kind } = ROWS[(word & 0x7f) as usize];
         let bits = (word >> 7) as u32 & ((1 << count) - 1);
         let map = Map { bits, len: count };
-        let (at, len) = (u32::from(at), len as usize + 1);
+        let (at, source) = (u32::from(at), 0);
         match kind {
             // The bits after the address repeat its last one: all is as usual.
             Kind::Address => {
                 let address = Some(word >> at);
-                (left <= at + self.width).then_some(Quick { map, address, len, header })
+                (left <= at + self.width).then_some(Quick { map, address, len, source, header })
             }
             // Whole bytes that no field is in are too many.
-            Kind::Full => (left < at + 8).then_some(Quick { map, address: None, len, header }),
+            Kind::Full => {
+                (left < at + 8).then_some(Quick { map, address: None, len, source, header })
+            }
             Kind::Other => None,
         }
     }
@@ -108,7 +161,7 @@ impl Shape {
     #[inline(always)]
     pub(super) fn packet(&self, quick: &Quick) -> Packet {
         let flow = if self.flow { quick.header >> 5 & 0b11 } else { 0 };
-        let envelope = Envelope { flow, ..Envelope::default() };
+        let envelope = Envelope { flow, source: quick.source, timestamp: None };
         let report = quick
             .address
             .map(|address| Report { address: self.bits(address), ..Report::default() });

@@ -76,7 +76,7 @@ impl Fork for Listing<Vec<u8>> {
             frames: self.frames.fork(),
             sources: sources.collect(),
             line: String::new(),
-            prefix: (u64::MAX, u8::MAX, String::new()),
+            prefix: (u64::MAX, u16::MAX, String::new()),
             ranges: Kept::default(),
             atoms: self.atoms.clone(),
             octets: Vec::new(),
