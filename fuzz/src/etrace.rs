@@ -4,7 +4,7 @@ use tracewright::base::Wire;
 use tracewright::frames::{Event, Split};
 use tracewright::image::{Image, Region};
 use tracewright::protocols::etrace::config::{Framing, PARAMETERS};
-use tracewright::protocols::etrace::packet::{Payload, Start};
+use tracewright::protocols::etrace::packet::{Payload, Report, Start};
 use tracewright::protocols::etrace::{Demux, Etrace, Packet, Params};
 use tracewright::protocols::registry::AnyConfig;
 
@@ -58,7 +58,12 @@ pub fn harts(data: &[u8]) {
     for pair in named.chunks_exact(2) {
         let hart = &harts[usize::from(pair[0]) % harts.len()];
         let start = Start { address: pair[1].into(), ..Start::default() };
-        let mut packet = Packet::from(Payload::Start(start));
+        let report = Report { address: pair[1].into(), ..Report::default() };
+        let payload = match pair[0] & 0x40 {
+            0 => Payload::Start(start),
+            _ => Payload::Address(report),
+        };
+        let mut packet = Packet::from(payload);
         packet.envelope.source = hart.link.source;
         packet.envelope.timestamp = (pair[0] & 0x80 != 0).then_some(9);
         packet.emit(hart, &mut messages);

@@ -35,6 +35,9 @@ pub enum Step {
         /// The value.
         value: u64,
     },
+    /// Signals beside the instructions have this value from here on, bit n being signal n: what a filter may ask for.
+    /// (RISC-V: `user`, `impdef`)
+    Signals(u64),
     /// What follows is not to be traced: the unit was switched off, or a filter excludes it.
     Off,
     /// What follows is to be traced again.

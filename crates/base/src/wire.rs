@@ -89,4 +89,9 @@ pub trait Encode<C, P>: Clone + core::fmt::Debug {
 
     /// Tracing ends: what was held back is said.
     fn finish(&mut self, config: &C, out: &mut impl Extend<P>);
+
+    /// For how many cycles the processor had to wait because the unit had no room. 0 for one that never asks it to.
+    fn waited(&self) -> u64 {
+        0
+    }
 }

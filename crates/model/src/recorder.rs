@@ -231,6 +231,11 @@ impl Recorder {
         self.framed.len() + self.units.iter().map(|s| s.raw.len() + s.fresh.len()).sum::<usize>()
     }
 
+    /// For how many cycles processors had to wait because their units had no room.
+    pub fn waited(&self) -> u64 {
+        self.units.iter().map(|source| source.unit.waited()).sum()
+    }
+
     /// There is no trace.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -66,6 +66,11 @@ impl<P: Encodes> Unit<P> {
         self.encoder.step(step, &self.config, &mut Emit::<P, _> { config: &self.config, out });
     }
 
+    /// See [`Encode::waited`].
+    pub fn waited(&self) -> u64 {
+        self.encoder.waited()
+    }
+
     /// Tracing ends: what was held back is said.
     pub fn finish(&mut self, out: &mut impl Extend<u8>) {
         self.encoder.finish(&self.config, &mut Emit::<P, _> { config: &self.config, out });
@@ -178,6 +183,11 @@ macro_rules! encoders {
                         steps.into_iter().for_each(|step| unit.step(step, out));
                     })*
                 }
+            }
+
+            /// See [`Encode::waited`].
+            pub fn waited(&self) -> u64 {
+                match self { $(AnyUnit::$name(unit) => unit.waited(),)* }
             }
 
             /// See [`Unit::finish`].

@@ -261,7 +261,8 @@ pub(crate) trait Unit<C> {
             | Step::Timestamp(_)
             | Step::Events(_)
             | Step::Transaction(_)
-            | Step::Instrumentation { .. } => {}
+            | Step::Instrumentation { .. }
+            | Step::Signals(_) => {}
         }
     }
 

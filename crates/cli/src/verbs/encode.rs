@@ -100,6 +100,7 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         step(&mut recorder, cpu as u16, &Step::Halted);
     }
     logs::notes(&assembler);
+    let waited = recorder.waited();
     let mut capture = recorder.finish().map_err(fail)?;
     for (n, spool) in spools {
         if let Some(buffer) = capture.buffers.get_mut(n) {
@@ -120,6 +121,11 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         if sources == 1 { "processor" } else { "processors" },
         args.output.display()
     );
+    if waited > 0 {
+        eprintln!(
+            "tracewright: note: for {waited} cycles a processor waited until its unit had room"
+        );
+    }
     if bytes == 0 && count > 0 {
         eprintln!(
             "tracewright: note: {} traces nothing of what the log says; see docs/encoding.md for what it does",

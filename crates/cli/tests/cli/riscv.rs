@@ -499,6 +499,70 @@ fn wrong_tables() {
 }
 
 /// A unit with a FIFO that is too small loses packets and says so, or makes the processor wait.
+/// What a log says beside the instructions reaches the unit: cycles in which the processor was stalled, that it was reset
+/// or halted, and signals that a filter asks for.
+#[test]
+fn beside_the_instructions() {
+    let folder = Folder::new("riscv-side");
+    let image = folder.path("program.bin");
+    // jr t1, twice: each is told.
+    fs::write(&image, [0x67, 0, 3, 0, 0x67, 0, 3, 0]).unwrap();
+    let image = format!("--image {}@0x1000", image.display());
+    let (capture, log) = (folder.path("capture"), folder.path("log.csv"));
+    let traced = |rows: &str, config: &str, decode: &str| {
+        let _ = fs::remove_dir_all(&capture);
+        fs::write(&log, format!("step,value,cause,stall,address,isa,el,opcode\n{rows}")).unwrap();
+        let words = format!(
+            "encode --protocol etrace --framing raw {image} --config xlen=32 {config} --log"
+        );
+        let mut all = args(&words, &[&log]);
+        all.extend(args("-o", &[&capture]));
+        let said = tracewright(&all);
+        ok(&said);
+        let waited = said.err.contains(" cycles a processor waited until its unit had room");
+        let said = tracewright(&args(decode, &[&capture]));
+        (ok(&said).to_owned(), waited)
+    };
+    let jump =
+        |n: usize, stall: &str| format!(",,,{stall},{:x},RV32,3,00030067\n", 0x1000 + n % 2 * 4);
+    let loops = |stall: &str| (0..1000).map(|n| jump(n, stall)).collect::<String>();
+    // A FIFO is emptied while the processor is stalled by something else.
+    let fifo = "--config fifo=150 --config fifo-drain=9";
+    let pcs = "instructions --format pc";
+    let (said, waited) = traced(&loops(""), fifo, pcs);
+    assert!(said.lines().count() < 900 && !waited, "{}", said.lines().count());
+    let (said, waited) = traced(&loops("60"), fifo, pcs);
+    assert_eq!((said.lines().count(), waited), (1000, false));
+    let (said, waited) = traced(&loops(""), &format!("{fifo} --config stall=1"), pcs);
+    assert_eq!((said.lines().count(), waited), (1000, true));
+    // The period of resynchronisation may be one of cycles.
+    let period = "--config resync=cycles --config resync_max=2000";
+    let starts = |stall: &str| {
+        let (said, _) = traced(&loops(stall), period, "packets");
+        said.lines().filter(|line| line.contains(" start ")).count()
+    };
+    let (few, many) = (starts(""), starts("19"));
+    assert!(few <= 2 && (9..=11).contains(&many), "{few} and {many}");
+    // A reset and a halt end a stretch; each of its instructions is told.
+    for side in ["exception,,reset,,1000,,,", "exception,,halt,,1000,,,", "halted,,,,,,,"] {
+        for more in ["", "--config retires=4"] {
+            let rows = format!("{}{}{side}\n{}", jump(0, ""), jump(1, ""), jump(0, ""));
+            let (said, _) = traced(&rows, more, "decode --strict");
+            assert_eq!(said.matches("trace-on").count(), 2, "{side} {said}");
+            let (said, _) = traced(&rows, more, pcs);
+            assert_eq!(said, "1000\n1004\n1000\n", "{side}");
+        }
+    }
+    // A filter asks for signals.
+    let filter = "--config trTeFilter0Control=0x10001 --config trTeFilter0MatchMaskImpdef=0xf0 \
+                  --config trTeFilter0MatchValueImpdef=0x50";
+    let rows: Vec<_> = (0..8).map(|n| jump(n, "")).collect();
+    let rows = rows.join("signals,57,,,,,,\n").replacen("signals,57", "signals,17", 3);
+    let rows = rows.replacen("signals,57", "signals,5a", 2);
+    let (said, _) = traced(&rows, filter, pcs);
+    assert_eq!(said, "1000\n1004\n1000\n1004\n", "{said}");
+}
+
 #[test]
 fn too_small_a_fifo() {
     let folder = Folder::new("riscv-fifo");

@@ -9,7 +9,8 @@
 //!
 //! The head line names the columns, in any order; only `address` must be there, and a line may have fewer
 //! cells than the head. A cell may be empty. Nothing is quoted. `address`, `opcode`, `value` and `target` are
-//! hexadecimal, with or without 0x; all others are decimal, or hexadecimal with 0x.
+//! hexadecimal, with or without 0x; all others are decimal, or hexadecimal with 0x. One column more, `stall`, says for how
+//! many cycles the processor retired nothing before what the line says.
 //!
 //! | step | what its cells say |
 //! |---|---|
@@ -21,7 +22,7 @@
 //! | `read`, `write`, `move` | the last instruction's data: `address`, `size`, `value`; `cause` flags as `late+coprocessor` |
 //! | `software` | `address` port or channel, `target` page or master, `size` in bits, `value`, `cause` flags as `marker`, `time` |
 //! | `hardware` | `address` discriminator, `size`, `value` |
-//! | `cycles`, `timestamp`, `events` | `value` |
+//! | `cycles`, `timestamp`, `events`, `signals` | `value` |
 //! | `instrumentation` | `el`, `value` |
 //! | `transaction` | `cause`: `inside`, `start`, `commit`, `failure` |
 //! | `trigger`, `off`, `on`, `halted`, `overflow` | |
@@ -40,12 +41,12 @@ use super::text::{Expected, hex, number};
 use super::writer::Line;
 
 /// The columns.
-const COLUMNS: [&str; 13] = [
+const COLUMNS: [&str; 14] = [
     "cpu", "step", "address", "isa", "opcode", "passed", "el", "security", "size", "value",
-    "cause", "target", "time",
+    "cause", "target", "time", "stall",
 ];
 
-/// The head line that is written.
+/// The head line that is written: cycles of a stall are lines of their own.
 pub(super) const HEAD: &str =
     "cpu,step,address,isa,opcode,passed,el,security,size,value,cause,target,time";
 
@@ -62,6 +63,7 @@ const VALUE: usize = 9;
 const CAUSE: usize = 10;
 const TARGET: usize = 11;
 const TIME: usize = 12;
+const STALL: usize = 13;
 
 /// Causes of exceptions by name. Those of RISC-V and numbers are written as `riscv:N`, `interrupt:N`,
 /// `vector:N` and `number:N`.
@@ -154,6 +156,10 @@ impl Parser {
         let cpu = u16::try_from(cpu).map_err(|_| Expected("a processor below 65536"))?;
         let time = decimal(&cells, TIME, "a time")?;
         let event = event(&cells, isa)?;
+        if let Some(stall) = decimal(&cells, STALL, "a number of cycles")? {
+            let cycles = u32::try_from(stall).map_err(|_| Expected("fewer cycles than 2^32"))?;
+            out(Entry::new(cpu, Event::Step(Step::Cycles(cycles))));
+        }
         // A software write has a time of its own.
         let time = if matches!(event, Event::Step(Step::Software(_))) { None } else { time };
         out(Entry { cpu, time, event });
@@ -226,6 +232,7 @@ fn event(cells: &Cells<'_>, isa: Isa) -> Result<Event, Expected> {
         b"cycles" => Event::Step(Step::Cycles(needed()? as u32)),
         b"timestamp" => Event::Step(Step::Timestamp(needed()?)),
         b"events" => Event::Step(Step::Events(needed()? as u8 & 0xf)),
+        b"signals" => Event::Step(Step::Signals(needed()?)),
         b"instrumentation" => {
             let el = decimal(cells, EL, "an exception level")?.unwrap_or(0);
             Event::Step(Step::Instrumentation { el: el as u8 & 3, value: needed()? })
@@ -366,9 +373,9 @@ fn software(cells: &Cells<'_>) -> Result<Software, Expected> {
     })
 }
 
-/// A line on its way out: the cells that are not empty.
+/// A line on its way out: the cells that are not empty, of all columns but the last.
 #[derive(Default)]
-struct Row([String; COLUMNS.len()]);
+struct Row([String; STALL]);
 
 impl Row {
     fn set(&mut self, n: usize, text: impl Into<String>) -> &mut Self {
@@ -519,6 +526,9 @@ fn emit_step(step: &Step, row: &mut Row) -> bool {
         }
         Step::Events(events) => {
             row.set(STEP, "events").hex(VALUE, Some(events.into()));
+        }
+        Step::Signals(value) => {
+            row.set(STEP, "signals").hex(VALUE, Some(value));
         }
         Step::Instrumentation { el, value } => {
             row.set(STEP, "instrumentation").set(EL, el.to_string()).hex(VALUE, Some(value));

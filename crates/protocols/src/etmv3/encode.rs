@@ -131,7 +131,8 @@ impl Encode<Config, Packet> for Encoder {
             | Step::Hardware(_)
             | Step::Events(_)
             | Step::Transaction(_)
-            | Step::Instrumentation { .. } => {}
+            | Step::Instrumentation { .. }
+            | Step::Signals(_) => {}
         }
     }
 

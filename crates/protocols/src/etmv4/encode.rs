@@ -379,6 +379,7 @@ impl Encoder {
         match *step {
             Step::Retired(_)
             | Step::Access(_)
+            | Step::Signals(_)
             | Step::Software(_)
             | Step::Hardware(_)
             | Step::Trigger => {}

@@ -102,6 +102,10 @@ impl Encode<Params, Packet> for Encoder {
             data.finish(params, &mut Gate { outlet, params, out });
         }
     }
+
+    fn waited(&self) -> u64 {
+        self.stalled()
+    }
 }
 
 impl Encoder {
@@ -277,7 +281,8 @@ impl Encoder {
             | Step::Hardware(_)
             | Step::Events(_)
             | Step::Transaction(_)
-            | Step::Instrumentation { .. } => {}
+            | Step::Instrumentation { .. }
+            | Step::Signals(_) => {}
         }
     }
 
@@ -287,6 +292,9 @@ impl Encoder {
     }
 
     fn exception(&mut self, taken: &Taken, params: &Params, out: &mut impl Extend<Packet>) {
+        if let Cause::Reset | Cause::Halt = taken.cause {
+            return self.stop(params, out);
+        }
         let Some((code, interrupt)) = riscv(taken.cause) else { return };
         let only = !(self.quirks.calls_retire && !interrupt && is_call(code));
         let mut flags = is::TRAP | is::SPECIAL | core::mem::take(&mut self.news);

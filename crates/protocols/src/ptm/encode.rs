@@ -132,7 +132,8 @@ impl Encode<Config, Packet> for Encoder {
             | Step::Hardware(_)
             | Step::Events(_)
             | Step::Transaction(_)
-            | Step::Instrumentation { .. } => {}
+            | Step::Instrumentation { .. }
+            | Step::Signals(_) => {}
         }
     }
 

@@ -176,9 +176,13 @@ impl Params {
         Ok(params)
     }
 
-    /// Only an `.scf` file has this name, and it says nothing of a trace.
+    /// It says nothing of how a trace is read: only an `.scf` file has this name, or it is a register of a filter or a
+    /// comparator.
     pub fn passes_over(name: &str) -> bool {
-        PASSED_OVER.contains(&name)
+        let begins = |prefix: &&str| {
+            name.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix))
+        };
+        PASSED_OVER.contains(&name) || FILTERS.iter().any(begins)
     }
 
     /// Writes them so that [`from_text`](Self::from_text) reads the same.
@@ -223,6 +227,9 @@ impl fmt::Display for Lines {
 
 /// Names in the reference flow's `.scf` files that no packet depends on.
 const PASSED_OVER: &[&str] = &["arch_p", "filter_time_p", "retires_p"];
+
+/// What registers of filters and comparators begin with. (Trace Control Interface)
+const FILTERS: &[&str] = &["trTeFilter", "trTeComp"];
 
 /// A number, as TOML writes it.
 fn parse(text: &str) -> Option<u64> {

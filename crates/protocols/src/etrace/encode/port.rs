@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use tracewright_base::{Retired, Step, Taken};
+use tracewright_base::{Cause, Retired, Step, Taken};
 
 use super::ingress::{BLOCKS, Block, ContextType, Cycle, Itype};
 use super::{is_call, riscv};
@@ -75,6 +75,13 @@ impl Port {
             Step::Trigger => {
                 self.flush(out);
                 self.block.notify = true;
+            }
+            // Time passes: what was retired before is in a cycle of its own.
+            Step::Cycles(1..) => self.flush(out),
+            Step::Signals(signals) => {
+                self.flush(out);
+                let [lowest, ..] = &mut self.next.side.user;
+                *lowest = *signals;
             }
             Step::Off => {
                 self.flush(out);
@@ -159,6 +166,12 @@ impl Port {
     }
 
     fn exception(&mut self, taken: &Taken, out: &mut impl FnMut(&Cycle)) {
+        if let Cause::Reset | Cause::Halt = taken.cause {
+            self.flush(out);
+            let reset = taken.cause == Cause::Reset;
+            return self
+                .pulse(|cycle| (cycle.side.reset, cycle.side.halted) = (reset, !reset), out);
+        }
         let Some((cause, interrupt)) = riscv(taken.cause) else { return };
         let itype = if interrupt { Itype::Interrupt } else { Itype::Exception };
         // The last instruction of a block that nothing else ends may be said to have trapped after it.

@@ -242,8 +242,17 @@ fn written_packets_are_read() {
                     params.options.implicit_exception = random.next().is_multiple_of(2);
                     params.widths.ecause = params.widths.ecause.min(16);
                 }
+                let numbered =
+                    matches!(params.link.framing, Framing::Encapsulated | Framing::Siemens);
+                if numbered && random.next().is_multiple_of(2) {
+                    params.link.source_width = (random.next() % 17) as u8;
+                }
+                let width = params.link.source_width;
                 for payload in payloads(&params, &mut random) {
-                    let source = if params.link.framing == Framing::Esp32 { 0x1234 } else { 0 };
+                    let source = match params.link.framing {
+                        Framing::Esp32 => 0x1234,
+                        _ => (random.next() & !(u64::MAX << width)) as u16,
+                    };
                     let flow = if params.link.framing == Framing::Encapsulated {
                         round as u8 & 3
                     } else {
@@ -256,7 +265,9 @@ fn written_packets_are_read() {
                     let mut bytes = Vec::new();
                     packet.emit(&params, &mut bytes);
                     let len = bytes.len();
-                    if params.link.framing != Framing::Esp32 && len > 31 + 1 + usize::from(time) {
+                    if params.link.framing != Framing::Esp32
+                        && len > 31 + 1 + usize::from(time + width / 8)
+                    {
                         continue;
                     }
                     let want = Parse::Packet(packet, len);
