@@ -10,7 +10,7 @@ use tracewright::decode::words::settle;
 use tracewright::decode::{JUMP_TABLE, JumpTable};
 use tracewright::frames::Framing;
 use tracewright::image::Extensions;
-use tracewright::model::log::Steps;
+use tracewright::model::log::{Assembler, Steps};
 use tracewright::model::{RecordError, Recorder, Recording};
 use tracewright::protocols::etrace::config::PARAMETERS;
 use tracewright::protocols::registry::AnyProtocol;
@@ -107,6 +107,10 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
             spool.finish(buffer)?;
         }
     }
+    let told = match protocol {
+        AnyProtocol::Etrace => told(&mut assembler, &mut capture),
+        _ => None,
+    };
     in_words(&mut capture);
     match protocol {
         // Snapshots know Arm's devices.
@@ -121,6 +125,9 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         if sources == 1 { "processor" } else { "processors" },
         args.output.display()
     );
+    if let Some(told) = told {
+        eprintln!("tracewright: note: {told}");
+    }
     if waited > 0 {
         eprintln!(
             "tracewright: note: for {waited} cycles a processor waited until its unit had room"
@@ -134,6 +141,22 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
     }
     Ok(true)
 }
+
+/// Puts what was executed and is in no image into the capture, with the opcodes of the log, and says what that is.
+fn told(assembler: &mut Assembler, capture: &mut Capture) -> Option<String> {
+    let told = assembler.lookup().told();
+    let runs = told.runs();
+    let (first, _) = runs.first()?;
+    let bytes: usize = runs.iter().map(|(_, bytes)| bytes.len()).sum();
+    let why = if capture.memory.is_empty() { "there is no --image" } else { "no --image has them" };
+    capture.memory.extend(told.dumps(RISCV));
+    Some(format!(
+        "{bytes} bytes of what was executed, the first at {first:#x}, are in the capture as the log has them: {why}"
+    ))
+}
+
+/// ELF, `e_machine`.
+const RISCV: u16 = 243;
 
 /// So many bytes of trace wait in memory.
 const HELD: usize = 4 << 20;

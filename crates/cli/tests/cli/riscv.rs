@@ -499,6 +499,51 @@ fn wrong_tables() {
 }
 
 /// A unit with a FIFO that is too small loses packets and says so, or makes the processor wait.
+/// A Spike log begins in a boot ROM that no file has: the log's opcodes are in the capture.
+#[test]
+fn a_log_of_more_than_the_program() {
+    const LOG: &str = "\
+core   0: 0x0000000000001000 (0x00000297) auipc   t0, 0x0
+core   0: 0x0000000000001004 (0x02028593) addi    a1, t0, 32
+core   0: 0x0000000000001008 (0xf1402573) csrr    a0, mhartid
+core   0: 0x000000000000100c (0x0182b283) ld      t0, 24(t0)
+core   0: 0x0000000000001010 (0x00028067) jr      t0
+core   0: 0x0000000080000000 (0x00000013) nop
+core   0: 0x0000000080000004 (0x00050463) beqz    a0, pc + 8
+core   0: 0x000000008000000c (0xff5ff06f) j       pc - 0xc
+core   0: 0x0000000080000000 (0x00000013) nop
+core   0: 0x0000000080000004 (0x00050463) beqz    a0, pc + 8
+core   0: 0x0000000080000008 (0x8082) ret
+";
+    let folder = Folder::new("riscv-rom");
+    let (log, image) = (folder.path("spike.log"), folder.path("program.bin"));
+    let code = [0x13u32, 0x0005_0463, 0x8082, 0xff5f_f06f];
+    fs::write(&image, code.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>()).unwrap();
+    fs::write(&log, LOG).unwrap();
+    let ran: Vec<_> = LOG.lines().map(|l| l[11..].split(' ').next().unwrap()).collect();
+    let ran: Vec<_> = ran.iter().map(|at| at[2..].trim_start_matches('0').to_owned()).collect();
+    for (images, note) in [
+        (
+            format!("--image {}@0x80000000", image.display()),
+            "20 bytes of what was executed, the first at 0x1000",
+        ),
+        (String::new(), "34 bytes of what was executed, the first at 0x1000"),
+    ] {
+        let capture = folder.path("capture");
+        let _ = fs::remove_dir_all(&capture);
+        let mut all = args(&format!("encode --protocol etrace {images} --log"), &[&log]);
+        all.extend(args("-o", &[&capture]));
+        let said = tracewright(&all);
+        ok(&said);
+        assert!(said.err.contains(note), "{}", said.err);
+        let said = tracewright(&args("instructions --strict --format pc", &[&capture]));
+        assert_eq!(ok(&said).lines().collect::<Vec<_>>(), ran, "{}", said.err);
+        assert_eq!(said.err, "");
+        let said = tracewright(&args("compare", &[&capture, &log]));
+        assert_eq!(ok(&said), "the same: 11 instructions and events of 1 source\n");
+    }
+}
+
 /// What a log says beside the instructions reaches the unit: cycles in which the processor was stalled, that it was reset
 /// or halted, and signals that a filter asks for.
 #[test]

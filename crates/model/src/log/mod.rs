@@ -43,11 +43,13 @@ pub mod tarmac;
 #[cfg(test)]
 mod tests;
 pub mod text;
+pub mod told;
 mod writer;
 
 pub use entry::{Entry, Event, Executed, Mode, Opcode, Raised};
 pub use reader::{LogError, Reader};
 pub use steps::{Assembler, Lookup, Pace, Steps, Summary};
+pub use told::Told;
 pub use writer::{Writer, writes};
 
 /// How a log is written.

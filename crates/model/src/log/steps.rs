@@ -12,6 +12,7 @@ use tracewright_isa::rv::{self, Upper};
 use tracewright_isa::{ItState, classify};
 
 use super::entry::{Entry, Event, Executed, Mode, Opcode, Raised};
+use super::told::Told;
 
 /// Receives steps and the number of the processor that made them.
 pub trait Steps {
@@ -65,6 +66,8 @@ pub struct Lookup {
     code: HashMap<u64, Opcode>,
     /// What was looked up last, by address.
     known: Vec<Known>,
+    /// Instructions that were executed and that no image has.
+    told: Told,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -137,15 +140,25 @@ impl Lookup {
             return Some(found);
         }
         let opcode = said.or_else(|| self.code.get(&address).copied())?;
-        if let Isa::Rv32 | Isa::Rv64 = isa {
-            return Some(self.riscv(address, isa, opcode.bits));
-        }
         let bits = match (isa, opcode.size) {
             (Isa::T32 | Isa::ThumbEe, 4) => opcode.bits.rotate_left(16),
             _ => opcode.bits,
         };
         let bytes = bits.to_le_bytes();
-        classify(isa, bytes.get(..usize::from(opcode.size))?, address, it)
+        let bytes = bytes.get(..usize::from(opcode.size))?;
+        let pc = Pc { address, isa, ..Pc::default() };
+        if self.cache.as_mut().is_none_or(|cache| cache.opcode(pc).is_none()) {
+            self.told.add(address, Opcode { bits, size: opcode.size });
+        }
+        if let Isa::Rv32 | Isa::Rv64 = isa {
+            return Some(self.riscv(address, isa, opcode.bits));
+        }
+        classify(isa, bytes, address, it)
+    }
+
+    /// Memory that the log alone tells of.
+    pub fn told(&self) -> &Told {
+        &self.told
     }
 
     /// What RISC-V opcode `bits` is at `address`.
