@@ -94,6 +94,8 @@ pub struct Source {
     pub buffers: Vec<BufferRef>,
     /// The file that describes it.
     pub path: PathBuf,
+    /// Where those of its parameters stand that are elsewhere, by name.
+    pub places: Vec<(String, Place)>,
 }
 
 impl Source {

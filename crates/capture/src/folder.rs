@@ -295,7 +295,15 @@ impl Reader<'_> {
         for name in at.texts("buffer", "buffers")? {
             match c.buffer(&name) {
                 Some(buffer) => links.push(BufferRef { buffer, stream: None }),
-                None => return Err(at.wrong("buffer", format!("there is no buffer `{name}`"))),
+                None => {
+                    let known: Vec<_> = c.buffers.iter().map(|b| b.name.as_str()).collect();
+                    let known = known.join(", ");
+                    let why = match known.is_empty() {
+                        true => format!("there is no buffer `{name}`, nor any other"),
+                        false => format!("there is no buffer `{name}`; there are {known}"),
+                    };
+                    return Err(at.wrong("buffer", why));
+                }
             }
         }
         if links.is_empty() {
@@ -429,6 +437,9 @@ impl Source {
                 || self.words.iter().any(|(word, _)| word.eq_ignore_ascii_case(name));
             if !has {
                 self.parameter(name, value.trim_matches(['"', '\'']));
+                let key = Some(name.to_owned());
+                let place = Place { line: Some(n), key, ..Place::file(path) };
+                self.places.push((name.to_owned(), place));
             }
         }
         self.texts.extend(entry);

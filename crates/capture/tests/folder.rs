@@ -110,7 +110,7 @@ fn slips() {
         ("[[buffer]]\nfile = \"a.bin\"\n[[source]]\n", "[source 1] protocol: it is missing"),
         (
             "[[buffer]]\nfile = \"a.bin\"\n[[source]]\nprotocol = \"ITM\"\nbuffer = \"b\"",
-            "[source 1] buffer: there is no buffer `b`",
+            "[source 1] buffer: there is no buffer `b`; there are a.bin",
         ),
         (
             "[[buffer]]\nfile = \"a.bin\"\n[[source]]\nprotocol = \"ITM\"\nparams = \"gone\"",

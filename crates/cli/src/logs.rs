@@ -9,7 +9,7 @@ use tracewright::capture::{Dump, Form, Source, stream};
 use tracewright::decode::Memory;
 use tracewright::image::{Elf, Extensions, Load};
 use tracewright::model::log::{
-    Assembler, Entry, Event, Format, LogError, Lookup, Mode, Pace, Reader,
+    Assembler, Entry, Event, Format, LogError, Lookup, Mode, Pace, Reader, csv,
 };
 
 use crate::args::{IsaArg, LogArgs, LogFormat, SecurityArg};
@@ -50,9 +50,15 @@ impl<'a> Log<'a> {
         let format = found.ok_or_else(|| {
             let names: Vec<_> = Format::ALL.iter().map(|f| f.name()).collect();
             let known = names.join(", ");
-            let what = match first.is_empty() {
-                true => "an empty log; check that what ran the program wrote it".to_owned(),
-                false => format!(
+            let head = first.split(|&b| b == b'\n').next().unwrap_or_default();
+            let column = csv::unknown_column(head).map(String::from_utf8_lossy);
+            let column = column.filter(|column| !column.contains(char::is_control));
+            let what = match (first.is_empty(), column) {
+                (true, _) => "an empty log; check that what ran the program wrote it".to_owned(),
+                (false, Some(column)) => {
+                    format!("no column is called `{column}`; see docs/logs.md")
+                }
+                (false, None) => format!(
                     "not an execution log of a known format; name it with --log-format: {known}"
                 ),
             };

@@ -1,9 +1,10 @@
 //! Bare bytes as a capture, from what the command line says of them.
 
+use std::path::Path;
 use std::slice;
 
 use tracewright::Capture;
-use tracewright::capture::{Format, Raw, Register, Source, cycles};
+use tracewright::capture::{Format, Place, Raw, Register, Source, cycles};
 use tracewright::decode::words::settle;
 use tracewright::frames::{Framing, Link, Splitter};
 use tracewright::protocols::etrace::demux::numbers;
@@ -49,7 +50,10 @@ pub fn read(args: &InputArgs, notes: &mut Vec<String>) -> Result<Capture, Fail> 
     capture.sources.clear();
     let mut pattern = pattern;
     for (name, word) in words.iter().filter_map(|text| text.split_once('=')) {
-        pattern.parameter(name.trim(), word.trim());
+        let name = name.trim();
+        pattern.parameter(name, word.trim());
+        let key = Some(name.to_owned());
+        pattern.places.push((name.to_owned(), Place { key, ..Place::file(Path::new("--config")) }));
     }
     if let Some(path) = &args.params {
         pattern.read_parameters(path)?;

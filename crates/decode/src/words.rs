@@ -19,8 +19,11 @@ fn source(source: &mut Source) -> Result<(), OpenError> {
         None => Ok(None),
     };
     let place = |name: &str| {
+        if let Some((_, place)) = source.places.iter().find(|(known, _)| known == name) {
+            return place.clone();
+        }
         let key = Some(name.to_owned());
-        let section = Some(source.name.clone());
+        let section = Some(source.name.clone()).filter(|name| !name.is_empty());
         Place { section, key, ..Place::file(&source.path) }
     };
     let wrong = |name: &str, why: String| OpenError::at(place(name), Wrong::Parameter(why));

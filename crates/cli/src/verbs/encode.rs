@@ -254,10 +254,16 @@ fn riscv(protocol: AnyProtocol, registers: &[(String, u64)], texts: &[Text]) -> 
 
 /// `NAME=VALUE`.
 fn register(protocol: AnyProtocol, text: &str) -> Result<(String, u64), Fail> {
-    if let Some((name, word)) = text.split_once('=')
-        && let Some(Ok(value)) = protocol.word(name.trim(), word.trim())
-    {
-        return Ok((name.trim().to_owned(), value));
+    if let Some((name, word)) = text.split_once('=') {
+        let name = name.trim();
+        let is = |known: &&str| known.eq_ignore_ascii_case(name);
+        let mut registers = protocol.about().registers.iter();
+        let known = registers.any(|r| is(&r.name) || r.aliases.iter().any(is));
+        match protocol.word(name, word.trim()) {
+            Some(Ok(value)) => return Ok((name.to_owned(), value)),
+            Some(Err(why)) if known => return Err(Fail::option("--config", text, &why)),
+            _ => {}
+        }
     }
     let wrong = || Fail::option("--config", text, "expected NAME=VALUE, as TRCCONFIGR=0x18c1");
     let (name, value) = text.split_once('=').ok_or_else(wrong)?;

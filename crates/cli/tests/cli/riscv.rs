@@ -499,6 +499,49 @@ fn wrong_tables() {
 }
 
 /// A unit with a FIFO that is too small loses packets and says so, or makes the processor wait.
+/// What is wrong with a parameter is said with the place where it stands.
+#[test]
+fn wrong_parameters() {
+    let folder = Folder::new("riscv-parameters");
+    let (bytes, params, log) =
+        (folder.path("trace.bin"), folder.path("unit.params"), folder.path("log.csv"));
+    fs::write(&bytes, [0x41, 0x1f]).unwrap();
+    fs::write(&params, "# the unit\nxlen = 99\n").unwrap();
+    fs::write(&log, "address,isa,opcode\n1000,RV64,00000013\n").unwrap();
+    fs::write(
+        folder.path("capture.toml"),
+        "[[buffer]]\nname = \"b\"\nfile = \"trace.bin\"\n[[source]]\nname = \"hart\"\nprotocol = \"etrace\"\n\
+         params = \"unit.params\"\n",
+    )
+    .unwrap();
+    let at = |words: &str, paths: &[&Path]| {
+        let said = tracewright(&args(words, paths));
+        assert_eq!(said.code, Some(2), "{words}: {}{}", said.out, said.err);
+        said.err
+    };
+    let out = folder.path("out");
+    let file = "unit.params:2: xlen: `xlen` cannot be `99`; it is one of 32 64";
+    let encode = format!("encode --protocol etrace --log {} -o {}", log.display(), out.display());
+    for (words, paths, want) in [
+        ("decode --protocol etrace --params", &[&*params, &*bytes][..], file),
+        ("decode", &[folder.path("").as_path()], file),
+        (&*format!("{encode} --params"), &[&params], file),
+        (
+            "decode --protocol etrace --config xlen=99",
+            &[&bytes],
+            "--config: xlen: `xlen` cannot be `99`",
+        ),
+        (&*format!("{encode} --config xlen=99"), &[], "--config xlen=99: `xlen` cannot be `99`"),
+    ] {
+        let err = at(words, paths);
+        assert!(err.contains(want), "{words}: {err}");
+    }
+    assert!(!out.exists());
+    fs::write(&log, "address,isa,opcodes\n1000,RV64,00000013\n").unwrap();
+    let err = at(&encode, &[]);
+    assert!(err.contains("no column is called `opcodes`"), "{err}");
+}
+
 /// A Spike log begins in a boot ROM that no file has: the log's opcodes are in the capture.
 #[test]
 fn a_log_of_more_than_the_program() {

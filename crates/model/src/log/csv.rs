@@ -121,6 +121,13 @@ pub(super) fn is_head(line: &[u8]) -> bool {
     cells.clone().all(known) && cells.any(|cell| cell.trim_ascii() == b"address")
 }
 
+/// A column in a head line that is none, where the others name `address` among them.
+pub fn unknown_column(line: &[u8]) -> Option<&[u8]> {
+    let cells = || line.trim_ascii().split(|&b| b == b',').map(<[u8]>::trim_ascii);
+    let named = cells().any(|cell| cell == b"address");
+    cells().find(|cell| named && !COLUMNS.iter().any(|c| *cell == c.as_bytes()))
+}
+
 /// Reads lines. The first says which column is where.
 #[derive(Clone, Debug, Default)]
 pub struct Parser {
