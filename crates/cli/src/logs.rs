@@ -36,7 +36,7 @@ pub struct Log<'a> {
 
 impl<'a> Log<'a> {
     /// Opens a log, and reads as much of it as says what it is. `or`: its instruction set, where neither the user nor
-    /// a program nor the log says it.
+    /// a program says it. (The lines of QEMU's logs are read as those of an Arm processor otherwise.)
     pub fn open(path: &'a Path, args: &LogArgs, or: Option<Isa>) -> Result<Log<'a>, Fail> {
         let mut program = Capture::default();
         for image in &args.images {
@@ -65,7 +65,7 @@ impl<'a> Log<'a> {
             Fail::usage(path, &what)
         })?;
         let isa = args.isa.map(isa).or_else(|| program.memory.iter().find_map(machine));
-        let isa = isa.or_else(|| told(format, &first)).or(or);
+        let isa = isa.or(or).or_else(|| told(format, &first));
         let isa = isa.unwrap_or(match format {
             Format::Spike | Format::SpikeCsv => Isa::Rv64,
             Format::Qemu | Format::Tarmac | Format::Csv => Isa::A64,

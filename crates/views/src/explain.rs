@@ -331,6 +331,10 @@ impl Decoded<'_> {
                         "if the capture begins with a packet, try --assume-synced; else check the \
                          framing, and have the unit synchronise (ITM_TCR.SYNCENA)"
                     }
+                    AnyConfig::Etrace(_) => {
+                        "check the unit's parameters: what comes before each packet is `profile`, `framing`, \
+                         `source_width` and `timestamp_bytes`"
+                    }
                     _ => {
                         "check protocol and framing; else capture more, and have the unit \
                          synchronise more often"

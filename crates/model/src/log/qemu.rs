@@ -10,7 +10,8 @@
 //! ```
 //!
 //! The words in brackets are the translator's flags for the instruction set (AArch32: bit 23 is T32,
-//! bits \[31:24] the IT block), the address, more flags (bit 0 is AArch64), and flags of the block. What
+//! bits \[31:24] the IT block), the address, more flags (bit 0 is AArch64; RISC-V: bits \[1:0] are the privilege level,
+//! with 2 for S that may access memory of U), and flags of the block. What
 //! else `-d` can add is read where it helps: `in_asm` (opcodes, for programs without an image), `int`
 //! (exceptions), `cpu` (condition flags, so that it is known which instructions passed). Lines of any other
 //! kind are left alone: QEMU writes many.
@@ -82,8 +83,14 @@ impl Parser {
             _ if base & THUMB == 0 => (Isa::A32, None),
             _ => (Isa::T32, Some((base >> 28) as u8 & 0xf).filter(|_| base >> 24 & 0xf != 0)),
         };
+        let el = match (isa, flags & 0b11) {
+            (Isa::Rv32 | Isa::Rv64, 2) => Some(1),
+            (Isa::Rv32 | Isa::Rv64, level) => Some(level as u8),
+            _ => None,
+        };
         self.cpu = cpu;
-        let executed = Executed { address, isa: Some(isa), condition, ..Executed::default() };
+        let mode = Mode { el, non_secure: None };
+        let executed = Executed { address, isa: Some(isa), condition, mode, ..Executed::default() };
         out(Entry::new(cpu, Event::Instruction(executed)));
         Ok(())
     }
@@ -146,6 +153,13 @@ impl Parser {
                 );
                 let raised = Raised { cause, synchronous, ..Raised::default() };
                 self.raised = Some(Raising { cpu, raised, el: None, number });
+            }
+            b"riscv_cpu_do_interrupt:" => {
+                self.flush(out);
+                let raised = trapped(words.0)?;
+                let hart = field(words.0, b"hart:").and_then(decimal);
+                let cpu = hart.and_then(|n| u16::try_from(n).ok()).ok_or(Expected("`hart:N`"))?;
+                out(Entry::new(cpu, Event::Raised(raised)));
             }
             // `Exception return from AArch64 EL1 to AArch64 EL0 PC 0x..`,
             // `Exception return from AArch32 svc to usr PC 0x..`
@@ -247,6 +261,28 @@ impl Parser {
     }
 }
 
+/// What comes after `name` in a list with commas.
+fn field<'a>(list: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    list.split(|&b| b == b',').find_map(|item| item.trim_ascii().strip_prefix(name))
+}
+
+/// A trap of RISC-V: `hart:0, async:0, cause:000000000000000b, epc:0x8000000e, tval:0x0, desc=machine_ecall`.
+fn trapped(list: &[u8]) -> Result<Raised, Expected> {
+    let number = |name, what| field(list, name).and_then(hex).ok_or(Expected(what));
+    let interrupt = number(b"async:", "`async:0` or `async:1`")? != 0;
+    // The top bit of an interrupt's cause may be there.
+    let code = number(b"cause:", "`cause:` in hexadecimal")? as u16 & 0x7fff;
+    let epc = number(b"epc:", "`epc:` in hexadecimal")?;
+    let tval = number(b"tval:", "`tval:` in hexadecimal")?;
+    Ok(Raised {
+        cause: Some(Cause::Riscv { code, interrupt }),
+        return_address: Some(epc),
+        value: Some(tval).filter(|_| !interrupt),
+        synchronous: !interrupt,
+        ..Raised::default()
+    })
+}
+
 /// The exception level of `EL1`, or of a mode of AArch32.
 fn level(word: &[u8]) -> Option<u8> {
     match word {
@@ -303,14 +339,17 @@ pub(super) fn emit(entry: &Entry, line: &mut Line) {
             match executed.isa {
                 Some(Isa::A32 | Isa::T32 | Isa::Rv32) => {
                     let thumb = if executed.isa == Some(Isa::T32) { THUMB } else { 0 };
+                    let riscv = executed.isa == Some(Isa::Rv32);
+                    let flags = executed.mode.el.filter(|_| riscv).unwrap_or(0);
                     let block = executed.condition.map_or(0, |c| u64::from(c) << 28 | 1 << 27);
                     let base = thumb | block;
                     line.whole(format_args!(
-                        "Trace {cpu}: 0x000000000000 [{base:08x}/{address:08x}/00000000/00000201] "
+                        "Trace {cpu}: 0x000000000000 [{base:08x}/{address:08x}/{flags:08x}/00000201] "
                     ));
                 }
                 isa => {
-                    let flags = u8::from(isa != Some(Isa::Rv64));
+                    let riscv = isa == Some(Isa::Rv64);
+                    let flags = if riscv { executed.mode.el.unwrap_or(0) } else { 1 };
                     line.whole(format_args!(
                         "Trace {cpu}: 0x000000000000 \
                          [0000000000000000/{address:016x}/{flags:08x}/00000201] "
@@ -332,6 +371,16 @@ pub(super) fn emit(entry: &Entry, line: &mut Line) {
             }
             (_, bits) => line.whole(format_args!("0x{address:08x}:  {bits:08x}  .inst")),
         },
+        Event::Raised(Raised {
+            cause: Some(Cause::Riscv { code, interrupt }),
+            return_address: Some(epc),
+            value,
+            ..
+        }) => line.whole(format_args!(
+            "riscv_cpu_do_interrupt: hart:{cpu}, async:{}, cause:{code:016x}, epc:0x{epc:016x}, tval:0x{:016x}, desc=?",
+            u8::from(interrupt),
+            value.unwrap_or(0),
+        )),
         Event::Raised(raised) => {
             let known = EXCEPTIONS.iter().find(|(_, _, cause)| Some(*cause) == raised.cause);
             let (number, name) = known.map_or((0, "?"), |(number, name, _)| (*number, *name));

@@ -89,6 +89,41 @@ fn spike_with_both_kinds_of_line() {
     assert_eq!(short(&steps(&entries(Format::Spike, Isa::Rv64, &written))), short(&steps(&read)));
 }
 
+/// Traps and levels of RISC-V in a log of QEMU: a system call from U, whose instruction has a line and was not retired; a
+/// timer interrupt; and an address that cannot be fetched, which has none.
+#[test]
+fn qemu_of_riscv() {
+    let log = "\
+IN: 
+Priv: 0; Virt: 0
+0x0000000080000000:  00000073          ecall
+0x0000000080000004:  8082              ret
+0x0000000080000100:  30200073          mret
+0x0000000080000200:  0001              nop
+
+Trace 0: 0x7f4328000e00 [0000000000000000/0000000080000000/00207600/ff000201] 
+riscv_cpu_do_interrupt: hart:0, async:0, cause:0000000000000008, epc:0x0000000080000000, tval:0x0000000000000000, desc=user_ecall
+Trace 0: 0x7f4328000f40 [0000000000000000/0000000080000100/00209003/ff000201] 
+Trace 0: 0x7f4328001080 [0000000000000000/0000000080000004/00207600/ff000201] 
+riscv_cpu_do_interrupt: hart:0, async:0, cause:0000000000000001, epc:0x00000000deadbeee, tval:0x00000000deadbeee, desc=fault_fetch
+Trace 0: 0x7f4328000f40 [0000000000000000/0000000080000100/00209003/ff000201] 
+Trace 0: 0x7f43280011c0 [0000000000000000/0000000080000200/0020b602/ff000201] 
+riscv_cpu_do_interrupt: hart:0, async:1, cause:0000000000000007, epc:0x0000000080000202, tval:0x0000000000000000, desc=m_timer
+Trace 0: 0x7f4328001300 [0000000000000000/0000000080000100/00209003/ff000201] 
+";
+    let read = entries(Format::Qemu, Isa::Rv64, log);
+    let want = "el0 XRiscv { code: 8, interrupt: false }:80000000>80000100 el3 80000100>80000004 el0 80000004>deadbeee \
+         XRiscv { code: 1, interrupt: false }:deadbeee>80000100 el3 80000100>80000200 el1 80000200>80000202 \
+         XRiscv { code: 7, interrupt: true }:80000202>80000100 el3 80000100>80000104";
+    assert_eq!(short(&steps(&read)), want);
+    let written = text(Format::Qemu, Isa::Rv64, &read);
+    assert_eq!(entries(Format::Qemu, Isa::Rv64, &written), read);
+    let wrong = "riscv_cpu_do_interrupt: hart:0, async:0, epc:0x8000000e, tval:0x0, desc=?\n";
+    let mut reader = Reader::new(Format::Qemu, Isa::Rv64);
+    let error = reader.feed(wrong.as_bytes(), &mut |_| {}).unwrap_err().to_string();
+    assert!(error.contains("`cause:` in hexadecimal"), "{error}");
+}
+
 /// Commit lines of other versions, and of those who write the same: no `core`, two words for a register, CSRs,
 /// vector and floating-point registers, both kinds of line with one of them bare.
 #[test]
