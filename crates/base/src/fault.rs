@@ -79,6 +79,8 @@ pub enum Doubt {
     /// The instruction that was traced last may have been retired before the trap, or be what trapped: nothing tells
     /// which, and it is said.
     TrappedOrRetired,
+    /// One packet stands for more branches than it is allowed to: it may be damaged.
+    TooManyBranches,
 }
 
 impl fmt::Display for Doubt {
@@ -98,6 +100,9 @@ impl fmt::Display for Doubt {
             Doubt::Unexpected => "unexpected packet",
             Doubt::Unresolved => "the last branch was not resolved before trace was lost",
             Doubt::Ambiguous => "two paths lead to the traced address, and the shorter one is said",
+            Doubt::TooManyBranches => {
+                "more predicted branches in one packet than longest_count allows: if that may be, say a greater one"
+            }
             Doubt::TrappedOrRetired => {
                 "the last instruction was retired before the trap or is what trapped: it is said"
             }

@@ -499,6 +499,49 @@ fn wrong_tables() {
 }
 
 /// A unit with a FIFO that is too small loses packets and says so, or makes the processor wait.
+/// A long loop is one packet where its branch is predicted, and all of its turns are said.
+#[test]
+fn long_loops() {
+    const TURNS: usize = 5000;
+    let folder = Folder::new("riscv-turns");
+    let (image, log, capture) =
+        (folder.path("program.bin"), folder.path("log.csv"), folder.path("capture"));
+    // addi a0, a0, -1; bnez a0, -4; a loop of two blocks: beqz a0, 8; addi, bnez a1, -8; nop.
+    let code = [0xfff5_0513u32, 0xfe05_1ee3, 0x0005_0463, 0x0015_0513, 0xfe05_9ce3, 0x13, 0x8067];
+    fs::write(&image, code.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>()).unwrap();
+    let one = (0..TURNS).flat_map(|_| [0x1000, 0x1004]);
+    let two = (0..TURNS).flat_map(|_| [0x1008, 0x1010]);
+    let ran: Vec<_> = one.chain(two).chain([0x1014]).map(|at| format!("{at:x}")).collect();
+    let rows: String = ran.iter().map(|at| format!("{at},RV32,3\n")).collect();
+    fs::write(&log, format!("address,isa,el\n{rows}")).unwrap();
+    let words = format!(
+        "encode --protocol etrace --framing raw --image {}@0x1000 --config bpred_size=5 --config branch_prediction=1 \
+         --config resync_max=100000 --log",
+        image.display()
+    );
+    let mut all = args(&words, &[&log]);
+    all.extend(args("-o", &[&capture]));
+    ok(&tracewright(&all));
+    let said = tracewright(&args("packets", &[&capture]));
+    assert!(ok(&said).lines().count() < 12, "{}", said.out);
+    let said = tracewright(&args("instructions --strict --format pc", &[&capture]));
+    assert!(ok(&said).lines().eq(&ran), "{}", said.err);
+    let counts = format!("{} ranges, {} instructions", 3 * TURNS + 1, ran.len());
+    for verb in ["decode --strict --format none", "decode --strict --format none --stats"] {
+        let said = tracewright(&args(verb, &[&capture]));
+        assert!(ok(&said).contains(&counts), "{counts}: {}", said.out);
+    }
+    let said = tracewright(&args("decode --strict", &[&capture]));
+    assert_eq!(ok(&said).matches(" range ").count(), 3 * TURNS + 1);
+    // More than is allowed.
+    let toml = fs::read_to_string(capture.join("capture.toml")).unwrap();
+    let toml = toml.replace("[source.parameters]", "[source.parameters]\nlongest_count = 1000");
+    fs::write(capture.join("capture.toml"), toml).unwrap();
+    let said = tracewright(&args("decode --strict", &[&capture]));
+    assert_eq!(said.code, Some(1), "{}", said.out);
+    assert!(said.out.contains("than longest_count allows"), "{}", said.out);
+}
+
 /// What is wrong with a parameter is said with the place where it stands.
 #[test]
 fn wrong_parameters() {

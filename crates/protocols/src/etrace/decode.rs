@@ -306,9 +306,12 @@ impl Decoder {
             self.pending.add(map);
         }
         if let Some(count) = &news.count {
-            let unforeseen = !params.options.branch_prediction;
-            if unforeseen || count.count > params.choices.longest_count {
+            if !params.options.branch_prediction {
                 self.lose(at, Doubt::AddressNotReached, sink);
+                return;
+            }
+            if count.count > params.choices.longest_count {
+                self.lose(at, Doubt::TooManyBranches, sink);
                 return;
             }
             self.pending.add_count(count);

@@ -18,6 +18,10 @@ pub(super) struct Pending {
     predictor: Predictor,
 }
 
+/// Branches at the end of those that a packet counts: where it ends, and whether the last goes otherwise, is
+/// found out one by one.
+const KEPT: u64 = 2;
+
 impl Pending {
     /// How many branches.
     #[inline]
@@ -90,6 +94,19 @@ impl Pending {
             self.predictor.update(address, taken, params);
         }
         Some(taken)
+    }
+
+    /// How often the branch at `address`, which goes to itself, is foreseen to be taken: all that is left but for the last
+    /// two, which are taken then. `None` where that is not so. (A prediction that held holds again.)
+    #[inline]
+    pub(super) fn turns(&mut self, address: u64, params: &Params) -> Option<u32> {
+        if self.known > 0 || self.predicted <= KEPT || !self.predictor.predict(address, params) {
+            return None;
+        }
+        let turns = u32::try_from(self.predicted - KEPT).unwrap_or(u32::MAX);
+        self.predicted -= u64::from(turns);
+        self.predictor.update(address, true, params);
+        Some(turns)
     }
 
     /// The branch at `address` is the only one that is left, and other packets come before it: its

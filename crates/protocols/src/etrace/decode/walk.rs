@@ -130,6 +130,10 @@ impl Decoder {
                 }
             }
             returned = false;
+            if self.turns(at, &block, params, sink) {
+                path = Path::default();
+                continue;
+            }
             match self.block(at, &block, params, code, sink) {
                 Some(true) => path = Path::default(),
                 Some(false) => {
@@ -224,6 +228,26 @@ impl Decoder {
             Some(returns) if params.options.iret_ext => self.implied >= returns || depth == 0,
             Some(returns) => returns == depth,
         }
+    }
+
+    /// Takes all turns but the last of a loop of one block that are foreseen, if this is one.
+    #[inline]
+    fn turns<S: Sink>(&mut self, at: u64, block: &Block, params: &Params, sink: &mut S) -> bool {
+        let last = &block.last;
+        let comes_round =
+            block.end == End::Waypoint && last.conditional && last.target == Some(block.start);
+        if !comes_round || last.kind != Kind::Branch {
+            return false;
+        }
+        let address = last_address(block);
+        let Some(turns) = self.pending.turns(address, params) else { return false };
+        let Block { start, bytes, instructions, .. } = *block;
+        let (cycles, last) = (Counted::UNKNOWN, Last::new(last, true));
+        sink.turns(at, Range { start, bytes, instructions, cycles, last }, turns);
+        self.implied = 0;
+        self.last = Some(address);
+        self.place = Place::At { pc: start, owed: false };
+        true
     }
 
     /// Takes a whole block. Whether a branch decided what comes next; `None` where the program cannot
