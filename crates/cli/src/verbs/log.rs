@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tracewright::base::{Isa, Step};
 use tracewright::image::Extensions;
-use tracewright::model::log::{Event, Mode, Writer, writes};
+use tracewright::model::log::{Event, Mode, Writer, csv, writes};
 
 use crate::args::{LogConvertArgs, LogInfoArgs, LogVerb};
 use crate::fail::Fail;
@@ -55,7 +55,7 @@ fn info(args: &LogInfoArgs) -> Result<bool, Fail> {
             }
             Step::Access(_) => cpu.accesses += 1,
             Step::Exception(taken) => {
-                *cpu.exceptions.entry(format!("{:?}", taken.cause)).or_default() += 1;
+                *cpu.exceptions.entry(csv::cause_text(taken.cause)).or_default() += 1;
             }
             Step::Context(context) => cpu.el = context.el,
             Step::Software(_) | Step::Hardware(_) => cpu.software += 1,

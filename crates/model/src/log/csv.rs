@@ -476,7 +476,8 @@ pub(super) fn emit(entry: &Entry, line: &mut Line) {
     line.whole(format_args!("{}", row.0.join(",")));
 }
 
-fn cause_text(cause: Cause) -> String {
+/// The word for a cause: `irq`, `riscv:2`.
+pub fn cause_text(cause: Cause) -> String {
     if let Some((name, _)) = CAUSES.iter().find(|(_, known)| *known == cause) {
         return (*name).to_owned();
     }
