@@ -100,8 +100,8 @@ enum Named {
     Passed,
     /// By a start; perhaps as the target of a return from a trap.
     Start { after_return: bool },
-    /// As the first of a handler.
-    Handler,
+    /// As the first of a handler; whether that trapped at once, as far as the trace tells.
+    Handler { trapped: Option<bool> },
 }
 
 /// Where the program is.
@@ -146,7 +146,7 @@ impl Decode<Params, Packet> for Decoder {
             Payload::Null { .. } | Payload::Timer { .. } | Payload::Software { .. }
         ) && let Some(trap) = self.waiting.take()
         {
-            let nested = matches!(payload, Payload::Trap(_));
+            let nested = Some(matches!(payload, Payload::Trap(_)));
             self.trap(at, &trap, nested, params, code, sink);
         }
         match payload {
@@ -174,7 +174,7 @@ impl Decode<Params, Packet> for Decoder {
             Payload::Start(start) => self.start(at, &start, params, code, sink),
             // What comes next tells of it, too.
             Payload::Trap(trap) if params.choices.trapped_in_stream => self.waiting = Some(trap),
-            Payload::Trap(trap) => self.trap(at, &trap, false, params, code, sink),
+            Payload::Trap(trap) => self.trap(at, &trap, Some(false), params, code, sink),
             Payload::Context(context) => {
                 self.flush(at, params, code, sink);
                 self.enter(at, context.who, params, sink);
@@ -223,15 +223,9 @@ impl Decode<Params, Packet> for Decoder {
 
     fn finish<K: Code, S: Sink>(&mut self, at: u64, params: &Params, code: &mut K, sink: &mut S) {
         if let Some(trap) = self.waiting.take() {
-            self.trap(at, &trap, false, params, code, sink);
+            self.trap(at, &trap, None, params, code, sink);
         }
-        // A branch without an outcome is what trapped.
-        let trapped = params.choices.trapped_in_stream
-            && self.pending.count() == 0
-            && self.owes_branch(params, code);
-        if !trapped {
-            self.flush(at, params, code, sink);
-        }
+        self.end(at, params, code, sink);
         sink.element(at, Element::End);
     }
 }
@@ -398,7 +392,8 @@ impl Decoder {
     ) {
         let address = params.full_address(start.address) & params.isa().address_mask();
         let changed = self.changes(start.who);
-        let second = params.choices.trapped_in_stream && self.named == Named::Handler;
+        let second =
+            params.choices.trapped_in_stream && matches!(self.named, Named::Handler { .. });
         if second {
             self.flush(at, params, code, sink);
         } else {
@@ -439,17 +434,17 @@ impl Decoder {
         self.who.is_some_and(|known| known.privilege != who.privilege)
     }
 
-    /// A trap. `nested`: another follows at once.
+    /// A trap. `nested`: another follows at once, or not; `None` where the trace ends.
     fn trap<K: Code, S: Sink>(
         &mut self,
         at: u64,
         trap: &Trap,
-        nested: bool,
+        nested: Option<bool>,
         params: &Params,
         code: &mut K,
         sink: &mut S,
     ) {
-        let return_address = self.leave(at, trap, nested, params, code, sink);
+        let (return_address, trapped) = self.leave(at, trap, nested, params, code, sink);
         // Tracing begins with it where it was not on.
         self.begin(at, sink);
         sink.element(at, Element::Exception(exception(trap, return_address)));
@@ -460,7 +455,7 @@ impl Decoder {
         }
         self.enter(at, trap.who, params, sink);
         self.pending.clear();
-        self.named = Named::Handler;
+        self.named = Named::Handler { trapped };
         let known = params.vector(trap.who.privilege, trap.interrupt, trap.ecause);
         // Without `thaddr` the privilege is that before the trap, and who takes it is not told.
         let machine = params.vectors.supervisor.is_none() && params.vectors.guest.is_none();
@@ -598,7 +593,7 @@ impl Decoder {
     }
 
     /// The instruction that is owed is a branch.
-    fn owes_branch<K: Code>(&self, params: &Params, code: &mut K) -> bool {
+    pub(super) fn owes_branch<K: Code>(&self, params: &Params, code: &mut K) -> bool {
         matches!(self.place, Place::At { pc, owed: true } if self.is_branch(pc, params, code))
     }
 

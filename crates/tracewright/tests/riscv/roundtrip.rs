@@ -428,17 +428,18 @@ pub fn agree(want: &Done, got: &Done) -> bool {
     }
 }
 
-/// Steps and the packets that they gave, around the first difference.
+/// Steps and the packets that they gave, around the first difference; and what the packets decode to.
 fn explain(run: &Run, params: &Params, settings: &Settings, ran: usize) {
     let mut encoder = Encoder::new(params, settings);
-    let mut n = 0;
+    let (mut n, mut bytes, mut window) = (0, Vec::new(), u64::MAX..0);
     for step in &run.steps {
         let mut packets = Vec::new();
         encoder.step(step, params, &mut packets);
         if let Step::Retired(_) = step {
             n += 1;
         }
-        if n + 30 > ran && n < ran + 12 {
+        let shown = n + 30 > ran && n < ran + 12;
+        if shown {
             match step {
                 Step::Retired(r) => println!(
                     "{n} {:x} {:?} {:?} {}",
@@ -453,9 +454,24 @@ fn explain(run: &Run, params: &Params, settings: &Settings, ran: usize) {
                 Step::Context(c) => println!("  context {:?} {:x?}", c.el, c.context_id),
                 other => println!("  {other:?}"),
             }
-            for packet in packets {
-                println!("        {packet}");
+        }
+        for packet in packets {
+            let at = bytes.len() as u64;
+            packet.emit(params, &mut bytes);
+            if shown {
+                println!("        {at} {packet}");
+                window = window.start.min(at)..bytes.len() as u64;
             }
         }
     }
+    struct Print(std::ops::Range<u64>);
+    impl Sink for Print {
+        fn element(&mut self, at: u64, element: Element) {
+            if self.0.contains(&at) {
+                println!("    {at} {element}");
+            }
+        }
+    }
+    let bytes = encoded(run, params, settings);
+    elements(&bytes, params, &mut cache(&run.image, params), &mut Print(window));
 }

@@ -2,7 +2,6 @@
 
 use tracewright_base::{Code, Doubt, Element, Kind, Pc, Role, Sink};
 
-use super::came_by::CameBy;
 use super::{Decoder, Named, Phase, Place};
 use crate::etrace::config::{Params, TrapPacket};
 use crate::etrace::packet::Trap;
@@ -18,23 +17,35 @@ enum Fate {
     Unknown,
 }
 
+/// Why what trapped was named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    /// A jump went there.
+    Target,
+    /// The handler runs at another level, or trapped at once.
+    Extra,
+}
+
 impl Decoder {
-    /// What was named before the trap is said, if it was retired. Where the trap returns to, as far as the trace tells.
-    /// `nested`: another trap comes before the handler's first instruction is retired.
+    /// What was named before the trap is said, if it was retired. Where the trap returns to, and whether the handler's
+    /// first instruction trapped, as far as the trace tells.
+    /// `nested`: whether it did; `None` where the trace ends with this trap.
     pub(super) fn leave<K: Code, S: Sink>(
         &mut self,
         at: u64,
         trap: &Trap,
-        nested: bool,
+        nested: Option<bool>,
         params: &Params,
         code: &mut K,
         sink: &mut S,
-    ) -> Option<u64> {
+    ) -> (Option<u64>, Option<bool>) {
         // What trapped is named in any case where the handler runs at another level, or traps at once.
-        let sure = nested || self.changes(trap.who);
+        let changed = self.changes(trap.who);
+        let sure = changed || nested == Some(true);
         let in_stream = params.choices.trapped_in_stream;
+        let mut told = None;
         if in_stream {
-            self.catch_up(at, sure, params, code, sink);
+            told = self.catch_up(at, sure, nested.is_none(), params, code, sink);
         } else if self.inferred.take().is_some() {
             self.question(at, params, code, sink);
         }
@@ -49,50 +60,79 @@ impl Decoder {
             }
             Fate::Unknown => sink.element(at, Element::Doubt(Doubt::TrappedOrRetired)),
         }
+        // Had the handler trapped at once, what trapped would be named; where nothing else names it, it did.
+        let trapped = nested.or(match (told, fate) {
+            (Some(Told::Extra), _) if !changed => Some(true),
+            (None, Fate::Retired | Fate::Unknown) if !changed => Some(false),
+            _ => None,
+        });
         self.flush(at, params, code, sink);
         let known = self.return_address(trap, fate, params, code);
-        let Place::Jump { role: Role::Return } = self.place else { return known };
+        let Place::Jump { role: Role::Return } = self.place else { return (known, trapped) };
         if !params.options.implicit_return {
-            return known;
+            return (known, trapped);
         }
         // Had it gone elsewhere than the calls foresee, the packet would say that nothing was retired.
         let foreseen = self.returns.pop();
         let told = params.choices.trap == TrapPacket::ThAddr && !params.is_draft();
-        known.or(foreseen.filter(|_| told && trap.thaddr && fate == Fate::Retired))
+        (known.or(foreseen.filter(|_| told && trap.thaddr && fate == Fate::Retired)), trapped)
     }
 
     /// What trapped is in the stream: what was named last is owed, and what the packets before it left open is settled.
-    /// `sure`: it is what trapped.
+    /// `sure`: it is what trapped; `ends`: it may be, for all that comes next. Why it was named, if it
+    /// was after what is before it.
     fn catch_up<K: Code, S: Sink>(
         &mut self,
         at: u64,
         sure: bool,
+        ends: bool,
         params: &Params,
         code: &mut K,
         sink: &mut S,
-    ) {
-        let Some(mut by) = self.inferred.take() else { return };
-        if let CameBy { next: Some(next), .. } = by {
+    ) -> Option<Told> {
+        let by = self.inferred.take()?;
+        if let Some(next) = by.next {
             // What is before it was named because it trapped; it itself was, too, or was jumped to. A branch with an
             // outcome was rather retired, if there is a way round; a unit may take the way to the handler for its own.
             let outcome = next.map.is_some_and(|map| map.len > 0);
             self.question(at, params, code, sink);
             let retired = outcome && self.comes_to_jump(params, code);
-            if !retired && (sure || self.jumps(params, code)) {
+            let jumps = self.jumps(params, code);
+            if !retired && (sure || ends || jumps) {
                 self.flush(at, params, code, sink);
                 if self.place != Place::Unknown {
                     self.place = Place::At { pc: next.address, owed: false };
                 }
-                return;
+                return Some(if jumps { Told::Target } else { Told::Extra });
             }
             self.go_round(at, by, params, code, sink);
-            match self.inferred.take() {
-                Some(later) => by = later,
-                None => return,
+            self.inferred.take()?;
+        }
+        self.question(at, params, code, sink);
+        None
+    }
+
+    /// The trace ends, and what was named last is said: it was retired, or what trapped is in the stream, and a trap of
+    /// which nothing tells may have come there.
+    pub(super) fn end<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        if params.choices.trapped_in_stream && matches!(self.place, Place::At { owed: true, .. }) {
+            match self.named {
+                Named::Handler { trapped: Some(true) } => return,
+                // A branch that is retired has an outcome.
+                _ if self.pending.count() == 0 && self.owes_branch(params, code) => return,
+                Named::Handler { trapped: None } | Named::Target | Named::Start { .. } => {
+                    sink.element(at, Element::Doubt(Doubt::TrappedOrRetired));
+                }
+                Named::Handler { trapped: Some(false) } | Named::Passed | Named::Jumped => {}
             }
         }
-        debug_assert!(by.next.is_none());
-        self.question(at, params, code, sink);
+        self.flush(at, params, code, sink);
     }
 
     /// Whether what is owed is a jump whose target it does not tell.
@@ -115,7 +155,7 @@ impl Decoder {
                 // Where it had gone would be named.
                 _ if self.jumps(params, code) => Fate::Trapped,
                 // The second instruction of the handler would be named.
-                Named::Handler => Fate::Trapped,
+                Named::Handler { .. } => Fate::Trapped,
                 // A branch that is retired has an outcome.
                 Named::Passed | Named::Jumped | Named::Target
                     if self.pending.count() == 0 && self.is_branch(pc, params, code) =>
