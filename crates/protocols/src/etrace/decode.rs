@@ -287,6 +287,7 @@ impl Decoder {
                     jumped: report.updiscon && !report.notify,
                     notified: report.notify || params.choices.notifications,
                     returns: report.irreport,
+                    branches: news.map.is_some_and(|map| map.len > 0),
                     before: false,
                 }
             }
@@ -397,7 +398,7 @@ impl Decoder {
         if second {
             self.flush(at, params, code, sink);
         } else {
-            self.settle(at, address, changed, params, code, sink);
+            self.settle(at, address, start.who, params, code, sink);
         }
         self.implied = 0;
         let mut returned = false;
@@ -430,7 +431,7 @@ impl Decoder {
     }
 
     /// Whether privilege is another than it was last said to be.
-    fn changes(&self, who: Who) -> bool {
+    pub(super) fn changes(&self, who: Who) -> bool {
         self.who.is_some_and(|known| known.privilege != who.privilege)
     }
 

@@ -13,6 +13,7 @@ mod lane;
 mod logs;
 mod packets;
 mod program;
+mod proof;
 mod ring;
 mod roundtrip;
 mod run;

@@ -6,7 +6,7 @@ use tracewright_base::{Code, Doubt, Element, End, Kind, Pc, Role, Sink};
 use super::walk::{Goal, Walked};
 use super::{Decoder, Phase, Place};
 use crate::etrace::config::Params;
-use crate::etrace::packet::Map;
+use crate::etrace::packet::{Map, Who};
 
 /// An address that was reported where the program came by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub(super) struct CameBy {
     pub(super) address: u64,
     /// What its packet says of the calls.
     pub(super) returns: Option<u16>,
+    /// Its packet says how branches went.
+    pub(super) branches: bool,
     /// The packet after it, if that named what comes next in the program. Where what trapped is in the stream, a trap
     /// packet says that it did, and that the program did not go on before; any other, that it was retired.
     pub(super) next: Option<Next>,
@@ -83,12 +85,12 @@ impl Decoder {
 
     /// An instruction that the program came by was reported, and a packet that names `next` in full
     /// comes after it. It was reported there and then only because `next` comes right after it; else the
-    /// program went on, until it was jumped to. `changed`: at another privilege level.
+    /// program went on, until it was jumped to. `who`: who executes it.
     pub(super) fn settle<K: Code, S: Sink>(
         &mut self,
         at: u64,
         next: u64,
-        changed: bool,
+        who: Who,
         params: &Params,
         code: &mut K,
         sink: &mut S,
@@ -110,11 +112,11 @@ impl Decoder {
         };
         let passed = match self.place {
             // Only a return from a trap changes the privilege level.
-            Place::At { owed: false, .. } if changed => true,
+            Place::At { owed: false, .. } if self.changes(who) => true,
             Place::At { pc, owed: false } => pc != next,
             _ => false,
         };
-        match passed {
+        match passed || !self.reports_for_start(&by, who, params, code) {
             true if self.phase == Phase::Following => self.go_round(at, by, params, code, sink),
             true => {}
             false => self.question(at, params, code, sink),
@@ -122,6 +124,29 @@ impl Decoder {
         if params.options.implicit_return {
             self.land(next, params);
         }
+    }
+
+    /// Whether a unit may report an instruction that the program comes by because a synchronisation packet, of `who`, is
+    /// next. In 0.026 it does so for the branches before it; where a block ends with it (`itype` is not 0) and the period
+    /// is over; and where nothing tells where it jumps to, and the context is another there. Else it reports what was
+    /// jumped to, where there is a jump.
+    fn reports_for_start<K: Code>(
+        &self,
+        by: &CameBy,
+        who: Who,
+        params: &Params,
+        code: &mut K,
+    ) -> bool {
+        if !params.is_draft() || params.choices.trapped_in_stream || by.branches {
+            return true;
+        }
+        let pc = Pc { address: by.address, isa: params.isa(), space: self.space };
+        let kind = code.instruction(pc).map_or(Kind::Plain, |instruction| instruction.kind);
+        let special = matches!(kind, Kind::Branch | Kind::Indirect);
+        let context = self.who.is_some_and(|known| known.context != who.context);
+        special && !params.options.resync_disabled
+            || kind == Kind::Indirect && context
+            || !self.comes_to_jump(params, code)
     }
 
     /// The instruction that was just said, if it is a return, went to `next`, whether or not that was

@@ -63,6 +63,7 @@ impl Decoder {
         // Had the handler trapped at once, what trapped would be named; where nothing else names it, it did.
         let trapped = nested.or(match (told, fate) {
             (Some(Told::Extra), _) if !changed => Some(true),
+            (None, Fate::Trapped) if !changed && self.named == Named::Passed => Some(true),
             (None, Fate::Retired | Fate::Unknown) if !changed => Some(false),
             _ => None,
         });

@@ -20,14 +20,22 @@ pub(super) struct Goal {
     pub(super) notified: bool,
     /// How deep the return stack is there, or how many returns were implied.
     pub(super) returns: Option<u16>,
+    /// Its packet says how branches went.
+    pub(super) branches: bool,
     /// It is not part of what was walked: what comes after it begins there.
     pub(super) before: bool,
 }
 
 impl Goal {
     /// The last of the branches.
-    pub(super) const BRANCHES: Goal =
-        Goal { address: None, jumped: false, notified: false, returns: None, before: false };
+    pub(super) const BRANCHES: Goal = Goal {
+        address: None,
+        jumped: false,
+        notified: false,
+        returns: None,
+        branches: false,
+        before: false,
+    };
 }
 
 /// So many jumps one after another without a branch are a loop.
@@ -456,7 +464,8 @@ impl Decoder {
         let bytes = (address.wrapping_sub(block.start) & mask) as u32;
         if !goal.before {
             let undecided = !goal.notified && params.choices.loop_label == LoopLabel::NextPacket;
-            let by = CameBy { address, returns: goal.returns, next: None };
+            let (returns, branches) = (goal.returns, goal.branches);
+            let by = CameBy { address, returns, branches, next: None };
             self.inferred = undecided.then_some(by);
             self.named = Named::Passed;
         }

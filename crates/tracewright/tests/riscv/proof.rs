@@ -1,0 +1,387 @@
+//! Proof that packets leave something open: another execution that gives the unit the very same bytes.
+//!
+//! The other execution is what a decoder says. It says all that the packets tell and no more; what no packet tells is
+//! looked for, until the bytes are the same:
+//!
+//! - cycles in which nothing is retired, for a unit whose period counts them. In what a unit counts its period no packet
+//!   says: for one that counts half words another with the same packets stands in, which counts cycles
+//! - which instructions are retired together
+//! - notifications, where nothing marks them (0.026, Table 3.3)
+//! - where a trap returns to, where that is not told
+//! - what comes after the last packet, of a unit that does not tell of the end
+
+use std::collections::HashSet;
+
+use tracewright::base::{
+    Cause, Code, Doubt, Element, Encode, Exception, Kind, Parse, Pc, Retired, Sink, Space,
+    Step, Taken, Wire,
+};
+use tracewright::image::Cache;
+use tracewright::isa::rv::Upper;
+use tracewright::protocols::etrace::config::{Params, Sync};
+use tracewright::protocols::etrace::decode::INTERRUPT;
+use tracewright::protocols::etrace::encode::{Encoder, Quirks, Settings, SyncPlace};
+use tracewright::protocols::etrace::packet::{Packet, Payload};
+
+/// What it took beside what was said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Proof {
+    /// Cycles in which nothing was retired.
+    pub idle: usize,
+    /// Notifications.
+    pub notified: usize,
+    /// Instructions that were not retired with the one before.
+    pub apart: usize,
+    /// Steps after the last one that was said.
+    pub beyond: usize,
+    /// Another period.
+    pub period: usize,
+}
+
+/// A step that was said.
+#[derive(Clone, Debug)]
+struct Said {
+    /// The packet with which it was.
+    at: u64,
+    step: Step,
+    /// Two paths lead to it, which is as good as a notification.
+    asked: bool,
+    /// Where it returns to was told.
+    told: bool,
+}
+
+/// An execution as a decoder says it, in steps.
+pub struct Execution<'a> {
+    code: Cache,
+    params: &'a Params,
+    said: Vec<Said>,
+    upper: Upper,
+    /// Where indirect jumps may go.
+    places: Vec<u64>,
+    /// There are notifications.
+    asks: bool,
+}
+
+impl<'a> Execution<'a> {
+    /// `places`: where indirect jumps may go.
+    pub fn new(code: Cache, params: &'a Params, places: Vec<u64>) -> Execution<'a> {
+        Execution { code, params, said: Vec::new(), upper: Upper::default(), places, asks: false }
+    }
+
+    fn push(&mut self, at: u64, step: Step) {
+        self.said.push(Said { at, step, asked: false, told: true });
+    }
+
+    /// The last instruction, if no trap came after it.
+    fn last(&mut self) -> Option<&mut Retired> {
+        self.said.iter_mut().rev().find_map(|said| match &mut said.step {
+            Step::Retired(retired) => Some(Some(retired)),
+            Step::Exception(_) => Some(None),
+            _ => None,
+        })?
+    }
+
+    /// The instruction at `address`, after the one before it.
+    fn retired(&mut self, address: u64, taken: bool) -> Option<Retired> {
+        let isa = self.params.isa();
+        let pc = Pc { address, isa, space: Space::ANY };
+        let mut instruction = self.code.instruction(pc).ok()?;
+        if self.params.options.sijump {
+            let opcode = self.code.opcode(pc)?;
+            if instruction.kind == Kind::Indirect {
+                instruction.target = self.upper.target(isa, opcode);
+            }
+            self.upper = Upper::after(isa, opcode, address);
+        }
+        let behind = address + u64::from(instruction.size);
+        let next = if taken { instruction.target.unwrap_or(behind) } else { behind };
+        Some(Retired { address, next, next_isa: isa, taken, instruction })
+    }
+
+    fn trap(&mut self, at: u64, exception: &Exception) {
+        let last = self.last().copied();
+        let told = exception.return_address;
+        let epc = told.or(last.map(|last| last.next)).unwrap_or(0);
+        // Where a unit calls ECALL retired, it knows that it is when it traps.
+        let call = matches!(exception.number, 3 | 8..=11) && self.params.choices.ecall_retires;
+        if call && last.is_some_and(|last| last.address == epc) {
+            let of = |said: &Said| matches!(said.step, Step::Retired(_));
+            self.said.iter().rposition(of).map(|n| self.said.remove(n));
+        } else if let Some(last) = self.last() {
+            last.next = epc;
+        }
+        self.upper = Upper::default();
+        let code = exception.number & !INTERRUPT;
+        let cause = Cause::Riscv { code, interrupt: exception.number & INTERRUPT != 0 };
+        let step = trap(self.params, cause, epc);
+        self.said.push(Said { at, step, asked: false, told: told.is_some() });
+    }
+}
+
+fn trap(params: &Params, cause: Cause, epc: u64) -> Step {
+    let isa = params.isa();
+    Step::Exception(Taken {
+        cause,
+        return_address: epc,
+        return_isa: isa,
+        target: 0,
+        target_isa: isa,
+        value: None,
+        cancels: false,
+    })
+}
+
+impl Sink for Execution<'_> {
+    fn element(&mut self, at: u64, element: Element) {
+        match element {
+            Element::Range(range) => {
+                let mut address = range.start;
+                for n in 1..=range.instructions {
+                    if let Some(last) = self.last() {
+                        last.next = address;
+                    }
+                    let taken = n < range.instructions || range.taken();
+                    let retired = self.retired(address, taken).unwrap();
+                    address += u64::from(retired.instruction.size);
+                    self.push(at, Step::Retired(retired));
+                }
+            }
+            Element::Exception(exception) => self.trap(at, &exception),
+            Element::TrapValue(value) => {
+                if let Some(Said { step: Step::Exception(taken), .. }) = self.said.last_mut() {
+                    taken.value = Some(value);
+                }
+            }
+            Element::Context(context) => self.push(at, Step::Context(context)),
+            Element::Doubt(Doubt::Ambiguous) => {
+                if let Some(said) = self.said.last_mut() {
+                    said.asked = true;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A way through the choices, as far as it was gone.
+struct Way {
+    /// Steps taken.
+    n: usize,
+    /// The next choice.
+    choice: usize,
+    encoder: Encoder,
+    /// Bytes given, all of them right.
+    given: usize,
+    proof: Proof,
+    /// The last instruction, if no trap came after it.
+    last: Option<Retired>,
+}
+
+/// So many ways are tried before it is remembered which led nowhere, and in all.
+const MOST: [usize; 2] = [2_000, 400_000];
+
+/// As many steps after the last one that was said.
+const BEYOND: usize = 4;
+
+impl Execution<'_> {
+    /// Whether it gives `bytes`, and what that takes.
+    pub fn gives(&mut self, bytes: &[u8], settings: &Settings) -> Result<Proof, String> {
+        let periods = !self.params.options.resync_disabled;
+        let mut counts = *self.params;
+        (counts.choices.resync, counts.choices.resync_max) = (Sync::Cycles, 1 << 20);
+        let mut why = None;
+        for asks in [false, true] {
+            self.asks = asks;
+            let found = self.search(bytes, self.params, settings);
+            if found.is_ok() {
+                return found;
+            }
+            why = why.or(found.err());
+            for place in [SyncPlace::AfterSpecial, SyncPlace::Next] {
+                let settings = Settings { sync_place: Some(place), ..settings.clone() };
+                if periods && let Ok(proof) = self.search(bytes, &counts, &settings) {
+                    return Ok(Proof { period: 1, ..proof });
+                }
+            }
+        }
+        Err(why.unwrap_or_default())
+    }
+
+    fn search(&mut self, bytes: &[u8], params: &Params, settings: &Settings) -> Result<Proof, String> {
+        let mut why = String::new();
+        for (remembers, most) in [(false, MOST[0]), (true, MOST[1])] {
+            match self.find(bytes, params, settings, remembers, most) {
+                Ok(proof) => return Ok(proof),
+                Err(other) => why = other,
+            }
+        }
+        Err(why)
+    }
+
+    fn find(
+        &mut self,
+        bytes: &[u8],
+        params: &Params,
+        settings: &Settings,
+        remembers: bool,
+        most: usize,
+    ) -> Result<Proof, String> {
+        let counts = params.choices.resync == Sync::Cycles && !params.options.resync_disabled;
+        let endless = settings.quirks.unwrap_or(Quirks::of(params)).never_ends;
+        let encoder = Encoder::new(params, settings);
+        let proof = Proof::default();
+        let mut ways = vec![Way { n: 0, choice: 0, encoder, given: 0, proof, last: None }];
+        // Where a way led nowhere no other leads anywhere.
+        let mut known = HashSet::new();
+        let (mut tried, mut farthest) = (0, 0);
+        while let Some(way) = ways.last_mut() {
+            let (n, choice) = (way.n, way.choice);
+            way.choice += 1;
+            let (mut proof, last) = (way.proof, way.last);
+            let mut encoder = way.encoder.clone();
+            let mut packets: Vec<Packet> = Vec::new();
+            let given = way.given;
+            farthest = farthest.max(given);
+            let rest = &bytes[given..];
+            tried += 1;
+            if tried > most {
+                break;
+            }
+            let Some(said) = self.said.get(n) else {
+                // All is said.
+                let beyond = n - self.said.len();
+                if choice == 0 {
+                    if endless && rest.is_empty() {
+                        return Ok(proof);
+                    }
+                    encoder.finish(params, &mut packets);
+                    if emitted(&packets, params) == rest {
+                        return Ok(proof);
+                    }
+                    continue;
+                }
+                let step = (endless && beyond < BEYOND)
+                    .then(|| self.beyond(choice - 1, last, rest))
+                    .flatten();
+                let Some(step) = step else {
+                    ways.pop();
+                    continue;
+                };
+                encoder.step(&step, params, &mut packets);
+                let new = emitted(&packets, params);
+                if rest.starts_with(&new) {
+                    proof.beyond += 1;
+                    let last = match step {
+                        Step::Retired(retired) => Some(retired),
+                        _ => None,
+                    };
+                    let given = given + new.len();
+                    ways.push(Way { n: n + 1, choice: 0, encoder, given, proof, last });
+                }
+                continue;
+            };
+            let mut step = said.step;
+            let choices =
+                [settings.retires > 1, counts, self.asks && said.asked, !said.told].map(|c| 1 + usize::from(c));
+            let mut left = choice;
+            let [apart, idle, ask, elsewhere] = choices.map(|count| {
+                let chosen = left % count;
+                left /= count;
+                chosen
+            });
+            if left > 0 {
+                ways.pop();
+                continue;
+            }
+            let extra = [
+                (apart, Step::Timestamp(0)),
+                (idle, Step::Cycles(params.choices.resync_max)),
+                (ask, Step::Trigger),
+            ];
+            for (_, step) in extra.iter().filter(|(chosen, _)| *chosen == 1) {
+                encoder.step(step, params, &mut packets);
+            }
+            proof.apart += apart;
+            proof.idle += idle;
+            proof.notified += ask;
+            let last = match &mut step {
+                Step::Retired(retired) => Some(*retired),
+                Step::Exception(taken) if elsewhere == 1 => {
+                    // The packet may tell, though it means nothing by the specification.
+                    let packet = Packet::parse(&bytes[said.at as usize..], params);
+                    if let Parse::Packet(Packet { payload: Payload::Trap(trap), .. }, _) = packet
+                        && let Some(address) = trap.address
+                    {
+                        taken.return_address = params.full_address(address);
+                    }
+                    None
+                }
+                Step::Exception(_) => None,
+                _ => last,
+            };
+            encoder.step(&step, params, &mut packets);
+            let new = emitted(&packets, params);
+            let given = given + new.len();
+            if rest.starts_with(&new) && (!remembers || known.insert((n, given, state(&encoder, params)))) {
+                ways.push(Way { n: n + 1, choice: 0, encoder, given, proof, last });
+            }
+        }
+        let next = Packet::parse(&bytes[farthest..], params);
+        Err(format!("{farthest} of {} bytes are the same, {tried} ways; next {next:?}", bytes.len()))
+    }
+
+    /// A step after the last one: the next instruction of the program, or a trap in its place.
+    fn beyond(&mut self, choice: usize, last: Option<Retired>, rest: &[u8]) -> Option<Step> {
+        let known = match last {
+            Some(Retired { instruction, .. }) if instruction.kind == Kind::Indirect => None,
+            Some(last) => Some(last.next),
+            // A handler, which the trap's packet names.
+            None => Some(handler(rest, self.params)),
+        };
+        let (next, kind) = match known {
+            Some(next) if choice < 3 => (next, choice),
+            Some(_) => return None,
+            // Anywhere.
+            None => (*self.places.get(choice / 3)?, choice % 3),
+        };
+        if kind == 2 {
+            return Some(trap(self.params, Cause::Riscv { code: 1, interrupt: false }, next));
+        }
+        // Where it is no code, or no branch, there is nothing to choose.
+        let retired = self.retired(next, kind == 0);
+        retired.map(Step::Retired).or_else(|| self.beyond(choice + 1, last, rest))
+    }
+}
+
+/// The handler that the next trap packet names, if there is one.
+fn handler(mut bytes: &[u8], params: &Params) -> u64 {
+    while let Parse::Packet(packet, len) = Packet::parse(bytes, params) {
+        if let Payload::Trap(trap) = packet.payload {
+            return trap.address.map_or(0, |address| params.full_address(address));
+        }
+        bytes = &bytes[len..];
+    }
+    0
+}
+
+/// All that what an encoder does next depends on.
+fn state(encoder: &Encoder, params: &Params) -> String {
+    let text = format!("{encoder:?}");
+    let mut state = String::with_capacity(text.len());
+    // Once the period is over it makes no difference how long it has been.
+    let most = u64::from(params.choices.resync_max).max(16);
+    for (n, part) in text.split("count: ").enumerate() {
+        let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+        match part[..digits].parse::<u64>() {
+            Ok(count) if n > 0 => state += &format!("{}{}", count.min(most), &part[digits..]),
+            _ => state += part,
+        }
+    }
+    state
+}
+
+fn emitted(packets: &[Packet], params: &Params) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    packets.iter().for_each(|packet| packet.emit(params, &mut bytes));
+    bytes
+}
