@@ -289,6 +289,7 @@ impl Decoder {
                     returns: report.irreport,
                     branches: news.map.is_some_and(|map| map.len > 0),
                     before: false,
+                    context: false,
                 }
             }
         };
@@ -412,6 +413,7 @@ impl Decoder {
                     // Only a return from a trap changes the privilege level.
                     jumped: changed,
                     before: true,
+                    context: self.who.is_some_and(|known| known.context != start.who.context),
                     ..Goal::BRANCHES
                 };
                 if self.walk(at, &goal, params, code, sink) == Walked::Lost {

@@ -24,6 +24,8 @@ pub(super) struct Goal {
     pub(super) branches: bool,
     /// It is not part of what was walked: what comes after it begins there.
     pub(super) before: bool,
+    /// In another context.
+    pub(super) context: bool,
 }
 
 impl Goal {
@@ -35,6 +37,7 @@ impl Goal {
         returns: None,
         branches: false,
         before: false,
+        context: false,
     };
 }
 
@@ -109,6 +112,10 @@ impl Decoder {
                         continue;
                     }
                     Jumped::There => return Walked::There,
+                    Jumped::Astray => {
+                        sink.element(at, Element::Doubt(Doubt::Ambiguous));
+                        return Walked::There;
+                    }
                     Jumped::Nowhere => return self.lose(at, Doubt::AddressNotReached, sink),
                 },
                 Place::Unknown => return self.lose(at, Doubt::NoAddress, sink),
@@ -351,14 +358,17 @@ impl Decoder {
 
     /// Goes on from a jump whose target no instruction tells.
     fn jump<K: Code>(&mut self, role: Role, goal: &Goal, params: &Params, code: &mut K) -> Jumped {
-        if role == Role::Return
-            && params.options.implicit_return
-            && self.is_implied(goal, params, code)
-            && let Some(pc) = self.returns.pop()
-        {
-            self.implied = self.implied.saturating_add(1);
-            self.place = Place::At { pc, owed: false };
-            return Jumped::On;
+        let mut astray = false;
+        if role == Role::Return && params.options.implicit_return {
+            let implied = self.is_implied(goal, params, code);
+            if implied == Implied::Yes
+                && let Some(pc) = self.returns.pop()
+            {
+                self.implied = self.implied.saturating_add(1);
+                self.place = Place::At { pc, owed: false };
+                return Jumped::On;
+            }
+            astray = implied == Implied::Perhaps;
         }
         let Some(address) = goal.address else { return Jumped::Nowhere };
         match self.pending.count() {
@@ -379,42 +389,49 @@ impl Decoder {
             self.targets.put(address, params);
         }
         self.place = Place::At { pc: address, owed: true };
-        Jumped::There
+        if astray { Jumped::Astray } else { Jumped::There }
     }
 
-    /// Whether the program may come from one address to another without a branch.
-    fn leads<K: Code>(&self, mut from: u64, to: u64, params: &Params, code: &mut K) -> bool {
+    /// How the program may come from one address to another without a branch.
+    fn leads<K: Code>(&self, mut from: u64, to: u64, params: &Params, code: &mut K) -> Leads {
         for _ in 0..FARTHEST {
             let pc = Pc { address: from, isa: params.isa(), space: self.space };
-            let Ok(block) = code.block(pc) else { return true };
+            let Ok(block) = code.block(pc) else { return Leads::There };
             if to.wrapping_sub(block.start) < u64::from(block.bytes) {
-                return true;
+                return Leads::There;
             }
             from = match (block.end, block.last.kind, block.last.target) {
-                (End::NoCode | End::Invalid, ..) => return true,
-                (End::Waypoint, Kind::Branch, _) if block.last.conditional => return false,
+                (End::NoCode | End::Invalid, ..) => return Leads::There,
+                (End::Waypoint, Kind::Branch, _) if block.last.conditional => {
+                    return Leads::Elsewhere;
+                }
                 (End::Waypoint, Kind::Branch, Some(target)) => target,
-                (End::Waypoint, ..) => return true,
+                (End::Waypoint, ..) => return Leads::Anywhere,
                 _ => block.next(),
             };
         }
-        true
+        Leads::There
     }
 
     /// Whether a return goes where the return stack says, and no packet tells of it.
-    fn is_implied<K: Code>(&self, goal: &Goal, params: &Params, code: &mut K) -> bool {
+    fn is_implied<K: Code>(&self, goal: &Goal, params: &Params, code: &mut K) -> Implied {
         if self.returns.depth() == 0 {
-            return false;
+            return Implied::No;
         }
         if goal.before
             && self.pending.count() == 0
             && let (Some(from), Some(address)) = (self.returns.top(), goal.address)
-            && !self.leads(from, address, params, code)
         {
-            // It went to the start itself, and not where it was foreseen to.
-            return false;
+            match self.leads(from, address, params, code) {
+                Leads::There => {}
+                // It went to the start itself, and not where it was foreseen to.
+                Leads::Elsewhere => return Implied::No,
+                // A jump of unknown target is rather reported before another context begins.
+                Leads::Anywhere if goal.context => return Implied::Perhaps,
+                Leads::Anywhere => {}
+            }
         }
-        let Some(returns) = goal.returns else { return true };
+        let Some(returns) = goal.returns else { return Implied::Yes };
         let here = if params.options.iret_ext {
             returns == self.implied
         } else {
@@ -425,7 +442,7 @@ impl Decoder {
             (1, Some(address)) => !self.is_branch(address, params, code),
             _ => true,
         };
-        !here || left
+        if !here || left { Implied::Yes } else { Implied::No }
     }
 
     /// Whether the instruction at `address` is a branch.
@@ -567,8 +584,30 @@ enum Jumped {
     On,
     /// It went to the goal.
     There,
+    /// The same, and another path may lead there from where it is foreseen to go.
+    Astray,
     /// It cannot go there.
     Nowhere,
+}
+
+/// Whether a return is implied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Implied {
+    Yes,
+    No,
+    /// If a unit does not report a jump that another context begins after.
+    Perhaps,
+}
+
+/// Where a path without a branch leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leads {
+    /// To the address, or nobody knows.
+    There,
+    /// To a jump whose target it does not tell.
+    Anywhere,
+    /// To a branch.
+    Elsewhere,
 }
 
 /// How far a path went that no branch decided on: one that comes to where it was never ends.
