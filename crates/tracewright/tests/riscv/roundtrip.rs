@@ -323,6 +323,7 @@ impl Trial {
             choices.loop_label = LoopLabel::First;
         }
         (choices.trapped_in_stream, choices.start_unretired) = (false, false);
+        choices.drop_unretired = false;
         let settings = Settings { quirks: Some(quirks(&params)), ..self.settings.clone() };
         Trial { params, settings, ..*self }
     }
@@ -371,13 +372,14 @@ fn programs() {
                 let Trial { params, settings, mix, .. } = trial;
                 let c = &params.choices;
                 format!(
-                    "seed {seed} {unit} {:?} {:?} retires {} sync {:?} {} {} {mix:?}: {why}",
+                    "seed {seed} {unit} {:?} {:?} retires {} sync {:?} {} {} {} {mix:?}: {why}",
                     params.options,
                     params.widths,
                     settings.retires,
                     settings.sync_place,
                     c.resync,
-                    c.resync_max
+                    c.resync_max,
+                    if c.drop_unretired { "drops" } else { "" }
                 )
             };
             if only.is_some() {

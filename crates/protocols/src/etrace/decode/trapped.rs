@@ -176,8 +176,11 @@ impl Decoder {
             };
         }
         match self.named {
-            Named::Start { after_return: true } if choices.drop_unretired && !trap.interrupt => {
-                Fate::Trapped
+            Named::Start { after_return } if choices.drop_unretired => {
+                // Had it jumped, the packet would say that nothing was retired where it went.
+                let jumps = choices.start_unretired && trap.thaddr && self.jumps(params, code);
+                let rather = after_return && !trap.interrupt;
+                if jumps || rather { Fate::Trapped } else { Fate::Retired }
             }
             _ => Fate::Retired,
         }
