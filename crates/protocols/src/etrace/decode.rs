@@ -24,7 +24,7 @@ use data::History;
 use pending::Pending;
 use returns::Returns;
 use targets::Targets;
-use trapped::is_epc;
+use trapped::{After, Left, again, is_epc, names_trapped, waits};
 use walk::{Goal, Walked};
 
 /// A plain value: it holds what the next packet needs, and no totals. The default knows nothing.
@@ -100,8 +100,9 @@ enum Named {
     Passed,
     /// By a start; perhaps as the target of a return from a trap.
     Start { after_return: bool },
-    /// As the first of a handler; whether that trapped at once, as far as the trace tells.
-    Handler { trapped: Option<bool> },
+    /// As the first of a handler; whether that trapped at once, as far as the trace tells. `again`: the next packet tells
+    /// of the same trap.
+    Handler { trapped: Option<bool>, again: bool },
 }
 
 /// Where the program is.
@@ -146,8 +147,11 @@ impl Decode<Params, Packet> for Decoder {
             Payload::Null { .. } | Payload::Timer { .. } | Payload::Software { .. }
         ) && let Some(trap) = self.waiting.take()
         {
-            let nested = Some(matches!(payload, Payload::Trap(_)));
-            self.trap(at, &trap, nested, params, code, sink);
+            let after = match &payload {
+                Payload::Trap(next) => After::Trap { again: again(&trap, next) },
+                _ => After::Retired,
+            };
+            self.trap(at, &trap, after, params, code, sink);
         }
         match payload {
             Payload::Null { .. } => {}
@@ -173,8 +177,8 @@ impl Decode<Params, Packet> for Decoder {
             }
             Payload::Start(start) => self.start(at, &start, params, code, sink),
             // What comes next tells of it, too.
-            Payload::Trap(trap) if params.choices.trapped_in_stream => self.waiting = Some(trap),
-            Payload::Trap(trap) => self.trap(at, &trap, Some(false), params, code, sink),
+            Payload::Trap(trap) if waits(&trap, params) => self.waiting = Some(trap),
+            Payload::Trap(trap) => self.trap(at, &trap, After::Retired, params, code, sink),
             Payload::Context(context) => {
                 self.flush(at, params, code, sink);
                 self.enter(at, context.who, params, sink);
@@ -223,7 +227,7 @@ impl Decode<Params, Packet> for Decoder {
 
     fn finish<K: Code, S: Sink>(&mut self, at: u64, params: &Params, code: &mut K, sink: &mut S) {
         if let Some(trap) = self.waiting.take() {
-            self.trap(at, &trap, None, params, code, sink);
+            self.trap(at, &trap, After::End, params, code, sink);
         }
         self.end(at, params, code, sink);
         sink.element(at, Element::End);
@@ -268,7 +272,7 @@ impl Decoder {
             return;
         }
         while let Some(by) = self.inferred.take() {
-            if params.choices.trapped_in_stream && self.waits(&by, news, params, code) {
+            if names_trapped(params) && self.waits(&by, news, params, code) {
                 return;
             }
             self.go_round(at, by, params, code, sink);
@@ -340,6 +344,10 @@ impl Decoder {
     /// A packet that may name what comes after the one that the program came by waits for the packet after it.
     fn waits<K: Code>(&mut self, by: &CameBy, news: &News, params: &Params, code: &mut K) -> bool {
         let Some(report) = news.report.filter(|_| news.count.is_none()) else { return false };
+        if news.cached.is_some() || report.updiscon || report.notify {
+            // It was jumped to, or not.
+            return false;
+        }
         let Some(address) = self.reported(news, &report, params) else { return false };
         let next = Next { address, map: news.map };
         let waits = self.may_come_next(by, &next, params, code);
@@ -437,17 +445,25 @@ impl Decoder {
         self.who.is_some_and(|known| known.privilege != who.privilege)
     }
 
-    /// A trap. `nested`: another follows at once, or not; `None` where the trace ends.
+    /// A trap, and what comes after it.
     fn trap<K: Code, S: Sink>(
         &mut self,
         at: u64,
         trap: &Trap,
-        nested: Option<bool>,
+        after: After,
         params: &Params,
         code: &mut K,
         sink: &mut S,
     ) {
-        let (return_address, trapped) = self.leave(at, trap, nested, params, code, sink);
+        let place = trap.address.map(|address| params.full_address(address));
+        let place = place.map(|address| address & params.isa().address_mask());
+        if let Named::Handler { again: true, .. } = self.named {
+            self.named = Named::Handler { trapped: Some(true), again: false };
+            self.handler = place;
+            return;
+        }
+        let Left { return_address, trapped, again, named } =
+            self.leave(at, trap, after, params, code, sink);
         // Tracing begins with it where it was not on.
         self.begin(at, sink);
         sink.element(at, Element::Exception(exception(trap, return_address)));
@@ -458,7 +474,7 @@ impl Decoder {
         }
         self.enter(at, trap.who, params, sink);
         self.pending.clear();
-        self.named = Named::Handler { trapped };
+        self.named = Named::Handler { trapped, again };
         let known = params.vector(trap.who.privilege, trap.interrupt, trap.ecause);
         // Without `thaddr` the privilege is that before the trap, and who takes it is not told.
         let machine = params.vectors.supervisor.is_none() && params.vectors.guest.is_none();
@@ -466,16 +482,13 @@ impl Decoder {
         if !trap.thaddr {
             self.place = Place::Unknown;
             self.last = None;
-            self.handler = known.filter(|_| machine);
+            // Where another trap follows, the reference flow names the handler.
+            self.handler = if named { place } else { known.filter(|_| machine) };
             self.trapped = true;
             self.forget(params);
             return;
         }
-        let address = match trap.address {
-            Some(address) => Some(params.full_address(address)),
-            None => known,
-        };
-        match address.map(|address| address & params.isa().address_mask()) {
+        match place.or(known.map(|address| address & params.isa().address_mask())) {
             Some(address) => self.arrive(address, trap.branch, params, code),
             None => {
                 // The vector is in a CSR that nobody gave.
@@ -580,7 +593,7 @@ impl Decoder {
             };
             return;
         }
-        if let Some(by) = self.inferred.take()
+        while let Some(by) = self.inferred.take()
             && (qualification == Qualification::EndedUnreported || by.next.is_some())
         {
             self.go_round(at, by, params, code, sink);

@@ -3,6 +3,7 @@
 
 use tracewright_base::{Code, Doubt, Element, End, Kind, Pc, Role, Sink};
 
+use super::trapped::names_trapped;
 use super::walk::{Goal, Walked};
 use super::{Decoder, Phase, Place};
 use crate::etrace::config::Params;
@@ -100,7 +101,7 @@ impl Decoder {
             self.inferred = None;
             self.go_round(at, by, params, code, sink);
         }
-        if params.choices.trapped_in_stream && self.inferred.is_some() {
+        if names_trapped(params) && self.inferred.is_some() {
             self.flush(at, params, code, sink);
         }
         let Some(by) = self.inferred.take() else {

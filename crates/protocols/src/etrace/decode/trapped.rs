@@ -26,25 +26,78 @@ enum Told {
     Extra,
 }
 
+/// What comes after a trap packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum After {
+    /// Something else, as far as it matters: the handler's first instruction was retired.
+    Retired,
+    /// Another trap packet, perhaps of the same trap `again`.
+    Trap { again: bool },
+    /// The end of the trace.
+    End,
+}
+
+/// What a trap left behind.
+pub(super) struct Left {
+    /// Where it returns to.
+    pub(super) return_address: Option<u64>,
+    /// Whether the handler's first instruction trapped.
+    pub(super) trapped: Option<bool>,
+    /// The packet after this one tells of the same trap.
+    pub(super) again: bool,
+    /// The packet's address is the handler's.
+    pub(super) named: bool,
+}
+
+/// What trapped may be named where an instruction would be: in the stream of instructions of `pulp-trdb`; in the reference
+/// flow where another trap comes at once, or by a start.
+#[inline]
+pub(super) const fn names_trapped(params: &Params) -> bool {
+    params.choices.trapped_in_stream || params.choices.start_unretired
+}
+
+/// The packet after that of `trap` tells of it, too.
+pub(super) const fn waits(trap: &Trap, params: &Params) -> bool {
+    params.choices.trapped_in_stream || params.choices.start_unretired && !trap.thaddr
+}
+
+/// Whether `next` may be of the same trap, told again.
+pub(super) fn again(trap: &Trap, next: &Trap) -> bool {
+    let of = |trap: &Trap| (trap.ecause, trap.interrupt, trap.tval);
+    !trap.thaddr && !next.thaddr && of(trap) == of(next)
+}
+
 impl Decoder {
-    /// What was named before the trap is said, if it was retired. Where the trap returns to, and whether the handler's
-    /// first instruction trapped, as far as the trace tells.
-    /// `nested`: whether it did; `None` where the trace ends with this trap.
+    /// What was named before the trap is said, if it was retired.
     pub(super) fn leave<K: Code, S: Sink>(
         &mut self,
         at: u64,
         trap: &Trap,
-        nested: Option<bool>,
+        after: After,
         params: &Params,
         code: &mut K,
         sink: &mut S,
-    ) -> (Option<u64>, Option<bool>) {
+    ) -> Left {
+        let choices = &params.choices;
+        let nested = match after {
+            After::Retired => Some(false),
+            After::Trap { .. } => Some(true),
+            After::End => None,
+        };
+        // The reference flow: where a jump went trapped, or what was named last, and then the handler at once.
+        let unretired = choices.start_unretired && !trap.thaddr;
+        let target = unretired && !self.trapped && after != After::Trap { again: false } && {
+            let last = self.inferred.and_then(|by| by.next).map(|next| next.address);
+            self.jumps_at(last, params, code)
+        };
         // What trapped is named in any case where the handler runs at another level, or traps at once.
         let changed = self.changes(trap.who);
-        let sure = changed || nested == Some(true);
-        let in_stream = params.choices.trapped_in_stream;
+        let sure = match choices.trapped_in_stream {
+            true => changed || nested == Some(true),
+            false => unretired && !target && !self.called(trap, params, code),
+        };
         let mut told = None;
-        if in_stream {
+        if names_trapped(params) {
             told = self.catch_up(at, sure, nested.is_none(), params, code, sink);
         } else if self.inferred.take().is_some() {
             self.question(at, params, code, sink);
@@ -68,15 +121,18 @@ impl Decoder {
             _ => None,
         });
         self.flush(at, params, code, sink);
-        let known = self.return_address(trap, fate, params, code);
-        let Place::Jump { role: Role::Return } = self.place else { return (known, trapped) };
+        let (again, named) = (target && after == After::Trap { again: true }, unretired && !target);
+        let return_address = self.return_address(trap, fate, params, code);
+        let left = Left { return_address, trapped, again, named };
+        let Place::Jump { role: Role::Return } = self.place else { return left };
         if !params.options.implicit_return {
-            return (known, trapped);
+            return left;
         }
         // Had it gone elsewhere than the calls foresee, the packet would say that nothing was retired.
         let foreseen = self.returns.pop();
-        let told = params.choices.trap == TrapPacket::ThAddr && !params.is_draft();
-        (known.or(foreseen.filter(|_| told && trap.thaddr && fate == Fate::Retired)), trapped)
+        let told = choices.trap == TrapPacket::ThAddr && !params.is_draft();
+        let foreseen = foreseen.filter(|_| told && trap.thaddr && fate == Fate::Retired);
+        Left { return_address: return_address.or(foreseen), ..left }
     }
 
     /// What trapped is in the stream: what was named last is owed, and what the packets before it left open is settled.
@@ -98,7 +154,8 @@ impl Decoder {
             let outcome = next.map.is_some_and(|map| map.len > 0);
             self.question(at, params, code, sink);
             let retired = outcome && self.comes_to_jump(params, code);
-            let jumps = self.jumps(params, code);
+            let jumps = params.choices.trapped_in_stream && self.jumps(params, code);
+            let ends = ends && params.choices.trapped_in_stream;
             if !retired && (sure || ends || jumps) {
                 self.flush(at, params, code, sink);
                 if self.place != Place::Unknown {
@@ -124,13 +181,13 @@ impl Decoder {
     ) {
         if params.choices.trapped_in_stream && matches!(self.place, Place::At { owed: true, .. }) {
             match self.named {
-                Named::Handler { trapped: Some(true) } => return,
+                Named::Handler { trapped: Some(true), .. } => return,
                 // A branch that is retired has an outcome.
                 _ if self.pending.count() == 0 && self.owes_branch(params, code) => return,
-                Named::Handler { trapped: None } | Named::Target | Named::Start { .. } => {
+                Named::Handler { trapped: None, .. } | Named::Target | Named::Start { .. } => {
                     sink.element(at, Element::Doubt(Doubt::TrappedOrRetired));
                 }
-                Named::Handler { trapped: Some(false) } | Named::Passed | Named::Jumped => {}
+                Named::Handler { .. } | Named::Passed | Named::Jumped => {}
             }
         }
         self.flush(at, params, code, sink);
@@ -138,7 +195,17 @@ impl Decoder {
 
     /// Whether what is owed is a jump whose target it does not tell.
     fn jumps<K: Code>(&self, params: &Params, code: &mut K) -> bool {
-        let Place::At { pc, owed: true } = self.place else { return false };
+        self.jumps_at(None, params, code)
+    }
+
+    /// The same of what is at an address. `None`: of what is owed, or was said last.
+    fn jumps_at<K: Code>(&self, address: Option<u64>, params: &Params, code: &mut K) -> bool {
+        let pc = match (address, self.place) {
+            (Some(address), _) => address,
+            (None, Place::At { pc, owed: true }) => pc,
+            (None, Place::Jump { .. }) => return true,
+            (None, _) => return false,
+        };
         let pc = Pc { address: pc, isa: params.isa(), space: self.space };
         code.instruction(pc).is_ok_and(|i| i.kind == Kind::Indirect && i.target.is_none())
     }
@@ -176,7 +243,9 @@ impl Decoder {
             };
         }
         match self.named {
-            Named::Start { after_return } if choices.drop_unretired => {
+            Named::Start { .. } if !choices.drop_unretired => Fate::Retired,
+            _ if sure => Fate::Trapped,
+            Named::Start { after_return } => {
                 // Had it jumped, the packet would say that nothing was retired where it went.
                 let jumps = choices.start_unretired && trap.thaddr && self.jumps(params, code);
                 let rather = after_return && !trap.interrupt;
@@ -205,7 +274,8 @@ impl Decoder {
             // The handler of the trap before had not begun.
             return self.handler;
         }
-        let given = trap.address.filter(|_| !trap.thaddr && !trap.interrupt);
+        let tells = !trap.interrupt || params.choices.start_unretired;
+        let given = trap.address.filter(|_| !trap.thaddr && tells);
         let given = given.map(|address| params.full_address(address) & mask);
         if self.phase != Phase::Following {
             return given;
@@ -221,6 +291,16 @@ impl Decoder {
             }
             Place::Jump { .. } | Place::Unknown => given,
         }
+    }
+
+    /// Whether what was named last is an ECALL that a unit calls retired, and the trap is its own.
+    fn called<K: Code>(&self, trap: &Trap, params: &Params, code: &mut K) -> bool {
+        let last = match (self.inferred.and_then(|by| by.next), self.place) {
+            (Some(next), _) => next.address,
+            (None, Place::At { pc, owed: true }) => pc,
+            _ => return false,
+        };
+        params.choices.ecall_retires && is_call_cause(trap) && self.is_call(last, params, code)
     }
 
     /// Whether ECALL, EBREAK or C.EBREAK is at `address`: where a unit calls it retired, the exception

@@ -6,6 +6,7 @@ use tracewright_base::{
 use tracewright_isa::rv::Upper;
 
 use super::came_by::FARTHEST;
+use super::trapped::names_trapped;
 use super::{CameBy, Decoder, Named, Place};
 use crate::etrace::config::{LoopLabel, Params};
 
@@ -136,7 +137,7 @@ impl Decoder {
             {
                 let branch = block.last.conditional && address == last_address(&block);
                 // What trapped has no outcome.
-                let may_trap = params.choices.trapped_in_stream && !goal.before;
+                let may_trap = names_trapped(params) && !goal.before;
                 if (count == u64::from(branch && !goal.before) || count == 0 && may_trap)
                     && self.may_stop(goal, count, params)
                     && let Some(walked) = self.stop(at, &block, goal, params, code, sink)
@@ -487,7 +488,7 @@ impl Decoder {
             self.named = Named::Passed;
         }
         // What trapped may be named, too: whether this was retired is settled by what comes next.
-        if goal.before || params.choices.trapped_in_stream {
+        if goal.before || names_trapped(params) {
             say(at, block.start, bytes, count, &last, true, sink);
             self.last = before.or(self.last);
             self.place = Place::At { pc: address, owed: !goal.before };
