@@ -99,10 +99,21 @@ enum Named {
     /// The program came by it.
     Passed,
     /// By a start; perhaps as the target of a return from a trap.
-    Start { after_return: bool },
+    Start { after_return: bool, before: Before },
     /// As the first of a handler; whether that trapped at once, as far as the trace tells. `again`: the next packet tells
     /// of the same trap.
     Handler { trapped: Option<bool>, again: bool },
+}
+
+/// Whether the instruction before one that a start names was named, too: before a trap it is in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Before {
+    /// It was not.
+    Unnamed,
+    /// It was, and only a trap explains that.
+    Named,
+    /// It was, for whatever reason, or there is none.
+    Perhaps,
 }
 
 /// Where the program is.
@@ -402,6 +413,17 @@ impl Decoder {
     ) {
         let address = params.full_address(start.address) & params.isa().address_mask();
         let changed = self.changes(start.who);
+        let next = self.inferred.and_then(|by| by.next);
+        let named = match (next, self.place) {
+            (Some(next), _) => Some(next.address),
+            (None, Place::At { pc, owed: true }) => Some(pc),
+            _ => None,
+        };
+        let context = self.who.is_some_and(|known| known.context != start.who.context);
+        let passed = match next {
+            Some(next) => next.map.is_none_or(|map| map.len == 0),
+            None => self.inferred.is_some_and(|by| !by.branches),
+        };
         let second =
             params.choices.trapped_in_stream && matches!(self.named, Named::Handler { .. });
         if second {
@@ -421,7 +443,7 @@ impl Decoder {
                     // Only a return from a trap changes the privilege level.
                     jumped: changed,
                     before: true,
-                    context: self.who.is_some_and(|known| known.context != start.who.context),
+                    context,
                     ..Goal::BRANCHES
                 };
                 if self.walk(at, &goal, params, code, sink) == Walked::Lost {
@@ -437,7 +459,12 @@ impl Decoder {
             *owed = false;
         }
         self.forget(params);
-        self.named = Named::Start { after_return: returned };
+        let before = match named {
+            Some(_) if self.last != named => Before::Unnamed,
+            Some(_) if passed && !context => Before::Named,
+            _ => Before::Perhaps,
+        };
+        self.named = Named::Start { after_return: returned, before };
     }
 
     /// Whether privilege is another than it was last said to be.
@@ -460,6 +487,7 @@ impl Decoder {
         if let Named::Handler { again: true, .. } = self.named {
             self.named = Named::Handler { trapped: Some(true), again: false };
             self.handler = place;
+            self.enter(at, trap.who, params, sink);
             return;
         }
         let Left { return_address, trapped, again, named } =

@@ -46,6 +46,8 @@ pub struct Mix {
     pub traps: u64,
     /// Traps may follow traps before an instruction is retired.
     pub nested: bool,
+    /// Exceptions follow interrupts then, and interrupts exceptions.
+    pub alternate: bool,
     /// One return in so many goes elsewhere; 0: none.
     pub astray: u64,
     /// Handlers run at another privilege level.
@@ -382,7 +384,14 @@ impl Machine {
 
     /// A trap at any instruction.
     fn aside(&mut self, at: u64) -> u64 {
-        let interrupt = self.random.one_in(2);
+        let interrupt = match self.steps.iter().rfind(|s| !matches!(s, Step::Context(_))) {
+            Some(Step::Exception(Taken { cause: Cause::Riscv { interrupt, .. }, .. }))
+                if self.mix.alternate =>
+            {
+                !interrupt
+            }
+            _ => self.random.one_in(2),
+        };
         let codes: &[u16] = if interrupt { &[3, 7, 11] } else { &[1, 2, 5, 7, 12] };
         let code = self.random.pick(codes);
         let code = if self.mix.has_cause(code) { code } else { self.random.below(2) as u16 };

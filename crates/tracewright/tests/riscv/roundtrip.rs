@@ -202,6 +202,8 @@ impl Trial {
             traps: random.pick(&[0, 1, 1, 2, 3, 7, 40]),
             // The reference flow names what traps at once after another trap, and tells of traps twice: its defects.
             nested: random.one_in(2),
+            // The reference flow tells of some traps twice: two that are alike are taken for one.
+            alternate: c.start_unretired,
             astray: if counted { 0 } else { random.pick(&[0, 5]) },
             levels: random.one_in(2),
             contexts: random.pick(&[0, 30]),
@@ -214,7 +216,9 @@ impl Trial {
         let one = c.trapped_in_stream || c.start_unretired;
         let settings = Settings {
             quirks: Some(quirks(&params)),
-            sync_place: random.pick(&[None, Some(SyncPlace::Next), Some(SyncPlace::AfterSpecial)]),
+            sync_place: random
+                .pick(&[None, Some(SyncPlace::Next), Some(SyncPlace::AfterSpecial)])
+                .filter(|_| !params.choices.drop_unretired),
             // These retire one at a time, and what trapped is an instruction of its own.
             retires: if one { 1 } else { random.pick(&[1, 1, 4]) },
             ..Settings::default()
@@ -299,7 +303,10 @@ impl Trial {
         let places: BTreeSet<u64> = run.steps.iter().filter_map(place).collect();
         let places = places.into_iter().collect();
         let mut said = Execution::new(cache(&run.image, params), params, places);
-        elements(&bytes, params, &mut cache(&run.image, params), &mut said);
+        // What a start names is no execution.
+        let mut drops = *params;
+        drops.choices.drop_unretired = params.choices.start_unretired;
+        elements(&bytes, &drops, &mut cache(&run.image, params), &mut said);
         match said.gives(&bytes, settings) {
             Ok(Proof { idle, notified, apart, beyond, period }) => {
                 let took = [idle, notified, apart, beyond, period];

@@ -50,6 +50,7 @@ impl Decoder {
         let plain = !options.implicit_return
             && !options.branch_prediction
             && !options.jump_target_cache
+            && !params.choices.drop_unretired
             && params.before.is_none();
         let Some(shape) = Shape::of(params).filter(|_| plain) else { return };
         while self.along(&shape, feed, params, code, sink) {}
@@ -70,6 +71,7 @@ impl Decoder {
         let (mut map, mut known) = self.pending.known_map();
         let usual = self.phase == Phase::Following
             && self.inferred.is_none()
+            && self.waiting.is_none()
             && self.pending.count() == u64::from(known)
             && !(owed && pc != base);
         if !usual {

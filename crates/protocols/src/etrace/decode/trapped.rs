@@ -2,7 +2,7 @@
 
 use tracewright_base::{Code, Doubt, Element, Kind, Pc, Role, Sink};
 
-use super::{Decoder, Named, Phase, Place};
+use super::{Before, Decoder, Named, Phase, Place};
 use crate::etrace::config::{Params, TrapPacket};
 use crate::etrace::packet::Trap;
 
@@ -61,7 +61,7 @@ pub(super) const fn waits(trap: &Trap, params: &Params) -> bool {
     params.choices.trapped_in_stream || params.choices.start_unretired && !trap.thaddr
 }
 
-/// Whether `next` may be of the same trap, told again.
+/// Whether `next` may be of the same trap, told again: first with where a jump went, then with the handler.
 pub(super) fn again(trap: &Trap, next: &Trap) -> bool {
     let of = |trap: &Trap| (trap.ecause, trap.interrupt, trap.tval);
     !trap.thaddr && !next.thaddr && of(trap) == of(next)
@@ -86,10 +86,14 @@ impl Decoder {
         };
         // The reference flow: where a jump went trapped, or what was named last, and then the handler at once.
         let unretired = choices.start_unretired && !trap.thaddr;
-        let target = unretired && !self.trapped && after != After::Trap { again: false } && {
-            let last = self.inferred.and_then(|by| by.next).map(|next| next.address);
-            self.jumps_at(last, params, code)
-        };
+        let next = self.inferred.and_then(|by| by.next).map(|next| next.address);
+        let target = unretired
+            && !self.trapped
+            && match after {
+                After::Retired | After::End => true,
+                After::Trap { again } => again,
+            }
+            && self.jumps_at(next, params, code);
         // What trapped is named in any case where the handler runs at another level, or traps at once.
         let changed = self.changes(trap.who);
         let sure = match choices.trapped_in_stream {
@@ -103,7 +107,7 @@ impl Decoder {
             self.question(at, params, code, sink);
         }
         self.implied = 0;
-        let fate = self.fate(trap, sure, params, code);
+        let fate = if target { Fate::Retired } else { self.fate(trap, sure, params, code) };
         match fate {
             Fate::Retired => {}
             Fate::Trapped => {
@@ -245,7 +249,13 @@ impl Decoder {
         match self.named {
             Named::Start { .. } if !choices.drop_unretired => Fate::Retired,
             _ if sure => Fate::Trapped,
-            Named::Start { after_return } => {
+            // What trapped is no branch that was taken.
+            Named::Start { .. } if self.pending.first() == Some(true) => Fate::Retired,
+            Named::Start { before: Before::Named, .. } if choices.start_unretired => Fate::Trapped,
+            Named::Start { before: Before::Unnamed, .. } if choices.start_unretired => {
+                Fate::Retired
+            }
+            Named::Start { after_return, .. } => {
                 // Had it jumped, the packet would say that nothing was retired where it went.
                 let jumps = choices.start_unretired && trap.thaddr && self.jumps(params, code);
                 let rather = after_return && !trap.interrupt;
