@@ -13,8 +13,8 @@
 use std::collections::HashSet;
 
 use tracewright::base::{
-    Cause, Code, Doubt, Element, Encode, Exception, Kind, Parse, Pc, Retired, Sink, Space,
-    Step, Taken, Wire,
+    Cause, Code, Doubt, Element, Encode, Exception, Kind, Parse, Pc, Retired, Sink, Space, Step,
+    Taken, Wire,
 };
 use tracewright::image::Cache;
 use tracewright::isa::rv::Upper;
@@ -207,7 +207,12 @@ impl Execution<'_> {
         Err(why.unwrap_or_default())
     }
 
-    fn search(&mut self, bytes: &[u8], params: &Params, settings: &Settings) -> Result<Proof, String> {
+    fn search(
+        &mut self,
+        bytes: &[u8],
+        params: &Params,
+        settings: &Settings,
+    ) -> Result<Proof, String> {
         let mut why = String::new();
         for (remembers, most) in [(false, MOST[0]), (true, MOST[1])] {
             match self.find(bytes, params, settings, remembers, most) {
@@ -281,8 +286,8 @@ impl Execution<'_> {
                 continue;
             };
             let mut step = said.step;
-            let choices =
-                [settings.retires > 1, counts, self.asks && said.asked, !said.told].map(|c| 1 + usize::from(c));
+            let choices = [settings.retires > 1, counts, self.asks && said.asked, !said.told]
+                .map(|c| 1 + usize::from(c));
             let mut left = choice;
             let [apart, idle, ask, elsewhere] = choices.map(|count| {
                 let chosen = left % count;
@@ -322,12 +327,17 @@ impl Execution<'_> {
             encoder.step(&step, params, &mut packets);
             let new = emitted(&packets, params);
             let given = given + new.len();
-            if rest.starts_with(&new) && (!remembers || known.insert((n, given, state(&encoder, params)))) {
+            if rest.starts_with(&new)
+                && (!remembers || known.insert((n, given, state(&encoder, params))))
+            {
                 ways.push(Way { n: n + 1, choice: 0, encoder, given, proof, last });
             }
         }
         let next = Packet::parse(&bytes[farthest..], params);
-        Err(format!("{farthest} of {} bytes are the same, {tried} ways; next {next:?}", bytes.len()))
+        Err(format!(
+            "{farthest} of {} bytes are the same, {tried} ways; next {next:?}",
+            bytes.len()
+        ))
     }
 
     /// A step after the last one: the next instruction of the program, or a trap in its place.
