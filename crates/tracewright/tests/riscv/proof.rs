@@ -1,14 +1,16 @@
 //! Proof that packets leave something open: another execution that gives the unit the very same bytes.
 //!
-//! The other execution is what a decoder says. It says all that the packets tell and no more; what no packet tells is
-//! looked for, until the bytes are the same:
+//! The other execution is what a decoder says: it must be one of the program. What no packet tells is looked for, until the
+//! bytes are the same:
 //!
-//! - cycles in which nothing is retired, for a unit whose period counts them. In what a unit counts its period no packet
-//!   says: for one that counts half words another with the same packets stands in, which counts cycles
+//! - cycles in which nothing is retired, for a unit whose period counts them
 //! - which instructions are retired together
-//! - notifications, where nothing marks them (0.026, Table 3.3)
 //! - where a trap returns to, where that is not told
 //! - what comes after the last packet, of a unit that does not tell of the end
+//!
+//! Where no such execution is found: how long the period is, what it counts, and to which instruction its packet goes, no
+//! packet says. Another unit with the same packets stands in, whose period ends in the right places. And last
+//! notifications, which nothing marks in 0.026 (Table 3.3).
 
 use std::collections::HashSet;
 
@@ -60,12 +62,22 @@ pub struct Execution<'a> {
     places: Vec<u64>,
     /// There are notifications.
     asks: bool,
+    /// It is no execution of the program.
+    strays: Option<String>,
 }
 
 impl<'a> Execution<'a> {
     /// `places`: where indirect jumps may go.
     pub fn new(code: Cache, params: &'a Params, places: Vec<u64>) -> Execution<'a> {
-        Execution { code, params, said: Vec::new(), upper: Upper::default(), places, asks: false }
+        Execution {
+            code,
+            params,
+            said: Vec::new(),
+            upper: Upper::default(),
+            places,
+            asks: false,
+            strays: None,
+        }
     }
 
     fn push(&mut self, at: u64, step: Step) {
@@ -79,6 +91,17 @@ impl<'a> Execution<'a> {
             Step::Exception(_) => Some(None),
             _ => None,
         })?
+    }
+
+    /// The last instruction goes on to `address`: where the program says, if it does.
+    fn goes_on(&mut self, address: u64) {
+        let Some(last) = self.last() else { return };
+        let free = last.instruction.kind == Kind::Indirect && last.instruction.target.is_none();
+        let (from, to) = (last.address, last.next);
+        last.next = address;
+        if !free && to != address {
+            self.strays.get_or_insert(format!("from {from:x} to {address:x}, not {to:x}"));
+        }
     }
 
     /// The instruction at `address`, after the one before it.
@@ -107,8 +130,8 @@ impl<'a> Execution<'a> {
         if call && last.is_some_and(|last| last.address == epc) {
             let of = |said: &Said| matches!(said.step, Step::Retired(_));
             self.said.iter().rposition(of).map(|n| self.said.remove(n));
-        } else if let Some(last) = self.last() {
-            last.next = epc;
+        } else {
+            self.goes_on(epc);
         }
         self.upper = Upper::default();
         let code = exception.number & !INTERRUPT;
@@ -137,9 +160,7 @@ impl Sink for Execution<'_> {
             Element::Range(range) => {
                 let mut address = range.start;
                 for n in 1..=range.instructions {
-                    if let Some(last) = self.last() {
-                        last.next = address;
-                    }
+                    self.goes_on(address);
                     let taken = n < range.instructions || range.taken();
                     let retired = self.retired(address, taken).unwrap();
                     address += u64::from(retired.instruction.size);
@@ -186,6 +207,9 @@ const BEYOND: usize = 4;
 impl Execution<'_> {
     /// Whether it gives `bytes`, and what that takes.
     pub fn gives(&mut self, bytes: &[u8], settings: &Settings) -> Result<Proof, String> {
+        if let Some(strays) = self.strays.take() {
+            return Err(strays);
+        }
         let periods = !self.params.options.resync_disabled;
         let mut counts = *self.params;
         (counts.choices.resync, counts.choices.resync_max) = (Sync::Cycles, 1 << 20);
