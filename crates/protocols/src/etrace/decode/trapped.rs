@@ -49,16 +49,21 @@ pub(super) struct Left {
     pub(super) named: bool,
 }
 
-/// What trapped may be named where an instruction would be: in the stream of instructions of `pulp-trdb`; in the reference
-/// flow where another trap comes at once, or by a start.
+/// What the reference flow names where an instruction would be, though it trapped, is to be left out: what a start names, and
+/// what is named because another trap comes at once.
+const fn drops(params: &Params) -> bool {
+    params.choices.start_unretired && params.choices.drop_unretired
+}
+
+/// What trapped may be named where an instruction would be, and is left out.
 #[inline]
 pub(super) const fn names_trapped(params: &Params) -> bool {
-    params.choices.trapped_in_stream || params.choices.start_unretired
+    params.choices.trapped_in_stream || drops(params)
 }
 
 /// The packet after that of `trap` tells of it, too.
 pub(super) const fn waits(trap: &Trap, params: &Params) -> bool {
-    params.choices.trapped_in_stream || params.choices.start_unretired && !trap.thaddr
+    params.choices.trapped_in_stream || drops(params) && !trap.thaddr
 }
 
 /// Whether `next` may be of the same trap, told again: first with where a jump went, then with the handler.
@@ -85,14 +90,11 @@ impl Decoder {
             After::End => None,
         };
         // The reference flow: where a jump went trapped, or what was named last, and then the handler at once.
-        let unretired = choices.start_unretired && !trap.thaddr;
+        let unretired = drops(params) && !trap.thaddr;
         let next = self.inferred.and_then(|by| by.next).map(|next| next.address);
         let target = unretired
             && !self.trapped
-            && match after {
-                After::Retired | After::End => true,
-                After::Trap { again } => again,
-            }
+            && after != After::Trap { again: false }
             && self.jumps_at(next, params, code);
         // What trapped is named in any case where the handler runs at another level, or traps at once.
         let changed = self.changes(trap.who);
@@ -251,13 +253,11 @@ impl Decoder {
             _ if sure => Fate::Trapped,
             // What trapped is no branch that was taken.
             Named::Start { .. } if self.pending.first() == Some(true) => Fate::Retired,
-            Named::Start { before: Before::Named, .. } if choices.start_unretired => Fate::Trapped,
-            Named::Start { before: Before::Unnamed, .. } if choices.start_unretired => {
-                Fate::Retired
-            }
+            Named::Start { before: Before::Named, .. } if drops(params) => Fate::Trapped,
+            Named::Start { before: Before::Unnamed, .. } if drops(params) => Fate::Retired,
             Named::Start { after_return, .. } => {
                 // Had it jumped, the packet would say that nothing was retired where it went.
-                let jumps = choices.start_unretired && trap.thaddr && self.jumps(params, code);
+                let jumps = drops(params) && trap.thaddr && self.jumps(params, code);
                 let rather = after_return && !trap.interrupt;
                 if jumps || rather { Fate::Trapped } else { Fate::Retired }
             }
@@ -284,7 +284,7 @@ impl Decoder {
             // The handler of the trap before had not begun.
             return self.handler;
         }
-        let tells = !trap.interrupt || params.choices.start_unretired;
+        let tells = !trap.interrupt || drops(params);
         let given = trap.address.filter(|_| !trap.thaddr && tells);
         let given = given.map(|address| params.full_address(address) & mask);
         if self.phase != Phase::Following {
