@@ -419,6 +419,7 @@ impl Decoder {
             (None, Place::At { pc, owed: true }) => Some(pc),
             _ => None,
         };
+        let follows = self.phase == Phase::Following && self.place != Place::Unknown;
         let context = self.who.is_some_and(|known| known.context != start.who.context);
         let passed = match next {
             Some(next) => next.map.is_none_or(|map| map.len == 0),
@@ -462,6 +463,7 @@ impl Decoder {
         let before = match named {
             Some(_) if self.last != named => Before::Unnamed,
             Some(_) if passed && !context => Before::Named,
+            None if follows => Before::Unnamed,
             _ => Before::Perhaps,
         };
         self.named = Named::Start { after_return: returned, before };
