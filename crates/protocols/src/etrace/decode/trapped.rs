@@ -226,6 +226,8 @@ impl Decoder {
         if choices.trapped_in_stream {
             return match self.named {
                 _ if sure => Fate::Trapped,
+                // It is the cause.
+                _ if call && by_call && self.is_cause(pc, trap, params, code) => Fate::Trapped,
                 // Where it had gone would be named.
                 _ if self.jumps(params, code) => Fate::Trapped,
                 // The second instruction of the handler would be named.
@@ -292,7 +294,7 @@ impl Decoder {
         }
         match self.place {
             Place::At { pc, .. } => {
-                let calls = is_call_cause(trap);
+                let calls = is_call_cause(trap) && !params.choices.trapped_in_stream;
                 Some(
                     self.last
                         .filter(|&last| calls && self.is_call(last, params, code))
@@ -311,6 +313,13 @@ impl Decoder {
             _ => return false,
         };
         params.choices.ecall_retires && is_call_cause(trap) && self.is_call(last, params, code)
+    }
+
+    /// Whether the call at `address`, ECALL or a breakpoint, is what `trap` says.
+    fn is_cause<K: Code>(&self, address: u64, trap: &Trap, params: &Params, code: &mut K) -> bool {
+        const ECALL: u32 = 0x0000_0073;
+        let pc = Pc { address, isa: params.isa(), space: self.space };
+        (code.opcode(pc) == Some(ECALL)) != (trap.ecause == BREAKPOINT)
     }
 
     /// Whether ECALL, EBREAK or C.EBREAK is at `address`: where a unit calls it retired, the exception

@@ -74,6 +74,29 @@ fn trapped_or_retired() {
     assert!(trapped != bytes(&[&before, &[plain(0x2000)], &fault(0x2004)], &params));
 }
 
+/// PULP does not tell of the end: the last packet's address is the target of a jump that is named itself, or what trapped
+/// there; and the first instruction of a handler was retired, or another trap came.
+#[test]
+fn the_end() {
+    let params = Params::new(Version::Draft, Profile::PulpTrdb, true);
+    let target = [plain(0x1000), jump(0x1004, 0x1800), jump(0x1800, 0x2000)];
+    let retired = [plain(0x2000), plain(0x2004)];
+    let trapped = [trap(5, 0x2000, 0x3000, 0), plain(0x3000)];
+    assert_eq!(bytes(&[&target, &retired], &params), bytes(&[&target, &trapped], &params));
+    // What trapped is named in both, for it is the target of a jump.
+    let first = [&target[..], &[trap(5, 0x2000, 0x3000, 0)]].concat();
+    let again = [trap(7, 0x3000, 0x4000, 0), plain(0x4000)];
+    let retired = [plain(0x3000), plain(0x3004)];
+    let short = bytes(&[&first, &again], &params);
+    assert!(bytes(&[&first, &retired], &params).starts_with(&short));
+    assert!(bytes(&[&first, &[plain(0x3000)], &again], &params) != short);
+    // Else it is named only where the handler trapped at once.
+    let plainly = [plain(0x1000), plain(0x1004), trap(5, 0x1008, 0x3000, 0)];
+    assert!(
+        !bytes(&[&plainly, &retired], &params).starts_with(&bytes(&[&plainly, &again], &params))
+    );
+}
+
 /// 0.026 and 1.0 have no packet for a trap that another one follows before an instruction is retired: the second seems to
 /// have come in the place of the first.
 #[test]
