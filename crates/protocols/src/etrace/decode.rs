@@ -24,7 +24,7 @@ use data::History;
 use pending::Pending;
 use returns::Returns;
 use targets::Targets;
-use trapped::{After, Left, again, is_epc, names_trapped, waits};
+use trapped::{After, Left, again, asks_why, is_epc, names_trapped, waits};
 use walk::{Goal, Walked};
 
 /// A plain value: it holds what the next packet needs, and no totals. The default knows nothing.
@@ -302,7 +302,7 @@ impl Decoder {
                     jumped: report.updiscon && !report.notify,
                     notified: report.notify || params.choices.notifications,
                     returns: report.irreport,
-                    branches: news.map.is_some_and(|map| map.len > 0),
+                    branches: asks_why(params) && news.map.is_some_and(|map| map.len > 0),
                     before: false,
                     context: false,
                 }

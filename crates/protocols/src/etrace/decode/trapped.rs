@@ -61,6 +61,12 @@ pub(super) const fn names_trapped(params: &Params) -> bool {
     params.choices.trapped_in_stream || drops(params)
 }
 
+/// It matters why an address was reported.
+#[inline]
+pub(super) const fn asks_why(params: &Params) -> bool {
+    params.is_draft() || drops(params)
+}
+
 /// The packet after that of `trap` tells of it, too.
 pub(super) const fn waits(trap: &Trap, params: &Params) -> bool {
     params.choices.trapped_in_stream || drops(params) && !trap.thaddr

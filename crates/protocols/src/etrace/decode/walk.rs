@@ -21,7 +21,7 @@ pub(super) struct Goal {
     pub(super) notified: bool,
     /// How deep the return stack is there, or how many returns were implied.
     pub(super) returns: Option<u16>,
-    /// Its packet says how branches went.
+    /// Its packet says how branches went, where that matters.
     pub(super) branches: bool,
     /// It is not part of what was walked: what comes after it begins there.
     pub(super) before: bool,
