@@ -207,8 +207,9 @@ impl Decoded<'_> {
         (self.sources.is_empty() && !others.is_empty()).then(|| {
             let asked = self.options.ids.iter().map(|id| format!("{id:#04x}"));
             let asked = asked.collect::<Vec<_>>().join(", ");
+            let what = if self.plan.messages.is_some() { "number" } else { "trace id" };
             remark(
-                format!("no source that can be decoded has the trace id {asked}"),
+                format!("no source that can be decoded has the {what} {asked}"),
                 format!("ask for another with --id: {}", others.join(", ")),
             )
         })
