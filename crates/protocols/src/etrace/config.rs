@@ -138,10 +138,10 @@ impl Link {
 }
 
 impl Widths {
-    /// Width of an address field.
+    /// Width of an address field; 0 where an address has no more bits than are left out.
     #[inline]
     pub const fn address(&self) -> u32 {
-        (self.iaddress - self.iaddress_lsb) as u32
+        self.iaddress.saturating_sub(self.iaddress_lsb) as u32
     }
 }
 

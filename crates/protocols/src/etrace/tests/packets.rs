@@ -580,3 +580,24 @@ fn fields_are_named() {
     ];
     assert_eq!(names, want);
 }
+
+/// Addresses of as few bits as are left out, or fewer, have none in packets.
+#[test]
+fn addresses_without_bits() {
+    let mut random = Random(7);
+    for (iaddress, iaddress_lsb) in [(2, 1), (2, 2), (2, 3), (3, 3)] {
+        for version in [Version::Draft, Version::V1_0, Version::V2_0, Version::V2_1] {
+            let mut params = Params::new(version, Profile::ReferenceFlow, false);
+            (params.widths.iaddress, params.widths.iaddress_lsb) = (iaddress, iaddress_lsb);
+            for _ in 0..300 {
+                let mut bytes = random.bytes(24);
+                bytes[0] = 0x40 | bytes[0] & 0x1f;
+                let Parse::Packet(packet, _) = Packet::parse(&bytes, &params) else { continue };
+                let mut again = Vec::new();
+                packet.emit(&params, &mut again);
+                let read = Packet::parse(&again, &params);
+                assert_eq!(read, Parse::Packet(packet, again.len()), "{version} {bytes:02x?}");
+            }
+        }
+    }
+}
