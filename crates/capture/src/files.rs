@@ -1,7 +1,7 @@
 //! Files, each opened once.
 
 use std::collections::HashMap;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -76,6 +76,20 @@ pub(crate) fn read(path: &Path) -> io::Result<Bytes> {
         return std::fs::read(path).map(Bytes::from);
     }
     tracewright_scan::map(path).map(|map| Bytes::new(Arc::new(map)))
+}
+
+/// The bytes of the file at `path`, which may be a pipe or a device, if they are no more than `most`.
+pub(crate) fn read_small(path: &Path, most: u64) -> Result<Vec<u8>, String> {
+    if std::fs::metadata(path).is_ok_and(|about| about.is_dir()) {
+        return Err(reason(&io::ErrorKind::IsADirectory.into()));
+    }
+    let mut bytes = Vec::new();
+    let read = std::fs::File::open(path).and_then(|f| f.take(most + 1).read_to_end(&mut bytes));
+    read.map_err(|error| reason(&error))?;
+    if bytes.len() as u64 > most {
+        return Err(format!("it is longer than {most} bytes"));
+    }
+    Ok(bytes)
 }
 
 /// Why a file could not be read or written, in words that are the same on every system.

@@ -35,7 +35,7 @@ use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
 
-use crate::files::{Files, find, reason};
+use crate::files::{Files, find, read_small, reason};
 use crate::number::number;
 use crate::plain::plain;
 use crate::probe::ELF;
@@ -47,6 +47,9 @@ use crate::{
 
 /// The name of the description.
 pub(crate) const NAME: &str = "capture.toml";
+
+/// Parameters are not longer than this.
+const MOST_PARAMETERS: u64 = 1 << 20;
 
 /// Reads the folder whose description is the file `index`. `path` is what the user called it.
 ///
@@ -350,6 +353,10 @@ impl Reader<'_> {
         }
         if let Some(name) = at.text("params")? {
             let path = find(&self.root, &self.root, &name);
+            // A pipe that nobody writes to would be waited for.
+            Files::default()
+                .open_named(&path)
+                .map_err(|why| OpenError::new(&path, Wrong::Unreadable(why)))?;
             source.read_parameters(&path)?;
         }
         c.sources.push(source);
@@ -403,8 +410,7 @@ impl Source {
     /// # Errors
     /// [`OpenError`] where the file cannot be read, or a line is no assignment.
     pub fn read_parameters(&mut self, path: &Path) -> Result<(), OpenError> {
-        let bytes = Files::default()
-            .open(path)
+        let bytes = read_small(path, MOST_PARAMETERS)
             .map_err(|why| OpenError::new(path, Wrong::Unreadable(why)))?;
         // The entry of a list of tables that the line is in.
         let mut entry: Option<Text> = None;

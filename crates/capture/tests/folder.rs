@@ -126,6 +126,21 @@ fn slips() {
         let got = folder.open().unwrap_err();
         assert!(got.contains(want), "{text:?}: {got}");
     }
+    // Parameters without an end: a device where there are such, and a file that is none.
+    let folder = Folder::new("endless");
+    folder.put("a.bin", [1, 2, 3]).put("long.params", vec![b'\n'; (1 << 20) + 1]);
+    for (params, want) in [("long.params", "it is longer than"), ("/dev/zero", "it is not a file")]
+    {
+        if params.starts_with('/') && !cfg!(unix) {
+            continue;
+        }
+        let text = format!(
+            "[[buffer]]\nfile = \"a.bin\"\n[[source]]\nprotocol = \"ITM\"\nparams = \"{params}\""
+        );
+        folder.put("capture.toml", text);
+        let got = folder.open().unwrap_err();
+        assert!(got.contains(want), "{params}: {got}");
+    }
     let folder = Folder::new("missing");
     folder.put("capture.toml", "[[buffer]]\nfile = \"a\"\n[[image]]\nfile = \"b\"");
     let capture = folder.open().unwrap();
