@@ -5,24 +5,27 @@
 
 mod came_by;
 mod data;
+mod implied;
 mod lane;
 pub(super) mod pending;
 pub(super) mod returns;
+mod start;
 pub(super) mod targets;
 mod trapped;
 mod walk;
 
 use tracewright_base::{
-    Code, Context, Decode, Doubt, Element, Exception, Fault, Feed, Gap, Pc, Role, Sink, Space,
-    Spanned, Start,
+    Code, Context, Decode, Doubt, Element, Exception, Fault, Feed, Gap, Role, Sink, Space, Spanned,
+    Start,
 };
 
 use super::config::{Difference, Framing, Params, Reset};
-use super::packet::{self, BranchCount, Map, Packet, Payload, Qualification, Report, Trap, Who};
+use super::packet::{BranchCount, Map, Packet, Payload, Qualification, Report, Trap, Who};
 use came_by::{CameBy, Next};
 use data::History;
 use pending::Pending;
 use returns::Returns;
+use start::Before;
 use targets::Targets;
 use trapped::{After, Left, again, asks_why, is_epc, names_trapped, waits};
 use walk::{Goal, Walked};
@@ -103,17 +106,6 @@ enum Named {
     /// As the first of a handler; whether that trapped at once, as far as the trace tells. `again`: the next packet tells
     /// of the same trap.
     Handler { trapped: Option<bool>, again: bool },
-}
-
-/// Whether the instruction before one that a start names was named, too: before a trap it is in any case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Before {
-    /// It was not.
-    Unnamed,
-    /// It was, and only a trap explains that.
-    Named,
-    /// It was, for whatever reason, or there is none.
-    Perhaps,
 }
 
 /// Where the program is.
@@ -402,73 +394,6 @@ impl Decoder {
         Some(address)
     }
 
-    /// A packet that names an instruction in full.
-    fn start<K: Code, S: Sink>(
-        &mut self,
-        at: u64,
-        start: &packet::Start,
-        params: &Params,
-        code: &mut K,
-        sink: &mut S,
-    ) {
-        let address = params.full_address(start.address) & params.isa().address_mask();
-        let changed = self.changes(start.who);
-        let next = self.inferred.and_then(|by| by.next);
-        let named = match (next, self.place) {
-            (Some(next), _) => Some(next.address),
-            (None, Place::At { pc, owed: true }) => Some(pc),
-            _ => None,
-        };
-        let follows = self.phase == Phase::Following && self.place != Place::Unknown;
-        let context = self.who.is_some_and(|known| known.context != start.who.context);
-        let passed = match next {
-            Some(next) => next.map.is_none_or(|map| map.len == 0),
-            None => self.inferred.is_some_and(|by| !by.branches),
-        };
-        let second =
-            params.choices.trapped_in_stream && matches!(self.named, Named::Handler { .. });
-        if second {
-            self.flush(at, params, code, sink);
-        } else {
-            self.settle(at, address, start.who, params, code, sink);
-        }
-        self.implied = 0;
-        let mut returned = false;
-        let mut said = false;
-        if self.phase == Phase::Following && !second {
-            let idles = self.idles(address, params, code);
-            said = idles && self.place == Place::At { pc: address, owed: false };
-            if self.place != Place::Unknown && !idles {
-                let goal = Goal {
-                    address: Some(address),
-                    // Only a return from a trap changes the privilege level.
-                    jumped: changed,
-                    before: true,
-                    context,
-                    ..Goal::BRANCHES
-                };
-                if self.walk(at, &goal, params, code, sink) == Walked::Lost {
-                    self.returns.clear();
-                }
-            }
-            returned = self.returned(params, code);
-        }
-        self.begin(at, sink);
-        self.enter(at, start.who, params, sink);
-        self.arrive(address, start.branch, params, code);
-        if said && let Place::At { owed, .. } = &mut self.place {
-            *owed = false;
-        }
-        self.forget(params);
-        let before = match named {
-            Some(_) if self.last != named => Before::Unnamed,
-            Some(_) if passed && !context => Before::Named,
-            None if follows => Before::Unnamed,
-            _ => Before::Perhaps,
-        };
-        self.named = Named::Start { after_return: returned, before };
-    }
-
     /// Whether privilege is another than it was last said to be.
     pub(super) fn changes(&self, who: Who) -> bool {
         self.who.is_some_and(|known| known.privilege != who.privilege)
@@ -528,21 +453,6 @@ impl Decoder {
             }
         }
         self.forget(params);
-    }
-
-    /// Whether the program jumps from `address`, where it is, to `address`: how often is not traced.
-    fn idles<K: Code>(&self, address: u64, params: &Params, code: &mut K) -> bool {
-        let pc = Pc { address, isa: params.isa(), space: self.space };
-        matches!(self.place, Place::At { pc, .. } if pc == address)
-            && code.instruction(pc).is_ok_and(|i| !i.conditional && i.target == Some(address))
-    }
-
-    /// Whether the last instruction that was said returned from a trap.
-    fn returned<K: Code>(&self, params: &Params, code: &mut K) -> bool {
-        self.last.is_some_and(|address| {
-            let pc = Pc { address, isa: params.isa(), space: self.space };
-            code.instruction(pc).is_ok_and(|i| i.role == Role::ExceptionReturn)
-        })
     }
 
     /// Tracing is on from here, where it was not.

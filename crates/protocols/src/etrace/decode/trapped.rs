@@ -2,7 +2,8 @@
 
 use tracewright_base::{Code, Doubt, Element, Kind, Pc, Role, Sink};
 
-use super::{Before, Decoder, Named, Phase, Place};
+use super::start::Before;
+use super::{Decoder, Named, Phase, Place};
 use crate::etrace::config::{Params, TrapPacket};
 use crate::etrace::packet::Trap;
 

@@ -5,7 +5,7 @@ use tracewright_base::{
 };
 use tracewright_isa::rv::Upper;
 
-use super::came_by::FARTHEST;
+use super::implied::Implied;
 use super::trapped::names_trapped;
 use super::{CameBy, Decoder, Named, Place};
 use crate::etrace::config::{LoopLabel, Params};
@@ -393,59 +393,6 @@ impl Decoder {
         if astray { Jumped::Astray } else { Jumped::There }
     }
 
-    /// How the program may come from one address to another without a branch.
-    fn leads<K: Code>(&self, mut from: u64, to: u64, params: &Params, code: &mut K) -> Leads {
-        for _ in 0..FARTHEST {
-            let pc = Pc { address: from, isa: params.isa(), space: self.space };
-            let Ok(block) = code.block(pc) else { return Leads::There };
-            if to.wrapping_sub(block.start) < u64::from(block.bytes) {
-                return Leads::There;
-            }
-            from = match (block.end, block.last.kind, block.last.target) {
-                (End::NoCode | End::Invalid, ..) => return Leads::There,
-                (End::Waypoint, Kind::Branch, _) if block.last.conditional => {
-                    return Leads::Elsewhere;
-                }
-                (End::Waypoint, Kind::Branch, Some(target)) => target,
-                (End::Waypoint, ..) => return Leads::Anywhere,
-                _ => block.next(),
-            };
-        }
-        Leads::There
-    }
-
-    /// Whether a return goes where the return stack says, and no packet tells of it.
-    fn is_implied<K: Code>(&self, goal: &Goal, params: &Params, code: &mut K) -> Implied {
-        if self.returns.depth() == 0 {
-            return Implied::No;
-        }
-        if goal.before
-            && self.pending.count() == 0
-            && let (Some(from), Some(address)) = (self.returns.top(), goal.address)
-        {
-            match self.leads(from, address, params, code) {
-                Leads::There => {}
-                // It went to the start itself, and not where it was foreseen to.
-                Leads::Elsewhere => return Implied::No,
-                // A jump of unknown target is rather reported before another context begins.
-                Leads::Anywhere if goal.context => return Implied::Perhaps,
-                Leads::Anywhere => {}
-            }
-        }
-        let Some(returns) = goal.returns else { return Implied::Yes };
-        let here = if params.options.iret_ext {
-            returns == self.implied
-        } else {
-            returns == self.returns.depth()
-        };
-        let left = match (self.pending.count(), goal.address) {
-            (0, _) => false,
-            (1, Some(address)) => !self.is_branch(address, params, code),
-            _ => true,
-        };
-        if !here || left { Implied::Yes } else { Implied::No }
-    }
-
     /// Whether the instruction at `address` is a branch.
     pub(super) fn is_branch<K: Code>(&self, address: u64, params: &Params, code: &mut K) -> bool {
         let pc = Pc { address, isa: params.isa(), space: self.space };
@@ -589,26 +536,6 @@ enum Jumped {
     Astray,
     /// It cannot go there.
     Nowhere,
-}
-
-/// Whether a return is implied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Implied {
-    Yes,
-    No,
-    /// If a unit does not report a jump that another context begins after.
-    Perhaps,
-}
-
-/// Where a path without a branch leads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Leads {
-    /// To the address, or nobody knows.
-    There,
-    /// To a jump whose target it does not tell.
-    Anywhere,
-    /// To a branch.
-    Elsewhere,
 }
 
 /// How far a path went that no branch decided on: one that comes to where it was never ends.

@@ -1,0 +1,111 @@
+//! Packets that name an instruction in full: synchronisation, and what changes there.
+
+use tracewright_base::{Code, Pc, Role, Sink};
+
+use super::came_by::CameBy;
+use super::walk::{Goal, Walked};
+use super::{Decoder, Named, Phase, Place};
+use crate::etrace::config::Params;
+use crate::etrace::packet;
+
+/// Whether the instruction before one that a start names was named, too: before a trap it is in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Before {
+    /// It was not.
+    Unnamed,
+    /// It was, and only a trap explains that.
+    Named,
+    /// It was, for whatever reason, or there is none.
+    Perhaps,
+}
+
+impl Decoder {
+    /// A packet that names an instruction in full.
+    pub(super) fn start<K: Code, S: Sink>(
+        &mut self,
+        at: u64,
+        start: &packet::Start,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        let address = params.full_address(start.address) & params.isa().address_mask();
+        let changed = self.changes(start.who);
+        let context = self.who.is_some_and(|known| known.context != start.who.context);
+        let (named, why) = self.last_named(context);
+        let second =
+            params.choices.trapped_in_stream && matches!(self.named, Named::Handler { .. });
+        if second {
+            self.flush(at, params, code, sink);
+        } else {
+            self.settle(at, address, start.who, params, code, sink);
+        }
+        self.implied = 0;
+        let mut returned = false;
+        let mut said = false;
+        if self.phase == Phase::Following && !second {
+            let idles = self.idles(address, params, code);
+            said = idles && self.place == Place::At { pc: address, owed: false };
+            if self.place != Place::Unknown && !idles {
+                let goal = Goal {
+                    address: Some(address),
+                    // Only a return from a trap changes the privilege level.
+                    jumped: changed,
+                    before: true,
+                    context,
+                    ..Goal::BRANCHES
+                };
+                if self.walk(at, &goal, params, code, sink) == Walked::Lost {
+                    self.returns.clear();
+                }
+            }
+            returned = self.returned(params, code);
+        }
+        self.begin(at, sink);
+        self.enter(at, start.who, params, sink);
+        self.arrive(address, start.branch, params, code);
+        if said && let Place::At { owed, .. } = &mut self.place {
+            *owed = false;
+        }
+        self.forget(params);
+        let before = match named {
+            Some(_) if self.last != named => Before::Unnamed,
+            _ => why,
+        };
+        self.named = Named::Start { after_return: returned, before };
+    }
+
+    /// What the last packet named, if it did; and what that tells if it is right before what a start names. `context`: in
+    /// another context.
+    fn last_named(&self, context: bool) -> (Option<u64>, Before) {
+        let reported = |branches: bool| match branches || context {
+            true => Before::Perhaps,
+            false => Before::Named,
+        };
+        match (self.inferred, self.place) {
+            (Some(CameBy { next: Some(next), .. }), _) => {
+                (Some(next.address), reported(next.map.is_some_and(|map| map.len > 0)))
+            }
+            (Some(by), Place::At { pc, owed: true }) => (Some(pc), reported(by.branches)),
+            (None, Place::At { pc, owed: true }) => (Some(pc), Before::Perhaps),
+            (_, Place::Unknown) => (None, Before::Perhaps),
+            _ if self.phase != Phase::Following => (None, Before::Perhaps),
+            _ => (None, Before::Unnamed),
+        }
+    }
+
+    /// Whether the program jumps from `address`, where it is, to `address`: how often is not traced.
+    fn idles<K: Code>(&self, address: u64, params: &Params, code: &mut K) -> bool {
+        let pc = Pc { address, isa: params.isa(), space: self.space };
+        matches!(self.place, Place::At { pc, .. } if pc == address)
+            && code.instruction(pc).is_ok_and(|i| !i.conditional && i.target == Some(address))
+    }
+
+    /// Whether the last instruction that was said returned from a trap.
+    fn returned<K: Code>(&self, params: &Params, code: &mut K) -> bool {
+        self.last.is_some_and(|address| {
+            let pc = Pc { address, isa: params.isa(), space: self.space };
+            code.instruction(pc).is_ok_and(|i| i.role == Role::ExceptionReturn)
+        })
+    }
+}
