@@ -246,21 +246,16 @@ impl Decoder {
                 self.push(at, What::Transaction { step: Transaction::Commit, p0: false });
                 self.transaction = false;
             }
-            Packet::Event(mask) => self.push(at, What::Events(mask)),
-            Packet::Timestamp { bits, count, cycles } => {
-                let value = self.history.set_timestamp(bits, count);
-                self.push(at, What::Timestamp { value, cycles });
-            }
-            Packet::TimestampMarker => self.push(at, What::Marker),
-            Packet::Instrumentation { el, value } => {
-                self.push(at, What::Instrumentation { el, value });
-            }
-            Packet::CycleCount1 { .. }
+            Packet::Event(_)
+            | Packet::Timestamp { .. }
+            | Packet::TimestampMarker
+            | Packet::Instrumentation { .. }
+            | Packet::CycleCount1 { .. }
             | Packet::CycleCount2 { .. }
             | Packet::CycleCount3 { .. } => {
-                if let Some((committed, cycles)) = self.history.cycles(config, &p.packet) {
+                if let Some((what, committed)) = self.aside(&p.packet, config) {
                     commit = committed;
-                    self.push(at, What::Cycles(cycles));
+                    self.push(at, what);
                 }
             }
             Packet::Commit(count) => commit = count,
@@ -289,6 +284,24 @@ impl Decoder {
     fn fail<S: Sink>(&mut self, at: u64, sink: &mut S) {
         self.lose();
         sink.element(at, Element::Gap(Gap::BadImage));
+    }
+
+    /// What a packet says that is beside the program: time, counts, events; and the P0 elements that it commits. `None`
+    /// for any other packet.
+    fn aside(&mut self, packet: &Packet, config: &Config) -> Option<(What, u32)> {
+        let what = match *packet {
+            Packet::Event(mask) => What::Events(mask),
+            Packet::Timestamp { bits, count, cycles } => {
+                What::Timestamp { value: self.history.set_timestamp(bits, count), cycles }
+            }
+            Packet::TimestampMarker => What::Marker,
+            Packet::Instrumentation { el, value } => What::Instrumentation { el, value },
+            _ => {
+                let (commit, cycles) = self.history.cycles(config, packet)?;
+                return Some((What::Cycles(cycles), commit));
+            }
+        };
+        Some((what, 0))
     }
 
     fn atoms(&mut self, at: u64, bits: u32, len: u8) {
@@ -575,6 +588,7 @@ impl Decoder {
 }
 
 /// Says an item that needs no program.
+#[inline(never)]
 fn say<S: Sink>(at: u64, what: What, sink: &mut S) {
     let element = match what {
         What::Events(mask) => Element::Events(mask),

@@ -3,17 +3,20 @@
 //! Nearly all of a trace is Atom packets, with an Address packet after each indirect branch. Where
 //! nothing is speculative they need no window, and the program between two addresses is a path through
 //! blocks that are kept: the lane holds the place on that path, a [`Mark`], and an atom is one load.
-//! What the flow knows is made of the last block alone, where the lane ends.
+//! What the flow knows is made of the last block alone, where the lane ends. Time, counts and events come between
+//! atoms; where atoms follow soon they are said at once, and the lane goes on.
 
-use tracewright_base::{Code, Element, Family, Feed, Isa, Kind, Mark, Realm, Role, Sink};
+use tracewright_base::{
+    Code, Element, Family, Feed, Isa, Kind, Mark, Parse, Realm, Role, Sink, Wire,
+};
 
 use super::ahead::{Ahead, bring};
 use super::flow::Rules;
 use super::returns::{Return, SLOTS};
-use super::{Decoder, Stage};
+use super::{Decoder, Stage, say};
 use crate::etmv4::Config;
 use crate::etmv4::history::Entry;
-use crate::etmv4::packet::{Atoms, SubIsa};
+use crate::etmv4::packet::{Atoms, Packet, SubIsa};
 
 /// A place behind a kept block.
 #[derive(Clone, Copy)]
@@ -43,6 +46,9 @@ enum Halt {
 /// So many hops are in the processor's caches without being asked for.
 const NEAR: usize = 1 << 15;
 
+/// An Atom packet follows soon that follows after no more packets than these.
+const SOON: usize = 6;
+
 /// A block that is no farther from the one before, in hops, is near already.
 const BESIDE: usize = 8;
 
@@ -60,21 +66,102 @@ impl Decoder {
         if self.stage != Stage::Running
             || self.depth > 0
             || self.wants_address
-            || !self.window.is_empty()
-            || !self.flow.has_context()
             || config.max_speculation() > 0
         {
             return;
         }
         let rules = Rules::of(config);
-        if special(rules) == 0 {
-            self.follow::<false, K, S>(feed, rules, code, sink);
-        } else {
-            self.follow::<true, K, S>(feed, rules, code, sink);
+        if !self.window.is_empty() && !self.clear_way(feed, rules, code, sink) {
+            return;
+        }
+        while self.flow.has_context() {
+            let taken = feed.taken;
+            if special(rules) == 0 {
+                self.follow::<false, K, S>(feed, rules, code, sink);
+            } else {
+                self.follow::<true, K, S>(feed, rules, code, sink);
+            }
+            if feed.taken == taken || !self.between_atoms(feed, config, rules, sink) {
+                break;
+            }
         }
     }
 
+    /// What waits in the window comes before an atom, which does not wait. Answers whether there is one, and it can be
+    /// taken.
+    #[cold]
+    fn clear_way<K: Code, S: Sink>(
+        &mut self,
+        feed: &mut Feed<'_>,
+        rules: Rules,
+        code: &mut K,
+        sink: &mut S,
+    ) -> bool {
+        if feed.bytes.get(feed.taken).is_none_or(|&header| Atoms::steps(header) == 0) {
+            return false;
+        }
+        let good = self.flush(rules, code, sink);
+        if !good {
+            (feed.last, feed.packets) = (feed.places.at(feed.taken), feed.packets.wrapping_add(1));
+            feed.taken += 1;
+            self.fail(feed.last, sink);
+        }
+        good
+    }
+
+    /// Takes packets that are beside the program and Address packets, where an Atom packet follows soon: then nothing can
+    /// come between them. Answers whether there were any.
+    #[inline(never)]
+    fn between_atoms<S: Sink>(
+        &mut self,
+        feed: &mut Feed<'_>,
+        config: &Config,
+        rules: Rules,
+        sink: &mut S,
+    ) -> bool {
+        if self.stage != Stage::Running {
+            return false;
+        }
+        let (mut rest, mut count) = (feed.rest(), 0);
+        while rest.first().is_none_or(|&header| Atoms::steps(header) == 0) {
+            let len = match beside(rest, config) {
+                Some((_, len)) => Some(len),
+                None => rest
+                    .first()
+                    .and_then(|&header| self.history.peek(header, rest))
+                    .map(|(_, len)| len),
+            };
+            let Some(after) = len.and_then(|len| rest.get(len..)).filter(|_| count < SOON) else {
+                return false;
+            };
+            (rest, count) = (after, count + 1);
+        }
+        for _ in 0..count {
+            let rest = feed.rest();
+            let len = if let Some((packet, len)) = beside(rest, config) {
+                if let Some((what, _)) = self.aside(&packet, config) {
+                    feed.last = feed.places.at(feed.taken);
+                    say(feed.last, what, sink);
+                }
+                len
+            } else if let Some((entry, len)) =
+                rest.first().and_then(|&header| self.history.peek(header, rest))
+            {
+                feed.last = feed.places.at(feed.taken);
+                self.history.push(entry);
+                self.flow.set_address(entry.address, entry.is == SubIsa::Is1, rules);
+                len
+            } else {
+                break;
+            };
+            feed.taken += len;
+            feed.packets = feed.packets.wrapping_add(1);
+        }
+        count > 0
+    }
+
     /// The lane; `SPECIAL` where there are waypoints at which there is more to do.
+    #[inline(never)]
     fn follow<const SPECIAL: bool, K: Code, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
@@ -298,6 +385,22 @@ impl Decoder {
             Some(pc) if set(sets, pc.isa == Isa::T32).0 != Realm::NONE => code.enter(pc, from),
             _ => Mark::NONE,
         }
+    }
+}
+
+/// The packet that `bytes` begin with, where it says something beside the program and commits nothing, and its length.
+fn beside(bytes: &[u8], config: &Config) -> Option<(Packet, usize)> {
+    // Timestamps, cycle counts, events.
+    if !matches!(bytes.first(), Some(0x02 | 0x03 | 0x0c..=0x1f | 0x71..=0x7f)) {
+        return None;
+    }
+    match Packet::parse(bytes, config) {
+        Parse::Packet(packet, len) => {
+            let commits = !config.commit_mode_1()
+                && !matches!(packet, Packet::Event(_) | Packet::Timestamp { .. });
+            (!commits).then_some((packet, len))
+        }
+        _ => None,
     }
 }
 
