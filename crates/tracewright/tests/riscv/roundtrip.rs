@@ -270,9 +270,12 @@ impl Trial {
         let open = usize::from(!ambiguous.is_empty());
         *if starts { &mut tried.astray } else { &mut tried.open[0] } += open;
         let same = want.iter().zip(&got).take_while(|(want, got)| agree(want, got)).count();
-        // A unit that does not tell of the end leaves out what came after its last packet: up to 30 branches.
-        let unsaid = if Quirks::of(params).never_ends { 200 } else { 0 };
-        let whole = same == got.len() && same + unsaid >= want.len();
+        // A unit that does not tell of the end leaves out what came after its last packet: no more branches than a map has.
+        let branches: BTreeSet<u64> = run.steps.iter().filter_map(branch).collect();
+        let is_branch = |done: &&Done| matches!(done, Done::Ran(at) if branches.contains(at));
+        let unsaid = want[same..].iter().filter(is_branch).count();
+        let ends = same == want.len() || Quirks::of(params).never_ends && unsaid <= MAP;
+        let whole = same == got.len() && ends;
         let known = ambiguous.first().is_some_and(|&(place, _)| place <= same);
         if odd.is_empty() && whole {
             return Ok(());
@@ -358,6 +361,17 @@ const PROFILES: [Profile; 6] = [
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|s| s.parse().ok())
+}
+
+/// The branches of a full map.
+const MAP: usize = 31;
+
+/// The address of a conditional branch.
+fn branch(step: &Step) -> Option<u64> {
+    match step {
+        Step::Retired(retired) if retired.instruction.conditional => Some(retired.address),
+        _ => None,
+    }
 }
 
 /// Seeds with what is rare: returns that go astray to where a start is, which is as good as a return that is not implied, and
