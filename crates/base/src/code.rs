@@ -57,6 +57,8 @@ pub struct Waypoints {
     pub timed_wait: bool,
     /// TSTART.
     pub transaction: bool,
+    /// Every instruction: each is a block of its own.
+    pub each: bool,
 }
 
 impl Waypoints {
@@ -64,6 +66,7 @@ impl Waypoints {
     #[inline]
     pub const fn has(self, kind: Kind) -> bool {
         match kind {
+            _ if self.each => true,
             Kind::Branch | Kind::Indirect => true,
             Kind::Isb => self.isb,
             Kind::Barrier => self.barrier,

@@ -11,8 +11,14 @@ use tracewright_isa::assemble::{a64, rv};
 use tracewright_isa::rv::Extensions;
 
 const ANYONE: Space = Space::ANY;
-const NO_WAYPOINTS: Waypoints =
-    Waypoints { isb: false, barrier: false, wait: false, timed_wait: false, transaction: false };
+const NO_WAYPOINTS: Waypoints = Waypoints {
+    isb: false,
+    barrier: false,
+    wait: false,
+    timed_wait: false,
+    transaction: false,
+    each: false,
+};
 const DEFAULT: CacheOptions = CacheOptions {
     check_opcodes: false,
     blocks: 1 << 16,
@@ -246,6 +252,7 @@ fn naive(cache: &mut Cache, waypoints: Waypoints, check: bool, pc: Pc) -> Result
         block.instructions += 1;
         block.last = step;
         let ends = match step.kind {
+            _ if waypoints.each => true,
             Kind::Branch | Kind::Indirect => true,
             Kind::Isb => waypoints.isb,
             Kind::Barrier => waypoints.barrier,
@@ -289,7 +296,8 @@ fn cached_chained_and_bounded_equal_a_naive_walk() {
     let isas = [Isa::A64, Isa::A32, Isa::T32, Isa::ThumbEe, Isa::T32];
     let mut blocks = 0;
     for round in 0..60 {
-        let waypoints = Waypoints { isb: random.below(2) == 0, ..NO_WAYPOINTS };
+        let waypoints =
+            Waypoints { isb: random.below(2) == 0, each: round % 4 == 3, ..NO_WAYPOINTS };
         let check = random.below(2) == 0;
         let limit = [1, 2, 7, 64, 1 << 16][round % 5];
         let explored = [usize::MAX, 0, 50][round % 3];

@@ -60,7 +60,7 @@ impl Held {
 
     /// Something that waits with the last instruction if it must.
     pub(crate) fn element<S: Sink>(&mut self, at: u64, element: Element, of: Of, sink: &mut S) {
-        if self.last.is_none() && !self.branched && self.after.is_empty() {
+        if self.is_empty() {
             sink.element(at, element);
         } else {
             self.after.push(Entry { at, element, of });
@@ -100,11 +100,17 @@ impl Held {
             sink.element(at, Element::Range(range));
         }
         if !self.after.is_empty() {
-            for entry in self.after.drain(..) {
+            for entry in &self.after {
                 sink.element(entry.at, entry.element);
             }
+            self.after.clear();
         }
         self.branched = false;
+    }
+
+    /// Nothing waits.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.last.is_none() && !self.branched && self.after.is_empty()
     }
 
     /// The last instruction did not complete, and its data are not valid.

@@ -1,5 +1,7 @@
 //! Packets to elements.
 
+mod lane;
+
 use alloc::vec::Vec;
 
 use tracewright_base::{
@@ -8,7 +10,7 @@ use tracewright_base::{
 };
 use tracewright_isa::transfer;
 
-use super::packet::{Atom, Atoms, Branch, DataAddress, Info, Isync, Reason, Steps};
+use super::packet::{Atom, Branch, DataAddress, Info, Isync, Reason, Steps};
 use super::{Config, History, Packet};
 use crate::data::{Data, Said};
 use crate::held::{Held, Of};
@@ -148,7 +150,6 @@ impl Decode<Config, Packet> for Decoder {
         }
     }
 
-    /// P-headers, one after another, where there are no data between them.
     #[inline]
     fn packets<K: Code, S: Sink>(
         &mut self,
@@ -157,22 +158,7 @@ impl Decode<Config, Packet> for Decoder {
         code: &mut K,
         sink: &mut S,
     ) {
-        if self.phase != Phase::Synced || config.control.data() || config.control.data_only() {
-            return;
-        }
-        let headers = Atoms::headers(config.control.cycle_accurate(), config.id.minor());
-        let (mut at, mut taken) = (feed.last, feed.taken);
-        while let Some(&header) = feed.bytes.get(taken)
-            && let Some(steps) = headers[usize::from(header)]
-        {
-            at = feed.places.at(taken);
-            taken += 1;
-            self.held.settle(sink);
-            self.data.another();
-            self.atoms(at, steps, config, code, sink);
-        }
-        feed.packets += taken - feed.taken;
-        (feed.last, feed.taken) = (at, taken);
+        self.lane(feed, config, code, sink);
     }
 
     fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {
@@ -474,19 +460,21 @@ impl Decoder {
             }
             return;
         }
-        for k in 0..steps.len() {
+        let mut steps = steps;
+        while steps.len() > 0 {
             if let Flow::At(pc) = self.flow
-                && self.step(at, pc, steps.get(k), config, code, sink)
+                && self.step(at, pc, steps.first(), config, code, sink)
             {
+                steps = steps.behind_first();
                 continue;
             }
-            return self.unknown(at, steps, k, config, sink);
+            return self.unknown(at, steps, config, sink);
         }
     }
 
-    /// Instructions from number `k` on were executed, and it is not known which.
+    /// These instructions were executed, and it is not known which they are.
     #[cold]
-    fn unknown<S: Sink>(&mut self, at: u64, steps: Steps, k: u8, config: &Config, sink: &mut S) {
+    fn unknown<S: Sink>(&mut self, at: u64, mut steps: Steps, config: &Config, sink: &mut S) {
         self.held.commit(sink);
         self.data.completed(&mut self.held);
         if self.flow == Flow::Branch {
@@ -494,7 +482,11 @@ impl Decoder {
             self.say(at, Element::Doubt(Doubt::NoAddress), sink);
         }
         if config.control.cycle_accurate() {
-            let cycles: u32 = (k..steps.len()).map(|k| u32::from(steps.get(k).cycles)).sum();
+            let mut cycles = 0;
+            while steps.len() > 0 {
+                cycles += u32::from(steps.first().cycles);
+                steps = steps.behind_first();
+            }
             if cycles > 0 {
                 self.say(at, Element::Cycles(Some(cycles)), sink);
             }

@@ -83,9 +83,9 @@ impl Protocol for Etmv3 {
         config.trace_id
     }
 
-    /// Every instruction has an atom of its own: no barrier ends anything.
+    /// Every instruction has an atom of its own.
     fn waypoints(_config: &Config) -> Waypoints {
-        Waypoints::default()
+        Waypoints { each: true, ..Waypoints::default() }
     }
 
     fn exception_name(config: &Config, number: u16) -> Option<Cow<'static, str>> {

@@ -157,7 +157,14 @@ impl Config {
     /// with them WFIT and WFET, and TSTART for an ETE.
     pub fn waypoints(&self) -> Waypoints {
         let wait = self.wait_is_waypoint();
-        Waypoints { isb: true, barrier: false, wait, timed_wait: wait, transaction: self.ete }
+        Waypoints {
+            isb: true,
+            barrier: false,
+            wait,
+            timed_wait: wait,
+            transaction: self.ete,
+            each: false,
+        }
     }
 
     // TRCIDR0.

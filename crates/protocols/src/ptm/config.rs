@@ -95,6 +95,7 @@ impl Config {
             wait: false,
             timed_wait: false,
             transaction: false,
+            each: false,
         }
     }
 }

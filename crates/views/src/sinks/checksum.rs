@@ -40,6 +40,8 @@ impl Listener for Checksum {
     fn element(&mut self, source: usize, at: u64, element: Element) {
         let value = match &element {
             Element::Range(range) => of_range(range, place(source, at)),
+            // In traces with a count for each packet or two there are as many of these.
+            &Element::Cycles(cycles) => of_cycles(cycles, place(source, at)),
             element => of_any(element, place(source, at)),
         };
         self.0.push(value);
@@ -70,6 +72,13 @@ fn of_range(range: &Range, place: u64) -> u64 {
     let counts = u64::from(bytes) << 40 ^ u64::from(instructions) << 32;
     let last = u64::from(cycles.word()) | u64::from(last.word()) << 32;
     mix(start ^ counts, place ^ last)
+}
+
+#[inline]
+fn of_cycles(cycles: Option<u32>, place: u64) -> u64 {
+    let mut mixer = Mixer(place);
+    Element::Cycles(cycles).hash(&mut mixer);
+    mixer.finish()
 }
 
 fn of_any(element: &Element, place: u64) -> u64 {

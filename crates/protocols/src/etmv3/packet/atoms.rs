@@ -150,67 +150,105 @@ impl Atoms {
     }
 }
 
-/// The instructions of a P-header, for one who goes through them.
+/// The instructions of a P-header, for one who goes through them: in one word, which is loaded at once.
+///
+/// Those that passed, the oldest in bit 0, bits \[15:0]; how many there are, 0 to 16, \[20:16]; W atoms before the first of
+/// them, or all, where there is none, \[24:21]; W atoms before each of the others, \[25]; it is a P-header, \[31].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::etmv3) struct Steps {
-    /// Those that passed, the oldest in bit 0.
-    passed: u16,
-    /// How many there are, 0 to 16.
-    len: u8,
-    /// W atoms before the first of them, or all, where there is none.
-    first: u8,
-    /// W atoms before each of the others.
-    others: u8,
-}
+pub(in crate::etmv3) struct Steps(u32);
 
 impl Steps {
+    /// What is no P-header has no instructions.
+    const NONE: Steps = Steps(0);
+    const LEN: u32 = 16;
+    const FIRST: u32 = 21;
+    const OTHERS: u32 = 25;
+    const IS: u32 = 1 << 31;
+
     const fn of(atoms: Atoms) -> Steps {
         let (mut passed, mut k) = (0, 0);
         let (mut first, mut others) = (0, 0);
         while let Some(atom) = atoms.get(k) {
-            passed |= (atom.passed as u16) << k;
-            *(if k == 0 { &mut first } else { &mut others }) = atom.cycles;
+            passed |= (atom.passed as u32) << k;
+            *(if k == 0 { &mut first } else { &mut others }) = atom.cycles as u32;
             k += 1;
         }
         if k == 0 {
-            first = atoms.cycles();
+            first = atoms.cycles() as u32;
         }
-        Steps { passed, len: k, first, others }
+        let len = (k as u32) << Steps::LEN;
+        Steps(Steps::IS | passed | len | first << Steps::FIRST | others << Steps::OTHERS)
+    }
+
+    /// There is a P-header.
+    #[inline]
+    pub(in crate::etmv3) const fn is_header(self) -> bool {
+        self.0 & Steps::IS != 0
     }
 
     /// How many instructions.
+    #[inline]
     pub(in crate::etmv3) const fn len(self) -> u8 {
-        self.len
+        (self.0 >> Steps::LEN & 0x1f) as u8
     }
 
     /// W atoms, where there is no instruction.
+    #[inline]
     pub(in crate::etmv3) const fn cycles(self) -> u8 {
-        self.first
+        (self.0 >> Steps::FIRST & 0xf) as u8
     }
 
-    /// Instruction `k` of them, the oldest is 0.
+    /// Those that passed, the oldest in bit 0.
     #[inline]
-    pub(in crate::etmv3) const fn get(self, k: u8) -> Atom {
-        let cycles = if k == 0 { self.first } else { self.others };
-        Atom { passed: self.passed >> k & 1 != 0, cycles }
+    pub(in crate::etmv3) const fn passed(self) -> u16 {
+        self.0 as u16
+    }
+
+    /// W atoms before each instruction but the first.
+    #[inline]
+    pub(in crate::etmv3) const fn others(self) -> u8 {
+        (self.0 >> Steps::OTHERS & 1) as u8
+    }
+
+    /// The first instruction, where there is one.
+    #[inline]
+    pub(in crate::etmv3) const fn first(self) -> Atom {
+        Atom { passed: self.0 & 1 != 0, cycles: self.cycles() }
+    }
+
+    /// The last `left` instructions.
+    pub(in crate::etmv3) fn last(mut self, left: u8) -> Steps {
+        while self.len() > left {
+            self = self.behind_first();
+        }
+        self
+    }
+
+    /// Without the first instruction, where there is one.
+    #[inline]
+    pub(in crate::etmv3) const fn behind_first(self) -> Steps {
+        let others = self.0 >> Steps::OTHERS & 1;
+        let passed = (self.0 & 0xffff) >> 1;
+        let len = (self.len() as u32).wrapping_sub(1) << Steps::LEN;
+        Steps(Steps::IS | passed | len | others << Steps::FIRST | others << Steps::OTHERS)
     }
 }
 
 /// The P-headers of some trace units.
-pub(in crate::etmv3) type Headers = [Option<Steps>; 256];
+pub(in crate::etmv3) type Headers = [Steps; 256];
 
 /// Without cycles; then with cycles of minor version 0, of 1 and 2, and from 3 on.
 static HEADERS: [Headers; 4] =
     [headers(false, 0), headers(true, 0), headers(true, 1), headers(true, 3)];
 
 const fn headers(cycle_accurate: bool, minor: u8) -> Headers {
-    let mut headers = [None; 256];
+    let mut headers = [Steps::NONE; 256];
     let mut header = 0;
     while header < headers.len() {
         if header & 0x81 == 0x80
             && let Some(atoms) = Atoms::from_header(header as u8, cycle_accurate, minor)
         {
-            headers[header] = Some(Steps::of(atoms));
+            headers[header] = Steps::of(atoms);
         }
         header += 1;
     }
@@ -218,7 +256,7 @@ const fn headers(cycle_accurate: bool, minor: u8) -> Headers {
 }
 
 impl Atoms {
-    /// What each header is, for trace units of version 3.`minor`; nothing where it is no P-header.
+    /// What each header is, for trace units of version 3.`minor`.
     pub(in crate::etmv3) fn headers(cycle_accurate: bool, minor: u8) -> &'static Headers {
         let [plain, first, second, third] = &HEADERS;
         match (cycle_accurate, minor) {
@@ -262,14 +300,17 @@ mod tests {
             for header in 0..=u8::MAX {
                 let atoms = Atoms::from_header(header, cycle_accurate, minor)
                     .filter(|_| header & 0x81 == 0x80);
-                let steps = headers[usize::from(header)];
-                assert_eq!(steps, atoms.map(Atoms::steps), "{header:02x}");
-                let (Some(atoms), Some(steps)) = (atoms, steps) else { continue };
+                let mut steps = headers[usize::from(header)];
+                assert_eq!(steps, atoms.map_or(Steps::NONE, Atoms::steps), "{header:02x}");
+                assert_eq!(steps.is_header(), atoms.is_some(), "{header:02x}");
+                let Some(atoms) = atoms else { continue };
                 assert_eq!(steps.len(), atoms.len());
-                for k in 0..steps.len() {
-                    assert_eq!(Some(steps.get(k)), atoms.get(k), "{header:02x}, {k}");
-                }
                 assert!(!atoms.is_empty() || steps.cycles() == atoms.cycles());
+                for k in 0..steps.len() {
+                    assert_eq!(Some(steps.first()), atoms.get(k), "{header:02x}, {k}");
+                    steps = steps.behind_first();
+                    assert_eq!(steps.len(), atoms.len() - k - 1);
+                }
             }
         }
     }

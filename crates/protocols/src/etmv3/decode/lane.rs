@@ -1,0 +1,207 @@
+//! P-headers, many packets at once.
+//!
+//! Nearly all of a trace without data is P-headers. To this unit every instruction is a block of its own
+//! ([`Waypoints::each`](tracewright_base::Waypoints::each)), and what must come after each is kept: the lane holds the
+//! place on that path, a [`Mark`], and an atom is one load. What another instruction follows cannot be withdrawn, so that only
+//! the last one of a run of P-headers waits, and cycles behind it. What the decoder knows of where it is is made of the last
+//! instruction alone, where it is needed.
+
+use tracewright_base::{Code, Counted, Element, Feed, Isa, Mark, Range, Sink};
+
+use super::{Decoder, Flow, Phase};
+use crate::etmv3::Config;
+use crate::etmv3::packet::atoms::{Atoms, Headers, Steps};
+
+/// An instruction that the decoder is still before.
+#[derive(Clone, Copy)]
+struct Passed {
+    /// Its block; [`Mark::NONE`] where the decoder is up to date.
+    block: Mark,
+    /// Whether it passed its condition code test.
+    taken: bool,
+}
+
+const NOTHING: Passed = Passed { block: Mark::NONE, taken: false };
+
+impl Decoder {
+    /// Takes P-headers, where there are no data between them.
+    #[inline]
+    pub(super) fn lane<K: Code, S: Sink>(
+        &mut self,
+        feed: &mut Feed<'_>,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        if self.phase != Phase::Synced || config.control.data() || config.control.data_only() {
+            return;
+        }
+        let headers = Atoms::headers(config.control.cycle_accurate(), config.id.minor());
+        let run = Run::of(feed, headers);
+        if run.end == feed.taken {
+            return;
+        }
+        self.held.settle(sink);
+        self.data.another();
+        if run.known > feed.taken {
+            // An instruction follows: what waits has completed.
+            self.held.commit(sink);
+            if config.id.thumb32_is_one() {
+                self.along::<false, K, S>(feed, run.known, headers, config, code, sink);
+            } else {
+                self.along::<true, K, S>(feed, run.known, headers, config, code, sink);
+            }
+        }
+        feed.packets += run.end - feed.taken;
+        while feed.taken < run.end
+            && let Some(&header) = feed.bytes.get(feed.taken)
+        {
+            let cycles = headers[usize::from(header)].cycles();
+            feed.last = feed.places.at(feed.taken);
+            feed.taken += 1;
+            if cycles > 0 {
+                self.say(feed.last, Element::Cycles(Some(cycles.into())), sink);
+            }
+        }
+    }
+
+    /// Takes P-headers up to `end`. `HALVES`: a 32-bit T32 instruction is traced as two.
+    fn along<const HALVES: bool, K: Code, S: Sink>(
+        &mut self,
+        feed: &mut Feed<'_>,
+        end: usize,
+        headers: &Headers,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        let bytes = feed.bytes.get(..end).unwrap_or_default();
+        let accurate = config.control.cycle_accurate();
+        let mut next = self.find(code);
+        let mut passed = NOTHING;
+        let mut steps = Steps::default();
+        // Of `steps`, those to come: how many, and from bit 0 on which of them passed; W atoms before the first.
+        let (mut left, mut bits, mut cycles) = (0, 0, 0);
+        let (mut at, mut taken) = (feed.last, feed.taken);
+        // From offset `until` on, what is added to an offset is another number.
+        let (mut add, mut until) = (0, taken);
+        loop {
+            let hops = code.hops();
+            // Whether an instruction is asked for.
+            let ask = 'lane: loop {
+                while left > 0 {
+                    let Some((hop, family)) = hops.get(next) else { break 'lane true };
+                    let way = bits & 1 != 0;
+                    let range = hop.range(family, way);
+                    let mut count = u32::from(cycles);
+                    (left, bits, cycles) = (left - 1, bits >> 1, steps.others());
+                    if HALVES && range.bytes == 4 && range.last.isa != Isa::A32 {
+                        let Some(first) = self.half.take() else {
+                            self.data.completed(&mut self.held);
+                            self.half = Some(count as u8);
+                            continue;
+                        };
+                        count += u32::from(first);
+                    }
+                    let count = if accurate { Counted::of(count) } else { Counted::UNKNOWN };
+                    let range = Range { cycles: count, ..range };
+                    passed = Passed { block: next, taken: way };
+                    next = hop.next[usize::from(way)];
+                    if left == 0 && taken == end {
+                        self.held.instruction(at, range, sink);
+                    } else {
+                        sink.element(at, Element::Range(range));
+                    }
+                }
+                let Some(&header) = bytes.get(taken) else { break false };
+                if taken >= until {
+                    (at, until) = feed.places.run(taken);
+                    add = at.wrapping_sub(taken as u64);
+                }
+                at = add.wrapping_add(taken as u64);
+                taken += 1;
+                steps = headers[usize::from(header)];
+                (left, bits, cycles) = (steps.len(), steps.passed(), steps.cycles());
+                if left == 0 && cycles > 0 {
+                    sink.element(at, Element::Cycles(Some(cycles.into())));
+                }
+            };
+            self.settle(passed, code);
+            if !ask {
+                break;
+            }
+            next = self.ask(passed, code);
+            passed = NOTHING;
+            if next == Mark::NONE {
+                // One by one, or it is not known which they are.
+                self.atoms(at, steps.last(left), config, code, sink);
+                if taken < end {
+                    self.held.commit(sink);
+                }
+                left = 0;
+                next = self.find(code);
+            }
+        }
+        feed.packets += taken - feed.taken;
+        (feed.last, feed.taken) = (at, taken);
+    }
+
+    /// Where the decoder is.
+    #[inline]
+    fn find<K: Code>(&self, code: &K) -> Mark {
+        match (self.flow, self.context.isa) {
+            (Flow::At(_), Isa::Jazelle) | (Flow::Unknown | Flow::Branch, _) => Mark::NONE,
+            (Flow::At(address), isa) => {
+                let realm = code.realm(isa, self.context.space());
+                code.find(u64::from(address) & isa.address_mask(), realm)
+            }
+        }
+    }
+
+    /// Brings the decoder past an instruction.
+    #[inline]
+    fn settle<K: Code>(&mut self, passed: Passed, code: &K) {
+        let Some(block) = code.kept(passed.block) else { return };
+        self.returned = false;
+        self.context.isa = block.last.isa;
+        self.flow = self.after(block.start as u32, &block.last, passed.taken);
+    }
+
+    /// Makes and keeps the instruction that comes next, to which `passed` always leads.
+    #[cold]
+    fn ask<K: Code>(&self, passed: Passed, code: &mut K) -> Mark {
+        match self.flow {
+            Flow::At(address) if self.context.isa != Isa::Jazelle => {
+                let from = (passed.block != Mark::NONE).then_some((passed.block, passed.taken));
+                code.enter(self.pc(address), from)
+            }
+            _ => Mark::NONE,
+        }
+    }
+}
+
+/// P-headers one after another.
+struct Run {
+    /// Where the last one with an instruction ends, or the first one begins.
+    known: usize,
+    /// Where they end.
+    end: usize,
+}
+
+impl Run {
+    #[inline]
+    fn of(feed: &Feed<'_>, headers: &Headers) -> Run {
+        let mut run = Run { known: feed.taken, end: feed.taken };
+        while let Some(&header) = feed.bytes.get(run.end) {
+            let steps = headers[usize::from(header)];
+            if !steps.is_header() {
+                break;
+            }
+            run.end += 1;
+            if steps.len() > 0 {
+                run.known = run.end;
+            }
+        }
+        run
+    }
+}
