@@ -2,7 +2,7 @@
 
 mod address;
 mod atoms;
-mod cycles;
+pub(super) mod cycles;
 
 use core::fmt;
 

@@ -4,11 +4,13 @@
 //! branches is a path through blocks that are kept: the lane holds the place on that path, a [`Mark`], and an atom
 //! is one load. What the decoder knows of where it is is made of the last block alone, where it is needed.
 
-use tracewright_base::{Code, Doubt, Element, Feed, Isa, Kind, Mark, Realm, Role, Sink};
+use tracewright_base::{
+    Code, Counted, Doubt, Element, Feed, Isa, Kind, Mark, Range, Realm, Role, Sink,
+};
 
 use super::{Decoder, Phase, Place, is_branch, walkable};
 use crate::ptm::config::Config;
-use crate::ptm::packet::{Address, Atoms};
+use crate::ptm::packet::{Address, Atoms, cycles};
 
 /// A waypoint that the decoder is still before.
 #[derive(Clone, Copy)]
@@ -17,9 +19,11 @@ struct Passed {
     block: Mark,
     /// Whether it took effect.
     taken: bool,
+    /// Place of the packet that says so.
+    at: u64,
 }
 
-const NOTHING: Passed = Passed { block: Mark::NONE, taken: false };
+const NOTHING: Passed = Passed { block: Mark::NONE, taken: false, at: 0 };
 
 /// What selects blocks of A32 and of T32.
 type Sets = [Realm; 2];
@@ -34,18 +38,19 @@ impl Decoder {
         code: &mut K,
         sink: &mut S,
     ) {
-        if self.phase != Phase::Following || self.pc.is_none() || config.counts_cycles() {
+        if self.phase != Phase::Following || self.pc.is_none() {
             return;
         }
-        if config.uses_return_stack() {
-            self.along::<true, K, S>(feed, config, code, sink);
-        } else {
-            self.along::<false, K, S>(feed, config, code, sink);
+        match (config.uses_return_stack(), config.counts_cycles()) {
+            (false, false) => self.along::<false, false, K, S>(feed, config, code, sink),
+            (false, true) => self.along::<false, true, K, S>(feed, config, code, sink),
+            (true, false) => self.along::<true, false, K, S>(feed, config, code, sink),
+            (true, true) => self.along::<true, true, K, S>(feed, config, code, sink),
         }
     }
 
-    /// The lane; `RETURNS` where there is a return stack.
-    fn along<const RETURNS: bool, K: Code, S: Sink>(
+    /// The lane. `RETURNS`: there is a return stack. `CYCLES`: each atom and address has a cycle count.
+    fn along<const RETURNS: bool, const CYCLES: bool, K: Code, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         config: &Config,
@@ -57,6 +62,7 @@ impl Decoder {
         let mut passed = NOTHING;
         // Atoms to come from bit 0, and a 1 behind them.
         let mut steps = 1;
+        let mut count = Counted::UNKNOWN;
         // Bytes of packets beside the first of each.
         let mut beside = 0;
         let (mut at, mut taken) = (feed.last, feed.taken);
@@ -76,7 +82,8 @@ impl Decoder {
                         break 'lane true;
                     };
                     let way = steps & 1 != 0;
-                    sink.element(at, Element::Range(hop.range(family, way)));
+                    let range = Range { cycles: count, ..hop.range(family, way) };
+                    sink.element(at, Element::Range(range));
                     if RETURNS
                         && way
                         && family.last[1].role == Role::Call
@@ -84,20 +91,36 @@ impl Decoder {
                     {
                         self.returns.push(hop.end(family) as u32, family.isa());
                     }
-                    passed = Passed { block: next, taken: way };
+                    passed = Passed { block: next, taken: way, at };
                     next = hop.next[usize::from(way)];
                     steps >>= 1;
                 }
                 let Some(&header) = feed.bytes.get(taken) else { break false };
+                let bytes = feed.bytes.get(taken..).unwrap_or_default();
+                if CYCLES && header & 0x81 == 0x80 {
+                    let Some((cycles, len)) = cycles::parse(bytes) else { break false };
+                    steps = 0b10 | u32::from(header & 0x02 == 0);
+                    count = Counted::of(cycles);
+                    at = feed.places.at(taken);
+                    taken += len;
+                    beside += len - 1;
+                    continue;
+                }
                 match Atoms::steps(header) {
                     0 => {
-                        let bytes = feed.bytes.get(taken..).unwrap_or_default();
-                        let Some((address, len)) = Address::alone(bytes) else { break false };
+                        let Some((address, mut len)) = Address::alone(bytes) else { break false };
+                        if CYCLES {
+                            let bytes = bytes.get(len..).unwrap_or_default();
+                            let Some((cycles, more)) = cycles::parse(bytes) else { break false };
+                            count = Counted::of(cycles);
+                            len += more;
+                        }
                         let Some((hop, family)) = hops.get(next) else { break true };
                         at = feed.places.at(taken);
                         taken += len;
                         beside += len - 1;
-                        sink.element(at, Element::Range(hop.range(family, true)));
+                        let range = Range { cycles: count, ..hop.range(family, true) };
+                        sink.element(at, Element::Range(range));
                         if RETURNS
                             && family.last[1].role == Role::Call
                             && is_branch(family.last[1].kind)
@@ -116,16 +139,16 @@ impl Decoder {
                     }
                 }
             };
-            self.settle(at, passed, config, code, sink);
+            self.settle(passed, config, code, sink);
             if !ask {
                 break;
             }
             next = self.ask(passed, code);
             passed = NOTHING;
             if next == Mark::NONE {
-                while steps > 1 && self.pc.is_some() {
-                    let way = steps & 1 != 0;
-                    self.atom(at, way, tracewright_base::Counted::UNKNOWN, config, code, sink);
+                // Without a place, what is left of an atom is its cycles.
+                while steps > 1 && (CYCLES || self.pc.is_some()) {
+                    self.atom(at, steps & 1 != 0, count, config, code, sink);
                     steps >>= 1;
                 }
                 break;
@@ -169,7 +192,6 @@ impl Decoder {
     #[inline]
     fn settle<K: Code, S: Sink>(
         &mut self,
-        at: u64,
         passed: Passed,
         config: &Config,
         code: &K,
@@ -184,12 +206,12 @@ impl Decoder {
                 None => Some(next),
             },
             (true, Kind::Indirect) => {
-                self.arrive(at, config, sink);
+                self.arrive(passed.at, config, sink);
                 self.call(last, next, config);
                 return;
             }
             (false, kind) if is_branch(kind) && !last.conditional => {
-                sink.element(at, Element::Doubt(Doubt::UnconditionalNotTaken));
+                sink.element(passed.at, Element::Doubt(Doubt::UnconditionalNotTaken));
                 Some(next)
             }
             _ => Some(next),

@@ -5,7 +5,8 @@ const MOST: usize = 5;
 
 /// Reads a count: `xCCC_CCxx` with C of bit 6 for "another byte follows" and bits \[3:0] below, then
 /// `Cxxx_xxxx`. `None` where bytes are missing. (IHI 0035, "Cycle-accurate tracing")
-pub(super) fn parse(bytes: &[u8]) -> Option<(u32, usize)> {
+#[inline]
+pub(in crate::ptm) fn parse(bytes: &[u8]) -> Option<(u32, usize)> {
     let first = *bytes.first()?;
     let mut count = u32::from(first >> 2 & 0xf);
     if first & 0x40 == 0 {
