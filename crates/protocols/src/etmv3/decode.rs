@@ -175,7 +175,9 @@ impl Decode<Config, Packet> for Decoder {
                 sink.element(at, Element::Gap(Gap::BadPacket));
             }
         }
-        *self = Decoder { phase: Phase::Lost, ..Decoder::default() };
+        // Nothing waits; the room for what waits is kept.
+        let held = core::mem::take(&mut self.held);
+        *self = Decoder { phase: Phase::Lost, held, ..Decoder::default() };
     }
 
     fn finish<K: Code, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
