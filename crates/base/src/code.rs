@@ -108,6 +108,13 @@ pub trait Code {
     /// [`Miss`] where it cannot be read.
     fn instruction(&mut self, pc: Pc) -> Result<Instruction, Miss>;
 
+    /// What is missing at `pc`, where it is known already that not even one instruction can be read there.
+    #[inline]
+    fn absent(&self, pc: Pc) -> Option<Miss> {
+        let _ = pc;
+        None
+    }
+
     /// The opcode of the instruction at `pc`, for those who look into data accesses. A narrow T32
     /// opcode is in bits \[15:0]; a wide one has its first halfword in bits \[31:16]. A compressed RISC-V
     /// opcode is in bits \[15:0].

@@ -8,6 +8,7 @@ use tracewright_base::{
 use tracewright_isa::rv::{Extensions, Upper};
 use tracewright_isa::{riscv, t32};
 
+use crate::absent::Absent;
 use crate::steps::Steps;
 use crate::table::{Table, hash};
 use crate::walk::{Memory, Rules};
@@ -27,9 +28,11 @@ pub struct Cache {
     explored: usize,
     /// The block that was asked for last.
     asked: Block,
-    /// What is known of places where no block with a waypoint begins, each at [`stub_index`] or not
-    /// at all. Empty until there is one.
+    /// Blocks that do not end with a waypoint, or are too long for the table, each at [`stub_index`] or not at
+    /// all. Empty until there is one.
     stubs: Vec<Stub>,
+    /// Where there is no block.
+    absent: Absent,
     /// Single instructions.
     steps: Steps,
 }
@@ -62,12 +65,17 @@ impl Default for CacheOptions {
     }
 }
 
-/// A place where no block with a waypoint begins.
+/// A block that is not in the table.
 #[derive(Clone, Copy, Debug)]
 struct Stub {
-    address: u64,
     realm: Realm,
-    answer: Result<Block, Miss>,
+    block: Block,
+}
+
+impl Stub {
+    fn is(&self, address: u64, realm: Realm) -> bool {
+        self.block.start == address && self.realm == realm
+    }
 }
 
 const STUBS: usize = 1 << 10;
@@ -85,6 +93,7 @@ impl Cache {
             explored: options.explored,
             asked: Block::default(),
             stubs: Vec::new(),
+            absent: Absent::default(),
             steps: Steps::default(),
         }
     }
@@ -104,6 +113,7 @@ impl Cache {
         for stub in &mut self.stubs {
             stub.realm = Realm::NONE;
         }
+        self.absent.clear();
         self.steps.clear();
     }
 
@@ -144,29 +154,28 @@ impl Cache {
     fn make(&mut self, pc: Pc) -> (Mark, bool) {
         let (view, realm, address) = self.place(pc);
         let stub = self.stubs.get(stub_index(address));
-        if stub.is_some_and(|stub| stub.address == address && stub.realm == realm) {
+        if stub.is_some_and(|stub| stub.is(address, realm)) {
             return (Mark::NONE, false);
         }
         let memory = self.memory(view, pc.isa);
-        let answer = aligned(address, pc.isa).and_then(|()| memory.block(address, &self.rules));
-        match answer {
-            Ok(block)
+        match aligned(address, pc.isa).and_then(|()| memory.block(address, &self.rules)) {
+            Ok(block) => {
                 if block.end == End::Waypoint
-                    && let Some(kept) = self.table.insert(&block, realm) =>
-            {
-                kept
-            }
-            answer => {
-                let stub = Stub { address, realm, answer };
+                    && let Some(kept) = self.table.insert(&block, realm)
+                {
+                    return kept;
+                }
+                let stub = Stub { realm, block };
                 if self.stubs.is_empty() {
                     self.stubs = vec![Stub { realm: Realm::NONE, ..stub }; STUBS];
                 }
                 if let Some(place) = self.stubs.get_mut(stub_index(address)) {
                     *place = stub;
                 }
-                (Mark::NONE, false)
             }
+            Err(miss) => self.absent.insert(address, pc.isa, realm, miss),
         }
+        (Mark::NONE, false)
     }
 
     /// Makes the block at a place where none is kept, and where code is large those around it.
@@ -249,20 +258,23 @@ impl Cache {
     }
 
     /// What is known of a place that [`make`](Self::make) made no block of.
-    fn stub(&self, address: u64) -> Result<&Block, Miss> {
-        match self.stubs.get(stub_index(address)).map(|stub| &stub.answer) {
-            Some(Ok(block)) => Ok(block),
-            Some(Err(miss)) => Err(*miss),
-            None => Err(Miss { address }),
+    fn stub(&self, address: u64, isa: Isa, realm: Realm) -> Result<&Block, Miss> {
+        match self.stubs.get(stub_index(address)) {
+            Some(stub) if stub.is(address, realm) => Ok(&stub.block),
+            _ => Err(self.absent.find(address, isa, realm).unwrap_or(Miss { address })),
         }
     }
 
     /// An instruction that is not kept.
     #[cold]
     fn step(&mut self, view: View, isa: Isa, address: u64) -> Result<Instruction, Miss> {
+        let realm = Realm::new(isa, view.number());
+        if let Some(miss) = self.absent.find(address, isa, realm) {
+            return Err(miss);
+        }
         aligned(address, isa)?;
         let instruction = self.memory(view, isa).instruction(address)?;
-        self.steps.insert(address, Realm::new(isa, view.number()), instruction);
+        self.steps.insert(address, realm, instruction);
         Ok(instruction)
     }
 }
@@ -278,6 +290,9 @@ impl Code for Cache {
         let (_, realm, address) = self.place(pc);
         let mut mark = self.table.find(address, realm);
         if mark == Mark::NONE {
+            if let Some(miss) = self.absent.find(address, pc.isa, realm) {
+                return Err(miss);
+            }
             (mark, _) = self.begin(pc);
         }
         match self.table.block(mark) {
@@ -285,7 +300,7 @@ impl Code for Cache {
                 self.asked = block;
                 Ok(&self.asked)
             }
-            None => self.stub(address),
+            None => self.stub(address, pc.isa, realm),
         }
     }
 
@@ -315,6 +330,12 @@ impl Code for Cache {
             (Isa::T32 | Isa::ThumbEe | Isa::Jazelle, _) => None,
             (Isa::A32 | Isa::A64, bytes) => Some(u32::from_le_bytes(*bytes.first_chunk()?)),
         }
+    }
+
+    #[inline]
+    fn absent(&self, pc: Pc) -> Option<Miss> {
+        let (_, realm, address) = self.place(pc);
+        self.absent.find(address, pc.isa, realm)
     }
 
     #[inline]
@@ -349,6 +370,9 @@ impl Code for Cache {
 
     fn enter(&mut self, pc: Pc, from: Option<(Mark, bool)>) -> Mark {
         let (_, realm, address) = self.place(pc);
+        if self.absent.find(address, pc.isa, realm).is_some() {
+            return Mark::NONE;
+        }
         let (mark, anew) = match self.table.find(address, realm) {
             Mark::NONE => self.begin(pc),
             mark => (mark, false),
@@ -362,7 +386,7 @@ impl Code for Cache {
     }
 }
 
-/// Where what is known of a place without a block is kept.
+/// Where a block that is not in the table is kept.
 #[inline]
 const fn stub_index(address: u64) -> usize {
     (address >> 1 ^ address >> 11 ^ address >> 21) as usize & (STUBS - 1)

@@ -22,6 +22,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod absent;
 mod bytes;
 mod cache;
 mod elf;

@@ -327,6 +327,9 @@ impl Flow {
         sink: &mut S,
     ) -> bool {
         let Some(pc) = self.pc() else { return true };
+        if self.is_missing(at, code, sink) {
+            return true;
+        }
         let (walked, stop) = walk(pc, code, Until::Waypoint);
         match stop {
             None => {
@@ -356,8 +359,7 @@ impl Flow {
                 if let Some(element) = walked.range(true) {
                     sink.element(at, element);
                 }
-                self.missing = Some(address);
-                sink.element(at, Element::NoCode { address, space: pc.space });
+                self.missing(at, pc, address, sink);
                 true
             }
             Stop::Invalid => {
@@ -372,6 +374,23 @@ impl Flow {
                 true
             }
         }
+    }
+
+    /// Where it is known that there is no code to be run, says so.
+    #[inline]
+    pub(super) fn is_missing<K: Code, S: Sink>(&mut self, at: u64, code: &K, sink: &mut S) -> bool {
+        let Some(pc) = self.pc() else { return false };
+        let Some(miss) = code.absent(pc) else { return false };
+        self.missing(at, pc, miss.address, sink);
+        true
+    }
+
+    /// Memory is missing at `address`, on the way from `pc`.
+    fn missing<S: Sink>(&mut self, at: u64, pc: Pc, address: u64, sink: &mut S) {
+        self.forget_address();
+        self.told = true;
+        self.missing = Some(address);
+        sink.element(at, Element::NoCode { address, space: pc.space });
     }
 
     /// Moves over a waypoint; the walk to it began at `from`.

@@ -273,6 +273,12 @@ impl Decoder {
                     self.flow.settle(place, rules, code);
                     self.flow.set_address(entry.address, entry.is == SubIsa::Is1, rules);
                     last = Mark::NONE;
+                    // Atoms follow. Where there is no code they say nothing until there is an address.
+                    if self.flow.is_missing(feed.places.at(taken), code, sink) {
+                        let count = Atoms::run(feed.bytes.get(taken..).unwrap_or_default()).max(1);
+                        at = feed.places.at(taken + count - 1);
+                        taken += count;
+                    }
                 }
                 Halt::Ask => {
                     next = self.ask(at, place, &sets, rules, code, sink);
