@@ -195,7 +195,9 @@ impl Decoder {
             sink.element(at, Element::Doubt(Doubt::AddressNotReached));
         }
         self.phase = Phase::Following;
-        self.returns = Returns::default();
+        if !self.returns.is_empty() {
+            self.returns = Returns::default();
+        }
         self.pc = Some(place);
         let before = self.context;
         self.context.non_secure = Some(sync.non_secure);

@@ -41,6 +41,10 @@ impl Decoder {
         if self.phase != Phase::Following || self.pc.is_none() {
             return;
         }
+        // Neither an atom nor an address.
+        if feed.bytes.get(feed.taken).is_none_or(|header| header & 0x81 == 0) {
+            return;
+        }
         match (config.uses_return_stack(), config.counts_cycles()) {
             (false, false) => self.along::<false, false, K, S>(feed, config, code, sink),
             (false, true) => self.along::<false, true, K, S>(feed, config, code, sink),
