@@ -49,20 +49,21 @@ impl Realm {
     }
 }
 
-/// A block that ends with a waypoint, and the blocks after it: what an atom takes, in a quarter of a cache
-/// line. What it shares with many others is in its [`Family`].
+/// A block that ends with a waypoint: what an atom says was executed, in an eighth of a cache line. What it shares
+/// with many others is in its [`Family`], and what comes after it in its [`Ways`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
-    /// The block after it where its waypoint did not take effect, and where it did. Only a block that
-    /// must come next is here; [`Mark::NONE`] where it is not known yet, and after an indirect branch.
-    pub next: [Mark; 2],
     /// Address of the first instruction, bits \[31:0].
     low: u32,
+    /// [`Hop::CALL`] and its like, bits \[4:0]; index of the family, bits \[15:5].
     family: u16,
-    /// Length in halfwords.
-    halfwords: u8,
-    instructions: u8,
+    /// Length in bytes, bits \[8:0]; how many instructions, bits \[15:9].
+    counts: u16,
 }
+
+/// The block after one where its waypoint did not take effect, and where it did. Only a block that must come next
+/// is here; [`Mark::NONE`] where it is not known yet, and after an indirect branch.
+pub type Ways = [Mark; 2];
 
 /// What blocks have in common that lie near each other and end alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,29 +80,51 @@ pub struct Family {
 }
 
 /// How many families there can be.
-pub const FAMILIES: usize = 1 << 11;
+pub const FAMILIES: usize = 1 << (u16::BITS - KINDS);
 
-const _: () = assert!(size_of::<Hop>() == 16 && size_of::<Family>() == 32);
+/// How many bits of a hop's counts are its length, and the largest of it.
+const LENGTH: u32 = 9;
+const BYTES: u32 = (1 << LENGTH) - 1;
+
+/// How many bits of a hop's family say what its waypoint is.
+const KINDS: u32 = 5;
+
+const _: () = assert!(size_of::<Hop>() == 8 && size_of::<Ways>() == 8 && size_of::<Family>() == 32);
 
 impl Hop {
-    /// The block as a hop of `family`, below [`FAMILIES`], that leads nowhere yet. `None` where it is too long.
-    pub fn new(block: &Block, family: usize) -> Option<Hop> {
-        let fits = block.bytes.is_multiple_of(2) && family < FAMILIES;
-        let halfwords = u8::try_from(block.bytes / 2).ok()?;
-        let instructions = u8::try_from(block.instructions).ok()?;
-        let (next, low) = ([Mark::NONE; 2], block.start as u32);
-        fits.then_some(Hop { next, low, family: family as u16, halfwords, instructions })
+    /// Its waypoint is a branch with link.
+    pub const CALL: u16 = 1;
+    /// Its waypoint returns from an exception.
+    pub const EXCEPTION_RETURN: u16 = 1 << 1;
+    /// Where its waypoint leads is not in the program.
+    pub const INDIRECT: u16 = 1 << 2;
+
+    /// Whether its waypoint is one of `kinds`, of the three above.
+    #[inline]
+    pub const fn is_any_of(&self, kinds: u16) -> bool {
+        self.family & kinds != 0
     }
 
-    /// The same block before others.
-    #[must_use]
-    pub const fn leading_to(self, next: [Mark; 2]) -> Hop {
-        Hop { next, ..self }
+    /// The block as a hop of `family`, below [`FAMILIES`]. `None` where it is too long.
+    pub fn new(block: &Block, family: usize) -> Option<Hop> {
+        if family >= FAMILIES
+            || block.bytes > BYTES
+            || block.instructions > u32::from(u16::MAX) >> LENGTH
+        {
+            return None;
+        }
+        let counts = (block.bytes | block.instructions << LENGTH) as u16;
+        let is = |kind, yes| if yes { kind } else { 0 };
+        let kinds = is(Hop::CALL, block.last.role == Role::Call)
+            | is(Hop::EXCEPTION_RETURN, block.last.role == Role::ExceptionReturn)
+            | is(Hop::INDIRECT, block.last.kind == Kind::Indirect);
+        let (low, family) = (block.start as u32, (family as u16) << KINDS | kinds);
+        Some(Hop { low, family, counts })
     }
 
     #[inline]
     const fn bytes(&self) -> u32 {
-        self.halfwords as u32 * 2
+        (self.counts as u64 & BYTES as u64) as u32
     }
 
     /// Address of the first instruction.
@@ -116,7 +139,7 @@ impl Hop {
         Range {
             start: self.start(family),
             bytes: self.bytes(),
-            instructions: self.instructions as u32,
+            instructions: (self.counts as u64 >> LENGTH) as u32,
             cycles: Counted::UNKNOWN,
             last: family.last[taken as usize],
         }
@@ -160,35 +183,71 @@ impl Family {
 }
 
 /// The blocks that a [`Code`](crate::Code) keeps, for one who goes through many: see [`Mark`].
+///
+/// What they are and where they lead lie apart. The next block depends on the ways of this one, and the ways of that one
+/// on nothing else: the less memory they fill, the shorter is the wait. What the blocks are comes beside it.
 #[derive(Clone, Copy, Debug)]
 pub struct Hops<'a> {
     hops: &'a [Hop],
+    /// As many.
+    ways: &'a [Ways],
     families: &'a [Family; FAMILIES],
 }
 
 impl<'a> Hops<'a> {
-    /// These hops, of these families.
+    /// These hops, of these families, and the ways of each.
     #[inline]
-    pub const fn new(hops: &'a [Hop], families: &'a [Family; FAMILIES]) -> Self {
-        Hops { hops, families }
+    pub fn new(hops: &'a [Hop], ways: &'a [Ways], families: &'a [Family; FAMILIES]) -> Self {
+        let len = hops.len().min(ways.len());
+        Hops {
+            hops: hops.get(..len).unwrap_or_default(),
+            ways: ways.get(..len).unwrap_or_default(),
+            families,
+        }
     }
 
     /// No blocks.
     pub const fn none() -> Hops<'static> {
         const NONE: &[Family; FAMILIES] = &[Family::NONE; FAMILIES];
-        Hops { hops: &[], families: NONE }
+        Hops { hops: &[], ways: &[], families: NONE }
     }
 
     /// A block and its family.
     #[inline]
     pub fn get(&self, mark: Mark) -> Option<(&'a Hop, &'a Family)> {
         let hop = self.hops.get(mark.index())?;
-        Some((hop, self.families.get(usize::from(hop.family) % FAMILIES)?))
+        Some((hop, self.families.get(usize::from(hop.family >> KINDS))?))
+    }
+
+    /// The block after `mark`, where its waypoint was `taken` or not: see [`Ways`].
+    #[inline]
+    pub fn next(&self, mark: Mark, taken: bool) -> Mark {
+        self.ways.get(mark.index()).map_or(Mark::NONE, |ways| ways[usize::from(taken)])
+    }
+
+    /// A block, what comes after it, and its family.
+    #[inline]
+    pub fn step(&self, mark: Mark) -> Option<(&'a Hop, &'a Ways, &'a Family)> {
+        let (hop, family) = self.get(mark)?;
+        Some((hop, self.ways.get(mark.index())?, family))
+    }
+
+    /// The same. (A function that is given it and begins with this looks at one length, not two.)
+    #[inline]
+    #[must_use]
+    pub fn even(self) -> Self {
+        Hops::new(self.hops, self.ways, self.families)
     }
 
     /// All hops, each at the index of its mark.
     #[inline]
     pub const fn all(&self) -> &'a [Hop] {
         self.hops
+    }
+
+    /// The ways of all, each at the index of its mark.
+    #[inline]
+    pub const fn ways(&self) -> &'a [Ways] {
+        self.ways
     }
 }

@@ -44,7 +44,7 @@ pub use element::{Element, Exception, Start, Transaction};
 pub use fault::{Doubt, Fault, Gap};
 pub use feed::Feed;
 pub use hardware::{Dwt, ExceptionStep, Hardware, LocalTime, TimeDelay};
-pub use hop::{FAMILIES, Family, Hop, Hops, Mark, Realm};
+pub use hop::{FAMILIES, Family, Hop, Hops, Mark, Realm, Ways};
 pub use instruction::{Instruction, Kind, Role};
 pub use isa::Isa;
 pub use place::{Forward, Piece, Places};

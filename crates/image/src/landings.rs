@@ -7,14 +7,19 @@ use tracewright_scan::prefetch;
 
 /// What was found for a hash, until another takes its place. It may be another block: that has to be looked at.
 ///
-/// The places of all blocks are spread over so many pages of memory that each look at them is a wait. These are few
+/// The places of all blocks are spread over so much memory that each look at them is a wait. These are few
 /// enough to be near. They are kept by those who only look, too; what is found does not depend on them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Landings(Vec<Set>);
+pub(crate) struct Landings {
+    /// None, or a power of two.
+    sets: Vec<Set>,
+    /// Bits of the hash below those that choose a set.
+    shift: u32,
+}
 
-/// A cache line of [`Landing`]s.
+/// Half a cache line of [`Landing`]s.
 #[derive(Debug)]
-#[repr(align(64))]
+#[repr(align(32))]
 struct Set([AtomicU64; WAYS]);
 
 /// Bits \[31:0] of the hash; the index of the mark in bits \[63:32], which is beyond all blocks where there is none.
@@ -52,34 +57,43 @@ impl Clone for Set {
     }
 }
 
-const WAYS: usize = 8;
+const WAYS: usize = 4;
 
-/// How many sets there are, once there are some: half a megabyte.
-const SETS: usize = 1 << 13;
+/// How many sets there are at least and at most: half a kilobyte, half a megabyte.
+const SETS: [usize; 2] = [1 << 4, 1 << 14];
 
-const _: () = assert!(size_of::<Set>() == 64);
+/// So many blocks have one landing.
+const BLOCKS: usize = 4;
+
+const _: () = assert!(size_of::<Set>() == 32);
 
 impl Landings {
     /// Whether nothing can be kept.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.sets.is_empty()
     }
 
-    /// Takes the memory, where it is not taken.
-    pub(crate) fn make_room(&mut self) {
-        let free = || Set([(); WAYS].map(|()| AtomicU64::new(Landing::FREE.0)));
-        self.0.resize_with(SETS, free);
+    /// Makes room for those of so many `blocks`. Where it is not as much as there is, all is forgotten.
+    pub(crate) fn make_room(&mut self, blocks: usize) {
+        let [least, most] = SETS;
+        let sets = (blocks / (BLOCKS * WAYS)).next_power_of_two().clamp(least, most);
+        if sets != self.sets.len() {
+            let free = || Set([(); WAYS].map(|()| AtomicU64::new(Landing::FREE.0)));
+            self.sets.clear();
+            self.sets.resize_with(sets, free);
+            self.shift = u64::BITS - sets.ilog2();
+        }
     }
 
     /// Forgets all, and gives the memory back.
     pub(crate) fn clear(&mut self) {
-        self.0 = Vec::new();
+        self.sets = Vec::new();
     }
 
     /// Each block is at another mark.
     pub(crate) fn change(&mut self, to: impl Fn(Mark) -> Mark) {
-        for Set(ways) in &mut self.0 {
+        for Set(ways) in &mut self.sets {
             for way in ways.iter_mut().map(AtomicU64::get_mut) {
                 let landing = Landing(*way);
                 *way = Landing::new(landing.tag(), to(landing.mark())).0;
@@ -88,20 +102,20 @@ impl Landings {
     }
 
     #[inline]
-    fn index(hash: u64) -> usize {
-        (hash >> (u64::BITS - SETS.ilog2())) as usize
+    fn index(&self, hash: u64) -> usize {
+        (hash >> (self.shift % u64::BITS)) as usize
     }
 
     /// Asks for the memory of what is kept for `hash`, without waiting for it.
     #[inline]
     pub(crate) fn foresee(&self, hash: u64) {
-        prefetch(&self.0, Self::index(hash));
+        prefetch(&self.sets, self.index(hash));
     }
 
     /// What is kept for `hash`, or for another that looks the same.
     #[inline]
     pub(crate) fn get(&self, hash: u64) -> Mark {
-        let Some(Set(ways)) = self.0.get(Self::index(hash)) else { return Mark::NONE };
+        let Some(Set(ways)) = self.sets.get(self.index(hash)) else { return Mark::NONE };
         let mut found = Mark::NONE;
         // All of them: where it is cannot be foreseen.
         for way in ways {
@@ -113,7 +127,7 @@ impl Landings {
 
     /// Keeps `mark` for `hash`, in the place of another where there is none left.
     pub(crate) fn put(&self, hash: u64, mark: Mark) {
-        let Some(Set(ways)) = self.0.get(Self::index(hash)) else { return };
+        let Some(Set(ways)) = self.sets.get(self.index(hash)) else { return };
         let tag = hash as u32;
         let is_for_it = |way: &&AtomicU64| {
             let kept = Landing::at(way);
@@ -129,9 +143,9 @@ impl Landings {
 mod tests {
     use super::*;
 
-    /// A hash of that set and tag.
+    /// A hash of that set of 16 and that tag.
     fn hash(set: u64, tag: u32) -> u64 {
-        set << (u64::BITS - SETS.ilog2()) | u64::from(tag)
+        set << 60 | u64::from(tag)
     }
 
     #[test]
@@ -139,7 +153,7 @@ mod tests {
         let mut landings = Landings::default();
         landings.put(hash(3, 7), Mark::new(1));
         assert_eq!(landings.get(hash(3, 7)), Mark::NONE, "there is no room yet");
-        landings.make_room();
+        landings.make_room(1);
         let marks = 0..WAYS as u32;
         for n in marks.clone() {
             landings.put(hash(3, n), Mark::new(n as usize));
@@ -154,6 +168,13 @@ mod tests {
         landings.put(hash(3, 99), Mark::new(5));
         let left = (0..WAYS as u32).filter(|&n| landings.get(hash(3, n)) != Mark::NONE).count();
         assert_eq!((landings.get(hash(3, 99)), left), (Mark::new(5), WAYS - 1));
+        // As much room changes nothing; more means to begin anew.
+        landings.make_room(100);
+        assert_eq!(landings.get(hash(3, 99)), Mark::new(5));
+        landings.make_room(1000);
+        assert_eq!(landings.get(hash(3, 99)), Mark::NONE);
+        landings.put(hash(3, 99), Mark::new(5));
+        assert_eq!(landings.get(hash(3, 99)), Mark::new(5));
         landings.clear();
         assert!(landings.is_empty());
     }

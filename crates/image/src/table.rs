@@ -1,6 +1,6 @@
 //! A bounded hash table of blocks, each with the blocks that must come after it.
 
-use tracewright_base::{Block, End, FAMILIES, Family, Hop, Hops, Instruction, Mark, Realm};
+use tracewright_base::{Block, End, FAMILIES, Family, Hop, Hops, Instruction, Mark, Realm, Ways};
 use tracewright_scan::{huge, prefetch};
 
 use crate::landings::Landings;
@@ -8,10 +8,12 @@ use crate::landings::Landings;
 /// Blocks by address and realm. It grows to a bound and then begins anew, so that what it holds is
 /// never older than that many blocks.
 ///
-/// What each atom looks at and what it does not are kept apart: the first is a quarter of a cache line.
+/// What each atom looks at and what it does not are kept apart: the first is twice an eighth of a cache line.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     hops: Vec<Hop>,
+    /// Of each hop.
+    ways: Vec<Ways>,
     /// All that there can be, once there is one: `known` of them are in use.
     families: Vec<Family>,
     known: usize,
@@ -62,6 +64,7 @@ impl Table {
         let limit = limit.clamp(1, FREE as usize / (2 * SPARSE));
         Table {
             hops: Vec::new(),
+            ways: Vec::new(),
             families: Vec::new(),
             known: 0,
             targets: Vec::new(),
@@ -83,6 +86,7 @@ impl Table {
 
     pub(crate) fn clear(&mut self) {
         self.hops.clear();
+        self.ways.clear();
         self.known = 0;
         self.targets.clear();
         self.places.fill(FREE);
@@ -92,7 +96,7 @@ impl Table {
     #[inline]
     pub(crate) fn hops(&self) -> Hops<'_> {
         match self.families.first_chunk() {
-            Some(families) => Hops::new(&self.hops, families),
+            Some(families) => Hops::new(&self.hops, &self.ways, families),
             None => Hops::none(),
         }
     }
@@ -122,8 +126,7 @@ impl Table {
 
     /// Says that block `to` must come after block `from`, where its waypoint was `taken` or not.
     pub(crate) fn chain(&mut self, from: Mark, taken: bool, to: Mark) {
-        if let Some(from) = self.hops.get_mut(from.index()) {
-            let [not, yes] = &mut from.next;
+        if let Some([not, yes]) = self.ways.get_mut(from.index()) {
             *(if taken { yes } else { not }) = to;
         }
     }
@@ -154,9 +157,6 @@ impl Table {
     /// The block, where it is kept, as one that is looked up for itself: an indirect branch leads there.
     #[inline]
     pub(crate) fn land(&self, address: u64, realm: Realm) -> Mark {
-        if self.landings.is_empty() {
-            return self.find(address, realm);
-        }
         let hash = hash(address, realm);
         let kept = self.landings.get(hash);
         if let Some((hop, family)) = self.hops().get(kept)
@@ -165,6 +165,11 @@ impl Table {
         {
             return kept;
         }
+        self.search(address, realm, hash)
+    }
+
+    #[inline(never)]
+    fn search(&self, address: u64, realm: Realm, hash: u64) -> Mark {
         let mark = self.find(address, realm);
         // What is not kept takes no other's place.
         if mark != Mark::NONE {
@@ -215,6 +220,7 @@ impl Table {
         }
         self.put(block.start, realm, index as u32);
         self.hops.push(hop);
+        self.ways.push([Mark::NONE; 2]);
         self.targets.push(Target::new(block.last.target));
         Some(Mark::new(index))
     }
@@ -240,18 +246,9 @@ impl Table {
             }
         }
         let to = |mark: Mark| moved.get(mark.index()).copied().unwrap_or(Mark::NONE);
-        let (mut hops, mut targets) = (Vec::with_capacity(room), Vec::with_capacity(room));
-        huge(&hops);
-        huge(&targets);
-        for &(.., was) in &order {
-            let was = was as usize;
-            let (Some(&hop), Some(&target)) = (self.hops.get(was), self.targets.get(was)) else {
-                continue;
-            };
-            hops.push(hop.leading_to(hop.next.map(to)));
-            targets.push(target);
-        }
-        (self.hops, self.targets) = (hops, targets);
+        self.hops = in_order(&self.hops, &order, room, |hop| hop);
+        self.ways = in_order(&self.ways, &order, room, |ways| ways.map(to));
+        self.targets = in_order(&self.targets, &order, room, |target| target);
         let places = (room * SPARSE).next_power_of_two();
         self.places.clear();
         self.places.reserve_exact(places);
@@ -260,10 +257,8 @@ impl Table {
         for (index, &(realm, start, _)) in order.iter().enumerate() {
             self.put(start, Realm(realm), index as u32);
         }
-        if room > MANY {
-            self.landings.make_room();
-        }
         self.landings.change(to);
+        self.landings.make_room(room);
     }
 
     fn put(&mut self, address: u64, realm: Realm, index: u32) {
@@ -287,6 +282,19 @@ impl Table {
     fn after(&self, place: usize) -> usize {
         (place + 1) & (self.places.len() - 1)
     }
+}
+
+/// What is in `list`, in another `order`, with room for `room` in all.
+fn in_order<T: Copy>(
+    list: &[T],
+    order: &[(u32, u64, u32)],
+    room: usize,
+    change: impl Fn(T) -> T,
+) -> Vec<T> {
+    let mut all = Vec::with_capacity(room);
+    huge(&all);
+    all.extend(order.iter().filter_map(|&(.., was)| list.get(was as usize).copied().map(&change)));
+    all
 }
 
 /// The odd number nearest to 2^64 over the golden ratio spreads neighbours over all places.

@@ -339,9 +339,11 @@ fn cached_chained_and_bounded_equal_a_naive_walk() {
 /// Each hop leads to where it must lead, or nowhere, and past no branch that must be taken.
 fn assert_ways(cache: &Cache) {
     let marks = (0..cache.len()).map(Mark::new);
-    for block in marks.clone().filter_map(|mark| cache.kept(mark).zip(cache.hops().get(mark))) {
-        let (Block { last, .. }, (hop, _)) = block;
-        let [not, taken] = hop.next.map(|mark| cache.kept(mark));
+    for block in
+        marks.clone().filter_map(|mark| cache.kept(mark).zip(cache.hops().ways().get(mark.index())))
+    {
+        let (Block { last, .. }, ways) = block;
+        let [not, taken] = ways.map(|mark| cache.kept(mark));
         if let Some(to) = not {
             assert!(last.conditional, "{block:x?}");
             assert_eq!((to.start, to.last.isa), (block.0.next(), last.isa));
@@ -377,7 +379,7 @@ fn blocks_are_made_ahead() {
         assert_ways(&cache);
         if count == 5 {
             let at = |address| cache.find(address, realm);
-            let next = |address| cache.hops().get(at(address)).unwrap().0.next;
+            let next = |address| cache.hops().ways()[at(address).index()];
             assert_eq!(next(0), [at(4), at(16)]);
             // The call's target is not known, and it must be taken.
             assert_eq!(next(4), [Mark::NONE; 2]);
@@ -413,7 +415,7 @@ fn hops_lead_to_what_must_come_next() {
     let realm = all.realm(Isa::A64, ANYONE);
     assert_eq!((all.find(0, realm), all.find(4, realm)), (first, second));
     assert_eq!((all.find(8, realm), all.find(0, Realm::NONE)), (Mark::NONE, Mark::NONE));
-    assert_eq!(all.hops().get(first).unwrap().0.next, [second, Mark::NONE]);
+    assert_eq!(all.hops().ways()[first.index()], [second, Mark::NONE]);
     let block = *all.block(pc(Isa::A64, 4)).unwrap();
     assert_eq!(all.kept(second), Some(block));
     let (hop, family) = all.hops().get(second).unwrap();
@@ -430,7 +432,7 @@ fn hops_lead_to_what_must_come_next() {
     let mut one = cache(regions(), CacheOptions { blocks: 1, ..DEFAULT });
     let first = one.enter(pc(Isa::A64, 0), None);
     let second = one.enter(pc(Isa::A64, 4), Some((first, false)));
-    assert_eq!(one.hops().get(second).unwrap().0.next, [Mark::NONE; 2]);
+    assert_eq!(one.hops().ways()[second.index()], [Mark::NONE; 2]);
     assert_eq!((one.len(), one.find(0, realm)), (1, Mark::NONE));
 }
 
@@ -451,17 +453,17 @@ fn hops_lead_to_the_same_blocks_when_the_cache_grows() {
         assert_ne!(from, Mark::NONE);
         cache.enter(pc(Isa::A64, address + 8), Some((from, true)));
         if cache.find(address, realm) == from {
-            let (hop, _) = cache.hops().get(from).unwrap();
-            let [not, taken] = hop.next;
+            let [not, taken] = cache.hops().ways()[from.index()];
             let (to, family) = cache.hops().get(taken).unwrap();
             assert_eq!((not, to.start(family)), (Mark::NONE, address + 8));
         }
     }
     let mut led = 0;
     for at in (0..4 * BLOCKS).step_by(4) {
-        let (hop, family) = cache.hops().get(cache.find(at, realm)).unwrap();
+        let mark = cache.find(at, realm);
+        let (hop, family) = cache.hops().get(mark).unwrap();
         assert_eq!(hop.range(family, true).end(), at + 4);
-        if let Some((to, family)) = cache.hops().get(hop.next[1]) {
+        if let Some((to, family)) = cache.hops().get(cache.hops().next(mark, true)) {
             assert_eq!(to.start(family), at + 8);
             led += 1;
         }

@@ -66,7 +66,13 @@ fn power(mut n: u64) -> u64 {
 /// Two numbers into one: all 128 bits of a product, folded.
 #[inline]
 pub(crate) const fn mix(a: u64, b: u64) -> u64 {
-    let product = (a ^ 0xa076_1d64_78bd_642f) as u128 * (b ^ 0xe703_7ed1_a0b4_28db) as u128;
+    spread(a ^ 0xa076_1d64_78bd_642f, b)
+}
+
+/// The same for an `a` that is hardly ever zero.
+#[inline]
+pub(crate) const fn spread(a: u64, b: u64) -> u64 {
+    let product = a as u128 * (b ^ 0xe703_7ed1_a0b4_28db) as u128;
     product as u64 ^ (product >> 64) as u64
 }
 

@@ -7,6 +7,7 @@
 mod ahead;
 mod flow;
 mod lane;
+mod path;
 mod returns;
 mod window;
 

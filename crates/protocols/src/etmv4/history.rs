@@ -12,7 +12,7 @@ pub struct Entry {
     /// The address; bits from `known` up are zero.
     pub address: u64,
     /// How many low bits are known: 64 once a Trace Info packet has been seen.
-    pub known: u8,
+    pub known: u32,
     /// Instruction set.
     pub is: SubIsa,
 }
@@ -88,14 +88,17 @@ impl History {
 
     /// The address of the Address packet that `bytes` begin with, complete, and the packet's length.
     /// `None` where they begin with no such, or it does not end before the last byte.
-    // The shortest forms are nearly all; they are read without a branch on what cannot be foreseen.
-    #[inline]
+    // Nearly all are of these forms; they are read without a branch on what cannot be foreseen.
+    #[inline(always)]
     pub(super) fn peek(&self, header: u8, bytes: &[u8]) -> Option<(Entry, usize)> {
-        let [last, before, oldest] = self.addresses;
+        let [last, ..] = self.addresses;
         match header {
-            0x90 => Some((last, 1)),
-            0x91 => Some((before, 1)),
-            0x92 => Some((oldest, 1)),
+            0x90..=0x92 => Some((*self.addresses.get(usize::from(header & 0b11))?, 1)),
+            0x9a | 0x9b => {
+                let is = if header == 0x9a { SubIsa::Is0 } else { SubIsa::Is1 };
+                let address = Address::long32(is, bytes.get(1..)?)?;
+                Some((self.completed(address), 5))
+            }
             0x95 | 0x96 => {
                 let &[_, low, high, ..] = bytes else { return None };
                 let is = if header == 0x95 { SubIsa::Is0 } else { SubIsa::Is1 };
@@ -103,14 +106,17 @@ impl History {
                 let field = u64::from(low & 0x7f) | u64::from(high & two.wrapping_neg()) << 7;
                 let count = 7 + 8 * two + is.shift();
                 let address = last.address & u64::MAX << count | field << is.shift();
-                let entry = Entry { address, known: last.known.max(count), is };
+                let entry = Entry { address, known: last.known.max(count.into()), is };
                 Some((entry, 2 + usize::from(two)))
             }
-            _ => {
-                let (address, len) = Address::parse(header, bytes.get(1..)?)??;
-                Some((self.completed(address), 1 + len))
-            }
+            _ => self.peek_any(header, bytes),
         }
+    }
+
+    #[inline(never)]
+    fn peek_any(&self, header: u8, bytes: &[u8]) -> Option<(Entry, usize)> {
+        let (address, len) = Address::parse(header, bytes.get(1..)?)??;
+        Some((self.completed(address), 1 + len))
     }
 
     /// Completes an address, and makes it the last.
@@ -128,7 +134,7 @@ impl History {
             Address::Match(n) => *self.addresses.get(usize::from(n)).unwrap_or(&last),
             Address::Short { is, bits, count } => Entry {
                 address: replace_low(last.address, bits.into(), count),
-                known: last.known.max(count),
+                known: last.known.max(count.into()),
                 is,
             },
             Address::Long32 { is, bits } => Entry {

@@ -6,7 +6,7 @@ use std::hash::{Hash, Hasher};
 use tracewright_base::{Element, Range};
 use tracewright_decode::{Listener, Merge};
 
-use crate::fold::{Fold, Mixer, mix};
+use crate::fold::{Fold, Mixer, spread};
 
 /// Folds every element, all its fields, its source and its place, in the order of delivery: whoever
 /// computes it has left nothing out. Two are equal where, but for chance, all that was said is equal.
@@ -65,13 +65,13 @@ const fn place(source: usize, at: u64) -> u64 {
 }
 
 /// Ranges are nearly all that most traces have: they are folded by words. The counts lie over those
-/// bits of the address that change least.
+/// bits of the address that change least, where a hop has them side by side; cycles that are not known are zero.
 #[inline]
 fn of_range(range: &Range, place: u64) -> u64 {
     let &Range { start, bytes, instructions, cycles, last } = range;
-    let counts = u64::from(bytes) << 40 ^ u64::from(instructions) << 32;
-    let last = u64::from(cycles.word()) | u64::from(last.word()) << 32;
-    mix(start ^ counts, place ^ last)
+    let counts = u64::from(bytes) << 32 ^ u64::from(instructions).rotate_left(41);
+    let last = u64::from(!cycles.word()) ^ u64::from(last.word()) << 32;
+    spread(start ^ counts, place ^ last)
 }
 
 #[inline]

@@ -23,10 +23,10 @@ pub(super) struct Ahead {
 }
 
 /// Cache lines that are asked for at once.
-const LINES: usize = 4;
+const LINES: usize = 2;
 
-/// Hops in a cache line.
-const HOPS: usize = 4;
+/// Hops, or ways of hops, in a cache line.
+const HOPS: usize = 8;
 
 impl Ahead {
     pub(super) fn new() -> Self {
@@ -72,7 +72,9 @@ impl Ahead {
 #[inline]
 pub(super) fn bring(hops: Hops<'_>, mark: Mark) {
     for line in 0..LINES {
-        prefetch(hops.all(), mark.index().wrapping_add(HOPS * line));
+        let index = mark.index().wrapping_add(HOPS * line);
+        prefetch(hops.ways(), index);
+        prefetch(hops.all(), index);
     }
 }
 

@@ -6,13 +6,11 @@
 //! What the flow knows is made of the last block alone, where the lane ends. Time, counts and events come between
 //! atoms; where atoms follow soon they are said at once, and the lane goes on.
 
-use tracewright_base::{
-    Code, Element, Family, Feed, Isa, Kind, Mark, Parse, Realm, Role, Sink, Wire,
-};
+use tracewright_base::{Code, Element, Feed, Hop, Isa, Mark, Parse, Realm, Sink, Wire};
 
 use super::ahead::{Ahead, bring};
 use super::flow::Rules;
-use super::returns::{Return, SLOTS};
+use super::path::{Path, Road, Stop};
 use super::{Decoder, Stage, say};
 use crate::etmv4::Config;
 use crate::etmv4::history::Entry;
@@ -49,9 +47,6 @@ const NEAR: usize = 1 << 15;
 /// An Atom packet follows soon that follows after no more packets than these.
 const SOON: usize = 6;
 
-/// A block that is no farther from the one before, in hops, is near already.
-const BESIDE: usize = 8;
-
 impl Decoder {
     /// Takes Atom and Address packets while nothing is speculative and nothing waits. An Address packet
     /// is for the lane where atoms follow it: then nothing can come between them.
@@ -76,11 +71,7 @@ impl Decoder {
         }
         while self.flow.has_context() {
             let taken = feed.taken;
-            if special(rules) == 0 {
-                self.follow::<false, K, S>(feed, rules, code, sink);
-            } else {
-                self.follow::<true, K, S>(feed, rules, code, sink);
-            }
+            self.follow(feed, rules, code, sink);
             if feed.taken == taken || !self.between_atoms(feed, config, rules, sink) {
                 break;
             }
@@ -160,9 +151,9 @@ impl Decoder {
         count > 0
     }
 
-    /// The lane; `SPECIAL` where there are waypoints at which there is more to do.
+    /// The lane.
     #[inline(never)]
-    fn follow<const SPECIAL: bool, K: Code, S: Sink>(
+    fn follow<K: Code, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         rules: Rules,
@@ -171,99 +162,44 @@ impl Decoder {
     ) {
         let special = special(rules);
         let sets = self.flow.sets(rules, code);
-        let mut next = self
+        let next = self
             .flow
             .pc()
             .map_or(Mark::NONE, |pc| code.find(pc.address, set(&sets, pc.isa == Isa::T32).0));
-        // The last block; where there is one, the flow is still before it. The atoms from its own on.
-        let (mut last, mut before) = (Mark::NONE, 0);
-        // Which block pushed each entry of the return stack, as far as that was here.
-        let mut calls = [Mark::NONE; SLOTS];
-        // Atoms to come from bit 0, and a 1 behind them.
-        let mut steps = 1;
+        // While it has a last block, the flow is still before that.
+        let mut path = Path::new(next, feed, &self.flow.returns);
         let mut ahead = Ahead::new();
-        let (mut at, mut taken) = (feed.last, feed.taken);
         loop {
             let hops = code.hops();
             let many = hops.all().len() > NEAR;
-            let halt = 'lane: loop {
-                while steps > 1 {
-                    let Some((hop, family)) = hops.get(next) else {
-                        next = match hops.get(last) {
-                            Some((_, from)) if SPECIAL && before & 1 != 0 => {
-                                self.back(from, &sets, &calls, rules, code)
-                            }
-                            _ => Mark::NONE,
-                        };
-                        if next == Mark::NONE {
-                            break 'lane Halt::Ask;
+            let halt = loop {
+                let decoder = &mut *self;
+                let mut way = Way {
+                    decoder,
+                    feed,
+                    code: &*code,
+                    sets: &sets,
+                    ahead: many.then_some(&mut ahead),
+                };
+                let stop = match many {
+                    true => path.run::<true, _, S>(&mut way, &hops, special, sink),
+                    false => path.run::<false, _, S>(&mut way, &hops, special, sink),
+                };
+                match stop {
+                    Stop::Packet => break Halt::Other,
+                    Stop::Jump => break Halt::Jump(self.history.last()),
+                    Stop::ExceptionReturn => sink.element(path.at, Element::ExceptionReturn),
+                    Stop::Unknown => {
+                        path.next = self.back(&path, &sets, rules, code);
+                        if path.next == Mark::NONE {
+                            break Halt::Ask;
                         }
-                        continue;
-                    };
-                    let way = steps & 1 != 0;
-                    let after = hop.next[way as usize];
-                    if after == next && special >> family.last[0].role as u32 & steps & 1 == 0 {
-                        // A loop of one block: as many turns as there are equal atoms.
-                        let same = if way { steps.trailing_ones() } else { steps.trailing_zeros() };
-                        let times = same.min(steps.ilog2());
-                        sink.turns(at, hop.range(family, way), times);
-                        (last, before) = (next, way as u32);
-                        steps >>= times;
-                        continue;
-                    }
-                    sink.element(at, Element::Range(hop.range(family, way)));
-                    if SPECIAL && special >> family.last[0].role as u32 & steps & 1 != 0 {
-                        if family.last[1].role == Role::Call {
-                            let is1 = family.isa() == Isa::T32;
-                            self.flow.returns.push(Return { address: hop.end(family), is1 });
-                            calls[self.flow.returns.slot()] = next;
-                        } else {
-                            sink.element(at, Element::ExceptionReturn);
-                        }
-                    }
-                    if many
-                        && after.index().wrapping_sub(next.index()).wrapping_add(BESIDE)
-                            > 2 * BESIDE
-                    {
-                        bring(hops, after);
-                    }
-                    (last, before) = (next, steps);
-                    next = after;
-                    steps >>= 1;
-                }
-                let Some(&header) = feed.bytes.get(taken) else { break Halt::Other };
-                match Atoms::steps(header) {
-                    0 => {
-                        let bytes = feed.bytes.get(taken..).unwrap_or_default();
-                        let len = self.jump(header, bytes);
-                        if len == 0 {
-                            break Halt::Other;
-                        }
-                        taken += len;
-                        // As many packets as bytes, but for these.
-                        feed.packets = feed.packets.wrapping_sub(len - 1);
-                        let entry = self.history.last();
-                        let (realm, mask) = set(&sets, entry.is == SubIsa::Is1);
-                        next = code.find(entry.address & mask, realm);
-                        if many {
-                            ahead.arrived(feed.bytes, taken, &self.history, &sets, code);
-                        }
-                        if next == Mark::NONE {
-                            break Halt::Jump(entry);
-                        }
-                        if many {
-                            bring(hops, next);
-                        }
-                    }
-                    atoms => {
-                        steps = atoms;
-                        at = feed.places.at(taken);
-                        taken += 1;
+                        path.follow(&self.flow.returns);
                     }
                 }
             };
-            let call = calls[self.flow.returns.slot()];
-            let place = Place { last, taken: before & 1 != 0, call };
+            path.give_up(&mut self.flow.returns, hops);
+            let place = Place { last: path.last, taken: path.took_effect(), call: path.call() };
             match halt {
                 Halt::Other => {
                     self.flow.settle(place, rules, code);
@@ -272,93 +208,65 @@ impl Decoder {
                 Halt::Jump(entry) => {
                     self.flow.settle(place, rules, code);
                     self.flow.set_address(entry.address, entry.is == SubIsa::Is1, rules);
-                    last = Mark::NONE;
+                    path.last = Mark::NONE;
                     // Atoms follow. Where there is no code they say nothing until there is an address.
                     if self.flow.is_missing(feed.places.at(taken), code, sink) {
                         let count = Atoms::run(feed.bytes.get(taken..).unwrap_or_default()).max(1);
-                        at = feed.places.at(taken + count - 1);
+                        path.at = feed.places.at(taken + count - 1);
                         taken += count;
                     }
                 }
                 Halt::Ask => {
-                    next = self.ask(at, place, &sets, rules, code, sink);
-                    last = Mark::NONE;
-                    if next != Mark::NONE {
+                    path.next = self.ask(path.at, place, &sets, rules, code, sink);
+                    path.last = Mark::NONE;
+                    path.follow(&self.flow.returns);
+                    if path.next != Mark::NONE {
                         continue;
                     }
                     // A block that is not kept, or none.
-                    let way = steps & 1 != 0;
-                    steps >>= 1;
-                    if !self.flow.lone_atom(at, way, rules, code, sink) {
-                        self.fail(at, sink);
+                    let way = path.steps & 1 != 0;
+                    path.steps >>= 1;
+                    if !self.flow.lone_atom(path.at, way, rules, code, sink) {
+                        self.fail(path.at, sink);
                         break;
                     }
-                    calls[self.flow.returns.slot()] = Mark::NONE;
+                    path.follow(&self.flow.returns);
+                    path.forget_call();
                     if self.flow.is_lost() {
                         // Atoms say nothing until there is an address.
-                        steps = 1;
-                        let rest = feed.bytes.get(taken..).unwrap_or_default();
+                        path.steps = 1;
+                        let rest = feed.bytes.get(path.taken..).unwrap_or_default();
                         let count = Atoms::run(rest);
                         if count > 0 {
-                            at = feed.places.at(taken + count - 1);
-                            taken += count;
+                            path.at = feed.places.at(path.taken + count - 1);
+                            path.taken += count;
                         }
                     } else if let Some(pc) = self.flow.pc() {
-                        next = code.find(pc.address, set(&sets, pc.isa == Isa::T32).0);
+                        path.next = code.find(pc.address, set(&sets, pc.isa == Isa::T32).0);
                     }
                 }
             }
         }
-        feed.packets = feed.packets.wrapping_add(taken - feed.taken);
-        (feed.last, feed.taken) = (at, taken);
+        feed.packets = feed.packets.wrapping_add(path.taken - feed.taken);
+        (feed.last, feed.taken) = (path.at, path.taken);
     }
 
-    /// Takes an Address packet that an Atom packet follows, and says how long it is; 0 where `bytes`,
-    /// `header` first, begin with no such.
-    #[inline(never)]
-    fn jump(&mut self, header: u8, bytes: &[u8]) -> usize {
-        let Some((entry, len)) = self.history.peek(header, bytes) else { return 0 };
-        if bytes.get(len).is_none_or(|&header| Atoms::steps(header) == 0) {
-            return 0;
-        }
-        self.history.push(entry);
-        self.flow.arrived();
-        len
-    }
-
-    /// After `from`, where that is an indirect branch and no address was traced: the block on top of the
-    /// return stack.
-    #[inline]
-    fn back<K: Code>(
-        &mut self,
-        from: &Family,
-        sets: &Sets,
-        calls: &[Mark; SLOTS],
-        rules: Rules,
-        code: &K,
-    ) -> Mark {
-        if !rules.return_stack || from.last[1].kind != Kind::Indirect {
+    /// After the last block of `path`, where that is an indirect branch and no address was traced: the block on top of the
+    /// flow's return stack.
+    #[cold]
+    fn back<K: Code>(&mut self, path: &Path, sets: &Sets, rules: Rules, code: &K) -> Mark {
+        let hops = code.hops();
+        let from = hops.get(path.last);
+        if !rules.return_stack
+            || !path.took_effect()
+            || path.has_entries()
+            || !from.is_some_and(|(hop, _)| hop.is_any_of(Hop::INDIRECT))
+        {
             return Mark::NONE;
         }
         let Some(top) = self.flow.returns.top() else { return Mark::NONE };
         let (realm, mask) = set(sets, top.is1);
-        let address = top.address & mask;
-        let hops = code.hops();
-        let is = |mark| {
-            hops.get(mark)
-                .is_some_and(|(hop, family)| hop.start(family) == address && family.realm == realm)
-        };
-        // The block behind the call lies there most often; or it is where the call would have gone that was
-        // not taken; or it has to be looked for.
-        let call = calls[self.flow.returns.slot()];
-        let beside = Mark::new(call.index().wrapping_add(1));
-        let after = hops.get(call).map_or(Mark::NONE, |(call, _)| call.next[0]);
-        let next = match call {
-            Mark::NONE => code.find(address, realm),
-            _ if is(beside) => beside,
-            _ if is(after) => after,
-            _ => Mark::NONE,
-        };
+        let next = code.find(top.address & mask, realm);
         if next != Mark::NONE {
             self.flow.returns.pop();
         }
@@ -394,6 +302,47 @@ impl Decoder {
     }
 }
 
+/// What the lane goes along.
+struct Way<'a, 'b, K> {
+    decoder: &'a mut Decoder,
+    feed: &'a mut Feed<'b>,
+    code: &'a K,
+    sets: &'a Sets,
+    /// Where hops have to be asked for.
+    ahead: Option<&'a mut Ahead>,
+}
+
+impl<'b, K: Code> Road<'b> for Way<'_, 'b, K> {
+    #[inline(never)]
+    fn stretch(&mut self, taken: usize) -> (u64, &'b [u8]) {
+        let (place, until) = self.feed.places.run(taken);
+        let end = until.min(self.feed.bytes.len());
+        (place.wrapping_sub(taken as u64), self.feed.bytes.get(..end).unwrap_or_default())
+    }
+
+    #[inline(never)]
+    fn jump(&mut self, taken: usize, header: u8) -> (Mark, u32) {
+        const NO: (Mark, u32) = (Mark::NONE, 0);
+        let Way { decoder, feed, code, sets, ahead } = self;
+        let bytes = feed.bytes.get(taken..).unwrap_or_default();
+        let Some((entry, len)) = decoder.history.peek(header, bytes) else { return NO };
+        if bytes.get(len).is_none_or(|&header| Atoms::steps(header) == 0) {
+            return NO;
+        }
+        decoder.history.push(entry);
+        decoder.flow.arrived();
+        // As many packets as bytes, but for these.
+        feed.packets = feed.packets.wrapping_sub(len - 1);
+        let (realm, mask) = set(sets, entry.is == SubIsa::Is1);
+        let next = code.find(entry.address & mask, realm);
+        if let Some(ahead) = ahead {
+            ahead.arrived(feed.bytes, taken + len, &decoder.history, sets, *code);
+            bring(code.hops(), next);
+        }
+        (next, len as u32)
+    }
+}
+
 /// The packet that `bytes` begin with, where it says something beside the program and commits nothing, and its length.
 fn beside(bytes: &[u8], config: &Config) -> Option<(Packet, usize)> {
     // Timestamps, cycle counts, events.
@@ -410,10 +359,11 @@ fn beside(bytes: &[u8], config: &Config) -> Option<(Packet, usize)> {
     }
 }
 
-/// The roles of waypoints at which there is more to do, a bit for each.
-const fn special(rules: Rules) -> u32 {
-    (rules.return_stack as u32) << Role::Call as u32
-        | (rules.silent_returns as u32) << Role::ExceptionReturn as u32
+/// The waypoints at which there is more to do.
+const fn special(rules: Rules) -> u16 {
+    let calls = if rules.return_stack { Hop::CALL } else { 0 };
+    let returns = if rules.silent_returns { Hop::EXCEPTION_RETURN } else { 0 };
+    calls | returns
 }
 
 #[inline]

@@ -1,7 +1,7 @@
 //! The return stack: where branches with link will come back to. (ETE K10.5.5.3)
 
 /// How many return addresses an analyzer keeps, whatever the trace unit's own depth is.
-const DEPTH: u8 = 15;
+pub(super) const DEPTH: u8 = 15;
 
 /// How many slots there are; a power of two.
 pub(super) const SLOTS: usize = 16;
@@ -50,6 +50,23 @@ impl Returns {
         self.slot = self.slot.wrapping_sub(1);
         self.len -= 1;
         Some(top)
+    }
+
+    /// Takes up entries that were pushed elsewhere: `count` of them, the newest at `slot`, `entry` says what is at each.
+    /// There were `most` at one time, so that older ones may have had to go.
+    pub(super) fn take_up(
+        &mut self,
+        slot: usize,
+        count: u8,
+        most: u8,
+        entry: impl Fn(usize) -> Option<Return>,
+    ) {
+        self.slot = slot as u8;
+        self.len = self.len.min(DEPTH.saturating_sub(most)) + count;
+        for age in 0..count {
+            let slot = usize::from(self.slot.wrapping_sub(age)) % SLOTS;
+            self.entries[slot] = entry(slot).unwrap_or_default();
+        }
     }
 
     /// The entries, the newest first.

@@ -6,6 +6,7 @@ use tracewright_base::Isa;
 
 /// Which of two instruction sets an address is in: the low bits that it leaves out tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u32)]
 pub enum SubIsa {
     /// IS0, instructions of 4 bytes: A64, or A32 in AArch32 state.
     #[default]
@@ -106,7 +107,7 @@ impl Address {
 
     /// Reads the 4 bytes of a 32-bit address. `None`: more are needed.
     #[inline]
-    pub(super) fn long32(is: SubIsa, bytes: &[u8]) -> Option<Self> {
+    pub(in crate::etmv4) fn long32(is: SubIsa, bytes: &[u8]) -> Option<Self> {
         let bytes: [u8; 4] = *bytes.first_chunk()?;
         let bits = u64::from(u32::from_le_bytes(bytes));
         Some(Address::Long32 { is, bits: join(is, bits) as u32 })

@@ -128,7 +128,7 @@ impl Decoder {
                     jumps = if conditional { 0 } else { jumps + 1 };
                     sink.element(at, Element::Range(hop.range(family, way)));
                     passed = Passed { block: next, taken: way, jumped: false };
-                    next = hop.next[usize::from(way)];
+                    next = hops.next(next, way);
                     owed = false;
                 }
                 let Some(address) = goal else {
@@ -159,7 +159,7 @@ impl Decoder {
                             on = !conditional;
                             sink.element(at, Element::Range(hop.range(family, way)));
                             passed = Passed { block: next, taken: way, jumped: false };
-                            next = hop.next[usize::from(way)];
+                            next = hops.next(next, way);
                             owed = false;
                         }
                         Kind::Indirect => {

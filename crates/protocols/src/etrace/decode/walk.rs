@@ -205,7 +205,7 @@ impl Decoder {
                 jumps = if conditional { 0 } else { jumps + 1 };
                 sink.element(at, Element::Range(hop.range(family, way != 0)));
                 last = next;
-                next = hop.next[way];
+                next = hops.next(next, way != 0);
             }
             if last == Mark::NONE {
                 break;

@@ -96,7 +96,7 @@ impl Decoder {
                         self.returns.push(hop.end(family) as u32, family.isa());
                     }
                     passed = Passed { block: next, taken: way, at };
-                    next = hop.next[usize::from(way)];
+                    next = hops.next(next, way);
                     steps >>= 1;
                 }
                 let Some(&header) = feed.bytes.get(taken) else { break false };
