@@ -98,8 +98,10 @@ impl Hop {
     pub const EXCEPTION_RETURN: u16 = 1 << 1;
     /// Where its waypoint leads is not in the program.
     pub const INDIRECT: u16 = 1 << 2;
+    /// Where its waypoint takes effect, it comes next itself: it is a loop of one block.
+    pub const LOOP: u16 = 1 << 3;
 
-    /// Whether its waypoint is one of `kinds`, of the three above.
+    /// Whether it is one of `kinds`, of those above.
     #[inline]
     pub const fn is_any_of(&self, kinds: u16) -> bool {
         self.family & kinds != 0
@@ -120,6 +122,19 @@ impl Hop {
             | is(Hop::INDIRECT, block.last.kind == Kind::Indirect);
         let (low, family) = (block.start as u32, (family as u16) << KINDS | kinds);
         Some(Hop { low, family, counts })
+    }
+
+    /// The same, as a [loop](Hop::LOOP) or not.
+    #[must_use]
+    pub const fn looping(self, yes: bool) -> Hop {
+        let family = self.family & !Hop::LOOP | if yes { Hop::LOOP } else { 0 };
+        Hop { family, ..self }
+    }
+
+    /// Index of its family.
+    #[inline]
+    pub const fn family(&self) -> usize {
+        (self.family >> KINDS) as usize
     }
 
     #[inline]
@@ -216,7 +231,7 @@ impl<'a> Hops<'a> {
     #[inline]
     pub fn get(&self, mark: Mark) -> Option<(&'a Hop, &'a Family)> {
         let hop = self.hops.get(mark.index())?;
-        Some((hop, self.families.get(usize::from(hop.family >> KINDS))?))
+        Some((hop, self.families.get(hop.family())?))
     }
 
     /// The block after `mark`, where its waypoint was `taken` or not: see [`Ways`].

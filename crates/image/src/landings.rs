@@ -68,12 +68,6 @@ const BLOCKS: usize = 4;
 const _: () = assert!(size_of::<Set>() == 32);
 
 impl Landings {
-    /// Whether nothing can be kept.
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.sets.is_empty()
-    }
-
     /// Makes room for those of so many `blocks`. Where it is not as much as there is, all is forgotten.
     pub(crate) fn make_room(&mut self, blocks: usize) {
         let [least, most] = SETS;
@@ -176,6 +170,6 @@ mod tests {
         landings.put(hash(3, 99), Mark::new(5));
         assert_eq!(landings.get(hash(3, 99)), Mark::new(5));
         landings.clear();
-        assert!(landings.is_empty());
+        assert!(landings.sets.is_empty());
     }
 }

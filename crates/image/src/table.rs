@@ -129,6 +129,9 @@ impl Table {
         if let Some([not, yes]) = self.ways.get_mut(from.index()) {
             *(if taken { yes } else { not }) = to;
         }
+        if taken && let Some(hop) = self.hops.get_mut(from.index()) {
+            *hop = hop.looping(to == from);
+        }
     }
 
     /// The block, where it is kept.
@@ -159,7 +162,8 @@ impl Table {
     pub(crate) fn land(&self, address: u64, realm: Realm) -> Mark {
         let hash = hash(address, realm);
         let kept = self.landings.get(hash);
-        if let Some((hop, family)) = self.hops().get(kept)
+        if let Some(hop) = self.hops.get(kept.index())
+            && let Some(family) = self.families.get(hop.family())
             && hop.start(family) == address
             && family.realm == realm
         {

@@ -233,7 +233,7 @@ impl Decoder {
             Packet::Q(q) => self.q(at, q),
             Packet::SourceAddress(address) => {
                 let entry = self.history.complete(address);
-                let (address, is1) = (entry.address, entry.is == SubIsa::Is1);
+                let (address, is1) = (entry.address, entry.is() == SubIsa::Is1);
                 self.push(at, What::Source { address, is1, taken: true });
                 self.depth = self.depth.saturating_add(1);
             }
@@ -322,7 +322,7 @@ impl Decoder {
     #[inline]
     fn place(&mut self, at: u64) {
         let last = self.history.last();
-        self.push(at, What::Address { address: last.address, is1: last.is == SubIsa::Is1 });
+        self.push(at, What::Address { address: last.address, is1: last.is() == SubIsa::Is1 });
         if core::mem::take(&mut self.wants_address) {
             self.depth = self.depth.saturating_add(1);
         }
@@ -334,7 +334,7 @@ impl Decoder {
             self.carries.1 |= info.context_id().is_some();
         }
         let whole = self.history.context();
-        let is1 = self.history.last().is == SubIsa::Is1;
+        let is1 = self.history.last().is() == SubIsa::Is1;
         let context = Context {
             vmid: whole.vmid.filter(|_| self.carries.0),
             context_id: whole.context_id.filter(|_| self.carries.1),

@@ -11,10 +11,28 @@ use crate::bits::replace_low;
 pub struct Entry {
     /// The address; bits from `known` up are zero.
     pub address: u64,
+    /// How many low bits are known, bits \[7:0]; bit 8: IS1. (Two whole words are kept in registers.)
+    form: u64,
+}
+
+impl Entry {
+    /// Of an address the low `known` bits, which `is` selects.
+    #[inline]
+    const fn new(address: u64, known: u8, is: SubIsa) -> Entry {
+        Entry { address, form: known as u64 | (is as u64) << 8 }
+    }
+
     /// How many low bits are known: 64 once a Trace Info packet has been seen.
-    pub known: u32,
+    #[inline]
+    pub const fn known(self) -> u8 {
+        self.form as u8
+    }
+
     /// Instruction set.
-    pub is: SubIsa,
+    #[inline]
+    pub const fn is(self) -> SubIsa {
+        if self.form >> 8 == 0 { SubIsa::Is0 } else { SubIsa::Is1 }
+    }
 }
 
 /// The state that packets are compressed against. The default knows nothing; a Trace Info packet
@@ -71,7 +89,7 @@ impl History {
     /// Everything starts again: zero addresses, time zero, context zero. Both ETE and ETMv4 do so.
     pub fn trace_info(&mut self, info: &TraceInfo) {
         *self = History {
-            addresses: [Entry { known: 64, ..Entry::default() }; 3],
+            addresses: [Entry::new(0, 64, SubIsa::Is0); 3],
             timestamp: 0,
             timestamp_known: 64,
             threshold: if info.cycle_counting() { info.threshold().unwrap_or(0) } else { 0 },
@@ -86,37 +104,38 @@ impl History {
         };
     }
 
-    /// The address of the Address packet that `bytes` begin with, complete, and the packet's length.
-    /// `None` where they begin with no such, or it does not end before the last byte.
+    /// The address of the Address packet that `bytes` begin with, complete, and the packet's length;
+    /// 0 where they begin with no such, or it does not end before the last byte.
     // Nearly all are of these forms; they are read without a branch on what cannot be foreseen.
     #[inline(always)]
-    pub(super) fn peek(&self, header: u8, bytes: &[u8]) -> Option<(Entry, usize)> {
-        let [last, ..] = self.addresses;
-        match header {
-            0x90..=0x92 => Some((*self.addresses.get(usize::from(header & 0b11))?, 1)),
-            0x9a | 0x9b => {
-                let is = if header == 0x9a { SubIsa::Is0 } else { SubIsa::Is1 };
-                let address = Address::long32(is, bytes.get(1..)?)?;
-                Some((self.completed(address), 5))
-            }
-            0x95 | 0x96 => {
-                let &[_, low, high, ..] = bytes else { return None };
+    pub(super) fn peek(&self, header: u8, bytes: &[u8]) -> (Entry, usize) {
+        let [last, before, oldest] = self.addresses;
+        match (header, bytes) {
+            (0x90, _) => (last, 1),
+            (0x91, _) => (before, 1),
+            (0x92, _) => (oldest, 1),
+            (0x95 | 0x96, &[_, low, high, ..]) => {
                 let is = if header == 0x95 { SubIsa::Is0 } else { SubIsa::Is1 };
                 let two = low >> 7;
                 let field = u64::from(low & 0x7f) | u64::from(high & two.wrapping_neg()) << 7;
                 let count = 7 + 8 * two + is.shift();
                 let address = last.address & u64::MAX << count | field << is.shift();
-                let entry = Entry { address, known: last.known.max(count.into()), is };
-                Some((entry, 2 + usize::from(two)))
+                (Entry::new(address, last.known().max(count), is), 2 + usize::from(two))
+            }
+            (0x9a | 0x9b, &[_, a, b, c, d, ..]) => {
+                let is = if header == 0x9a { SubIsa::Is0 } else { SubIsa::Is1 };
+                (self.completed(Address::of_32(is, [a, b, c, d])), 5)
             }
             _ => self.peek_any(header, bytes),
         }
     }
 
-    #[inline(never)]
-    fn peek_any(&self, header: u8, bytes: &[u8]) -> Option<(Entry, usize)> {
-        let (address, len) = Address::parse(header, bytes.get(1..)?)??;
-        Some((self.completed(address), 1 + len))
+    #[cold]
+    fn peek_any(&self, header: u8, bytes: &[u8]) -> (Entry, usize) {
+        match bytes.get(1..).and_then(|bytes| Address::parse(header, bytes)) {
+            Some(Some((address, len))) => (self.completed(address), 1 + len),
+            _ => (Entry::default(), 0),
+        }
     }
 
     /// Completes an address, and makes it the last.
@@ -132,37 +151,35 @@ impl History {
         let [last, ..] = self.addresses;
         match address {
             Address::Match(n) => *self.addresses.get(usize::from(n)).unwrap_or(&last),
-            Address::Short { is, bits, count } => Entry {
-                address: replace_low(last.address, bits.into(), count),
-                known: last.known.max(count.into()),
-                is,
-            },
-            Address::Long32 { is, bits } => Entry {
-                address: replace_low(last.address, bits.into(), 32),
-                known: last.known.max(32),
-                is,
-            },
-            Address::Long64 { is, bits } => Entry { address: bits, known: 64, is },
+            Address::Short { is, bits, count } => {
+                let address = replace_low(last.address, bits.into(), count);
+                Entry::new(address, last.known().max(count), is)
+            }
+            Address::Long32 { is, bits } => {
+                let address = replace_low(last.address, bits.into(), 32);
+                Entry::new(address, last.known().max(32), is)
+            }
+            Address::Long64 { is, bits } => Entry::new(bits, 64, is),
         }
     }
 
     /// The unit does not know an exception's return address: the history takes up a zero.
     pub fn unknown_address(&mut self) {
-        self.push(Entry { known: 64, ..Entry::default() });
+        self.push(Entry::new(0, 64, SubIsa::Is0));
     }
 
     /// Makes `entry` the last.
     #[inline]
     pub(super) fn push(&mut self, entry: Entry) {
-        let [a, b, _] = self.addresses;
-        self.addresses = [entry, a, b];
+        self.addresses.copy_within(..2, 1);
+        self.addresses[0] = entry;
     }
 
     /// The last address, complete. `None` before it can be known.
     #[inline]
     pub fn address(&self) -> Option<(u64, SubIsa)> {
         let [last, ..] = self.addresses;
-        if last.known == 64 { Some((last.address, last.is)) } else { None }
+        if last.known() == 64 { Some((last.address, last.is())) } else { None }
     }
 
     /// The last address, as far as it is known.
@@ -191,7 +208,7 @@ impl History {
     /// The instruction set of the last address in the last context.
     #[inline]
     pub const fn isa(&self) -> Isa {
-        self.addresses[0].is.isa(self.context.bits64)
+        self.addresses[0].is().isa(self.context.bits64)
     }
 
     /// AArch64 state.

@@ -211,7 +211,7 @@ impl Etmv4Text {
     fn address(&self, form: Form, updated: u8, out: &mut String) {
         let last = self.history.last();
         out.push_str("; Addr=");
-        value(if form.narrow { 32 } else { 64 }, last.known as u8, last.address, updated, out);
+        value(if form.narrow { 32 } else { 64 }, last.known(), last.address, updated, out);
     }
 
     fn cycles(&self, config: &Config, packet: &Packet, out: &mut String) {

@@ -59,10 +59,13 @@ impl Ahead {
         let rest = rest.get(atoms..).unwrap_or_default();
         self.at += atoms;
         let Some(&header) = rest.first() else { return };
-        let Some((entry, len)) = self.history.peek(header, rest) else { return };
+        let (entry, len) = self.history.peek(header, rest);
+        if len == 0 {
+            return;
+        }
         self.history.push(entry);
         self.at += len;
-        let (realm, mask) = set(sets, entry.is == SubIsa::Is1);
+        let (realm, mask) = set(sets, entry.is() == SubIsa::Is1);
         code.foresee(entry.address & mask, realm);
         self.far = Some((entry.address & mask, realm));
     }
@@ -122,14 +125,14 @@ mod tests {
         while let Some(&header) = bytes.get(taken) {
             let rest = &bytes[taken..];
             taken += match history.peek(header, rest) {
-                Some((entry, len)) => {
+                (entry, len) if len > 0 => {
                     history.push(entry);
                     taken += len;
                     ahead.arrived(bytes, taken, &history, &sets, &code);
                     all.push(code.0.take());
                     continue;
                 }
-                None => 1,
+                _ => 1,
             };
         }
         all

@@ -116,13 +116,10 @@ impl Decoder {
         let (mut rest, mut count) = (feed.rest(), 0);
         while rest.first().is_none_or(|&header| Atoms::steps(header) == 0) {
             let len = match beside(rest, config) {
-                Some((_, len)) => Some(len),
-                None => rest
-                    .first()
-                    .and_then(|&header| self.history.peek(header, rest))
-                    .map(|(_, len)| len),
+                Some((_, len)) => len,
+                None => self.traced(rest).1,
             };
-            let Some(after) = len.and_then(|len| rest.get(len..)).filter(|_| count < SOON) else {
+            let Some(after) = rest.get(len..).filter(|_| len > 0 && count < SOON) else {
                 return false;
             };
             (rest, count) = (after, count + 1);
@@ -135,20 +132,25 @@ impl Decoder {
                     say(feed.last, what, sink);
                 }
                 len
-            } else if let Some((entry, len)) =
-                rest.first().and_then(|&header| self.history.peek(header, rest))
-            {
+            } else {
+                let (entry, len) = self.traced(rest);
+                if len == 0 {
+                    break;
+                }
                 feed.last = feed.places.at(feed.taken);
                 self.history.push(entry);
-                self.flow.set_address(entry.address, entry.is == SubIsa::Is1, rules);
+                self.flow.set_address(entry.address, entry.is() == SubIsa::Is1, rules);
                 len
-            } else {
-                break;
             };
             feed.taken += len;
             feed.packets = feed.packets.wrapping_add(1);
         }
         count > 0
+    }
+
+    /// As [`History::peek`](crate::etmv4::history::History), whatever the header.
+    fn traced(&self, bytes: &[u8]) -> (Entry, usize) {
+        bytes.first().map_or_else(Default::default, |&header| self.history.peek(header, bytes))
     }
 
     /// The lane.
@@ -207,7 +209,7 @@ impl Decoder {
                 }
                 Halt::Jump(entry) => {
                     self.flow.settle(place, rules, code);
-                    self.flow.set_address(entry.address, entry.is == SubIsa::Is1, rules);
+                    self.flow.set_address(entry.address, entry.is() == SubIsa::Is1, rules);
                     path.last = Mark::NONE;
                     // Atoms follow. Where there is no code they say nothing until there is an address.
                     if self.flow.is_missing(feed.places.at(taken), code, sink) {
@@ -224,8 +226,7 @@ impl Decoder {
                         continue;
                     }
                     // A block that is not kept, or none.
-                    let way = path.steps & 1 != 0;
-                    path.steps >>= 1;
+                    let way = path.step();
                     if !self.flow.lone_atom(path.at, way, rules, code, sink) {
                         self.fail(path.at, sink);
                         break;
@@ -234,7 +235,7 @@ impl Decoder {
                     path.forget_call();
                     if self.flow.is_lost() {
                         // Atoms say nothing until there is an address.
-                        path.steps = 1;
+                        path.skip();
                         let rest = feed.bytes.get(path.taken..).unwrap_or_default();
                         let count = Atoms::run(rest);
                         if count > 0 {
@@ -324,16 +325,16 @@ impl<'b, K: Code> Road<'b> for Way<'_, 'b, K> {
     fn jump(&mut self, taken: usize, header: u8) -> (Mark, u32) {
         const NO: (Mark, u32) = (Mark::NONE, 0);
         let Way { decoder, feed, code, sets, ahead } = self;
-        let bytes = feed.bytes.get(taken..).unwrap_or_default();
-        let Some((entry, len)) = decoder.history.peek(header, bytes) else { return NO };
-        if bytes.get(len).is_none_or(|&header| Atoms::steps(header) == 0) {
+        let Some(bytes) = feed.bytes.get(taken..) else { return NO };
+        let (entry, len) = decoder.history.peek(header, bytes);
+        if len == 0 || bytes.get(len).is_none_or(|&header| Atoms::steps(header) == 0) {
             return NO;
         }
         decoder.history.push(entry);
         decoder.flow.arrived();
         // As many packets as bytes, but for these.
         feed.packets = feed.packets.wrapping_sub(len - 1);
-        let (realm, mask) = set(sets, entry.is == SubIsa::Is1);
+        let (realm, mask) = set(sets, entry.is() == SubIsa::Is1);
         let next = code.find(entry.address & mask, realm);
         if let Some(ahead) = ahead {
             ahead.arrived(feed.bytes, taken + len, &decoder.history, sets, *code);

@@ -15,7 +15,7 @@ pub(super) struct Path {
     /// Bit 0: its waypoint took effect.
     before: u32,
     /// Atoms to come from bit 0 on, and a 1 behind them.
-    pub(super) steps: u32,
+    steps: u32,
     /// Place of the packet that they are of.
     pub(super) at: u64,
     /// How many bytes are taken.
@@ -79,6 +79,18 @@ impl Path {
         self.before & 1 != 0
     }
 
+    /// Takes one atom, that of a block that is not kept.
+    pub(super) fn step(&mut self) -> bool {
+        self.before = self.steps;
+        self.steps >>= 1;
+        self.took_effect()
+    }
+
+    /// Takes all atoms in hand.
+    pub(super) fn skip(&mut self) {
+        self.steps = 1;
+    }
+
     /// The block that pushed the newest entry of the return stack, as far as that is known.
     #[inline]
     pub(super) fn call(&self) -> Mark {
@@ -122,9 +134,10 @@ impl Path {
     }
 
     /// Where the newest call comes back to, where it is of this path and that is known.
-    #[inline]
-    fn back(&mut self, hops: Hops<'_>) -> Mark {
-        if self.before & 1 == 0
+    // In line, what it asks first would be asked for each atom.
+    #[inline(never)]
+    fn back(&mut self, hops: &Hops<'_>) -> Mark {
+        if !self.took_effect()
             || self.pushed == 0
             || !hops.get(self.last).is_some_and(|(hop, _)| hop.is_any_of(Hop::INDIRECT))
         {
@@ -139,27 +152,27 @@ impl Path {
         next
     }
 
-    /// Takes the atoms in hand, and packets as far as the `road` goes. At `special` waypoints that take effect there is
-    /// more to do. `MANY`: hops have to be asked for.
+    /// Takes the atoms in hand, and packets as far as the `road` goes. At waypoints of the kinds `more` that take
+    /// effect there is more to do. `MANY`: hops have to be asked for.
     // What an atom needs stays in registers: apart from the sink nothing is called for it.
     #[inline(never)]
     pub(super) fn run<'a, const MANY: bool, R: Road<'a>, S: Sink>(
         &mut self,
         road: &mut R,
         hops: &Hops<'_>,
-        special: u16,
+        more: u16,
         sink: &mut S,
     ) -> Stop {
         let hops = hops.even();
         // Whether there is more to do is no branch on whether it took effect.
-        let special = [0, special];
+        let special = [0, more | Hop::LOOP];
         let Path { mut next, mut steps, mut at, mut last, mut before, mut taken, .. } = *self;
         let (mut place, mut stretch) = road.stretch(taken);
         let stop = 'path: loop {
             while steps > 1 {
                 let Some((hop, ways, family)) = hops.step(next) else {
                     (self.last, self.before) = (last, before);
-                    next = self.back(hops);
+                    next = self.back(&hops);
                     if next == Mark::NONE {
                         break 'path Stop::Unknown;
                     }
@@ -167,13 +180,25 @@ impl Path {
                 };
                 let way = steps & 1 != 0;
                 let after = ways[usize::from(way)];
-                if after == next && !hop.is_any_of(special[usize::from(way)]) {
-                    // A loop of one block: as many turns as there are equal atoms.
-                    let same = if way { steps.trailing_ones() } else { steps.trailing_zeros() };
-                    let times = same.min(steps.ilog2());
-                    sink.turns(at, hop.range(family, way), times);
-                    (last, before) = (next, steps);
-                    steps >>= times;
+                (last, before) = (next, steps);
+                if hop.is_any_of(special[usize::from(way)]) {
+                    if !hop.is_any_of(more) {
+                        // A loop of one block: as many turns as there are equal atoms.
+                        let times = steps.trailing_ones().min(steps.ilog2());
+                        sink.turns(at, hop.range(family, true), times);
+                        steps >>= times;
+                        continue;
+                    }
+                    sink.element(at, Element::Range(hop.range(family, true)));
+                    next = after;
+                    steps >>= 1;
+                    if hop.is_any_of(Hop::EXCEPTION_RETURN) {
+                        break 'path Stop::ExceptionReturn;
+                    }
+                    self.push(last);
+                    if MANY {
+                        bring(hops, after);
+                    }
                     continue;
                 }
                 sink.element(at, Element::Range(hop.range(family, way)));
@@ -182,15 +207,8 @@ impl Path {
                 {
                     bring(hops, after);
                 }
-                (last, before) = (next, steps);
                 next = after;
                 steps >>= 1;
-                if hop.is_any_of(special[usize::from(way)]) {
-                    if hop.is_any_of(Hop::EXCEPTION_RETURN) {
-                        break 'path Stop::ExceptionReturn;
-                    }
-                    self.push(last);
-                }
             }
             let Some(&header) = stretch.get(taken) else {
                 (place, stretch) = road.stretch(taken);
@@ -218,8 +236,9 @@ impl Path {
                 }
             }
         };
-        (self.next, self.steps, self.at, self.taken) = (next, steps, at, taken);
-        (self.last, self.before) = (last, before);
+        self.before = before;
+        (self.next, self.last, self.steps) = (next, last, steps);
+        (self.at, self.taken) = (at, taken);
         stop
     }
 }

@@ -47,7 +47,7 @@ impl Compressor {
         self.history.packet(packet);
         if has_address(packet) {
             let last = self.history.last();
-            self.addresses = [(last.address, last.is), self.addresses[0], self.addresses[1]];
+            self.addresses = [(last.address, last.is()), self.addresses[0], self.addresses[1]];
         }
     }
 

@@ -6,7 +6,6 @@ use tracewright_base::Isa;
 
 /// Which of two instruction sets an address is in: the low bits that it leaves out tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[repr(u32)]
 pub enum SubIsa {
     /// IS0, instructions of 4 bytes: A64, or A32 in AArch32 state.
     #[default]
@@ -107,10 +106,15 @@ impl Address {
 
     /// Reads the 4 bytes of a 32-bit address. `None`: more are needed.
     #[inline]
-    pub(in crate::etmv4) fn long32(is: SubIsa, bytes: &[u8]) -> Option<Self> {
-        let bytes: [u8; 4] = *bytes.first_chunk()?;
-        let bits = u64::from(u32::from_le_bytes(bytes));
-        Some(Address::Long32 { is, bits: join(is, bits) as u32 })
+    pub(super) fn long32(is: SubIsa, bytes: &[u8]) -> Option<Self> {
+        Some(Address::of_32(is, *bytes.first_chunk()?))
+    }
+
+    /// The 32-bit address of these bytes.
+    #[inline]
+    pub(in crate::etmv4) const fn of_32(is: SubIsa, bytes: [u8; 4]) -> Self {
+        let bits = u32::from_le_bytes(bytes) as u64;
+        Address::Long32 { is, bits: join(is, bits) as u32 }
     }
 
     /// Reads the 8 bytes of a 64-bit address. `None`: more are needed.

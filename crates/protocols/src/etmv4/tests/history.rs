@@ -65,7 +65,7 @@ fn unknown_before_trace_info() {
     ] {
         let history = fed(&ete_1_3(), bytes);
         assert_eq!(history.address(), address, "{bytes:02x?}");
-        assert_eq!(history.last().known, known);
+        assert_eq!(history.last().known(), known);
         assert!(!history.started());
     }
     let history = fed(&ete_1_3(), &[0x02, 0x11]);
