@@ -11,6 +11,9 @@ use crate::{Checkpoint, Listener, Memory, Options, Plan, Route};
 /// A source's bytes are decoded when this many wait, or when another source speaks.
 const BLOCK: usize = 1 << 14;
 
+/// The same where whole frames are its: as much as stays near while it is unpacked and decoded.
+const PLAIN: usize = 1 << 12;
+
 /// Bytes without framing are decoded in stretches of this many.
 const STRETCH: usize = 1 << 20;
 
@@ -291,9 +294,11 @@ impl<L: Listener> Split for Router<'_, L> {
 
     fn plain(&mut self, id: u8, at: u64, _: &[[u8; FRAME]], data: &[[u8; FRAME]]) {
         let Some(n) = self.source(id.into(), at, data.len() * (FRAME - 1)) else { return };
-        for (k, data) in data.chunks(BLOCK / FRAME).enumerate() {
-            self.sources[n].push_plain(at.wrapping_add((k * BLOCK) as u64), data);
-            self.feed(n);
+        for (k, data) in data.chunks(PLAIN / FRAME).enumerate() {
+            self.sources[n].push_plain(at.wrapping_add((k * PLAIN) as u64), data);
+            if self.sources[n].waiting() >= PLAIN {
+                self.feed(n);
+            }
         }
     }
 

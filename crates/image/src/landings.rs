@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tracewright_base::Mark;
-use tracewright_scan::prefetch;
+use tracewright_scan::{huge, prefetch};
 
 /// What was found for a hash, until another takes its place. It may be another block: that has to be looked at.
 ///
@@ -59,8 +59,8 @@ impl Clone for Set {
 
 const WAYS: usize = 4;
 
-/// How many sets there are at least and at most: half a kilobyte, half a megabyte.
-const SETS: [usize; 2] = [1 << 4, 1 << 14];
+/// How many sets there are at least and at most: half a kilobyte, two megabytes.
+const SETS: [usize; 2] = [1 << 4, 1 << 16];
 
 /// So many blocks have one landing.
 const BLOCKS: usize = 4;
@@ -74,7 +74,8 @@ impl Landings {
         let sets = (blocks / (BLOCKS * WAYS)).next_power_of_two().clamp(least, most);
         if sets != self.sets.len() {
             let free = || Set([(); WAYS].map(|()| AtomicU64::new(Landing::FREE.0)));
-            self.sets.clear();
+            self.sets = Vec::with_capacity(sets);
+            huge(&self.sets);
             self.sets.resize_with(sets, free);
             self.shift = u64::BITS - sets.ilog2();
         }

@@ -267,7 +267,16 @@ impl Decoder {
         }
         let Some(top) = self.flow.returns.top() else { return Mark::NONE };
         let (realm, mask) = set(sets, top.is1);
-        let next = code.find(top.address & mask, realm);
+        let address = top.address & mask;
+        let is = |&mark: &Mark| {
+            hops.get(mark)
+                .is_some_and(|(hop, family)| hop.start(family) == address && family.realm == realm)
+        };
+        // Where the call would have gone that was not taken, or behind it, where most often it lies. It need not be
+        // the block that it was.
+        let call = path.call();
+        let near = [hops.next(call, false), Mark::new(call.index().wrapping_add(1))];
+        let next = near.into_iter().find(is).unwrap_or_else(|| code.find(address, realm));
         if next != Mark::NONE {
             self.flow.returns.pop();
         }
