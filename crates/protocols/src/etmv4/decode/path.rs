@@ -242,3 +242,162 @@ impl Path {
         stop
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use tracewright_base::{Block, FAMILIES, Family, Instruction, Kind, Range, Realm, Role, Ways};
+
+    use super::*;
+    use crate::ways::Random;
+
+    /// Atom packets of one atom each, at places that do not all follow each other.
+    struct Atom<'a>(&'a [u8]);
+
+    /// So many of them follow each other.
+    const STRETCH: usize = 7;
+
+    impl<'a> Road<'a> for Atom<'a> {
+        fn stretch(&mut self, taken: usize) -> (u64, &'a [u8]) {
+            let stretch = taken / STRETCH;
+            let end = (STRETCH * (stretch + 1)).min(self.0.len());
+            (100 * stretch as u64, &self.0[..end])
+        }
+
+        fn jump(&mut self, _taken: usize, _header: u8) -> (Mark, u32) {
+            (Mark::NONE, 0)
+        }
+    }
+
+    /// A program of `calls` calls, each of a block at random, and one return at the end.
+    struct Program {
+        hops: Vec<Hop>,
+        ways: Vec<Ways>,
+        families: Vec<Family>,
+    }
+
+    const SIZE: u64 = 0x40;
+
+    impl Program {
+        fn new(calls: usize, random: &mut Random) -> Program {
+            // About as many returns as calls.
+            let mut any = || {
+                let index = random.next() >> 8;
+                Mark::new(if index & 1 == 0 { calls } else { index as usize / 2 % calls })
+            };
+            let realm = Realm(3);
+            let blocks: Vec<Block> = (0..=calls).map(|index| block(index, calls)).collect();
+            let mut families = std::vec![Family::NONE; FAMILIES];
+            (families[0], families[1]) =
+                (Family::of(&blocks[0], realm), Family::of(&blocks[calls], realm));
+            let ways: Vec<Ways> = (0..=calls)
+                .map(|index| if index == calls { [Mark::NONE; 2] } else { [any(), any()] })
+                .collect();
+            let hops = ways.iter().enumerate().map(|(index, ways)| {
+                let hop = Hop::new(&blocks[index], usize::from(index == calls)).unwrap();
+                hop.looping(ways[1] == Mark::new(index))
+            });
+            Program { hops: hops.collect(), ways, families }
+        }
+
+        fn hops(&self) -> Hops<'_> {
+            Hops::new(&self.hops, &self.ways, self.families.first_chunk().unwrap())
+        }
+    }
+
+    fn block(index: usize, calls: usize) -> Block {
+        let (kind, role) = match index == calls {
+            true => (Kind::Indirect, Role::Return),
+            false => (Kind::Branch, Role::Call),
+        };
+        let last = Instruction {
+            kind,
+            role,
+            size: 4,
+            conditional: false,
+            isa: Isa::A64,
+            target_isa: Isa::A64,
+            target: None,
+        };
+        Block { start: SIZE * index as u64, bytes: 8, instructions: 2, last, ..Block::default() }
+    }
+
+    /// Goes the way of all calls and returns, with a stack of which nothing is special, and says where it came by, the
+    /// stack at the end, the newest first, and whether it came to a return from nowhere.
+    fn plainly(hops: Hops<'_>, from: Mark, steps: usize) -> (Vec<Mark>, Vec<Mark>, bool) {
+        let (mut came, mut stack, mut next) = (Vec::new(), Vec::new(), from);
+        for _ in 0..steps {
+            let at = match next {
+                Mark::NONE if stack.is_empty() => return (came, stack, true),
+                Mark::NONE => hops.next(stack.remove(0), false),
+                next => next,
+            };
+            came.push(at);
+            next = hops.next(at, true);
+            if next != Mark::NONE {
+                stack.insert(0, at);
+                stack.truncate(usize::from(DEPTH));
+            }
+        }
+        (came, stack, false)
+    }
+
+    #[test]
+    fn calls_come_back_to_where_they_were_made() {
+        let (mut random, mut empty, mut deep) = (Random(5), 0, 0);
+        for seed in 0..1000 {
+            let program = Program::new(2 + seed % 7, &mut random);
+            let hops = program.hops();
+            let from = Mark::new(random.next() as usize % hops.all().len());
+            let bytes = std::vec![0xf7; 1 + random.next() as usize % 300];
+            let (came, stack, from_nowhere) = plainly(hops, from, bytes.len());
+
+            let mut returns = Returns::default();
+            let feed = Feed::new(&bytes, tracewright_base::Places::new(&[]), 0);
+            let (mut path, mut said) = (Path::new(from, &feed, &returns), Vec::new());
+            // With a rest now and then, at which the flow gets all.
+            let mut road = Atom(&bytes);
+            while path.taken < bytes.len() || path.steps > 1 {
+                let rest = bytes.len().min(path.taken + 1 + random.next() as usize % 90);
+                road.0 = &bytes[..rest];
+                let stop = path.run::<true, _, _>(&mut road, &hops, Hop::CALL, &mut said);
+                if matches!(stop, Stop::Unknown) {
+                    // What the flow has is not the path's to take.
+                    match returns_to(&mut path, &mut returns, hops) {
+                        Mark::NONE => break,
+                        next => path.next = next,
+                    }
+                }
+                path.give_up(&mut returns, hops);
+            }
+            path.give_up(&mut returns, hops);
+            let places = said.iter().map(|(at, _)| *at);
+            let want = (0..).map(|n| (100 * (n / STRETCH) + n) as u64);
+            assert!(places.eq(want.take(said.len())), "{said:?}");
+            let ranges = said.iter().map(|(_, element)| match element {
+                Element::Range(Range { start, .. }) => Mark::new((start / SIZE) as usize),
+                other => panic!("{other:?}"),
+            });
+            assert_eq!(ranges.collect::<Vec<_>>(), came, "seed {seed}");
+            let ends = stack
+                .iter()
+                .map(|call| Return { address: SIZE * call.index() as u64 + 8, is1: false });
+            let mut left = Vec::new();
+            while let Some(entry) = returns.pop() {
+                left.push(entry);
+            }
+            assert_eq!(left, ends.collect::<Vec<_>>(), "seed {seed}");
+            (empty, deep) = (empty + from_nowhere as u32, deep + (stack.len() == 15) as u32);
+        }
+        assert!(empty > 20 && deep > 20, "{empty} {deep}");
+    }
+
+    /// As the lane does where an entry is the flow's.
+    fn returns_to(path: &mut Path, returns: &mut Returns, hops: Hops<'_>) -> Mark {
+        path.give_up(returns, hops);
+        let Some(top) = returns.pop() else { return Mark::NONE };
+        path.follow(returns);
+        hops.next(Mark::new((top.address / SIZE) as usize), false)
+    }
+}
