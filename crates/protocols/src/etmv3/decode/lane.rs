@@ -106,7 +106,7 @@ impl Decoder {
                     let count = if accurate { Counted::of(count) } else { Counted::UNKNOWN };
                     let range = Range { cycles: count, ..range };
                     passed = Passed { block: next, taken: way };
-                    next = hop.next[usize::from(way)];
+                    next = hops.next(next, way);
                     if left == 0 && taken == end {
                         self.held.instruction(at, range, sink);
                     } else {

@@ -212,10 +212,8 @@ impl Decoder {
                     self.flow.set_address(entry.address, entry.is() == SubIsa::Is1, rules);
                     path.last = Mark::NONE;
                     // Atoms follow. Where there is no code they say nothing until there is an address.
-                    if self.flow.is_missing(feed.places.at(taken), code, sink) {
-                        let count = Atoms::run(feed.bytes.get(taken..).unwrap_or_default()).max(1);
-                        path.at = feed.places.at(taken + count - 1);
-                        taken += count;
+                    if self.flow.is_missing(feed.places.at(path.taken), code, sink) {
+                        path.skip_run(feed);
                     }
                 }
                 Halt::Ask => {
@@ -235,13 +233,7 @@ impl Decoder {
                     path.forget_call();
                     if self.flow.is_lost() {
                         // Atoms say nothing until there is an address.
-                        path.skip();
-                        let rest = feed.bytes.get(path.taken..).unwrap_or_default();
-                        let count = Atoms::run(rest);
-                        if count > 0 {
-                            path.at = feed.places.at(path.taken + count - 1);
-                            path.taken += count;
-                        }
+                        path.skip_run(feed);
                     } else if let Some(pc) = self.flow.pc() {
                         path.next = code.find(pc.address, set(&sets, pc.isa == Isa::T32).0);
                     }

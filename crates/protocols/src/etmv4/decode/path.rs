@@ -86,9 +86,14 @@ impl Path {
         self.took_effect()
     }
 
-    /// Takes all atoms in hand.
-    pub(super) fn skip(&mut self) {
+    /// Takes all atoms, those in hand and those of the Atom packets that follow.
+    pub(super) fn skip_run(&mut self, feed: &mut Feed<'_>) {
         self.steps = 1;
+        let count = Atoms::run(feed.bytes.get(self.taken..).unwrap_or_default());
+        if count > 0 {
+            self.at = feed.places.at(self.taken + count - 1);
+            self.taken += count;
+        }
     }
 
     /// The block that pushed the newest entry of the return stack, as far as that is known.
