@@ -171,7 +171,7 @@ pub trait Code {
     /// waypoint, or none is kept.
     ///
     /// Where it must come after another, whichever way that is reached, `from` names the other and
-    /// whether its waypoint took effect; its [`Hop::next`](crate::Hop::next) will lead here.
+    /// whether its waypoint took effect; its [`Ways`](crate::Ways) will lead here.
     fn enter(&mut self, pc: Pc, from: Option<(Mark, bool)>) -> Mark {
         let _ = (pc, from);
         Mark::NONE

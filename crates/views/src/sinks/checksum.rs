@@ -64,12 +64,12 @@ const fn place(source: usize, at: u64) -> u64 {
     (source as u64).rotate_right(8) ^ at
 }
 
-/// Ranges are nearly all that most traces have: they are folded by words. The counts lie over those
-/// bits of the address that change least, where a hop has them side by side; cycles that are not known are zero.
+/// Ranges are nearly all that most traces have: they are folded by words. The counts, side by side as a hop has them, lie
+/// over those bits of the address that change least; cycles that are not known are zero.
 #[inline]
 fn of_range(range: &Range, place: u64) -> u64 {
     let &Range { start, bytes, instructions, cycles, last } = range;
-    let counts = u64::from(bytes) << 32 ^ u64::from(instructions).rotate_left(41);
+    let counts = (u64::from(bytes) ^ u64::from(instructions) << 9).rotate_left(32);
     let last = u64::from(!cycles.word()) ^ u64::from(last.word()) << 32;
     spread(start ^ counts, place ^ last)
 }
