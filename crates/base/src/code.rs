@@ -62,6 +62,16 @@ pub struct Waypoints {
 }
 
 impl Waypoints {
+    /// Nothing but branches.
+    pub const BRANCHES: Waypoints = Waypoints {
+        isb: false,
+        barrier: false,
+        wait: false,
+        timed_wait: false,
+        transaction: false,
+        each: false,
+    };
+
     /// Whether an instruction of this kind ends a block.
     #[inline]
     pub const fn has(self, kind: Kind) -> bool {

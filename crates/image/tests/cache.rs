@@ -11,14 +11,7 @@ use tracewright_isa::assemble::{a64, rv};
 use tracewright_isa::rv::Extensions;
 
 const ANYONE: Space = Space::ANY;
-const NO_WAYPOINTS: Waypoints = Waypoints {
-    isb: false,
-    barrier: false,
-    wait: false,
-    timed_wait: false,
-    transaction: false,
-    each: false,
-};
+const NO_WAYPOINTS: Waypoints = Waypoints::BRANCHES;
 const DEFAULT: CacheOptions = CacheOptions {
     check_opcodes: false,
     blocks: 1 << 16,

@@ -85,7 +85,7 @@ impl Protocol for Etmv3 {
 
     /// Every instruction has an atom of its own.
     fn waypoints(_config: &Config) -> Waypoints {
-        Waypoints { each: true, ..Waypoints::default() }
+        Waypoints { each: true, ..Waypoints::BRANCHES }
     }
 
     fn exception_name(config: &Config, number: u16) -> Option<Cow<'static, str>> {

@@ -157,14 +157,8 @@ impl Config {
     /// with them WFIT and WFET, and TSTART for an ETE.
     pub fn waypoints(&self) -> Waypoints {
         let wait = self.wait_is_waypoint();
-        Waypoints {
-            isb: true,
-            barrier: false,
-            wait,
-            timed_wait: wait,
-            transaction: self.ete,
-            each: false,
-        }
+        let transaction = self.ete;
+        Waypoints { isb: true, wait, timed_wait: wait, transaction, ..Waypoints::BRANCHES }
     }
 
     // TRCIDR0.

@@ -378,14 +378,7 @@ impl Params {
 
     /// Nothing but branches ends a block.
     pub const fn waypoints(&self) -> Waypoints {
-        Waypoints {
-            isb: false,
-            barrier: false,
-            wait: false,
-            timed_wait: false,
-            transaction: false,
-            each: false,
-        }
+        Waypoints::BRANCHES
     }
 
     /// The address that the bits of a full address mean. Where packets have fewer bits than an address

@@ -89,14 +89,8 @@ impl Config {
 
     /// ISB always is a waypoint; DSB and DMB are where ETMCCER bit \[24] says so.
     pub const fn waypoints(&self) -> Waypoints {
-        Waypoints {
-            isb: true,
-            barrier: self.extension >> 24 & 1 != 0,
-            wait: false,
-            timed_wait: false,
-            transaction: false,
-            each: false,
-        }
+        let barrier = self.extension >> 24 & 1 != 0;
+        Waypoints { isb: true, barrier, ..Waypoints::BRANCHES }
     }
 }
 
