@@ -128,6 +128,13 @@ impl Flow {
         (self.known & (CONTEXT | ADDRESS) == CONTEXT | ADDRESS).then_some(pc)
     }
 
+    /// The same, where the instruction set is the one that the selector of the address says: then there is nothing else
+    /// that the lane would have to keep.
+    #[inline]
+    pub(super) fn selected(&self) -> Option<Pc> {
+        self.pc().filter(|pc| self.is1 == (pc.isa == Isa::T32))
+    }
+
     #[inline]
     fn go(&mut self, address: u64, is1: bool, rules: Rules) {
         self.address = address;

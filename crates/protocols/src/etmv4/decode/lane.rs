@@ -166,7 +166,7 @@ impl Decoder {
         let sets = self.flow.sets(rules, code);
         let next = self
             .flow
-            .pc()
+            .selected()
             .map_or(Mark::NONE, |pc| code.find(pc.address, set(&sets, pc.isa == Isa::T32).0));
         // While it has a last block, the flow is still before that.
         let mut path = Path::new(next, feed, &self.flow.returns);
@@ -234,7 +234,7 @@ impl Decoder {
                     if self.flow.is_lost() {
                         // Atoms say nothing until there is an address.
                         path.skip_run(feed);
-                    } else if let Some(pc) = self.flow.pc() {
+                    } else if let Some(pc) = self.flow.selected() {
                         path.next = code.find(pc.address, set(&sets, pc.isa == Isa::T32).0);
                     }
                 }
@@ -297,7 +297,7 @@ impl Decoder {
         {
             from = Some((place.call, false));
         }
-        match pc {
+        match self.flow.selected() {
             Some(pc) if set(sets, pc.isa == Isa::T32).0 != Realm::NONE => code.enter(pc, from),
             _ => Mark::NONE,
         }
