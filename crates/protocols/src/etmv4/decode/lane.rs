@@ -211,9 +211,10 @@ impl Decoder {
                     self.flow.settle(place, rules, code);
                     self.flow.set_address(entry.address, entry.is() == SubIsa::Is1, rules);
                     path.last = Mark::NONE;
-                    // Atoms follow. Where there is no code they say nothing until there is an address.
-                    if self.flow.is_missing(feed.places.at(path.taken), code, sink) {
-                        path.skip_run(feed);
+                    if self.without_code(&mut path, feed, rules, code, sink)
+                        && let Some(pc) = self.flow.selected()
+                    {
+                        path.next = code.find(pc.address, set(&sets, pc.isa == Isa::T32).0);
                     }
                 }
                 Halt::Ask => {
@@ -242,6 +243,35 @@ impl Decoder {
         }
         feed.packets = feed.packets.wrapping_add(path.taken - feed.taken);
         (feed.last, feed.taken) = (path.at, path.taken);
+    }
+
+    /// At an address that atoms follow. Where there is no code they say nothing until there is another, and it is the same
+    /// with that one. Answers whether it came to another.
+    fn without_code<K: Code, S: Sink>(
+        &mut self,
+        path: &mut Path,
+        feed: &mut Feed<'_>,
+        rules: Rules,
+        code: &K,
+        sink: &mut S,
+    ) -> bool {
+        let mut another = false;
+        while self.flow.is_missing(feed.places.at(path.taken), code, sink) {
+            path.skip_run(feed);
+            let rest = feed.bytes.get(path.taken..).unwrap_or_default();
+            let (entry, len) = self.traced(rest);
+            let atoms = rest.get(len).is_some_and(|&header| Atoms::steps(header) != 0);
+            if len == 0 || !atoms {
+                return false;
+            }
+            self.history.push(entry);
+            self.flow.set_address(entry.address, entry.is() == SubIsa::Is1, rules);
+            path.taken += len;
+            // As many packets as bytes, but for these.
+            feed.packets = feed.packets.wrapping_sub(len - 1);
+            another = true;
+        }
+        another
     }
 
     /// After the last block of `path`, where that is an indirect branch and no address was traced: the block on top of the
