@@ -131,13 +131,21 @@ impl<'a> Forward<'a> {
     /// The same, and the offset from which on places do not follow each other. For whole bytes.
     #[inline]
     pub fn run(&mut self, offset: usize) -> (u64, usize) {
-        let at = self.at(offset);
-        (at, if self.places.nibbles { offset + 1 } else { self.until })
+        if self.places.nibbles {
+            return (self.at(offset), offset + 1);
+        }
+        self.go(offset);
+        (self.add.wrapping_add(offset as u64), self.until)
+    }
+
+    #[inline(never)]
+    fn advance(&mut self, byte: usize) {
+        self.go(byte);
     }
 
     /// Goes to the piece that `byte` is in.
-    #[inline(never)]
-    fn advance(&mut self, byte: usize) {
+    #[inline(always)]
+    fn go(&mut self, byte: usize) {
         while byte >= self.until {
             let Some(piece) = self.places.pieces.get(self.next) else {
                 self.until = usize::MAX;

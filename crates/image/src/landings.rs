@@ -17,9 +17,9 @@ pub(crate) struct Landings {
     shift: u32,
 }
 
-/// Half a cache line of [`Landing`]s.
+/// A quarter of a cache line of [`Landing`]s.
 #[derive(Debug)]
-#[repr(align(32))]
+#[repr(align(16))]
 struct Set([AtomicU64; WAYS]);
 
 /// Bits \[31:0] of the hash; the index of the mark in bits \[63:32], which is beyond all blocks where there is none.
@@ -57,15 +57,15 @@ impl Clone for Set {
     }
 }
 
-const WAYS: usize = 4;
+const WAYS: usize = 2;
 
-/// How many sets there are at least and at most: half a kilobyte, two megabytes.
-const SETS: [usize; 2] = [1 << 4, 1 << 16];
+/// How many sets there are at least and at most: a quarter of a kilobyte, two megabytes.
+const SETS: [usize; 2] = [1 << 4, 1 << 17];
 
 /// So many blocks have one landing.
-const BLOCKS: usize = 4;
+const BLOCKS: usize = 2;
 
-const _: () = assert!(size_of::<Set>() == 32);
+const _: () = assert!(size_of::<Set>() == 16);
 
 impl Landings {
     /// Makes room for those of so many `blocks`. Where it is not as much as there is, all is forgotten.
