@@ -109,11 +109,8 @@ impl History {
     // Nearly all are of these forms; they are read without a branch on what cannot be foreseen.
     #[inline(always)]
     pub(super) fn peek(&self, header: u8, bytes: &[u8]) -> (Entry, usize) {
-        let [last, before, oldest] = self.addresses;
+        let [last, ..] = self.addresses;
         match (header, bytes) {
-            (0x90, _) => (last, 1),
-            (0x91, _) => (before, 1),
-            (0x92, _) => (oldest, 1),
             (0x95 | 0x96, &[_, low, high, ..]) => {
                 let is = if header == 0x95 { SubIsa::Is0 } else { SubIsa::Is1 };
                 let two = low >> 7;
@@ -125,6 +122,9 @@ impl History {
             (0x9a | 0x9b, &[_, a, b, c, d, ..]) => {
                 let is = if header == 0x9a { SubIsa::Is0 } else { SubIsa::Is1 };
                 (self.completed(Address::of_32(is, [a, b, c, d])), 5)
+            }
+            (0x90..=0x92, _) => {
+                (*self.addresses.get(usize::from(header & 0b11)).unwrap_or(&last), 1)
             }
             _ => self.peek_any(header, bytes),
         }
