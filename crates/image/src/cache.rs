@@ -42,7 +42,7 @@ pub struct Cache {
 pub struct CacheOptions {
     /// A block ends before bytes that are no instruction.
     pub check_opcodes: bool,
-    /// How many blocks are kept, at least 1. Each takes 32 to 40 bytes, and as much again, or twice that, for a moment
+    /// How many blocks are kept, at least 1. Each takes 36 to 48 bytes, and as much again, or twice that, for a moment
     /// when they get more room.
     pub blocks: usize,
     /// Where it holds more blocks than this, those near a block that is made are made with it, before they
