@@ -32,7 +32,7 @@ fn main() -> io::Result<()> {
             // A framing, a cut or a program, a step, a stretch.
             ("link", &[0, 20], &frames),
             ("session", &[0, 0, 16], &frames),
-            ("stretches", &[0, 0, 0, 1], &frames),
+            ("chunks", &[0, 0, 0, 1], &frames),
         ] {
             let folder = corpus.join(target);
             fs::create_dir_all(&folder)?;

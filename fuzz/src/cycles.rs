@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use tracewright::base::step::{Retired, Step, Taken};
-use tracewright::base::{Access, Element, Isa, Places, Sink};
+use tracewright::base::{Access, Element, Isa, OffsetMap, Sink};
 use tracewright::base::{Piece, Start};
 use tracewright::frames::cycles::port::{Driver, Mode, Sampler, Wiring};
 use tracewright::frames::cycles::{
@@ -153,10 +153,10 @@ impl Unit {
             Cache::new(image.clone().into(), self.config().waypoints(), CacheOptions::default());
         let (mut stream, mut sink) = (self.config().stream(), Elements(Vec::new()));
         let pieces = [Piece { start: 0, at: 0, fragment: true }];
-        let places = Places::new(&pieces);
-        let taken = stream.feed(&bytes, &places, &mut code, &mut sink, &mut ());
+        let offsets = OffsetMap::new(&pieces);
+        let taken = stream.feed(&bytes, &offsets, &mut code, &mut sink, &mut ());
         assert_eq!(taken, bytes.len());
-        stream.finish(&[], &places, &mut code, &mut sink, &mut ());
+        stream.finish(&[], &offsets, &mut code, &mut sink, &mut ());
         let record = self.width().record();
         sink.0.into_iter().map(|(at, element)| (at as usize / record, element)).collect()
     }
@@ -284,7 +284,7 @@ impl Did {
                     taken: r.taken(),
                 }),
                 Element::Exception(e) => did.flow.push(Ran::Exception { number: e.number }),
-                Element::Access(access) => did.data.push(Moved::of(access)),
+                Element::DataAccess(access) => did.data.push(Moved::of(access)),
                 _ => {}
             }
         }
@@ -327,8 +327,8 @@ fn calm(elements: &[Element], unit: &Unit) {
     for (n, element) in elements.iter().enumerate() {
         let strange = matches!(
             element,
-            Element::Doubt(_)
-                | Element::Bad { .. }
+            Element::Inconsistency(_)
+                | Element::Undecodable { .. }
                 | Element::NoCode { .. }
                 | Element::Unknown { .. }
         );
@@ -387,10 +387,10 @@ fn discarded(unit: &Unit, image: &Image, trace: &[Cycle], whole: &[Element]) {
 fn triggers(unit: &Unit, random: &mut Random, script: &Script, image: &Image, whole: &[Element]) {
     let mut steps = script.steps.clone();
     // What an instruction moved comes right after it.
-    let places: Vec<usize> = (0..steps.len())
+    let offsets: Vec<usize> = (0..steps.len())
         .filter(|&n| matches!(steps[n], Step::Retired(_) | Step::Exception(_)))
         .collect();
-    let Some(&at) = places.get(random.below(places.len())) else { return };
+    let Some(&at) = offsets.get(random.below(offsets.len())) else { return };
     steps.insert(at, Step::Trigger);
     let elements = unit.decode(image, &unit.trace(&steps));
     let found = elements.iter().filter(|e| **e == Element::Trigger).count();
@@ -558,7 +558,7 @@ fn again(unit: &Unit, script: &Script, image: &Image) {
                     instruction,
                 }));
             }
-            Element::Access(access) => redone.push(Step::Access(*access)),
+            Element::DataAccess(access) => redone.push(Step::Access(*access)),
             _ => {}
         }
     }
@@ -731,7 +731,7 @@ pub fn overflow(seed: u64, len: usize) {
         };
         let at = rest.iter().position(like);
         let at = at.unwrap_or_else(|| {
-            let by = |e: &Element| matches!(e, Element::Access(a) if Moved::of(a) == *moved);
+            let by = |e: &Element| matches!(e, Element::DataAccess(a) if Moved::of(a) == *moved);
             let n = elements.iter().position(by).unwrap_or(0);
             let near = &elements[clip(n.saturating_sub(6)..n + 6, elements.len())];
             let there: Vec<_> = want.data.iter().filter(|m| m.by == moved.by).collect();

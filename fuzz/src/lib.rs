@@ -13,7 +13,7 @@ pub mod etrace;
 pub mod packets;
 pub mod properties;
 pub mod script;
-#[path = "../../crates/tracewright/tests/cases/stretches.rs"]
-pub mod stretches;
+#[path = "../../crates/tracewright/tests/cases/chunks.rs"]
+pub mod chunks;
 #[path = "../../crates/tracewright/tests/cases/ways.rs"]
 pub mod ways;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tracewright::base::{Code, CoreType, Isa, Pc, Places, Profile, Space, Step};
+use tracewright::base::{Code, CoreType, Isa, OffsetMap, Pc, Profile, Space, Step};
 use tracewright::capture::{Buffer, BufferRef, Capture, Dump, Format, Source};
 use tracewright::decode::{Memory, Options, Plan, Session};
 use tracewright::frames::{Framing, Joiner, Link, Sources, Splitter};
@@ -17,7 +17,7 @@ use tracewright::views::disassembly::disassemble;
 use tracewright::{Element, Listener};
 
 use crate::case::Case;
-use crate::stretches::same as same_in_stretches;
+use crate::chunks::same as same_in_stretches;
 use crate::ways::every_way;
 
 /// A source's bytes, whatever they are: no panic; packets and bad bytes tile them; cutting, cloning, framing
@@ -192,8 +192,8 @@ fn every_protocol(seed: u8, bytes: &[u8]) -> Capture {
 }
 
 /// The same capture on one thread and on several, in short stretches: every view of it shows the same.
-pub fn stretches(data: &[u8]) {
-    let Some((&[framing, seed, step, stretch], bytes)) = data.split_first_chunk::<4>() else {
+pub fn chunks(data: &[u8]) {
+    let Some((&[framing, seed, step, chunk], bytes)) = data.split_first_chunk::<4>() else {
         return;
     };
     let framing = Framing::ALL[usize::from(framing) % Framing::ALL.len()];
@@ -202,8 +202,8 @@ pub fn stretches(data: &[u8]) {
     let plan = Plan::new(&capture, 0, &options).expect("a buffer");
     // Mostly whole frames; or any bytes at all.
     let step = if step < 0xc0 { 16 * (1 + usize::from(step) / 48) } else { usize::from(step) };
-    let stretch = step * (1 + usize::from(stretch) % 6);
-    if let Err(why) = same_in_stretches(&capture, &plan, step, stretch) {
+    let chunk = step * (1 + usize::from(chunk) % 6);
+    if let Err(why) = same_in_stretches(&capture, &plan, step, chunk) {
         panic!("{framing:?}: {why}");
     }
 }
@@ -223,18 +223,18 @@ impl Listener for Heard {
     fn packet(
         &mut self,
         source: usize,
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         span: Range<usize>,
         _: &[u8],
         packet: AnyPacket<'_>,
     ) {
-        self.0.push((source, format!("{} {packet}", places.at(span.start))));
+        self.0.push((source, format!("{} {packet}", offsets.at(span.start))));
     }
 }
 
 /// A random program through a random trace unit, both chosen by the first bytes: what is decoded is what ran, and
 /// its bytes mean the same every way that they are taken.
-pub fn carried(data: &[u8], take: Take) {
+pub fn round_trip(data: &[u8], take: Take) {
     let Some((seed, _)) = data.split_first_chunk::<8>() else { return };
     let trial = Trial::new(u64::from_le_bytes(*seed));
     if let Err(why) = trial.run() {
@@ -277,16 +277,16 @@ const EVERY_ISA: [Isa; 7] =
 
 /// The code at the edges of an ELF file's memory, and the names there.
 fn walked(elf: Elf) {
-    let mut places = vec![elf.entry];
+    let mut offsets = vec![elf.entry];
     for region in elf.regions.iter().take(8) {
-        places.extend([Some(region.start()), region.last()].into_iter().flatten());
+        offsets.extend([Some(region.start()), region.last()].into_iter().flatten());
     }
     let image = Arc::new(Image::new(elf.regions).with_symbols(&elf.symbols));
     let waypoints =
         AnyProtocol::Etmv4.configure(None, &|name| Some(usual(name))).map(|c| c.waypoints());
     let options = CacheOptions { blocks: 16, ..CacheOptions::default() };
     let mut cache = Cache::new(Arc::clone(&image), waypoints.expect("registers"), options);
-    for address in places {
+    for address in offsets {
         let _ = image.symbols().at(address);
         for isa in EVERY_ISA {
             let pc = Pc { address, isa, space: Space::ANY };
@@ -359,11 +359,11 @@ pub fn log(data: &[u8]) {
     unit.finish(&mut bytes);
     let mut stream = unit.config().stream();
     let pieces = [tracewright::base::Piece { start: 0, at: 0, fragment: true }];
-    let places = Places::new(&pieces);
+    let offsets = OffsetMap::new(&pieces);
     let mut elements: Vec<(u64, Element)> = Vec::new();
     let memory = &mut tracewright::base::NoMemory;
-    let taken = stream.feed(&bytes, &places, memory, &mut elements, &mut ());
+    let taken = stream.feed(&bytes, &offsets, memory, &mut elements, &mut ());
     assert_eq!(taken, bytes.len(), "the last packet is not whole");
-    let bad = elements.iter().find(|(_, element)| matches!(element, Element::Bad { .. }));
+    let bad = elements.iter().find(|(_, element)| matches!(element, Element::Undecodable { .. }));
     assert_eq!(bad, None, "{steps:?}");
 }

@@ -1,6 +1,6 @@
 //! Program memory as a decoder sees it.
 
-use crate::{Hops, Instruction, Isa, Kind, Mark, Realm, Space};
+use crate::{BlockId, CachedBlocks, CodeSpace, Instruction, Isa, Kind, Space};
 
 /// A place in a program: everything that selects an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -135,56 +135,56 @@ pub trait Code {
         None
     }
 
-    /// The blocks that are kept, for one who goes through many: see [`Mark`].
+    /// The blocks that are kept, for one who goes through many: see [`BlockId`].
     #[inline]
-    fn hops(&self) -> Hops<'_> {
-        Hops::none()
+    fn blocks(&self) -> CachedBlocks<'_> {
+        CachedBlocks::none()
     }
 
     /// What selects blocks of `isa` in `space`.
     #[inline]
-    fn realm(&self, isa: Isa, space: Space) -> Realm {
+    fn code_space(&self, isa: Isa, space: Space) -> CodeSpace {
         let _ = (isa, space);
-        Realm::NONE
+        CodeSpace::NONE
     }
 
     /// The kept block that starts at `address`, which is within the instruction set's mask. Where there
     /// is none, [`enter`](Code::enter) may make it.
     #[inline]
-    fn find(&self, address: u64, realm: Realm) -> Mark {
-        let _ = (address, realm);
-        Mark::NONE
+    fn find(&self, address: u64, code_space: CodeSpace) -> BlockId {
+        let _ = (address, code_space);
+        BlockId::NONE
     }
 
     /// Asks for the memory that [`find`](Code::find) will look at first, without waiting for it.
     #[inline]
-    fn foresee(&self, address: u64, realm: Realm) {
-        let _ = (address, realm);
+    fn prefetch_lookup(&self, address: u64, code_space: CodeSpace) {
+        let _ = (address, code_space);
     }
 
     /// The block that [`find`](Code::find) would look at first, which may be another than the one that starts
     /// at `address`. It is not looked at.
     #[inline]
-    fn guess(&self, address: u64, realm: Realm) -> Mark {
-        let _ = (address, realm);
-        Mark::NONE
+    fn predict(&self, address: u64, code_space: CodeSpace) -> BlockId {
+        let _ = (address, code_space);
+        BlockId::NONE
     }
 
     /// A kept block, whole.
     #[inline]
-    fn kept(&self, mark: Mark) -> Option<Block> {
-        let _ = mark;
+    fn cached_block(&self, id: BlockId) -> Option<Block> {
+        let _ = id;
         None
     }
 
-    /// Keeps the block that starts at `pc`. [`Mark::NONE`] where there is none that ends with a
+    /// Keeps the block that starts at `pc`. [`BlockId::NONE`] where there is none that ends with a
     /// waypoint, or none is kept.
     ///
     /// Where it must come after another, whichever way that is reached, `from` names the other and
-    /// whether its waypoint took effect; its [`Ways`](crate::Ways) will lead here.
-    fn enter(&mut self, pc: Pc, from: Option<(Mark, bool)>) -> Mark {
+    /// whether its waypoint took effect; its [`Successors`](crate::Successors) will lead here.
+    fn enter(&mut self, pc: Pc, from: Option<(BlockId, bool)>) -> BlockId {
         let _ = (pc, from);
-        Mark::NONE
+        BlockId::NONE
     }
 }
 

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use crate::{
-    Access, Channel, Context, Direction, Dwt, Element, Hardware, Kind, Last, LocalTime, Range,
+    Access, Channel, Context, Direction, Dwt, DwtEvent, Element, Kind, Last, LocalTimestamp, Range,
     Role, Software, Start, TimeDelay, Transaction,
 };
 
@@ -44,31 +44,31 @@ impl fmt::Display for Element {
             Element::TrapValue(value) => write!(f, "trap-value {value:#x}"),
             Element::ExceptionReturn => f.write_str("exception-return"),
             Element::Timestamp { value, cycles } => {
-                write!(f, "time       {value}")?;
+                write!(f, "timestamp  {value}")?;
                 cycles.map_or(Ok(()), |n| write!(f, ", {n} cycles after the last count"))
             }
             Element::Cycles(Some(n)) => write!(f, "cycles     {n}"),
             Element::Cycles(None) => f.write_str("cycles     unknown"),
             Element::Events(mask) => {
-                f.write_str("event     ")?;
+                f.write_str("events    ")?;
                 (0..8).filter(|n| mask >> n & 1 != 0).try_for_each(|n| write!(f, " {n}"))
             }
             Element::Trigger => f.write_str("trigger"),
-            Element::Marker => f.write_str("marker     the next time belongs here"),
+            Element::Marker => f.write_str("marker     the next timestamp belongs here"),
             Element::Transaction(step) => write!(f, "transaction {step}"),
             Element::Instrumentation { el, value } => {
-                write!(f, "wrote      {value:#018x} at EL{el}")
+                write!(f, "instrumentation {value:#018x} at EL{el}")
             }
-            Element::Software(software) => write!(f, "wrote      {software}"),
-            Element::Hardware(hardware) => write!(f, "hardware   {hardware}"),
-            Element::LocalTime(time) => write!(f, "time       {time}"),
-            Element::GlobalTime { value, clock_changed, after_overflow } => {
-                write!(f, "time       {}{value} global", loss(*after_overflow))?;
+            Element::SoftwareWrite(software) => write!(f, "software-write {software}"),
+            Element::DwtEvent(hardware) => write!(f, "dwt-event  {hardware}"),
+            Element::LocalTimestamp(time) => write!(f, "local-timestamp {time}"),
+            Element::GlobalTimestamp { value, clock_changed, after_overflow } => {
+                write!(f, "global-timestamp {}{value}", loss(*after_overflow))?;
                 f.write_str(if *clock_changed { ", clock changed" } else { "" })
             }
-            Element::Access(access) => write!(f, "data       {access}"),
-            Element::Bad { len, fault } => write!(f, "bad        {len} bytes: {fault}"),
-            Element::Doubt(doubt) => write!(f, "doubt      {doubt}"),
+            Element::DataAccess(access) => write!(f, "data-access {access}"),
+            Element::Undecodable { len, fault } => write!(f, "undecodable {len} bytes: {fault}"),
+            Element::Inconsistency(inconsistency) => write!(f, "inconsistency {inconsistency}"),
             Element::End => f.write_str("end"),
         }
     }
@@ -240,7 +240,7 @@ fn write_text(f: &mut fmt::Formatter<'_>, value: u64, bits: u8) -> fmt::Result {
     f.write_str("\"")
 }
 
-impl fmt::Display for Hardware {
+impl fmt::Display for DwtEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(loss(self.after_overflow))?;
         match self.meaning() {
@@ -250,10 +250,10 @@ impl fmt::Display for Hardware {
     }
 }
 
-impl fmt::Display for LocalTime {
+impl fmt::Display for LocalTimestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let loss = loss(self.after_overflow);
-        write!(f, "{loss}+{} = {} local", self.delta, self.total)?;
+        write!(f, "{loss}+{} = {}", self.delta, self.total)?;
         match self.delay {
             TimeDelay::None => Ok(()),
             delay => write!(f, ", {delay}"),
@@ -312,8 +312,8 @@ mod tests {
         let mut access = Access::default().at(0x2000_0010).of(0x2a).made_by(0x0800_0164);
         access.direction = Direction::Write;
         access.size = 4;
-        let line = Element::Access(access).to_string();
-        assert_eq!(line, "data       0x20000010 <- 0x0000002a by 0x08000164");
+        let line = Element::DataAccess(access).to_string();
+        assert_eq!(line, "data-access 0x20000010 <- 0x0000002a by 0x08000164");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The meaning of a trace.
 
 use crate::{
-    Access, Context, Counted, Doubt, Fault, Gap, Hardware, LocalTime, Range, Software, Space,
+    Access, Context, Counted, DwtEvent, Fault, Gap, Inconsistency, LocalTimestamp, Range, Software,
+    Space,
 };
 
 /// One thing that a trace says. Elements come in the order in which a decoder can be sure of them.
@@ -69,13 +70,13 @@ pub enum Element {
         value: u64,
     },
     /// The program wrote into the trace (ITM, STM).
-    Software(Software),
+    SoftwareWrite(Software),
     /// The debug hardware reports (DWT).
-    Hardware(Hardware),
+    DwtEvent(DwtEvent),
     /// Time of an ITM stream, local.
-    LocalTime(LocalTime),
+    LocalTimestamp(LocalTimestamp),
     /// Time of an ITM stream, global.
-    GlobalTime {
+    GlobalTimestamp {
         /// Ticks of the system timestamp counter.
         value: u64,
         /// The clock that drives the counter changed.
@@ -84,16 +85,16 @@ pub enum Element {
         after_overflow: bool,
     },
     /// Data moved.
-    Access(Access),
+    DataAccess(Access),
     /// These bytes are no packet.
-    Bad {
+    Undecodable {
         /// How many bytes. (Of half bytes, those in the low half count.)
         len: u32,
         /// Why.
         fault: Fault,
     },
     /// Packets contradict each other or the program; state was dropped to what is still known.
-    Doubt(Doubt),
+    Inconsistency(Inconsistency),
     /// The trace ends here.
     End,
 }
@@ -121,13 +122,13 @@ impl Element {
             Element::Marker => "marker",
             Element::Transaction(_) => "transaction",
             Element::Instrumentation { .. } => "instrumentation",
-            Element::Software(_) => "software",
-            Element::Hardware(_) => "hardware",
-            Element::LocalTime(_) => "local-time",
-            Element::GlobalTime { .. } => "global-time",
-            Element::Access(_) => "access",
-            Element::Bad { .. } => "bad",
-            Element::Doubt(_) => "doubt",
+            Element::SoftwareWrite(_) => "software-write",
+            Element::DwtEvent(_) => "dwt-event",
+            Element::LocalTimestamp(_) => "local-timestamp",
+            Element::GlobalTimestamp { .. } => "global-timestamp",
+            Element::DataAccess(_) => "data-access",
+            Element::Undecodable { .. } => "undecodable",
+            Element::Inconsistency(_) => "inconsistency",
             Element::End => "end",
         }
     }

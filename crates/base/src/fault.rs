@@ -51,7 +51,7 @@ impl fmt::Display for Fault {
 /// How packets contradict each other or the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Doubt {
+pub enum Inconsistency {
     /// An instruction packet arrived before an address or a context.
     NoAddress,
     /// More was committed than had been traced.
@@ -83,27 +83,27 @@ pub enum Doubt {
     TooManyBranches,
 }
 
-impl fmt::Display for Doubt {
+impl fmt::Display for Inconsistency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Doubt::NoAddress => "instructions traced before an address and a context are known",
-            Doubt::CommitOfNothing => "more committed than was traced",
-            Doubt::CancelOfNothing => "more cancelled than was traced",
-            Doubt::MispredictOfNothing => "mispredict without a branch",
-            Doubt::ReturnStackEmpty => "return without an address, and the return stack is empty",
-            Doubt::UnconditionalNotTaken => {
+            Inconsistency::NoAddress => "instructions traced before an address and a context are known",
+            Inconsistency::CommitOfNothing => "more committed than was traced",
+            Inconsistency::CancelOfNothing => "more cancelled than was traced",
+            Inconsistency::MispredictOfNothing => "mispredict without a branch",
+            Inconsistency::ReturnStackEmpty => "return without an address, and the return stack is empty",
+            Inconsistency::UnconditionalNotTaken => {
                 "an unconditional branch is said not to be taken: wrong program image?"
             }
-            Doubt::AddressNotReached => "the program does not reach the traced address",
-            Doubt::InvalidOpcode => "no instruction at this address: wrong program image?",
-            Doubt::UnsupportedIsa => "this instruction set cannot be followed",
-            Doubt::Unexpected => "unexpected packet",
-            Doubt::Unresolved => "the last branch was not resolved before trace was lost",
-            Doubt::Ambiguous => "two paths lead to the traced address, and the shorter one is said",
-            Doubt::TooManyBranches => {
+            Inconsistency::AddressNotReached => "the program does not reach the traced address",
+            Inconsistency::InvalidOpcode => "no instruction at this address: wrong program image?",
+            Inconsistency::UnsupportedIsa => "this instruction set cannot be followed",
+            Inconsistency::Unexpected => "unexpected packet",
+            Inconsistency::Unresolved => "the last branch was not resolved before trace was lost",
+            Inconsistency::Ambiguous => "two paths lead to the traced address, and the shorter one is said",
+            Inconsistency::TooManyBranches => {
                 "more predicted branches in one packet than longest_count allows: if that may be, say a greater one"
             }
-            Doubt::TrappedOrRetired => {
+            Inconsistency::TrappedOrRetired => {
                 "the last instruction was retired before the trap or is what trapped: it is said"
             }
         })

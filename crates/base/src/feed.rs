@@ -1,6 +1,6 @@
 //! Bytes on their way to a decoder.
 
-use crate::{Forward, Places};
+use crate::{Forward, OffsetMap};
 
 /// A block of one source's bytes, and how far its decoder is.
 #[derive(Clone, Debug)]
@@ -10,7 +10,7 @@ pub struct Feed<'a> {
     /// How many of the bytes are taken.
     pub taken: usize,
     /// Where they were in the capture, for rising offsets from `taken` on.
-    pub places: Forward<'a>,
+    pub offsets: Forward<'a>,
     /// Place of the packet that was taken last; of one in an earlier block, where none was.
     pub last: u64,
     /// How many packets [`Decode::packets`](crate::Decode::packets) has taken.
@@ -19,8 +19,8 @@ pub struct Feed<'a> {
 
 impl<'a> Feed<'a> {
     /// A block of which nothing is taken.
-    pub const fn new(bytes: &'a [u8], places: Places<'a>, last: u64) -> Self {
-        Feed { bytes, taken: 0, places: Forward::new(places), last, packets: 0 }
+    pub const fn new(bytes: &'a [u8], offsets: OffsetMap<'a>, last: u64) -> Self {
+        Feed { bytes, taken: 0, offsets: Forward::new(offsets), last, packets: 0 }
     }
 
     /// What is not taken.

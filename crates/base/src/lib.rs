@@ -9,7 +9,7 @@
 //! Three rules shape the types:
 //! * a decoder is a plain value: cloning it is a checkpoint, comparing two proves that they will
 //!   say the same from here on;
-//! * everything that the bytes can say is data, nonsense too ([`Fault`], [`Doubt`]);
+//! * everything that the bytes can say is data, nonsense too ([`Fault`], [`Inconsistency`]);
 //! * what is not known is `None`, never zero.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -17,18 +17,18 @@
 extern crate alloc;
 
 pub mod access;
+pub mod cached_block;
 pub mod code;
 pub mod context;
 pub mod core_type;
 mod display;
+pub mod dwt_event;
 pub mod element;
 pub mod fault;
 pub mod feed;
-pub mod hardware;
-pub mod hop;
 pub mod instruction;
 pub mod isa;
-pub mod place;
+pub mod offset_map;
 pub mod range;
 pub mod register;
 pub mod sink;
@@ -37,17 +37,19 @@ pub mod step;
 pub mod wire;
 
 pub use access::{Access, Direction};
+pub use cached_block::{
+    BLOCK_CLASSES, BlockClass, BlockId, CachedBlock, CachedBlocks, CodeSpace, Successors,
+};
 pub use code::{Block, Code, End, Miss, NoMemory, Pc, Waypoints};
 pub use context::{Context, El, Security, Space};
 pub use core_type::{CoreType, Profile};
+pub use dwt_event::{Dwt, DwtEvent, ExceptionStep, LocalTimestamp, TimeDelay};
 pub use element::{Element, Exception, Start, Transaction};
-pub use fault::{Doubt, Fault, Gap};
+pub use fault::{Fault, Gap, Inconsistency};
 pub use feed::Feed;
-pub use hardware::{Dwt, ExceptionStep, Hardware, LocalTime, TimeDelay};
-pub use hop::{FAMILIES, Family, Hop, Hops, Mark, Realm, Ways};
 pub use instruction::{Instruction, Kind, Role};
 pub use isa::Isa;
-pub use place::{Forward, Piece, Places};
+pub use offset_map::{Forward, OffsetMap, Piece};
 pub use range::{Counted, Last, Range};
 pub use register::{Field, MissingRegister, Register};
 pub use sink::Sink;

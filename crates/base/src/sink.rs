@@ -11,7 +11,7 @@ pub trait Sink {
 
     /// Takes the same range so many times, one after another: turns of a loop of one block.
     #[inline]
-    fn turns(&mut self, at: u64, range: Range, times: u32) {
+    fn repeat(&mut self, at: u64, range: Range, times: u32) {
         for _ in 0..times {
             self.element(at, Element::Range(range));
         }
@@ -31,8 +31,8 @@ impl<S: Sink + ?Sized> Sink for &mut S {
     }
 
     #[inline]
-    fn turns(&mut self, at: u64, range: Range, times: u32) {
-        (**self).turns(at, range, times);
+    fn repeat(&mut self, at: u64, range: Range, times: u32) {
+        (**self).repeat(at, range, times);
     }
 
     #[inline]
@@ -62,9 +62,9 @@ impl<A: Sink, B: Sink> Sink for (A, B) {
     }
 
     #[inline]
-    fn turns(&mut self, at: u64, range: Range, times: u32) {
-        self.0.turns(at, range, times);
-        self.1.turns(at, range, times);
+    fn repeat(&mut self, at: u64, range: Range, times: u32) {
+        self.0.repeat(at, range, times);
+        self.1.repeat(at, range, times);
     }
 
     #[inline]

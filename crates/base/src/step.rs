@@ -1,6 +1,6 @@
 //! What a processor did, as the trace unit beside it sees it.
 
-use crate::{Access, Context, Hardware, Instruction, Isa, Software, Transaction};
+use crate::{Access, Context, DwtEvent, Instruction, Isa, Software, Transaction};
 
 /// One thing that a processor did. A trace unit in software ([`Encode`](crate::Encode)) takes them
 /// in the order in which they happened.
@@ -15,9 +15,9 @@ pub enum Step {
     /// The instruction that was retired last moved data.
     Access(Access),
     /// The program wrote into the trace (ITM, STM).
-    Software(Software),
+    SoftwareWrite(Software),
     /// The debug hardware has something to say (DWT).
-    Hardware(Hardware),
+    DwtEvent(DwtEvent),
     /// This many processor cycles passed since the last [`Step::Cycles`].
     Cycles(u32),
     /// The timestamp counter has this value from here on.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use tracewright_base::{CoreType, MissingRegister};
 
-use crate::{Buffer, Core, Dump, Form, Note, OpenError, Other, Owner, Place, Source, Wrong};
+use crate::{Buffer, Core, Dump, Form, Note, OpenError, Origin, Other, Owner, Source, Wrong};
 
 /// So many pairs of dumps that contradict each other say enough.
 const MOST_CONFLICTS: usize = 64;
@@ -113,9 +113,9 @@ impl Capture {
         let snapshot = self.kind == Kind::Snapshot;
         let section = snapshot.then(|| "regs".to_owned());
         let key = snapshot.then(|| name.to_owned());
-        let place = Place { path: source.path.clone(), line: None, section, key };
+        let origin = Origin { path: source.path.clone(), line: None, section, key };
         let device = source.name.clone();
-        OpenError::at(place, Wrong::NoRegister { device, name, about, snapshot })
+        OpenError::at(origin, Wrong::NoRegister { device, name, about, snapshot })
     }
 
     /// Says that the type of `source` names none of the protocols, which are called `known`.
@@ -123,9 +123,9 @@ impl Capture {
         let snapshot = self.kind == Kind::Snapshot;
         let section = snapshot.then(|| "device".to_owned());
         let key = snapshot.then(|| "type".to_owned());
-        let place = Place { path: source.path.clone(), line: None, section, key };
+        let origin = Origin { path: source.path.clone(), line: None, section, key };
         let device_type = source.device_type.clone();
-        OpenError::at(place, Wrong::UnknownProtocol { device_type, known: known.join(", ") })
+        OpenError::at(origin, Wrong::UnknownProtocol { device_type, known: known.join(", ") })
     }
 
     /// Whether no two dumps hold different bytes for one address of one space, so that one image serves

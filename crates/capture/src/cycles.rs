@@ -17,7 +17,7 @@ use crate::files::Files;
 use crate::probe::{Found, probe};
 use crate::raw::assignment;
 use crate::{
-    Buffer, BufferRef, Bytes, Capture, Format, Kind, Note, OpenError, Place, Registers, Source,
+    Buffer, BufferRef, Bytes, Capture, Format, Kind, Note, OpenError, Origin, Registers, Source,
     Wrong,
 };
 
@@ -166,7 +166,7 @@ fn capture(path: &Path, head: &etmp::Head, body: Bytes) -> Capture {
     let mut notes = Vec::new();
     if there != head.cycles && head.cycles != 0 {
         let wrong = Wrong::CycleCount { said: head.cycles, there };
-        notes.push(Note { place: Place::file(path), wrong });
+        notes.push(Note { origin: Origin::file(path), wrong });
     }
     Capture {
         path: path.to_owned(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use tracewright_base::CoreType;
 
-use crate::Place;
+use crate::Origin;
 
 /// One register as the capture recorded it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub struct Text {
     /// What it is. Of a table, `KEY=VALUE` with blanks between.
     pub text: String,
     /// Where it stands.
-    pub place: Place,
+    pub origin: Origin,
 }
 
 /// Equal where they say the same; where they stand does not count.
@@ -95,7 +95,7 @@ pub struct Source {
     /// The file that describes it.
     pub path: PathBuf,
     /// Where those of its parameters stand that are elsewhere, by name.
-    pub places: Vec<(String, Place)>,
+    pub offsets: Vec<(String, Origin)>,
 }
 
 impl Source {

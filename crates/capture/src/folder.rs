@@ -41,7 +41,7 @@ use crate::plain::plain;
 use crate::probe::ELF;
 use crate::spool::take_along;
 use crate::{
-    Buffer, BufferRef, Capture, Core, Dump, File, Form, Format, Kind, Note, OpenError, Place,
+    Buffer, BufferRef, Capture, Core, Dump, File, Form, Format, Kind, Note, OpenError, Origin,
     Register, Source, Text, Wrong,
 };
 
@@ -65,8 +65,8 @@ pub fn read(path: &Path, index: &Path) -> Result<Capture, OpenError> {
             let before = text.get(..span.start).unwrap_or(&text);
             before.matches('\n').count() as u32 + 1
         });
-        let place = Place { line, ..Place::file(index) };
-        OpenError::at(place, Wrong::Toml(error.message().to_owned()))
+        let origin = Origin { line, ..Origin::file(index) };
+        OpenError::at(origin, Wrong::Toml(error.message().to_owned()))
     })?;
     let root = index.parent().unwrap_or(Path::new("")).to_owned();
     let mut reader = Reader { index, root, files, notes: Vec::new() };
@@ -103,8 +103,8 @@ fn tables<'a>(
     name: &'static str,
 ) -> Result<Vec<(usize, &'a Table)>, OpenError> {
     let wrong = || {
-        let place = Place { section: Some(name.to_owned()), ..Place::file(reader.index) };
-        OpenError::at(place, Wrong::Toml(format!("write it as [[{name}]]")))
+        let origin = Origin { section: Some(name.to_owned()), ..Origin::file(reader.index) };
+        OpenError::at(origin, Wrong::Toml(format!("write it as [[{name}]]")))
     };
     match table.get(name) {
         None => Ok(Vec::new()),
@@ -132,13 +132,13 @@ struct At<'a> {
 }
 
 impl At<'_> {
-    fn place(&self, key: &str) -> Place {
+    fn origin(&self, key: &str) -> Origin {
         let (section, key) = (self.section.clone(), Some(key.to_owned()));
-        Place { section, key, ..Place::file(self.reader.index) }
+        Origin { section, key, ..Origin::file(self.reader.index) }
     }
 
     fn wrong(&self, key: &str, what: impl Into<String>) -> OpenError {
-        OpenError::at(self.place(key), Wrong::Toml(what.into()))
+        OpenError::at(self.origin(key), Wrong::Toml(what.into()))
     }
 
     /// There are no keys but these.
@@ -197,26 +197,26 @@ impl At<'_> {
     fn several(&self, name: &str, value: &Value) -> Result<Option<Vec<Text>>, OpenError> {
         let Value::Array(items) = value else { return Ok(None) };
         let texts = (1..).zip(items).map(|(n, item)| {
-            let place = self.place(&format!("{name} {n}"));
+            let origin = self.origin(&format!("{name} {n}"));
             let name = name.to_owned();
             match item {
-                Value::String(text) => Ok(Text { name, text: text.clone(), place }),
+                Value::String(text) => Ok(Text { name, text: text.clone(), origin }),
                 Value::Table(table) => {
-                    let mut text = Text { name, place, ..Text::default() };
+                    let mut text = Text { name, origin, ..Text::default() };
                     for (key, value) in table {
                         match value {
                             Value::String(value) => text.pair(key, value),
                             Value::Integer(value) => text.pair(key, &format!("{value:#x}")),
                             _ => {
                                 let wrong = format!("`{key}` must be a number or text in quotes");
-                                return Err(OpenError::at(text.place, Wrong::Toml(wrong)));
+                                return Err(OpenError::at(text.origin, Wrong::Toml(wrong)));
                             }
                         }
                     }
                     Ok(text)
                 }
                 _ => Err(OpenError::at(
-                    place,
+                    origin,
                     Wrong::Toml("it must be a table, or text in quotes".to_owned()),
                 )),
             }
@@ -249,7 +249,7 @@ impl Reader<'_> {
             );
             return Err(at.wrong("format", what));
         }
-        let (wrap, place) = (at.number("wrap")?, at.place("file"));
+        let (wrap, origin) = (at.number("wrap")?, at.origin("file"));
         let too_far = at.wrong("wrap", "it is past the end of the file, or there are several");
         let name = at.text("name")?;
         let mut buffer = Buffer {
@@ -271,7 +271,7 @@ impl Reader<'_> {
                 }
                 Err(why) => {
                     let wrong = Wrong::Unreadable(format!("{}: {why}", path.display()));
-                    self.notes.push(Note { place: place.clone(), wrong });
+                    self.notes.push(Note { origin: origin.clone(), wrong });
                 }
             }
         }
@@ -370,14 +370,14 @@ impl Reader<'_> {
             return Err(at.wrong("file", "it is missing: which file holds the program?"));
         };
         let address = at.number("address")?;
-        let place = at.place("file");
+        let origin = at.origin("file");
         let no_address = at.wrong("address", "it is missing: only ELF files have their own");
         let path = find(&self.root, &self.root, &file);
         let bytes = match self.files.open_named(&path) {
             Ok(bytes) => Some(bytes),
             Err(reason) => {
                 let wrong = Wrong::DumpUnreadable { file: file.clone(), reason };
-                self.notes.push(Note { place, wrong });
+                self.notes.push(Note { origin, wrong });
                 None
             }
         };
@@ -422,8 +422,8 @@ impl Source {
                 entry = name.map(|name| {
                     let name = name.trim().to_owned();
                     let key = Some(name.clone());
-                    let place = Place { line: Some(n), key, ..Place::file(path) };
-                    Text { name, place, ..Text::default() }
+                    let origin = Origin { line: Some(n), key, ..Origin::file(path) };
+                    Text { name, origin, ..Text::default() }
                 });
                 continue;
             }
@@ -431,8 +431,8 @@ impl Source {
                 continue;
             }
             let Some((name, value)) = line.split_once('=') else {
-                let place = Place { line: Some(n), ..Place::file(path) };
-                return Err(OpenError::at(place, Wrong::NotAssignment(line.to_owned())));
+                let origin = Origin { line: Some(n), ..Origin::file(path) };
+                return Err(OpenError::at(origin, Wrong::NotAssignment(line.to_owned())));
             };
             let (name, value) = (name.trim().trim_matches('"'), value.trim());
             if let Some(entry) = &mut entry {
@@ -444,8 +444,8 @@ impl Source {
             if !has {
                 self.parameter(name, value.trim_matches(['"', '\'']));
                 let key = Some(name.to_owned());
-                let place = Place { line: Some(n), key, ..Place::file(path) };
-                self.places.push((name.to_owned(), place));
+                let origin = Origin { line: Some(n), key, ..Origin::file(path) };
+                self.offsets.push((name.to_owned(), origin));
             }
         }
         self.texts.extend(entry);

@@ -74,7 +74,7 @@ pub use device::{BufferRef, Core, Other, Register, Registers, Source, Text};
 pub use dump::{Dump, Form, Owner};
 pub use pipe::{Pipe, PipeReader};
 pub use probe::{Found, probe};
-pub use problem::{Note, OpenError, Place, Severity, Wrong};
+pub use problem::{Note, OpenError, Origin, Severity, Wrong};
 pub use raw::Raw;
 pub use snapshot::{write, write_over};
 pub use spool::Spool;

@@ -8,7 +8,7 @@ use crate::plain::Line;
 
 /// Where in a capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct Origin {
     /// The file.
     pub path: PathBuf,
     /// The line in it, from 1.
@@ -19,26 +19,26 @@ pub struct Place {
     pub key: Option<String>,
 }
 
-impl Place {
+impl Origin {
     /// A whole file.
     pub fn file(path: &Path) -> Self {
-        Place { path: path.to_owned(), ..Place::default() }
+        Origin { path: path.to_owned(), ..Origin::default() }
     }
 
     /// A section, by its header's line.
     pub fn section(path: &Path, line: u32, section: &str) -> Self {
         let line = Some(line).filter(|n| *n != 0);
-        Place { path: path.to_owned(), line, section: Some(section.to_owned()), key: None }
+        Origin { path: path.to_owned(), line, section: Some(section.to_owned()), key: None }
     }
 
     /// The same place, at a key and its line.
     #[must_use]
     pub fn key(&self, line: u32, key: &str) -> Self {
-        Place { line: Some(line), key: Some(key.to_owned()), ..self.clone() }
+        Origin { line: Some(line), key: Some(key.to_owned()), ..self.clone() }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.path.display())?;
         if let Some(line) = self.line {
@@ -80,7 +80,7 @@ impl fmt::Display for Severity {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// Where.
-    pub place: Place,
+    pub origin: Origin,
     /// What.
     pub wrong: Wrong,
 }
@@ -94,7 +94,7 @@ impl Note {
 
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(Line(f), "{} {}", self.place, self.wrong)
+        write!(Line(f), "{} {}", self.origin, self.wrong)
     }
 }
 
@@ -102,7 +102,7 @@ impl fmt::Display for Note {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenError {
     /// Where.
-    pub place: Box<Place>,
+    pub origin: Box<Origin>,
     /// What.
     pub wrong: Box<Wrong>,
 }
@@ -110,18 +110,18 @@ pub struct OpenError {
 impl OpenError {
     /// Something is wrong with the file or folder at `path`.
     pub fn new(path: &Path, wrong: Wrong) -> Self {
-        OpenError::at(Place::file(path), wrong)
+        OpenError::at(Origin::file(path), wrong)
     }
 
-    /// Something is wrong at `place`.
-    pub fn at(place: Place, wrong: Wrong) -> Self {
-        OpenError { place: Box::new(place), wrong: Box::new(wrong) }
+    /// Something is wrong at `origin`.
+    pub fn at(origin: Origin, wrong: Wrong) -> Self {
+        OpenError { origin: Box::new(origin), wrong: Box::new(wrong) }
     }
 }
 
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(Line(f), "{} {}", self.place, self.wrong)
+        write!(Line(f), "{} {}", self.origin, self.wrong)
     }
 }
 

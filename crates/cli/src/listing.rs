@@ -2,7 +2,7 @@
 
 use tracewright::Listener;
 use tracewright::decode::input::{self, Input as Bytes};
-use tracewright::decode::parallel::{self, Part};
+use tracewright::decode::ordered::{self, Part};
 use tracewright::decode::{CommittedListener, Fork, Jobs, Merge, Merging, Tally};
 use tracewright::frames::Numbering;
 use tracewright::views::{Stats, json, opencsd, text};
@@ -111,9 +111,9 @@ where
         work(n, &input.job(*buffer), Jobs { count, ..jobs.clone() }, write)
     };
     let (mut flawed, mut done) = (false, Ok(()));
-    parallel::each(jobs.count, &input.buffers, work, |n, part| {
+    ordered::each(jobs.count, &input.buffers, work, |n, part| {
         let found = match part {
-            Part::Said(bytes) => return output.put(&bytes),
+            Part::Output(bytes) => return output.put(&bytes),
             Part::Done(found) => found,
         };
         done = output.failed().and(found).and_then(|(tally, stats)| {
@@ -148,7 +148,7 @@ pub fn decode<L: Listener + Fork + Send>(
     how: &How,
     view: L,
     stats: &mut Option<Stats>,
-    mut write: impl FnMut(L::Said) -> bool,
+    mut write: impl FnMut(L::Output) -> bool,
 ) -> Result<(L, Tally), Fail> {
     let session = job.session();
     let both = (view, stats.is_some().then(|| Merging(Stats::default())));
@@ -166,7 +166,7 @@ struct Nothing;
 
 impl Fork for Nothing {
     type State = ();
-    type Said = ();
+    type Output = ();
 
     fn fork(&self) -> Self {
         Nothing
@@ -184,5 +184,5 @@ impl Listener for Nothing {
 
     fn element(&mut self, _: usize, _: u64, _: tracewright::Element) {}
 
-    fn turns(&mut self, _: usize, _: u64, _: tracewright::base::Range, _: u32) {}
+    fn repeat(&mut self, _: usize, _: u64, _: tracewright::base::Range, _: u32) {}
 }

@@ -16,7 +16,7 @@ use crate::args::{IsaArg, LogArgs, LogFormat, SecurityArg};
 use crate::fail::Fail;
 
 /// So much of a log is read at a time.
-const STRETCH: usize = 1 << 20;
+const CHUNK: usize = 1 << 20;
 
 /// So much of it is looked at for its instruction set.
 const HEAD: usize = 1 << 16;
@@ -44,7 +44,7 @@ impl<'a> Log<'a> {
         }
         let mut input = stream(path)?;
         let mut first = Vec::new();
-        let looked = input.by_ref().take(STRETCH as u64).read_to_end(&mut first);
+        let looked = input.by_ref().take(CHUNK as u64).read_to_end(&mut first);
         looked.map_err(|error| Fail::usage(path, &error.to_string()))?;
         let found = args.log_format.map(format).or_else(|| Format::detect(&first));
         let format = found.ok_or_else(|| {
@@ -97,7 +97,7 @@ impl<'a> Log<'a> {
         let path = self.path;
         let wrong = |error: LogError| Fail::usage(path, &error.to_string());
         if self.first.is_empty() {
-            let read = self.input.by_ref().take(STRETCH as u64).read_to_end(&mut self.first);
+            let read = self.input.by_ref().take(CHUNK as u64).read_to_end(&mut self.first);
             read.map_err(|error| Fail::usage(path, &error.to_string()))?;
             if self.first.is_empty() {
                 self.reader.finish(out).map_err(wrong)?;

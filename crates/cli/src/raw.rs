@@ -4,7 +4,7 @@ use std::path::Path;
 use std::slice;
 
 use tracewright::Capture;
-use tracewright::capture::{Format, Place, Raw, Register, Source, cycles};
+use tracewright::capture::{Format, Origin, Raw, Register, Source, cycles};
 use tracewright::decode::words::settle;
 use tracewright::frames::{Framing, Link, Splitter};
 use tracewright::protocols::etrace::demux::numbers;
@@ -53,7 +53,9 @@ pub fn read(args: &InputArgs, notes: &mut Vec<String>) -> Result<Capture, Fail> 
         let name = name.trim();
         pattern.parameter(name, word.trim());
         let key = Some(name.to_owned());
-        pattern.places.push((name.to_owned(), Place { key, ..Place::file(Path::new("--config")) }));
+        pattern
+            .offsets
+            .push((name.to_owned(), Origin { key, ..Origin::file(Path::new("--config")) }));
     }
     if let Some(path) = &args.params {
         pattern.read_parameters(path)?;

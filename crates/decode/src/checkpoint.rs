@@ -30,8 +30,8 @@ impl Checkpoint {
     }
 
     /// Bytes that source `n` has had so far.
-    pub fn heard(&self, n: usize) -> u64 {
-        self.sources.get(n).map_or(0, |source| source.heard)
+    pub fn received(&self, n: usize) -> u64 {
+        self.sources.get(n).map_or(0, |source| source.received)
     }
 
     /// Whether the links go on in the same way.

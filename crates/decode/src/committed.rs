@@ -44,7 +44,7 @@ const fn outlives(element: &Element) -> bool {
             | Element::Exception(_)
             | Element::ExceptionReturn
             | Element::NoCode { .. }
-            | Element::Access(_)
+            | Element::DataAccess(_)
             | Element::Transaction(_)
     )
 }

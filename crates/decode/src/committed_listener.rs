@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tracewright_base::{self as base, Element, Fault, Places, Sink};
+use tracewright_base::{self as base, Element, Fault, OffsetMap, Sink};
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
@@ -62,9 +62,9 @@ impl<L: Listener> Listener for CommittedListener<L> {
     }
 
     #[inline]
-    fn turns(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
+    fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
         if self.passes {
-            self.listener.turns(source, at, range, times);
+            self.listener.repeat(source, at, range, times);
         } else {
             (0..times).for_each(|_| self.hold(source, at, Element::Range(range)));
         }
@@ -84,7 +84,7 @@ impl<L: Listener> Listener for CommittedListener<L> {
 /// It carries on what no transaction has decided yet.
 impl<L: Fork> Fork for CommittedListener<L> {
     type State = (Vec<Committed<Vec<(u64, Element)>>>, L::State);
-    type Said = L::Said;
+    type Output = L::Output;
 
     fn fork(&self) -> Self {
         let listener = self.listener.fork();
@@ -100,7 +100,7 @@ impl<L: Fork> Fork for CommittedListener<L> {
         self.listener.resume(state);
     }
 
-    fn take(&mut self) -> Self::Said {
+    fn take(&mut self) -> Self::Output {
         self.listener.take()
     }
 

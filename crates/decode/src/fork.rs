@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tracewright_base::{self as base, Element, Fault, Places};
+use tracewright_base::{self as base, Element, Fault, OffsetMap};
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
@@ -17,9 +17,9 @@ use crate::{Listener, Merge};
 pub trait Fork: Sized {
     /// What it carries from what it was told to what it will be told. `()` where each element is said
     /// for itself.
-    type State: Carried;
+    type State: ForkState;
     /// What it has to say: text, counts. Put together in order it is what one listener would have said.
-    type Said: Send;
+    type Output: Send;
 
     /// One of the same kind that was told nothing, for a worker. What it begins with may depend on what this one was
     /// told: a worker whose guess is wrong is never in the same state as whoever was there before.
@@ -33,7 +33,7 @@ pub trait Fork: Sized {
     fn resume(&mut self, state: Self::State);
 
     /// Hands over what it has to say.
-    fn take(&mut self) -> Self::Said;
+    fn take(&mut self) -> Self::Output;
 
     /// How many bytes of memory wait to be taken, about; 0 where it is never much.
     fn weight(&self) -> usize {
@@ -42,7 +42,7 @@ pub trait Fork: Sized {
 }
 
 /// What a [`Fork`] carries on, by source.
-pub trait Carried: Clone + Send {
+pub trait ForkState: Clone + Send {
     /// Whether the two will say the same of whatever comes from `source`.
     fn same(&self, source: usize, other: &Self) -> bool;
 
@@ -62,7 +62,7 @@ pub struct Merging<L>(pub L);
 
 impl<L: Merge + Send> Fork for Merging<L> {
     type State = ();
-    type Said = L;
+    type Output = L;
 
     fn fork(&self) -> Self {
         Merging(L::default())
@@ -89,8 +89,8 @@ impl<L: Listener> Listener for Merging<L> {
     }
 
     #[inline]
-    fn turns(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
-        self.0.turns(source, at, range, times);
+    fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
+        self.0.repeat(source, at, range, times);
     }
 
     fn each_packet(&self) -> bool {
@@ -105,7 +105,7 @@ impl<L: Listener> Listener for Merging<L> {
 }
 
 /// Nothing is carried on.
-impl Carried for () {
+impl ForkState for () {
     fn same(&self, _: usize, _: &Self) -> bool {
         true
     }
@@ -114,7 +114,7 @@ impl Carried for () {
 }
 
 /// By source; one that is not there yet is as the default.
-impl<T: Clone + Send + Default + PartialEq> Carried for Vec<T> {
+impl<T: Clone + Send + Default + PartialEq> ForkState for Vec<T> {
     fn same(&self, source: usize, other: &Self) -> bool {
         match (self.get(source), other.get(source)) {
             (Some(one), Some(other)) => one == other,
@@ -134,7 +134,7 @@ impl<T: Clone + Send + Default + PartialEq> Carried for Vec<T> {
     }
 }
 
-impl<A: Carried, B: Carried> Carried for (A, B) {
+impl<A: ForkState, B: ForkState> ForkState for (A, B) {
     fn same(&self, source: usize, other: &Self) -> bool {
         self.0.same(source, &other.0) && self.1.same(source, &other.1)
     }
@@ -149,7 +149,7 @@ impl<A: Carried, B: Carried> Carried for (A, B) {
     }
 }
 
-impl<A: Carried> Carried for Option<A> {
+impl<A: ForkState> ForkState for Option<A> {
     fn same(&self, source: usize, other: &Self) -> bool {
         match (self, other) {
             (Some(one), Some(other)) => one.same(source, other),
@@ -175,7 +175,7 @@ impl<A: Carried> Carried for Option<A> {
 /// Both say what they have to say.
 impl<A: Fork, B: Fork> Fork for (A, B) {
     type State = (A::State, B::State);
-    type Said = (A::Said, B::Said);
+    type Output = (A::Output, B::Output);
 
     fn fork(&self) -> Self {
         (self.0.fork(), self.1.fork())
@@ -190,7 +190,7 @@ impl<A: Fork, B: Fork> Fork for (A, B) {
         self.1.resume(b);
     }
 
-    fn take(&mut self) -> Self::Said {
+    fn take(&mut self) -> Self::Output {
         (self.0.take(), self.1.take())
     }
 
@@ -202,7 +202,7 @@ impl<A: Fork, B: Fork> Fork for (A, B) {
 /// None has nothing to say.
 impl<L: Fork> Fork for Option<L> {
     type State = Option<L::State>;
-    type Said = Option<L::Said>;
+    type Output = Option<L::Output>;
 
     fn fork(&self) -> Self {
         self.as_ref().map(L::fork)
@@ -218,7 +218,7 @@ impl<L: Fork> Fork for Option<L> {
         }
     }
 
-    fn take(&mut self) -> Self::Said {
+    fn take(&mut self) -> Self::Output {
         self.as_mut().map(L::take)
     }
 

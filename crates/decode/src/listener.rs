@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use tracewright_base::{self as base, Element, Fault, Places};
+use tracewright_base::{self as base, Element, Fault, OffsetMap};
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
 /// Receives what a [`Session`](crate::Session) finds, in the order in which it becomes certain.
 /// `source` is an index into the session's sources.
 pub trait Listener {
-    /// It wants packets and link events. Otherwise only [`element`](Listener::element) and [`turns`](Listener::turns)
+    /// It wants packets and link events. Otherwise only [`element`](Listener::element) and [`repeat`](Listener::repeat)
     /// are called.
     const PACKETS: bool = true;
     /// It wants whole frames and fragments, too.
@@ -21,22 +21,22 @@ pub trait Listener {
     /// The same range so many times, one after another: turns of a loop of one block. Where a listener does
     /// not say otherwise it is told of each.
     #[inline]
-    fn turns(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
+    fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
         for _ in 0..times {
             self.element(source, at, Element::Range(range));
         }
     }
 
-    /// A packet, before its elements: `bytes[span]`, where `places` maps offsets in `bytes`.
+    /// A packet, before its elements: `bytes[span]`, where `offsets` maps offsets in `bytes`.
     fn packet(
         &mut self,
         source: usize,
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         span: Range<usize>,
         bytes: &[u8],
         packet: AnyPacket<'_>,
     ) {
-        let _ = (source, places, span, bytes, packet);
+        let _ = (source, offsets, span, bytes, packet);
     }
 
     /// Whether each packet must be told. Where that is not so, those that a decoder can take faster together
@@ -46,20 +46,26 @@ pub trait Listener {
     }
 
     /// So many packets, `span`, that were decoded together: after their elements, and they are not told one by one.
-    fn packets(&mut self, source: usize, places: &Places<'_>, span: Range<usize>, count: usize) {
-        let _ = (source, places, span, count);
+    fn packets(
+        &mut self,
+        source: usize,
+        offsets: &OffsetMap<'_>,
+        span: Range<usize>,
+        count: usize,
+    ) {
+        let _ = (source, offsets, span, count);
     }
 
-    /// Bytes of a source that are no packet: `bytes[span]`, where `places` maps offsets in `bytes`.
+    /// Bytes of a source that are no packet: `bytes[span]`, where `offsets` maps offsets in `bytes`.
     fn bad(
         &mut self,
         source: usize,
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         span: Range<usize>,
         bytes: &[u8],
         fault: Fault,
     ) {
-        let _ = (source, places, span, bytes, fault);
+        let _ = (source, offsets, span, bytes, fault);
     }
 
     /// Bytes of a source that may begin a synchronisation wait for what follows them.
@@ -68,7 +74,7 @@ pub trait Listener {
     }
 
     /// Bytes of an id that no source has.
-    fn stranger(&mut self, id: u16, at: u64, len: usize) {
+    fn unknown_id(&mut self, id: u16, at: u64, len: usize) {
         let _ = (id, at, len);
     }
 
@@ -105,35 +111,35 @@ macro_rules! pass_on {
         fn packet(
             &mut self,
             source: usize,
-            places: &Places<'_>,
+            offsets: &OffsetMap<'_>,
             span: Range<usize>,
             bytes: &[u8],
             packet: AnyPacket<'_>,
         ) {
             let $this = self;
             $(if let Some(to) = $to {
-                to.packet(source, places, span.clone(), bytes, packet);
+                to.packet(source, offsets, span.clone(), bytes, packet);
             })+
         }
 
-        fn packets(&mut self, source: usize, places: &Places<'_>, span: Range<usize>, count: usize) {
+        fn packets(&mut self, source: usize, offsets: &OffsetMap<'_>, span: Range<usize>, count: usize) {
             let $this = self;
             $(if let Some(to) = $to {
-                to.packets(source, places, span.clone(), count);
+                to.packets(source, offsets, span.clone(), count);
             })+
         }
 
         fn bad(
             &mut self,
             source: usize,
-            places: &Places<'_>,
+            offsets: &OffsetMap<'_>,
             span: Range<usize>,
             bytes: &[u8],
             fault: Fault,
         ) {
             let $this = self;
             $(if let Some(to) = $to {
-                to.bad(source, places, span.clone(), bytes, fault);
+                to.bad(source, offsets, span.clone(), bytes, fault);
             })+
         }
 
@@ -144,10 +150,10 @@ macro_rules! pass_on {
             })+
         }
 
-        fn stranger(&mut self, id: u16, at: u64, len: usize) {
+        fn unknown_id(&mut self, id: u16, at: u64, len: usize) {
             let $this = self;
             $(if let Some(to) = $to {
-                to.stranger(id, at, len);
+                to.unknown_id(id, at, len);
             })+
         }
 
@@ -194,9 +200,9 @@ impl<A: Listener, B: Listener> Listener for (A, B) {
         self.1.element(source, at, element);
     }
 
-    fn turns(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
-        self.0.turns(source, at, range, times);
-        self.1.turns(source, at, range, times);
+    fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
+        self.0.repeat(source, at, range, times);
+        self.1.repeat(source, at, range, times);
     }
 
     fn each_packet(&self) -> bool {
@@ -222,9 +228,9 @@ impl<L: Listener> Listener for Option<L> {
         }
     }
 
-    fn turns(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
+    fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
         if let Some(listener) = self {
-            listener.turns(source, at, range, times);
+            listener.repeat(source, at, range, times);
         }
     }
 
@@ -247,8 +253,8 @@ impl<L: Listener> Listener for &mut L {
         (**self).element(source, at, element);
     }
 
-    fn turns(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
-        (**self).turns(source, at, range, times);
+    fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
+        (**self).repeat(source, at, range, times);
     }
 
     fn each_packet(&self) -> bool {
@@ -281,7 +287,7 @@ mod tests {
         fn packet(
             &mut self,
             _: usize,
-            _: &Places<'_>,
+            _: &OffsetMap<'_>,
             _: Range<usize>,
             _: &[u8],
             _: AnyPacket<'_>,
@@ -289,7 +295,7 @@ mod tests {
             self.0.push("packet");
         }
 
-        fn bad(&mut self, _: usize, _: &Places<'_>, _: Range<usize>, _: &[u8], _: Fault) {
+        fn bad(&mut self, _: usize, _: &OffsetMap<'_>, _: Range<usize>, _: &[u8], _: Fault) {
             self.0.push("bad");
         }
 
@@ -297,7 +303,7 @@ mod tests {
             self.0.push("held");
         }
 
-        fn stranger(&mut self, _: u16, _: u64, _: usize) {
+        fn unknown_id(&mut self, _: u16, _: u64, _: usize) {
             self.0.push("stranger");
         }
 
@@ -321,12 +327,12 @@ mod tests {
     /// Says one of everything.
     fn say(mut listener: impl Listener) -> bool {
         let pieces = [Piece { start: 0, at: 0, fragment: true }];
-        let places = Places::new(&pieces);
+        let offsets = OffsetMap::new(&pieces);
         listener.element(0, 0, Element::ExceptionReturn);
-        listener.packet(0, &places, 0..1, &[0x70], AnyPacket::Itm(&itm::Packet::Overflow));
-        listener.bad(0, &places, 0..1, &[0], Fault::Truncated);
+        listener.packet(0, &offsets, 0..1, &[0x70], AnyPacket::Itm(&itm::Packet::Overflow));
+        listener.bad(0, &offsets, 0..1, &[0], Fault::Truncated);
         listener.held(0, &[0]);
-        listener.stranger(1, 0, 1);
+        listener.unknown_id(1, 0, 1);
         listener.link(0, Event::Null { len: 1 });
         listener.packed(0, &[0]);
         listener.fragment(None, 0, &[0]);

@@ -1,6 +1,6 @@
 //! One buffer, from its bytes to a listener.
 
-use tracewright_base::{Piece, Places};
+use tracewright_base::{OffsetMap, Piece};
 use tracewright_capture::Capture;
 use tracewright_frames::{Event, FRAME, Frame, Framing, Numbering, Split};
 use tracewright_image::{Cache, CacheOptions};
@@ -15,7 +15,7 @@ const BLOCK: usize = 1 << 14;
 const PLAIN: usize = 1 << 12;
 
 /// Bytes without framing are decoded in stretches of this many.
-const STRETCH: usize = 1 << 20;
+const CHUNK: usize = 1 << 20;
 
 /// The reference reads this much of an unframed buffer at a time; its listing can tell.
 const REFERENCE_READ: usize = 1024;
@@ -146,8 +146,8 @@ impl Session {
         listener: &mut L,
     ) {
         for part in parts {
-            for stretch in part.chunks(STRETCH) {
-                self.feed(stretch, listener);
+            for chunk in part.chunks(CHUNK) {
+                self.feed(chunk, listener);
                 if listener.full() {
                     return;
                 }
@@ -183,9 +183,9 @@ impl Session {
         self.raw_pieces(at, len);
         let Session { state: Checkpoint { sources, rest, .. }, programs, pieces, .. } = self;
         let (Some(source), Some(program)) = (sources.first_mut(), programs.first_mut()) else {
-            return listener.stranger(0, at, bytes.len());
+            return listener.unknown_id(0, at, bytes.len());
         };
-        source.heard += bytes.len() as u64;
+        source.received += bytes.len() as u64;
         if !source.in_place() {
             let bytes = if waiting > 0 { &rest[..] } else { bytes };
             for (n, piece) in pieces.iter().enumerate() {
@@ -196,9 +196,9 @@ impl Session {
             rest.clear();
             return;
         }
-        let places = Places::new(pieces);
+        let offsets = OffsetMap::new(pieces);
         let whole = if waiting > 0 { &rest[..] } else { bytes };
-        let taken = source.feed_raw(whole, &places, program, 0, listener);
+        let taken = source.feed_raw(whole, &offsets, program, 0, listener);
         if waiting > 0 {
             rest.drain(..taken);
         } else {
@@ -214,7 +214,7 @@ impl Session {
             return;
         };
         if source.in_place() {
-            source.finish_raw(rest, &Places::new(pieces), program, 0, listener);
+            source.finish_raw(rest, &OffsetMap::new(pieces), program, 0, listener);
         } else {
             source.finish(program, 0, listener);
         }
@@ -261,7 +261,7 @@ impl<L: Listener> Router<'_, L> {
     fn source(&mut self, id: u16, at: u64, len: usize) -> Option<usize> {
         let n = self.slots.get(usize::from(id)).map_or(usize::MAX, |n| usize::from(*n));
         if n >= self.sources.len() {
-            self.listener.stranger(id, at, len);
+            self.listener.unknown_id(id, at, len);
             return None;
         }
         if *self.current != Some(n) {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tracewright_base::{self as base, Element, Fault, Places, Sink};
+use tracewright_base::{self as base, Element, Fault, OffsetMap, Sink};
 use tracewright_frames as frames;
 use tracewright_image::Cache;
 use tracewright_protocols::registry::{AnyPacket, AnyStream, AnyTap};
@@ -19,7 +19,7 @@ pub(crate) struct Source {
     /// Half bytes of the first of them that are taken, where the protocol counts those.
     taken: usize,
     /// Bytes so far.
-    pub(crate) heard: u64,
+    pub(crate) received: u64,
 }
 
 /// What decoding a source needs beside its state.
@@ -38,7 +38,7 @@ impl Program {
 
 impl Source {
     pub(crate) fn new(id: u16, stream: AnyStream) -> Self {
-        Source { id, stream, block: frames::Source::new(id), taken: 0, heard: 0 }
+        Source { id, stream, block: frames::Source::new(id), taken: 0, received: 0 }
     }
 
     /// Forgets everything but the configuration.
@@ -59,17 +59,17 @@ impl Source {
     }
 
     pub(crate) fn push(&mut self, at: u64, fragment: bool, bytes: &[u8]) {
-        self.heard += bytes.len() as u64;
+        self.received += bytes.len() as u64;
         self.block.push(at, fragment, bytes);
     }
 
     pub(crate) fn push_short(&mut self, at: u64, fragment: bool, word: u128, len: usize) {
-        self.heard += len as u64;
+        self.received += len as u64;
         self.block.push_short(at, fragment, word, len);
     }
 
     pub(crate) fn push_plain(&mut self, at: u64, data: &[[u8; frames::FRAME]]) {
-        self.heard += data.len() as u64;
+        self.received += data.len() as u64;
         self.block.push_plain(at, data);
     }
 
@@ -83,9 +83,9 @@ impl Source {
         if self.stream.nibbles() {
             return self.feed_nibbles(program, source, listener);
         }
-        let (bytes, places) = (self.block.bytes(), self.block.places());
-        let ear = &mut Heard { source, listener };
-        let taken = self.stream.feed_to(bytes, &places, &mut program.cache, ear);
+        let (bytes, offsets) = (self.block.bytes(), self.block.offsets());
+        let observer = &mut Heard { source, listener };
+        let taken = self.stream.feed_to(bytes, &offsets, &mut program.cache, observer);
         self.block.consume(taken);
     }
 
@@ -103,12 +103,12 @@ impl Source {
     pub(crate) fn feed_raw<L: Listener>(
         &mut self,
         bytes: &[u8],
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         program: &mut Program,
         source: usize,
         listener: &mut L,
     ) -> usize {
-        self.stream.feed_to(bytes, places, &mut program.cache, &mut Heard { source, listener })
+        self.stream.feed_to(bytes, offsets, &mut program.cache, &mut Heard { source, listener })
     }
 
     fn feed_nibbles<L: Listener>(
@@ -120,10 +120,10 @@ impl Source {
         let Program { cache, nibbles } = program;
         self.unpack(nibbles);
         let fresh = nibbles.get(self.taken..).unwrap_or_default();
-        let places = self.block.places().of_nibbles();
-        let places = if self.taken == 0 { places } else { places.without_first_nibble() };
-        let ear = &mut Heard { source, listener };
-        self.taken += self.stream.feed_to(fresh, &places, cache, ear);
+        let offsets = self.block.offsets().of_nibbles();
+        let offsets = if self.taken == 0 { offsets } else { offsets.without_first_nibble() };
+        let observer = &mut Heard { source, listener };
+        self.taken += self.stream.feed_to(fresh, &offsets, cache, observer);
         self.block.consume(self.taken / 2);
         self.taken %= 2;
     }
@@ -142,26 +142,26 @@ impl Source {
     ) {
         let Program { cache, nibbles } = program;
         self.unpack(nibbles);
-        let (bytes, places) = if self.stream.nibbles() {
-            let places = self.block.places().of_nibbles();
-            let places = if self.taken == 0 { places } else { places.without_first_nibble() };
-            (nibbles.get(self.taken..).unwrap_or_default(), places)
+        let (bytes, offsets) = if self.stream.nibbles() {
+            let offsets = self.block.offsets().of_nibbles();
+            let offsets = if self.taken == 0 { offsets } else { offsets.without_first_nibble() };
+            (nibbles.get(self.taken..).unwrap_or_default(), offsets)
         } else {
-            (self.block.bytes(), self.block.places())
+            (self.block.bytes(), self.block.offsets())
         };
-        self.stream.finish_to(bytes, &places, cache, &mut Heard { source, listener });
+        self.stream.finish_to(bytes, &offsets, cache, &mut Heard { source, listener });
     }
 
     /// The trace ends; `rest` was never copied.
     pub(crate) fn finish_raw<L: Listener>(
         &mut self,
         rest: &[u8],
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         program: &mut Program,
         source: usize,
         listener: &mut L,
     ) {
-        self.stream.finish_to(rest, places, &mut program.cache, &mut Heard { source, listener });
+        self.stream.finish_to(rest, offsets, &mut program.cache, &mut Heard { source, listener });
     }
 }
 
@@ -179,8 +179,8 @@ impl<L: Listener> Sink for Heard<'_, L> {
     }
 
     #[inline(always)]
-    fn turns(&mut self, at: u64, range: base::Range, times: u32) {
-        self.listener.turns(self.source, at, range, times);
+    fn repeat(&mut self, at: u64, range: base::Range, times: u32) {
+        self.listener.repeat(self.source, at, range, times);
     }
 
     #[inline]
@@ -193,20 +193,20 @@ impl<L: Listener> AnyTap for Heard<'_, L> {
     #[inline]
     fn packet(
         &mut self,
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         span: Range<usize>,
         bytes: &[u8],
         packet: AnyPacket<'_>,
     ) {
         if L::PACKETS {
-            self.listener.packet(self.source, places, span, bytes, packet);
+            self.listener.packet(self.source, offsets, span, bytes, packet);
         }
     }
 
     #[inline]
-    fn bad(&mut self, places: &Places<'_>, span: Range<usize>, bytes: &[u8], fault: Fault) {
+    fn bad(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, bytes: &[u8], fault: Fault) {
         if L::PACKETS {
-            self.listener.bad(self.source, places, span, bytes, fault);
+            self.listener.bad(self.source, offsets, span, bytes, fault);
         }
     }
 
@@ -223,9 +223,9 @@ impl<L: Listener> AnyTap for Heard<'_, L> {
     }
 
     #[inline]
-    fn packets(&mut self, places: &Places<'_>, span: Range<usize>, count: usize) {
+    fn packets(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, count: usize) {
         if L::PACKETS {
-            self.listener.packets(self.source, places, span, count);
+            self.listener.packets(self.source, offsets, span, count);
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::input::{Input, More, Reading};
 const LEAST: usize = 1 << 10;
 
 /// Bytes are searched in stretches of this many.
-const STRETCH: usize = 1 << 20;
+const CHUNK: usize = 1 << 20;
 
 impl Plan {
     /// Lets each ITM without a synchronisation packet in its buffer start at its first byte.
@@ -37,14 +37,14 @@ impl Plan {
         }
         let mut splitter = Splitter::new(Link::new(self.framing));
         let mut at = 0;
-        let mut feed = |stretch: &[u8]| {
+        let mut feed = |chunk: &[u8]| {
             let mut router = Router(&mut searches);
             if self.framing == Framing::Raw {
-                router.feed(None, stretch);
+                router.feed(None, chunk);
             } else {
-                splitter.split(at, stretch, &mut router);
+                splitter.split(at, chunk, &mut router);
             }
-            at += stretch.len() as u64;
+            at += chunk.len() as u64;
             searches.iter().all(|(_, _, found)| *found)
         };
         if piped {
@@ -63,12 +63,12 @@ impl Plan {
                 most *= 2;
             }
         } else {
-            let (mut input, mut stretch) = (Reading(buffer.reader()), Vec::new());
-            while let Ok(More::Some) = input.more(STRETCH, true, &mut stretch) {
-                if feed(&stretch) {
+            let (mut input, mut chunk) = (Reading(buffer.reader()), Vec::new());
+            while let Ok(More::Some) = input.more(CHUNK, true, &mut chunk) {
+                if feed(&chunk) {
                     return;
                 }
-                stretch.clear();
+                chunk.clear();
             }
         }
         for source in &mut self.sources {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use tracewright_base::{self as base, Doubt, Element, Fault, Gap, Places};
+use tracewright_base::{self as base, Element, Fault, Gap, Inconsistency, OffsetMap};
 use tracewright_frames::Event;
 use tracewright_protocols::etmv2::packet::Offset;
 use tracewright_protocols::registry::AnyPacket;
@@ -47,9 +47,9 @@ pub struct Counts {
     /// Times that trace was lost in an overflow, was discarded, or had to be dropped.
     pub gaps: u64,
     /// Contradictions.
-    pub doubts: u64,
+    pub inconsistencies: u64,
     /// The first of them, and where.
-    pub first_doubt: Option<(u64, Doubt)>,
+    pub first_inconsistency: Option<(u64, Inconsistency)>,
 }
 
 /// Counts everything that a session finds.
@@ -58,7 +58,7 @@ pub struct Tally {
     /// By source.
     pub sources: Vec<Counts>,
     /// Bytes of each id that no source has.
-    pub strangers: BTreeMap<u16, u64>,
+    pub unknown_ids: BTreeMap<u16, u64>,
     /// Bytes of padding.
     pub padding: u64,
     /// Bytes that are no frame.
@@ -92,13 +92,13 @@ impl Counts {
                 self.first_no_code.get_or_insert(address);
             }
             Element::Exception(_) => self.exceptions += 1,
-            Element::Software(_) | Element::Hardware(_) => self.software += 1,
-            Element::Access(_) => self.accesses += 1,
+            Element::SoftwareWrite(_) | Element::DwtEvent(_) => self.software += 1,
+            Element::DataAccess(_) => self.accesses += 1,
             Element::Gap(Gap::Start | Gap::Reset) => {}
             Element::Gap(_) => self.gaps += 1,
-            Element::Doubt(doubt) => {
-                self.doubts += 1;
-                self.first_doubt.get_or_insert((at, doubt));
+            Element::Inconsistency(inconsistency) => {
+                self.inconsistencies += 1;
+                self.first_inconsistency.get_or_insert((at, inconsistency));
             }
             _ => {}
         }
@@ -128,13 +128,13 @@ impl Tally {
     /// Whether it is [`flawed`](Self::flawed), other than that the trace ends inside a packet.
     pub fn troubled(&self) -> bool {
         self.bad_frames > 0
-            || self.sources.iter().any(|c| c.bad > c.cut || c.doubts > 0 || c.no_code > 0)
+            || self.sources.iter().any(|c| c.bad > c.cut || c.inconsistencies > 0 || c.no_code > 0)
     }
 
     /// Whether any byte was bad, any packet doubtful or any memory missing.
     pub fn flawed(&self) -> bool {
         self.bad_frames > 0
-            || self.sources.iter().any(|c| c.bad > 0 || c.doubts > 0 || c.no_code > 0)
+            || self.sources.iter().any(|c| c.bad > 0 || c.inconsistencies > 0 || c.no_code > 0)
     }
 }
 
@@ -143,8 +143,8 @@ impl Merge for Tally {
         for (n, counts) in later.sources.into_iter().enumerate() {
             self.source(n).merge(counts);
         }
-        for (id, bytes) in later.strangers {
-            self.stranger(id, 0, bytes as usize);
+        for (id, bytes) in later.unknown_ids {
+            self.unknown_id(id, 0, bytes as usize);
         }
         self.padding += later.padding;
         self.bad_frames += later.bad_frames;
@@ -173,8 +173,8 @@ impl Merge for Counts {
             software,
             accesses,
             gaps,
-            doubts,
-            first_doubt,
+            inconsistencies,
+            first_inconsistency,
         } = later;
         self.packet_bytes += packet_bytes;
         self.packets += packets;
@@ -192,8 +192,8 @@ impl Merge for Counts {
         self.software += software;
         self.accesses += accesses;
         self.gaps += gaps;
-        self.doubts += doubts;
-        self.first_doubt = self.first_doubt.or(first_doubt);
+        self.inconsistencies += inconsistencies;
+        self.first_inconsistency = self.first_inconsistency.or(first_inconsistency);
     }
 }
 
@@ -213,7 +213,7 @@ impl Listener for Tally {
     }
 
     #[inline]
-    fn turns(&mut self, source: usize, _: u64, range: base::Range, times: u32) {
+    fn repeat(&mut self, source: usize, _: u64, range: base::Range, times: u32) {
         let c = self.source(source);
         c.elements += u64::from(times);
         c.ranges += u64::from(times);
@@ -224,16 +224,22 @@ impl Listener for Tally {
         false
     }
 
-    fn packets(&mut self, source: usize, places: &Places<'_>, span: Range<usize>, count: usize) {
+    fn packets(
+        &mut self,
+        source: usize,
+        offsets: &OffsetMap<'_>,
+        span: Range<usize>,
+        count: usize,
+    ) {
         let c = self.source(source);
         c.packets += count as u64;
-        c.packet_bytes += places.bytes_in(&span) as u64;
+        c.packet_bytes += offsets.bytes_in(&span) as u64;
     }
 
     fn packet(
         &mut self,
         source: usize,
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         span: Range<usize>,
         _: &[u8],
         packet: AnyPacket<'_>,
@@ -241,18 +247,18 @@ impl Listener for Tally {
         let c = self.source(source);
         c.packets += 1;
         c.syncs += u64::from(is_sync(packet));
-        c.packet_bytes += places.bytes_in(&span) as u64;
+        c.packet_bytes += offsets.bytes_in(&span) as u64;
     }
 
     fn bad(
         &mut self,
         source: usize,
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         span: Range<usize>,
         _: &[u8],
         fault: Fault,
     ) {
-        let (c, len) = (self.source(source), places.bytes_in(&span) as u64);
+        let (c, len) = (self.source(source), offsets.bytes_in(&span) as u64);
         match fault {
             Fault::Unsynchronised => c.unsynced += len,
             Fault::Truncated => {
@@ -261,13 +267,13 @@ impl Listener for Tally {
             }
             _ => {
                 c.bad += len;
-                c.first_bad.get_or_insert_with(|| (places.at(span.start), fault));
+                c.first_bad.get_or_insert_with(|| (offsets.at(span.start), fault));
             }
         }
     }
 
-    fn stranger(&mut self, id: u16, _at: u64, len: usize) {
-        *self.strangers.entry(id).or_default() += len as u64;
+    fn unknown_id(&mut self, id: u16, _at: u64, len: usize) {
+        *self.unknown_ids.entry(id).or_default() += len as u64;
     }
 
     fn link(&mut self, _at: u64, event: Event) {

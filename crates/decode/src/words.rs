@@ -1,6 +1,6 @@
 //! Parameters that a capture gives in words, as the registers that their protocols make of them.
 
-use tracewright_capture::{Capture, OpenError, Place, Register, Source, Text, Wrong};
+use tracewright_capture::{Capture, OpenError, Origin, Register, Source, Text, Wrong};
 use tracewright_protocols::registry::AnyProtocol;
 
 /// Turns the words of every source of `capture` into registers, but for those that stay text.
@@ -18,15 +18,15 @@ fn source(source: &mut Source) -> Result<(), OpenError> {
         Some(number) => number.map(Some),
         None => Ok(None),
     };
-    let place = |name: &str| {
-        if let Some((_, place)) = source.places.iter().find(|(known, _)| known == name) {
-            return place.clone();
+    let origin = |name: &str| {
+        if let Some((_, origin)) = source.offsets.iter().find(|(known, _)| known == name) {
+            return origin.clone();
         }
         let key = Some(name.to_owned());
         let section = Some(source.name.clone()).filter(|name| !name.is_empty());
-        Place { section, key, ..Place::file(&source.path) }
+        Origin { section, key, ..Origin::file(&source.path) }
     };
-    let wrong = |name: &str, why: String| OpenError::at(place(name), Wrong::Parameter(why));
+    let wrong = |name: &str, why: String| OpenError::at(origin(name), Wrong::Parameter(why));
     let mut texts = source.texts.clone();
     for register in &source.registers.0 {
         let value = register.value.to_string();
@@ -35,7 +35,7 @@ fn source(source: &mut Source) -> Result<(), OpenError> {
     let mut settled = Vec::new();
     for (name, word) in &source.words {
         if protocol.is_some_and(|protocol| protocol.has_text(name)) {
-            texts.push(Text { name: name.clone(), text: word.clone(), place: place(name) });
+            texts.push(Text { name: name.clone(), text: word.clone(), origin: origin(name) });
             continue;
         }
         let value = number(name, word).map_err(|why| wrong(name, why))?;
@@ -64,7 +64,7 @@ fn source(source: &mut Source) -> Result<(), OpenError> {
                 }
             }
         };
-        return Err(OpenError::at(text.place.clone(), Wrong::Parameter(why)));
+        return Err(OpenError::at(text.origin.clone(), Wrong::Parameter(why)));
     }
     source.texts = texts;
     source.words.clear();

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tracewright_base::{Element, Gap, Places, Start};
+use tracewright_base::{Element, Gap, OffsetMap, Start};
 use tracewright_capture::{Capture, Format, Raw};
 use tracewright_decode::{Listener, Memory, Options, Plan, Session};
 use tracewright_protocols::etmv3::Packet;
@@ -140,11 +140,11 @@ fn freertos_decodes_whole() {
     assert_eq!(count(|e| matches!(e, Element::TraceOn(Start::Debug))), 2);
     assert_eq!(count(|e| matches!(e, Element::Exception(_))), 2);
     assert_eq!(count(|e| matches!(e, Element::Context(_))), 61);
-    assert_eq!(count(|e| matches!(e, Element::NoCode { .. } | Element::Doubt(_))), 0);
+    assert_eq!(count(|e| matches!(e, Element::NoCode { .. } | Element::Inconsistency(_))), 0);
     assert_eq!(count(|e| matches!(e, Element::Gap(_))), 1);
     assert!(matches!(dumps[0], (_, Element::Gap(Gap::Start))));
     // The buffer ends inside a branch packet, which the reference lists as a whole one. (G9)
-    assert_eq!(count(|e| matches!(e, Element::Bad { len: 2, .. })), 1);
+    assert_eq!(count(|e| matches!(e, Element::Undecodable { len: 2, .. })), 1);
 }
 
 /// The elements of one source, and the W atoms and gap cycles of its packets.
@@ -158,7 +158,7 @@ impl Listener for Cycles {
     fn packet(
         &mut self,
         source: usize,
-        _: &Places<'_>,
+        _: &OffsetMap<'_>,
         _: Range<usize>,
         _: &[u8],
         packet: AnyPacket<'_>,

@@ -94,11 +94,11 @@ fn sigrok_says_the_same_text_and_exceptions() {
     let (mut texts, mut exceptions) = ([const { String::new() }; 2], Vec::new());
     for element in decode(&itm(path), Numbering::Capture) {
         match element {
-            Element::Software(w) if w.bits == 8 => {
+            Element::SoftwareWrite(w) if w.bits == 8 => {
                 let Channel::Port { port, .. } = w.channel else { panic!("{w}") };
                 texts[usize::from(port)].push(w.value() as u8 as char);
             }
-            Element::Hardware(hardware) => {
+            Element::DwtEvent(hardware) => {
                 let Dwt::Exception { number, step } = hardware.meaning() else { continue };
                 let verb = match step {
                     ExceptionStep::Entered => "Enter",
@@ -138,15 +138,15 @@ fn an_itm_that_never_synchronises_starts_at_its_first_byte() {
     let elements = decode(&capture, Numbering::Capture);
     let count = |want: fn(&Element) -> bool| elements.iter().filter(|e| want(e)).count();
     // sigrok has 392 samples and misses one, and 66 reports of watched data.
-    assert_eq!(count(|e| e.to_string().starts_with("hardware   pc ")), 393);
+    assert_eq!(count(|e| e.to_string().starts_with("dwt-event  pc ")), 393);
     assert_eq!(count(|e| e.to_string().contains("comparator")), 66);
-    assert_eq!(count(|e| matches!(e, Element::Bad { .. })), 0);
+    assert_eq!(count(|e| matches!(e, Element::Undecodable { .. })), 0);
     assert_eq!(elements.first(), Some(&Element::Gap(Gap::Start)));
     // The text of port 0, a byte a write.
     let text: String = elements
         .iter()
         .filter_map(|e| match e {
-            Element::Software(w) if w.bits == 8 => Some(w.value() as u8 as char),
+            Element::SoftwareWrite(w) if w.bits == 8 => Some(w.value() as u8 as char),
             _ => None,
         })
         .collect();
@@ -155,6 +155,10 @@ fn an_itm_that_never_synchronises_starts_at_its_first_byte() {
     // A listing in the reference's words waits, as the reference does.
     assert!(matches!(
         decode(&capture, Numbering::Reference)[..],
-        [Element::Gap(Gap::Start), Element::Bad { fault: Fault::Unsynchronised, .. }, Element::End]
+        [
+            Element::Gap(Gap::Start),
+            Element::Undecodable { fault: Fault::Unsynchronised, .. },
+            Element::End
+        ]
     ));
 }

@@ -68,14 +68,14 @@ impl Link {
         Link { numbering: Numbering::Reference, ..self }
     }
 
-    /// What to call the `place`-th byte of the capture.
+    /// What to call the `offset`-th byte of the capture.
     #[inline]
-    pub(crate) const fn index(&self, place: u64) -> u64 {
+    pub(crate) const fn index(&self, offset: u64) -> u64 {
         match (self.numbering, self.framing) {
             (Numbering::Reference, Framing::Dstream) => {
-                place - dstream::FOOTER * (place / dstream::BLOCK)
+                offset - dstream::FOOTER * (offset / dstream::BLOCK)
             }
-            _ => place,
+            _ => offset,
         }
     }
 }

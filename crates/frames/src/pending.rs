@@ -4,20 +4,20 @@
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pending<const N: usize> {
     bytes: [u8; N],
-    places: [u64; N],
+    offsets: [u64; N],
     len: usize,
 }
 
 impl<const N: usize> Default for Pending<N> {
     fn default() -> Self {
-        Pending { bytes: [0; N], places: [0; N], len: 0 }
+        Pending { bytes: [0; N], offsets: [0; N], len: 0 }
     }
 }
 
 /// What was there before does not count.
 impl<const N: usize> PartialEq for Pending<N> {
     fn eq(&self, other: &Self) -> bool {
-        self.bytes() == other.bytes() && self.places() == other.places()
+        self.bytes() == other.bytes() && self.offsets() == other.offsets()
     }
 }
 
@@ -29,8 +29,8 @@ impl<const N: usize> Pending<N> {
         self.bytes.get(..self.len).unwrap_or_default()
     }
 
-    pub(crate) fn places(&self) -> &[u64] {
-        self.places.get(..self.len).unwrap_or_default()
+    pub(crate) fn offsets(&self) -> &[u64] {
+        self.offsets.get(..self.len).unwrap_or_default()
     }
 
     #[inline]
@@ -39,19 +39,19 @@ impl<const N: usize> Pending<N> {
     }
 
     /// Adds a byte. There must be room.
-    pub(crate) fn push(&mut self, place: u64, byte: u8) {
+    pub(crate) fn push(&mut self, offset: u64, byte: u8) {
         debug_assert!(self.len < N);
-        if let (Some(b), Some(p)) = (self.bytes.get_mut(self.len), self.places.get_mut(self.len)) {
-            (*b, *p) = (byte, place);
+        if let (Some(b), Some(p)) = (self.bytes.get_mut(self.len), self.offsets.get_mut(self.len)) {
+            (*b, *p) = (byte, offset);
             self.len += 1;
         }
     }
 
     /// Takes the first byte and its place.
     pub(crate) fn pop(&mut self) -> Option<(u64, u8)> {
-        let first = (*self.places().first()?, *self.bytes().first()?);
+        let first = (*self.offsets().first()?, *self.bytes().first()?);
         self.bytes.copy_within(1..self.len, 0);
-        self.places.copy_within(1..self.len, 0);
+        self.offsets.copy_within(1..self.len, 0);
         self.len -= 1;
         Some(first)
     }
@@ -60,7 +60,7 @@ impl<const N: usize> Pending<N> {
     pub(crate) fn whole(&mut self) -> Option<([u8; N], [u64; N])> {
         (self.len == N).then(|| {
             self.len = 0;
-            (self.bytes, self.places)
+            (self.bytes, self.offsets)
         })
     }
 }

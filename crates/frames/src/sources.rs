@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use tracewright_base::{Piece, Places};
+use tracewright_base::{OffsetMap, Piece};
 
 use crate::{Event, FRAME, Split};
 
@@ -158,11 +158,11 @@ impl Source {
     }
 
     /// Where [`bytes`](Self::bytes) were.
-    pub fn places(&self) -> Places<'_> {
-        Places::new(&self.pieces)
+    pub fn offsets(&self) -> OffsetMap<'_> {
+        OffsetMap::new(&self.pieces)
     }
 
-    /// The pieces that [`places`](Self::places) looks up.
+    /// The pieces that [`offsets`](Self::offsets) looks up.
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
     }

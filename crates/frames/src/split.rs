@@ -127,24 +127,24 @@ pub struct Frame<'a> {
     /// Half synchronisation packets in front of each pair of its bytes, a byte each.
     pub(crate) halves: u64,
     /// Places of all its bytes, where neither of the two says it.
-    pub(crate) places: Option<&'a [u64; FRAME]>,
+    pub(crate) offsets: Option<&'a [u64; FRAME]>,
 }
 
 impl<'a> Frame<'a> {
     /// A frame whose bytes follow each other.
     #[inline]
     pub(crate) const fn straight(bytes: &'a [u8; FRAME], start: u64, index: u64) -> Self {
-        Frame { bytes, start, index, cuts: 0, halves: 0, places: None }
+        Frame { bytes, start, index, cuts: 0, halves: 0, offsets: None }
     }
 
-    /// A frame whose bytes were at `places`.
-    pub(crate) fn scattered(bytes: &'a [u8; FRAME], places: &'a [u64; FRAME], index: u64) -> Self {
-        let [start, ..] = *places;
+    /// A frame whose bytes were at `offsets`.
+    pub(crate) fn scattered(bytes: &'a [u8; FRAME], offsets: &'a [u64; FRAME], index: u64) -> Self {
+        let [start, ..] = *offsets;
         let mut cuts = 0;
-        for (i, pair) in (1..).zip(places.windows(2)) {
+        for (i, pair) in (1..).zip(offsets.windows(2)) {
             cuts |= u16::from(!matches!(pair, [a, b] if a.wrapping_add(1) == *b)) << i;
         }
-        Frame { bytes, start, index, cuts, halves: 0, places: Some(places) }
+        Frame { bytes, start, index, cuts, halves: 0, offsets: Some(offsets) }
     }
 
     /// Whether byte `i` is an ID byte.
@@ -154,9 +154,9 @@ impl<'a> Frame<'a> {
 
     /// Place of byte `i` in the capture, whatever the numbering.
     #[inline]
-    pub fn place(&self, i: usize) -> u64 {
-        match self.places.and_then(|places| places.get(i)) {
-            Some(&place) => place,
+    pub fn offset(&self, i: usize) -> u64 {
+        match self.offsets.and_then(|offsets| offsets.get(i)) {
+            Some(&offset) => offset,
             None => self.start.wrapping_add(i as u64 + gap(self.halves, i)),
         }
     }

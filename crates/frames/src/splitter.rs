@@ -74,11 +74,11 @@ impl Splitter {
             Fault::Unsynchronised
         };
         self.lose_frame(fault, out);
-        while let Some((place, _)) = self.held.pop() {
-            self.lose(place, 1, fault, out);
+        while let Some((offset, _)) = self.held.pop() {
+            self.lose(offset, 1, fault, out);
         }
-        while let Some((place, _)) = self.footer.pop() {
-            self.lose(place, 1, Fault::Truncated, out);
+        while let Some((offset, _)) = self.footer.pop() {
+            self.lose(offset, 1, Fault::Truncated, out);
         }
         self.report_bad(out);
         *self = Splitter::new(self.link);
@@ -117,12 +117,12 @@ impl Splitter {
         }
     }
 
-    fn frame_byte<S: Split>(&mut self, place: u64, byte: u8, out: &mut S) {
-        self.frame.push(place, byte);
-        if let Some((frame, places)) = self.frame.whole() {
-            let [start, .., end] = places;
+    fn frame_byte<S: Split>(&mut self, offset: u64, byte: u8, out: &mut S) {
+        self.frame.push(offset, byte);
+        if let Some((frame, offsets)) = self.frame.whole() {
+            let [start, .., end] = offsets;
             let consecutive = end.wrapping_sub(start) == FRAME as u64 - 1;
-            self.aligned_frame(start, &frame, (!consecutive).then_some(&places), out);
+            self.aligned_frame(start, &frame, (!consecutive).then_some(&offsets), out);
         }
     }
 
@@ -131,7 +131,7 @@ impl Splitter {
         &mut self,
         start: u64,
         bytes: &[u8; FRAME],
-        places: Option<&[u64; FRAME]>,
+        offsets: Option<&[u64; FRAME]>,
         out: &mut S,
     ) {
         if bytes[0] == sync::BARRIER[0] && self.link.barriers && *bytes == sync::BARRIER {
@@ -139,8 +139,8 @@ impl Splitter {
             return out.event(start, Event::Barrier);
         }
         out.packed(start, bytes);
-        let frame = match places {
-            Some(places) => Frame::scattered(bytes, places, start),
+        let frame = match offsets {
+            Some(offsets) => Frame::scattered(bytes, offsets, start),
             None => Frame::straight(bytes, start, start),
         };
         unpack(&mut self.id, &frame, &self.link, out);
@@ -167,15 +167,15 @@ impl Splitter {
         }
     }
 
-    fn footer_byte<S: Split>(&mut self, place: u64, byte: u8, out: &mut S) {
-        self.footer.push(place, byte);
+    fn footer_byte<S: Split>(&mut self, offset: u64, byte: u8, out: &mut S) {
+        self.footer.push(offset, byte);
         if let Some((footer, [start, ..])) = self.footer.whole() {
             self.report_bad(out);
             out.event(self.link.index(start), Event::Footer(footer));
-        } else if place % dstream::BLOCK == dstream::BLOCK - 1 {
+        } else if offset % dstream::BLOCK == dstream::BLOCK - 1 {
             // The capture began inside the footer.
-            while let Some((place, _)) = self.footer.pop() {
-                self.lose(place, 1, Fault::Unsynchronised, out);
+            while let Some((offset, _)) = self.footer.pop() {
+                self.lose(offset, 1, Fault::Unsynchronised, out);
             }
         }
     }
@@ -224,30 +224,30 @@ impl Splitter {
             }
         }
         let mut data = [[0; FRAME]; 16];
-        let mut place = at;
+        let mut offset = at;
         let mut bytes = bytes;
         while let Some((first, after)) = bytes.split_first_chunk::<FRAME>() {
             let word = u128::from_le_bytes(*first);
             let mut taken = 0;
             if word & ID_BITS == 0 {
-                taken = self.port_plain(place, bytes, &mut data, out);
+                taken = self.port_plain(offset, bytes, &mut data, out);
             }
             if taken == 0 {
                 taken = match first_even_ones(word) {
                     FRAME if ends_in_sync(first, after) => 0,
-                    FRAME => self.port_frame(place, first, out),
-                    0 if first.starts_with(&sync::FULL) => self.full_sync(place, out),
-                    0 => self.port_halves(place, bytes, out),
-                    len => self.port_halved(place, bytes, word, len, out),
+                    FRAME => self.port_frame(offset, first, out),
+                    0 if first.starts_with(&sync::FULL) => self.full_sync(offset, out),
+                    0 => self.port_halves(offset, bytes, out),
+                    len => self.port_halved(offset, bytes, word, len, out),
                 };
             }
             if taken == 0 {
                 break;
             }
-            place = place.wrapping_add(taken as u64);
+            offset = offset.wrapping_add(taken as u64);
             bytes = bytes.get(taken..).unwrap_or_default();
         }
-        place.wrapping_sub(at) as usize
+        offset.wrapping_sub(at) as usize
     }
 
     /// Takes a frame in which no synchronisation packet begins.
@@ -307,21 +307,21 @@ impl Splitter {
     }
 
     /// Two bytes of a frame at an even place in it, or half synchronisation.
-    fn pair<S: Split>(&mut self, place: u64, next: u64, pair: [u8; 2], out: &mut S) {
-        if next == place.wrapping_add(1) {
-            out.packed(self.link.index(place), &pair);
+    fn pair<S: Split>(&mut self, offset: u64, next: u64, pair: [u8; 2], out: &mut S) {
+        if next == offset.wrapping_add(1) {
+            out.packed(self.link.index(offset), &pair);
         } else {
-            out.packed(self.link.index(place), &pair[..1]);
+            out.packed(self.link.index(offset), &pair[..1]);
             out.packed(self.link.index(next), &pair[1..]);
         }
         if pair == sync::HALF {
-            return out.event(self.link.index(place), Event::HalfSync);
+            return out.event(self.link.index(offset), Event::HalfSync);
         }
-        self.frame.push(place, pair[0]);
+        self.frame.push(offset, pair[0]);
         self.frame.push(next, pair[1]);
-        if let Some((bytes, places)) = self.frame.whole() {
-            let [start, ..] = places;
-            let frame = Frame::scattered(&bytes, &places, self.link.index(start));
+        if let Some((bytes, offsets)) = self.frame.whole() {
+            let [start, ..] = offsets;
+            let frame = Frame::scattered(&bytes, &offsets, self.link.index(start));
             unpack(&mut self.id, &frame, &self.link, out);
         }
     }
@@ -329,14 +329,14 @@ impl Splitter {
     /// Decides what the bytes in `held` are, as far as they say; at the `end`, no more will come.
     fn settle<S: Split>(&mut self, end: bool, out: &mut S) {
         while let [first, rest @ ..] = self.held.bytes() {
-            let place = self.held.places().first().copied().unwrap_or_default();
+            let offset = self.held.offsets().first().copied().unwrap_or_default();
             match begins_sync(self.held.bytes()) {
                 Begins::Yes => {
                     self.lose_frame(Fault::Frame, out);
                     for _ in sync::FULL {
                         self.held.pop();
                     }
-                    self.full_sync(place, out);
+                    self.full_sync(offset, out);
                     continue;
                 }
                 Begins::Perhaps if !end => return,
@@ -344,7 +344,7 @@ impl Splitter {
             }
             if !self.synced {
                 self.held.pop();
-                self.lose(place, 1, Fault::Unsynchronised, out);
+                self.lose(offset, 1, Fault::Unsynchronised, out);
                 continue;
             }
             // Frames and half synchronisation packets come in pairs of bytes.
@@ -353,24 +353,24 @@ impl Splitter {
                 Begins::Yes => {
                     self.lose_frame(Fault::Frame, out);
                     self.held.pop();
-                    self.lose(place, 1, Fault::Frame, out);
+                    self.lose(offset, 1, Fault::Frame, out);
                     continue;
                 }
                 Begins::Perhaps if !end => return,
                 _ => {}
             }
             let pair = [*first, second];
-            let next = self.held.places().get(1).copied().unwrap_or_default();
+            let next = self.held.offsets().get(1).copied().unwrap_or_default();
             self.held.pop();
             self.held.pop();
-            self.pair(place, next, pair, out);
+            self.pair(offset, next, pair, out);
         }
     }
 
-    fn full_sync<S: Split>(&mut self, place: u64, out: &mut S) -> usize {
+    fn full_sync<S: Split>(&mut self, offset: u64, out: &mut S) -> usize {
         self.synced = true;
         self.report_bad(out);
-        let index = self.link.index(place);
+        let index = self.link.index(offset);
         out.packed(index, &sync::FULL);
         out.event(index, Event::FullSync);
         sync::FULL.len()
@@ -396,32 +396,32 @@ impl Splitter {
 
     /// The frame that was begun is none. What came after it has another id, or not.
     fn lose_frame<S: Split>(&mut self, fault: Fault, out: &mut S) {
-        while let Some((place, _)) = self.frame.pop() {
+        while let Some((offset, _)) = self.frame.pop() {
             self.id = None;
-            self.lose(place, 1, fault, out);
+            self.lose(offset, 1, fault, out);
         }
     }
 
-    fn lose<S: Split>(&mut self, place: u64, len: usize, fault: Fault, out: &mut S) {
+    fn lose<S: Split>(&mut self, offset: u64, len: usize, fault: Fault, out: &mut S) {
         let len = u32::try_from(len).unwrap_or(u32::MAX);
         match &mut self.bad {
             Some((at, run, why))
                 if *why == fault
-                    && at.wrapping_add(u64::from(*run)) == place
+                    && at.wrapping_add(u64::from(*run)) == offset
                     && run.checked_add(len).is_some() =>
             {
                 *run += len;
             }
             _ => {
                 self.report_bad(out);
-                self.bad = Some((place, len, fault));
+                self.bad = Some((offset, len, fault));
             }
         }
     }
 
     fn report_bad<S: Split>(&mut self, out: &mut S) {
-        if let Some((place, len, fault)) = self.bad.take() {
-            out.event(self.link.index(place), Event::Bad { len, fault });
+        if let Some((offset, len, fault)) = self.bad.take() {
+            out.event(self.link.index(offset), Event::Bad { len, fault });
         }
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn plain(frames: &[[u8; FRAME]], data: &mut [[u8; FRAME]]) -> usize {
 /// Gives `out` what is in `frame`; `id` is the current id, before and after.
 #[inline(always)]
 pub(crate) fn unpack<S: Split>(id: &mut Option<u8>, frame: &Frame<'_>, link: &Link, out: &mut S) {
-    if S::FRAGMENTS || link.numbering == Numbering::Reference || frame.places.is_some() {
+    if S::FRAGMENTS || link.numbering == Numbering::Reference || frame.offsets.is_some() {
         return fragments(id, frame, link, out);
     }
     out.frame(frame);
@@ -93,7 +93,7 @@ fn runs<const CUT: bool, S: Split>(
     if CUT {
         ends |= u32::from(cuts);
     }
-    let place = |i: u32| {
+    let offset = |i: u32| {
         let gap = if CUT { gap(halves, i as usize) } else { 0 };
         at.wrapping_add(u64::from(i) + gap)
     };
@@ -102,7 +102,7 @@ fn runs<const CUT: bool, S: Split>(
     loop {
         let end = ends.trailing_zeros();
         if start < end {
-            run(now, place(start), fragment, data >> (8 * start), (end - start) as usize, out);
+            run(now, offset(start), fragment, data >> (8 * start), (end - start) as usize, out);
             fragment = false;
         }
         ends &= ends - 1;
@@ -121,7 +121,7 @@ fn runs<const CUT: bool, S: Split>(
         // The byte after the ID byte may still be the old id's. There is none after byte 14.
         if aux >> (end / 2) & 1 != 0 && start < DATA as u32 {
             let byte = bytes.get(start as usize).copied().unwrap_or_default();
-            run(now, place(start), fragment, byte.into(), 1, out);
+            run(now, offset(start), fragment, byte.into(), 1, out);
             start += 1;
         }
         fragment = true;
@@ -230,7 +230,7 @@ fn fragment<S: Split>(
         let ends = !bits & (u16::MAX << start) | frame.cuts & (u16::MAX << 1 << start);
         let end = ends.trailing_zeros();
         let (data, len) = (data >> (8 * start), (end - start) as usize);
-        run(id, frame.place(start as usize), bits == mask, data, len, out);
+        run(id, frame.offset(start as usize), bits == mask, data, len, out);
         bits &= u16::MAX << end;
     }
 }

@@ -49,7 +49,7 @@ enum Lists {
     FromSync,
     /// Packets begin at half bytes: the places alone. One that begins with the high half is placed after
     /// the byte.
-    Places,
+    OffsetMap,
 }
 
 fn check(snapshot: &str, buffer: &str, lists: Lists) {
@@ -71,7 +71,7 @@ fn check(snapshot: &str, buffer: &str, lists: Lists) {
     for (index, id, want, text) in listing.lines().filter_map(packet) {
         let source =
             sources.get(id.into()).unwrap_or_else(|| panic!("{snapshot}: no source {id:x}"));
-        let (bytes, places) = (source.bytes(), source.places());
+        let (bytes, offsets) = (source.bytes(), source.offsets());
         let taken = taken.entry(id).or_default();
         // Runs of bytes before synchronisation are placed where the bytes before them ended.
         let synced = !text.contains("ynchronised");
@@ -81,19 +81,19 @@ fn check(snapshot: &str, buffer: &str, lists: Lists) {
             }
             *taken = (*taken..bytes.len())
                 .find(|&offset| {
-                    let at = places.at(offset);
-                    at == index || lists == Lists::Places && at + 1 == index
+                    let at = offsets.at(offset);
+                    at == index || lists == Lists::OffsetMap && at + 1 == index
                 })
                 .unwrap_or_else(|| panic!("{snapshot}: no byte at {index}, id {id:x}: {text}"));
         }
         packets += 1;
-        if lists == Lists::Places {
+        if lists == Lists::OffsetMap {
             continue;
         }
         let got = &bytes[*taken..][..want.len()];
         assert_eq!(got, want, "{snapshot}: bytes of {text} at {index}, id {id:x}");
         if synced {
-            assert_eq!(places.at(*taken), index, "{snapshot}: place of {text}, id {id:x}");
+            assert_eq!(offsets.at(*taken), index, "{snapshot}: place of {text}, id {id:x}");
         }
         *taken += want.len();
     }
@@ -113,5 +113,5 @@ fn places_and_bytes_as_listed() {
     check("bugfix-exact-match", "cstrace.bin", Lists::All);
     check("TC2", "cstrace.bin", Lists::FromSync);
     check("Snowball", "cstrace.bin", Lists::FromSync);
-    check("stm_only", "cstraceitm.bin", Lists::Places);
+    check("stm_only", "cstraceitm.bin", Lists::OffsetMap);
 }

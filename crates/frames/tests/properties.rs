@@ -56,10 +56,10 @@ fn conserved(link: Link, record: &Record, len: usize) {
                 },
                 matches!(event, Event::FullSync | Event::HalfSync),
             ),
-            Said::Frame(bytes, places) => {
-                mark(places[15], 1, false);
+            Said::Frame(bytes, offsets) => {
+                mark(offsets[15], 1, false);
                 for i in (0..15).step_by(2).filter(|&i| bytes[i] & 1 != 0) {
-                    mark(places[i], 1, false);
+                    mark(offsets[i], 1, false);
                 }
             }
             Said::Fragment(..) => {}

@@ -63,8 +63,8 @@ fn consumed_bytes_leave_the_others_in_place() {
             splitter.split((k * cut) as u64, part, sources);
             for source in sources.iter_mut() {
                 let n = consume(source.bytes().len());
-                let (bytes, places) = (source.bytes(), source.places());
-                out[usize::from(source.id())].extend((0..n).map(|i| (places.at(i), bytes[i])));
+                let (bytes, offsets) = (source.bytes(), source.offsets());
+                out[usize::from(source.id())].extend((0..n).map(|i| (offsets.at(i), bytes[i])));
                 source.consume(n);
             }
         }
@@ -76,7 +76,7 @@ fn consumed_bytes_leave_the_others_in_place() {
         let mut got = split(cut, &mut sources, &mut |n| random.below(n + 1));
         for source in sources.iter() {
             let rest = source.bytes().iter().enumerate();
-            got[usize::from(source.id())].extend(rest.map(|(i, &b)| (source.places().at(i), b)));
+            got[usize::from(source.id())].extend(rest.map(|(i, &b)| (source.offsets().at(i), b)));
         }
         assert_eq!(got, want, "{cut} bytes at a time");
     }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use tracewright_base::{
-    Block, Code, End, Hops, Instruction, Isa, Kind, Mark, Miss, Pc, Realm, Role, Space, Waypoints,
+    Block, BlockId, CachedBlocks, Code, CodeSpace, End, Instruction, Isa, Kind, Miss, Pc, Role,
+    Space, Waypoints,
 };
 use tracewright_isa::rv::{Extensions, Upper};
 use tracewright_isa::{riscv, t32};
@@ -17,7 +18,7 @@ use crate::{Image, View};
 /// Blocks of an [`Image`], each walked once. One for each trace source and worker.
 ///
 /// A block that ends with a waypoint is kept with the blocks that must come after it: see
-/// [`Code::hops`]. The answers depend on the image and the place only, never on what was asked
+/// [`Code::blocks`]. The answers depend on the image and the place only, never on what was asked
 /// before.
 #[derive(Clone, Debug)]
 pub struct Cache {
@@ -68,13 +69,13 @@ impl Default for CacheOptions {
 /// A block that is not in the table.
 #[derive(Clone, Copy, Debug)]
 struct Stub {
-    realm: Realm,
+    code_space: CodeSpace,
     block: Block,
 }
 
 impl Stub {
-    fn is(&self, address: u64, realm: Realm) -> bool {
-        self.block.start == address && self.realm == realm
+    fn is(&self, address: u64, code_space: CodeSpace) -> bool {
+        self.block.start == address && self.code_space == code_space
     }
 }
 
@@ -111,7 +112,7 @@ impl Cache {
         self.image = image;
         self.table.clear();
         for stub in &mut self.stubs {
-            stub.realm = Realm::NONE;
+            stub.code_space = CodeSpace::NONE;
         }
         self.absent.clear();
         self.steps.clear();
@@ -141,9 +142,9 @@ impl Cache {
 
     /// How `pc` sees the image, what selects its block, and the address within its mask.
     #[inline]
-    fn place(&self, pc: Pc) -> (View, Realm, u64) {
+    fn place(&self, pc: Pc) -> (View, CodeSpace, u64) {
         let view = self.image.view(pc.space);
-        (view, Realm::new(pc.isa, view.number()), pc.address & pc.isa.address_mask())
+        (view, CodeSpace::new(pc.isa, view.number()), pc.address & pc.isa.address_mask())
     }
 
     fn memory(&self, view: View, isa: Isa) -> Memory<'_> {
@@ -151,49 +152,49 @@ impl Cache {
     }
 
     /// Makes the block at a place where none is kept. The second is `true` where others had to go.
-    fn make(&mut self, pc: Pc) -> (Mark, bool) {
-        let (view, realm, address) = self.place(pc);
+    fn make(&mut self, pc: Pc) -> (BlockId, bool) {
+        let (view, code_space, address) = self.place(pc);
         let stub = self.stubs.get(stub_index(address));
-        if stub.is_some_and(|stub| stub.is(address, realm)) {
-            return (Mark::NONE, false);
+        if stub.is_some_and(|stub| stub.is(address, code_space)) {
+            return (BlockId::NONE, false);
         }
         let memory = self.memory(view, pc.isa);
         match aligned(address, pc.isa).and_then(|()| memory.block(address, &self.rules)) {
             Ok(block) => {
                 if block.end == End::Waypoint
-                    && let Some(kept) = self.table.insert(&block, realm)
+                    && let Some(cached_block) = self.table.insert(&block, code_space)
                 {
-                    return kept;
+                    return cached_block;
                 }
-                let stub = Stub { realm, block };
+                let stub = Stub { code_space, block };
                 if self.stubs.is_empty() {
-                    self.stubs = vec![Stub { realm: Realm::NONE, ..stub }; STUBS];
+                    self.stubs = vec![Stub { code_space: CodeSpace::NONE, ..stub }; STUBS];
                 }
                 if let Some(place) = self.stubs.get_mut(stub_index(address)) {
                     *place = stub;
                 }
             }
-            Err(miss) => self.absent.insert(address, pc.isa, realm, miss),
+            Err(miss) => self.absent.insert(address, pc.isa, code_space, miss),
         }
-        (Mark::NONE, false)
+        (BlockId::NONE, false)
     }
 
     /// Makes the block at a place where none is kept, and where code is large those around it.
     #[cold]
-    fn begin(&mut self, pc: Pc) -> (Mark, bool) {
-        let (mark, anew) = self.make(pc);
+    fn begin(&mut self, pc: Pc) -> (BlockId, bool) {
+        let (id, anew) = self.make(pc);
         let large = self.table.len() > self.explored && !self.table.overflowed();
-        if large && mark != Mark::NONE {
-            self.explore(pc, mark);
+        if large && id != BlockId::NONE {
+            self.explore(pc, id);
         }
-        (mark, anew)
+        (id, anew)
     }
 
     /// Makes blocks before they are asked for: those behind `first`, the newest, as far as code goes on, and
     /// those that branches among them lead to. It is done while there is room, so all marks mean what they
     /// did. A branch that must be taken gets no way past it.
-    fn explore(&mut self, pc: Pc, first: Mark) {
-        let (view, realm, _) = self.place(pc);
+    fn explore(&mut self, pc: Pc, first: BlockId) {
+        let (view, code_space, _) = self.place(pc);
         let mut newest = first;
         for _ in 0..EXPLORED {
             let Some(block) = self.table.block(newest) else { return };
@@ -203,78 +204,78 @@ impl Cache {
                 break;
             }
             let next = block.next();
-            self.table.foresee(next, realm);
-            self.table.foresee(target.unwrap_or(next), realm);
+            self.table.prefetch_lookup(next, code_space);
+            self.table.prefetch_lookup(target.unwrap_or(next), code_space);
             // Reading takes as long as the place in the table, which is asked for, needs to come.
             let block = self.memory(view, pc.isa).block(next, &self.rules);
-            let kept = self.table.find(next, realm);
-            let mark = match block {
-                _ if kept != Mark::NONE => kept,
-                Ok(block) => self.add(&block, realm),
-                Err(_) => Mark::NONE,
+            let cached_block = self.table.find(next, code_space);
+            let id = match block {
+                _ if cached_block != BlockId::NONE => cached_block,
+                Ok(block) => self.add(&block, code_space),
+                Err(_) => BlockId::NONE,
             };
             if conditional {
-                self.table.chain(newest, false, mark);
+                self.table.chain(newest, false, id);
             }
-            if mark == Mark::NONE || mark == kept {
+            if id == BlockId::NONE || id == cached_block {
                 break;
             }
-            newest = mark;
+            newest = id;
         }
-        let start = |mark| self.table.block(mark).map(|block| block.start);
+        let start = |id| self.table.block(id).map(|block| block.start);
         let Some((low, high)) = start(first).zip(start(newest)) else { return };
         let mut index = first.index();
-        while let Some(block) = self.table.block(Mark::new(index)) {
+        while let Some(block) = self.table.block(BlockId::new(index)) {
             let Instruction { kind, role, target, target_isa, .. } = block.last;
             if let (Kind::Branch, Some(target)) = (kind, target) {
                 let target = target & target_isa.address_mask();
-                let realm = Realm::new(target_isa, view.number());
-                let mut to = self.table.find(target, realm);
+                let code_space = CodeSpace::new(target_isa, view.number());
+                let mut to = self.table.find(target, code_space);
                 // In the middle of one of them.
-                if to == Mark::NONE
+                if to == BlockId::NONE
                     && role != Role::Call
                     && target_isa == pc.isa
                     && (low..high).contains(&target)
                     && let Ok(block) = self.memory(view, pc.isa).block(target, &self.rules)
                 {
-                    to = self.add(&block, realm);
+                    to = self.add(&block, code_space);
                     if block.last.conditional {
-                        let after = self.table.find(block.next(), realm);
+                        let after = self.table.find(block.next(), code_space);
                         self.table.chain(to, false, after);
                     }
                 }
-                self.table.chain(Mark::new(index), true, to);
+                self.table.chain(BlockId::new(index), true, to);
             }
             index += 1;
         }
     }
 
     /// Puts in a block that is not there, where there is room and it ends with a waypoint.
-    fn add(&mut self, block: &Block, realm: Realm) -> Mark {
+    fn add(&mut self, block: &Block, code_space: CodeSpace) -> BlockId {
         match block.end {
-            End::Waypoint => self.table.add(block, realm).unwrap_or(Mark::NONE),
-            _ => Mark::NONE,
+            End::Waypoint => self.table.add(block, code_space).unwrap_or(BlockId::NONE),
+            _ => BlockId::NONE,
         }
     }
 
     /// What is known of a place that [`make`](Self::make) made no block of.
-    fn stub(&self, address: u64, isa: Isa, realm: Realm) -> Result<&Block, Miss> {
+    fn stub(&self, address: u64, isa: Isa, code_space: CodeSpace) -> Result<&Block, Miss> {
         match self.stubs.get(stub_index(address)) {
-            Some(stub) if stub.is(address, realm) => Ok(&stub.block),
-            _ => Err(self.absent.find(address, isa, realm).unwrap_or(Miss { address })),
+            Some(stub) if stub.is(address, code_space) => Ok(&stub.block),
+            _ => Err(self.absent.find(address, isa, code_space).unwrap_or(Miss { address })),
         }
     }
 
     /// An instruction that is not kept.
     #[cold]
     fn step(&mut self, view: View, isa: Isa, address: u64) -> Result<Instruction, Miss> {
-        let realm = Realm::new(isa, view.number());
-        if let Some(miss) = self.absent.find(address, isa, realm) {
+        let code_space = CodeSpace::new(isa, view.number());
+        if let Some(miss) = self.absent.find(address, isa, code_space) {
             return Err(miss);
         }
         aligned(address, isa)?;
         let instruction = self.memory(view, isa).instruction(address)?;
-        self.steps.insert(address, realm, instruction);
+        self.steps.insert(address, code_space, instruction);
         Ok(instruction)
     }
 }
@@ -287,27 +288,27 @@ fn aligned(address: u64, isa: Isa) -> Result<(), Miss> {
 impl Code for Cache {
     #[inline]
     fn block(&mut self, pc: Pc) -> Result<&Block, Miss> {
-        let (_, realm, address) = self.place(pc);
-        let mut mark = self.table.find(address, realm);
-        if mark == Mark::NONE {
-            if let Some(miss) = self.absent.find(address, pc.isa, realm) {
+        let (_, code_space, address) = self.place(pc);
+        let mut id = self.table.find(address, code_space);
+        if id == BlockId::NONE {
+            if let Some(miss) = self.absent.find(address, pc.isa, code_space) {
                 return Err(miss);
             }
-            (mark, _) = self.begin(pc);
+            (id, _) = self.begin(pc);
         }
-        match self.table.block(mark) {
+        match self.table.block(id) {
             Some(block) => {
                 self.asked = block;
                 Ok(&self.asked)
             }
-            None => self.stub(address, pc.isa, realm),
+            None => self.stub(address, pc.isa, code_space),
         }
     }
 
     #[inline]
     fn instruction(&mut self, pc: Pc) -> Result<Instruction, Miss> {
-        let (view, realm, address) = self.place(pc);
-        match self.steps.find(address, realm) {
+        let (view, code_space, address) = self.place(pc);
+        match self.steps.find(address, code_space) {
             Some(instruction) => Ok(*instruction),
             None => self.step(view, pc.isa, address),
         }
@@ -334,55 +335,55 @@ impl Code for Cache {
 
     #[inline]
     fn absent(&self, pc: Pc) -> Option<Miss> {
-        let (_, realm, address) = self.place(pc);
-        self.absent.find(address, pc.isa, realm)
+        let (_, code_space, address) = self.place(pc);
+        self.absent.find(address, pc.isa, code_space)
     }
 
     #[inline]
-    fn hops(&self) -> Hops<'_> {
-        self.table.hops()
+    fn blocks(&self) -> CachedBlocks<'_> {
+        self.table.blocks()
     }
 
     #[inline]
-    fn realm(&self, isa: Isa, space: Space) -> Realm {
-        Realm::new(isa, self.image.view(space).number())
+    fn code_space(&self, isa: Isa, space: Space) -> CodeSpace {
+        CodeSpace::new(isa, self.image.view(space).number())
     }
 
     #[inline]
-    fn kept(&self, mark: Mark) -> Option<Block> {
-        self.table.block(mark)
+    fn cached_block(&self, id: BlockId) -> Option<Block> {
+        self.table.block(id)
     }
 
     #[inline]
-    fn find(&self, address: u64, realm: Realm) -> Mark {
-        self.table.land(address, realm)
+    fn find(&self, address: u64, code_space: CodeSpace) -> BlockId {
+        self.table.land(address, code_space)
     }
 
     #[inline]
-    fn foresee(&self, address: u64, realm: Realm) {
-        self.table.landings().foresee(hash(address, realm));
+    fn prefetch_lookup(&self, address: u64, code_space: CodeSpace) {
+        self.table.target_cache().prefetch_lookup(hash(address, code_space));
     }
 
     #[inline]
-    fn guess(&self, address: u64, realm: Realm) -> Mark {
-        self.table.landings().get(hash(address, realm))
+    fn predict(&self, address: u64, code_space: CodeSpace) -> BlockId {
+        self.table.target_cache().get(hash(address, code_space))
     }
 
-    fn enter(&mut self, pc: Pc, from: Option<(Mark, bool)>) -> Mark {
-        let (_, realm, address) = self.place(pc);
-        if self.absent.find(address, pc.isa, realm).is_some() {
-            return Mark::NONE;
+    fn enter(&mut self, pc: Pc, from: Option<(BlockId, bool)>) -> BlockId {
+        let (_, code_space, address) = self.place(pc);
+        if self.absent.find(address, pc.isa, code_space).is_some() {
+            return BlockId::NONE;
         }
-        let (mark, anew) = match self.table.find(address, realm) {
-            Mark::NONE => self.begin(pc),
-            mark => (mark, false),
+        let (id, anew) = match self.table.find(address, code_space) {
+            BlockId::NONE => self.begin(pc),
+            id => (id, false),
         };
         if let Some((from, taken)) = from
             && !anew
         {
-            self.table.chain(from, taken, mark);
+            self.table.chain(from, taken, id);
         }
-        mark
+        id
     }
 }
 

@@ -28,12 +28,12 @@ mod cache;
 mod elf;
 mod flat;
 mod image;
-mod landings;
 mod region;
 mod space;
 mod steps;
 mod symbols;
 mod table;
+mod target_cache;
 mod walk;
 
 pub use bytes::{Bytes, Owner};

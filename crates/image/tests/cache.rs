@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tracewright_base::{
-    Block, Code, End, FAMILIES, Instruction, Isa, Kind, Last, Mark, Miss, Pc, Realm, Role,
-    Security, Space, Waypoints,
+    BLOCK_CLASSES, Block, BlockId, Code, CodeSpace, End, Instruction, Isa, Kind, Last, Miss, Pc,
+    Role, Security, Space, Waypoints,
 };
 use tracewright_image::{Bytes, Cache, CacheOptions, Image, LONGEST_BLOCK, Region, SpaceMask};
 use tracewright_isa::assemble::{a64, rv};
@@ -164,7 +164,7 @@ fn an_it_block_is_seen_from_within() {
     // IT instruction, before MOV r0, r0.
     let code = halves(&[0xbf0c, 0x4600, 0xf8d0, 0x0000, 0x4600, 0xf000, 0xbf0c, 0x4600, 0x4600]);
     let mut cache = cache([Region::new("code", 0x1000, code)], DEFAULT);
-    let places = [
+    let slots = [
         (0x1000, 2, false),
         (0x1002, 2, true),
         (0x1004, 4, true),
@@ -173,7 +173,7 @@ fn an_it_block_is_seen_from_within() {
         (0x100e, 2, false),
         (0x1010, 2, false),
     ];
-    for (address, size, conditional) in places.into_iter().chain(places.into_iter().rev()) {
+    for (address, size, conditional) in slots.into_iter().chain(slots.into_iter().rev()) {
         let i = cache.instruction(pc(Isa::T32, address)).unwrap();
         assert_eq!((i.size, i.conditional), (size, conditional), "0x{address:x}");
     }
@@ -331,9 +331,10 @@ fn cached_chained_and_bounded_equal_a_naive_walk() {
 
 /// Each hop leads to where it must lead, or nowhere, and past no branch that must be taken.
 fn assert_ways(cache: &Cache) {
-    let marks = (0..cache.len()).map(Mark::new);
-    for block in
-        marks.clone().filter_map(|mark| cache.kept(mark).zip(cache.hops().ways().get(mark.index())))
+    let marks = (0..cache.len()).map(BlockId::new);
+    for block in marks
+        .clone()
+        .filter_map(|mark| cache.kept(mark).zip(cache.blocks().ways().get(mark.index())))
     {
         let (Block { last, .. }, ways) = block;
         let [not, taken] = ways.map(|mark| cache.kept(mark));
@@ -366,22 +367,22 @@ fn blocks_are_made_ahead() {
     let regions = || [Region::new("code", 0, words(&code))];
     for (explored, blocks, count) in [(0, 64, 5), (1, 64, 1), (0, 1, 1), (0, 4, 4)] {
         let mut cache = cache(regions(), CacheOptions { explored, blocks, ..DEFAULT });
-        let realm = cache.realm(Isa::A64, ANYONE);
+        let code_space = cache.code_space(Isa::A64, ANYONE);
         let first = cache.enter(pc(Isa::A64, 0), None);
-        assert_eq!((cache.find(0, realm), cache.len()), (first, count), "{explored} {blocks}");
+        assert_eq!((cache.find(0, code_space), cache.len()), (first, count), "{explored} {blocks}");
         assert_ways(&cache);
         if count == 5 {
-            let at = |address| cache.find(address, realm);
-            let next = |address| cache.hops().ways()[at(address).index()];
+            let at = |address| cache.find(address, code_space);
+            let next = |address| cache.blocks().ways()[at(address).index()];
             assert_eq!(next(0), [at(4), at(16)]);
             // The call's target is not known, and it must be taken.
-            assert_eq!(next(4), [Mark::NONE; 2]);
+            assert_eq!(next(4), [BlockId::NONE; 2]);
             assert_eq!(next(8), [at(24), at(8)]);
             assert_eq!(next(16), [at(24), at(8)]);
-            assert_eq!((next(24), at(28)), ([Mark::NONE; 2], Mark::NONE));
-            assert!([0, 4, 8, 16, 24].iter().all(|&address| at(address) != Mark::NONE));
+            assert_eq!((next(24), at(28)), ([BlockId::NONE; 2], BlockId::NONE));
+            assert!([0, 4, 8, 16, 24].iter().all(|&address| at(address) != BlockId::NONE));
         }
-        assert_eq!(cache.enter(pc(Isa::A64, 12), None), cache.find(12, realm));
+        assert_eq!(cache.enter(pc(Isa::A64, 12), None), cache.find(12, code_space));
         assert_ways(&cache);
     }
 }
@@ -405,28 +406,31 @@ fn hops_lead_to_what_must_come_next() {
     let mut all = cache(regions(), DEFAULT);
     let first = all.enter(pc(Isa::A64, 0), None);
     let second = all.enter(pc(Isa::A64, 4), Some((first, false)));
-    let realm = all.realm(Isa::A64, ANYONE);
-    assert_eq!((all.find(0, realm), all.find(4, realm)), (first, second));
-    assert_eq!((all.find(8, realm), all.find(0, Realm::NONE)), (Mark::NONE, Mark::NONE));
-    assert_eq!(all.hops().ways()[first.index()], [second, Mark::NONE]);
+    let code_space = all.code_space(Isa::A64, ANYONE);
+    assert_eq!((all.find(0, code_space), all.find(4, code_space)), (first, second));
+    assert_eq!(
+        (all.find(8, code_space), all.find(0, CodeSpace::NONE)),
+        (BlockId::NONE, BlockId::NONE)
+    );
+    assert_eq!(all.blocks().ways()[first.index()], [second, BlockId::NONE]);
     let block = *all.block(pc(Isa::A64, 4)).unwrap();
     assert_eq!(all.kept(second), Some(block));
-    let (hop, family) = all.hops().get(second).unwrap();
-    assert_eq!(hop.end(family), block.next());
-    assert_eq!(hop.range(family, true).last, Last::new(&block.last, true));
+    let (cached, class) = all.blocks().get(second).unwrap();
+    assert_eq!(cached.end(class), block.next());
+    assert_eq!(cached.range(class, true).last, Last::new(&block.last, true));
     // Nothing that ends with a waypoint is at the end of memory.
-    assert_eq!(all.enter(pc(Isa::A64, 16), Some((second, true))), Mark::NONE);
+    assert_eq!(all.enter(pc(Isa::A64, 16), Some((second, true))), BlockId::NONE);
 
     // Other memory: no hop is left.
     all.set_image(Arc::new(Image::new([])));
-    assert_eq!((all.find(0, realm), all.hops().all().len()), (Mark::NONE, 0));
+    assert_eq!((all.find(0, code_space), all.blocks().all().len()), (BlockId::NONE, 0));
 
     // A cache of one block begins anew, and the block that went leads nowhere.
     let mut one = cache(regions(), CacheOptions { blocks: 1, ..DEFAULT });
     let first = one.enter(pc(Isa::A64, 0), None);
     let second = one.enter(pc(Isa::A64, 4), Some((first, false)));
-    assert_eq!(one.hops().ways()[second.index()], [Mark::NONE; 2]);
-    assert_eq!((one.len(), one.find(0, realm)), (1, Mark::NONE));
+    assert_eq!(one.blocks().ways()[second.index()], [BlockId::NONE; 2]);
+    assert_eq!((one.len(), one.find(0, code_space)), (1, BlockId::NONE));
 }
 
 /// A program of jumps, each to the next but one, made block by block from the middle outwards: wherever
@@ -435,29 +439,29 @@ fn hops_lead_to_what_must_come_next() {
 fn hops_lead_to_the_same_blocks_when_the_cache_grows() {
     const BLOCKS: u64 = 1000;
     let mut cache = cache([Region::new("code", 0, words(&[B_8; BLOCKS as usize + 2]))], DEFAULT);
-    let realm = cache.realm(Isa::A64, ANYONE);
+    let code_space = cache.code_space(Isa::A64, ANYONE);
     let middle_out = (0..BLOCKS).map(|n| {
         let half = n.div_ceil(2);
         4 * if n % 2 == 0 { BLOCKS / 2 + half - (n > 0) as u64 } else { BLOCKS / 2 - half }
     });
     for address in middle_out {
         cache.block(pc(Isa::A64, address)).unwrap();
-        let from = cache.find(address, realm);
-        assert_ne!(from, Mark::NONE);
+        let from = cache.find(address, code_space);
+        assert_ne!(from, BlockId::NONE);
         cache.enter(pc(Isa::A64, address + 8), Some((from, true)));
-        if cache.find(address, realm) == from {
-            let [not, taken] = cache.hops().ways()[from.index()];
-            let (to, family) = cache.hops().get(taken).unwrap();
-            assert_eq!((not, to.start(family)), (Mark::NONE, address + 8));
+        if cache.find(address, code_space) == from {
+            let [not, taken] = cache.blocks().ways()[from.index()];
+            let (to, class) = cache.blocks().get(taken).unwrap();
+            assert_eq!((not, to.start(class)), (BlockId::NONE, address + 8));
         }
     }
     let mut led = 0;
     for at in (0..4 * BLOCKS).step_by(4) {
-        let mark = cache.find(at, realm);
-        let (hop, family) = cache.hops().get(mark).unwrap();
-        assert_eq!(hop.range(family, true).end(), at + 4);
-        if let Some((to, family)) = cache.hops().get(cache.hops().next(mark, true)) {
-            assert_eq!(to.start(family), at + 8);
+        let mark = cache.find(at, code_space);
+        let (cached, class) = cache.blocks().get(mark).unwrap();
+        assert_eq!(cached.range(class, true).end(), at + 4);
+        if let Some((to, class)) = cache.blocks().get(cache.blocks().next(mark, true)) {
+            assert_eq!(to.start(class), at + 8);
             led += 1;
         }
     }
@@ -465,8 +469,8 @@ fn hops_lead_to_the_same_blocks_when_the_cache_grows() {
     assert!(led > BLOCKS - 20, "{led}");
     // They lie in the order of their addresses, but for the last ones.
     let starts: Vec<u64> = (0..cache.len())
-        .map(|index| cache.hops().get(Mark::new(index)).unwrap())
-        .map(|(hop, family)| hop.start(family))
+        .map(|index| cache.blocks().get(BlockId::new(index)).unwrap())
+        .map(|(cached, class)| cached.start(class))
         .collect();
     assert!(starts.array_windows().take(600).all(|[a, b]| a < b));
 }
@@ -485,9 +489,9 @@ fn blocks_of_large_programs_are_found_again() {
     const BLOCKS: u64 = 80_000;
     let options = CacheOptions { blocks: 1 << 20, ..DEFAULT };
     let mut cache = cache([Region::new("code", 0, words(&[RET; BLOCKS as usize]))], options);
-    let realm = cache.realm(Isa::A64, ANYONE);
+    let code_space = cache.code_space(Isa::A64, ANYONE);
     let found = |cache: &Cache, n: u64| {
-        [(); 2].map(|()| cache.kept(cache.find(4 * n, realm)).map(|block| block.start))
+        [(); 2].map(|()| cache.kept(cache.find(4 * n, code_space)).map(|block| block.start))
     };
     for n in 0..BLOCKS {
         assert_eq!(found(&cache, n), [None; 2]);
@@ -496,7 +500,7 @@ fn blocks_of_large_programs_are_found_again() {
             assert_eq!(found(&cache, kept), [Some(4 * kept); 2]);
         }
     }
-    assert_eq!(cache.find(4, Realm::NONE), Mark::NONE);
+    assert_eq!(cache.find(4, CodeSpace::NONE), BlockId::NONE);
     cache.set_image(Arc::new(Image::new([])));
     assert!((0..BLOCKS).all(|n| found(&cache, n) == [None; 2]));
 }
@@ -506,7 +510,7 @@ fn blocks_of_large_programs_are_found_again() {
 fn a_cache_of_far_places() {
     let code = words(&[NOP, RET]);
     let far = |n: u64| n << 32;
-    let count = 2 * FAMILIES as u64 + 10;
+    let count = 2 * BLOCK_CLASSES as u64 + 10;
     let regions = (0..count).map(|n| Region::new("far", far(n), code.clone()));
     let mut cache = cache(regions, DEFAULT);
     let mut most = 0;
@@ -515,7 +519,7 @@ fn a_cache_of_far_places() {
         assert_eq!((block.start, block.instructions), (far(n), 2));
         most = most.max(cache.len());
     }
-    assert_eq!(most, FAMILIES);
+    assert_eq!(most, BLOCK_CLASSES);
 }
 
 /// A block that is too long for a hop is still a block.
@@ -532,7 +536,7 @@ fn long_blocks_are_not_hops() {
                 (4 * nops as u32 + 4, nops as u32 + 1, Kind::Indirect, End::Waypoint)
             );
         }
-        assert_eq!(cache.enter(pc(Isa::A64, 0), None) != Mark::NONE, kept, "{nops}");
+        assert_eq!(cache.enter(pc(Isa::A64, 0), None) != BlockId::NONE, kept, "{nops}");
     }
 }
 

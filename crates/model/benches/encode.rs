@@ -5,14 +5,14 @@ use std::hint::black_box;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use tracewright_base::Step;
 use tracewright_model::generate::{Recipe, Sets, program};
-use tracewright_model::{Machine, Nature};
+use tracewright_model::{Machine, Stimulus};
 use tracewright_protocols::encoders::AnyUnit;
 
 /// What a random program did: branches, calls, returns, an interrupt now and then.
 fn steps(isa: Sets, instructions: usize) -> Vec<Step> {
     let recipe = Recipe { seed: 7, isa, functions: 12, exceptions: false, ..Recipe::default() };
-    let nature = Nature { interrupts: 10_000, ..Nature::default() };
-    Machine::new(&program(&recipe), nature).collect(instructions)
+    let stimulus = Stimulus { interrupts: 10_000, ..Stimulus::default() };
+    Machine::new(&program(&recipe), stimulus).collect(instructions)
 }
 
 fn encode(c: &mut Criterion) {

@@ -7,7 +7,6 @@
 //! instructions that ran.
 #![forbid(unsafe_code)]
 
-pub mod carry;
 pub mod expand;
 pub mod generate;
 pub mod log;
@@ -15,12 +14,13 @@ pub mod machine;
 mod program;
 mod random;
 mod recorder;
+pub mod round_trip;
 pub mod trial;
 
-pub use carry::{Carried, Way};
 pub use expand::{Expand, Ran};
 pub use generate::{Recipe, Sets};
-pub use machine::{Machine, Nature};
+pub use machine::{Machine, Stimulus};
 pub use program::Program;
 pub use random::Random;
 pub use recorder::{RecordError, Recorder, Recording};
+pub use round_trip::{RoundTrip, Way};

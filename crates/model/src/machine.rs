@@ -22,7 +22,7 @@ use crate::{Program, Random};
 
 /// What happens to a processor from outside, each once in so many instructions; 0 is never.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Nature {
+pub struct Stimulus {
     /// Of all that happens.
     pub seed: u64,
     /// Interrupts, one in four of them fast, one in eight a system error.
@@ -95,7 +95,7 @@ pub struct Machine {
     frames: Vec<Frame>,
     /// What a failed transaction goes back to.
     transaction: Option<Box<Cpu>>,
-    nature: Nature,
+    stimulus: Stimulus,
     random: Random,
     /// Classified instructions by address and instruction set, outside IT blocks.
     known: HashMap<(u64, Isa), (u32, Instruction)>,
@@ -108,8 +108,8 @@ pub struct Machine {
 
 impl Machine {
     /// A processor that is about to run the first instruction.
-    pub fn new(program: &Program, nature: Nature) -> Machine {
-        let mut random = Random::new(nature.seed);
+    pub fn new(program: &Program, stimulus: Stimulus) -> Machine {
+        let mut random = Random::new(stimulus.seed);
         let context = Context {
             context_id: Some(random.below(1 << 16) as u32),
             vmid: Some(random.below(1 << 8) as u32),
@@ -124,7 +124,7 @@ impl Machine {
             context,
             frames: Vec::new(),
             transaction: None,
-            nature,
+            stimulus,
             random,
             known: HashMap::new(),
             time: random.below(1 << 40),
@@ -163,7 +163,7 @@ impl Machine {
             self.cpu.it = it.after(opcode);
         }
         let after = address.wrapping_add(instruction.size.into()) & isa.address_mask();
-        let fault = self.random.once_in(self.nature.faults) && !self.forgiven;
+        let fault = self.random.once_in(self.stimulus.faults) && !self.forgiven;
         let outcome = match isa {
             _ if fault => Outcome::Retry(Cause::InstructionFault),
             _ if !self.cpu.passes(opcode, isa, it) => Outcome::Go { taken: false, pc: after, isa },
@@ -179,7 +179,7 @@ impl Machine {
         match outcome {
             Outcome::Go { taken, pc, isa } => {
                 self.steps.push(retired(taken, pc, isa));
-                if self.nature.accesses {
+                if self.stimulus.accesses {
                     self.steps.extend(accesses.into_iter().map(Step::Access));
                 }
                 (self.cpu.pc, self.cpu.isa) = (pc, isa);
@@ -196,7 +196,7 @@ impl Machine {
             Outcome::Retry(cause) => {
                 self.cpu.it = it;
                 let cancels =
-                    self.nature.cancels && self.transaction.is_none() && self.random.once_in(2);
+                    self.stimulus.cancels && self.transaction.is_none() && self.random.once_in(2);
                 if cancels {
                     self.steps.push(retired(true, after, isa));
                 }
@@ -216,7 +216,7 @@ impl Machine {
                 (self.cpu.it, self.cpu.flags) = (cpu.it, cpu.flags);
                 self.steps.push(retired(true, cpu.pc, cpu.isa));
                 self.context = Context { context_id: self.context.context_id, ..context };
-                if self.random.once_in(self.nature.switches) {
+                if self.random.once_in(self.stimulus.switches) {
                     self.context.context_id = Some(self.random.below(1 << 32) as u32);
                 }
                 self.steps.push(Step::Context(self.context));
@@ -228,7 +228,7 @@ impl Machine {
                 self.steps.push(Step::Transaction(step));
             }
         }
-        if self.nature.cycles {
+        if self.stimulus.cycles {
             let cycles = 1 + self.random.below(3) as u32 + 40 * u32::from(self.random.once_in(30));
             self.steps.push(Step::Cycles(cycles));
             self.time += u64::from(cycles);
@@ -265,7 +265,7 @@ impl Machine {
 
     /// What comes from outside before the next instruction. True where it took the turn.
     fn outside(&mut self) -> bool {
-        let Nature { interrupts, resets, halts, timestamps, events, .. } = self.nature;
+        let Stimulus { interrupts, resets, halts, timestamps, events, .. } = self.stimulus;
         if self.random.once_in(timestamps) {
             self.steps.push(Step::Timestamp(self.time));
         }
@@ -273,18 +273,18 @@ impl Machine {
             let events = 1 + self.random.below(15) as u8;
             self.steps.push(Step::Events(events));
         }
-        if self.random.once_in(self.nature.instrumentation) {
+        if self.random.once_in(self.stimulus.instrumentation) {
             let value = self.random.next();
             self.steps.push(Step::Instrumentation { el: self.context.el.unwrap_or(0), value });
         }
-        if self.random.once_in(self.nature.pauses) {
+        if self.random.once_in(self.stimulus.pauses) {
             self.steps.push(if self.paused { Step::On } else { Step::Off });
             self.paused = !self.paused;
         }
-        if self.random.once_in(self.nature.overflows) && !self.paused {
+        if self.random.once_in(self.stimulus.overflows) && !self.paused {
             self.steps.push(Step::Overflow);
         }
-        if self.transaction.is_some() && self.random.once_in(self.nature.failures) {
+        if self.transaction.is_some() && self.random.once_in(self.stimulus.failures) {
             self.fail_transaction();
             return true;
         }
@@ -361,7 +361,7 @@ impl Machine {
     fn access(&mut self, address: u64, size: u8, write: Option<u64>) -> Result<u64, Outcome> {
         let (base, len) = self.program.ram;
         let at = address.wrapping_sub(base) as usize;
-        let fault = self.random.once_in(self.nature.faults) && !self.forgiven;
+        let fault = self.random.once_in(self.stimulus.faults) && !self.forgiven;
         let end = at.checked_add(size.into()).filter(|&end| end <= len);
         let Some(bytes) = end.and_then(|end| self.cpu.ram.get_mut(at..end)) else {
             return Err(Outcome::Skip(Cause::DataFault));

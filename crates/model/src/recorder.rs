@@ -93,7 +93,7 @@ struct Traced {
 }
 
 /// So many bytes of a source are framed at a time, while others have bytes too.
-const STRETCH: usize = 256;
+const CHUNK: usize = 256;
 
 impl Recorder {
     /// Prepares the trace unit of processor 0.
@@ -392,7 +392,7 @@ impl Steps for Recorder {
         let Some(source) = self.units.get_mut(cpu) else { return };
         source.unit.step(step, &mut source.fresh);
         // Messages of several come as they are made.
-        let most = if self.recording.messages { 1 } else { STRETCH };
+        let most = if self.recording.messages { 1 } else { CHUNK };
         if source.fresh.len() >= most {
             self.frame(cpu, false);
         }

@@ -1,12 +1,12 @@
 //! Trials: a random program, what happens to it, and a random configuration of a trace unit, all
-//! from one number. What must hold of each: [`Way::carry`] finds no difference.
+//! from one number. What must hold of each: [`Way::round_trip`] finds no difference.
 
 use tracewright_base::{CoreType, Profile, Step};
 use tracewright_protocols::registry::AnyProtocol;
 
-use crate::carry::Carried;
 use crate::generate::{self, Recipe, Sets};
-use crate::{Machine, Nature, Program, Random, Way};
+use crate::round_trip::RoundTrip;
+use crate::{Machine, Program, Random, Stimulus, Way};
 
 /// One trial of an ETMv4 or an ETE.
 #[derive(Clone, Debug)]
@@ -14,7 +14,7 @@ pub struct Trial {
     /// What the program is like.
     pub recipe: Recipe,
     /// What happens to the processor.
-    pub nature: Nature,
+    pub stimulus: Stimulus,
     /// The trace unit.
     pub way: Way,
     /// How many instructions run.
@@ -42,7 +42,7 @@ impl Trial {
             0 => 0,
             _ => (often + random.below(often * 8)) as u32,
         };
-        let nature = Nature {
+        let stimulus = Stimulus {
             seed: random.next(),
             interrupts: rate(&mut random, 20),
             faults: rate(&mut random, 50),
@@ -66,13 +66,13 @@ impl Trial {
         let profile = if microcontroller { Profile::Microcontroller } else { Profile::Application };
         let core = Some(CoreType { profile, version: 8 });
         let instructions = 50 + random.below(1500) as usize;
-        Trial { recipe, nature, way: Way { protocol, core, registers }, instructions }
+        Trial { recipe, stimulus, way: Way { protocol, core, registers }, instructions }
     }
 
     /// The program, and what the processor did.
     pub fn steps(&self) -> (Program, Vec<Step>) {
         let program = generate::program(&self.recipe);
-        let steps = Machine::new(&program, self.nature).collect(self.instructions);
+        let steps = Machine::new(&program, self.stimulus).collect(self.instructions);
         (program, steps)
     }
 
@@ -80,9 +80,9 @@ impl Trial {
     ///
     /// # Errors
     /// The first difference, in words.
-    pub fn run(&self) -> Result<Carried, String> {
+    pub fn run(&self) -> Result<RoundTrip, String> {
         let (program, steps) = self.steps();
-        self.way.carry(&program.image, &steps)
+        self.way.round_trip(&program.image, &steps)
     }
 }
 

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use tracewright_base::{
-    Access, Cause, Code, CoreType, Element, Isa, Kind, Pc, Piece, Places, Profile, Retired, Step,
-    Taken, Waypoints,
+    Access, Cause, Code, CoreType, Element, Isa, Kind, OffsetMap, Pc, Piece, Profile, Retired,
+    Step, Taken, Waypoints,
 };
 use tracewright_image::{Cache, CacheOptions, Image};
-use tracewright_model::{Machine, Nature, Random, Recipe, Sets, generate};
+use tracewright_model::{Machine, Random, Recipe, Sets, Stimulus, generate};
 use tracewright_protocols::encoders::AnyUnit;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
@@ -32,7 +32,7 @@ fn steps(random: &mut Random, cancels: bool) -> (Arc<Image>, Vec<Step>) {
     let (interrupts, faults, resets) = (rate(20), rate(50), rate(300));
     let (halts, switches, timestamps) = (rate(300), rate(2), rate(20));
     let (pauses, overflows) = (rate(60), rate(100));
-    let nature = Nature {
+    let stimulus = Stimulus {
         seed: random.next(),
         interrupts,
         faults,
@@ -44,10 +44,10 @@ fn steps(random: &mut Random, cancels: bool) -> (Arc<Image>, Vec<Step>) {
         overflows,
         cycles: random.once_in(2),
         accesses: true,
-        ..Nature::default()
+        ..Stimulus::default()
     };
     let program = generate::program(&recipe);
-    let steps = Machine::new(&program, nature).collect(50 + random.below(1200) as usize);
+    let steps = Machine::new(&program, stimulus).collect(50 + random.below(1200) as usize);
     let image = program.image;
     let steps = if cancels { cancelled(&image, &steps, random) } else { steps };
     (image, steps)
@@ -95,7 +95,7 @@ struct Said {
     timestamps: Vec<u64>,
     cycles: u64,
     contexts: Vec<u32>,
-    doubts: Vec<String>,
+    inconsistencies: Vec<String>,
 }
 
 const EXCEPTION: u64 = u64::MAX;
@@ -171,10 +171,10 @@ fn said(config: &AnyConfig, image: &Arc<Image>, bytes: &[u8], control: u32) -> S
     let mut stream = config.stream();
     let mut cache = Cache::new(image.clone(), config.waypoints(), CacheOptions::default());
     let pieces = [Piece { start: 0, at: 0, fragment: true }];
-    let places = Places::new(&pieces);
-    let taken = stream.feed(bytes, &places, &mut cache, &mut elements, &mut ());
+    let offsets = OffsetMap::new(&pieces);
+    let taken = stream.feed(bytes, &offsets, &mut cache, &mut elements, &mut ());
     let rest = [Piece { start: 0, at: taken as u64, fragment: true }];
-    stream.finish(&bytes[taken..], &Places::new(&rest), &mut cache, &mut elements, &mut ());
+    stream.finish(&bytes[taken..], &OffsetMap::new(&rest), &mut cache, &mut elements, &mut ());
     let mut said = Said::default();
     for (at, element) in elements {
         match element {
@@ -191,13 +191,13 @@ fn said(config: &AnyConfig, image: &Arc<Image>, bytes: &[u8], control: u32) -> S
             Element::Exception(_) => said.addresses.push(EXCEPTION),
             Element::Cycles(Some(cycles)) => said.cycles += u64::from(cycles),
             Element::Timestamp { value, .. } => said.timestamps.push(value),
-            Element::Access(access) => {
+            Element::DataAccess(access) => {
                 let address = if control & 8 != 0 { access.address().unwrap_or(1) } else { 0 };
                 let value = if control & 4 != 0 { access.value().unwrap_or(1) } else { 0 };
                 said.accesses.push((address, value, access.size.into()));
             }
-            Element::Doubt(_) | Element::Bad { .. } | Element::NoCode { .. } => {
-                said.doubts.push(format!("{at}: {element:?}"));
+            Element::Inconsistency(_) | Element::Undecodable { .. } | Element::NoCode { .. } => {
+                said.inconsistencies.push(format!("{at}: {element:?}"));
             }
             _ => {}
         }
@@ -206,7 +206,7 @@ fn said(config: &AnyConfig, image: &Arc<Image>, bytes: &[u8], control: u32) -> S
 }
 
 /// Carries random steps through a unit of a random configuration.
-fn carry(
+fn round_trip(
     seed: u64,
     protocol: AnyProtocol,
     cancels: bool,
@@ -268,7 +268,7 @@ fn carry(
         "seed {seed} {registers:x?}: {:x?} {:x?} {:?}",
         &want.addresses[first.unwrap_or(0)..][..4.min(want.addresses.len() - first.unwrap_or(0))],
         &got.addresses[first.unwrap_or(0)..][..4.min(got.addresses.len() - first.unwrap_or(0))],
-        got.doubts
+        got.inconsistencies
     );
     (want.addresses, got.addresses) = (Vec::new(), Vec::new());
     let first = want.accesses.iter().zip(&got.accesses).position(|(a, b)| a != b);
@@ -311,14 +311,14 @@ fn etmv3_registers(random: &mut Random) -> Vec<(&'static str, u64)> {
 #[test]
 fn etmv3() {
     for seed in 0..times() {
-        carry(seed, AnyProtocol::Etmv3, true, etmv3_registers);
+        round_trip(seed, AnyProtocol::Etmv3, true, etmv3_registers);
     }
 }
 
 #[test]
 fn ptm() {
     for seed in 0..times() {
-        carry(seed, AnyProtocol::Ptm, true, |random| {
+        round_trip(seed, AnyProtocol::Ptm, true, |random| {
             let one = |random: &mut Random, bit: u32| u64::from(random.once_in(2)) << bit;
             let control = one(random, 8)
                 | one(random, 12)

@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use tracewright_base::{
-    Access, Cause, Code, CoreType, Direction, Element, Isa, Pc, Piece, Places, Profile, Retired,
+    Access, Cause, Code, CoreType, Direction, Element, Isa, OffsetMap, Pc, Piece, Profile, Retired,
     Step, Taken,
 };
 use tracewright_image::{Cache, CacheOptions, Image, Region};
-use tracewright_model::{Machine, Nature, Random, Recipe, Sets, generate};
+use tracewright_model::{Machine, Random, Recipe, Sets, Stimulus, generate};
 use tracewright_protocols::encoders::AnyUnit;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
@@ -148,7 +148,7 @@ struct Said {
     accesses: Vec<Shown>,
     late: Vec<Shown>,
     ran: Vec<u64>,
-    doubts: Vec<String>,
+    inconsistencies: Vec<String>,
 }
 
 const EXCEPTION: u64 = u64::MAX;
@@ -180,9 +180,9 @@ fn said(config: &AnyConfig, image: &Arc<Image>, bytes: &[u8], unit: &Unit) -> Sa
     let mut cache = Cache::new(image.clone(), config.waypoints(), CacheOptions::default());
     let mut stream = config.stream();
     let pieces = [Piece { start: 0, at: 0, fragment: true }];
-    let places = Places::new(&pieces);
-    let taken = stream.feed(bytes, &places, &mut cache, &mut elements, &mut ());
-    stream.finish(&bytes[taken..], &places, &mut cache, &mut elements, &mut ());
+    let offsets = OffsetMap::new(&pieces);
+    let taken = stream.feed(bytes, &offsets, &mut cache, &mut elements, &mut ());
+    stream.finish(&bytes[taken..], &offsets, &mut cache, &mut elements, &mut ());
     let (mut said, mut accesses) = (Said::default(), Vec::new());
     for (at, element) in elements {
         match element {
@@ -195,12 +195,12 @@ fn said(config: &AnyConfig, image: &Arc<Image>, bytes: &[u8], unit: &Unit) -> Sa
                 }
             }
             Element::Exception(_) => said.ran.push(EXCEPTION),
-            Element::Access(access) => {
+            Element::DataAccess(access) => {
                 let address = access.address().filter(|_| unit.addresses);
                 accesses.push((address, access.value(), access.flags & FLAGS));
             }
-            Element::Doubt(_) | Element::Bad { .. } | Element::NoCode { .. } => {
-                said.doubts.push(format!("{at}: {element:?}"));
+            Element::Inconsistency(_) | Element::Undecodable { .. } | Element::NoCode { .. } => {
+                said.inconsistencies.push(format!("{at}: {element:?}"));
             }
             _ => {}
         }
@@ -208,7 +208,7 @@ fn said(config: &AnyConfig, image: &Arc<Image>, bytes: &[u8], unit: &Unit) -> Sa
     said.sort(accesses)
 }
 
-fn carry(seed: u64, unit: Unit, image: &Arc<Image>, steps: &[Step]) {
+fn round_trip(seed: u64, unit: Unit, image: &Arc<Image>, steps: &[Step]) {
     let (config, bytes) = unit.encode(steps);
     let (want, got) = (wanted(steps, &unit), said(&config, image, &bytes, &unit));
     for (what, want, got) in
@@ -221,11 +221,11 @@ fn carry(seed: u64, unit: Unit, image: &Arc<Image>, steps: &[Step]) {
             "seed {seed} {unit:?}, {what}: {:x?} {:x?} {:?}",
             first.map(|n| want[n]),
             first.map(|n| got[n]),
-            said(&config, image, &bytes, &unit).doubts,
+            said(&config, image, &bytes, &unit).inconsistencies,
         );
     }
     assert_eq!(want.ran, got.ran, "seed {seed} {unit:?}");
-    assert_eq!(got.doubts, [""; 0], "seed {seed} {unit:?}");
+    assert_eq!(got.inconsistencies, [""; 0], "seed {seed} {unit:?}");
 }
 
 /// Random programs of A32 and T32.
@@ -243,11 +243,11 @@ fn data_of_every_kind() {
             exceptions: false,
             ..Recipe::default()
         };
-        let nature = Nature { seed: random.next(), accesses: true, ..Nature::default() };
+        let stimulus = Stimulus { seed: random.next(), accesses: true, ..Stimulus::default() };
         let program = generate::program(&recipe);
-        let steps = Machine::new(&program, nature).collect(50 + random.below(800) as usize);
+        let steps = Machine::new(&program, stimulus).collect(50 + random.below(800) as usize);
         let steps = vary(&steps, &unit, &mut random);
-        carry(seed, unit, &program.image, &steps);
+        round_trip(seed, unit, &program.image, &steps);
         let has = |flag: u8| move |step: &&Step| matches!(step, Step::Access(a) if a.has(flag));
         late += steps.iter().filter(has(Access::LATE)).count();
         dropped += steps.iter().filter(has(Access::SUPPRESSED)).count();
@@ -315,6 +315,6 @@ fn exceptions_of_the_m_profile() {
             retire(&mut steps, 0x9002, at);
             steps.extend(registers(Direction::Read));
         }
-        carry(seed, unit, &image, &steps);
+        round_trip(seed, unit, &image, &steps);
     }
 }

@@ -1,6 +1,6 @@
 //! What programs write, through an ITM and an STM, and back. `TRACEWRIGHT_TIMES` says how many times.
 
-use tracewright_base::{Channel, Element, Hardware, NoMemory, Piece, Places, Software, Step};
+use tracewright_base::{Channel, Element, Hardware, NoMemory, OffsetMap, Piece, Software, Step};
 use tracewright_model::Random;
 use tracewright_protocols::encoders::AnyUnit;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
@@ -30,10 +30,10 @@ fn decode(config: &AnyConfig, bytes: &[u8]) -> Vec<Element> {
     let mut elements: Vec<(u64, Element)> = Vec::new();
     let mut stream = config.stream();
     let pieces = [Piece { start: 0, at: 0, fragment: true }];
-    let places = Places::new(&pieces);
-    let taken = stream.feed(bytes, &places, &mut NoMemory, &mut elements, &mut ());
+    let offsets = OffsetMap::new(&pieces);
+    let taken = stream.feed(bytes, &offsets, &mut NoMemory, &mut elements, &mut ());
     assert_eq!(taken, bytes.len(), "the last packet is whole");
-    stream.finish(&[], &places, &mut NoMemory, &mut elements, &mut ());
+    stream.finish(&[], &offsets, &mut NoMemory, &mut elements, &mut ());
     elements.into_iter().map(|(_, element)| element).collect()
 }
 
@@ -66,7 +66,7 @@ fn itm() {
                     let bits = random.pick(&[8, 16, 32]);
                     let value = random.next() & ((1 << bits) - 1);
                     let write = Software::new(Channel::Port { page, port }, bits, value);
-                    steps.push(Step::Software(write));
+                    steps.push(Step::SoftwareWrite(write));
                     let lost = core::mem::take(&mut overflowed);
                     writes.push(if lost { write.with(Software::AFTER_OVERFLOW) } else { write });
                 }
@@ -75,7 +75,7 @@ fn itm() {
                     let value = random.next() as u32 & (u32::MAX >> (32 - 8 * u32::from(size)));
                     let discriminator = random.below(24) as u8;
                     let report = Hardware { discriminator, size, value, after_overflow: false };
-                    steps.push(Step::Hardware(report));
+                    steps.push(Step::DwtEvent(report));
                     let after_overflow = core::mem::take(&mut overflowed);
                     reports.push(Hardware { after_overflow, ..report });
                 }
@@ -102,11 +102,13 @@ fn itm() {
         let mut local = 0;
         for element in decode(&config, &bytes) {
             match element {
-                Element::Software(write) => got_writes.push(write),
-                Element::Hardware(report) => got_reports.push(report),
-                Element::GlobalTime { value, .. } => got_times.push(value),
-                Element::LocalTime(time) => local = time.total,
-                Element::Bad { .. } | Element::Doubt(_) => panic!("seed {seed}: {element:?}"),
+                Element::SoftwareWrite(write) => got_writes.push(write),
+                Element::DwtEvent(report) => got_reports.push(report),
+                Element::GlobalTimestamp { value, .. } => got_times.push(value),
+                Element::LocalTimestamp(time) => local = time.total,
+                Element::Undecodable { .. } | Element::Inconsistency(_) => {
+                    panic!("seed {seed}: {element:?}")
+                }
                 _ => {}
             }
         }
@@ -114,7 +116,7 @@ fn itm() {
         assert_eq!(got_times, times, "seed {seed}");
         // What waits at the end has no packet to come with; an overflow loses time.
         assert!(local <= cycles, "seed {seed}: {local} of {cycles}");
-        let ends = |step: &Step| matches!(step, Step::Software(_) | Step::Hardware(_));
+        let ends = |step: &Step| matches!(step, Step::SoftwareWrite(_) | Step::DwtEvent(_));
         let whole = !steps.contains(&Step::Overflow) && steps.last().is_some_and(ends);
         assert!(!whole || cycles - local < 4u64.pow(prescale as u32), "seed {seed}");
     }
@@ -173,13 +175,13 @@ fn stm() {
         let mut time = random.below(1 << 60);
         let writes: Vec<Software> =
             (0..1 + random.below(200)).map(|_| write(&mut random, &mut time)).collect();
-        let steps: Vec<Step> = writes.iter().copied().map(Step::Software).collect();
+        let steps: Vec<Step> = writes.iter().copied().map(Step::SoftwareWrite).collect();
         let (config, nibbles) = encode(AnyProtocol::Stm, &registers, &steps);
         let got: Vec<Software> = decode(&config, &nibbles)
             .into_iter()
             .filter_map(|element| match element {
-                Element::Software(write) => Some(write),
-                Element::Bad { .. } => panic!("seed {seed}: {element:?}"),
+                Element::SoftwareWrite(write) => Some(write),
+                Element::Undecodable { .. } => panic!("seed {seed}: {element:?}"),
                 _ => None,
             })
             .collect();
@@ -194,13 +196,15 @@ fn stm() {
 fn stm_compression() {
     let here = Channel::Master { master: Some(1), channel: Some(2) };
     let widths = [(0u64, 4), (0xf, 4), (0x10, 8), (0x100, 16), (0x1_0000, 32), (1 << 40, 64)];
-    let steps: Vec<Step> =
-        widths.iter().map(|(value, _)| Step::Software(Software::new(here, 64, *value))).collect();
+    let steps: Vec<Step> = widths
+        .iter()
+        .map(|(value, _)| Step::SoftwareWrite(Software::new(here, 64, *value)))
+        .collect();
     let (config, nibbles) = encode(AnyProtocol::Stm, &[("STMTCSR", 0x10_0027)], &steps);
     let got: Vec<(u64, u8)> = decode(&config, &nibbles)
         .into_iter()
         .filter_map(|element| match element {
-            Element::Software(write) => Some((write.value(), write.bits)),
+            Element::SoftwareWrite(write) => Some((write.value(), write.bits)),
             _ => None,
         })
         .collect();

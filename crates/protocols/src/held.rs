@@ -69,7 +69,7 @@ impl Held {
 
     /// Data. It waits in any case: the next packet may say that the store failed.
     pub(crate) fn data(&mut self, at: u64, access: Access, of: Of) {
-        self.wait(at, Element::Access(access), of);
+        self.wait(at, Element::DataAccess(access), of);
     }
 
     /// Something that waits for the next packet in any case.
@@ -133,7 +133,7 @@ impl Held {
     pub(crate) fn store_failed(&mut self) {
         let mut by = None;
         for entry in self.after.iter_mut().rev() {
-            let Element::Access(access) = &mut entry.element else { return };
+            let Element::DataAccess(access) = &mut entry.element else { return };
             if by.is_some_and(|by| by != access.by()) {
                 return;
             }

@@ -7,7 +7,7 @@ use core::fmt;
 use core::ops::Range;
 
 use tracewright_base::{
-    Code, CoreType, Fault, MissingRegister, Places, Register, Sink, Sync, Waypoints, Wire,
+    Code, CoreType, Fault, MissingRegister, OffsetMap, Register, Sink, Sync, Waypoints, Wire,
 };
 
 use tracewright_isa::rv::Extensions;
@@ -53,11 +53,17 @@ impl fmt::Display for ConfigureError {
 
 /// Watches packets of any protocol.
 pub trait AnyTap {
-    /// A packet, before the decoder sees it: `bytes[span]`, where `places` maps offsets in `bytes`.
-    fn packet(&mut self, places: &Places<'_>, span: Range<usize>, bytes: &[u8], p: AnyPacket<'_>);
+    /// A packet, before the decoder sees it: `bytes[span]`, where `offsets` maps offsets in `bytes`.
+    fn packet(
+        &mut self,
+        offsets: &OffsetMap<'_>,
+        span: Range<usize>,
+        bytes: &[u8],
+        p: AnyPacket<'_>,
+    );
 
-    /// Bytes that are no packet: `bytes[span]`, where `places` maps offsets in `bytes`.
-    fn bad(&mut self, places: &Places<'_>, span: Range<usize>, bytes: &[u8], fault: Fault);
+    /// Bytes that are no packet: `bytes[span]`, where `offsets` maps offsets in `bytes`.
+    fn bad(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, bytes: &[u8], fault: Fault);
 
     /// Bytes that may begin a synchronisation wait for what follows them.
     fn held(&mut self, bytes: &[u8]) {
@@ -72,18 +78,18 @@ pub trait AnyTap {
 
     /// A decoder has taken so many packets, `span`, at once: they are not told one by one.
     #[inline]
-    fn packets(&mut self, places: &Places<'_>, span: Range<usize>, count: usize) {
-        let _ = (places, span, count);
+    fn packets(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, count: usize) {
+        let _ = (offsets, span, count);
     }
 }
 
 /// Watches nothing.
 impl AnyTap for () {
     #[inline]
-    fn packet(&mut self, _: &Places<'_>, _: Range<usize>, _: &[u8], _: AnyPacket<'_>) {}
+    fn packet(&mut self, _: &OffsetMap<'_>, _: Range<usize>, _: &[u8], _: AnyPacket<'_>) {}
 
     #[inline]
-    fn bad(&mut self, _: &Places<'_>, _: Range<usize>, _: &[u8], _: Fault) {}
+    fn bad(&mut self, _: &OffsetMap<'_>, _: Range<usize>, _: &[u8], _: Fault) {}
 
     #[inline]
     fn each(&self) -> bool {
@@ -269,46 +275,46 @@ macro_rules! protocols {
             pub fn feed<K: Code, S: Sink, T: AnyTap>(
                 &mut self,
                 bytes: &[u8],
-                places: &Places<'_>,
+                offsets: &OffsetMap<'_>,
                 code: &mut K,
                 sink: &mut S,
                 tap: &mut T,
             ) -> usize {
-                match self { $(AnyStream::$name(s) => s.feed(bytes, places, code, sink, tap),)* }
+                match self { $(AnyStream::$name(s) => s.feed(bytes, offsets, code, sink, tap),)* }
             }
 
             /// See [`Stream::feed_to`].
             pub fn feed_to<K: Code, E: Sink + AnyTap>(
                 &mut self,
                 bytes: &[u8],
-                places: &Places<'_>,
+                offsets: &OffsetMap<'_>,
                 code: &mut K,
-                ear: &mut E,
+                observer: &mut E,
             ) -> usize {
-                match self { $(AnyStream::$name(s) => s.feed_to(bytes, places, code, ear),)* }
+                match self { $(AnyStream::$name(s) => s.feed_to(bytes, offsets, code, observer),)* }
             }
 
             /// See [`Stream::finish_to`].
             pub fn finish_to<K: Code, E: Sink + AnyTap>(
                 &mut self,
                 rest: &[u8],
-                places: &Places<'_>,
+                offsets: &OffsetMap<'_>,
                 code: &mut K,
-                ear: &mut E,
+                observer: &mut E,
             ) {
-                match self { $(AnyStream::$name(s) => s.finish_to(rest, places, code, ear),)* }
+                match self { $(AnyStream::$name(s) => s.finish_to(rest, offsets, code, observer),)* }
             }
 
             /// See [`Stream::finish`].
             pub fn finish<K: Code, S: Sink, T: AnyTap>(
                 &mut self,
                 rest: &[u8],
-                places: &Places<'_>,
+                offsets: &OffsetMap<'_>,
                 code: &mut K,
                 sink: &mut S,
                 tap: &mut T,
             ) {
-                match self { $(AnyStream::$name(s) => s.finish(rest, places, code, sink, tap),)* }
+                match self { $(AnyStream::$name(s) => s.finish(rest, offsets, code, sink, tap),)* }
             }
         }
 
@@ -316,17 +322,17 @@ macro_rules! protocols {
             #[inline]
             fn packet(
                 &mut self,
-                places: &Places<'_>,
+                offsets: &OffsetMap<'_>,
                 span: Range<usize>,
                 bytes: &[u8],
                 packet: &<$protocol as Protocol>::Packet,
             ) {
-                AnyTap::packet(self, places, span, bytes, AnyPacket::$name(packet));
+                AnyTap::packet(self, offsets, span, bytes, AnyPacket::$name(packet));
             }
 
             #[inline]
-            fn bad(&mut self, places: &Places<'_>, span: Range<usize>, bytes: &[u8], fault: Fault) {
-                AnyTap::bad(self, places, span, bytes, fault);
+            fn bad(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, bytes: &[u8], fault: Fault) {
+                AnyTap::bad(self, offsets, span, bytes, fault);
             }
 
             #[inline]
@@ -340,8 +346,8 @@ macro_rules! protocols {
             }
 
             #[inline]
-            fn packets(&mut self, places: &Places<'_>, span: Range<usize>, count: usize) {
-                AnyTap::packets(self, places, span, count);
+            fn packets(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, count: usize) {
+                AnyTap::packets(self, offsets, span, count);
             }
         })*
     };

@@ -1,26 +1,26 @@
 //! The one loop from bytes to elements.
 
 use tracewright_base::{
-    Code, Decode, Element, Fault, Feed, Parse, Places, Range, Sink, Spanned, Sync, Wire,
+    Code, Decode, Element, Fault, Feed, OffsetMap, Parse, Range, Sink, Spanned, Sync, Wire,
 };
 
 use crate::protocol::{Protocol, Resume};
 
 /// Watches packets on their way to the decoder.
 pub trait Tap<P: Protocol> {
-    /// A packet, before the decoder sees it: `bytes[span]`, where `places` maps offsets in `bytes`.
+    /// A packet, before the decoder sees it: `bytes[span]`, where `offsets` maps offsets in `bytes`.
     fn packet(
         &mut self,
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         span: core::ops::Range<usize>,
         bytes: &[u8],
         packet: &P::Packet,
     );
 
-    /// Bytes that are no packet: `bytes[span]`, where `places` maps offsets in `bytes`.
+    /// Bytes that are no packet: `bytes[span]`, where `offsets` maps offsets in `bytes`.
     fn bad(
         &mut self,
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         span: core::ops::Range<usize>,
         bytes: &[u8],
         fault: Fault,
@@ -39,8 +39,8 @@ pub trait Tap<P: Protocol> {
 
     /// The decoder has taken so many packets, `span`, at once: they are not told one by one.
     #[inline]
-    fn packets(&mut self, places: &Places<'_>, span: core::ops::Range<usize>, count: usize) {
-        let _ = (places, span, count);
+    fn packets(&mut self, offsets: &OffsetMap<'_>, span: core::ops::Range<usize>, count: usize) {
+        let _ = (offsets, span, count);
     }
 }
 
@@ -54,8 +54,8 @@ impl<S: Sink, T> Sink for Apart<'_, S, T> {
     }
 
     #[inline]
-    fn turns(&mut self, at: u64, range: Range, times: u32) {
-        self.0.turns(at, range, times);
+    fn repeat(&mut self, at: u64, range: Range, times: u32) {
+        self.0.repeat(at, range, times);
     }
 
     #[inline]
@@ -68,23 +68,23 @@ impl<P: Protocol, S, T: Tap<P>> Tap<P> for Apart<'_, S, T> {
     #[inline]
     fn packet(
         &mut self,
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         span: core::ops::Range<usize>,
         bytes: &[u8],
         packet: &P::Packet,
     ) {
-        self.1.packet(places, span, bytes, packet);
+        self.1.packet(offsets, span, bytes, packet);
     }
 
     #[inline]
     fn bad(
         &mut self,
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         span: core::ops::Range<usize>,
         bytes: &[u8],
         fault: Fault,
     ) {
-        self.1.bad(places, span, bytes, fault);
+        self.1.bad(offsets, span, bytes, fault);
     }
 
     #[inline]
@@ -98,15 +98,15 @@ impl<P: Protocol, S, T: Tap<P>> Tap<P> for Apart<'_, S, T> {
     }
 
     #[inline]
-    fn packets(&mut self, places: &Places<'_>, span: core::ops::Range<usize>, count: usize) {
-        self.1.packets(places, span, count);
+    fn packets(&mut self, offsets: &OffsetMap<'_>, span: core::ops::Range<usize>, count: usize) {
+        self.1.packets(offsets, span, count);
     }
 }
 
 /// A source on its way from bytes to elements: a plain value, cloned to take a checkpoint.
 ///
 /// Bytes may be fed in any pieces; the elements are the same. Spans of packets and of
-/// [`Element::Bad`] tile the bytes.
+/// [`Element::Undecodable`] tile the bytes.
 #[derive(Clone, Debug)]
 pub struct Stream<P: Protocol> {
     config: P::Config,
@@ -165,35 +165,35 @@ impl<P: Protocol> Stream<P> {
     pub fn feed<K: Code, S: Sink, T: Tap<P>>(
         &mut self,
         bytes: &[u8],
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         code: &mut K,
         sink: &mut S,
         tap: &mut T,
     ) -> usize {
-        self.feed_to(bytes, places, code, &mut Apart(sink, tap))
+        self.feed_to(bytes, offsets, code, &mut Apart(sink, tap))
     }
 
     /// The same to one who hears elements and packets.
     pub fn feed_to<K: Code, E: Sink + Tap<P>>(
         &mut self,
         bytes: &[u8],
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         code: &mut K,
-        ear: &mut E,
+        observer: &mut E,
     ) -> usize {
-        self.take(bytes, places, code, ear, false)
+        self.take(bytes, offsets, code, observer, false)
     }
 
     /// `end`: no more bytes follow these.
     fn take<K: Code, E: Sink + Tap<P>>(
         &mut self,
         bytes: &[u8],
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         code: &mut K,
-        ear: &mut E,
+        observer: &mut E,
         end: bool,
     ) -> usize {
-        let mut feed = Feed::new(bytes, *places, self.last);
+        let mut feed = Feed::new(bytes, *offsets, self.last);
         while let rest = feed.rest()
             && !rest.is_empty()
         {
@@ -207,40 +207,40 @@ impl<P: Protocol> Stream<P> {
                     },
                 };
                 if skip > 0 {
-                    self.lose(taken..taken + skip, bytes, places, Fault::Unsynchronised, ear);
+                    self.lose(taken..taken + skip, bytes, offsets, Fault::Unsynchronised, observer);
                     feed.taken += skip;
                 }
                 if !found {
-                    ear.held(feed.rest());
+                    observer.held(feed.rest());
                     break;
                 }
                 self.synced = true;
                 continue;
             }
-            if !ear.each() && self.bad.is_none() {
+            if !observer.each() && self.bad.is_none() {
                 (feed.last, feed.packets) = (self.last, 0);
-                self.decoder.packets(&mut feed, &self.config, code, ear);
+                self.decoder.packets(&mut feed, &self.config, code, observer);
                 self.last = feed.last;
                 if feed.taken != taken {
-                    ear.packets(places, taken..feed.taken, feed.packets);
+                    observer.packets(offsets, taken..feed.taken, feed.packets);
                     continue;
                 }
             }
             match P::Packet::parse(rest, &self.config) {
                 Parse::Packet(packet, len) => {
-                    self.report_bad(ear);
-                    let at = feed.places.at(taken);
+                    self.report_bad(observer);
+                    let at = feed.offsets.at(taken);
                     self.last = at;
-                    ear.packet(places, taken..taken + len, bytes, &packet);
+                    observer.packet(offsets, taken..taken + len, bytes, &packet);
                     P::learn(&mut self.config, &packet);
                     let spanned = Spanned { at, len: len as u32, packet };
-                    self.decoder.packet(spanned, &self.config, code, ear);
+                    self.decoder.packet(spanned, &self.config, code, observer);
                     feed.taken += len;
                 }
                 Parse::Partial => break,
                 Parse::Bad(len, fault) => {
                     let len = len.clamp(1, rest.len());
-                    self.lose(taken..taken + len, bytes, places, fault, ear);
+                    self.lose(taken..taken + len, bytes, offsets, fault, observer);
                     feed.taken += len;
                     self.synced = P::RESUME == Resume::Next;
                 }
@@ -253,33 +253,33 @@ impl<P: Protocol> Stream<P> {
     pub fn finish<K: Code, S: Sink, T: Tap<P>>(
         &mut self,
         rest: &[u8],
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         code: &mut K,
         sink: &mut S,
         tap: &mut T,
     ) {
-        self.finish_to(rest, places, code, &mut Apart(sink, tap));
+        self.finish_to(rest, offsets, code, &mut Apart(sink, tap));
     }
 
     /// The same to one who hears elements and packets.
     pub fn finish_to<K: Code, E: Sink + Tap<P>>(
         &mut self,
         rest: &[u8],
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         code: &mut K,
-        ear: &mut E,
+        observer: &mut E,
     ) {
         let taken = if !self.synced && P::sync_at_end(&self.config, rest).is_some() {
-            self.take(rest, places, code, ear, true)
+            self.take(rest, offsets, code, observer, true)
         } else {
             0
         };
         if taken < rest.len() {
             let fault = if self.synced { Fault::Truncated } else { Fault::Unsynchronised };
-            self.lose(taken..rest.len(), rest, places, fault, ear);
+            self.lose(taken..rest.len(), rest, offsets, fault, observer);
         }
-        self.report_bad(ear);
-        self.decoder.finish(self.last, &self.config, code, ear);
+        self.report_bad(observer);
+        self.decoder.finish(self.last, &self.config, code, observer);
     }
 
     /// Bytes before place `at` were lost that may have been this source's.
@@ -293,20 +293,20 @@ impl<P: Protocol> Stream<P> {
         &mut self,
         span: core::ops::Range<usize>,
         bytes: &[u8],
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         fault: Fault,
-        ear: &mut E,
+        observer: &mut E,
     ) {
-        let at = places.at(span.start);
-        let len = places.bytes_in(&span) as u32;
-        ear.bad(places, span, bytes, fault);
+        let at = offsets.at(span.start);
+        let len = offsets.bytes_in(&span) as u32;
+        observer.bad(offsets, span, bytes, fault);
         match &mut self.bad {
             // Unsynchronised bytes are one run, however they arrive.
             Some((_, run, Fault::Unsynchronised)) if fault == Fault::Unsynchronised => *run += len,
             _ => {
-                self.report_bad(ear);
+                self.report_bad(observer);
                 self.last = at;
-                self.decoder.bad(at, fault, ear);
+                self.decoder.bad(at, fault, observer);
                 self.bad = Some((at, len, fault));
             }
         }
@@ -314,7 +314,7 @@ impl<P: Protocol> Stream<P> {
 
     fn report_bad<S: Sink>(&mut self, sink: &mut S) {
         if let Some((at, len, fault)) = self.bad.take() {
-            sink.element(at, Element::Bad { len, fault });
+            sink.element(at, Element::Undecodable { len, fault });
         }
     }
 }

@@ -256,8 +256,8 @@ pub(crate) trait Unit<C> {
                 self.end(config, out);
                 self.state().full = true;
             }
-            Step::Software(_)
-            | Step::Hardware(_)
+            Step::SoftwareWrite(_)
+            | Step::DwtEvent(_)
             | Step::Timestamp(_)
             | Step::Events(_)
             | Step::Transaction(_)

@@ -6,7 +6,7 @@
 use core::ops::Range;
 use std::vec::Vec;
 
-use tracewright_base::{Code, Decode, Element, Fault, Parse, Piece, Places, Spanned, Wire};
+use tracewright_base::{Code, Decode, Element, Fault, OffsetMap, Parse, Piece, Spanned, Wire};
 
 use crate::{Protocol, Stream, Tap};
 
@@ -30,14 +30,20 @@ impl<P: Protocol> Default for Said<P> {
 struct Spans<'a, P: Protocol>(&'a mut Said<P>);
 
 impl<P: Protocol> Tap<P> for Spans<'_, P> {
-    fn packet(&mut self, places: &Places<'_>, span: Range<usize>, _: &[u8], packet: &P::Packet) {
-        let at = places.at(span.start);
+    fn packet(
+        &mut self,
+        offsets: &OffsetMap<'_>,
+        span: Range<usize>,
+        _: &[u8],
+        packet: &P::Packet,
+    ) {
+        let at = offsets.at(span.start);
         self.0.spans.push(at..at + span.len() as u64);
         self.0.packets.push((at, *packet));
     }
 
-    fn bad(&mut self, places: &Places<'_>, span: Range<usize>, _bytes: &[u8], _fault: Fault) {
-        let at = places.at(span.start);
+    fn bad(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, _bytes: &[u8], _fault: Fault) {
+        let at = offsets.at(span.start);
         self.0.spans.push(at..at + span.len() as u64);
     }
 }
@@ -59,7 +65,7 @@ pub(crate) fn said<P: Protocol, K: Code>(
         let mut resumed = stream.clone();
         start += resumed.feed(
             &bytes[start..cut.max(start)],
-            &Places::new(&pieces),
+            &OffsetMap::new(&pieces),
             code,
             &mut elements,
             &mut Spans(&mut said),
@@ -67,8 +73,8 @@ pub(crate) fn said<P: Protocol, K: Code>(
         stream = resumed;
     }
     let pieces = [Piece { start: 0, at: start as u64, fragment: true }];
-    let (rest, places) = (&bytes[start..], Places::new(&pieces));
-    stream.finish(rest, &places, code, &mut elements, &mut Spans(&mut said));
+    let (rest, offsets) = (&bytes[start..], OffsetMap::new(&pieces));
+    stream.finish(rest, &offsets, code, &mut elements, &mut Spans(&mut said));
     said.elements = elements;
     said
 }
@@ -165,8 +171,8 @@ impl Random {
 }
 
 /// The map of a block that begins the capture.
-pub(crate) fn whole() -> Places<'static> {
-    Places::new(&WHOLE)
+pub(crate) fn whole() -> OffsetMap<'static> {
+    OffsetMap::new(&WHOLE)
 }
 
 /// Keeps the helpers that not every protocol uses from being called dead.

@@ -5,14 +5,14 @@
 
 #[path = "cases/case.rs"]
 mod case;
+#[path = "cases/chunks.rs"]
+mod chunks;
 #[path = "../../../fuzz/src/cycles.rs"]
 mod cycles;
 #[path = "../../../fuzz/src/properties.rs"]
 mod properties;
 #[path = "../../../fuzz/src/script.rs"]
 mod script;
-#[path = "cases/stretches.rs"]
-mod stretches;
 #[path = "cases/ways.rs"]
 mod ways;
 

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use tracewright::base::{CoreType, Isa, Profile, Step};
 use tracewright::model::generate::{self, Recipe, Sets};
-use tracewright::model::{Machine, Nature, Program, Way};
+use tracewright::model::{Machine, Program, Stimulus, Way};
 use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::registry::AnyProtocol::{self, Ete, Etmv4};
 
@@ -24,12 +24,12 @@ struct Generated {
     isa: Sets,
     registers: &'static [(&'static str, u64)],
     seed: u64,
-    nature: Nature,
+    stimulus: Stimulus,
     instructions: usize,
 }
 
 fn all() -> Vec<Generated> {
-    let quiet = Nature::default();
+    let quiet = Stimulus::default();
     let base = Generated {
         file: "",
         about: "",
@@ -37,7 +37,7 @@ fn all() -> Vec<Generated> {
         isa: Sets::A64,
         registers: &[],
         seed: 1,
-        nature: quiet,
+        stimulus: quiet,
         instructions: 150,
     };
     vec![
@@ -52,13 +52,13 @@ fn all() -> Vec<Generated> {
         Generated {
             file: "ete/generated-pe-reset",
             about: "# PE Reset: its return address is not known, and the address history takes up a zero.",
-            nature: Nature { resets: 40, ..quiet },
+            stimulus: Stimulus { resets: 40, ..quiet },
             ..base
         },
         Generated {
             file: "ete/generated-exception-at-target",
             about: "# Exceptions with E = 0b10: the address is the branch target, too, and no return is taken off.",
-            nature: Nature { interrupts: 6, ..quiet },
+            stimulus: Stimulus { interrupts: 6, ..quiet },
             seed: 3,
             ..base
         },
@@ -66,7 +66,7 @@ fn all() -> Vec<Generated> {
             file: "ete/generated-overflow",
             about: "# Overflow: the unit loses what it holds, and says everything anew; the first cycle count is unknown.",
             registers: &[("TRCCONFIGR", 0x18d1), ("TRCCCCTLR", 4)],
-            nature: Nature { overflows: 30, cycles: true, ..quiet },
+            stimulus: Stimulus { overflows: 30, cycles: true, ..quiet },
             seed: 4,
             ..base
         },
@@ -79,7 +79,7 @@ fn all() -> Vec<Generated> {
                 ("speculation", 90),
                 ("TRCSYNCPR", 6),
             ],
-            nature: Nature { interrupts: 30, ..quiet },
+            stimulus: Stimulus { interrupts: 30, ..quiet },
             seed: 5,
             ..base
         },
@@ -92,7 +92,7 @@ fn all() -> Vec<Generated> {
                 ("speculation", 90),
                 ("source-addresses", 128),
             ],
-            nature: Nature { interrupts: 40, ..quiet },
+            stimulus: Stimulus { interrupts: 40, ..quiet },
             seed: 6,
             ..base
         },
@@ -112,7 +112,7 @@ fn all() -> Vec<Generated> {
             file: "ete/generated-q-elements",
             about: "# Q elements with and without a count, interrupts between them.",
             registers: &[("TRCIDR0", 0x2801_8ea1), ("TRCCONFIGR", 0x78c1), ("q-elements", 100)],
-            nature: Nature { interrupts: 40, ..quiet },
+            stimulus: Stimulus { interrupts: 40, ..quiet },
             seed: 8,
             ..base
         },
@@ -125,7 +125,7 @@ fn all() -> Vec<Generated> {
                 ("TRCCONFIGR", 0x18d1),
                 ("TRCCCCTLR", 3),
             ],
-            nature: Nature { cycles: true, timestamps: 30, ..quiet },
+            stimulus: Stimulus { cycles: true, timestamps: 30, ..quiet },
             seed: 9,
             ..base
         },
@@ -133,7 +133,7 @@ fn all() -> Vec<Generated> {
             file: "ete/generated-filter",
             about: "# Code at EL1 is not traced: a Trace On after each gap.",
             registers: &[("TRCVICTLR", 1 << 21)],
-            nature: Nature { interrupts: 20, ..quiet },
+            stimulus: Stimulus { interrupts: 20, ..quiet },
             seed: 10,
             ..base
         },
@@ -142,7 +142,7 @@ fn all() -> Vec<Generated> {
             about: "# A32 and T32 that call each other, with the return stack; time and events.",
             protocol: Etmv4,
             isa: Sets::Both,
-            nature: Nature { timestamps: 40, events: 40, ..quiet },
+            stimulus: Stimulus { timestamps: 40, events: 40, ..quiet },
             seed: 11,
             instructions: 200,
             ..base
@@ -176,8 +176,8 @@ impl Generated {
     fn steps(&self) -> (Program, Vec<Step>) {
         let recipe = Recipe { seed: self.seed, isa: self.isa, functions: 3, ..Recipe::default() };
         let program = generate::program(&recipe);
-        let nature = Nature { seed: self.seed, ..self.nature };
-        let steps = Machine::new(&program, nature).collect(self.instructions);
+        let stimulus = Stimulus { seed: self.seed, ..self.stimulus };
+        let steps = Machine::new(&program, stimulus).collect(self.instructions);
         (program, steps)
     }
 
@@ -221,7 +221,7 @@ fn generated_cases_are_as_they_were() {
     for generated in all() {
         let (program, steps) = generated.steps();
         let way = generated.way();
-        if let Err(why) = way.carry(&program.image, &steps) {
+        if let Err(why) = way.round_trip(&program.image, &steps) {
             wrong.push(format!("{}: {why}", generated.file));
         }
         let (_, bytes) = way.encode(&steps).expect("a trace unit");

@@ -6,14 +6,14 @@
 mod captures;
 #[path = "cases/case.rs"]
 mod case;
+#[path = "cases/chunks.rs"]
+mod chunks;
 #[path = "../../../fuzz/src/etrace.rs"]
 mod etrace;
 #[path = "../../../fuzz/src/packets.rs"]
 mod packets;
 #[path = "../../../fuzz/src/properties.rs"]
 mod properties;
-#[path = "cases/stretches.rs"]
-mod stretches;
 #[path = "cases/ways.rs"]
 mod ways;
 
@@ -184,7 +184,7 @@ fn stretches_of_random_bytes() {
                 data.extend(more);
             }
         }
-        properties::stretches(&data);
+        properties::chunks(&data);
     }
 }
 
@@ -198,7 +198,7 @@ fn stretches_of_repeated_cases_join() {
         let mut joiner = Joiner::new(Framing::Coresight);
         for n in 0..24 {
             let other = [n; 9];
-            joiner.push(stretches::FRAMED_ID, &case.bytes, &mut framed).unwrap();
+            joiner.push(chunks::FRAMED_ID, &case.bytes, &mut framed).unwrap();
             // One that is silent most of the time.
             joiner.push(0x33, &other[..usize::from(n % 12 == 0)], &mut framed).unwrap();
         }
@@ -206,8 +206,8 @@ fn stretches_of_repeated_cases_join() {
         for (framing, buffer) in
             [(Framing::Raw, case.bytes.repeat(24)), (Framing::Coresight, framed)]
         {
-            let stretch = (3 * case.bytes.len()).next_multiple_of(16);
-            let work = stretches::of_case(&case, &buffer, framing, 16, stretch)
+            let chunk = (3 * case.bytes.len()).next_multiple_of(16);
+            let work = chunks::of_case(&case, &buffer, framing, 16, chunk)
                 .unwrap_or_else(|why| panic!("{name}, {framing:?}: {why}"));
             assert_eq!(work.bytes, buffer.len() as u64, "{name}");
             joined.push((case.config.protocol(), framing == Framing::Raw, work.joined));
@@ -242,7 +242,7 @@ fn frames(random: &mut Random, framing: u8) -> Vec<u8> {
 fn random_programs_there_and_back() {
     let mut random = Random(13);
     for _ in 0..times() / 2 {
-        properties::carried(&random.next().to_le_bytes(), properties::taken);
+        properties::round_trip(&random.next().to_le_bytes(), properties::taken);
     }
 }
 

@@ -12,7 +12,7 @@ use tracewright::decode::{Memory, Options, Plan, Session};
 use tracewright::frames::{Framing, Numbering};
 use tracewright::image::Image;
 use tracewright::model::log::Steps;
-use tracewright::model::{Machine, Nature, Recipe, Recorder, Recording, Sets, generate};
+use tracewright::model::{Machine, Recipe, Recorder, Recording, Sets, Stimulus, generate};
 use tracewright::protocols::registry::AnyProtocol;
 use tracewright::views::opencsd::{Listing, Shown};
 
@@ -91,7 +91,7 @@ fn record(
     let recipe =
         Recipe { seed, isa, functions: 6, exceptions: false, waits: false, ..Recipe::default() };
     let program = generate::program(&recipe);
-    let nature = Nature { seed, cycles: true, timestamps: 200, ..Nature::default() };
+    let stimulus = Stimulus { seed, cycles: true, timestamps: 200, ..Stimulus::default() };
     let images = memory(&program.image);
     let recording = Recording {
         protocol,
@@ -103,7 +103,7 @@ fn record(
         images,
     };
     let mut recorder = Recorder::new(recording).unwrap();
-    Machine::new(&program, nature).run(3000, |step| recorder.step(0, step));
+    Machine::new(&program, stimulus).run(3000, |step| recorder.step(0, step));
     write_over(&recorder.finish().unwrap(), folder).unwrap();
 }
 

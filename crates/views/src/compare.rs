@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use tracewright_base::{Channel, Element, Gap, Hardware, Isa, Kind, Places, Software, Step};
+use tracewright_base::{Channel, DwtEvent, Element, Gap, Isa, Kind, OffsetMap, Software, Step};
 use tracewright_decode::Listener;
 use tracewright_model::log::Steps as LogSteps;
 use tracewright_protocols::registry::AnyPacket;
@@ -43,7 +43,7 @@ pub enum What {
     /// The program wrote into the trace.
     Software(Software),
     /// The debug hardware reported.
-    Hardware(Hardware),
+    DwtEvent(DwtEvent),
 }
 
 impl What {
@@ -52,9 +52,9 @@ impl What {
         match (self, other) {
             (What::Exception(a), What::Exception(b)) => a.is_none() || b.is_none() || a == b,
             (What::Software(a), What::Software(b)) => {
-                (place(a.channel), a.bits, a.value()) == (place(b.channel), b.bits, b.value())
+                (offset(a.channel), a.bits, a.value()) == (offset(b.channel), b.bits, b.value())
             }
-            (What::Hardware(a), What::Hardware(b)) => {
+            (What::DwtEvent(a), What::DwtEvent(b)) => {
                 (a.discriminator, a.size, a.value) == (b.discriminator, b.size, b.value)
             }
             _ => self == other,
@@ -63,7 +63,7 @@ impl What {
 }
 
 /// A log need not say that a port is in page 0, the only one of most units.
-fn place(channel: Channel) -> Channel {
+fn offset(channel: Channel) -> Channel {
     match channel {
         Channel::Port { page: None, port } => Channel::Port { page: Some(0), port },
         other => other,
@@ -165,14 +165,14 @@ impl Steps for Side {
             Element::Exception(exception) if self.exceptions => {
                 self.push(source, Some(at), What::Exception(Some(exception.number)));
             }
-            Element::Software(write) => self.push(source, Some(at), What::Software(write)),
-            Element::Hardware(report) => self.push(source, Some(at), What::Hardware(report)),
+            Element::SoftwareWrite(write) => self.push(source, Some(at), What::Software(write)),
+            Element::DwtEvent(report) => self.push(source, Some(at), What::DwtEvent(report)),
             Element::Gap(Gap::Data) => {}
             Element::Gap(_)
             | Element::TraceOn(_)
             | Element::NoCode { .. }
-            | Element::Bad { .. }
-            | Element::Doubt(_)
+            | Element::Undecodable { .. }
+            | Element::Inconsistency(_)
             | Element::Unknown { .. } => self.gap(source),
             _ => {}
         }
@@ -200,8 +200,8 @@ impl LogSteps for Side {
             Step::Exception(_) if self.exceptions => {
                 self.push(source, None, What::Exception(None));
             }
-            Step::Software(write) => self.push(source, None, What::Software(write)),
-            Step::Hardware(report) => self.push(source, None, What::Hardware(report)),
+            Step::SoftwareWrite(write) => self.push(source, None, What::Software(write)),
+            Step::DwtEvent(report) => self.push(source, None, What::DwtEvent(report)),
             _ => {}
         }
     }
@@ -342,12 +342,12 @@ impl Listener for Find<'_> {
     fn packet(
         &mut self,
         source: usize,
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         span: Range<usize>,
         bytes: &[u8],
         packet: AnyPacket<'_>,
     ) {
-        if source != self.source || self.found.is_some() || places.at(span.start) != self.at {
+        if source != self.source || self.found.is_some() || offsets.at(span.start) != self.at {
             return;
         }
         let mut text = format!("{packet}, bytes");
@@ -416,11 +416,11 @@ mod tests {
     fn straight_code_before_a_gap_need_not_be_said() {
         for shown in [true, false] {
             let mut log = Side::new(true);
-            for stretch in [&[4, 8, 12][..], &[4], &[4, 8, 12, 16]] {
-                for &address in stretch {
+            for chunk in [&[4, 8, 12][..], &[4], &[4, 8, 12, 16]] {
+                for &address in chunk {
                     let what = What::Instruction { address, isa: Isa::A64 };
                     match address {
-                        4 | 12 if stretch.len() < 4 => log.hold(0, what),
+                        4 | 12 if chunk.len() < 4 => log.hold(0, what),
                         _ => log.push(0, None, what),
                     }
                 }

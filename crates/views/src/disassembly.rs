@@ -22,7 +22,7 @@ const KEPT: usize = 1 << 16;
 #[derive(Debug, Default)]
 pub struct Disassembler {
     riscv: Extensions,
-    kept: HashMap<(u64, u32, Isa), Box<str>, BuildHasherDefault<Mixer>>,
+    render_cache: HashMap<(u64, u32, Isa), Box<str>, BuildHasherDefault<Mixer>>,
 }
 
 impl Disassembler {
@@ -39,10 +39,10 @@ impl Disassembler {
     /// The text of `opcode` at `address`: targets of branches are addresses. `.inst 0x...` for what is not
     /// known. A narrow T32 opcode is in bits \[15:0]; a wide one has its first halfword in bits \[31:16].
     pub fn text(&mut self, isa: Isa, opcode: u32, address: u64) -> &str {
-        if self.kept.len() >= KEPT {
-            self.kept.clear();
+        if self.render_cache.len() >= KEPT {
+            self.render_cache.clear();
         }
-        self.kept
+        self.render_cache
             .entry((address, opcode, isa))
             .or_insert_with(|| disassemble_with(isa, opcode, address, &self.riscv).into())
     }

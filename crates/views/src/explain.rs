@@ -60,11 +60,11 @@ impl Decoded<'_> {
             || left_out
             || self.sources.is_empty()
             || self.tally.troubled()
-            || !self.strangers().is_empty()
+            || !self.unknown_ids().is_empty()
     }
 
     /// Bytes of ids that nobody asked to leave out.
-    fn strangers(&self) -> Vec<(u16, u64)> {
+    fn unknown_ids(&self) -> Vec<(u16, u64)> {
         if !self.plan.framed() {
             return Vec::new();
         }
@@ -72,8 +72,8 @@ impl Decoded<'_> {
             self.options.ids.is_empty()
                 && !self.plan.skipped.iter().any(|s| s.why == Why::NotChosen(id))
         };
-        let strangers = self.tally.strangers.iter().map(|(id, bytes)| (*id, *bytes));
-        strangers.filter(|(id, _)| chosen(*id)).collect()
+        let unknown_ids = self.tally.unknown_ids.iter().map(|(id, bytes)| (*id, *bytes));
+        unknown_ids.filter(|(id, _)| chosen(*id)).collect()
     }
 
     /// Counts at each stage, a line for the buffer and one for each source.
@@ -103,8 +103,8 @@ impl Decoded<'_> {
         for (n, source) in self.sources.iter().enumerate() {
             source_line(source, &t.of(n), &mut out);
         }
-        let (strangers, others) = shown(self.strangers());
-        for (id, bytes) in strangers {
+        let (unknown_ids, others) = shown(self.unknown_ids());
+        for (id, bytes) in unknown_ids {
             let _ = writeln!(out, "  id {id:#04x}: {bytes} bytes, of no source");
         }
         if let Some(others) = others {
@@ -161,9 +161,9 @@ impl Decoded<'_> {
         if other.is_none() {
             remarks.extend(self.absent());
         }
-        let strangers = self.strangers();
-        if !strangers.is_empty() {
-            remarks.push(self.unknown_ids(&strangers));
+        let unknown_ids = self.unknown_ids();
+        if !unknown_ids.is_empty() {
+            remarks.push(self.unknown_ids_remark(&unknown_ids));
         }
         if self.tally.bad_frames > 0 && other.is_none() {
             let (what, help) = match &self.plan.messages {
@@ -377,11 +377,11 @@ impl Decoded<'_> {
                 "the trace is filtered or ends before an address: `packets` shows what it holds",
             ));
         }
-        if let Some((at, doubt)) = c.first_doubt {
+        if let Some((at, inconsistency)) = c.first_inconsistency {
             remarks.push(remark(
-                match c.doubts {
-                    1 => format!("{name}: a contradiction at {at}: {doubt}"),
-                    n => format!("{name}: {n} contradictions, the first at {at}: {doubt}"),
+                match c.inconsistencies {
+                    1 => format!("{name}: a contradiction at {at}: {inconsistency}"),
+                    n => format!("{name}: {n} contradictions, the first at {at}: {inconsistency}"),
                 },
                 "check that the image is what ran, and the registers",
             ));
@@ -411,10 +411,10 @@ impl Decoded<'_> {
         )
     }
 
-    fn unknown_ids(&self, strangers: &[(u16, u64)]) -> Remark {
-        let first = strangers.first().map_or(0, |(id, _)| *id);
-        let (strangers, others) = shown(strangers.to_vec());
-        let list = strangers.iter().map(|(id, bytes)| format!("{id:#04x} ({bytes} bytes)"));
+    fn unknown_ids_remark(&self, unknown_ids: &[(u16, u64)]) -> Remark {
+        let first = unknown_ids.first().map_or(0, |(id, _)| *id);
+        let (unknown_ids, others) = shown(unknown_ids.to_vec());
+        let list = unknown_ids.iter().map(|(id, bytes)| format!("{id:#04x} ({bytes} bytes)"));
         let list: Vec<_> = list.chain(others).collect();
         let left_out = self.plan.skipped.iter().filter(|s| !matches!(s.why, Why::NotChosen(_)));
         let left_out: Vec<_> = left_out.map(|s| s.name.as_str()).collect();
@@ -500,7 +500,7 @@ fn source_line(source: &Source, c: &Counts, out: &mut String) {
         (c.bad - c.cut, "bad bytes"),
         (c.cut, "bytes of a packet that is cut short"),
         (c.no_code, "places without program memory"),
-        (c.doubts, "contradictions"),
+        (c.inconsistencies, "contradictions"),
     ] {
         if count > 0 {
             let _ = write!(out, ", {count} {what}");

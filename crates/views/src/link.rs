@@ -42,13 +42,13 @@ impl Ids {
 
     /// In words, a line each; `whose` names the sources of an id.
     pub fn lines(&self, whose: impl Fn(u16) -> String) -> Vec<String> {
-        let (known, strangers): (Vec<_>, _) = (self.sources().into_iter())
+        let (known, unknown_ids): (Vec<_>, _) = (self.sources().into_iter())
             .map(|(id, bytes)| (id, bytes, whose(id)))
             .partition(|(.., whose)| !whose.is_empty());
-        let (strangers, others) =
-            shown(strangers.into_iter().map(|(id, bytes, _)| (id, bytes)).collect());
+        let (unknown_ids, others) =
+            shown(unknown_ids.into_iter().map(|(id, bytes, _)| (id, bytes)).collect());
         let mut ids: Vec<_> = known;
-        ids.extend(strangers.into_iter().map(|(id, n)| (id, n, "no source has it".to_owned())));
+        ids.extend(unknown_ids.into_iter().map(|(id, n)| (id, n, "no source has it".to_owned())));
         ids.sort_unstable();
         let ids =
             ids.into_iter().map(|(id, n, whose)| format!("id {id:#04x}: {n} bytes ({whose})"));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::Range;
 
-use tracewright_base::{Element, Places};
+use tracewright_base::{Element, OffsetMap};
 use tracewright_decode::{Listener, Merge};
 use tracewright_protocols::PacketKind;
 use tracewright_protocols::registry::AnyPacket;
@@ -93,13 +93,13 @@ impl Listener for Stats {
     fn packet(
         &mut self,
         source: usize,
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         span: Range<usize>,
         _: &[u8],
         packet: AnyPacket<'_>,
     ) {
         let (count, total) = self.source(source).packets.entry(packet.kind()).or_default();
         *count += 1;
-        *total += places.bytes_in(&span) as u64;
+        *total += offsets.bytes_in(&span) as u64;
     }
 }

@@ -39,10 +39,10 @@ fn lines(text: &str) -> Vec<&str> {
 
 /// Place and bytes of a line.
 fn bytes(line: &str) -> (u64, Vec<u8>) {
-    let place = line.strip_prefix("Idx:").and_then(|l| l.split(';').next()).unwrap();
+    let offset = line.strip_prefix("Idx:").and_then(|l| l.split(';').next()).unwrap();
     let bytes = line.split_once('[').and_then(|(_, l)| l.split_once(']')).unwrap().0;
     let bytes = bytes.split_whitespace().map(|b| u8::from_str_radix(&b[2..], 16).unwrap());
-    (place.parse().unwrap(), bytes.collect())
+    (offset.parse().unwrap(), bytes.collect())
 }
 
 #[test]

@@ -73,15 +73,15 @@ fn words_are_those_of_objdump() {
         let isa = if text.contains("elf32") { Isa::Rv32 } else { Isa::Rv64 };
         for line in text.lines() {
             let cells: Vec<_> = line.split('\t').collect();
-            let &[place, opcode, name, ref rest @ ..] = &cells[..] else { continue };
-            let place = place.trim().trim_end_matches(':');
-            let Ok(place) = u64::from_str_radix(place, 16) else { continue };
+            let &[offset, opcode, name, ref rest @ ..] = &cells[..] else { continue };
+            let offset = offset.trim().trim_end_matches(':');
+            let Ok(offset) = u64::from_str_radix(offset, 16) else { continue };
             let Ok(opcode) = u32::from_str_radix(opcode.trim(), 16) else { continue };
             if !is_compared(name) {
                 continue;
             }
             let want = said(name, rest.first().copied().unwrap_or_default());
-            let got = disassemble(isa, opcode, place);
+            let got = disassemble(isa, opcode, offset);
             compared += 1;
             if got != want {
                 wrong.entry(name.to_owned()).or_insert_with(|| {

@@ -23,15 +23,15 @@ const INPUTS: [(&str, usize); 4] =
 pub(super) fn measure(tools: &Tools, options: &Options) -> Result<(String, bool), String> {
     let shm = Path::new("/dev/shm");
     // It writes a file of its own where it is started.
-    let place = if shm.is_dir() { shm.to_owned() } else { std::env::temp_dir() };
+    let offset = if shm.is_dir() { shm.to_owned() } else { std::env::temp_dir() };
     let lister = Command::new("trc_pkt_lister")
         .arg("-help")
-        .current_dir(&place)
+        .current_dir(&offset)
         .stdout(Stdio::null())
         .status()
         .is_ok();
-    let _ = std::fs::remove_file(place.join("trc_pkt_lister.ppl"));
-    let out = place.join(format!("tracewright-listing-{}", std::process::id()));
+    let _ = std::fs::remove_file(offset.join("trc_pkt_lister.ppl"));
+    let out = offset.join(format!("tracewright-listing-{}", std::process::id()));
     if !lister {
         eprintln!(
             "note: trc_pkt_lister is not installed; on Debian: apt-get install libopencsd-bin"

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use tracewright::base::{
-    Code, Element, Encode, Parse, Pc, Piece, Places, Retired, Sink, Space, Step, Wire,
+    Code, Element, Encode, OffsetMap, Parse, Pc, Piece, Retired, Sink, Space, Step, Wire,
 };
 use tracewright::image::{Cache, CacheOptions};
 use tracewright::protocols::etrace::encode::{Encoder, Settings};
@@ -20,11 +20,11 @@ fn cache(input: &Input) -> Cache {
 fn decode(input: &Input, sink: &mut impl Sink) {
     let mut stream = Stream::<Etrace>::new(input.params);
     let piece = [Piece { start: 0, at: 0, fragment: true }];
-    let places = Places::new(&piece);
+    let offsets = OffsetMap::new(&piece);
     let mut code = cache(input);
-    let taken = stream.feed(&input.bytes, &places, &mut code, sink, &mut ());
+    let taken = stream.feed(&input.bytes, &offsets, &mut code, sink, &mut ());
     let rest = input.bytes.get(taken..).unwrap_or_default();
-    stream.finish(rest, &places, &mut code, sink, &mut ());
+    stream.finish(rest, &offsets, &mut code, sink, &mut ());
 }
 
 /// Counts instructions, and folds the ranges.

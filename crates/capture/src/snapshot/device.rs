@@ -10,7 +10,7 @@ use super::register::register;
 use crate::ini::{Ini, Section};
 use crate::number::{number, number64};
 use crate::probe::ELF;
-use crate::{Capture, Core, Dump, Form, Other, Owner, Place, Register, Registers, Source, Wrong};
+use crate::{Capture, Core, Dump, Form, Origin, Other, Owner, Register, Registers, Source, Wrong};
 
 /// The sections of a device file that are read, with those of older files; `*` is any end.
 const SECTIONS: &[&str] = &["device", "regs", "dump*", "elf*", "global", "extendregs"];
@@ -26,7 +26,7 @@ pub(super) const FLAT: &str = "dump_elf";
 pub(super) const SHARED_ELF: &str = "elf_all";
 
 /// Reads the device file `file`, which the index names at `at`, into `capture`.
-pub(super) fn read(reader: &mut Reader, capture: &mut Capture, at: Place, file: &str) {
+pub(super) fn read(reader: &mut Reader, capture: &mut Capture, at: Origin, file: &str) {
     let path = reader.find(&at.path, file);
     let text = match reader.text(&path) {
         Ok(text) => text,
@@ -46,7 +46,7 @@ pub(super) fn read(reader: &mut Reader, capture: &mut Capture, at: Place, file: 
     if let Some(first) = described(capture, &head.name) {
         let again = first == head.path;
         let wrong = Wrong::DuplicateDevice { name: head.name.clone(), first, again };
-        reader.note(head.place.clone(), wrong);
+        reader.note(head.origin.clone(), wrong);
     }
     let registers = registers(reader, &doc);
     let owner = add(reader, capture, head, registers);
@@ -67,7 +67,7 @@ pub(super) fn read(reader: &mut Reader, capture: &mut Capture, at: Place, file: 
 
 /// The `[device]` section.
 struct Head {
-    place: Place,
+    origin: Origin,
     path: PathBuf,
     name: String,
     class: Option<String>,
@@ -79,7 +79,7 @@ fn head(reader: &mut Reader, doc: &Doc<'_>) -> Head {
     let section = reader.section(doc, "device");
     // Older files have only the core's type, in `[global]`.
     let global = reader.section(doc, "global");
-    let place = section.as_ref().map_or_else(|| Place::file(doc.path), |s| s.place.clone());
+    let origin = section.as_ref().map_or_else(|| Origin::file(doc.path), |s| s.origin.clone());
     let value = |table: &Option<Table<'_>>, key: &str| {
         let found = table.as_ref().and_then(|t| t.value(key));
         found.map(|(text, _)| text.to_owned()).filter(|text| !text.is_empty())
@@ -87,35 +87,35 @@ fn head(reader: &mut Reader, doc: &Doc<'_>) -> Head {
     let core = value(&global, "core");
     let name = value(&section, "name").unwrap_or_else(|| {
         let stem = doc.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        reader.note(place.clone(), Wrong::Unnamed(stem.clone()));
+        reader.note(origin.clone(), Wrong::Unnamed(stem.clone()));
         stem
     });
     let class = value(&section, "class").or_else(|| core.as_ref().map(|_| "core".to_owned()));
     let device_type = value(&section, "type").or(core).unwrap_or_default();
     let (location, path) = (value(&section, "location"), doc.path.to_owned());
-    Head { place, path, name, class, device_type, location }
+    Head { origin, path, name, class, device_type, location }
 }
 
 /// Puts the device into its list.
 fn add(reader: &mut Reader, capture: &mut Capture, head: Head, registers: Registers) -> Owner {
-    let Head { place, path, name, class, device_type, location } = head;
+    let Head { origin, path, name, class, device_type, location } = head;
     let class = class.unwrap_or_else(|| {
         let class = guess(&device_type);
         let wrong = if class.is_empty() { Wrong::Unclassed } else { Wrong::NoClass(class) };
-        reader.note(place.clone(), wrong);
+        reader.note(origin.clone(), wrong);
         class.to_owned()
     });
     match class.to_ascii_lowercase().as_str() {
         "core" => {
             if crate::core_type(&device_type).is_none() {
-                reader.note(place, Wrong::UnknownCore(device_type.clone()));
+                reader.note(origin, Wrong::UnknownCore(device_type.clone()));
             }
             capture.cores.push(Core { name, device_type, location, registers, path });
             Owner::Core(capture.cores.len() - 1)
         }
         "trace_source" => {
             if device_type.is_empty() {
-                reader.note(place, Wrong::NoType);
+                reader.note(origin, Wrong::NoType);
             }
             let source =
                 Source { name, device_type, location, registers, path, ..Source::default() };
@@ -156,21 +156,21 @@ fn registers(reader: &mut Reader, doc: &Doc<'_>) -> Registers {
     if let Some(section) = reader.lines(doc, "regs") {
         let mut seen = std::collections::HashMap::new();
         for entry in &section.entries {
-            let place = section.key(entry);
+            let origin = section.key(entry);
             match register(entry.key, entry.value.unwrap_or_default()) {
                 Ok((register, wrong)) => {
                     let name = register.name.to_ascii_lowercase();
                     let first = *seen.entry(name).or_insert(entry.line);
                     if first != entry.line {
-                        reader.note(place, Wrong::DuplicateKey(first));
+                        reader.note(origin, Wrong::DuplicateKey(first));
                         continue;
                     }
                     if let Some(wrong) = wrong {
-                        reader.note(place, wrong);
+                        reader.note(origin, wrong);
                     }
                     registers.push(register);
                 }
-                Err(wrong) => reader.note(place, wrong),
+                Err(wrong) => reader.note(origin, wrong),
             }
         }
     }
@@ -200,33 +200,33 @@ fn fill(reader: &mut Reader, path: &Path, section: &Section<'_>, mut dump: Dump)
     let mut written = None;
     for entry in &table.entries {
         let text = entry.value.unwrap_or_default();
-        let place = table.key(entry);
+        let origin = table.key(entry);
         match entry.key.to_ascii_lowercase().as_str() {
-            "file" if !text.is_empty() => written = Some((text, place)),
-            "address" => address = numeric(reader, place, text).or(address),
-            "length" => dump.length = numeric(reader, place, text),
-            "offset" => dump.offset = numeric(reader, place, text).unwrap_or(0),
+            "file" if !text.is_empty() => written = Some((text, origin)),
+            "address" => address = numeric(reader, origin, text).or(address),
+            "length" => dump.length = numeric(reader, origin, text),
+            "offset" => dump.offset = numeric(reader, origin, text).unwrap_or(0),
             "space" => {
                 let words = text.split([',', ' ', '\t']).filter(|word| !word.is_empty());
                 dump.spaces = words.map(str::to_owned).collect();
                 for word in &dump.spaces {
                     if word.parse::<SpaceMask>().is_err() {
-                        reader.note(place.clone(), Wrong::UnknownSpace(word.clone()));
+                        reader.note(origin.clone(), Wrong::UnknownSpace(word.clone()));
                     }
                 }
             }
-            _ => reader.note(place, Wrong::UnknownKey),
+            _ => reader.note(origin, Wrong::UnknownKey),
         }
     }
     let has_address = table.value("address").is_some();
     let Some((file, at)) = written else {
-        reader.note(table.place, Wrong::DumpNoKey("file"));
+        reader.note(table.origin, Wrong::DumpNoKey("file"));
         return None;
     };
     let Some(address) = address else {
         // One that is not a number has its note.
         if !has_address {
-            reader.note(table.place, Wrong::DumpNoKey("address"));
+            reader.note(table.origin, Wrong::DumpNoKey("address"));
         }
         return None;
     };
@@ -246,13 +246,13 @@ fn fill(reader: &mut Reader, path: &Path, section: &Section<'_>, mut dump: Dump)
 /// Cuts from the file what the dump is of.
 fn contents(
     reader: &mut Reader,
-    at: Place,
+    at: Origin,
     table: &Table<'_>,
     dump: &mut Dump,
     file: &crate::Bytes,
 ) {
     let size = file.len() as u64;
-    let at_key = |key: &str| table.value(key).map_or_else(|| at.clone(), |(_, place)| place);
+    let at_key = |key: &str| table.value(key).map_or_else(|| at.clone(), |(_, origin)| origin);
     if size == 0 {
         reader.note(at.clone(), Wrong::DumpEmpty(dump.file.clone()));
     }
@@ -284,14 +284,14 @@ fn contents(
 }
 
 /// A number of 64 bits, or a note.
-fn numeric(reader: &mut Reader, place: Place, text: &str) -> Option<u64> {
+fn numeric(reader: &mut Reader, origin: Origin, text: &str) -> Option<u64> {
     let value = number64(text);
     if value.is_none() {
         let wrong = match number(text) {
             Some(_) => Wrong::TooBig(text.to_owned()),
             None => Wrong::NotNumber(text.to_owned()),
         };
-        reader.note(place, wrong);
+        reader.note(origin, wrong);
     }
     value
 }

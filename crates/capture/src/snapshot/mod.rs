@@ -11,7 +11,7 @@ pub use write::{write, write_over};
 use std::path::Path;
 
 use crate::ini::{Ini, list};
-use crate::{Capture, Cluster, Kind, OpenError, Owner, Place, Wrong};
+use crate::{Capture, Cluster, Kind, OpenError, Origin, Owner, Wrong};
 use reader::{Doc, Reader};
 
 /// Reads the snapshot whose index is the file `index`. `path` is what the user called it.
@@ -38,11 +38,11 @@ pub fn read(path: &Path, index: &Path) -> Result<Capture, OpenError> {
     match reader.section(&doc, "trace") {
         Some(section) => {
             let Some((file, at)) = section.value("metadata") else {
-                return Err(OpenError::at(section.place, Wrong::NoKey("metadata")));
+                return Err(OpenError::at(section.origin, Wrong::NoKey("metadata")));
             };
             trace::read(&mut reader, &mut capture, at, file)?;
         }
-        None => reader.note(Place::file(index), Wrong::NoTrace),
+        None => reader.note(Origin::file(index), Wrong::NoTrace),
     }
     conflicts(&mut reader, &capture);
     capture.notes = reader.notes;
@@ -53,7 +53,7 @@ pub fn read(path: &Path, index: &Path) -> Result<Capture, OpenError> {
 fn about(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture) -> Result<(), OpenError> {
     let section = reader.section(doc, "snapshot");
     let Some((version, at)) = section.as_ref().and_then(|s| s.value("version")) else {
-        reader.note(Place::file(doc.path), Wrong::NoVersion);
+        reader.note(Origin::file(doc.path), Wrong::NoVersion);
         return Ok(());
     };
     if !matches!(version, "1.0" | "1") {
@@ -93,7 +93,7 @@ fn conflicts(reader: &mut Reader, capture: &Capture) {
                 Owner::Source(n) => capture.sources.get(n).map(|d| &d.path),
                 Owner::Other(n) => capture.others.get(n).map(|d| &d.path),
             };
-            reader.note(Place::file(path.unwrap_or(&capture.path)), wrong);
+            reader.note(Origin::file(path.unwrap_or(&capture.path)), wrong);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::files::{self, Files};
 use crate::ini::{Entry, Ini};
 use crate::plain::plain;
-use crate::{Bytes, Note, Pipe, Place, Wrong};
+use crate::{Bytes, Note, Origin, Pipe, Wrong};
 
 /// An ini file is smaller than this; what is larger is something else.
 const MOST_TEXT: usize = 16 << 20;
@@ -21,20 +21,20 @@ pub(super) struct Doc<'a> {
 
 /// All of a file's sections of one name, with each key's first line only.
 pub(super) struct Table<'a> {
-    pub(super) place: Place,
+    pub(super) origin: Origin,
     pub(super) entries: Vec<Entry<'a>>,
 }
 
 impl<'a> Table<'a> {
     /// A key's value and place.
-    pub(super) fn value(&self, key: &str) -> Option<(&'a str, Place)> {
+    pub(super) fn value(&self, key: &str) -> Option<(&'a str, Origin)> {
         let entry = self.entries.iter().find(|e| e.key.eq_ignore_ascii_case(key))?;
         Some((entry.value?, self.key(entry)))
     }
 
     /// A line's place.
-    pub(super) fn key(&self, entry: &Entry<'_>) -> Place {
-        self.place.key(entry.line, entry.key)
+    pub(super) fn key(&self, entry: &Entry<'_>) -> Origin {
+        self.origin.key(entry.line, entry.key)
     }
 }
 
@@ -58,14 +58,14 @@ impl Reader {
         }
     }
 
-    pub(super) fn note(&mut self, place: Place, wrong: Wrong) {
-        self.notes.push(Note { place, wrong });
+    pub(super) fn note(&mut self, origin: Origin, wrong: Wrong) {
+        self.notes.push(Note { origin, wrong });
     }
 
     /// Notes that a link leads nowhere, unless that may be for want of a device that was noted.
-    pub(super) fn unknown(&mut self, place: Place, wrong: Wrong) {
+    pub(super) fn unknown(&mut self, origin: Origin, wrong: Wrong) {
         if !self.lost_device {
-            self.note(place, wrong);
+            self.note(origin, wrong);
         }
     }
 
@@ -77,11 +77,11 @@ impl Reader {
         }
         let text = String::from_utf8_lossy(&bytes);
         if matches!(text, Cow::Owned(_)) {
-            self.note(Place::file(path), Wrong::NotUtf8);
+            self.note(Origin::file(path), Wrong::NotUtf8);
         }
         let shown = plain(&text);
         if matches!(shown, Cow::Owned(_)) {
-            self.note(Place::file(path), Wrong::Control);
+            self.note(Origin::file(path), Wrong::Control);
         }
         Ok(shown.into_owned())
     }
@@ -113,13 +113,13 @@ impl Reader {
     pub(super) fn malformed(&mut self, doc: &Doc<'_>, used: &[&str]) {
         let mut count = 0;
         for section in &doc.ini.sections {
-            let place = Place::section(doc.path, section.line, section.name);
+            let origin = Origin::section(doc.path, section.line, section.name);
             if section.name.is_empty() && section.line == 0 {
                 for entry in &section.entries {
                     count += 1;
-                    let place = Place::file(doc.path).key(entry.line, entry.key);
+                    let origin = Origin::file(doc.path).key(entry.line, entry.key);
                     if count <= MOST_MALFORMED {
-                        self.note(place, Wrong::OutsideSection);
+                        self.note(origin, Wrong::OutsideSection);
                     }
                 }
                 continue;
@@ -135,13 +135,13 @@ impl Reader {
             for entry in section.entries.iter().filter(|e| e.value.is_none()) {
                 count += 1;
                 if count <= MOST_MALFORMED {
-                    let place = Place { line: Some(entry.line), ..place.clone() };
-                    self.note(place, Wrong::Malformed(short(entry.key)));
+                    let origin = Origin { line: Some(entry.line), ..origin.clone() };
+                    self.note(origin, Wrong::Malformed(short(entry.key)));
                 }
             }
         }
         if count > MOST_MALFORMED {
-            self.note(Place::file(doc.path), Wrong::MoreMalformed(count - MOST_MALFORMED));
+            self.note(Origin::file(doc.path), Wrong::MoreMalformed(count - MOST_MALFORMED));
         }
     }
 
@@ -158,16 +158,16 @@ impl Reader {
     fn joined<'a>(&mut self, doc: &Doc<'a>, name: &str, once: bool) -> Option<Table<'a>> {
         let mut same = doc.ini.sections.iter().filter(|s| s.name.eq_ignore_ascii_case(name));
         let first = same.next()?;
-        let place = Place::section(doc.path, first.line, first.name);
+        let origin = Origin::section(doc.path, first.line, first.name);
         let mut entries = first.entries.clone();
         for again in same {
             self.note(
-                Place::section(doc.path, again.line, again.name),
+                Origin::section(doc.path, again.line, again.name),
                 Wrong::DuplicateSection(first.line),
             );
             entries.extend_from_slice(&again.entries);
         }
-        let mut table = Table { place, entries: Vec::new() };
+        let mut table = Table { origin, entries: Vec::new() };
         self.fill(&mut table, entries, once);
         Some(table)
     }
@@ -178,8 +178,8 @@ impl Reader {
         path: &Path,
         section: &crate::ini::Section<'a>,
     ) -> Table<'a> {
-        let place = Place::section(path, section.line, section.name);
-        let mut table = Table { place, entries: Vec::new() };
+        let origin = Origin::section(path, section.line, section.name);
+        let mut table = Table { origin, entries: Vec::new() };
         self.fill(&mut table, section.entries.clone(), true);
         table
     }

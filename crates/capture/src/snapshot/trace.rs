@@ -7,13 +7,13 @@ use super::named;
 use super::reader::{Doc, Reader};
 use crate::ini::{Ini, list};
 use crate::number::number;
-use crate::{Buffer, BufferRef, Capture, File, Format, OpenError, Place, Wrong};
+use crate::{Buffer, BufferRef, Capture, File, Format, OpenError, Origin, Wrong};
 
 /// Reads the file of trace metadata, which the index names at `at`, into `capture`.
 pub(super) fn read(
     reader: &mut Reader,
     capture: &mut Capture,
-    at: Place,
+    at: Origin,
     file: &str,
 ) -> Result<(), OpenError> {
     let path = reader.find(&at.path, file);
@@ -29,7 +29,7 @@ pub(super) fn read(
         .section(&doc, "trace_buffers")
         .ok_or_else(|| OpenError::new(&path, Wrong::NoSection("trace_buffers")))?;
     let Some((names, at)) = section.value("buffers") else {
-        return Err(OpenError::at(section.place, Wrong::NoKey("buffers")));
+        return Err(OpenError::at(section.origin, Wrong::NoKey("buffers")));
     };
     let ids: Vec<&str> = list(names).collect();
     let mut used: Vec<String> = ids.iter().map(|id| id.to_ascii_lowercase()).collect();
@@ -39,13 +39,13 @@ pub(super) fn read(
     let mut listed = Vec::new();
     for id in ids {
         match buffer(reader, &doc, id) {
-            Some((place, runs)) => {
+            Some((origin, runs)) => {
                 let first = capture.buffers.len();
                 let name = runs.first().map(|b| b.name.clone()).unwrap_or_default();
                 capture.buffers.extend(runs);
                 let own = first..capture.buffers.len();
                 if listed.iter().any(|l: &Listed| l.name == name) {
-                    reader.note(place, Wrong::DuplicateBuffer(name.clone()));
+                    reader.note(origin, Wrong::DuplicateBuffer(name.clone()));
                 }
                 listed.push(Listed { id: id.to_owned(), name, buffers: own });
             }
@@ -69,15 +69,15 @@ struct Listed {
 
 /// The section of one buffer. What follows a file that is missing is a buffer of its own: trace that
 /// was not written in one go must not be decoded as if it were.
-fn buffer(reader: &mut Reader, doc: &Doc<'_>, id: &str) -> Option<(Place, Vec<Buffer>)> {
+fn buffer(reader: &mut Reader, doc: &Doc<'_>, id: &str) -> Option<(Origin, Vec<Buffer>)> {
     let section = reader.section(doc, id)?;
-    let place = section.place.clone();
+    let origin = section.origin.clone();
     let given = |key: &str| section.value(key).filter(|(text, _)| !text.is_empty());
     let name = match given("name") {
         Some((name, _)) => name.to_owned(),
         None => {
             let wrong = Wrong::BufferNoKey("name", "it goes by its section's");
-            reader.note(place.clone(), wrong);
+            reader.note(origin.clone(), wrong);
             id.to_owned()
         }
     };
@@ -90,14 +90,14 @@ fn buffer(reader: &mut Reader, doc: &Doc<'_>, id: &str) -> Option<(Place, Vec<Bu
             format
         }
         None => {
-            reader.note(place.clone(), Wrong::BufferNoKey("format", "taken for coresight"));
+            reader.note(origin.clone(), Wrong::BufferNoKey("format", "taken for coresight"));
             Format::CoreSight
         }
     };
     let mut buffer = Buffer { name, files: Vec::new(), format };
     let Some((files, at)) = given("file") else {
-        reader.note(place.clone(), Wrong::BufferNoKey("file", "so it holds nothing"));
-        return Some((place, vec![buffer]));
+        reader.note(origin.clone(), Wrong::BufferNoKey("file", "so it holds nothing"));
+        return Some((origin, vec![buffer]));
     };
     let mut runs = Vec::new();
     let mut names = list(files).peekable();
@@ -130,7 +130,7 @@ fn buffer(reader: &mut Reader, doc: &Doc<'_>, id: &str) -> Option<(Place, Vec<Bu
     if runs.iter().any(|run| !run.files.is_empty()) && runs.iter().all(Buffer::is_empty) {
         reader.note(at, Wrong::BufferEmpty);
     }
-    Some((place, runs))
+    Some((origin, runs))
 }
 
 /// `[source_buffers]`: `SOURCE=BUFFER,BUFFER`, the source with `(stream:N)` after it or not.
@@ -148,23 +148,23 @@ fn link_buffers(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture, liste
         return;
     };
     for entry in &section.entries {
-        let place = section.key(entry);
+        let origin = section.key(entry);
         let (name, stream) = match stream(entry.key) {
             Ok(split) => split,
             Err(wrong) => {
-                reader.note(place, wrong);
+                reader.note(origin, wrong);
                 continue;
             }
         };
         let Some(source) = named(&capture.sources, |s| &s.name, name) else {
-            reader.unknown(place, Wrong::NoSuchSource(name.to_owned()));
+            reader.unknown(origin, Wrong::NoSuchSource(name.to_owned()));
             continue;
         };
         for word in list(entry.value.unwrap_or_default()) {
             let by_name = named(listed, |l| &l.name, word);
             let found = by_name.or_else(|| named(listed, |l| &l.id, word));
             let Some(found) = found.and_then(|n| listed.get(n)) else {
-                reader.note(place.clone(), Wrong::NoSuchBuffer(word.to_owned()));
+                reader.note(origin.clone(), Wrong::NoSuchBuffer(word.to_owned()));
                 continue;
             };
             let Some(source) = capture.sources.get_mut(source) else { continue };
@@ -200,7 +200,7 @@ fn link_cores(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture) {
     let section = reader.lines(doc, "core_trace_sources");
     if let Some(section) = &section {
         for entry in &section.entries {
-            let place = section.key(entry);
+            let origin = section.key(entry);
             let text = entry.value.unwrap_or_default();
             let found: Vec<_> = match text.strip_prefix('@') {
                 Some(location) => {
@@ -218,12 +218,12 @@ fn link_cores(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture) {
             };
             let core = named(&capture.cores, |c| &c.name, entry.key);
             if core.is_none() {
-                reader.unknown(place.clone(), Wrong::NoSuchCore(entry.key.to_owned()));
+                reader.unknown(origin.clone(), Wrong::NoSuchCore(entry.key.to_owned()));
             }
             for source in found {
                 match source {
-                    Ok(source) => join(reader, capture, &place, core, source),
-                    Err(wrong) => reader.unknown(place.clone(), wrong),
+                    Ok(source) => join(reader, capture, &origin, core, source),
+                    Err(wrong) => reader.unknown(origin.clone(), wrong),
                 }
             }
         }
@@ -233,14 +233,14 @@ fn link_cores(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture) {
     for source in capture.sources.iter_mut().filter(|s| s.watches_core()) {
         source.core = Some(0);
         let (source, core) = (source.name.clone(), core.name.clone());
-        reader.note(Place::file(doc.path), Wrong::CoreGuessed { source, core });
+        reader.note(Origin::file(doc.path), Wrong::CoreGuessed { source, core });
     }
 }
 
 fn join(
     reader: &mut Reader,
     capture: &mut Capture,
-    place: &Place,
+    origin: &Origin,
     core: Option<usize>,
     source: usize,
 ) {
@@ -251,7 +251,7 @@ fn join(
         Some(used) if used != core => {
             let (used, other) = (name(used), name(core));
             let source = source.name.clone();
-            reader.note(place.clone(), Wrong::TwoCores { source, used, other });
+            reader.note(origin.clone(), Wrong::TwoCores { source, used, other });
         }
         Some(_) => {}
     }
@@ -280,9 +280,9 @@ fn same_location(a: &str, b: &str) -> bool {
 fn check(reader: &mut Reader, path: &Path, capture: &Capture) {
     for source in &capture.sources {
         if source.buffers.is_empty() {
-            reader.note(Place::file(path), Wrong::NoBuffer(source.name.clone()));
+            reader.note(Origin::file(path), Wrong::NoBuffer(source.name.clone()));
         } else if source.core.is_none() && source.watches_core() {
-            reader.unknown(Place::file(path), Wrong::NoCore(source.name.clone()));
+            reader.unknown(Origin::file(path), Wrong::NoCore(source.name.clone()));
         }
     }
     for (n, buffer) in capture.buffers.iter().enumerate() {
@@ -292,13 +292,13 @@ fn check(reader: &mut Reader, path: &Path, capture: &Capture) {
             .filter(|s| s.buffers.iter().any(|link| link.buffer == n))
             .map(|s| s.name.as_str());
         let Some(used) = names.next() else {
-            reader.unknown(Place::file(path), Wrong::Unclaimed(buffer.name.clone()));
+            reader.unknown(Origin::file(path), Wrong::Unclaimed(buffer.name.clone()));
             continue;
         };
         let others = names.collect::<Vec<_>>().join(", ");
         if !buffer.format.holds_several() && !others.is_empty() {
             let (buffer, used) = (buffer.name.clone(), used.to_owned());
-            reader.note(Place::file(path), Wrong::Shared { buffer, used, others });
+            reader.note(Origin::file(path), Wrong::Shared { buffer, used, others });
         }
     }
 }

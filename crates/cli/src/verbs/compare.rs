@@ -21,7 +21,7 @@ use crate::logs::{self, Log};
 use crate::output::Output;
 
 /// So much of a buffer is decoded at a time.
-const STRETCH: usize = 1 << 16;
+const CHUNK: usize = 1 << 16;
 
 /// One of the two.
 enum Reading<'a> {
@@ -137,15 +137,15 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
 
 /// Puts the sources of `right` in the order of those of `left` that have their ids, where both have the same ones.
 fn pair(left: &Job<'_>, right: &mut Job<'_>) {
-    let place = |id: u16| left.plan.sources.iter().position(|planned| planned.id == id);
+    let origin = |id: u16| left.plan.sources.iter().position(|planned| planned.id == id);
     let theirs = &right.plan.sources;
     let same = left.plan.framed()
         && right.plan.framed()
         && theirs.len() == left.plan.sources.len()
-        && theirs.iter().all(|planned| place(planned.id).is_some());
+        && theirs.iter().all(|planned| origin(planned.id).is_some());
     if same {
-        right.plan.sources.sort_by_key(|planned| place(planned.id));
-        right.sources.sort_by_key(|source| source.id.and_then(place));
+        right.plan.sources.sort_by_key(|planned| origin(planned.id));
+        right.sources.sort_by_key(|source| source.id.and_then(origin));
     }
 }
 
@@ -158,7 +158,7 @@ fn riscv(config: &AnyConfig) -> Option<Isa> {
 }
 
 fn capture<'a>(job: &'a Job<'a>, exceptions: bool) -> Reading<'a> {
-    let parts = job.buffer.parts().flat_map(|part| part.chunks(STRETCH));
+    let parts = job.buffer.parts().flat_map(|part| part.chunks(CHUNK));
     Reading::Capture(Box::new(Decoding {
         session: job.session(),
         expand: Expand::new(Side::new(exceptions), &job.sources),
@@ -257,7 +257,7 @@ fn line(happened: &Happened, job: Option<&Job<'_>>, source: usize) -> String {
         What::Exception(Some(number)) => format!("exception {number}{gap}"),
         What::Exception(None) => format!("an exception{gap}"),
         What::Software(write) => format!("{write}{gap}"),
-        What::Hardware(report) => format!("{report}{gap}"),
+        What::DwtEvent(report) => format!("{report}{gap}"),
     }
 }
 

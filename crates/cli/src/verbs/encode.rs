@@ -171,7 +171,7 @@ fn spool(
     recorder.take(|n, bytes| {
         let known = match spools.entry(n) {
             Entry::Occupied(known) => Ok(known.into_mut()),
-            Entry::Vacant(place) => Spool::new(&args.output, n).map(|new| place.insert(new)),
+            Entry::Vacant(origin) => Spool::new(&args.output, n).map(|new| origin.insert(new)),
         };
         let appended = known.and_then(|spool| spool.append(bytes));
         if done.is_ok() {

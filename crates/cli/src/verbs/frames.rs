@@ -105,15 +105,15 @@ fn split<S: Split>(
     broken: fn(&S) -> bool,
 ) -> Result<(), Fail> {
     let mut splitter = job.plan.route(numbering);
-    let (mut at, mut input, mut stretch) = (0, input::of(job.buffer), Vec::new());
+    let (mut at, mut input, mut chunk) = (0, input::of(job.buffer), Vec::new());
     loop {
-        stretch.clear();
-        let more = input.more(1 << 20, true, &mut stretch);
+        chunk.clear();
+        let more = input.more(1 << 20, true, &mut chunk);
         if more.map_err(|error| Fail::read(&job.buffer.name, &error))? == More::End {
             break;
         }
-        splitter.split(at, &stretch, &mut Both(view, ids));
-        at += stretch.len() as u64;
+        splitter.split(at, &chunk, &mut Both(view, ids));
+        at += chunk.len() as u64;
         if broken(view) {
             return Ok(());
         }

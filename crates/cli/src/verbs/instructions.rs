@@ -64,7 +64,7 @@ fn expand<V: Steps + Fork + Send>(
     job: &Job<'_>,
     how: &How,
     view: V,
-    write: impl FnMut(V::Said) -> bool,
+    write: impl FnMut(V::Output) -> bool,
 ) -> Result<Tally, Fail> {
     let (session, expand) = (job.session(), Expand::new(view, &job.sources));
     let expand = CommittedListener::when(how.committed, expand);
@@ -76,7 +76,7 @@ struct Nothing;
 
 impl Fork for Nothing {
     type State = ();
-    type Said = ();
+    type Output = ();
 
     fn fork(&self) -> Self {
         Nothing

@@ -58,7 +58,7 @@ fn info(args: &LogInfoArgs) -> Result<bool, Fail> {
                 *cpu.exceptions.entry(csv::cause_text(taken.cause)).or_default() += 1;
             }
             Step::Context(context) => cpu.el = context.el,
-            Step::Software(_) | Step::Hardware(_) => cpu.software += 1,
+            Step::SoftwareWrite(_) | Step::DwtEvent(_) => cpu.software += 1,
             Step::Cycles(cycles) => cpu.cycles += u64::from(*cycles),
             _ => {}
         }

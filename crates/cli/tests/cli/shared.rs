@@ -9,8 +9,8 @@ use serde_json::Value;
 /// The shared captures, or nothing and a word about it.
 fn shared(folder: &str) -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|up| up.join("shared"));
-    let places = env::var_os("TRACEWRIGHT_SHARED").map(PathBuf::from).into_iter().chain(beside);
-    let found = places.map(|place| place.join(folder)).find(|path| path.exists());
+    let offsets = env::var_os("TRACEWRIGHT_SHARED").map(PathBuf::from).into_iter().chain(beside);
+    let found = offsets.map(|place| place.join(folder)).find(|path| path.exists());
     if found.is_none() {
         println!("skipped: {folder} is not there");
     }

@@ -1,30 +1,35 @@
 //! Where the trace really is, and the join of what workers say to it.
 
 use super::Work;
-use super::board::{Board, Segment};
-use super::pace::Pace;
-use crate::{Carried, Checkpoint, Fork, Listener, Session};
+use super::scheduler::Scheduler;
+use super::work_queue::{Segment, WorkQueue};
+use crate::{Checkpoint, Fork, ForkState, Listener, Session};
 
 /// So much that was said is handed on.
 const HEAVY: usize = 1 << 18;
 
 /// The one session and listener that have been told everything so far.
-pub(super) struct Truth<'a, L: Fork, S> {
+pub(super) struct Joiner<'a, L: Fork, S> {
     pub(super) session: &'a mut Session,
     pub(super) listener: &'a mut L,
-    said: S,
+    output: S,
     step: usize,
     wanted: bool,
     pub(super) work: Work,
 }
 
-impl<'a, L, S> Truth<'a, L, S>
+impl<'a, L, S> Joiner<'a, L, S>
 where
     L: Listener + Fork,
-    S: FnMut(L::Said, u64) -> bool,
+    S: FnMut(L::Output, u64) -> bool,
 {
-    pub(super) fn new(session: &'a mut Session, listener: &'a mut L, said: S, step: usize) -> Self {
-        Truth { session, listener, said, step, wanted: true, work: Work::default() }
+    pub(super) fn new(
+        session: &'a mut Session,
+        listener: &'a mut L,
+        output: S,
+        step: usize,
+    ) -> Self {
+        Joiner { session, listener, output, step, wanted: true, work: Work::default() }
     }
 
     /// Whether whoever listens wants more.
@@ -38,7 +43,7 @@ where
     }
 
     /// Where it is.
-    pub(super) fn place(&self) -> (Checkpoint, L::State) {
+    pub(super) fn offset(&self) -> (Checkpoint, L::State) {
         (self.session.state().clone(), self.listener.state())
     }
 
@@ -58,14 +63,14 @@ where
 
     /// Hands on what the listener has to say.
     pub(super) fn hand_on(&mut self) {
-        let said = self.listener.take();
-        self.say(said, self.session.state().at());
+        let output = self.listener.take();
+        self.send(output, self.session.state().at());
     }
 
-    fn say(&mut self, said: L::Said, up_to: u64) {
+    fn send(&mut self, output: L::Output, up_to: u64) {
         // What it says after it wanted no more is not asked for.
         if self.wanted {
-            self.wanted = (self.said)(said, up_to) && !self.listener.full();
+            self.wanted = (self.output)(output, up_to) && !self.listener.full();
         }
     }
 
@@ -77,46 +82,53 @@ where
         }
     }
 
-    /// Takes over what the worker of the first stretch on `board` says of its `bytes`; where it began
+    /// Takes over what the worker of the first stretch on `queue` says of its `bytes`; where it began
     /// not knowing what came before (is not `known`), only from where it has come to know it.
-    pub(super) fn join(&mut self, board: &Board<L>, bytes: &[u8], known: bool, pace: &mut Pace) {
+    pub(super) fn join(
+        &mut self,
+        queue: &WorkQueue<L>,
+        bytes: &[u8],
+        known: bool,
+        scheduler: &mut Scheduler,
+    ) {
         let sources = self.session.state().sources();
         let begin = self.session.state().at();
         // What is the same for the worker as it is here.
         let mut same = Same { link: known, sources: vec![known; sources] };
         // Bytes of each source so far, as the worker counts.
-        let mut heard: Vec<u64> =
-            (0..sources).map(|n| if known { self.session.state().heard(n) } else { 0 }).collect();
+        let mut received: Vec<u64> = (0..sources)
+            .map(|n| if known { self.session.state().received(n) } else { 0 })
+            .collect();
         // Where the trace is, if not where `self.session` is.
         let mut ahead: Option<(Checkpoint, L::State)> = None;
         let (mut end, mut head, mut weight) = (0, 0, 0);
-        while let Some(segment) = board.hear() {
-            let speaks = |n: usize, heard: &[u64]| {
-                heard.get(n).is_none_or(|&before| segment.checkpoint.heard(n) != before)
+        while let Some(segment) = queue.receive() {
+            let speaks = |n: usize, received: &[u64]| {
+                received.get(n).is_none_or(|&before| segment.checkpoint.received(n) != before)
             };
-            let fits =
-                same.link && same.sources.iter().enumerate().all(|(n, s)| *s || !speaks(n, &heard));
-            heard.clear();
-            heard.extend((0..sources).map(|n| segment.checkpoint.heard(n)));
+            let fits = same.link
+                && same.sources.iter().enumerate().all(|(n, s)| *s || !speaks(n, &received));
+            received.clear();
+            received.extend((0..sources).map(|n| segment.checkpoint.received(n)));
             weight += segment.weight;
             if fits {
-                let Segment { checkpoint, state, said, .. } = segment;
+                let Segment { checkpoint, state, output, .. } = segment;
                 let before = ahead.take();
                 let mut now = (checkpoint, state);
                 for (n, _) in same.sources.iter().enumerate().filter(|(_, same)| !**same) {
                     // It was silent: it is where it was.
                     match &before {
                         Some(before) => now.adopt(n, before),
-                        None => now.adopt(n, &self.place()),
+                        None => now.adopt(n, &self.offset()),
                     }
                 }
                 ahead = Some(now);
-                self.say(said, begin + segment.end as u64);
+                self.send(output, begin + segment.end as u64);
             } else {
                 self.go_to(ahead.take());
                 self.decode(bytes.get(end..segment.end).unwrap_or_default());
                 head = segment.end;
-                same.compare(&self.place(), &(segment.checkpoint, segment.state));
+                same.compare(&self.offset(), &(segment.checkpoint, segment.state));
             }
             end = segment.end;
             if !self.wanted {
@@ -126,15 +138,15 @@ where
         self.go_to(ahead);
         if !known {
             self.work.again += head as u64;
-            self.work.stretches += 1;
+            self.work.chunks += 1;
             self.work.joined += u64::from(head < bytes.len());
-            pace.joined(bytes.len(), head);
+            scheduler.joined(bytes.len(), head);
         }
-        pace.said(bytes.len(), weight);
+        scheduler.output(bytes.len(), weight);
     }
 
-    fn go_to(&mut self, place: Option<(Checkpoint, L::State)>) {
-        if let Some((checkpoint, state)) = place {
+    fn go_to(&mut self, offset: Option<(Checkpoint, L::State)>) {
+        if let Some((checkpoint, state)) = offset {
             self.session.resume(checkpoint);
             self.listener.resume(state);
         }
@@ -150,7 +162,7 @@ struct Same {
 }
 
 impl Same {
-    fn compare<S: Carried>(&mut self, one: &(Checkpoint, S), other: &(Checkpoint, S)) {
+    fn compare<S: ForkState>(&mut self, one: &(Checkpoint, S), other: &(Checkpoint, S)) {
         self.link = one.0.same_link(&other.0) && one.1.same_beside(&other.1);
         for (n, same) in self.sources.iter_mut().enumerate() {
             *same = one.0.same_source(n, &other.0) && one.1.same(n, &other.1);
@@ -162,7 +174,7 @@ trait Adopt {
     fn adopt(&mut self, source: usize, other: &Self);
 }
 
-impl<S: Carried> Adopt for (Checkpoint, S) {
+impl<S: ForkState> Adopt for (Checkpoint, S) {
     fn adopt(&mut self, source: usize, other: &Self) {
         self.0.adopt(source, &other.0);
         self.1.adopt(source, &other.1);

@@ -10,10 +10,9 @@
 //! Sources that are silent need not be in the same state: a segment is taken where all that speak in it
 //! are.
 
-mod board;
 mod join;
-mod pace;
-mod turns;
+mod scheduler;
+mod work_queue;
 mod worker;
 
 use std::collections::VecDeque;
@@ -22,10 +21,9 @@ use std::sync::Arc;
 use std::thread;
 use std::{io, mem};
 
-use self::board::{Board, Closes, From, Task};
-use self::join::Truth;
-use self::pace::Pace;
-pub use self::turns::{Part, each};
+use self::join::Joiner;
+use self::scheduler::Scheduler;
+use self::work_queue::{Closes, From, Task, WorkQueue};
 use crate::input::{Input, More};
 use crate::{Fork, Listener, Session};
 
@@ -38,13 +36,13 @@ pub struct Jobs {
     /// least. A multiple of the frame's 16, so that a worker begins with a whole frame.
     pub step: usize,
     /// The length of stretches, in bytes: the first is as short as this allows.
-    pub stretch: RangeInclusive<usize>,
+    pub chunk: RangeInclusive<usize>,
 }
 
 impl Jobs {
     /// The usual cuts for `count` threads.
     pub const fn new(count: usize) -> Self {
-        Jobs { count, step: 1 << 12, stretch: 1 << 15..=1 << 22 }
+        Jobs { count, step: 1 << 12, chunk: 1 << 15..=1 << 22 }
     }
 
     /// A thread for each core.
@@ -67,16 +65,16 @@ pub struct Work {
     /// Those of them that a worker decoded, too, not knowing what came before: in vain.
     pub again: u64,
     /// Stretches that workers began not knowing what came before.
-    pub stretches: u64,
+    pub chunks: u64,
     /// Those of them that were taken as they stand, but for their head.
     pub joined: u64,
     /// The most memory that what workers had said took while it waited to be taken, in bytes, about.
     pub waiting: usize,
 }
 
-/// Decodes `input` to its end, on as many threads as `jobs` says. `said` gets what the listener says, in
+/// Decodes `input` to its end, on as many threads as `jobs` says. `output` gets what the listener says, in
 /// order, and the place up to which that is all; it answers whether more is wanted. Neither depends on
-/// how many threads there are, but for the places where `said` is called.
+/// how many threads there are, but for the places where `output` is called.
 ///
 /// `session` and `listener` are left at the end of the trace, or where no more was wanted.
 ///
@@ -87,35 +85,35 @@ pub fn run<L, I, S>(
     input: &mut I,
     listener: &mut L,
     jobs: &Jobs,
-    said: S,
+    output: S,
 ) -> io::Result<Work>
 where
     L: Listener + Fork + Send,
     I: Input + ?Sized,
-    S: FnMut(L::Said, u64) -> bool,
+    S: FnMut(L::Output, u64) -> bool,
 {
-    let mut pace = Pace::new(jobs);
-    let mut stretches = Stretches {
+    let mut scheduler = Scheduler::new(jobs);
+    let mut chunks = Chunks {
         input,
         step: jobs.step.max(1),
         buffer: Vec::new(),
         spare: Vec::new(),
         ended: false,
     };
-    let mut truth = Truth::new(session, listener, said, stretches.step);
+    let mut joiner = Joiner::new(session, listener, output, chunks.step);
     // What the listener had to say before anything came.
-    truth.hand_on();
+    joiner.hand_on();
     let done = if jobs.count <= 1 {
-        in_turn(&mut stretches, &mut truth, &mut pace)
+        in_turn(&mut chunks, &mut joiner, &mut scheduler)
     } else {
-        apart(&mut stretches, &mut truth, &mut pace, jobs.count)
+        apart(&mut chunks, &mut joiner, &mut scheduler, jobs.count)
     };
-    truth.finish();
-    done.map(|()| truth.work())
+    joiner.finish();
+    done.map(|()| joiner.work())
 }
 
 /// The input, cut.
-struct Stretches<'a, I: ?Sized> {
+struct Chunks<'a, I: ?Sized> {
     input: &'a mut I,
     step: usize,
     /// Bytes that make no whole stretch yet.
@@ -125,7 +123,7 @@ struct Stretches<'a, I: ?Sized> {
     ended: bool,
 }
 
-impl<I: Input + ?Sized> Stretches<'_, I> {
+impl<I: Input + ?Sized> Chunks<'_, I> {
     /// The next stretch, of `len` bytes where the input has so many now. `None` at the end, and where there
     /// is too little yet and the caller has something else to do: is not `idle`.
     fn next(&mut self, len: usize, idle: bool) -> io::Result<Option<Vec<u8>>> {
@@ -145,10 +143,10 @@ impl<I: Input + ?Sized> Stretches<'_, I> {
             all if self.ended => all,
             some => some / self.step * self.step,
         };
-        let mut stretch = mem::replace(&mut self.buffer, self.spare.pop().unwrap_or_default());
-        self.buffer.extend_from_slice(stretch.get(whole..).unwrap_or_default());
-        stretch.truncate(whole);
-        Ok((!stretch.is_empty()).then_some(stretch))
+        let mut chunk = mem::replace(&mut self.buffer, self.spare.pop().unwrap_or_default());
+        self.buffer.extend_from_slice(chunk.get(whole..).unwrap_or_default());
+        chunk.truncate(whole);
+        Ok((!chunk.is_empty()).then_some(chunk))
     }
 
     /// How long the next stretch is, where that of `len` would be right, for `count` workers: near the end they get
@@ -160,9 +158,9 @@ impl<I: Input + ?Sized> Stretches<'_, I> {
     }
 
     /// Takes the room of a stretch that is done with.
-    fn reuse(&mut self, mut stretch: Vec<u8>) {
-        stretch.clear();
-        self.spare.push(stretch);
+    fn reuse(&mut self, mut chunk: Vec<u8>) {
+        chunk.clear();
+        self.spare.push(chunk);
     }
 }
 
@@ -175,97 +173,98 @@ const AHEAD: usize = 2;
 
 /// One stretch after another.
 fn in_turn<L, I, S>(
-    stretches: &mut Stretches<'_, I>,
-    truth: &mut Truth<'_, L, S>,
-    pace: &mut Pace,
+    chunks: &mut Chunks<'_, I>,
+    joiner: &mut Joiner<'_, L, S>,
+    scheduler: &mut Scheduler,
 ) -> io::Result<()>
 where
     L: Listener + Fork,
     I: Input + ?Sized,
-    S: FnMut(L::Said, u64) -> bool,
+    S: FnMut(L::Output, u64) -> bool,
 {
-    while truth.wants_more()
-        && let Some(stretch) = stretches.next(pace.len, true)?
+    while joiner.wants_more()
+        && let Some(chunk) = chunks.next(scheduler.len, true)?
     {
-        truth.decode(&stretch);
-        pace.said(stretch.len(), 0);
-        stretches.reuse(stretch);
+        joiner.decode(&chunk);
+        scheduler.output(chunk.len(), 0);
+        chunks.reuse(chunk);
     }
     Ok(())
 }
 
 /// Stretches on `count` workers.
 fn apart<L, I, S>(
-    stretches: &mut Stretches<'_, I>,
-    truth: &mut Truth<'_, L, S>,
-    pace: &mut Pace,
+    chunks: &mut Chunks<'_, I>,
+    joiner: &mut Joiner<'_, L, S>,
+    scheduler: &mut Scheduler,
     count: usize,
 ) -> io::Result<()>
 where
     L: Listener + Fork + Send,
     I: Input + ?Sized,
-    S: FnMut(L::Said, u64) -> bool,
+    S: FnMut(L::Output, u64) -> bool,
 {
-    let Some(first) = stretches.next(pace.len, true)? else { return Ok(()) };
-    if stretches.ended {
-        truth.decode(&first);
+    let Some(first) = chunks.next(scheduler.len, true)? else { return Ok(()) };
+    if chunks.ended {
+        joiner.decode(&first);
         return Ok(());
     }
-    let board = Board::new(count);
+    let queue = WorkQueue::new(count);
     thread::scope(|scope| {
-        let _closes = Closes(&board);
+        let _closes = Closes(&queue);
         for _ in 0..count {
-            let (board, session, listener) = (&board, truth.session.clone(), truth.listener.fork());
-            let step = stretches.step;
-            scope.spawn(move || worker::work(board, session, listener, step));
+            let (queue, session, listener) =
+                (&queue, joiner.session.clone(), joiner.listener.fork());
+            let step = chunks.step;
+            scope.spawn(move || worker::work(queue, session, listener, step));
         }
         let mut next = Some(first);
         // Stretches that workers have: where they are, their bytes, and whether they began where the trace
         // was known to be.
         let mut lanes: VecDeque<(Arc<Vec<u8>>, bool)> = VecDeque::new();
-        let mut at = truth.session.state().at();
+        let mut at = joiner.session.state().at();
         // To split is quick. So the link is followed here, and workers know the id that each begins with.
-        let mut link = truth.session.state().route.clone();
+        let mut link = joiner.session.state().route.clone();
         loop {
-            while lanes.len() < count + AHEAD && (pace.hold == 0 || lanes.is_empty()) {
-                let stretch = match next.take() {
+            while lanes.len() < count + AHEAD && (scheduler.hold == 0 || lanes.is_empty()) {
+                let chunk = match next.take() {
                     Some(first) => Some(first),
-                    None => stretches.next(stretches.share(pace.len, count), lanes.is_empty())?,
+                    None => chunks.next(chunks.share(scheduler.len, count), lanes.is_empty())?,
                 };
-                let Some(stretch) = stretch else { break };
+                let Some(chunk) = chunk else { break };
                 let known = lanes.is_empty();
-                if known && pace.hold > 0 {
-                    pace.hold -= 1;
-                    at += stretch.len() as u64;
-                    truth.decode(&stretch);
-                    stretches.reuse(stretch);
-                    if !truth.wants_more() {
+                if known && scheduler.hold > 0 {
+                    scheduler.hold -= 1;
+                    at += chunk.len() as u64;
+                    joiner.decode(&chunk);
+                    chunks.reuse(chunk);
+                    if !joiner.wants_more() {
                         return Ok(());
                     }
                     continue;
                 }
                 let from = if known {
-                    let (checkpoint, state) = truth.place();
+                    let (checkpoint, state) = joiner.offset();
                     link.clone_from(&checkpoint.route);
                     From::Known(checkpoint, state)
                 } else {
-                    From::Link(link.clone(), truth.listener.fork().state())
+                    From::Link(link.clone(), joiner.listener.fork().state())
                 };
-                link.skip(at, &stretch);
-                let bytes = Arc::new(stretch);
+                link.skip(at, &chunk);
+                let bytes = Arc::new(chunk);
                 lanes.push_back((Arc::clone(&bytes), known));
                 let len = bytes.len() as u64;
-                board.give(Task { at, bytes, from });
+                queue.give(Task { at, bytes, from });
                 at += len;
             }
             let Some((bytes, known)) = lanes.pop_front() else { return Ok(()) };
-            truth.join(&board, &bytes, known, pace);
-            truth.work.waiting = truth.work.waiting.max(board.most());
-            if !truth.wants_more() {
+            joiner.join(&queue, &bytes, known, scheduler);
+            joiner.work.waiting = joiner.work.waiting.max(queue.most());
+            if !joiner.wants_more() {
                 return Ok(());
             }
             // The worker has let go of it.
-            Arc::into_inner(bytes).into_iter().for_each(|stretch| stretches.reuse(stretch));
+            Arc::into_inner(bytes).into_iter().for_each(|chunk| chunks.reuse(chunk));
         }
     })
 }

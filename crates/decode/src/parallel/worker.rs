@@ -1,6 +1,6 @@
 //! One worker: stretches to segments.
 
-use super::board::{Board, Closes, From, Segment, Task};
+use super::work_queue::{Closes, From, Segment, Task, WorkQueue};
 use crate::{Fork, Listener, Session};
 
 /// So much that was said makes a segment of its own.
@@ -12,15 +12,15 @@ const DENSE: usize = 2;
 
 /// Decodes stretches until there are no more. `session` and `listener` know nothing.
 pub(super) fn work<L: Listener + Fork>(
-    board: &Board<L>,
+    queue: &WorkQueue<L>,
     mut session: Session,
     mut listener: L,
     step: usize,
 ) {
     // Where one panics, the others need not go on. Where none does, it is closed already.
-    let _closes = Closes(board);
+    let _closes = Closes(queue);
     let blank = session.state().clone();
-    while let Some((n, Task { at, bytes, from })) = board.task() {
+    while let Some((n, Task { at, bytes, from })) = queue.task() {
         match from {
             From::Known(checkpoint, state) => {
                 session.resume(checkpoint);
@@ -34,7 +34,7 @@ pub(super) fn work<L: Listener + Fork>(
         }
         let (mut end, mut due) = (0, 0);
         for part in bytes.chunks(step) {
-            if board.closed() {
+            if queue.closed() {
                 return;
             }
             session.feed(part, &mut listener);
@@ -42,13 +42,13 @@ pub(super) fn work<L: Listener + Fork>(
             let weight = listener.weight();
             if end >= due || end == bytes.len() || weight >= HEAVY {
                 due = end + step.max(end / DENSE);
-                let said = listener.take();
+                let output = listener.take();
                 let (checkpoint, state) = (session.state().clone(), listener.state());
-                board.say(n, Segment { end, checkpoint, state, said, weight });
+                queue.send(n, Segment { end, checkpoint, state, output, weight });
             }
         }
         // Whoever joins it has a use for the room.
         drop(bytes);
-        board.done(n);
+        queue.done(n);
     }
 }

@@ -190,14 +190,14 @@ impl Sampler {
 
 /// The signals on the pins of a multiplexed port.
 fn spread(pins: u32, signal: fn((u8, u8)) -> u8) -> u32 {
-    let places = PAIRS.iter().enumerate();
-    places.map(|(pin, &pair)| (pins >> pin & 1) << signal(pair)).fold(0, |all, one| all | one)
+    let offsets = PAIRS.iter().enumerate();
+    offsets.map(|(pin, &pair)| (pins >> pin & 1) << signal(pair)).fold(0, |all, one| all | one)
 }
 
 /// The pins of a multiplexed port that show the signals.
 fn gather(signals: u32, signal: fn((u8, u8)) -> u8) -> u32 {
-    let places = PAIRS.iter().enumerate();
-    places.map(|(pin, &pair)| (signals >> signal(pair) & 1) << pin).fold(0, |all, one| all | one)
+    let offsets = PAIRS.iter().enumerate();
+    offsets.map(|(pin, &pair)| (signals >> signal(pair) & 1) << pin).fold(0, |all, one| all | one)
 }
 
 /// Cycles to levels. A plain value.

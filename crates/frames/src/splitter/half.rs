@@ -35,8 +35,8 @@ impl Splitter {
 
     #[inline]
     fn say_halves<S: Split>(&mut self, at: u64, len: usize, out: &mut S) {
-        for place in (at..).step_by(2).take(len / 2) {
-            let index = self.link.index(place);
+        for offset in (at..).step_by(2).take(len / 2) {
+            let index = self.link.index(offset);
             out.packed(index, &sync::HALF);
             out.event(index, Event::HalfSync);
         }
@@ -85,20 +85,20 @@ impl Splitter {
         halves: u64,
         out: &mut S,
     ) {
-        let (mut rest, mut done, mut place) = (cuts, 0, at);
+        let (mut rest, mut done, mut offset) = (cuts, 0, at);
         while rest != 0 {
             let cut = rest.trailing_zeros() as usize;
             rest &= rest - 1;
             let run = bytes.get(done..cut).unwrap_or_default();
-            out.packed(self.link.index(place), run);
-            place = place.wrapping_add(run.len() as u64);
+            out.packed(self.link.index(offset), run);
+            offset = offset.wrapping_add(run.len() as u64);
             let until = at.wrapping_add(cut as u64 + gap(halves, cut));
-            self.say_halves(place, until.wrapping_sub(place) as usize, out);
-            (done, place) = (cut, until);
+            self.say_halves(offset, until.wrapping_sub(offset) as usize, out);
+            (done, offset) = (cut, until);
         }
-        out.packed(self.link.index(place), bytes.get(done..).unwrap_or_default());
+        out.packed(self.link.index(offset), bytes.get(done..).unwrap_or_default());
         let frame =
-            Frame { bytes, start: at, index: self.link.index(at), cuts, halves, places: None };
+            Frame { bytes, start: at, index: self.link.index(at), cuts, halves, offsets: None };
         unpack(&mut self.id, &frame, &self.link, out);
     }
 }

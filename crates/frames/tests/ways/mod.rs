@@ -31,7 +31,7 @@ impl Split for Record {
     }
 
     fn frame(&mut self, frame: &Frame<'_>) {
-        self.said.push(Said::Frame(*frame.bytes, std::array::from_fn(|i| frame.place(i))));
+        self.said.push(Said::Frame(*frame.bytes, std::array::from_fn(|i| frame.offset(i))));
     }
 
     fn packed(&mut self, at: u64, bytes: &[u8]) {

@@ -33,7 +33,7 @@
 //! A bit 0 in the `address` of an instruction without `isa` says T32.
 
 use tracewright_base::{
-    Access, Cause, Channel, Direction, Hardware, Isa, Software, Step, Transaction,
+    Access, Cause, Channel, Direction, DwtEvent, Isa, Software, Step, Transaction,
 };
 
 use super::entry::{Entry, Event, Executed, Mode, Opcode, Raised};
@@ -155,8 +155,8 @@ impl Parser {
         let mut columns = self.columns.iter();
         for cell in line.split(|&b| b == b',') {
             let column = columns.next().ok_or(Expected("no more cells than the head line has"))?;
-            if let Some(place) = cells.get_mut(*column) {
-                *place = cell.trim_ascii();
+            if let Some(origin) = cells.get_mut(*column) {
+                *origin = cell.trim_ascii();
             }
         }
         let cpu = decimal(&cells, CPU, "the number of a processor")?.unwrap_or(0);
@@ -168,7 +168,7 @@ impl Parser {
             out(Entry::new(cpu, Event::Step(Step::Cycles(cycles))));
         }
         // A software write has a time of its own.
-        let time = if matches!(event, Event::Step(Step::Software(_))) { None } else { time };
+        let time = if matches!(event, Event::Step(Step::SoftwareWrite(_))) { None } else { time };
         out(Entry { cpu, time, event });
         Ok(())
     }
@@ -177,8 +177,8 @@ impl Parser {
         if !is_head(line) {
             return Err(Expected("a head line with the names of columns, `address` among them"));
         }
-        let place = |cell: &[u8]| COLUMNS.iter().position(|c| cell.trim_ascii() == c.as_bytes());
-        self.columns = line.split(|&b| b == b',').filter_map(place).collect();
+        let origin = |cell: &[u8]| COLUMNS.iter().position(|c| cell.trim_ascii() == c.as_bytes());
+        self.columns = line.split(|&b| b == b',').filter_map(origin).collect();
         Ok(())
     }
 }
@@ -226,8 +226,8 @@ fn event(cells: &Cells<'_>, isa: Isa) -> Result<Event, Expected> {
             }
             Event::Step(Step::Access(access))
         }
-        b"software" => Event::Step(Step::Software(software(cells)?)),
-        b"hardware" => Event::Step(Step::Hardware(Hardware {
+        b"software" => Event::Step(Step::SoftwareWrite(software(cells)?)),
+        b"hardware" => Event::Step(Step::DwtEvent(DwtEvent {
             discriminator: at()? as u8 & 0x1f,
             size: match decimal(cells, SIZE, "a size in bytes")? {
                 Some(size @ (1 | 2 | 4)) => size as u8,
@@ -356,18 +356,18 @@ fn flags<T: Copy + Default + std::ops::BitOr<Output = T>>(
 
 /// A write to a port has no `target` or a page; one to a master's channel has `mN`.
 fn software(cells: &Cells<'_>) -> Result<Software, Expected> {
-    let place = hexadecimal(cells, ADDRESS, "a port or channel in hexadecimal")?;
+    let origin = hexadecimal(cells, ADDRESS, "a port or channel in hexadecimal")?;
     let channel = match cells[TARGET] {
         [b'm', master @ ..] => Channel::Master {
             master: match master {
                 b"" => None,
                 text => Some(hex(text).ok_or(Expected("`m` and a master in hexadecimal"))? as u16),
             },
-            channel: place.map(|n| n as u16),
+            channel: origin.map(|n| n as u16),
         },
         page => Channel::Port {
             page: if page.is_empty() { None } else { hex(page).map(|n| n as u8 & 7) },
-            port: place.unwrap_or(0) as u8 & 0x1f,
+            port: origin.unwrap_or(0) as u8 & 0x1f,
         },
     };
     let bits = decimal(cells, SIZE, "a width in bits")?.unwrap_or(0);
@@ -505,8 +505,8 @@ fn emit_step(step: &Step, row: &mut Row) -> bool {
             }
             row.flags(ACCESS.iter().filter(|(_, f)| access.has(*f)).map(|(name, _)| *name));
         }
-        Step::Software(write) => {
-            let (place, target) = match write.channel {
+        Step::SoftwareWrite(write) => {
+            let (origin, target) = match write.channel {
                 Channel::Port { page, port } => {
                     (Some(port.into()), page.map_or(String::new(), |page| format!("{page:x}")))
                 }
@@ -515,14 +515,14 @@ fn emit_step(step: &Step, row: &mut Row) -> bool {
                     master.map_or("m".to_owned(), |master| format!("m{master:x}")),
                 ),
             };
-            row.set(STEP, "software").hex(ADDRESS, place).set(TARGET, target);
+            row.set(STEP, "software").hex(ADDRESS, origin).set(TARGET, target);
             row.set(SIZE, write.bits.to_string()).hex(VALUE, Some(write.value()));
             row.flags(SOFTWARE.iter().filter(|(_, f)| write.has(*f)).map(|(name, _)| *name));
             if let Some(time) = write.time() {
                 row.set(TIME, time.to_string());
             }
         }
-        Step::Hardware(Hardware { discriminator, size, value, .. }) => {
+        Step::DwtEvent(DwtEvent { discriminator, size, value, .. }) => {
             row.set(STEP, "hardware").hex(ADDRESS, Some(discriminator.into()));
             row.set(SIZE, size.to_string()).hex(VALUE, Some(value.into()));
         }

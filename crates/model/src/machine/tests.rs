@@ -1,7 +1,7 @@
 use tracewright_base::{Isa, Step};
 
 use crate::generate::{Recipe, Sets, program};
-use crate::{Machine, Nature};
+use crate::{Machine, Stimulus};
 
 /// The machine does not get lost in programs of any kind, and its steps lead from one to the next.
 #[test]
@@ -11,9 +11,14 @@ fn random_programs_run() {
             let recipe =
                 Recipe { seed, isa, far: seed % 3 == 0, transactions: true, ..Recipe::default() };
             let program = program(&recipe);
-            let nature =
-                Nature { seed, interrupts: 200, faults: 300, failures: 20, ..Nature::default() };
-            let steps = Machine::new(&program, nature).collect(4000);
+            let stimulus = Stimulus {
+                seed,
+                interrupts: 200,
+                faults: 300,
+                failures: 20,
+                ..Stimulus::default()
+            };
+            let steps = Machine::new(&program, stimulus).collect(4000);
             let retired = steps.iter().filter(|step| matches!(step, Step::Retired(_))).count();
             let last = &steps[steps.len().saturating_sub(4)..];
             assert!(retired > 3000, "{isa:?} {seed}: only {retired} instructions {last:x?}");

@@ -6,7 +6,8 @@ mod window;
 use alloc::collections::VecDeque;
 
 use tracewright_base::{
-    Code, Context, Decode, Doubt, Element, Exception, Fault, Gap, Isa, Range, Sink, Spanned, Start,
+    Code, Context, Decode, Element, Exception, Fault, Gap, Inconsistency, Isa, Range, Sink,
+    Spanned, Start,
 };
 use tracewright_frames::cycles::{Cycle, DISABLED, TRIGGER};
 
@@ -265,7 +266,7 @@ impl Decoder {
     /// Statuses and FIFO do not fit together: it begins anew with the next branch status.
     #[cold]
     fn lose<S: Sink>(&mut self, at: u64, sink: &mut S) {
-        sink.element(at, Element::Doubt(Doubt::Unexpected));
+        sink.element(at, Element::Inconsistency(Inconsistency::Unexpected));
         *self = Decoder { phase: Phase::Looking, ..Decoder::default() };
     }
 
@@ -309,7 +310,7 @@ impl Decoder {
     #[cold]
     fn strayed<S: Sink>(&mut self, at: u64, sink: &mut S) {
         self.lose_data();
-        sink.element(at, Element::Doubt(Doubt::Unexpected));
+        sink.element(at, Element::Inconsistency(Inconsistency::Unexpected));
     }
 
     fn plain<K: Code, S: Sink>(
@@ -347,7 +348,7 @@ impl Decoder {
             Walked::Unknown => {
                 if let Next::Branch(_) = self.flow.next() {
                     self.flow.lose();
-                    sink.element(event.at, Element::Doubt(Doubt::NoAddress));
+                    sink.element(event.at, Element::Inconsistency(Inconsistency::NoAddress));
                 }
             }
             Walked::Stop(element) => sink.element(event.at, element),
@@ -420,7 +421,7 @@ impl Decoder {
         if index > 0 {
             // Those before belong to statuses that were lost.
             if self.flow.next() != Next::Unknown {
-                sink.element(event.at, Element::Doubt(Doubt::Unexpected));
+                sink.element(event.at, Element::Inconsistency(Inconsistency::Unexpected));
             }
             for _ in 0..index {
                 self.pop_address(config);
@@ -442,7 +443,7 @@ impl Decoder {
             return self.ends_before(event);
         }
         if left && !self.lost_data && self.flow.next() != Next::Unknown {
-            sink.element(event.at, Element::Doubt(Doubt::Unexpected));
+            sink.element(event.at, Element::Inconsistency(Inconsistency::Unexpected));
         }
         self.lost_data = false;
         match address {
@@ -496,7 +497,7 @@ impl Decoder {
         self.begin(sink);
         self.flush_half(event.at, sink);
         if self.flow.next() != Next::Unknown {
-            sink.element(event.at, Element::Doubt(Doubt::NoAddress));
+            sink.element(event.at, Element::Inconsistency(Inconsistency::NoAddress));
         }
         self.flow.lose();
         self.flow.pass(event.cycles);
@@ -554,7 +555,7 @@ impl Decoder {
             return self.go(target, whole);
         }
         if matches!(reason, Reason::Reserved(_)) {
-            sink.element(event.at, Element::Doubt(Doubt::Unexpected));
+            sink.element(event.at, Element::Inconsistency(Inconsistency::Unexpected));
         }
         self.taken(event, target, moved, config, code, sink);
         self.go(target, whole);
@@ -597,7 +598,7 @@ impl Decoder {
                 self.say_moved(event.at, range, moved, config, sink);
             }
             if vector.is_none() && range.is_some() && !self.leads_to(target) {
-                sink.element(event.at, Element::Doubt(Doubt::AddressNotReached));
+                sink.element(event.at, Element::Inconsistency(Inconsistency::AddressNotReached));
             }
         }
         if let Some(vector) = vector {

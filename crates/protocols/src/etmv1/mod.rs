@@ -16,7 +16,7 @@
 //! | 5.5 | [`packet::Address`], [`History`] | `addresses`, `reasons` |
 //! | 5.6.1 | address packet offset | `offsets`, `abandoned` |
 //! | 5.6.3 | context ids | `context_ids` |
-//! | 5.7 | `Element::Access` | `data` |
+//! | 5.7 | `Element::DataAccess` | `data` |
 //! | 5.9 | overflow | `overflow` |
 //! | 5.10 | `Element::Cycles`, `Range::cycles` | `cycles` |
 //!

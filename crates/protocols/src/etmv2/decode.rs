@@ -3,7 +3,8 @@
 use alloc::collections::VecDeque;
 
 use tracewright_base::{
-    Code, Context, Counted, Decode, Doubt, Element, Exception, Fault, Gap, Pc, Sink, Spanned, Start,
+    Code, Context, Counted, Decode, Element, Exception, Fault, Gap, Inconsistency, Pc, Sink,
+    Spanned, Start,
 };
 use tracewright_frames::cycles::DISABLED;
 use tracewright_isa::transfer;
@@ -164,7 +165,7 @@ impl Decoder {
     fn lose<S: Sink>(&mut self, at: u64, sink: &mut S) {
         self.end_data(at);
         self.held.commit(sink);
-        sink.element(at, Element::Doubt(Doubt::Unexpected));
+        sink.element(at, Element::Inconsistency(Inconsistency::Unexpected));
         *self = Decoder { seen: true, ..Decoder::default() };
     }
 
@@ -217,7 +218,7 @@ impl Decoder {
     fn lose_program<S: Sink>(&mut self, at: u64, sink: &mut S) {
         self.end_data(at);
         self.held.commit(sink);
-        sink.element(at, Element::Doubt(Doubt::Unexpected));
+        sink.element(at, Element::Inconsistency(Inconsistency::Unexpected));
         self.flow.lose();
         self.on = false;
     }
@@ -298,13 +299,13 @@ impl Decoder {
             }
             Walked::ByteCode => {
                 self.flow.lose();
-                self.say(at, Element::Doubt(Doubt::UnsupportedIsa), sink);
+                self.say(at, Element::Inconsistency(Inconsistency::UnsupportedIsa), sink);
             }
             Walked::Unknown => {
                 self.held.commit(sink);
                 if let Next::Branch(_) = self.flow.next() {
                     self.flow.lose();
-                    self.say(at, Element::Doubt(Doubt::NoAddress), sink);
+                    self.say(at, Element::Inconsistency(Inconsistency::NoAddress), sink);
                 }
             }
             Walked::Stop(element) => {
@@ -360,7 +361,7 @@ impl Decoder {
             match expected {
                 (Some(pc), Next::At(_, now)) if (pc, now) == (address, isa) => {}
                 (Some(_), _) => {
-                    self.say(at, Element::Doubt(Doubt::AddressNotReached), sink);
+                    self.say(at, Element::Inconsistency(Inconsistency::AddressNotReached), sink);
                     self.flow.go(address, isa);
                 }
                 (None, _) => self.flow.go(address, isa),
@@ -491,7 +492,11 @@ impl Decoder {
                         Next::Branch(_) | Next::Unknown => true,
                     };
                     if last.is_some() && whole && !leads {
-                        self.say(at, Element::Doubt(Doubt::AddressNotReached), sink);
+                        self.say(
+                            at,
+                            Element::Inconsistency(Inconsistency::AddressNotReached),
+                            sink,
+                        );
                     }
                 }
             }

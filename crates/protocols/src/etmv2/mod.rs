@@ -19,7 +19,7 @@
 //! | 6.5.1, Table 6-5 | an offset between half bytes | `table_6_5` |
 //! | 6.5.2 to 6.5.5 | [`packet::Tfo`] | `tfo_headers`, `in_progress` |
 //! | 6.7.1, Table 6-9 | [`packet::Branch`], [`History`] | `branches`, `fifth_bytes` |
-//! | 6.8 | `Element::Access` | `data`, `out_of_order` |
+//! | 6.8 | `Element::DataAccess` | `data`, `out_of_order` |
 //!
 //! Exceptions are branches to one of the vectors (4.5.3); the packet says itself whether the last
 //! instruction was cancelled.

@@ -1,11 +1,11 @@
 //! Packets to elements.
 
-mod lane;
+mod fast_path;
 
 use alloc::vec::Vec;
 
 use tracewright_base::{
-    Code, Context, Counted, Decode, Direction, Doubt, Element, Exception, Fault, Feed, Gap,
+    Code, Context, Counted, Decode, Direction, Element, Exception, Fault, Feed, Gap, Inconsistency,
     Instruction, Isa, Kind, Last, Pc, Range, Security, Sink, Spanned, Start,
 };
 use tracewright_isa::transfer;
@@ -158,7 +158,7 @@ impl Decode<Config, Packet> for Decoder {
         code: &mut K,
         sink: &mut S,
     ) {
-        self.lane(feed, config, code, sink);
+        self.fast_path(feed, config, code, sink);
     }
 
     fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {
@@ -284,7 +284,7 @@ impl Decoder {
                 Flow::Branch | Flow::Unknown => true,
             };
             if !expected {
-                self.say(at, Element::Doubt(Doubt::AddressNotReached), sink);
+                self.say(at, Element::Inconsistency(Inconsistency::AddressNotReached), sink);
             }
             if self.half.is_none() || !expected {
                 self.half = None;
@@ -360,7 +360,7 @@ impl Decoder {
         if let Some(info) = branch.info {
             match info.exception(address) {
                 Some(exception) => number = exception,
-                None => self.say(at, Element::Doubt(Doubt::Unexpected), sink),
+                None => self.say(at, Element::Inconsistency(Inconsistency::Unexpected), sink),
             }
         }
         if number == 0 && self.returned && !self.interrupted.is_empty() {
@@ -481,7 +481,7 @@ impl Decoder {
         self.data.completed(&mut self.held);
         if self.flow == Flow::Branch {
             self.flow = Flow::Unknown;
-            self.say(at, Element::Doubt(Doubt::NoAddress), sink);
+            self.say(at, Element::Inconsistency(Inconsistency::NoAddress), sink);
         }
         if config.control.cycle_accurate() {
             let mut cycles = 0;
@@ -514,7 +514,7 @@ impl Decoder {
         let pc = self.pc(address);
         let instruction = match code.instruction(pc) {
             _ if pc.isa == Isa::Jazelle => {
-                return self.stop(at, Element::Doubt(Doubt::UnsupportedIsa), sink);
+                return self.stop(at, Element::Inconsistency(Inconsistency::UnsupportedIsa), sink);
             }
             Ok(instruction) => instruction,
             Err(miss) => {

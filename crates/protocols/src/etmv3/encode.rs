@@ -127,8 +127,8 @@ impl Encode<Config, Packet> for Encoder {
                 }
                 self.stop(Reason::Debug, config, out);
             }
-            Step::Software(_)
-            | Step::Hardware(_)
+            Step::SoftwareWrite(_)
+            | Step::DwtEvent(_)
             | Step::Events(_)
             | Step::Transaction(_)
             | Step::Instrumentation { .. }

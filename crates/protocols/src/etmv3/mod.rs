@@ -11,7 +11,7 @@
 //! | 7.3.1, 7.3.3 | [`packet::Atoms`] | `p_headers`, `instructions`, `halves` |
 //! | 7.3.4 | `Element::Cycles`, `Range::cycles` | `cycle_counts`, `cycles` |
 //! | 7.3.5 | [`packet::Branch`], [`packet::Info`], [`History`] | `branches_*`, `exceptions`, `cancelled_instructions`, `instruction_sets` |
-//! | 7.4 | [`packet::DataAddress`], [`packet::Value`], `Element::Access` | `data_packets`, `data_accesses`, `out_of_order`, `pc_first` |
+//! | 7.4 | [`packet::DataAddress`], [`packet::Value`], `Element::DataAccess` | `data_packets`, `data_accesses`, `out_of_order`, `pc_first` |
 //! | 7.4.10 | data-only mode | `data_only` |
 //! | 7.5 | exceptions of the M profile | `m_profile` |
 //! | 7.7.2 | [`sync::find`], [`sync::find_bit`] | `synchronisation` |

@@ -4,16 +4,16 @@
 //! 2. The *window* holds what is speculative until it is committed, cancelled or discarded.
 //! 3. The *flow* walks the program along what was committed.
 
-mod ahead;
+mod block_walk;
+mod fast_path;
 mod flow;
-mod lane;
-mod path;
+mod prefetch;
 mod returns;
 mod window;
 
 use tracewright_base::{
-    Code, Context, Decode, Doubt, Element, Exception as Taken, Fault, Feed, Gap, Sink, Spanned,
-    Transaction,
+    Code, Context, Decode, Element, Exception as Taken, Fault, Feed, Gap, Inconsistency, Sink,
+    Spanned, Transaction,
 };
 
 use self::flow::{Flow, Rules};
@@ -86,7 +86,7 @@ impl Decode<Config, Packet> for Decoder {
         code: &mut K,
         sink: &mut S,
     ) {
-        self.lane(feed, config, code, sink);
+        self.fast_path(feed, config, code, sink);
     }
 
     fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {
@@ -208,7 +208,7 @@ impl Decoder {
             Packet::AddressContext(address, info) => {
                 self.history.complete(address);
                 self.history.set_context(&info);
-                self.place(at);
+                self.cursor(at);
                 self.context(at, Some(&info), rules);
             }
             Packet::Context(info) => {
@@ -315,12 +315,12 @@ impl Decoder {
     #[inline]
     fn address(&mut self, at: u64, address: Address) {
         self.history.complete(address);
-        self.place(at);
+        self.cursor(at);
     }
 
     /// The last address of the history is where execution goes on.
     #[inline]
-    fn place(&mut self, at: u64) {
+    fn cursor(&mut self, at: u64) {
         let last = self.history.last();
         self.push(at, What::Address { address: last.address, is1: last.is() == SubIsa::Is1 });
         if core::mem::take(&mut self.wants_address) {
@@ -417,7 +417,7 @@ impl Decoder {
             self.depth = self.depth.saturating_sub(cancel);
             self.wants_address = false;
             if missing > 0 {
-                sink.element(p.at, Element::Doubt(Doubt::CancelOfNothing));
+                sink.element(p.at, Element::Inconsistency(Inconsistency::CancelOfNothing));
             }
         }
         if mispredict && !window::mispredict(&mut self.window) {
@@ -466,7 +466,7 @@ impl Decoder {
                 self.depth = 0;
                 self.wants_address = false;
                 self.flow.lose();
-                sink.element(at, Element::Doubt(Doubt::CommitOfNothing));
+                sink.element(at, Element::Inconsistency(Inconsistency::CommitOfNothing));
                 return true;
             };
             let before = n;
@@ -518,7 +518,7 @@ impl Decoder {
             What::Exception { number, also_target } => {
                 *n = n.saturating_sub(1);
                 let Some((address, is1)) = self.following(at, rules, sink) else {
-                    sink.element(at, Element::Doubt(Doubt::Unexpected));
+                    sink.element(at, Element::Inconsistency(Inconsistency::Unexpected));
                     return true;
                 };
                 if also_target {
@@ -550,7 +550,7 @@ impl Decoder {
                 return match next {
                     Some(next) => self.flow.q(at, count, next, rules, code, sink),
                     None => {
-                        sink.element(at, Element::Doubt(Doubt::Unexpected));
+                        sink.element(at, Element::Inconsistency(Inconsistency::Unexpected));
                         true
                     }
                 };

@@ -380,8 +380,8 @@ impl Encoder {
             Step::Retired(_)
             | Step::Access(_)
             | Step::Signals(_)
-            | Step::Software(_)
-            | Step::Hardware(_)
+            | Step::SoftwareWrite(_)
+            | Step::DwtEvent(_)
             | Step::Trigger => {}
             Step::Exception(taken) => self.exception(&taken, config, out),
             Step::Context(context) => {

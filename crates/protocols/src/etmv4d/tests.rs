@@ -159,8 +159,8 @@ fn losses() {
             (0, Element::Gap(Gap::Overflow)),
             (2, Element::Gap(Gap::Overflow)),
             (3, Element::Gap(Gap::Discard)),
-            (5, Element::Bad { len: 1, fault: Fault::Opaque(0x71) }),
-            (6, Element::Bad { len: 2, fault: Fault::Unsynchronised }),
+            (5, Element::Undecodable { len: 1, fault: Fault::Opaque(0x71) }),
+            (6, Element::Undecodable { len: 2, fault: Fault::Unsynchronised }),
             (23, Element::Events(1)),
         ],
     );
@@ -168,7 +168,7 @@ fn losses() {
         &[0x0f],
         &[
             (0, Element::Gap(Gap::BadPacket)),
-            (0, Element::Bad { len: 1, fault: Fault::Reserved(0x0f) }),
+            (0, Element::Undecodable { len: 1, fault: Fault::Reserved(0x0f) }),
         ],
     );
 }

@@ -3,10 +3,10 @@
 //! An instruction that a packet names was retired. One that the program jumped to is *owed*: it is said
 //! with what follows it, or alone where a trap, a context or the end comes next.
 
-mod came_by;
 mod data;
+mod fast_path;
 mod implied;
-mod lane;
+mod loop_label;
 pub(super) mod pending;
 pub(super) mod returns;
 mod start;
@@ -15,14 +15,14 @@ mod trapped;
 mod walk;
 
 use tracewright_base::{
-    Code, Context, Decode, Doubt, Element, Exception, Fault, Feed, Gap, Role, Sink, Space, Spanned,
-    Start,
+    Code, Context, Decode, Element, Exception, Fault, Feed, Gap, Inconsistency, Role, Sink, Space,
+    Spanned, Start,
 };
 
 use super::config::{Difference, Framing, Params, Reset};
 use super::packet::{BranchCount, Map, Packet, Payload, Qualification, Report, Trap, Who};
-use came_by::{CameBy, Next};
 use data::History;
+use loop_label::{Next, PassedAddress};
 use pending::Pending;
 use returns::Returns;
 use start::Before;
@@ -39,12 +39,12 @@ pub struct Decoder {
     phase: Phase,
     /// The address of the last packet that has one: differences are to it.
     address: Option<u64>,
-    place: Place,
+    position: Position,
     /// The last instruction that was said.
     last: Option<u64>,
     /// The last packet's address was come by, not jumped to: unless a packet of format 3 is next, the
     /// program went on until it was jumped to.
-    inferred: Option<CameBy>,
+    inferred: Option<PassedAddress>,
     /// The last packet says that one of format 3 comes right after it.
     followed: bool,
     pending: Pending,
@@ -62,7 +62,7 @@ pub struct Decoder {
     /// The last running number of a packet.
     number: Option<u16>,
     /// How the last packet that named an instruction did.
-    named: Named,
+    named: ReportedAs,
     /// A trap packet, where the one after it tells what trapped.
     waiting: Option<Trap>,
     /// Nothing was retired since the last trap.
@@ -93,7 +93,7 @@ enum Why {
 
 /// How an instruction was named.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Named {
+enum ReportedAs {
     /// As the target of a jump, or none was.
     #[default]
     Jumped,
@@ -110,12 +110,12 @@ enum Named {
 
 /// Where the program is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
+enum Position {
     /// Not known.
     #[default]
     Unknown,
-    /// The next instruction to be said is at `pc`. Where it is `owed` it is known to have been retired.
-    At { pc: u64, owed: bool },
+    /// The next instruction to be said is at `pc`. Where it is `pending_retire` it is known to have been retired.
+    At { pc: u64, pending_retire: bool },
     /// The last instruction was a jump whose target it does not tell.
     Jump { role: Role },
 }
@@ -161,22 +161,23 @@ impl Decode<Params, Packet> for Decoder {
             Payload::Branches(branches) => {
                 let full =
                     if params.is_draft() { branches.full } else { params.options.full_address };
-                let news = News { map: Some(branches.map), ..News::of(branches.report, full) };
-                self.go_on(at, &news, params, code, sink);
+                let path =
+                    PathPacket { map: Some(branches.map), ..PathPacket::of(branches.report, full) };
+                self.go_on(at, &path, params, code, sink);
             }
             Payload::Address(report) => {
-                let news = News::of(Some(report), params.options.full_address);
-                self.go_on(at, &news, params, code, sink);
+                let path = PathPacket::of(Some(report), params.options.full_address);
+                self.go_on(at, &path, params, code, sink);
             }
             Payload::BranchCount(count) => {
-                let news = News::of(count.report, params.options.full_address);
-                self.go_on(at, &News { count: Some(count), ..news }, params, code, sink);
+                let path = PathPacket::of(count.report, params.options.full_address);
+                self.go_on(at, &PathPacket { count: Some(count), ..path }, params, code, sink);
             }
             Payload::JumpTarget(target) => {
                 let report = Report { irreport: target.irreport, ..Report::default() };
-                let news = News::of(Some(report), false);
-                let news = News { map: target.map, cached: Some(target.index), ..news };
-                self.go_on(at, &news, params, code, sink);
+                let path = PathPacket::of(Some(report), false);
+                let path = PathPacket { map: target.map, cached: Some(target.index), ..path };
+                self.go_on(at, &path, params, code, sink);
             }
             Payload::Start(start) => self.start(at, &start, params, code, sink),
             // What comes next tells of it, too.
@@ -211,7 +212,7 @@ impl Decode<Params, Packet> for Decoder {
         code: &mut K,
         sink: &mut S,
     ) {
-        self.lane(feed, params, code, sink);
+        self.fast_path(feed, params, code, sink);
     }
 
     fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {
@@ -238,7 +239,7 @@ impl Decode<Params, Packet> for Decoder {
 }
 
 /// What a packet of format 0, 1 or 2 says.
-struct News {
+struct PathPacket {
     map: Option<Map>,
     count: Option<BranchCount>,
     report: Option<Report>,
@@ -248,9 +249,9 @@ struct News {
     cached: Option<u16>,
 }
 
-impl News {
-    const fn of(report: Option<Report>, full: bool) -> News {
-        News { map: None, count: None, report, full, cached: None }
+impl PathPacket {
+    const fn of(report: Option<Report>, full: bool) -> PathPacket {
+        PathPacket { map: None, count: None, report, full, cached: None }
     }
 
     /// The outcome of the last branch, where it is known.
@@ -266,7 +267,7 @@ impl Decoder {
     fn go_on<K: Code, S: Sink>(
         &mut self,
         at: u64,
-        news: &News,
+        path: &PathPacket,
         params: &Params,
         code: &mut K,
         sink: &mut S,
@@ -275,46 +276,46 @@ impl Decoder {
             return;
         }
         while let Some(by) = self.inferred.take() {
-            if names_trapped(params) && self.waits(&by, news, params, code) {
+            if names_trapped(params) && self.waits(&by, path, params, code) {
                 return;
             }
             self.go_round(at, by, params, code, sink);
         }
-        self.followed = news.report.is_some_and(|report| report.updiscon);
+        self.followed = path.report.is_some_and(|report| report.updiscon);
         self.implied = 0;
-        let goal = match &news.report {
+        let goal = match &path.report {
             None => Goal::BRANCHES,
             Some(report) => {
-                self.address = self.reported(news, report, params);
-                if self.address.is_none() && self.place != Place::Unknown {
-                    self.lose(at, Doubt::NoAddress, sink);
+                self.address = self.reported(path, report, params);
+                if self.address.is_none() && self.position != Position::Unknown {
+                    self.lose(at, Inconsistency::NoAddress, sink);
                 }
                 Goal {
                     address: self.address,
                     jumped: report.updiscon && !report.notify,
                     notified: report.notify || params.choices.notifications,
                     returns: report.irreport,
-                    branches: asks_why(params) && news.map.is_some_and(|map| map.len > 0),
+                    branches: asks_why(params) && path.map.is_some_and(|map| map.len > 0),
                     before: false,
                     context: false,
                 }
             }
         };
-        if self.place == Place::Unknown {
-            self.named = Named::Jumped;
-            self.resume(&goal, news, params, code);
+        if self.position == Position::Unknown {
+            self.named = ReportedAs::Jumped;
+            self.resume(&goal, path, params, code);
             return;
         }
-        if let Some(map) = news.map {
+        if let Some(map) = path.map {
             self.pending.add(map);
         }
-        if let Some(count) = &news.count {
+        if let Some(count) = &path.count {
             if !params.options.branch_prediction {
-                self.lose(at, Doubt::AddressNotReached, sink);
+                self.lose(at, Inconsistency::AddressNotReached, sink);
                 return;
             }
             if count.count > params.choices.longest_count {
-                self.lose(at, Doubt::TooManyBranches, sink);
+                self.lose(at, Inconsistency::TooManyBranches, sink);
                 return;
             }
             self.pending.add_count(count);
@@ -332,41 +333,49 @@ impl Decoder {
         code: &mut K,
         sink: &mut S,
     ) -> Walked {
-        let from = match self.place {
-            Place::At { pc, owed: true } if params.choices.trapped_in_stream => Some(pc),
+        let from = match self.position {
+            Position::At { pc, pending_retire: true } if params.choices.trapped_in_stream => {
+                Some(pc)
+            }
             _ => None,
         };
-        self.named = Named::Jumped;
+        self.named = ReportedAs::Jumped;
         let walked = self.walk(at, goal, params, code, sink);
-        if from.is_some() && self.last == from && self.named == Named::Jumped {
-            self.named = Named::Target;
+        if from.is_some() && self.last == from && self.named == ReportedAs::Jumped {
+            self.named = ReportedAs::Target;
         }
         walked
     }
 
     /// A packet that may name what comes after the one that the program came by waits for the packet after it.
-    fn waits<K: Code>(&mut self, by: &CameBy, news: &News, params: &Params, code: &mut K) -> bool {
-        let Some(report) = news.report.filter(|_| news.count.is_none()) else { return false };
-        if news.cached.is_some() || report.updiscon || report.notify {
+    fn waits<K: Code>(
+        &mut self,
+        by: &PassedAddress,
+        path: &PathPacket,
+        params: &Params,
+        code: &mut K,
+    ) -> bool {
+        let Some(report) = path.report.filter(|_| path.count.is_none()) else { return false };
+        if path.cached.is_some() || report.updiscon || report.notify {
             // It was jumped to, or not.
             return false;
         }
-        let Some(address) = self.reported(news, &report, params) else { return false };
-        let next = Next { address, map: news.map };
+        let Some(address) = self.reported(path, &report, params) else { return false };
+        let next = Next { address, map: path.map };
         let waits = self.may_come_next(by, &next, params, code);
         if waits {
-            self.inferred = Some(CameBy { next: Some(next), ..*by });
+            self.inferred = Some(PassedAddress { next: Some(next), ..*by });
             self.address = Some(address);
         }
         waits
     }
 
     /// The program is not known, but an instruction that was executed is.
-    fn resume<K: Code>(&mut self, goal: &Goal, news: &News, params: &Params, code: &mut K) {
+    fn resume<K: Code>(&mut self, goal: &Goal, path: &PathPacket, params: &Params, code: &mut K) {
         let Some(address) = goal.address else { return };
-        self.place = Place::At { pc: address, owed: true };
+        self.position = Position::At { pc: address, pending_retire: true };
         self.last = None;
-        if let Some(outcome) = news.last()
+        if let Some(outcome) = path.last()
             && self.is_branch(address, params, code)
         {
             self.pending.add(outcome);
@@ -375,10 +384,10 @@ impl Decoder {
 
     /// The address that a packet reports. `None` where what it depends on is not known.
     #[inline]
-    fn reported(&mut self, news: &News, report: &Report, params: &Params) -> Option<u64> {
-        let address = match news.cached {
+    fn reported(&mut self, path: &PathPacket, report: &Report, params: &Params) -> Option<u64> {
+        let address = match path.cached {
             Some(index) => self.targets.get(index)?,
-            None if news.full => params.full_address(report.address),
+            None if path.full => params.full_address(report.address),
             None => {
                 let (difference, base) = (report.difference(params), self.address?);
                 match params.choices.difference {
@@ -409,11 +418,11 @@ impl Decoder {
         code: &mut K,
         sink: &mut S,
     ) {
-        let place = trap.address.map(|address| params.full_address(address));
-        let place = place.map(|address| address & params.isa().address_mask());
-        if let Named::Handler { again: true, .. } = self.named {
-            self.named = Named::Handler { trapped: Some(true), again: false };
-            self.handler = place;
+        let position = trap.address.map(|address| params.full_address(address));
+        let position = position.map(|address| address & params.isa().address_mask());
+        if let ReportedAs::Handler { again: true, .. } = self.named {
+            self.named = ReportedAs::Handler { trapped: Some(true), again: false };
+            self.handler = position;
             self.enter(at, trap.who, params, sink);
             return;
         }
@@ -429,27 +438,27 @@ impl Decoder {
         }
         self.enter(at, trap.who, params, sink);
         self.pending.clear();
-        self.named = Named::Handler { trapped, again };
+        self.named = ReportedAs::Handler { trapped, again };
         let known = params.vector(trap.who.privilege, trap.interrupt, trap.ecause);
         // Without `thaddr` the privilege is that before the trap, and who takes it is not told.
         let machine = params.vectors.supervisor.is_none() && params.vectors.guest.is_none();
         self.handler = None;
         if !trap.thaddr {
-            self.place = Place::Unknown;
+            self.position = Position::Unknown;
             self.last = None;
             // Where another trap follows, the reference flow names the handler.
-            self.handler = if named { place } else { known.filter(|_| machine) };
+            self.handler = if named { position } else { known.filter(|_| machine) };
             self.trapped = true;
             self.forget(params);
             return;
         }
-        match place.or(known.map(|address| address & params.isa().address_mask())) {
+        match position.or(known.map(|address| address & params.isa().address_mask())) {
             Some(address) => self.arrive(address, trap.branch, params, code),
             None => {
                 // The vector is in a CSR that nobody gave.
-                self.place = Place::Unknown;
+                self.position = Position::Unknown;
                 self.address = None;
-                sink.element(at, Element::Doubt(Doubt::NoAddress));
+                sink.element(at, Element::Inconsistency(Inconsistency::NoAddress));
             }
         }
         self.forget(params);
@@ -472,7 +481,7 @@ impl Decoder {
     /// The instruction at `address` is next, and was retired. `branch` is its outcome, if it is one.
     fn arrive<K: Code>(&mut self, address: u64, branch: bool, params: &Params, code: &mut K) {
         self.address = Some(address);
-        self.place = Place::At { pc: address, owed: true };
+        self.position = Position::At { pc: address, pending_retire: true };
         self.pending.clear();
         self.trapped = false;
         if self.is_branch(address, params, code) {
@@ -540,7 +549,7 @@ impl Decoder {
         }
         self.flush(at, params, code, sink);
         self.inferred = None;
-        self.place = Place::Unknown;
+        self.position = Position::Unknown;
         // What comes next does not follow it, even where it is the next instruction.
         self.last = None;
         self.pending.clear();
@@ -550,7 +559,7 @@ impl Decoder {
 
     /// The instruction that is owed is a branch.
     pub(super) fn owes_branch<K: Code>(&self, params: &Params, code: &mut K) -> bool {
-        matches!(self.place, Place::At { pc, owed: true } if self.is_branch(pc, params, code))
+        matches!(self.position, Position::At { pc, pending_retire: true } if self.is_branch(pc, params, code))
     }
 
     /// The running number of a packet: one that does not follow the last says that packets were lost.

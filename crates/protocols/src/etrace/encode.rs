@@ -28,7 +28,7 @@ use self::inst::{Inst, is};
 pub use self::outlet::FifoSettings;
 use self::outlet::Gate;
 pub use self::port::Port;
-pub use self::settings::{Quirks, Settings, SyncPlace};
+pub use self::settings::{Quirks, Settings, SyncPosition};
 use super::config::Params;
 use super::packet::Packet;
 
@@ -48,7 +48,7 @@ pub struct Encoder {
     context: u32,
     time: u64,
     /// Flags for the next instruction.
-    news: u32,
+    report: u32,
     /// Triggers have not switched trace off.
     on: bool,
     /// Data trace, where it is enabled.
@@ -77,7 +77,7 @@ impl Encode<Params, Packet> for Encoder {
             privilege: 3,
             context: 0,
             time: 0,
-            news: 0,
+            report: 0,
             on: true,
             data: settings.data.enabled.then(|| DataEncoder::new(settings.data)),
         }
@@ -162,7 +162,7 @@ impl Encoder {
             address: block.iaddr,
             after: block.end(),
             halfwords: 0,
-            flags: core::mem::take(&mut self.news) | unqualified,
+            flags: core::mem::take(&mut self.report) | unqualified,
             not_taken: 0,
             privilege: self.privilege,
             context: self.context,
@@ -196,10 +196,10 @@ impl Encoder {
     /// Who executes from the next instruction on.
     fn who(&mut self, privilege: u8, context: u32, kind: ContextType, params: &Params) {
         if privilege != self.privilege {
-            self.news |= is::CHANGED;
+            self.report |= is::CHANGED;
         }
         if context != self.context && params.widths.context > 0 {
-            self.news |= match kind {
+            self.report |= match kind {
                 ContextType::Precise => is::CHANGED | is::CONTEXT,
                 ContextType::Discontinuity => is::DISCONTINUITY,
                 ContextType::Imprecise => is::IMPRECISE,
@@ -222,7 +222,7 @@ impl Encoder {
             address: retired.address,
             after: retired.address.wrapping_add(retired.instruction.size.into()),
             halfwords: u16::from(retired.instruction.size / 2),
-            flags: flags | core::mem::take(&mut self.news),
+            flags: flags | core::mem::take(&mut self.report),
             not_taken: 0,
             privilege: self.privilege,
             context: self.context,
@@ -272,13 +272,13 @@ impl Encoder {
             }
             Step::Timestamp(time) => self.time = time,
             Step::Cycles(cycles) => self.flow.pass(cycles.into(), params),
-            Step::Trigger => self.news |= is::NOTIFY,
+            Step::Trigger => self.report |= is::NOTIFY,
             Step::Off | Step::Halted => self.stop(params, out),
             Step::On => {}
-            Step::Overflow => self.news |= is::AFTER_LOSS,
+            Step::Overflow => self.report |= is::AFTER_LOSS,
             Step::Access(_)
-            | Step::Software(_)
-            | Step::Hardware(_)
+            | Step::SoftwareWrite(_)
+            | Step::DwtEvent(_)
             | Step::Events(_)
             | Step::Transaction(_)
             | Step::Instrumentation { .. }
@@ -297,7 +297,7 @@ impl Encoder {
         }
         let Some((code, interrupt)) = riscv(taken.cause) else { return };
         let only = !(self.quirks.calls_retire && !interrupt && is_call(code));
-        let mut flags = is::TRAP | is::SPECIAL | core::mem::take(&mut self.news);
+        let mut flags = is::TRAP | is::SPECIAL | core::mem::take(&mut self.report);
         if interrupt {
             flags |= is::INTERRUPT;
         }

@@ -1,7 +1,7 @@
 //! ITM packets to elements.
 
 use tracewright_base::{
-    Channel, Code, Decode, Element, Fault, Gap, Hardware, LocalTime, Sink, Software, Spanned,
+    Channel, Code, Decode, DwtEvent, Element, Fault, Gap, LocalTimestamp, Sink, Software, Spanned,
     TimeDelay,
 };
 
@@ -81,12 +81,12 @@ impl Decoder {
     ) -> Element {
         self.local = self.local.wrapping_add(u64::from(ticks) * config.prescale());
         let (total, after_overflow) = (self.local, overflowed);
-        Element::LocalTime(LocalTime { delta: ticks, total, delay, after_overflow })
+        Element::LocalTimestamp(LocalTimestamp { delta: ticks, total, delay, after_overflow })
     }
 
     fn global(&mut self, overflowed: bool) -> Option<Element> {
         let (value, clock_changed) = self.global.take()?;
-        Some(Element::GlobalTime { value, clock_changed, after_overflow: overflowed })
+        Some(Element::GlobalTimestamp { value, clock_changed, after_overflow: overflowed })
     }
 }
 
@@ -136,13 +136,13 @@ impl Decode<Config, Packet> for Decoder {
             Packet::Software { port, data } => {
                 let channel = Channel::Port { page: self.page, port };
                 let write = Software::new(channel, data.size() * 8, data.value().into());
-                Some(Element::Software(if lost {
+                Some(Element::SoftwareWrite(if lost {
                     write.with(Software::AFTER_OVERFLOW)
                 } else {
                     write
                 }))
             }
-            Packet::Hardware { discriminator, data } => Some(Element::Hardware(Hardware {
+            Packet::Hardware { discriminator, data } => Some(Element::DwtEvent(DwtEvent {
                 discriminator,
                 size: data.size(),
                 value: data.value(),

@@ -1,6 +1,6 @@
 //! A trace unit in software: writes to stimulus ports, reports of the DWT and time, to packets.
 
-use tracewright_base::{Channel, Encode, Hardware, Software, Step, TimeDelay};
+use tracewright_base::{Channel, DwtEvent, Encode, Software, Step, TimeDelay};
 
 use super::packet::{Data, LOW, Packet};
 use super::{Config, Itm};
@@ -90,8 +90,8 @@ impl Encode<Config, Packet> for Encoder {
             return;
         }
         match step {
-            Step::Software(write) if !self.off => self.software(write, config, out),
-            Step::Hardware(report) if !self.off && config.control & TXENA != 0 => {
+            Step::SoftwareWrite(write) if !self.off => self.software(write, config, out),
+            Step::DwtEvent(report) if !self.off && config.control & TXENA != 0 => {
                 self.hardware(report, config, out);
             }
             Step::Cycles(cycles) => self.cycles += u64::from(*cycles),
@@ -145,7 +145,7 @@ impl Encoder {
         self.local(config, out);
     }
 
-    fn hardware(&mut self, report: &Hardware, config: &Config, out: &mut impl Extend<Packet>) {
+    fn hardware(&mut self, report: &DwtEvent, config: &Config, out: &mut impl Extend<Packet>) {
         let data = match report.size {
             1 => Data::Byte(report.value as u8),
             2 => Data::Half(report.value as u16),

@@ -33,7 +33,7 @@
 //! stream.feed(&bytes, &Places::new(&pieces), &mut NoMemory, &mut elements, &mut ());
 //!
 //! let port = Channel::Port { page: Some(0), port: 0 };
-//! assert_eq!(elements[1], (6, Element::Software(Software::new(port, 8, u64::from(b'h')))));
+//! assert_eq!(elements[1], (6, Element::SoftwareWrite(Software::new(port, 8, u64::from(b'h')))));
 //! ```
 
 mod config;

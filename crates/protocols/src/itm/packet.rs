@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use tracewright_base::{Fault, Hardware, Parse, TimeDelay, Wire};
+use tracewright_base::{DwtEvent, Fault, Parse, TimeDelay, Wire};
 
 use super::Config;
 
@@ -353,7 +353,7 @@ impl fmt::Display for Packet {
             }
             Packet::Software { port, data } => write!(f, "port {port}: {data}"),
             Packet::Hardware { discriminator, data } => {
-                let hardware = Hardware {
+                let hardware = DwtEvent {
                     discriminator,
                     size: data.size(),
                     value: data.value(),

@@ -175,10 +175,10 @@ fn overflow() {
     assert_eq!(
         after_sync(&Config::default(), &bytes),
         [
-            (2, Element::Software(lost)),
-            (4, Element::Software(write(None, 0, 8, 0x42))),
-            (7, Element::LocalTime(time)),
-            (9, Element::Hardware(pc)),
+            (2, Element::SoftwareWrite(lost)),
+            (4, Element::SoftwareWrite(write(None, 0, 8, 0x42))),
+            (7, Element::LocalTimestamp(time)),
+            (9, Element::DwtEvent(pc)),
         ]
     );
 }
@@ -204,7 +204,7 @@ fn local_time() {
     ]
     .map(|(at, delta, delay)| {
         total += u64::from(delta) * 16;
-        (at, Element::LocalTime(LocalTime { delta, total, delay, after_overflow: false }))
+        (at, Element::LocalTimestamp(LocalTime { delta, total, delay, after_overflow: false }))
     });
     assert_eq!(after_sync(&config, &bytes), want);
     // Bit 7 of the fourth payload byte is 0.
@@ -228,7 +228,7 @@ fn global_time() {
         &[0xb4, 0x96, 0x9a, 0x92, 0x00], // bits [47:26]
     ];
     let time = |at, value, clock_changed| {
-        (at, Element::GlobalTime { value, clock_changed, after_overflow: false })
+        (at, Element::GlobalTimestamp { value, clock_changed, after_overflow: false })
     };
     assert_eq!(
         after_sync(&Config::default(), &bytes.concat()),
@@ -249,9 +249,9 @@ fn pages() {
     assert_eq!(
         after_sync(&Config::default(), &bytes),
         [
-            (1, Element::Software(write(Some(2), 10, 8, 1))),
-            (4, Element::Software(write(Some(4), 10, 8, 2))),
-            (12, Element::Software(write(Some(0), 10, 8, 3))),
+            (1, Element::SoftwareWrite(write(Some(2), 10, 8, 1))),
+            (4, Element::SoftwareWrite(write(Some(4), 10, 8, 2))),
+            (12, Element::SoftwareWrite(write(Some(0), 10, 8, 3))),
         ]
     );
 }
@@ -280,7 +280,7 @@ fn software() {
         (&[0b00011_010, 0x4f, 0x4b], 3, 16, 0x4b4f),
         (&[0b11111_011, 0x78, 0x56, 0x34, 0x12], 31, 32, 0x1234_5678),
     ] {
-        let want = Element::Software(write(Some(0), port, bits, value));
+        let want = Element::SoftwareWrite(write(Some(0), port, bits, value));
         assert_eq!(after_sync(&Config::default(), bytes), [(0, want)]);
     }
 }
@@ -310,7 +310,7 @@ fn hardware() {
         (&[0b00110_111, 0, 0x20, 0, 0], Dwt::Reserved),
     ] {
         let elements = after_sync(&Config::default(), bytes);
-        let [(0, Element::Hardware(hardware))] = elements[..] else { panic!("{elements:?}") };
+        let [(0, Element::DwtEvent(hardware))] = elements[..] else { panic!("{elements:?}") };
         assert_eq!(hardware.meaning(), want, "{bytes:02x?}");
     }
 }
@@ -325,15 +325,15 @@ fn a_reserved_header_loses_the_place() {
         [
             (0, Element::Gap(Gap::Start)),
             (at, Element::Gap(Gap::BadPacket)),
-            (at, Element::Bad { len: 1, fault: reserved }),
-            (7, Element::Bad { len: 2, fault: Fault::Unsynchronised }),
-            (15, Element::Software(write(Some(0), 0, 8, 0x42))),
+            (at, Element::Undecodable { len: 1, fault: reserved }),
+            (7, Element::Undecodable { len: 2, fault: Fault::Unsynchronised }),
+            (15, Element::SoftwareWrite(write(Some(0), 0, 8, 0x42))),
             (15, Element::End),
         ]
     );
     // Where nothing else is to be had, the next byte is taken for a header.
     let bare = check(&BARE, &bytes).elements;
-    assert_eq!(bare[3], (7, Element::Software(write(None, 0, 8, 0x41))));
+    assert_eq!(bare[3], (7, Element::SoftwareWrite(write(None, 0, 8, 0x41))));
 }
 
 /// Without a synchronisation packet nothing is said, unless the capture is known to have none.
@@ -342,15 +342,18 @@ fn a_capture_that_begins_in_the_middle() {
     let bytes = [0x01, 0x41, 0x10];
     assert_eq!(
         check(&Config::default(), &bytes).elements[..2],
-        [(0, Element::Gap(Gap::Start)), (0, Element::Bad { len: 3, fault: Fault::Unsynchronised }),]
+        [
+            (0, Element::Gap(Gap::Start)),
+            (0, Element::Undecodable { len: 3, fault: Fault::Unsynchronised }),
+        ]
     );
     let time = LocalTime { delta: 1, total: 1, delay: TimeDelay::None, after_overflow: false };
     assert_eq!(
         check(&BARE, &bytes).elements,
         [
             (0, Element::Gap(Gap::Start)),
-            (0, Element::Software(write(None, 0, 8, 0x41))),
-            (2, Element::LocalTime(time)),
+            (0, Element::SoftwareWrite(write(None, 0, 8, 0x41))),
+            (2, Element::LocalTimestamp(time)),
             (2, Element::End),
         ]
     );
@@ -446,7 +449,7 @@ fn sigrok_words(elements: &[(u64, Element)]) -> (Vec<String>, [String; 2]) {
     let (mut lines, mut texts) = (Vec::new(), [const { String::new() }; 2]);
     for (_, element) in elements {
         let (lost, line) = match *element {
-            Element::Hardware(hardware) => {
+            Element::DwtEvent(hardware) => {
                 let line = match hardware.meaning() {
                     Dwt::PcSample(pc) => std::format!("PC: {pc:#010x}"),
                     Dwt::DataPc { comparator, pc } => {
@@ -473,7 +476,7 @@ fn sigrok_words(elements: &[(u64, Element)]) -> (Vec<String>, [String; 2]) {
                 };
                 (hardware.after_overflow, line)
             }
-            Element::Software(software) => {
+            Element::SoftwareWrite(software) => {
                 let Channel::Port { port, .. } = software.channel else { continue };
                 let lost = software.has(Software::AFTER_OVERFLOW);
                 if software.bits == 8 {
@@ -496,29 +499,29 @@ fn sigrok_words(elements: &[(u64, Element)]) -> (Vec<String>, [String; 2]) {
 fn exceptions_of_a_bare_capture() {
     let Some(bytes) = shared("captures/rtic-scope/itm-crate-itm.bin") else { return };
     let said = check(&BARE, &bytes);
-    assert!(!said.elements.iter().any(|(_, e)| matches!(e, Element::Bad { .. })));
+    assert!(!said.elements.iter().any(|(_, e)| matches!(e, Element::Undecodable { .. })));
     let words: Vec<String> =
         said.elements[1..14].iter().map(|(_, e)| std::format!("{e}")).collect();
     assert_eq!(
         words,
         [
-            "hardware   entered IRQ 6",
-            "time       +1627 = 1627 local", // 0x0c << 7 | 0x5b
-            "hardware   entered IRQ 8",
-            "time       +183 = 1810 local", // 0x01 << 7 | 0x37
-            "hardware   exited IRQ 8",
-            "time       +1078 = 2888 local", // 0x08 << 7 | 0x36
-            "hardware   entered IRQ 7",
-            "time       +3 = 2891 local",
-            "hardware   exited IRQ 7",
-            "time       +565 = 3456 local", // 0x04 << 7 | 0x35
-            "hardware   returned to IRQ 6",
-            "time       +7 = 3463 local",
-            "hardware   entered Thread",
+            "dwt-event  entered IRQ 6",
+            "local-timestamp +1627 = 1627", // 0x0c << 7 | 0x5b
+            "dwt-event  entered IRQ 8",
+            "local-timestamp +183 = 1810", // 0x01 << 7 | 0x37
+            "dwt-event  exited IRQ 8",
+            "local-timestamp +1078 = 2888", // 0x08 << 7 | 0x36
+            "dwt-event  entered IRQ 7",
+            "local-timestamp +3 = 2891",
+            "dwt-event  exited IRQ 7",
+            "local-timestamp +565 = 3456", // 0x04 << 7 | 0x35
+            "dwt-event  returned to IRQ 6",
+            "local-timestamp +7 = 3463",
+            "dwt-event  entered Thread",
         ]
     );
     // With its synchronisation packets, it is all there from the first of them on.
     let synced = check(&Config::default(), &bytes).elements;
-    assert_eq!(synced[1], (0, Element::Bad { len: 33, fault: Fault::Unsynchronised }));
+    assert_eq!(synced[1], (0, Element::Undecodable { len: 33, fault: Fault::Unsynchronised }));
     assert_eq!(synced.len() - 2, said.elements.len() - 13);
 }

@@ -1,11 +1,11 @@
 //! Packets to elements.
 
-mod lane;
+mod fast_path;
 mod returns;
 
 use tracewright_base::{
-    Block, Code, Context, Counted, Decode, Doubt, Element, End, Exception, Fault, Feed, Gap,
-    Instruction, Isa, Kind, Last, Pc, Range, Role, Security, Sink, Spanned, Start,
+    Block, Code, Context, Counted, Decode, Element, End, Exception, Fault, Feed, Gap,
+    Inconsistency, Instruction, Isa, Kind, Last, Pc, Range, Role, Security, Sink, Spanned, Start,
 };
 
 use super::config::Config;
@@ -138,7 +138,7 @@ impl Decode<Config, Packet> for Decoder {
         code: &mut K,
         sink: &mut S,
     ) {
-        self.lane(feed, config, code, sink);
+        self.fast_path(feed, config, code, sink);
     }
 
     fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {
@@ -192,7 +192,7 @@ impl Decoder {
                 }),
             );
         } else if self.pc.is_some_and(|pc| pc != place) {
-            sink.element(at, Element::Doubt(Doubt::AddressNotReached));
+            sink.element(at, Element::Inconsistency(Inconsistency::AddressNotReached));
         }
         self.phase = Phase::Following;
         if !self.returns.is_empty() {
@@ -239,7 +239,7 @@ impl Decoder {
         let target = if config.uses_return_stack() { self.returns.pop() } else { None };
         self.pc = target.map(|(address, isa)| Place { address, isa });
         if target.is_none() {
-            sink.element(at, Element::Doubt(Doubt::ReturnStackEmpty));
+            sink.element(at, Element::Inconsistency(Inconsistency::ReturnStackEmpty));
         }
     }
 
@@ -293,11 +293,11 @@ impl Decoder {
         };
         let mut run = Run::at(pc);
         if target.wrapping_sub(pc.address) > FARTHEST_UPDATE {
-            self.doubt(at, Doubt::AddressNotReached, sink);
+            self.inconsistency(at, Inconsistency::AddressNotReached, sink);
             return;
         }
         if !walkable(pc.isa) {
-            self.doubt(at, Doubt::UnsupportedIsa, sink);
+            self.inconsistency(at, Inconsistency::UnsupportedIsa, sink);
             return;
         }
         // Whole blocks before the one that holds the target, then single instructions.
@@ -329,7 +329,7 @@ impl Decoder {
             if passed || leaves || instruction.size == 0 {
                 // The program has a waypoint before the target, or no instruction there.
                 run.say(at, true, Counted::UNKNOWN, sink);
-                self.doubt(at, Doubt::AddressNotReached, sink);
+                self.inconsistency(at, Inconsistency::AddressNotReached, sink);
                 return;
             }
         }
@@ -354,7 +354,7 @@ impl Decoder {
         };
         if !walkable(pc.isa) {
             say_cycles(at, cycles.get(), sink);
-            self.doubt(at, Doubt::UnsupportedIsa, sink);
+            self.inconsistency(at, Inconsistency::UnsupportedIsa, sink);
             return None;
         }
         let mut run = Run::at(pc);
@@ -370,20 +370,23 @@ impl Decoder {
                     let last = block.last;
                     run.say(at, taken, cycles, sink);
                     if !taken && !last.conditional && is_branch(last.kind) {
-                        sink.element(at, Element::Doubt(Doubt::UnconditionalNotTaken));
+                        sink.element(
+                            at,
+                            Element::Inconsistency(Inconsistency::UnconditionalNotTaken),
+                        );
                     }
                     return Some((last, pc));
                 }
                 End::NoCode => break Stop::NoCode(pc.address.into()),
                 End::Limit if run.bytes < LONGEST_RUN => {}
-                End::Limit => break Stop::Doubt(Doubt::AddressNotReached),
-                End::Invalid => break Stop::Doubt(Doubt::InvalidOpcode),
+                End::Limit => break Stop::Inconsistency(Inconsistency::AddressNotReached),
+                End::Invalid => break Stop::Inconsistency(Inconsistency::InvalidOpcode),
             }
         };
         run.say(at, true, Counted::UNKNOWN, sink);
         match stop {
             Stop::NoCode(address) => self.no_code(at, address, sink),
-            Stop::Doubt(doubt) => self.doubt(at, doubt, sink),
+            Stop::Inconsistency(inconsistency) => self.inconsistency(at, inconsistency, sink),
         }
         say_cycles(at, cycles.get(), sink);
         None
@@ -442,16 +445,16 @@ impl Decoder {
     }
 
     #[cold]
-    fn doubt<S: Sink>(&mut self, at: u64, doubt: Doubt, sink: &mut S) {
+    fn inconsistency<S: Sink>(&mut self, at: u64, inconsistency: Inconsistency, sink: &mut S) {
         self.pc = None;
-        sink.element(at, Element::Doubt(doubt));
+        sink.element(at, Element::Inconsistency(inconsistency));
     }
 }
 
 /// Why a run ended before a waypoint.
 enum Stop {
     NoCode(u64),
-    Doubt(Doubt),
+    Inconsistency(Inconsistency),
 }
 
 /// Straight code on its way to a range.

@@ -128,8 +128,8 @@ impl Encode<Config, Packet> for Encoder {
                 self.stop(Reason::DebugExit, config, out);
             }
             Step::Access(_)
-            | Step::Software(_)
-            | Step::Hardware(_)
+            | Step::SoftwareWrite(_)
+            | Step::DwtEvent(_)
             | Step::Events(_)
             | Step::Transaction(_)
             | Step::Instrumentation { .. }

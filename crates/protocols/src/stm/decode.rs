@@ -200,7 +200,7 @@ impl Decode<Config, Packet> for Decoder {
         self.begin(p.at, State::Running, sink);
         let time = self.history.packet(&p.packet);
         if let Some(software) = self.history.element(&p.packet, time) {
-            sink.element(p.at, Element::Software(software));
+            sink.element(p.at, Element::SoftwareWrite(software));
         }
     }
 

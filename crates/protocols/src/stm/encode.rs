@@ -93,7 +93,7 @@ impl Encode<Config, Packet> for Encoder {
             return;
         }
         match step {
-            Step::Software(write) if !self.off => self.software(write, config, out),
+            Step::SoftwareWrite(write) if !self.off => self.software(write, config, out),
             Step::Timestamp(value) if !self.off && config.control & TSEN != 0 => {
                 self.begin(out);
                 let time = Some(self.stamp(*value));

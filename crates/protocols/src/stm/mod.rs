@@ -39,7 +39,7 @@
 //!
 //! let channel = Channel::Master { master: Some(0x40), channel: Some(0) };
 //! let write = Software::new(channel, 8, 0x2a).with(Software::MARKER);
-//! assert_eq!(elements[1], (14, Element::Software(write)));
+//! assert_eq!(elements[1], (14, Element::SoftwareWrite(write)));
 //! ```
 
 mod config;

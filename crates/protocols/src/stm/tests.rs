@@ -6,7 +6,7 @@ use std::vec;
 use std::vec::Vec;
 
 use tracewright_base::{
-    Channel, Element, Fault, Gap, NoMemory, Parse, Piece, Places, Software, Sync, Wire,
+    Channel, Element, Fault, Gap, NoMemory, OffsetMap, Parse, Piece, Software, Sync, Wire,
 };
 
 use super::decode::{from_gray, to_gray};
@@ -39,7 +39,7 @@ fn after(sync: &str, digits: &str) -> Vec<(u64, Software)> {
     elements[1..elements.len() - 1]
         .iter()
         .map(|&(at, element)| match element {
-            Element::Software(software) => (at - sync.len() as u64, software),
+            Element::SoftwareWrite(software) => (at - sync.len() as u64, software),
             other => panic!("{other:?} at {at}"),
         })
         .collect()
@@ -179,11 +179,11 @@ fn either_half_of_a_byte() {
     for (before, at) in [("", 13), ("7", 13), ("77", 14)] {
         let bytes = nibbles(&std::format!("{before}{SYNC} 4 2a"));
         let pieces = [Piece { start: 0, at: 0, fragment: true }];
-        let places = Places::new(&pieces).of_nibbles();
+        let offsets = OffsetMap::new(&pieces).of_nibbles();
         let mut elements = Vec::new();
         let mut stream = Stream::<Stm>::new(Config::default());
-        stream.feed(&bytes, &places, &mut NoMemory, &mut elements, &mut ());
-        let want = (at, Element::Software(write(0, 0, 8, 0x2a)));
+        stream.feed(&bytes, &offsets, &mut NoMemory, &mut elements, &mut ());
+        let want = (at, Element::SoftwareWrite(write(0, 0, 8, 0x2a)));
         assert_eq!(elements.last(), Some(&want), "after {before:?}");
     }
 }
@@ -347,11 +347,11 @@ fn a_reserved_opcode_loses_the_place() {
         elements,
         [
             (0, Element::Gap(Gap::Start)),
-            (0, Element::Bad { len: 3, fault: Fault::Unsynchronised }),
+            (0, Element::Undecodable { len: 3, fault: Fault::Unsynchronised }),
             (at, Element::Gap(Gap::BadPacket)),
-            (at, Element::Bad { len: 3, fault: Fault::Reserved(4) }),
-            (at + 3, Element::Bad { len: 3, fault: Fault::Unsynchronised }),
-            (at + 6 + SYNCED, Element::Software(write(0, 0, 8, 0x33))),
+            (at, Element::Undecodable { len: 3, fault: Fault::Reserved(4) }),
+            (at + 3, Element::Undecodable { len: 3, fault: Fault::Unsynchronised }),
+            (at + 6 + SYNCED, Element::SoftwareWrite(write(0, 0, 8, 0x33))),
             (at + 6 + SYNCED, Element::End),
         ]
     );

@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod case;
+mod chunks;
 mod steps;
-mod stretches;
 mod ways;
 
 use std::fs;

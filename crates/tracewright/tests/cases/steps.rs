@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use tracewright::base::{Code, Element, Isa, Pc, Piece, Places, Step};
+use tracewright::base::{Code, Element, Isa, OffsetMap, Pc, Piece, Step};
 use tracewright::image::{Cache, CacheOptions, Image};
 use tracewright::model::log::{Assembler, Format, Lookup, Reader};
 use tracewright::protocols::encoders::AnyUnit;
@@ -80,9 +80,9 @@ fn said(case: &Case, bytes: &[u8]) -> Result<Ran, String> {
     let mut stream = case.config.stream();
     let mut elements: Vec<(u64, Element)> = Vec::new();
     let pieces = [Piece { start: 0, at: 0, fragment: true }];
-    let places = Places::new(&pieces);
-    let taken = stream.feed(bytes, &places, &mut cache, &mut elements, &mut ());
-    stream.finish(&bytes[taken..], &places, &mut cache, &mut elements, &mut ());
+    let offsets = OffsetMap::new(&pieces);
+    let taken = stream.feed(bytes, &offsets, &mut cache, &mut elements, &mut ());
+    stream.finish(&bytes[taken..], &offsets, &mut cache, &mut elements, &mut ());
     let mut ran = Vec::new();
     for (at, element) in elements {
         match element {
@@ -97,7 +97,7 @@ fn said(case: &Case, bytes: &[u8]) -> Result<Ran, String> {
                 }
             }
             Element::Exception(_) => ran.push(EXCEPTION),
-            Element::Doubt(_) | Element::Bad { .. } | Element::NoCode { .. } => {
+            Element::Inconsistency(_) | Element::Undecodable { .. } | Element::NoCode { .. } => {
                 return Err(format!("{at}: {element}"));
             }
             _ => {}

@@ -5,14 +5,14 @@ use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tracewright::base::{Element, Fault, Piece, Places, Sink, Sync};
+use tracewright::base::{Element, Fault, OffsetMap, Piece, Sink, Sync};
 use tracewright::decode::Committed;
 use tracewright::frames::{Framing, Joiner, Link, Sources, Splitter};
 use tracewright::image::{Cache, CacheOptions};
 use tracewright::protocols::registry::{AnyConfig, AnyPacket, AnyStream, AnyTap};
 
 use crate::case::Case;
-use crate::stretches::{self, FRAMED_ID};
+use crate::chunks::{self, FRAMED_ID};
 
 /// What a decoder said.
 #[derive(Clone, Default, PartialEq)]
@@ -80,7 +80,7 @@ struct Tap<'a> {
 impl AnyTap for Tap<'_> {
     fn packet(
         &mut self,
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         span: Range<usize>,
         bytes: &[u8],
         packet: AnyPacket<'_>,
@@ -88,13 +88,13 @@ impl AnyTap for Tap<'_> {
         let mut emitted = Vec::new();
         packet.emit(self.unit, &mut emitted);
         self.unit.learn(packet);
-        let at = places.at(span.start);
+        let at = offsets.at(span.start);
         self.said.spans.push(Span { bytes: bytes[span].to_vec(), emitted: Some(emitted) });
         let (text, exact) = (packet.to_string(), format!("{packet:?}"));
         self.said.packets.push(Packet { at, text, exact });
     }
 
-    fn bad(&mut self, _: &Places<'_>, span: Range<usize>, bytes: &[u8], _: Fault) {
+    fn bad(&mut self, _: &OffsetMap<'_>, span: Range<usize>, bytes: &[u8], _: Fault) {
         self.said.spans.push(Span { bytes: bytes[span].to_vec(), emitted: None });
     }
 }
@@ -108,17 +108,17 @@ struct Quiet {
 }
 
 impl AnyTap for Quiet {
-    fn packet(&mut self, places: &Places<'_>, span: Range<usize>, _: &[u8], _: AnyPacket<'_>) {
-        self.packets(places, span, 1);
+    fn packet(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, _: &[u8], _: AnyPacket<'_>) {
+        self.packets(offsets, span, 1);
     }
 
-    fn bad(&mut self, _: &Places<'_>, _: Range<usize>, _: &[u8], _: Fault) {}
+    fn bad(&mut self, _: &OffsetMap<'_>, _: Range<usize>, _: &[u8], _: Fault) {}
 
     fn each(&self) -> bool {
         false
     }
 
-    fn packets(&mut self, _: &Places<'_>, span: Range<usize>, count: usize) {
+    fn packets(&mut self, _: &OffsetMap<'_>, span: Range<usize>, count: usize) {
         self.packets += count;
         self.units += span.len();
     }
@@ -154,24 +154,24 @@ impl<'a> Run<'a> {
         let nibbles = self.stream.nibbles();
         let at = if nibbles { self.taken / 2 } else { self.taken };
         let pieces = [Piece { start: 0, at: at as u64, fragment: true }];
-        let places = match (nibbles, self.taken % 2) {
-            (false, _) => Places::new(&pieces),
-            (true, 0) => Places::new(&pieces).of_nibbles(),
-            (true, _) => Places::new(&pieces).of_nibbles().without_first_nibble(),
+        let offsets = match (nibbles, self.taken % 2) {
+            (false, _) => OffsetMap::new(&pieces),
+            (true, 0) => OffsetMap::new(&pieces).of_nibbles(),
+            (true, _) => OffsetMap::new(&pieces).of_nibbles().without_first_nibble(),
         };
         let fresh = &units[self.taken..end.unwrap_or(units.len())];
         let mut elements = mem::take(&mut self.said.elements);
         let (stream, elements) = (&mut self.stream, &mut elements);
         let mut tap = Tap { said: &mut self.said, unit: &mut self.unit };
         self.taken += match (end, &mut self.quiet) {
-            (Some(_), Some(quiet)) => stream.feed(fresh, &places, &mut code, elements, quiet),
-            (Some(_), None) => stream.feed(fresh, &places, &mut code, elements, &mut tap),
+            (Some(_), Some(quiet)) => stream.feed(fresh, &offsets, &mut code, elements, quiet),
+            (Some(_), None) => stream.feed(fresh, &offsets, &mut code, elements, &mut tap),
             (None, Some(quiet)) => {
-                stream.finish(fresh, &places, &mut code, elements, quiet);
+                stream.finish(fresh, &offsets, &mut code, elements, quiet);
                 0
             }
             (None, None) => {
-                stream.finish(fresh, &places, &mut code, elements, &mut tap);
+                stream.finish(fresh, &offsets, &mut code, elements, &mut tap);
                 0
             }
         };
@@ -238,8 +238,8 @@ pub fn every_way(case: &Case) -> Result<Said, String> {
     at_each_sync(case, &units, &checkpoints, &whole)?;
     written_again(&fresh, &whole)?;
     through_frames(case, &fresh, &whole)?;
-    for (step, stretch) in [(16, 16), (7, 35), (1, 3)] {
-        stretches::of_case(case, &case.bytes, Framing::Raw, step, stretch)?;
+    for (step, chunk) in [(16, 16), (7, 35), (1, 3)] {
+        chunks::of_case(case, &case.bytes, Framing::Raw, step, chunk)?;
     }
     Ok(whole)
 }

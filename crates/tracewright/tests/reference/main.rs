@@ -14,7 +14,7 @@ use tracewright::decode::{Memory, Options, Plan, Session};
 use tracewright::frames::{Framing, Numbering};
 use tracewright::model::generate::{Recipe, Sets, program};
 use tracewright::model::log::Steps;
-use tracewright::model::{Machine, Nature, Program, Recorder, Recording};
+use tracewright::model::{Machine, Program, Recorder, Recording, Stimulus};
 use tracewright::protocols::registry::AnyProtocol::{self, Ete, Etmv4};
 use tracewright::views::opencsd::{Listing, Shown};
 
@@ -24,14 +24,14 @@ struct Run {
     protocol: AnyProtocol,
     isa: Sets,
     registers: &'static [(&'static str, u64)],
-    nature: Nature,
+    stimulus: Stimulus,
     /// What the program is like beside the instruction set.
     exceptions: bool,
     transactions: bool,
 }
 
 /// Nothing but the program.
-const QUIET: Nature = Nature {
+const QUIET: Stimulus = Stimulus {
     seed: 0,
     interrupts: 0,
     faults: 0,
@@ -49,7 +49,7 @@ const QUIET: Nature = Nature {
     cancels: false,
 };
 /// Interrupts and faults, contexts that change, time and events.
-const BUSY: Nature = Nature {
+const BUSY: Stimulus = Stimulus {
     interrupts: 50,
     faults: 100,
     switches: 3,
@@ -64,7 +64,7 @@ const A64: Run = Run {
     protocol: Ete,
     isa: Sets::A64,
     registers: &[],
-    nature: QUIET,
+    stimulus: QUIET,
     exceptions: true,
     transactions: false,
 };
@@ -73,12 +73,12 @@ const A64: Run = Run {
 const OWN: (&str, u64) = ("shared-address", 0);
 
 const SAME: &[Run] = &[
-    Run { name: "ETMv4", protocol: Etmv4, registers: &[OWN], nature: BUSY, ..A64 },
+    Run { name: "ETMv4", protocol: Etmv4, registers: &[OWN], stimulus: BUSY, ..A64 },
     Run {
         name: "ETMv4 A32 and T32",
         protocol: Etmv4,
         isa: Sets::Both,
-        nature: Nature { interrupts: 0, faults: 0, ..BUSY },
+        stimulus: Stimulus { interrupts: 0, faults: 0, ..BUSY },
         exceptions: false,
         ..A64
     },
@@ -87,22 +87,22 @@ const SAME: &[Run] = &[
         protocol: Etmv4,
         isa: Sets::T32,
         registers: &[("return-stack-depth", 15)],
-        nature: Nature { interrupts: 0, faults: 0, ..BUSY },
+        stimulus: Stimulus { interrupts: 0, faults: 0, ..BUSY },
         exceptions: false,
         ..A64
     },
-    Run { name: "ETE", registers: &[OWN], nature: BUSY, ..A64 },
-    Run { name: "ETE E = 0b10", registers: &[("TRCCONFIGR", 0x8c1)], nature: BUSY, ..A64 },
+    Run { name: "ETE", registers: &[OWN], stimulus: BUSY, ..A64 },
+    Run { name: "ETE E = 0b10", registers: &[("TRCCONFIGR", 0x8c1)], stimulus: BUSY, ..A64 },
     Run {
         name: "ETE branch broadcast",
         registers: &[OWN, ("TRCCONFIGR", 0x18c9)],
-        nature: BUSY,
+        stimulus: BUSY,
         ..A64
     },
     Run {
         name: "ETE cycle counts, commit mode 1",
         registers: &[OWN, ("TRCCONFIGR", 0x18d1), ("TRCCCCTLR", 4)],
-        nature: BUSY,
+        stimulus: BUSY,
         ..A64
     },
     Run {
@@ -114,25 +114,25 @@ const SAME: &[Run] = &[
             ("speculation", 60),
             ("TRCSYNCPR", 8),
         ],
-        nature: Nature { interrupts: 50, ..QUIET },
+        stimulus: Stimulus { interrupts: 50, ..QUIET },
         ..A64
     },
     Run {
         name: "ETE source addresses",
         registers: &[("source-addresses", 128), ("TRCCONFIGR", 0x8c1)],
-        nature: BUSY,
+        stimulus: BUSY,
         ..A64
     },
     Run {
         name: "ETE overflow and pauses",
         registers: &[OWN, ("TRCSYNCPR", 8)],
-        nature: Nature { overflows: 100, pauses: 100, halts: 200, ..QUIET },
+        stimulus: Stimulus { overflows: 100, pauses: 100, halts: 200, ..QUIET },
         ..A64
     },
     Run {
         name: "ETE filter by exception level",
         registers: &[OWN, ("TRCVICTLR", 1 << 21)],
-        nature: BUSY,
+        stimulus: BUSY,
         ..A64
     },
     Run {
@@ -148,7 +148,7 @@ const DEFECTS: &[(Run, &str)] = &[
         Run {
             name: "ETE cycle counts, commit mode 0",
             registers: &[OWN, ("TRCCONFIGR", 0x18d1), ("TRCIDR0", 0x0800_0ea1), ("TRCIDR8", 20)],
-            nature: BUSY,
+            stimulus: BUSY,
             ..A64
         },
         "it does not commit what a Cycle Count packet commits (ETE K10.5.2.16.2)",
@@ -157,13 +157,13 @@ const DEFECTS: &[(Run, &str)] = &[
         Run {
             name: "ETE PE reset",
             registers: &[OWN],
-            nature: Nature { resets: 100, ..QUIET },
+            stimulus: Stimulus { resets: 100, ..QUIET },
             ..A64
         },
         "a PE reset is an unknown packet to its decoder, which loses synchronisation (ETE K10.5.2.13 has it)",
     ),
     (
-        Run { name: "ETE E = 0b10 and return stack", nature: BUSY, ..A64 },
+        Run { name: "ETE E = 0b10 and return stack", stimulus: BUSY, ..A64 },
         "it takes a return off the stack although E = 0b10 gives the target (ETE K10.5.5.3)",
     ),
     (
@@ -185,7 +185,7 @@ const DEFECTS: &[(Run, &str)] = &[
                 ("speculation", 120),
                 ("source-addresses", 128),
             ],
-            nature: Nature { interrupts: 50, ..QUIET },
+            stimulus: Stimulus { interrupts: 50, ..QUIET },
             ..A64
         },
         "a source address does not count as P0 where a Cancel passes it (ETE Table K10-2)",
@@ -194,7 +194,7 @@ const DEFECTS: &[(Run, &str)] = &[
         Run {
             name: "ETE Q elements",
             registers: &[OWN, ("TRCCONFIGR", 0x28c1), ("TRCIDR0", 0x2800_8ea1), ("q-elements", 30)],
-            nature: Nature { interrupts: 50, ..QUIET },
+            stimulus: Stimulus { interrupts: 50, ..QUIET },
             ..A64
         },
         "a branch that ends a Q element is taken to it, wherever the address after it is (ETE K10.5.2.11)",
@@ -209,7 +209,7 @@ const DEFECTS: &[(Run, &str)] = &[
             protocol: Etmv4,
             isa: Sets::A32,
             registers: &[OWN],
-            nature: BUSY,
+            stimulus: BUSY,
             ..A64
         },
         "A32 ERET is no branch to it (Arm ARM, F5.1.58)",
@@ -264,8 +264,8 @@ impl Run {
             ..Recipe::default()
         };
         let program = program(&recipe);
-        let nature = Nature { seed, failures: 8, ..self.nature };
-        let steps = Machine::new(&program, nature).collect(1500);
+        let stimulus = Stimulus { seed, failures: 8, ..self.stimulus };
+        let steps = Machine::new(&program, stimulus).collect(1500);
         let capture = self.record(&program, &steps);
         let ours = list(&capture);
         (capture, ours)

@@ -97,7 +97,7 @@ fn accesses_there_and_back() {
         let mut got: Vec<(u64, Element)> = Vec::new();
         elements(&bytes, &params, &mut cache(&image, &params), &mut got);
         let said = got.iter().filter_map(|(_, element)| match element {
-            Element::Access(access) => Some(row(access, &params)),
+            Element::DataAccess(access) => Some(row(access, &params)),
             _ => None,
         });
         let mut got: Vec<Row> = said.collect();

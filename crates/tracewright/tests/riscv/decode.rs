@@ -212,8 +212,9 @@ fn pulp_records() {
                 let mut got: Vec<(u64, Element)> = Vec::new();
                 elements(&bytes[cut..], &params, &mut cache(&image, &params), &mut got);
                 let bad: Vec<_> =
-                    got.iter().filter(|(_, e)| matches!(e, Element::Bad { .. })).collect();
-                let first = Element::Bad { len: 40 - cut as u32, fault: Fault::Unsynchronised };
+                    got.iter().filter(|(_, e)| matches!(e, Element::Undecodable { .. })).collect();
+                let first =
+                    Element::Undecodable { len: 40 - cut as u32, fault: Fault::Unsynchronised };
                 assert_eq!(bad, [&(0, first)], "{framing} from {cut}");
             }
         }
@@ -259,7 +260,7 @@ fn data_streams() {
         let got: Vec<_> = elements
             .iter()
             .filter_map(|(_, element)| match element {
-                Element::Access(access) => Some(*access),
+                Element::DataAccess(access) => Some(*access),
                 _ => None,
             })
             .collect();

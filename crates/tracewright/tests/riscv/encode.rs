@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use tracewright::base::{
-    Access, Cause, Code, Direction, Doubt, Element, Encode, Exception, Kind, Pc, Retired, Sink,
-    Space, Step, Taken, Wire,
+    Access, Cause, Code, Direction, Element, Encode, Exception, Inconsistency, Kind, Pc, Retired,
+    Sink, Space, Step, Taken, Wire,
 };
 use tracewright::image::Cache;
 use tracewright::isa::rv::Upper;
@@ -310,7 +310,7 @@ impl Sink for Again<'_> {
             Element::Range(range) => range,
             Element::Exception(exception) => return self.trap(&exception),
             // A notification, which nothing marks, is as good a reason for its packet. (0.026, Table 3.3)
-            Element::Doubt(Doubt::Ambiguous) => {
+            Element::Inconsistency(Inconsistency::Ambiguous) => {
                 self.asked = !self.params.choices.trapped_in_stream;
                 return;
             }

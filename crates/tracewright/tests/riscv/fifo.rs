@@ -64,34 +64,34 @@ fn encoded(
 }
 
 /// What a trace says was done, in the stretches that were traced.
-struct Stretches<'a> {
+struct Chunks<'a> {
     run: &'a Run,
     params: &'a Params,
-    all: Vec<Stretch>,
+    all: Vec<Chunk>,
     odd: Vec<String>,
 }
 
-struct Stretch {
+struct Chunk {
     trace: Trace,
     /// It comes after packets that were lost, and the trace says so.
     after_loss: bool,
 }
 
-impl Stretches<'_> {
-    fn of<'a>(bytes: &[u8], run: &'a Run, params: &'a Params) -> Stretches<'a> {
-        let mut said = Stretches { run, params, all: Vec::new(), odd: Vec::new() };
+impl Chunks<'_> {
+    fn of<'a>(bytes: &[u8], run: &'a Run, params: &'a Params) -> Chunks<'a> {
+        let mut said = Chunks { run, params, all: Vec::new(), odd: Vec::new() };
         elements(bytes, params, &mut cache(&run.image, params), &mut said);
         said
     }
 }
 
-impl Sink for Stretches<'_> {
+impl Sink for Chunks<'_> {
     fn element(&mut self, at: u64, element: Element) {
         match element {
             Element::TraceOn(start) => {
                 let after_loss = start == Start::Overflow;
                 let trace = Trace::new(cache(&self.run.image, self.params), self.run.isa);
-                self.all.push(Stretch { trace, after_loss });
+                self.all.push(Chunk { trace, after_loss });
             }
             Element::Gap(Gap::Start | Gap::Overflow) => {}
             Element::Gap(gap) => self.odd.push(format!("{at} {gap}")),
@@ -143,7 +143,7 @@ fn a_processor_that_waits_loses_nothing() {
 
 #[test]
 fn what_is_lost_is_said() {
-    let (mut lost, mut stretches) = (0, 0);
+    let (mut lost, mut chunks) = (0, 0);
     'traces: for seed in seeds(600) {
         let (run, params, settings) = unit(seed);
         let mut random = Random(seed ^ 0x1057);
@@ -154,7 +154,7 @@ fn what_is_lost_is_said() {
         };
         let settings = Settings { fifo, ..settings };
         let (bytes, sent, _) = encoded(&run, &params, &settings);
-        let said = Stretches::of(&bytes, &run, &params);
+        let said = Chunks::of(&bytes, &run, &params);
         let name = format!(
             "seed {seed} {} {:?} retires {} {fifo:?}",
             params.version, params.options, settings.retires
@@ -164,11 +164,11 @@ fn what_is_lost_is_said() {
         // Steps that the unit has not dealt with yet.
         let late = 3 * usize::from(settings.retires) * usize::from(params.port.taken_branches) + 6;
         let (mut from, mut resumed) = (0, resumptions(&sent).into_iter());
-        for (n, stretch) in said.all.iter().enumerate() {
-            let Trace { done, odd, .. } = &stretch.trace;
+        for (n, chunk) in said.all.iter().enumerate() {
+            let Trace { done, odd, .. } = &chunk.trace;
             assert!(odd.is_empty(), "{name}: stretch {n}: {odd:?}");
             let (sent, until) = resumed.next().unwrap_or_else(|| panic!("{name}: no stretch {n}"));
-            assert!(n == 0 || params.is_draft() || stretch.after_loss, "{name}: stretch {n}");
+            assert!(n == 0 || params.is_draft() || chunk.after_loss, "{name}: stretch {n}");
             // It begins with what the packet names, and no earlier than what was said before ended.
             let least = from.max(sent.saturating_sub(late));
             let same = |first: usize| {
@@ -182,7 +182,7 @@ fn what_is_lost_is_said() {
             };
             let same = same(first);
             // Where the trace says that a longer path was possible, too, that may have been the one.
-            if stretch.trace.is_ambiguous(same) {
+            if chunk.trace.is_ambiguous(same) {
                 continue 'traces;
             }
             assert!(
@@ -196,12 +196,12 @@ fn what_is_lost_is_said() {
             // It goes as far as the last packet before the loss; once round less, where what would tell was lost.
             let there = from <= until && from + late + ROUND > until;
             assert!(there, "{name}: stretch {n} goes to {from}, not to {until}");
-            stretches += 1;
+            chunks += 1;
         }
         assert!(resumed.next().is_none(), "{name}: a stretch is not said");
         lost += usize::from(said.all.len() > 1);
     }
-    println!("{lost} traces lost something, {stretches} stretches");
+    println!("{lost} traces lost something, {chunks} stretches");
     assert!(lost > 100 || std::env::var("SEED").is_ok());
 }
 
@@ -274,35 +274,37 @@ fn accesses_that_are_lost_are_said() {
         let mut all: Vec<(u64, Element)> = Vec::new();
         elements(&bytes, &params, &mut cache(&run.image, &params), &mut all);
         let name = format!("seed {seed} {version} {:?} {fifo:?}", params.data);
-        let mut stretches = vec![Vec::new()];
+        let mut chunks = vec![Vec::new()];
         for (_, element) in &all {
             match element {
-                Element::Access(access) => {
-                    stretches.last_mut().unwrap().push(row(access, &params));
+                Element::DataAccess(access) => {
+                    chunks.last_mut().unwrap().push(row(access, &params));
                 }
-                Element::Gap(Gap::Data) => stretches.push(Vec::new()),
-                Element::Bad { .. } | Element::Doubt(_) => panic!("{name}: {element}"),
+                Element::Gap(Gap::Data) => chunks.push(Vec::new()),
+                Element::Undecodable { .. } | Element::Inconsistency(_) => {
+                    panic!("{name}: {element}")
+                }
                 _ => {}
             }
         }
         let mut from = 0;
-        for stretch in &stretches {
+        for chunk in &chunks {
             if params.data.split {
                 // Loads come when their data do.
-                let all = stretch.iter().all(|row| made.contains(row));
+                let all = chunk.iter().all(|row| made.contains(row));
                 assert!(all, "{name}: an access was not made");
                 continue;
             }
-            let first = (from..=made.len() - stretch.len().min(made.len() - from))
-                .find(|&first| made[first..].starts_with(stretch));
+            let first = (from..=made.len() - chunk.len().min(made.len() - from))
+                .find(|&first| made[first..].starts_with(chunk));
             let first = first.unwrap_or_else(|| panic!("{name}: accesses that were not made"));
-            from = first + stretch.len();
+            from = first + chunk.len();
         }
-        let said: usize = stretches.iter().map(Vec::len).sum();
-        assert_eq!(said < made.len(), stretches.len() > 1, "{name}: {said} of {}", made.len());
-        lost += usize::from(stretches.len() > 1);
+        let said: usize = chunks.iter().map(Vec::len).sum();
+        assert_eq!(said < made.len(), chunks.len() > 1, "{name}: {said} of {}", made.len());
+        lost += usize::from(chunks.len() > 1);
         let program = all.iter().any(|(_, element)| *element == Element::Gap(Gap::Overflow));
-        alone += usize::from(stretches.len() > 1 && !program);
+        alone += usize::from(chunks.len() > 1 && !program);
     }
     println!("{lost} traces lost accesses, {alone} of them nothing of the program");
     assert!(lost > 50 && alone > 0 || std::env::var("SEED").is_ok());

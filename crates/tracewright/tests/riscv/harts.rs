@@ -65,17 +65,17 @@ impl Hart {
 fn mixed(harts: &[Hart], random: &mut Random) -> (Vec<u8>, Vec<Vec<(u64, u64)>>) {
     let mut next = vec![0; harts.len()];
     let mut own = vec![0u64; harts.len()];
-    let (mut bytes, mut places) = (Vec::new(), vec![Vec::new(); harts.len()]);
+    let (mut bytes, mut offsets) = (Vec::new(), vec![Vec::new(); harts.len()]);
     loop {
         let left = |n: &usize| next[*n] < harts[*n].messages.len();
         let open: Vec<usize> = (0..harts.len()).filter(left).collect();
         if open.is_empty() {
-            return (bytes, places);
+            return (bytes, offsets);
         }
         let n = random.pick(&open);
         for _ in 0..=random.below(3) {
             let Some(message) = harts[n].messages.get(next[n]) else { break };
-            places[n].push((own[n], bytes.len() as u64));
+            offsets[n].push((own[n], bytes.len() as u64));
             own[n] += message.len() as u64;
             bytes.extend_from_slice(message);
             next[n] += 1;
@@ -115,7 +115,7 @@ impl Listener for Heard {
         self.0[source].push((at, element));
     }
 
-    fn stranger(&mut self, id: u16, _: u64, len: usize) {
+    fn unknown_id(&mut self, id: u16, _: u64, len: usize) {
         self.1.push((id, len));
     }
 
@@ -160,7 +160,7 @@ fn message_by_message() {
         (16, &[0xffff, 0x0100, 0x00ff], 8),
     ] {
         let harts = golden(&root, width, numbers, timestamp);
-        let (bytes, places) = mixed(&harts, &mut random);
+        let (bytes, offsets) = mixed(&harts, &mut random);
         let capture = capture(&harts, Format::Encapsulated, bytes);
         let heard = decode(&capture, &Options::default());
         assert_eq!((heard.1.len(), heard.2), (0, 0), "nothing is anyone else's");
@@ -181,8 +181,8 @@ fn message_by_message() {
         for (n, hart) in harts.iter().enumerate() {
             let mut want = hart.alone();
             for (at, _) in &mut want {
-                let k = places[n].partition_point(|(own, _)| own <= at) - 1;
-                *at = places[n][k].1;
+                let k = offsets[n].partition_point(|(own, _)| own <= at) - 1;
+                *at = offsets[n][k].1;
             }
             assert!(want.len() > 100, "there is something to compare");
             assert!(heard.0[n] == want, "width {width}, hart {n}");
@@ -242,13 +242,13 @@ fn damage() {
     let Some(root) = streams::shared("damaged harts") else { return };
     let harts = golden(&root, 4, &[2, 3, 9], 0);
     let mut random = Random(17);
-    let (bytes, places) = mixed(&harts, &mut random);
+    let (bytes, offsets) = mixed(&harts, &mut random);
     let clean = decode(&capture(&harts, Format::Encapsulated, bytes.clone()), &Options::default());
     let (mut inside, mut outside) = (0, 0);
     for round in 0..60 {
         let hit = round % harts.len();
-        let k = 20 + random.below(places[hit].len() as u64 - 40) as usize;
-        let (message, at) = (&harts[hit].messages[k], places[hit][k].1 as usize);
+        let k = 20 + random.below(offsets[hit].len() as u64 - 40) as usize;
+        let (message, at) = (&harts[hit].messages[k], offsets[hit][k].1 as usize);
         let mut damaged = bytes.clone();
         if round % 2 == 0 {
             // A reserved message type, or bits behind the last field: not a packet of any kind.
@@ -267,7 +267,7 @@ fn damage() {
             (at..at + len).for_each(|at| damaged[at] = random.next() as u8);
             let got = decode(&capture(&harts, Format::Encapsulated, damaged), &Options::default());
             for n in 0..harts.len() {
-                let starts = harts[n].messages.iter().zip(&places[n]).filter(|(message, (_, at_))| {
+                let starts = harts[n].messages.iter().zip(&offsets[n]).filter(|(message, (_, at_))| {
                     let parsed = Packet::parse(message, &harts[n].params);
                     *at_ as usize > at + len + 600
                         && matches!(parsed, Parse::Packet(p, _) if matches!(p.payload, Payload::Start(_)))
@@ -293,7 +293,7 @@ fn rings() {
     for (width, numbers) in [(4, [2, 3, 9]), (2, [0, 1, 2])] {
         let mut harts = golden(&root, width, &numbers, 0);
         let mut random = Random(23);
-        let (bytes, places) = mixed(&harts, &mut random);
+        let (bytes, offsets) = mixed(&harts, &mut random);
         let clean =
             decode(&capture(&harts, Format::Encapsulated, bytes.clone()), &Options::default());
         for hart in &mut harts {
@@ -305,7 +305,7 @@ fn rings() {
             let rest = bytes[lost..].to_vec();
             let got = decode(&capture(&harts, Format::Encapsulated, rest), &Options::default());
             for n in 0..harts.len() {
-                let starts = harts[n].messages.iter().zip(&places[n]).filter(|(message, (_, at))| {
+                let starts = harts[n].messages.iter().zip(&offsets[n]).filter(|(message, (_, at))| {
                     let parsed = Packet::parse(message, &harts[n].params);
                     *at as usize > lost + 600
                         && matches!(parsed, Parse::Packet(p, _) if matches!(p.payload, Payload::Start(_)))
@@ -339,7 +339,7 @@ fn threads() {
         let memory = Memory::new(&capture);
         let mut one: Option<Vec<u8>> = None;
         for count in [1, 2, 3, 8] {
-            let jobs = Jobs { count, step: 512, stretch: 2048..=2048 };
+            let jobs = Jobs { count, step: 512, chunk: 2048..=2048 };
             let sources = tracewright::views::Source::all(&capture, &plan, &memory);
             let what = json::Shown { packets: true, elements: true };
             let mut view = json::Listing::new(Vec::new(), &plan, sources, "ram", None, what);
@@ -352,7 +352,7 @@ fn threads() {
                     true
                 })
                 .unwrap();
-            assert!(count == 1 || work.stretches > 3, "{work:?}");
+            assert!(count == 1 || work.chunks > 3, "{work:?}");
             match &one {
                 None => one = Some(said),
                 Some(one) => assert!(*one == said, "round {round}: {count} threads"),

@@ -15,14 +15,14 @@
 use std::collections::HashSet;
 
 use tracewright::base::{
-    Cause, Code, Doubt, Element, Encode, Exception, Kind, Parse, Pc, Retired, Sink, Space, Step,
-    Taken, Wire,
+    Cause, Code, Element, Encode, Exception, Inconsistency, Kind, Parse, Pc, Retired, Sink, Space,
+    Step, Taken, Wire,
 };
 use tracewright::image::Cache;
 use tracewright::isa::rv::Upper;
 use tracewright::protocols::etrace::config::{Params, Sync};
 use tracewright::protocols::etrace::decode::INTERRUPT;
-use tracewright::protocols::etrace::encode::{Encoder, Quirks, Settings, SyncPlace};
+use tracewright::protocols::etrace::encode::{Encoder, Quirks, Settings, SyncPosition};
 use tracewright::protocols::etrace::packet::{Packet, Payload};
 
 /// What it took beside what was said.
@@ -59,7 +59,7 @@ pub struct Execution<'a> {
     said: Vec<Said>,
     upper: Upper,
     /// Where indirect jumps may go.
-    places: Vec<u64>,
+    offsets: Vec<u64>,
     /// There are notifications.
     asks: bool,
     /// It is no execution of the program.
@@ -67,14 +67,14 @@ pub struct Execution<'a> {
 }
 
 impl<'a> Execution<'a> {
-    /// `places`: where indirect jumps may go.
-    pub fn new(code: Cache, params: &'a Params, places: Vec<u64>) -> Execution<'a> {
+    /// `offsets`: where indirect jumps may go.
+    pub fn new(code: Cache, params: &'a Params, offsets: Vec<u64>) -> Execution<'a> {
         Execution {
             code,
             params,
             said: Vec::new(),
             upper: Upper::default(),
-            places,
+            offsets,
             asks: false,
             strays: None,
         }
@@ -174,7 +174,7 @@ impl Sink for Execution<'_> {
                 }
             }
             Element::Context(context) => self.push(at, Step::Context(context)),
-            Element::Doubt(Doubt::Ambiguous) => {
+            Element::Inconsistency(Inconsistency::Ambiguous) => {
                 if let Some(said) = self.said.last_mut() {
                     said.asked = true;
                 }
@@ -221,8 +221,8 @@ impl Execution<'_> {
                 return found;
             }
             why = why.or(found.err());
-            for place in [SyncPlace::AfterSpecial, SyncPlace::Next] {
-                let settings = Settings { sync_place: Some(place), ..settings.clone() };
+            for place in [SyncPosition::AfterSpecial, SyncPosition::Next] {
+                let settings = Settings { sync_position: Some(place), ..settings.clone() };
                 if periods && let Ok(proof) = self.search(bytes, &counts, &settings) {
                     return Ok(Proof { period: 1, ..proof });
                 }
@@ -376,7 +376,7 @@ impl Execution<'_> {
             Some(next) if choice < 3 => (next, choice),
             Some(_) => return None,
             // Anywhere.
-            None => (*self.places.get(choice / 3)?, choice % 3),
+            None => (*self.offsets.get(choice / 3)?, choice % 3),
         };
         if kind == 2 {
             return Some(trap(self.params, Cause::Riscv { code: 1, interrupt: false }, next));

@@ -224,7 +224,8 @@ fn rings(root: &Path, stream: &Stream, random: &mut Random) {
         assert!(fits, "{name}: {cut}, not {said_before}");
         // What the whole trace leaves in doubt stays so.
         let late = executed(&whole[after..]).1.len();
-        let (bad, doubts): (Vec<_>, Vec<_>) = odd.iter().partition(|odd| odd.contains("bad"));
-        assert!(bad.len() <= 2 && doubts.len() == late, "{name}: {odd:?}");
+        let (bad, inconsistencies): (Vec<_>, Vec<_>) =
+            odd.iter().partition(|odd| odd.contains("bad"));
+        assert!(bad.len() <= 2 && inconsistencies.len() == late, "{name}: {odd:?}");
     }
 }

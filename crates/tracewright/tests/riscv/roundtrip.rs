@@ -4,12 +4,12 @@
 
 use std::collections::BTreeSet;
 
-use tracewright::base::{Cause, Doubt, Element, Encode, Sink, Step, Wire};
+use tracewright::base::{Cause, Element, Encode, Inconsistency, Sink, Step, Wire};
 use tracewright::protocols::etrace::config::{
     LoopLabel, MessageType, Params, Profile, Sync, TrapPacket, Version,
 };
 use tracewright::protocols::etrace::decode::INTERRUPT;
-use tracewright::protocols::etrace::encode::{Encoder, Quirks, Settings, SyncPlace};
+use tracewright::protocols::etrace::encode::{Encoder, Quirks, Settings, SyncPosition};
 
 use crate::encode::options;
 use crate::program::{Mix, Random, Run, run};
@@ -72,7 +72,7 @@ pub struct Trace {
     pub done: Vec<Done>,
     pub odd: Vec<String>,
     /// How much was done where something else was possible, too.
-    ambiguous: Vec<(usize, Doubt)>,
+    ambiguous: Vec<(usize, Inconsistency)>,
     code: tracewright::image::Cache,
     isa: tracewright::base::Isa,
 }
@@ -88,8 +88,10 @@ impl Sink for Trace {
                     *value = Some(of);
                 }
             }
-            Element::Doubt(doubt @ (Doubt::Ambiguous | Doubt::TrappedOrRetired)) => {
-                return self.ambiguous.push((self.done.len(), doubt));
+            Element::Inconsistency(
+                inconsistency @ (Inconsistency::Ambiguous | Inconsistency::TrappedOrRetired),
+            ) => {
+                return self.ambiguous.push((self.done.len(), inconsistency));
             }
             _ => {}
         }
@@ -98,7 +100,10 @@ impl Sink for Trace {
         let mut addresses = Addresses { code: code.clone(), isa: *isa, each, odd };
         if matches!(
             element,
-            Element::Range(_) | Element::NoCode { .. } | Element::Doubt(_) | Element::Bad { .. }
+            Element::Range(_)
+                | Element::NoCode { .. }
+                | Element::Inconsistency(_)
+                | Element::Undecodable { .. }
         ) {
             addresses.element(at, element);
         }
@@ -219,8 +224,8 @@ impl Trial {
         let one = c.trapped_in_stream || c.start_unretired;
         let settings = Settings {
             quirks: Some(quirks(&params)),
-            sync_place: random
-                .pick(&[None, Some(SyncPlace::Next), Some(SyncPlace::AfterSpecial)])
+            sync_position: random
+                .pick(&[None, Some(SyncPosition::Next), Some(SyncPosition::AfterSpecial)])
                 .filter(|_| !params.choices.drop_unretired),
             // Their models retire one at a time, and what trapped is an instruction of its own.
             retires: if one { 1 } else { random.pick(&[1, 1, 4]) },
@@ -260,8 +265,10 @@ impl Trial {
         tried.executions += 1;
         tried.instructions += want.len();
         tried.traps += want.iter().filter(|done| matches!(done, Done::Trapped(..))).count();
-        for (n, doubt) in [Doubt::Ambiguous, Doubt::TrappedOrRetired].into_iter().enumerate() {
-            let named = ambiguous.iter().any(|(_, known)| *known == doubt);
+        for (n, inconsistency) in
+            [Inconsistency::Ambiguous, Inconsistency::TrappedOrRetired].into_iter().enumerate()
+        {
+            let named = ambiguous.iter().any(|(_, known)| *known == inconsistency);
             tried.open[1 + n] += usize::from(named);
         }
         // Where starts do not forget the calls, a return may go astray to one of another context.
@@ -308,9 +315,9 @@ impl Trial {
             Step::Exception(taken) => Some(taken.return_address),
             _ => None,
         };
-        let places: BTreeSet<u64> = run.steps.iter().filter_map(place).collect();
-        let places = places.into_iter().collect();
-        let mut said = Execution::new(cache(&run.image, params), params, places);
+        let offsets: BTreeSet<u64> = run.steps.iter().filter_map(place).collect();
+        let offsets = offsets.into_iter().collect();
+        let mut said = Execution::new(cache(&run.image, params), params, offsets);
         // What a start names is no execution.
         let mut drops = *params;
         drops.choices.drop_unretired = params.choices.start_unretired;
@@ -404,7 +411,7 @@ fn programs() {
                     params.options,
                     params.widths,
                     settings.retires,
-                    settings.sync_place,
+                    settings.sync_position,
                     c.resync,
                     c.resync_max,
                     if c.drop_unretired { "drops" } else { "" }

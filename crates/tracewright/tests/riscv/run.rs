@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tracewright::base::{Code, Element, Isa, Pc, Piece, Places, Range, Sink, Space};
+use tracewright::base::{Code, Element, Isa, OffsetMap, Pc, Piece, Range, Sink, Space};
 use tracewright::image::{Cache, CacheOptions, Image, Region};
 use tracewright::protocols::etrace::{Etrace, Params};
 use tracewright::protocols::{Protocol, Stream};
@@ -34,9 +34,9 @@ pub fn cache(image: &Arc<Image>, params: &Params) -> Cache {
 pub fn elements<S: Sink>(bytes: &[u8], params: &Params, code: &mut Cache, sink: &mut S) {
     let mut stream = Stream::<Etrace>::new(*params);
     let piece = |at| [Piece { start: 0, at, fragment: true }];
-    let taken = stream.feed(bytes, &Places::new(&piece(0)), code, sink, &mut ());
+    let taken = stream.feed(bytes, &OffsetMap::new(&piece(0)), code, sink, &mut ());
     let rest = piece(taken as u64);
-    stream.finish(&bytes[taken..], &Places::new(&rest), code, sink, &mut ());
+    stream.finish(&bytes[taken..], &OffsetMap::new(&rest), code, sink, &mut ());
 }
 
 /// Gives each address that was executed to `each`, and the words of what a clean trace does not have
@@ -60,7 +60,7 @@ impl<F: FnMut(u64)> Sink for Addresses<'_, F> {
                     address += u64::from(size);
                 }
             }
-            Element::NoCode { .. } | Element::Doubt(_) | Element::Bad { .. } => {
+            Element::NoCode { .. } | Element::Inconsistency(_) | Element::Undecodable { .. } => {
                 self.odd.push(format!("{at} {element}"));
             }
             _ => {}

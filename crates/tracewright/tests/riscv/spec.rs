@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use tracewright::base::{Encode, Step, Wire};
 use tracewright::protocols::etrace::config::{Params, Profile};
-use tracewright::protocols::etrace::encode::{Encoder, Quirks, Settings, SyncPlace};
+use tracewright::protocols::etrace::encode::{Encoder, Quirks, Settings, SyncPosition};
 
 use crate::encode::log;
 use crate::streams::{reference, shared};
@@ -40,8 +40,8 @@ fn unit(suite: &Params, has: impl Fn(usize) -> bool) -> (Params, Settings) {
     for (_, (_, defect)) in DEFECTS.iter().enumerate().filter(|(n, _)| has(*n)) {
         defect(&mut params, &mut quirks);
     }
-    let sync_place = Some(SyncPlace::Next);
-    (params, Settings { quirks: Some(quirks), sync_place, ..Settings::default() })
+    let sync_position = Some(SyncPosition::Next);
+    (params, Settings { quirks: Some(quirks), sync_position, ..Settings::default() })
 }
 
 fn encoded(steps: &[Step], (params, settings): &(Params, Settings)) -> Vec<u8> {

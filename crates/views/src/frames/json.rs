@@ -38,7 +38,7 @@ impl<W: io::Write> Split for Json<W> {
     fn frame(&mut self, frame: &Frame<'_>) {
         Object::new(&mut self.lines.text)
             .text("type", "frame")
-            .number("at", frame.place(0))
+            .number("at", frame.offset(0))
             .bytes("bytes", frame.bytes)
             .end();
         self.lines.end();

@@ -7,7 +7,7 @@ use tracewright_frames::{Event, FRAME, Frame, Split};
 use super::words;
 use crate::Lines;
 use crate::opencsd::text::{decimal, hex_padded};
-use crate::text::{Tone, place_digits};
+use crate::text::{Tone, offset_digits};
 
 /// Writes a line for each frame, and below it one for each piece, with its place, its id and its bytes.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub struct Text<W> {
 impl<W: io::Write> Text<W> {
     /// Of a buffer of `len` bytes, where that is known, to `out`.
     pub fn new(out: W, len: Option<u64>, colour: bool) -> Self {
-        let digits = place_digits(len);
+        let digits = offset_digits(len);
         Text { lines: Lines::new(out), digits, colour }
     }
 
@@ -55,7 +55,7 @@ impl<W: io::Write> Text<W> {
 
 impl<W: io::Write> Split for Text<W> {
     fn frame(&mut self, frame: &Frame<'_>) {
-        self.begin(frame.place(0));
+        self.begin(frame.offset(0));
         let start = self.lines.text.len();
         self.lines.text.push_str("frame    ");
         self.bytes(frame.bytes);

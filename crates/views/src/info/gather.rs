@@ -27,7 +27,7 @@ impl Info {
                     missing.extend(left_out(skipped));
                 }
             }
-            strangers(plan, info, &mut missing);
+            unknown_ids(plan, info, &mut missing);
         }
         let mut sources: Vec<_> = capture.sources.iter().map(|s| source(capture, s)).collect();
         // Where messages are told apart by numbers, these are what sources are called.
@@ -92,12 +92,12 @@ fn buffer(capture: &Capture, plan: &Plan) -> BufferInfo {
 }
 
 /// Ids that no source has, and sources that no id has.
-fn strangers(plan: &Plan, info: &BufferInfo, missing: &mut Vec<Remark>) {
+fn unknown_ids(plan: &Plan, info: &BufferInfo, missing: &mut Vec<Remark>) {
     let Some(ids) = &info.ids else { return };
     let known = |id: u16| plan.sources.iter().any(|s| s.id == id);
     let skipped = !plan.skipped.is_empty();
-    let strangers = ids.sources().into_iter().filter(|(id, _)| !known(*id) && !skipped).collect();
-    let (strangers, others) = shown(strangers);
+    let unknown_ids = ids.sources().into_iter().filter(|(id, _)| !known(*id) && !skipped).collect();
+    let (unknown_ids, others) = shown(unknown_ids);
     let help = match &plan.messages {
         None => {
             "add a device with that trace id in its registers; for bare bytes, --protocol NAME@ID"
@@ -107,7 +107,8 @@ fn strangers(plan: &Plan, info: &BufferInfo, missing: &mut Vec<Remark>) {
              --protocol etrace@NUMBER"
         }
     };
-    let list = strangers.iter().map(|(id, bytes)| format!("{bytes} bytes of id {id:#04x}, which"));
+    let list =
+        unknown_ids.iter().map(|(id, bytes)| format!("{bytes} bytes of id {id:#04x}, which"));
     for what in list.chain(others.map(|others| format!("{others}, which"))) {
         let what = format!("{} holds {what} no source has", info.name);
         missing.push(Remark { what, help: help.into() });

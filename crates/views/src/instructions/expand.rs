@@ -152,7 +152,7 @@ impl<V: Steps> Expand<V> {
 /// What memory each source sees is carried on.
 impl<V: Fork> Fork for Expand<V> {
     type State = (Vec<Context>, V::State);
-    type Said = V::Said;
+    type Output = V::Output;
 
     fn fork(&self) -> Self {
         let fresh = |program: &Program| Program::new(program.cache.clone());
@@ -170,7 +170,7 @@ impl<V: Fork> Fork for Expand<V> {
         self.view.resume(state);
     }
 
-    fn take(&mut self) -> V::Said {
+    fn take(&mut self) -> V::Output {
         self.view.take()
     }
 

@@ -8,8 +8,8 @@ use tracewright_decode::{Fork, Plan, Tally};
 use super::{Step, Steps};
 use crate::disassembly::Disassembler;
 use crate::json::{self, Object, element};
-use crate::kept::{Kept, Thing};
 use crate::opencsd::text::decimal;
+use crate::render_cache::{RenderCache, Thing};
 use crate::{Lines, Source};
 
 /// Writes an object for each instruction, and one for each element that is no range.
@@ -23,7 +23,7 @@ pub struct Json<W> {
     /// The beginnings of lines, by source.
     heads: Vec<String>,
     /// What follows the place, by source.
-    steps: Kept<(usize, Step)>,
+    steps: RenderCache<(usize, Step)>,
 }
 
 impl Thing for Step {
@@ -50,7 +50,7 @@ impl<W: io::Write> Json<W> {
             disassemblers: Disassembler::all(&sources),
             sources,
             buffer: buffer.to_owned(),
-            steps: Kept::default(),
+            steps: RenderCache::default(),
         }
     }
 
@@ -68,7 +68,7 @@ impl<W: io::Write> Json<W> {
 /// Each line is said for itself.
 impl Fork for Json<Vec<u8>> {
     type State = ();
-    type Said = Vec<u8>;
+    type Output = Vec<u8>;
 
     fn fork(&self) -> Self {
         Json {
@@ -77,7 +77,7 @@ impl Fork for Json<Vec<u8>> {
             buffer: self.buffer.clone(),
             disassemblers: Disassembler::all(&self.sources),
             heads: self.heads.clone(),
-            steps: Kept::default(),
+            steps: RenderCache::default(),
         }
     }
 

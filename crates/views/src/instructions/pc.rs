@@ -35,7 +35,7 @@ impl<W: io::Write> Pcs<W> {
 /// Each line is said for itself.
 impl Fork for Pcs<Vec<u8>> {
     type State = ();
-    type Said = Vec<u8>;
+    type Output = Vec<u8>;
 
     fn fork(&self) -> Self {
         Pcs::new(Vec::new())

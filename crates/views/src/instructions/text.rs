@@ -65,7 +65,7 @@ impl<W: io::Write> Text<W> {
 /// The words for each source's context are carried on.
 impl Fork for Text<Vec<u8>> {
     type State = Vec<String>;
-    type Said = Vec<u8>;
+    type Output = Vec<u8>;
 
     fn fork(&self) -> Self {
         Text::new(Vec::new(), self.sources.clone(), self.colour)

@@ -5,7 +5,7 @@ use std::io;
 use tracewright_base::Range;
 
 use crate::Lines;
-use crate::kept::Kept;
+use crate::render_cache::RenderCache;
 
 /// A range of a source in a context.
 type Where = (usize, (usize, Range));
@@ -13,7 +13,7 @@ type Where = (usize, (usize, Range));
 /// Keeps what was written for a range of a source in a context.
 #[derive(Debug, Default)]
 pub(super) struct Whole {
-    kept: Kept<Where>,
+    render_cache: RenderCache<Where>,
     /// The range that is being written, where its text begins, and how often text was written by then.
     current: Option<(Where, usize, u64)>,
 }
@@ -30,7 +30,7 @@ impl Whole {
         lines: &mut Lines<W>,
     ) -> bool {
         let thing = (source, (context, *range));
-        if self.kept.recall(thing, &mut lines.text) {
+        if self.render_cache.recall(thing, &mut lines.text) {
             lines.relieve();
             return true;
         }
@@ -43,7 +43,7 @@ impl Whole {
         if let Some((thing, start, writes)) = self.current.take()
             && writes == lines.writes
         {
-            self.kept.keep(thing, lines.text.get(start..).unwrap_or_default());
+            self.render_cache.keep(thing, lines.text.get(start..).unwrap_or_default());
         }
     }
 }

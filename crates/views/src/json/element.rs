@@ -1,7 +1,7 @@
 //! Elements as fields of an object.
 
 use tracewright_base::{
-    Access, Channel, Context, Direction, Dwt, Element, ExceptionStep, Hardware, Kind, Range, Role,
+    Access, Channel, Context, Direction, Dwt, DwtEvent, Element, ExceptionStep, Kind, Range, Role,
     Security, Software, Start, TimeDelay, Transaction,
 };
 use tracewright_protocols::PacketKind;
@@ -59,9 +59,9 @@ pub(crate) fn fields<'a>(source: &Source, element: &Element, o: Object<'a>) -> O
             },
         ),
         Element::Instrumentation { el, value } => o.number("el", el.into()).hex("value", value),
-        Element::Software(ref write) => software(write, o),
-        Element::Hardware(hardware) => self::hardware(source, hardware, o),
-        Element::LocalTime(time) => {
+        Element::SoftwareWrite(ref write) => software(write, o),
+        Element::DwtEvent(hardware) => self::hardware(source, hardware, o),
+        Element::LocalTimestamp(time) => {
             let o = o.number("delta", time.delta.into()).digits("total", time.total);
             let o = match time.delay {
                 TimeDelay::None => o,
@@ -71,18 +71,18 @@ pub(crate) fn fields<'a>(source: &Source, element: &Element, o: Object<'a>) -> O
             };
             o.mark("after_overflow", time.after_overflow)
         }
-        Element::GlobalTime { value, clock_changed, after_overflow } => o
+        Element::GlobalTimestamp { value, clock_changed, after_overflow } => o
             .digits("value", value)
             .mark("clock_changed", clock_changed)
             .mark("after_overflow", after_overflow),
-        Element::Access(ref access) => self::access(source, access, o),
-        Element::Bad { len, fault } => o
+        Element::DataAccess(ref access) => self::access(source, access, o),
+        Element::Undecodable { len, fault } => o
             .number("len", len.into())
             .text("why", PacketKind::of(&fault).as_str())
             .text("text", &fault.to_string()),
-        Element::Doubt(doubt) => {
-            o.text("why", PacketKind::of(&doubt).as_str()).text("text", &doubt.to_string())
-        }
+        Element::Inconsistency(inconsistency) => o
+            .text("why", PacketKind::of(&inconsistency).as_str())
+            .text("text", &inconsistency.to_string()),
         Element::ExceptionReturn | Element::Trigger | Element::Marker | Element::End => o,
     }
 }
@@ -173,7 +173,7 @@ fn software<'a>(write: &Software, o: Object<'a>) -> Object<'a> {
     }
 }
 
-fn hardware<'a>(source: &Source, h: Hardware, o: Object<'a>) -> Object<'a> {
+fn hardware<'a>(source: &Source, h: DwtEvent, o: Object<'a>) -> Object<'a> {
     let o = o.number("source_id", h.discriminator.into()).hex("value", h.value.into());
     let o = o.text("meaning", PacketKind::of(&h.meaning()).as_str());
     let o = match h.meaning() {

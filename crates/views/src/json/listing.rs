@@ -3,14 +3,14 @@
 use std::io;
 use std::ops::Range;
 
-use tracewright_base::{self as base, Element, Places};
+use tracewright_base::{self as base, Element, OffsetMap};
 use tracewright_decode::{Fork, Listener, Plan, Tally};
 use tracewright_protocols::registry::AnyPacket;
 
 use super::{Object, element};
 use crate::cycles::{self, Transcript};
-use crate::kept::Kept;
 use crate::opencsd::text::decimal;
+use crate::render_cache::RenderCache;
 use crate::{Lines, Source, Stats};
 
 /// What is listed.
@@ -32,7 +32,7 @@ pub struct Listing<W> {
     /// The beginnings of lines: what is the same for all packets and all elements of a source.
     heads: Vec<String>,
     /// The fields of ranges, by source.
-    ranges: Kept<(usize, base::Range)>,
+    ranges: RenderCache<(usize, base::Range)>,
     /// What the words for cycles depend on, by source.
     transcripts: Vec<Transcript>,
 }
@@ -55,7 +55,7 @@ impl<W: io::Write> Listing<W> {
             text.trim_matches(['{', '}']).to_owned()
         });
         let heads = heads.collect();
-        let (buffer, ranges, transcripts) = (buffer.to_owned(), Kept::default(), Vec::new());
+        let (buffer, ranges, transcripts) = (buffer.to_owned(), RenderCache::default(), Vec::new());
         Listing { lines, shown, sources, buffer, heads, ranges, transcripts }
     }
 
@@ -73,7 +73,7 @@ impl<W: io::Write> Listing<W> {
 /// Each line is said for itself, but for what cycles meant so far.
 impl Fork for Listing<Vec<u8>> {
     type State = Vec<Transcript>;
-    type Said = Vec<u8>;
+    type Output = Vec<u8>;
 
     fn fork(&self) -> Self {
         Listing {
@@ -82,7 +82,7 @@ impl Fork for Listing<Vec<u8>> {
             sources: self.sources.clone(),
             buffer: self.buffer.clone(),
             heads: self.heads.clone(),
-            ranges: Kept::default(),
+            ranges: RenderCache::default(),
             transcripts: Vec::new(),
         }
     }
@@ -107,7 +107,7 @@ impl Fork for Listing<Vec<u8>> {
 
 impl<W: io::Write> Listener for Listing<W> {
     fn element(&mut self, n: usize, at: u64, what: Element) {
-        let bad = matches!(what, Element::Bad { .. });
+        let bad = matches!(what, Element::Undecodable { .. });
         if bad && let Some(transcript) = self.transcripts.get_mut(n) {
             *transcript = Transcript::default();
         }
@@ -139,7 +139,7 @@ impl<W: io::Write> Listener for Listing<W> {
     fn packet(
         &mut self,
         n: usize,
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         span: Range<usize>,
         bytes: &[u8],
         packet: AnyPacket<'_>,
@@ -151,13 +151,13 @@ impl<W: io::Write> Listener for Listing<W> {
         let mut words = String::new();
         let transcript = cycles::of(&mut self.transcripts, n);
         let means = transcript
-            .is_some_and(|t| t.words(source, places.at(span.start), packet, &mut words))
+            .is_some_and(|t| t.words(source, offsets.at(span.start), packet, &mut words))
             .then_some(words);
         let out = &mut self.lines.text;
         out.push_str("{\"type\":\"packet\",");
         out.push_str(head);
         Object::more(out)
-            .number("at", places.at(span.start))
+            .number("at", offsets.at(span.start))
             .text("kind", packet.kind().as_str())
             .value("bytes", |out| {
                 out.push('"');

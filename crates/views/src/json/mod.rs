@@ -71,14 +71,14 @@ pub fn summary(sources: &[Source], buffer: &str, tally: &Tally, stats: Option<&S
             .number("no_code", c.no_code)
             .maybe_hex("first_no_code", c.first_no_code)
             .number("gaps", c.gaps)
-            .number("doubts", c.doubts);
+            .number("doubts", c.inconsistencies);
         match stats {
             Some(stats) => stats.fields(n, o),
             None => o,
         }
         .end();
     });
-    o.list("other_ids", &tally.strangers, |(id, bytes), out| {
+    o.list("other_ids", &tally.unknown_ids, |(id, bytes), out| {
         Object::new(out).number("id", u64::from(*id)).number("bytes", *bytes).end();
     })
     .number("padding_bytes", tally.padding)

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use tracewright_base::{
-    Channel, Context, Counted, Element, Gap, Hardware, Instruction, Isa, Kind, Last, LocalTime,
-    Range, Role, Security, Software, Space, Start, TimeDelay, Transaction,
+    Channel, Context, Counted, DwtEvent, Element, Gap, Instruction, Isa, Kind, Last,
+    LocalTimestamp, Range, Role, Security, Software, Space, Start, TimeDelay, Transaction,
 };
 
 use super::text::{decimal, hex};
@@ -90,17 +90,17 @@ pub fn element(style: Style, element: &Element, out: &mut String) -> bool {
         Element::Instrumentation { el, value } => {
             let _ = write!(out, "OCSD_GEN_TRC_ELEM_INSTRUMENTATION(EL{el}; 0x{value:016x})");
         }
-        Element::Software(s) => software(s, out),
-        Element::Hardware(h) => hardware(h, out),
-        Element::LocalTime(t) => local_time(t, out),
-        Element::GlobalTime { value, after_overflow, .. } => {
+        Element::SoftwareWrite(s) => software(s, out),
+        Element::DwtEvent(h) => hardware(h, out),
+        Element::LocalTimestamp(t) => local_time(t, out),
+        Element::GlobalTimestamp { value, after_overflow, .. } => {
             itm(*after_overflow, out);
             let _ = write!(out, "ITM_TS_GLOBAL ( TS: 0x{value:016x}) )");
         }
         Element::TrapValue(_)
-        | Element::Access(_)
-        | Element::Bad { .. }
-        | Element::Doubt(_)
+        | Element::DataAccess(_)
+        | Element::Undecodable { .. }
+        | Element::Inconsistency(_)
         | Element::Corrected { .. } => {
             return false;
         }
@@ -289,13 +289,13 @@ fn itm(after_overflow: bool, out: &mut String) {
     out.push_str(if after_overflow { "ITM_OVERFLOW; " } else { "" });
 }
 
-fn hardware(h: &Hardware, out: &mut String) {
+fn hardware(h: &DwtEvent, out: &mut String) {
     itm(h.after_overflow, out);
     let (id, value, width) = (h.discriminator, h.value, usize::from(h.size) * 2);
     let _ = write!(out, "ITM_DWT (desc: {id:#x}; Data: 0x{value:0width$x}) )");
 }
 
-fn local_time(t: &LocalTime, out: &mut String) {
+fn local_time(t: &LocalTimestamp, out: &mut String) {
     let kind = match t.delay {
         TimeDelay::None => "TS Sync",
         TimeDelay::Timestamp => "TS Delay",

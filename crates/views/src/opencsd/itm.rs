@@ -107,7 +107,7 @@ impl ItmText {
 
     /// `element` as the reference takes it: the page is the one that was named last, whatever came since.
     pub fn element(&self, mut element: Element) -> Element {
-        if let Element::Software(write) = &mut element
+        if let Element::SoftwareWrite(write) = &mut element
             && let Channel::Port { page, .. } = &mut write.channel
         {
             *page = Some(self.page);

@@ -6,7 +6,7 @@ use std::io;
 use std::mem;
 use std::ops::Range;
 
-use tracewright_base::{Doubt, Element, Fault, Gap, Places};
+use tracewright_base::{Element, Fault, Gap, Inconsistency, OffsetMap};
 use tracewright_decode::{Listener, Plan};
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::etmv4::Packet;
@@ -19,7 +19,7 @@ use super::source::SourceText;
 use super::stm::octets;
 use super::text::{decimal, hex, hex_padded};
 use super::unsynced::Unsynced;
-use crate::kept::Kept;
+use crate::render_cache::RenderCache;
 
 /// What is listed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,7 +48,7 @@ pub struct Listing<W> {
     /// The beginning of the last line: place, id and words.
     prefix: (u64, u16, String),
     /// The words of ranges.
-    ranges: Kept<tracewright_base::Range>,
+    ranges: RenderCache<tracewright_base::Range>,
     /// What follows the place in the line of a packet of atoms, by its one byte.
     atoms: Vec<String>,
     /// Whole bytes of a packet of half bytes.
@@ -132,7 +132,7 @@ impl<W: io::Write> Listing<W> {
             sources: sources.collect(),
             line: String::with_capacity(1 << 16),
             prefix: (u64::MAX, u16::MAX, String::new()),
-            ranges: Kept::default(),
+            ranges: RenderCache::default(),
             atoms: Vec::new(),
             octets: Vec::new(),
             order: Order::default(),
@@ -193,12 +193,12 @@ impl<W: io::Write> Listing<W> {
 
     /// Begins the line of a packet.
     fn packet_line(&mut self, n: usize, at: u64, bytes: &[u8]) {
-        self.packet_place(n, at);
+        self.packet_offset(n, at);
         self.packet_bytes(bytes);
     }
 
     #[inline]
-    fn packet_place(&mut self, n: usize, at: u64) {
+    fn packet_offset(&mut self, n: usize, at: u64) {
         // A frame that the end cuts may still be open.
         self.frames.finish(&mut self.line);
         let id = if self.framed { self.sources[n].id } else { 0 };
@@ -233,16 +233,16 @@ impl<W: io::Write> Listing<W> {
     /// Lists a packet of atoms of an ETMv4. It has one byte, and its words depend on nothing else.
     fn atoms_line(&mut self, n: usize, at: u64, byte: u8, packet: AnyPacket<'_>) {
         self.sources[n].seen = (at, at);
-        self.packet_place(n, at);
-        let (start, place) = (self.line.len(), usize::from(byte));
-        match self.atoms.get(place).filter(|words| !words.is_empty()) {
+        self.packet_offset(n, at);
+        let (start, offset) = (self.line.len(), usize::from(byte));
+        match self.atoms.get(offset).filter(|words| !words.is_empty()) {
             Some(words) => self.line.push_str(words),
             None => {
                 self.packet_bytes(&[byte]);
                 let source = &mut self.sources[n];
                 source.text.packet(&source.config, packet, &mut self.line);
                 self.atoms.resize(256, String::new());
-                if let Some(words) = self.atoms.get_mut(place) {
+                if let Some(words) = self.atoms.get_mut(offset) {
                     words.push_str(self.line.get(start..).unwrap_or_default());
                 }
             }
@@ -261,13 +261,13 @@ impl<W: io::Write> Listing<W> {
 
     /// Lists an element of a source whose elements may come late.
     fn late_element(&mut self, n: usize, at: u64, what: &Element) {
-        let Put::At(place, cycles) = self.order.put(n, at, what, self.line.len()) else { return };
+        let Put::At(offset, cycles) = self.order.put(n, at, what, self.line.len()) else { return };
         let mut lines = mem::take(&mut self.late);
         mem::swap(&mut lines, &mut self.line);
         self.element_line(n, at, what, cycles);
         mem::swap(&mut lines, &mut self.line);
-        self.line.insert_str(place, &lines);
-        self.order.inserted(place, lines.len());
+        self.line.insert_str(offset, &lines);
+        self.order.inserted(offset, lines.len());
         lines.clear();
         self.late = lines;
     }
@@ -343,7 +343,7 @@ impl<W: io::Write> Listing<W> {
         &mut self,
         n: usize,
         at: u64,
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         span: Range<usize>,
         bytes: &[u8],
         fault: Fault,
@@ -352,13 +352,13 @@ impl<W: io::Write> Listing<W> {
         let SourceText::Stm(_) = &self.sources[n].text else {
             return self.bad_line(n, at, own, fault);
         };
-        // As with packets: see `StmText::place`.
-        let listed_at = at.wrapping_add(places.is_high_half(span.start).into());
+        // As with packets: see `StmText::offset`.
+        let listed_at = at.wrapping_add(offsets.is_high_half(span.start).into());
         self.sources[n].seen = (at, listed_at);
         let at = listed_at;
         let mut whole = mem::take(&mut self.octets);
         whole.clear();
-        octets(places, span, bytes, &mut whole);
+        octets(offsets, span, bytes, &mut whole);
         self.packet_line(n, at, &whole);
         self.octets = whole;
         let source = &mut self.sources[n];
@@ -478,7 +478,7 @@ impl<W: io::Write> Listener for Listing<W> {
                 self.order.lost(n);
                 return self.bad_packet(n, at);
             }
-            Element::Doubt(Doubt::InvalidOpcode) => {
+            Element::Inconsistency(Inconsistency::InvalidOpcode) => {
                 let code = "0x002c (OCSD_ERR_INVALID_OPCODE) \
                             [Illegal Opode found while decoding program memory.]";
                 let component = self.sources[n].text.component();
@@ -501,13 +501,13 @@ impl<W: io::Write> Listener for Listing<W> {
     fn packet(
         &mut self,
         n: usize,
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         span: Range<usize>,
         bytes: &[u8],
         packet: AnyPacket<'_>,
     ) {
         if !self.shown.packets {
-            return self.order_packet(n, places.at(span.start), packet);
+            return self.order_packet(n, offsets.at(span.start), packet);
         }
         if !self.sources[n].unsynced.is_idle() {
             self.unsynced(n, |unsynced, line| unsynced.end(line));
@@ -520,19 +520,19 @@ impl<W: io::Write> Listener for Listing<W> {
             Some(&byte),
         ) = (packet, bytes.get(span.start))
         {
-            return self.atoms_line(n, places.at(span.start), byte, packet);
+            return self.atoms_line(n, offsets.at(span.start), byte, packet);
         }
         let source = &mut self.sources[n];
         source.running |= matches!(
             packet,
             AnyPacket::Etmv4(Packet::TraceInfo(_)) | AnyPacket::Ete(Packet::TraceInfo(_))
         );
-        let at = source.text.place(packet, places, span.start);
-        source.seen = (places.at(span.start), at);
+        let at = source.text.offset(packet, offsets, span.start);
+        source.seen = (offsets.at(span.start), at);
         let text = &self.sources[n].text;
         let mut whole = mem::take(&mut self.octets);
         whole.clear();
-        if text.octets(places, span.clone(), bytes, packet, &mut whole) {
+        if text.octets(offsets, span.clone(), bytes, packet, &mut whole) {
             self.packet_line(n, at, &whole);
         } else {
             self.packet_line(n, at, bytes.get(span).unwrap_or_default());
@@ -547,7 +547,7 @@ impl<W: io::Write> Listener for Listing<W> {
     fn bad(
         &mut self,
         n: usize,
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         span: Range<usize>,
         bytes: &[u8],
         fault: Fault,
@@ -557,18 +557,18 @@ impl<W: io::Write> Listener for Listing<W> {
         }
         if fault != Fault::Unsynchronised {
             self.unsynced(n, |unsynced, line| unsynced.end(line));
-            let at = places.at(span.start);
-            self.bad_line_of(n, at, places, span, bytes, fault);
+            let at = offsets.at(span.start);
+            self.bad_line_of(n, at, offsets, span, bytes, fault);
             // The reference takes the end of the bytes for a bad packet.
             if fault == Fault::Truncated && self.sources[n].running && self.shown.elements {
                 self.bad_packet(n, at);
             }
             return;
         }
-        for fragment in places.fragments(span) {
+        for fragment in offsets.fragments(span) {
             let text = &mut self.sources[n].text;
             if let SourceText::Stm(text) = text {
-                text.unsynced(places, fragment.clone(), bytes);
+                text.unsynced(offsets, fragment.clone(), bytes);
             }
             let nibbles = matches!(text, SourceText::Stm(_));
             self.unsynced(n, |unsynced, mut line| {
@@ -576,11 +576,11 @@ impl<W: io::Write> Listener for Listing<W> {
                     let Some(&byte) = bytes.get(k) else { break };
                     let byte = match nibbles {
                         // A byte is listed where its low half is.
-                        true if places.is_high_half(k) => continue,
+                        true if offsets.is_high_half(k) => continue,
                         true => bytes.get(k + 1).map_or(0, |high| high << 4) | byte,
                         false => byte,
                     };
-                    unsynced.push(places.at(k), byte, &mut line);
+                    unsynced.push(offsets.at(k), byte, &mut line);
                 }
                 unsynced.fragment_ends(line);
             });

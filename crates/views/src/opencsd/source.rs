@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::ops::Range;
 
-use tracewright_base::{Element, Fault, Places};
+use tracewright_base::{Element, Fault, OffsetMap};
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
 use super::etmv3::Etmv3Text;
@@ -127,7 +127,7 @@ impl SourceText {
     /// Appends the bytes that the reference lists for a packet, where those are not `bytes[span]`.
     pub(super) fn octets(
         &self,
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         span: Range<usize>,
         bytes: &[u8],
         packet: AnyPacket<'_>,
@@ -135,7 +135,7 @@ impl SourceText {
     ) -> bool {
         match (self, packet) {
             (SourceText::Stm(text), AnyPacket::Stm(packet)) => {
-                text.octets(packet, places, span, bytes, out);
+                text.octets(packet, offsets, span, bytes, out);
                 true
             }
             (SourceText::Itm(text), AnyPacket::Itm(packet)) => {
@@ -146,10 +146,15 @@ impl SourceText {
     }
 
     /// Where the reference sees `packet`, which is at `offset` of a block.
-    pub(super) fn place(&self, packet: AnyPacket<'_>, places: &Places<'_>, offset: usize) -> u64 {
+    pub(super) fn offset(
+        &self,
+        packet: AnyPacket<'_>,
+        offsets: &OffsetMap<'_>,
+        offset: usize,
+    ) -> u64 {
         match (self, packet) {
-            (SourceText::Stm(text), AnyPacket::Stm(packet)) => text.place(packet, places, offset),
-            _ => places.at(offset),
+            (SourceText::Stm(text), AnyPacket::Stm(packet)) => text.offset(packet, offsets, offset),
+            _ => offsets.at(offset),
         }
     }
 

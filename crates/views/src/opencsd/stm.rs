@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tracewright_base::{Channel, Element, Fault, Places};
+use tracewright_base::{Channel, Element, Fault, OffsetMap};
 use tracewright_protocols::stm::{Format, History, Packet, Size, Stamp};
 
 use super::text::{decimal, hex_padded, value};
@@ -96,7 +96,7 @@ impl StmText {
     pub fn octets(
         &self,
         packet: &Packet,
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         span: Range<usize>,
         block: &[u8],
         out: &mut Vec<u8>,
@@ -106,15 +106,15 @@ impl StmText {
                 out.extend([0xff; 10]);
                 out.push(0x0f);
             }
-            _ => octets(places, span, block, out),
+            _ => octets(offsets, span, block, out),
         }
     }
 
     /// Takes in half bytes `block[span]` before a synchronisation.
-    pub fn unsynced(&mut self, places: &Places<'_>, span: Range<usize>, block: &[u8]) {
+    pub fn unsynced(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, block: &[u8]) {
         for k in span {
             match block.get(k) {
-                Some(0xf) => _ = self.ones_at.get_or_insert_with(|| places.at(k)),
+                Some(0xf) => _ = self.ones_at.get_or_insert_with(|| offsets.at(k)),
                 _ => self.ones_at = None,
             }
         }
@@ -124,17 +124,17 @@ impl StmText {
     ///
     /// It counts the bytes that it has taken: one more where the packet begins in a high half. A
     /// synchronisation packet that ends a search begins with the run of ones, however long.
-    pub fn place(&self, packet: &Packet, places: &Places<'_>, offset: usize) -> u64 {
-        let at = places.at(offset);
+    pub fn offset(&self, packet: &Packet, offsets: &OffsetMap<'_>, offset: usize) -> u64 {
+        let at = offsets.at(offset);
         match packet {
             Packet::Async if !self.synced => self.ones_at.unwrap_or(at),
-            _ => at.wrapping_add(places.is_high_half(offset).into()),
+            _ => at.wrapping_add(offsets.is_high_half(offset).into()),
         }
     }
 
     /// `element` as the reference takes it: nobody speaks before a master is named.
     pub fn element(&self, mut element: Element) -> Element {
-        if let Element::Software(write) = &mut element
+        if let Element::SoftwareWrite(write) = &mut element
             && !self.named
         {
             write.channel = Channel::Master { master: None, channel: None };
@@ -145,10 +145,10 @@ impl StmText {
 
 /// Appends the bytes that hold half bytes `block[span]`, as the reference keeps them: whole; but of the
 /// first, where they begin in its high half, the low half is 0.
-pub(super) fn octets(places: &Places<'_>, span: Range<usize>, block: &[u8], out: &mut Vec<u8>) {
+pub(super) fn octets(offsets: &OffsetMap<'_>, span: Range<usize>, block: &[u8], out: &mut Vec<u8>) {
     let nibble = |k: usize| block.get(k).copied().unwrap_or(0) & 0xf;
     let mut k = span.start;
-    if k < span.end && places.is_high_half(k) {
+    if k < span.end && offsets.is_high_half(k) {
         out.push(nibble(k) << 4);
         k += 1;
     }
@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn bytes_are_whole() {
         let pieces = [Piece { start: 0, at: 0, fragment: true }];
-        let places = Places::new(&pieces).of_nibbles();
+        let offsets = OffsetMap::new(&pieces).of_nibbles();
         // M8, C16, D32M
         let block = [1, 4, 0, 0xf, 3, 0, 4, 8, 0, 0xf, 0xa, 0, 1, 0, 2, 1, 0, 1, 0, 6];
         for (span, odd, want) in [
@@ -340,9 +340,9 @@ mod tests {
             (9..19, true, &[0xaf, 0x10, 0x20, 0x01, 0x01]),
             (9..19, false, &[0xf0, 0x0a, 0x01, 0x12, 0x10, 0x60]),
         ] {
-            let places = if odd { places.without_first_nibble() } else { places };
+            let offsets = if odd { offsets.without_first_nibble() } else { offsets };
             let mut out = Vec::new();
-            octets(&places, span, &block, &mut out);
+            octets(&offsets, span, &block, &mut out);
             assert_eq!(out, want);
         }
     }

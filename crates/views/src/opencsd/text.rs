@@ -31,8 +31,8 @@ fn digits(alphabet: &[u8; 16], value: u64, width: u8, out: &mut String) {
     let significant = 16 - value.leading_zeros() as usize / 4;
     let count = significant.max(width.into()).clamp(1, 16);
     let mut text = [0; 16];
-    for (k, place) in text.iter_mut().enumerate() {
-        *place = alphabet[(value >> (60 - 4 * k) & 0xf) as usize];
+    for (k, offset) in text.iter_mut().enumerate() {
+        *offset = alphabet[(value >> (60 - 4 * k) & 0xf) as usize];
     }
     out.push_str(str::from_utf8(&text[16 - count..]).unwrap_or_default());
 }

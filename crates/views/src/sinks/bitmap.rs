@@ -42,8 +42,8 @@ impl Bitmap {
 
     #[inline]
     fn add(&mut self, from: u64, to: u64) {
-        let place = (id(to) ^ id(from) >> 1) as usize & (self.bytes.len() - 1);
-        if let Some(byte) = self.bytes.get_mut(place) {
+        let offset = (id(to) ^ id(from) >> 1) as usize & (self.bytes.len() - 1);
+        if let Some(byte) = self.bytes.get_mut(offset) {
             *byte = byte.wrapping_add(1);
         }
     }

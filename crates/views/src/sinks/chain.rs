@@ -78,8 +78,8 @@ const fn breaks(element: &Element) -> bool {
         | Element::NoCode { .. }
         | Element::Exception(_)
         | Element::ExceptionReturn
-        | Element::Bad { .. }
-        | Element::Doubt(_)
+        | Element::Undecodable { .. }
+        | Element::Inconsistency(_)
         | Element::Transaction(_)
         | Element::End => true,
         Element::Range(_)
@@ -92,11 +92,11 @@ const fn breaks(element: &Element) -> bool {
         | Element::Marker
         | Element::Instrumentation { .. }
         | Element::TrapValue(_)
-        | Element::Software(_)
-        | Element::Hardware(_)
-        | Element::LocalTime(_)
-        | Element::GlobalTime { .. }
-        | Element::Access(_) => false,
+        | Element::SoftwareWrite(_)
+        | Element::DwtEvent(_)
+        | Element::LocalTimestamp(_)
+        | Element::GlobalTimestamp { .. }
+        | Element::DataAccess(_) => false,
     }
 }
 

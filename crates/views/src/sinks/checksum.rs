@@ -39,17 +39,17 @@ impl Listener for Checksum {
     #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {
         let value = match &element {
-            Element::Range(range) => of_range(range, place(source, at)),
+            Element::Range(range) => of_range(range, offset(source, at)),
             // In traces with a count for each packet or two there are as many of these.
-            &Element::Cycles(cycles) => of_cycles(cycles, place(source, at)),
-            element => of_any(element, place(source, at)),
+            &Element::Cycles(cycles) => of_cycles(cycles, offset(source, at)),
+            element => of_any(element, offset(source, at)),
         };
         self.0.push(value);
     }
 
     #[inline]
-    fn turns(&mut self, source: usize, at: u64, range: Range, times: u32) {
-        self.0.push_times(of_range(&range, place(source, at)), times);
+    fn repeat(&mut self, source: usize, at: u64, range: Range, times: u32) {
+        self.0.push_times(of_range(&range, offset(source, at)), times);
     }
 }
 
@@ -60,29 +60,29 @@ impl Merge for Checksum {
 }
 
 #[inline]
-const fn place(source: usize, at: u64) -> u64 {
+const fn offset(source: usize, at: u64) -> u64 {
     (source as u64).rotate_right(8) ^ at
 }
 
 /// Ranges are nearly all that most traces have: they are folded by words. The counts, side by side as a hop has them, lie
 /// over those bits of the address that change least; cycles that are not known are zero.
 #[inline]
-fn of_range(range: &Range, place: u64) -> u64 {
+fn of_range(range: &Range, offset: u64) -> u64 {
     let &Range { start, bytes, instructions, cycles, last } = range;
     let counts = (u64::from(bytes) ^ u64::from(instructions) << 9).rotate_left(32);
     let last = u64::from(!cycles.word()) ^ u64::from(last.word()) << 32;
-    spread(start ^ counts, place ^ last)
+    spread(start ^ counts, offset ^ last)
 }
 
 #[inline]
-fn of_cycles(cycles: Option<u32>, place: u64) -> u64 {
-    let mut mixer = Mixer(place);
+fn of_cycles(cycles: Option<u32>, offset: u64) -> u64 {
+    let mut mixer = Mixer(offset);
     Element::Cycles(cycles).hash(&mut mixer);
     mixer.finish()
 }
 
-fn of_any(element: &Element, place: u64) -> u64 {
-    let mut mixer = Mixer(place);
+fn of_any(element: &Element, offset: u64) -> u64 {
+    let mut mixer = Mixer(offset);
     element.hash(&mut mixer);
     mixer.finish()
 }

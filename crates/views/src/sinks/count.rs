@@ -33,7 +33,7 @@ impl Listener for Count {
     }
 
     #[inline]
-    fn turns(&mut self, _: usize, _: u64, range: Range, times: u32) {
+    fn repeat(&mut self, _: usize, _: u64, range: Range, times: u32) {
         self.elements += u64::from(times);
         self.ranges += u64::from(times);
         self.instructions += u64::from(times) * u64::from(range.instructions);

@@ -139,7 +139,7 @@ impl Listener for Coverage {
     }
 
     #[inline]
-    fn turns(&mut self, _: usize, _: u64, range: base::Range, times: u32) {
+    fn repeat(&mut self, _: usize, _: u64, range: base::Range, times: u32) {
         if times > 0 {
             self.add(range.start, range.bytes.into());
         }

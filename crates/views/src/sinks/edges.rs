@@ -47,12 +47,12 @@ impl Edges {
 
     /// How often the program went from `from` to `to`.
     pub fn count(&self, from: u64, to: u64) -> u64 {
-        self.place(from, to).and_then(|n| self.table.get(n)).map_or(0, |edge| edge.count)
+        self.offset(from, to).and_then(|n| self.table.get(n)).map_or(0, |edge| edge.count)
     }
 
     /// Where an edge is, or would be. `None` for an empty table.
     #[inline]
-    fn place(&self, from: u64, to: u64) -> Option<usize> {
+    fn offset(&self, from: u64, to: u64) -> Option<usize> {
         let mask = self.table.len().checked_sub(1)?;
         let mut n = mix(from, to) as usize & mask;
         loop {
@@ -66,7 +66,7 @@ impl Edges {
 
     #[inline]
     fn add(&mut self, from: u64, to: u64, count: u64) {
-        if let Some(edge) = self.place(from, to).and_then(|n| self.table.get_mut(n))
+        if let Some(edge) = self.offset(from, to).and_then(|n| self.table.get_mut(n))
             && edge.count > 0
         {
             edge.count += count;
@@ -89,8 +89,8 @@ impl Edges {
     }
 
     fn set(&mut self, edge: Edge) {
-        if let Some(place) = self.place(edge.from, edge.to).and_then(|n| self.table.get_mut(n)) {
-            *place = edge;
+        if let Some(offset) = self.offset(edge.from, edge.to).and_then(|n| self.table.get_mut(n)) {
+            *offset = edge;
         }
     }
 }

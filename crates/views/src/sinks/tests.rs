@@ -21,7 +21,7 @@ impl Random {
     }
 }
 
-type Said = (usize, u64, Element);
+type Output = (usize, u64, Element);
 
 fn last(role: Role, taken: bool) -> Last {
     let instruction = Instruction { kind: Kind::Branch, role, size: 4, ..Instruction::default() };
@@ -34,7 +34,7 @@ fn range(start: u64, instructions: u32) -> Element {
 }
 
 /// What two sources may say.
-fn story(seed: u64, len: usize) -> Vec<Said> {
+fn story(seed: u64, len: usize) -> Vec<Output> {
     let mut random = Random(seed);
     let said = (0..len).map(|n| {
         let element = match random.below(12) {
@@ -61,13 +61,13 @@ fn story(seed: u64, len: usize) -> Vec<Said> {
     said.collect()
 }
 
-fn told<L: Listener + Default>(said: &[Said]) -> L {
+fn told<L: Listener + Default>(said: &[Output]) -> L {
     let mut sink = L::default();
     said.iter().for_each(|&(source, at, element)| sink.element(source, at, element));
     sink
 }
 
-fn cut_anywhere<L: Listener + Merge + PartialEq + std::fmt::Debug>(said: &[Said]) {
+fn cut_anywhere<L: Listener + Merge + PartialEq + std::fmt::Debug>(said: &[Output]) {
     let whole: L = told(said);
     let mut of_ones = L::default();
     for one in said.chunks(1) {
@@ -95,11 +95,11 @@ fn stretches_add_up() {
     }
 }
 
-fn turned<L: Listener + Merge + PartialEq + std::fmt::Debug>(before: &[Said], times: u32) {
+fn turned<L: Listener + Merge + PartialEq + std::fmt::Debug>(before: &[Output], times: u32) {
     let Element::Range(r) = range(0x1f00, 3) else { unreachable!() };
     let (mut each, mut at_once): (L, L) = (told(before), told(before));
     (0..times).for_each(|_| each.element(1, 7, Element::Range(r)));
-    at_once.turns(1, 7, r, times);
+    at_once.repeat(1, 7, r, times);
     assert_eq!(at_once, each, "{times} turns");
 }
 
@@ -164,13 +164,13 @@ fn a_checksum_leaves_nothing_out() {
 /// The numbers that `benches/reference/driver.c` computes, too: they cannot change alone.
 #[test]
 fn the_checksum_of_ranges_is_what_it_was() {
-    let sum = |said: &[Said]| told::<RangeChecksum>(said).value();
+    let sum = |said: &[Output]| told::<RangeChecksum>(said).value();
     let Element::Range(r) = range(0x8000, 3) else { unreachable!() };
     assert_eq!(sum(&[]), 0);
     assert_eq!(sum(&[(0, 0, Element::End)]), 0);
     let first = (0, 0, Element::Range(r));
     let then = |source| (source, 9, range(0xffff_ffc0_0008_0000, 1));
-    let written = |said: &[Said]| told::<RangeChecksum>(said).to_string();
+    let written = |said: &[Output]| told::<RangeChecksum>(said).to_string();
     assert_eq!(written(&[first]), "7aa3f47188015a7f");
     assert_eq!(written(&[first, then(0)]), "4c84e8a07b35c45b");
     // Of two sources, it does not matter which is first.

@@ -28,7 +28,7 @@ impl Tone {
     /// The tone of an element.
     pub const fn of(element: &Element) -> Tone {
         match element {
-            Element::Bad { .. } | Element::Doubt(_) => Tone::Wrong,
+            Element::Undecodable { .. } | Element::Inconsistency(_) => Tone::Wrong,
             Element::NoCode { .. } | Element::Unknown { .. } => Tone::Lost,
             Element::Gap(Gap::Start | Gap::Reset) | Element::End => Tone::Quiet,
             Element::Gap(_) => Tone::Lost,
@@ -37,13 +37,13 @@ impl Tone {
             | Element::Trigger
             | Element::Events(_)
             | Element::Transaction(_) => Tone::Event,
-            Element::Software(_) | Element::Hardware(_) | Element::Instrumentation { .. } => {
+            Element::SoftwareWrite(_) | Element::DwtEvent(_) | Element::Instrumentation { .. } => {
                 Tone::Output
             }
             Element::Timestamp { .. }
             | Element::Cycles(_)
-            | Element::LocalTime(_)
-            | Element::GlobalTime { .. }
+            | Element::LocalTimestamp(_)
+            | Element::GlobalTimestamp { .. }
             | Element::Marker => Tone::Quiet,
             _ => Tone::Plain,
         }

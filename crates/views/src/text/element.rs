@@ -16,7 +16,7 @@ pub fn element(source: &Source, element: &Element, out: &mut String) {
         Element::Exception(e) => exception(source, e, out),
         Element::NoCode { address, space } => {
             out.push_str("no-code    ");
-            place(source, *address, out);
+            offset(source, *address, out);
             match (matches!(source.config, AnyConfig::Etrace(_)), space.el()) {
                 (true, Some(level)) => {
                     let _ =
@@ -31,13 +31,13 @@ pub fn element(source: &Source, element: &Element, out: &mut String) {
             let _ = write!(out, "{element}");
             arrow(source, &[*start, *next], out);
         }
-        Element::Hardware(hardware) => {
+        Element::DwtEvent(hardware) => {
             let _ = write!(out, "{element}");
             if let Dwt::PcSample(pc) | Dwt::DataPc { pc, .. } = hardware.meaning() {
                 source.symbol(pc.into(), out);
             }
         }
-        Element::Access(access) => {
+        Element::DataAccess(access) => {
             let _ = write!(out, "{element}");
             if let Some(by) = access.by() {
                 source.symbol(by, out);
@@ -80,7 +80,7 @@ fn exception(source: &Source, e: &Exception, out: &mut String) {
     match e.return_address {
         Some(address) => {
             out.push_str(", returns to ");
-            place(source, address, out);
+            offset(source, address, out);
         }
         None => out.push_str(", return address unknown"),
     }
@@ -92,7 +92,7 @@ fn exception(source: &Source, e: &Exception, out: &mut String) {
     }
 }
 
-fn place(source: &Source, address: u64, out: &mut String) {
+fn offset(source: &Source, address: u64, out: &mut String) {
     out.push_str("0x");
     hex(address, out);
     source.symbol(address, out);

@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::Range;
 
-use tracewright_base::{self as base, Element, Places};
+use tracewright_base::{self as base, Element, OffsetMap};
 use tracewright_decode::{Fork, Listener};
 use tracewright_protocols::Field;
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
@@ -12,8 +12,8 @@ use super::colour::Tone;
 use super::element::element;
 use super::ports::{Line, Ports};
 use crate::cycles::{self, Transcript};
-use crate::kept::Kept;
 use crate::opencsd::text::decimal;
+use crate::render_cache::RenderCache;
 use crate::{Lines, Source};
 
 /// What is listed, and how.
@@ -32,7 +32,7 @@ pub struct Shown {
 }
 
 /// Columns of places in a buffer of `len` bytes; where that is not known, enough for a gigabyte.
-pub(crate) fn place_digits(len: Option<u64>) -> usize {
+pub(crate) fn offset_digits(len: Option<u64>) -> usize {
     len.map_or(9, |len| len.checked_ilog10().unwrap_or(0) as usize + 1)
 }
 
@@ -53,13 +53,13 @@ pub struct Listing<W> {
     /// The beginning of the last line: source, place and words.
     beginning: (usize, u64, String),
     /// The words of ranges, by source.
-    ranges: Kept<(usize, base::Range)>,
+    ranges: RenderCache<(usize, base::Range)>,
 }
 
 impl<W: io::Write> Listing<W> {
     /// A listing of `sources`, whose buffer has `len` bytes, where that is known.
     pub fn new(out: W, sources: Vec<Source>, len: Option<u64>, shown: Shown) -> Self {
-        let digits = place_digits(len);
+        let digits = offset_digits(len);
         let longest = sources.iter().map(|s| s.name.chars().count()).max().unwrap_or(0);
         Listing {
             lines: Lines::new(out),
@@ -70,7 +70,7 @@ impl<W: io::Write> Listing<W> {
             sources,
             widths: (digits, longest),
             beginning: (usize::MAX, 0, String::new()),
-            ranges: Kept::default(),
+            ranges: RenderCache::default(),
         }
     }
 
@@ -183,7 +183,7 @@ impl<W: io::Write> Listing<W> {
 /// themselves.
 impl Fork for Listing<Vec<u8>> {
     type State = ((Vec<Ports>, Vec<Transcript>), Vec<Option<AnyConfig>>);
-    type Said = Vec<u8>;
+    type Output = Vec<u8>;
 
     fn fork(&self) -> Self {
         Listing {
@@ -195,7 +195,7 @@ impl Fork for Listing<Vec<u8>> {
             sources: self.sources.clone(),
             widths: self.widths,
             beginning: (usize::MAX, 0, String::new()),
-            ranges: Kept::default(),
+            ranges: RenderCache::default(),
         }
     }
 
@@ -220,14 +220,14 @@ impl Fork for Listing<Vec<u8>> {
 impl<W: io::Write> Listener for Listing<W> {
     #[inline]
     fn element(&mut self, n: usize, at: u64, what: Element) {
-        if let Element::Bad { .. } = what
+        if let Element::Undecodable { .. } = what
             && let Some(transcript) = self.transcripts.get_mut(n)
         {
             *transcript = Transcript::default();
         }
         if !self.shown.elements {
             // Among packets alone, what is no packet must still be seen.
-            if let Element::Bad { .. } = what {
+            if let Element::Undecodable { .. } = what {
                 self.element_line(n, at, &what);
             }
             return;
@@ -236,7 +236,7 @@ impl<W: io::Write> Listener for Listing<W> {
             return self.range_line(n, at, range);
         }
         let mut done = Vec::new();
-        let write = matches!(what, Element::Software(_));
+        let write = matches!(what, Element::SoftwareWrite(_));
         if (write || matches!(what, Element::Gap(_) | Element::End))
             && let Some(ports) = self.ports.get_mut(n)
         {
@@ -259,7 +259,7 @@ impl<W: io::Write> Listener for Listing<W> {
     fn packet(
         &mut self,
         n: usize,
-        places: &Places<'_>,
+        offsets: &OffsetMap<'_>,
         span: Range<usize>,
         bytes: &[u8],
         packet: AnyPacket<'_>,
@@ -267,7 +267,7 @@ impl<W: io::Write> Listener for Listing<W> {
         if !self.shown.packets {
             return;
         }
-        self.begin(n, places.at(span.start));
+        self.begin(n, offsets.at(span.start));
         let Some(source) = self.sources.get(n) else { return };
         let out = &mut self.lines.text;
         let start = out.len();
@@ -283,20 +283,25 @@ impl<W: io::Write> Listener for Listing<W> {
         }
         let words = out.len();
         packet_words(packet, out);
-        let place = out.len();
+        let offset = out.len();
         if let Some(transcript) = cycles::of(&mut self.transcripts, n)
-            && transcript.words(source, places.at(span.start), packet, out)
+            && transcript.words(source, offsets.at(span.start), packet, out)
         {
             // Mnemonic and pins before that are short; what they mean lines up.
-            let pad = 11usize.saturating_sub(place - words);
-            out.insert_str(place, &"           "[..pad]);
+            let pad = 11usize.saturating_sub(offset - words);
+            out.insert_str(offset, &"           "[..pad]);
         }
         if self.shown.colour && self.shown.elements {
             Tone::Quiet.paint(start, out);
         }
         self.lines.end();
         if self.shown.fields {
-            self.field_lines(n, places.at(span.start), bytes.get(span).unwrap_or_default(), packet);
+            self.field_lines(
+                n,
+                offsets.at(span.start),
+                bytes.get(span).unwrap_or_default(),
+                packet,
+            );
         }
     }
 

@@ -7,5 +7,5 @@ mod ports;
 
 pub use colour::Tone;
 pub use element::element;
-pub(crate) use listing::place_digits;
+pub(crate) use listing::offset_digits;
 pub use listing::{Listing, Shown};

@@ -24,7 +24,7 @@ impl Ports {
     /// Takes the next element and gives the lines that it ends to `done`.
     pub(super) fn element(&mut self, at: u64, element: &Element, mut done: impl FnMut(Line)) {
         match element {
-            Element::Software(write) => self.write(at, write, done),
+            Element::SoftwareWrite(write) => self.write(at, write, done),
             // What was being written when packets were lost goes on elsewhere.
             Element::Gap(_) | Element::End => self.open.drain(..).for_each(&mut done),
             _ => {}
@@ -75,7 +75,7 @@ mod tests {
     fn lines(writes: &[(Channel, u8, u64)]) -> Vec<(u64, String)> {
         let (mut ports, mut lines) = (Ports::default(), Vec::new());
         let writes =
-            writes.iter().map(|&(c, bits, v)| Element::Software(Software::new(c, bits, v)));
+            writes.iter().map(|&(c, bits, v)| Element::SoftwareWrite(Software::new(c, bits, v)));
         for (at, element) in (0..).zip(writes.chain([Element::End])) {
             ports.element(at, &element, |line| lines.push((line.at, line.text)));
         }

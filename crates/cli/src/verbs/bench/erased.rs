@@ -55,7 +55,7 @@ impl Listener for Erased {
 
 impl Fork for Erased {
     type State = ();
-    type Said = Box<dyn Sums>;
+    type Output = Box<dyn Sums>;
 
     fn fork(&self) -> Self {
         Erased(self.0.fresh())

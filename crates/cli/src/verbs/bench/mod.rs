@@ -202,11 +202,11 @@ impl Found<'_> {
             if jobs == 1 { "job" } else { "jobs" },
         );
         if jobs > 1 {
-            let Work { stretches, joined, again, bytes, .. } = self.work;
+            let Work { chunks, joined, again, bytes, .. } = self.work;
             let share = 100.0 * again as f64 / bytes.max(1) as f64;
             let _ = writeln!(
                 text,
-                "shared out: {stretches} stretches, {joined} joined; {share:.1} % of the bytes decoded twice",
+                "shared out: {chunks} stretches, {joined} joined; {share:.1} % of the bytes decoded twice",
             );
         }
         text.push_str(
@@ -230,7 +230,7 @@ impl Found<'_> {
             .text("buffer", self.buffer)
             .text("sink", self.sink.name())
             .number("jobs", self.jobs as u64)
-            .number("stretches", self.work.stretches)
+            .number("chunks", self.work.chunks)
             .number("joined", self.work.joined)
             .number("decoded_twice", self.work.again)
             .number("bytes", self.bytes)
@@ -285,7 +285,7 @@ impl Job<'_> {
     /// Decodes all of the buffer to a view, as the verb that shows it does, and counts what it writes.
     fn list<V>(&self, how: &How, view: V) -> Result<u64, Fail>
     where
-        V: Listener + Fork<Said = Vec<u8>> + Send,
+        V: Listener + Fork<Output = Vec<u8>> + Send,
     {
         let mut written = 0;
         let mut input = self.bytes();
@@ -305,7 +305,7 @@ impl Job<'_> {
         &self,
         how: &How,
         mut listener: L,
-        mut said: impl FnMut(L::Said),
+        mut said: impl FnMut(L::Output),
     ) -> Result<Work, Fail> {
         let mut session = self.session();
         let input: &mut dyn Bytes = &mut self.bytes();

@@ -1,6 +1,6 @@
 //! What an instruction moved: the bytes of it that come out of the FIFO. (IHI 0014, 5.7)
 
-use tracewright_base::{Access, Code, Direction, Doubt, Element, Pc, Range, Sink};
+use tracewright_base::{Access, Code, Direction, Element, Inconsistency, Pc, Range, Sink};
 use tracewright_isa::{Transfer, With, transfer};
 
 use super::Decoder;
@@ -144,10 +144,10 @@ impl Decoder {
         let (Some(range), Some(transfer)) = (range, moved.transfer) else {
             if range.is_some() && moved.transfer.is_none() {
                 // The program has no data instruction here.
-                sink.element(at, Element::Doubt(Doubt::Unexpected));
+                sink.element(at, Element::Inconsistency(Inconsistency::Unexpected));
             } else if let Some(address) = moved.complete {
                 let access = Access::new(Direction::Unknown, 0, 0).at(address.into());
-                sink.element(at, Element::Access(access));
+                sink.element(at, Element::DataAccess(access));
             }
             return;
         };

@@ -31,14 +31,14 @@ pub(super) fn words(config: &Config, code: &Program, isync: &[u8], bytes: &[u8])
     let bytes = [&[0, 0, 0, 0, 0, 0x80], isync, bytes].concat();
     let mut said = ways::check::<Etmv3, _>(config, &mut code.clone(), &bytes).elements;
     assert!(matches!(said.pop(), Some((_, Element::End))));
-    let mut places = said.iter().map(|(at, element)| match element {
+    let mut offsets = said.iter().map(|(at, element)| match element {
         // A load multiple that reads the PC first says its data when all of them are there.
         // Bad bytes are said when it is known how many they are.
-        Element::Access(_) | Element::Bad { .. } => None,
+        Element::DataAccess(_) | Element::Undecodable { .. } => None,
         _ => Some(*at),
     });
     let mut last = 0;
-    assert!(places.by_ref().flatten().all(|at| core::mem::replace(&mut last, at) <= at));
+    assert!(offsets.by_ref().flatten().all(|at| core::mem::replace(&mut last, at) <= at));
     said.iter().map(|(_, element)| short(element)).collect()
 }
 
@@ -64,11 +64,11 @@ fn short(element: &Element) -> String {
         Element::ExceptionReturn => "return".into(),
         Element::Cycles(Some(cycles)) => format!("{cycles} cycles"),
         Element::Cycles(None) => "? cycles".into(),
-        Element::Access(a) => access(a),
+        Element::DataAccess(a) => access(a),
         Element::Timestamp { value, .. } => format!("time {value:x}"),
         Element::Gap(gap) => format!("gap: {gap}"),
-        Element::Bad { len, .. } => format!("{len} bad"),
-        Element::Doubt(doubt) => format!("doubt: {doubt:?}"),
+        Element::Undecodable { len, .. } => format!("{len} bad"),
+        Element::Inconsistency(inconsistency) => format!("doubt: {inconsistency:?}"),
         Element::NoCode { address, .. } => format!("no code at {address:x}"),
         Element::Trigger => "trigger".into(),
         other => format!("{other:?}"),

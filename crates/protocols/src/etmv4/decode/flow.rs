@@ -1,12 +1,12 @@
 //! Resolved elements against the program: what ran. (ETE K10.5.5)
 
 use tracewright_base::{
-    Code, Context, Counted, Doubt, Element, End, Exception, Instruction, Isa, Kind, Last, Pc,
-    Range, Realm, Role, Sink, Space, Start,
+    Code, CodeSpace, Context, Counted, Element, End, Exception, Inconsistency, Instruction, Isa,
+    Kind, Last, Pc, Range, Role, Sink, Space, Start,
 };
 
 use super::super::Config;
-use super::lane::{Place, Sets};
+use super::fast_path::{Cursor, Sets};
 use super::returns::{Return, Returns};
 
 /// What of the configuration the walk depends on.
@@ -157,8 +157,8 @@ impl Flow {
         [false, true].map(|is1| {
             let isa = isa(self.bits64, is1, rules);
             let all = is1 == (isa == Isa::T32);
-            let realm = if all { code.realm(isa, self.space) } else { Realm::NONE };
-            (realm, isa.address_mask())
+            let code_space = if all { code.code_space(isa, self.space) } else { CodeSpace::NONE };
+            (code_space, isa.address_mask())
         })
     }
 
@@ -169,10 +169,10 @@ impl Flow {
         self.missing = None;
     }
 
-    /// Goes to behind the last block of `place`, through kept blocks.
-    pub(super) fn settle<K: Code>(&mut self, place: Place, rules: Rules, code: &K) {
-        if let Some(block) = code.kept(place.last) {
-            let (last, taken) = (&block.last, place.taken);
+    /// Goes to behind the last block of `cursor`, through kept blocks.
+    pub(super) fn settle<K: Code>(&mut self, cursor: Cursor, rules: Rules, code: &K) {
+        if let Some(block) = code.cached_block(cursor.last) {
+            let (last, taken) = (&block.last, cursor.taken);
             (self.isa, self.is1) = (last.isa, last.isa == Isa::T32);
             self.known = CONTEXT | ADDRESS;
             let Flow { isa, is1, .. } = *self;
@@ -247,7 +247,7 @@ impl Flow {
             Some(top) => self.go(top.address, top.is1, rules),
             None => {
                 self.told = true;
-                sink.element(at, Element::Doubt(Doubt::ReturnStackEmpty));
+                sink.element(at, Element::Inconsistency(Inconsistency::ReturnStackEmpty));
             }
         }
     }
@@ -256,7 +256,7 @@ impl Flow {
     #[cold]
     fn unplaced<S: Sink>(&mut self, at: u64, sink: &mut S) {
         if !core::mem::replace(&mut self.told, true) {
-            sink.element(at, Element::Doubt(Doubt::NoAddress));
+            sink.element(at, Element::Inconsistency(Inconsistency::NoAddress));
         }
     }
 
@@ -370,14 +370,14 @@ impl Flow {
                 true
             }
             Stop::Invalid => {
-                sink.element(at, Element::Doubt(Doubt::InvalidOpcode));
+                sink.element(at, Element::Inconsistency(Inconsistency::InvalidOpcode));
                 false
             }
             Stop::NotReached => {
                 if let Some(element) = walked.range(true) {
                     sink.element(at, element);
                 }
-                sink.element(at, Element::Doubt(Doubt::AddressNotReached));
+                sink.element(at, Element::Inconsistency(Inconsistency::AddressNotReached));
                 true
             }
         }
@@ -449,7 +449,7 @@ impl Flow {
         sink: &mut S,
     ) {
         let Some(branch) = self.branch.as_mut() else {
-            sink.element(at, Element::Doubt(Doubt::MispredictOfNothing));
+            sink.element(at, Element::Inconsistency(Inconsistency::MispredictOfNothing));
             return;
         };
         branch.taken = !branch.taken;

@@ -113,8 +113,8 @@ pub(super) fn cancel(window: &mut Window, mut n: u32) -> u32 {
         match &mut item.what {
             What::Atoms { first, last, len } if u32::from(*len) > n => {
                 *len -= n as u8;
-                let kept = (1u32 << *len) - 1;
-                (*first, *last) = (*first & kept, *last & kept);
+                let cached_block = (1u32 << *len) - 1;
+                (*first, *last) = (*first & cached_block, *last & cached_block);
                 return 0;
             }
             What::Unseen(unseen) if *unseen > n => {

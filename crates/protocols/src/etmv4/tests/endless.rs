@@ -3,7 +3,7 @@
 use std::vec::Vec;
 
 use tracewright_base::{
-    Block, Code, Doubt, Element, End, Instruction, Isa, Miss, Pc, Piece, Places,
+    Block, Code, Element, End, Inconsistency, Instruction, Isa, Miss, OffsetMap, Pc, Piece,
 };
 
 use super::config;
@@ -47,9 +47,11 @@ fn a_walk_to_a_waypoint_ends() {
     let mut code = Endless::default();
     let mut said: Vec<(u64, Element)> = Vec::new();
     let pieces = [Piece { start: 0, at: 0, fragment: true }];
-    stream.feed(&bytes, &Places::new(&pieces), &mut code, &mut said, &mut ());
-    let doubts =
-        said.iter().filter(|(_, e)| *e == Element::Doubt(Doubt::AddressNotReached)).count();
-    assert_eq!(doubts, 1, "{said:?}");
+    stream.feed(&bytes, &OffsetMap::new(&pieces), &mut code, &mut said, &mut ());
+    let inconsistencies = said
+        .iter()
+        .filter(|(_, e)| *e == Element::Inconsistency(Inconsistency::AddressNotReached))
+        .count();
+    assert_eq!(inconsistencies, 1, "{said:?}");
     assert!(code.asked <= 1 << 13, "{}", code.asked);
 }

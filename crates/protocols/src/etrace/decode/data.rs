@@ -53,7 +53,7 @@ impl History {
         // The answer of an atomic access does not say its size.
         let size = request.map_or(access.size, |request| request.size);
         let size = usize::from(size & 3);
-        let mut say = |access: Access| sink.element(at, Element::Access(access));
+        let mut say = |access: Access| sink.element(at, Element::DataAccess(access));
         if let Transfer::Csr(_) = access.transfer {
             return self.csr(access, params, &mut say);
         }

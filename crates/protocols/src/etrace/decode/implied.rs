@@ -3,7 +3,7 @@
 use tracewright_base::{Code, End, Kind, Pc};
 
 use super::Decoder;
-use super::came_by::FARTHEST;
+use super::loop_label::FARTHEST;
 use super::walk::Goal;
 use crate::etrace::config::Params;
 

@@ -99,14 +99,14 @@ impl Pending {
     /// How often the branch at `address`, which goes to itself, is foreseen to be taken: all that is left but for the last
     /// two, which are taken then. `None` where that is not so. (A prediction that held holds again.)
     #[inline]
-    pub(super) fn turns(&mut self, address: u64, params: &Params) -> Option<u32> {
+    pub(super) fn repeat(&mut self, address: u64, params: &Params) -> Option<u32> {
         if self.known > 0 || self.predicted <= KEPT || !self.predictor.predict(address, params) {
             return None;
         }
-        let turns = u32::try_from(self.predicted - KEPT).unwrap_or(u32::MAX);
-        self.predicted -= u64::from(turns);
+        let repeat = u32::try_from(self.predicted - KEPT).unwrap_or(u32::MAX);
+        self.predicted -= u64::from(repeat);
         self.predictor.update(address, true, params);
-        Some(turns)
+        Some(repeat)
     }
 
     /// The branch at `address` is the only one that is left, and other packets come before it: its

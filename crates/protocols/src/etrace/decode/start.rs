@@ -2,9 +2,9 @@
 
 use tracewright_base::{Code, Pc, Role, Sink};
 
-use super::came_by::CameBy;
+use super::loop_label::PassedAddress;
 use super::walk::{Goal, Walked};
-use super::{Decoder, Named, Phase, Place};
+use super::{Decoder, Phase, Position, ReportedAs};
 use crate::etrace::config::Params;
 use crate::etrace::packet;
 
@@ -14,7 +14,7 @@ pub(super) enum Before {
     /// It was not.
     Unnamed,
     /// It was, and only a trap explains that.
-    Named,
+    ReportedAs,
     /// It was, for whatever reason, or there is none.
     Perhaps,
 }
@@ -32,9 +32,9 @@ impl Decoder {
         let address = params.full_address(start.address) & params.isa().address_mask();
         let changed = self.changes(start.who);
         let context = self.who.is_some_and(|known| known.context != start.who.context);
-        let (named, why) = self.last_named(context);
+        let (named, why) = self.last_reported(context);
         let second =
-            params.choices.trapped_in_stream && matches!(self.named, Named::Handler { .. });
+            params.choices.trapped_in_stream && matches!(self.named, ReportedAs::Handler { .. });
         if second {
             self.flush(at, params, code, sink);
         } else {
@@ -45,8 +45,8 @@ impl Decoder {
         let mut said = false;
         if self.phase == Phase::Following && !second {
             let idles = self.idles(address, params, code);
-            said = idles && self.place == Place::At { pc: address, owed: false };
-            if self.place != Place::Unknown && !idles {
+            said = idles && self.position == Position::At { pc: address, pending_retire: false };
+            if self.position != Position::Unknown && !idles {
                 let goal = Goal {
                     address: Some(address),
                     // Only a return from a trap changes the privilege level.
@@ -64,31 +64,33 @@ impl Decoder {
         self.begin(at, sink);
         self.enter(at, start.who, params, sink);
         self.arrive(address, start.branch, params, code);
-        if said && let Place::At { owed, .. } = &mut self.place {
-            *owed = false;
+        if said && let Position::At { pending_retire, .. } = &mut self.position {
+            *pending_retire = false;
         }
         self.forget(params);
         let before = match named {
             Some(_) if self.last != named => Before::Unnamed,
             _ => why,
         };
-        self.named = Named::Start { after_return: returned, before };
+        self.named = ReportedAs::Start { after_return: returned, before };
     }
 
     /// What the last packet named, if it did; and what that tells if it is right before what a start names. `context`: in
     /// another context.
-    fn last_named(&self, context: bool) -> (Option<u64>, Before) {
+    fn last_reported(&self, context: bool) -> (Option<u64>, Before) {
         let reported = |branches: bool| match branches || context {
             true => Before::Perhaps,
-            false => Before::Named,
+            false => Before::ReportedAs,
         };
-        match (self.inferred, self.place) {
-            (Some(CameBy { next: Some(next), .. }), _) => {
+        match (self.inferred, self.position) {
+            (Some(PassedAddress { next: Some(next), .. }), _) => {
                 (Some(next.address), reported(next.map.is_some_and(|map| map.len > 0)))
             }
-            (Some(by), Place::At { pc, owed: true }) => (Some(pc), reported(by.branches)),
-            (None, Place::At { pc, owed: true }) => (Some(pc), Before::Perhaps),
-            (_, Place::Unknown) => (None, Before::Perhaps),
+            (Some(by), Position::At { pc, pending_retire: true }) => {
+                (Some(pc), reported(by.branches))
+            }
+            (None, Position::At { pc, pending_retire: true }) => (Some(pc), Before::Perhaps),
+            (_, Position::Unknown) => (None, Before::Perhaps),
             _ if self.phase != Phase::Following => (None, Before::Perhaps),
             _ => (None, Before::Unnamed),
         }
@@ -97,7 +99,7 @@ impl Decoder {
     /// Whether the program jumps from `address`, where it is, to `address`: how often is not traced.
     fn idles<K: Code>(&self, address: u64, params: &Params, code: &mut K) -> bool {
         let pc = Pc { address, isa: params.isa(), space: self.space };
-        matches!(self.place, Place::At { pc, .. } if pc == address)
+        matches!(self.position, Position::At { pc, .. } if pc == address)
             && code.instruction(pc).is_ok_and(|i| !i.conditional && i.target == Some(address))
     }
 

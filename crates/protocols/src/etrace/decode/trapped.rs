@@ -1,9 +1,9 @@
 //! What became of the instruction that was named last before a trap, and where the trap returns to.
 
-use tracewright_base::{Code, Doubt, Element, Kind, Pc, Role, Sink};
+use tracewright_base::{Code, Element, Inconsistency, Kind, Pc, Role, Sink};
 
 use super::start::Before;
-use super::{Decoder, Named, Phase, Place};
+use super::{Decoder, Phase, Position, ReportedAs};
 use crate::etrace::config::{Params, TrapPacket};
 use crate::etrace::packet::Trap;
 
@@ -20,7 +20,7 @@ enum Fate {
 
 /// Why what trapped was named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+enum Reported {
     /// A jump went there.
     Target,
     /// The handler runs at another level, or trapped at once.
@@ -120,16 +120,18 @@ impl Decoder {
         match fate {
             Fate::Retired => {}
             Fate::Trapped => {
-                if let Place::At { owed, .. } = &mut self.place {
-                    *owed = false;
+                if let Position::At { pending_retire, .. } = &mut self.position {
+                    *pending_retire = false;
                 }
             }
-            Fate::Unknown => sink.element(at, Element::Doubt(Doubt::TrappedOrRetired)),
+            Fate::Unknown => {
+                sink.element(at, Element::Inconsistency(Inconsistency::TrappedOrRetired))
+            }
         }
         // Had the handler trapped at once, what trapped would be named; where nothing else names it, it did.
         let trapped = nested.or(match (told, fate) {
-            (Some(Told::Extra), _) if !changed => Some(true),
-            (None, Fate::Trapped) if !changed && self.named == Named::Passed => Some(true),
+            (Some(Reported::Extra), _) if !changed => Some(true),
+            (None, Fate::Trapped) if !changed && self.named == ReportedAs::Passed => Some(true),
             (None, Fate::Retired | Fate::Unknown) if !changed => Some(false),
             _ => None,
         });
@@ -137,15 +139,15 @@ impl Decoder {
         let (again, named) = (target && after == After::Trap { again: true }, unretired && !target);
         let return_address = self.return_address(trap, fate, params, code);
         let left = Left { return_address, trapped, again, named };
-        let Place::Jump { role: Role::Return } = self.place else { return left };
+        let Position::Jump { role: Role::Return } = self.position else { return left };
         if !params.options.implicit_return {
             return left;
         }
         // Had it gone elsewhere than the calls foresee, the packet would say that nothing was retired.
-        let foreseen = self.returns.pop();
+        let predicted = self.returns.pop();
         let told = choices.trap == TrapPacket::ThAddr && !params.is_draft();
-        let foreseen = foreseen.filter(|_| told && trap.thaddr && fate == Fate::Retired);
-        Left { return_address: return_address.or(foreseen), ..left }
+        let predicted = predicted.filter(|_| told && trap.thaddr && fate == Fate::Retired);
+        Left { return_address: return_address.or(predicted), ..left }
     }
 
     /// What trapped is in the stream: what was named last is owed, and what the packets before it left open is settled.
@@ -159,7 +161,7 @@ impl Decoder {
         params: &Params,
         code: &mut K,
         sink: &mut S,
-    ) -> Option<Told> {
+    ) -> Option<Reported> {
         let by = self.inferred.take()?;
         if let Some(next) = by.next {
             // What is before it was named because it trapped; it itself was, too, or was jumped to. A branch with an
@@ -171,10 +173,10 @@ impl Decoder {
             let ends = ends && params.choices.trapped_in_stream;
             if !retired && (sure || ends || jumps) {
                 self.flush(at, params, code, sink);
-                if self.place != Place::Unknown {
-                    self.place = Place::At { pc: next.address, owed: false };
+                if self.position != Position::Unknown {
+                    self.position = Position::At { pc: next.address, pending_retire: false };
                 }
-                return Some(if jumps { Told::Target } else { Told::Extra });
+                return Some(if jumps { Reported::Target } else { Reported::Extra });
             }
             self.go_round(at, by, params, code, sink);
             self.inferred.take()?;
@@ -192,15 +194,19 @@ impl Decoder {
         code: &mut K,
         sink: &mut S,
     ) {
-        if params.choices.trapped_in_stream && matches!(self.place, Place::At { owed: true, .. }) {
+        if params.choices.trapped_in_stream
+            && matches!(self.position, Position::At { pending_retire: true, .. })
+        {
             match self.named {
-                Named::Handler { trapped: Some(true), .. } => return,
+                ReportedAs::Handler { trapped: Some(true), .. } => return,
                 // A branch that is retired has an outcome.
                 _ if self.pending.count() == 0 && self.owes_branch(params, code) => return,
-                Named::Handler { trapped: None, .. } | Named::Target | Named::Start { .. } => {
-                    sink.element(at, Element::Doubt(Doubt::TrappedOrRetired));
+                ReportedAs::Handler { trapped: None, .. }
+                | ReportedAs::Target
+                | ReportedAs::Start { .. } => {
+                    sink.element(at, Element::Inconsistency(Inconsistency::TrappedOrRetired));
                 }
-                Named::Handler { .. } | Named::Passed | Named::Jumped => {}
+                ReportedAs::Handler { .. } | ReportedAs::Passed | ReportedAs::Jumped => {}
             }
         }
         self.flush(at, params, code, sink);
@@ -213,10 +219,10 @@ impl Decoder {
 
     /// The same of what is at an address. `None`: of what is owed, or was said last.
     fn jumps_at<K: Code>(&self, address: Option<u64>, params: &Params, code: &mut K) -> bool {
-        let pc = match (address, self.place) {
+        let pc = match (address, self.position) {
             (Some(address), _) => address,
-            (None, Place::At { pc, owed: true }) => pc,
-            (None, Place::Jump { .. }) => return true,
+            (None, Position::At { pc, pending_retire: true }) => pc,
+            (None, Position::Jump { .. }) => return true,
             (None, _) => return false,
         };
         let pc = Pc { address: pc, isa: params.isa(), space: self.space };
@@ -226,7 +232,7 @@ impl Decoder {
     /// What became of the instruction that is owed, before `trap`. A specification's unit names none that was not
     /// retired.
     fn fate<K: Code>(&self, trap: &Trap, sure: bool, params: &Params, code: &mut K) -> Fate {
-        let Place::At { pc, owed: true } = self.place else { return Fate::Retired };
+        let Position::At { pc, pending_retire: true } = self.position else { return Fate::Retired };
         let choices = &params.choices;
         let call = self.is_call(pc, params, code);
         let by_call = is_call_cause(trap);
@@ -238,33 +244,35 @@ impl Decoder {
                 // Where it had gone would be named.
                 _ if self.jumps(params, code) => Fate::Trapped,
                 // The second instruction of the handler would be named.
-                Named::Handler { .. } => Fate::Trapped,
+                ReportedAs::Handler { .. } => Fate::Trapped,
                 // A branch that is retired has an outcome.
-                Named::Passed | Named::Jumped | Named::Target
+                ReportedAs::Passed | ReportedAs::Jumped | ReportedAs::Target
                     if self.pending.count() == 0 && self.is_branch(pc, params, code) =>
                 {
                     Fate::Trapped
                 }
                 // What is before it would be named, if it trapped: as it is in any case where it was named itself.
-                Named::Passed | Named::Jumped => Fate::Retired,
+                ReportedAs::Passed | ReportedAs::Jumped => Fate::Retired,
                 _ if call => Fate::Trapped,
                 _ if by_call && trap.ecause != BREAKPOINT => Fate::Retired,
-                Named::Target if self.is_branch(pc, params, code) => match self.pending.first() {
-                    // A unit may take the way to the handler for the branch's.
-                    Some(false) => Fate::Retired,
-                    Some(true) | None => Fate::Unknown,
-                },
-                Named::Target | Named::Start { .. } => Fate::Unknown,
+                ReportedAs::Target if self.is_branch(pc, params, code) => {
+                    match self.pending.first() {
+                        // A unit may take the way to the handler for the branch's.
+                        Some(false) => Fate::Retired,
+                        Some(true) | None => Fate::Unknown,
+                    }
+                }
+                ReportedAs::Target | ReportedAs::Start { .. } => Fate::Unknown,
             };
         }
         match self.named {
-            Named::Start { .. } if !choices.drop_unretired => Fate::Retired,
+            ReportedAs::Start { .. } if !choices.drop_unretired => Fate::Retired,
             _ if sure => Fate::Trapped,
             // What trapped is no branch that was taken.
-            Named::Start { .. } if self.pending.first() == Some(true) => Fate::Retired,
-            Named::Start { before: Before::Named, .. } if drops(params) => Fate::Trapped,
-            Named::Start { before: Before::Unnamed, .. } if drops(params) => Fate::Retired,
-            Named::Start { after_return, .. } => {
+            ReportedAs::Start { .. } if self.pending.first() == Some(true) => Fate::Retired,
+            ReportedAs::Start { before: Before::ReportedAs, .. } if drops(params) => Fate::Trapped,
+            ReportedAs::Start { before: Before::Unnamed, .. } if drops(params) => Fate::Retired,
+            ReportedAs::Start { after_return, .. } => {
                 // Had it jumped, the packet would say that nothing was retired where it went.
                 let jumps = drops(params) && trap.thaddr && self.jumps(params, code);
                 let rather = after_return && !trap.interrupt;
@@ -299,8 +307,8 @@ impl Decoder {
         if self.phase != Phase::Following {
             return given;
         }
-        match self.place {
-            Place::At { pc, .. } => {
+        match self.position {
+            Position::At { pc, .. } => {
                 let calls = is_call_cause(trap) && !params.choices.trapped_in_stream;
                 Some(
                     self.last
@@ -308,15 +316,15 @@ impl Decoder {
                         .unwrap_or(pc),
                 )
             }
-            Place::Jump { .. } | Place::Unknown => given,
+            Position::Jump { .. } | Position::Unknown => given,
         }
     }
 
     /// Whether what was named last is an ECALL that a unit calls retired, and the trap is its own.
     fn called<K: Code>(&self, trap: &Trap, params: &Params, code: &mut K) -> bool {
-        let last = match (self.inferred.and_then(|by| by.next), self.place) {
+        let last = match (self.inferred.and_then(|by| by.next), self.position) {
             (Some(next), _) => next.address,
-            (None, Place::At { pc, owed: true }) => pc,
+            (None, Position::At { pc, pending_retire: true }) => pc,
             _ => return false,
         };
         params.choices.ecall_retires && is_call_cause(trap) && self.is_call(last, params, code)

@@ -1,13 +1,14 @@
 //! The program's path from one reported instruction to the next, block by block.
 
 use tracewright_base::{
-    Block, Code, Counted, Doubt, Element, End, Instruction, Kind, Last, Mark, Pc, Range, Role, Sink,
+    Block, BlockId, Code, Counted, Element, End, Inconsistency, Instruction, Kind, Last, Pc, Range,
+    Role, Sink,
 };
 use tracewright_isa::rv::Upper;
 
 use super::implied::Implied;
 use super::trapped::names_trapped;
-use super::{CameBy, Decoder, Named, Place};
+use super::{Decoder, PassedAddress, Position, ReportedAs};
 use crate::etrace::config::{LoopLabel, Params};
 
 /// Where a walk ends.
@@ -101,27 +102,33 @@ impl Decoder {
                     returned = false;
                 }
             }
-            let (pc, owed) = match self.place {
-                Place::At { pc, owed } => (pc, owed),
-                Place::Jump { role } => match self.jump(role, goal, params, code) {
+            let (pc, pending_retire) = match self.position {
+                Position::At { pc, pending_retire } => (pc, pending_retire),
+                Position::Jump { role } => match self.jump(role, goal, params, code) {
                     Jumped::On => {
                         returned = true;
                         path.mark = None;
                         if !path.goes_on(self.pc()) {
-                            return self.lose(at, Doubt::AddressNotReached, sink);
+                            return self.lose(at, Inconsistency::AddressNotReached, sink);
                         }
                         continue;
                     }
                     Jumped::There => return Walked::There,
                     Jumped::Astray => {
-                        sink.element(at, Element::Doubt(Doubt::Ambiguous));
+                        sink.element(at, Element::Inconsistency(Inconsistency::Ambiguous));
                         return Walked::There;
                     }
-                    Jumped::Nowhere => return self.lose(at, Doubt::AddressNotReached, sink),
+                    Jumped::Nowhere => {
+                        return self.lose(at, Inconsistency::AddressNotReached, sink);
+                    }
                 },
-                Place::Unknown => return self.lose(at, Doubt::NoAddress, sink),
+                Position::Unknown => return self.lose(at, Inconsistency::NoAddress, sink),
             };
-            if goal.before && goal.address == Some(pc) && !owed && self.may_stop(goal, 0, params) {
+            if goal.before
+                && goal.address == Some(pc)
+                && !pending_retire
+                && self.may_stop(goal, 0, params)
+            {
                 return Walked::There;
             }
             let block = match code.block(Pc { address: pc, isa, space: self.space }) {
@@ -133,7 +140,7 @@ impl Decoder {
                 && let Some(address) = goal.address
                 && (address.wrapping_sub(pc) & isa.address_mask()) < u64::from(block.bytes)
                 // What was reported before is not reported again, nor the target of a return that was.
-                && !((owed || returned && !goal.before) && address == pc)
+                && !((pending_retire || returned && !goal.before) && address == pc)
             {
                 let branch = block.last.conditional && address == last_address(&block);
                 // What trapped has no outcome.
@@ -146,7 +153,7 @@ impl Decoder {
                 }
             }
             returned = false;
-            if self.turns(at, &block, params, sink) {
+            if self.repeat(at, &block, params, sink) {
                 path = Path::default();
                 continue;
             }
@@ -154,7 +161,7 @@ impl Decoder {
                 Some(true) => path = Path::default(),
                 Some(false) => {
                     if !path.goes_on(self.pc()) {
-                        return self.lose(at, Doubt::AddressNotReached, sink);
+                        return self.lose(at, Inconsistency::AddressNotReached, sink);
                     }
                 }
                 None => return Walked::Lost,
@@ -175,11 +182,11 @@ impl Decoder {
         code: &mut K,
         sink: &mut S,
     ) -> Walked {
-        let Place::At { pc, .. } = self.place else { return Walked::There };
+        let Position::At { pc, .. } = self.position else { return Walked::There };
         let isa = params.isa();
-        let realm = code.realm(isa, self.space);
-        let mut next = code.find(pc, realm);
-        if next == Mark::NONE {
+        let code_space = code.code_space(isa, self.space);
+        let mut next = code.find(pc, code_space);
+        if next == BlockId::NONE {
             next = code.enter(Pc { address: pc, isa, space: self.space }, None);
         }
         // Bit 0: the next branch is taken.
@@ -188,10 +195,10 @@ impl Decoder {
         // Jumps since the last branch: too many are a loop that no branch ends.
         let mut jumps = 0;
         loop {
-            let (mut last, mut way) = (Mark::NONE, 0);
-            let hops = code.hops();
-            while let Some((hop, family)) = hops.get(next) {
-                let branch = family.last[1];
+            let (mut last, mut way) = (BlockId::NONE, 0);
+            let blocks = code.blocks();
+            while let Some((cached, class)) = blocks.get(next) {
+                let branch = class.last[1];
                 if branch.kind != Kind::Branch {
                     break;
                 }
@@ -203,31 +210,31 @@ impl Decoder {
                 steps >>= u32::from(conditional);
                 left -= u32::from(conditional);
                 jumps = if conditional { 0 } else { jumps + 1 };
-                sink.element(at, Element::Range(hop.range(family, way != 0)));
+                sink.element(at, Element::Range(cached.range(class, way != 0)));
                 last = next;
-                next = hops.next(next, way != 0);
+                next = blocks.next(next, way != 0);
             }
-            if last == Mark::NONE {
+            if last == BlockId::NONE {
                 break;
             }
-            let Some(block) = code.kept(last) else { break };
+            let Some(block) = code.cached_block(last) else { break };
             self.last = Some(last_address(&block));
-            self.place = match block.last.target {
-                Some(pc) if way != 0 => Place::At { pc, owed: false },
-                None if way != 0 => Place::Jump { role: block.last.role },
-                _ => Place::At { pc: block.next(), owed: false },
+            self.position = match block.last.target {
+                Some(pc) if way != 0 => Position::At { pc, pending_retire: false },
+                None if way != 0 => Position::Jump { role: block.last.role },
+                _ => Position::At { pc: block.next(), pending_retire: false },
             };
-            if next != Mark::NONE {
+            if next != BlockId::NONE {
                 break;
             }
-            let Place::At { pc, .. } = self.place else { break };
+            let Position::At { pc, .. } = self.position else { break };
             let pc = Pc { address: pc, isa, space: self.space };
             next = code.enter(pc, Some((last, way != 0)));
         }
         self.pending.leave(left + spare);
         self.implied = 0;
         if jumps == MOST_JUMPS {
-            return self.lose(at, Doubt::AddressNotReached, sink);
+            return self.lose(at, Inconsistency::AddressNotReached, sink);
         }
         Walked::There
     }
@@ -248,7 +255,7 @@ impl Decoder {
 
     /// Takes all turns but the last of a loop of one block that are foreseen, if this is one.
     #[inline]
-    fn turns<S: Sink>(&mut self, at: u64, block: &Block, params: &Params, sink: &mut S) -> bool {
+    fn repeat<S: Sink>(&mut self, at: u64, block: &Block, params: &Params, sink: &mut S) -> bool {
         let last = &block.last;
         let comes_round =
             block.end == End::Waypoint && last.conditional && last.target == Some(block.start);
@@ -256,13 +263,13 @@ impl Decoder {
             return false;
         }
         let address = last_address(block);
-        let Some(turns) = self.pending.turns(address, params) else { return false };
+        let Some(repeat) = self.pending.repeat(address, params) else { return false };
         let Block { start, bytes, instructions, .. } = *block;
         let (cycles, last) = (Counted::UNKNOWN, Last::new(last, true));
-        sink.turns(at, Range { start, bytes, instructions, cycles, last }, turns);
+        sink.repeat(at, Range { start, bytes, instructions, cycles, last }, repeat);
         self.implied = 0;
         self.last = Some(address);
-        self.place = Place::At { pc: start, owed: false };
+        self.position = Position::At { pc: start, pending_retire: false };
         true
     }
 
@@ -280,28 +287,28 @@ impl Decoder {
         let next = block.next();
         let mut branched = false;
         let mut taken = true;
-        let place = match (block.end, block.last.kind) {
+        let position = match (block.end, block.last.kind) {
             (End::Waypoint, Kind::Branch) if block.last.conditional => {
                 branched = true;
                 self.implied = 0;
                 let Some(outcome) = self.pending.take(last_address(block), params) else {
-                    self.lose(at, Doubt::AddressNotReached, sink);
+                    self.lose(at, Inconsistency::AddressNotReached, sink);
                     return None;
                 };
                 taken = outcome;
                 let target = block.last.target.unwrap_or(next);
-                Place::At { pc: if taken { target } else { next }, owed: false }
+                Position::At { pc: if taken { target } else { next }, pending_retire: false }
             }
             (End::Waypoint, Kind::Branch) => match block.last.target {
-                Some(pc) => Place::At { pc, owed: false },
+                Some(pc) => Position::At { pc, pending_retire: false },
                 // A table jump through memory that is not known.
-                None => Place::Jump { role: block.last.role },
+                None => Position::Jump { role: block.last.role },
             },
             (End::Waypoint, Kind::Indirect) => match self.inferred(block, params, code) {
-                Some(pc) => Place::At { pc, owed: false },
-                None => Place::Jump { role: block.last.role },
+                Some(pc) => Position::At { pc, pending_retire: false },
+                None => Position::Jump { role: block.last.role },
             },
-            (End::Waypoint | End::Limit, _) => Place::At { pc: next, owed: false },
+            (End::Waypoint | End::Limit, _) => Position::At { pc: next, pending_retire: false },
             (End::NoCode, _) => {
                 say(at, block.start, block.bytes, block.instructions, &block.last, true, sink);
                 self.no_code(at, next, params, sink);
@@ -309,14 +316,14 @@ impl Decoder {
             }
             (End::Invalid, _) => {
                 say(at, block.start, block.bytes, block.instructions, &block.last, true, sink);
-                self.lose(at, Doubt::InvalidOpcode, sink);
+                self.lose(at, Inconsistency::InvalidOpcode, sink);
                 return None;
             }
         };
         say(at, block.start, block.bytes, block.instructions, &block.last, taken, sink);
         self.left(at, &block.last, next, params, sink);
         self.last = Some(last_address(block));
-        self.place = place;
+        self.position = position;
         Some(branched)
     }
 
@@ -366,7 +373,7 @@ impl Decoder {
                 && let Some(pc) = self.returns.pop()
             {
                 self.implied = self.implied.saturating_add(1);
-                self.place = Place::At { pc, owed: false };
+                self.position = Position::At { pc, pending_retire: false };
                 return Jumped::On;
             }
             astray = implied == Implied::Perhaps;
@@ -380,16 +387,16 @@ impl Decoder {
             }
             _ => return Jumped::Nowhere,
         }
-        let mut foreseen = None;
+        let mut predicted = None;
         if role == Role::Return && params.options.implicit_return {
-            foreseen = self.returns.pop();
+            predicted = self.returns.pop();
         }
         // A return that went where it was foreseen to is reported for another reason.
-        let known = goal.returns.is_some() && foreseen == Some(address);
+        let known = goal.returns.is_some() && predicted == Some(address);
         if params.options.jump_target_cache && !known {
             self.targets.put(address, params);
         }
-        self.place = Place::At { pc: address, owed: true };
+        self.position = Position::At { pc: address, pending_retire: true };
         if astray { Jumped::Astray } else { Jumped::There }
     }
 
@@ -430,15 +437,15 @@ impl Decoder {
         if !goal.before {
             let undecided = !goal.notified && params.choices.loop_label == LoopLabel::NextPacket;
             let (returns, branches) = (goal.returns, goal.branches);
-            let by = CameBy { address, returns, branches, next: None };
+            let by = PassedAddress { address, returns, branches, next: None };
             self.inferred = undecided.then_some(by);
-            self.named = Named::Passed;
+            self.named = ReportedAs::Passed;
         }
         // What trapped may be named, too: whether this was retired is settled by what comes next.
         if goal.before || names_trapped(params) {
             say(at, block.start, bytes, count, &last, true, sink);
             self.last = before.or(self.last);
-            self.place = Place::At { pc: address, owed: !goal.before };
+            self.position = Position::At { pc: address, pending_retire: !goal.before };
             return Some(Walked::There);
         }
         if address == last_address(block) {
@@ -452,7 +459,7 @@ impl Decoder {
         say(at, block.start, bytes + size, count + 1, &instruction, true, sink);
         self.last = Some(address);
         let pc = address.wrapping_add(size.into()) & mask;
-        self.place = Place::At { pc, owed: false };
+        self.position = Position::At { pc, pending_retire: false };
         Some(Walked::There)
     }
 
@@ -464,10 +471,10 @@ impl Decoder {
         code: &mut K,
         sink: &mut S,
     ) {
-        let Place::At { pc, owed: true } = self.place else { return };
+        let Position::At { pc, pending_retire: true } = self.position else { return };
         let isa = params.isa();
-        let place = Pc { address: pc, isa, space: self.space };
-        let instruction = match code.instruction(place) {
+        let position = Pc { address: pc, isa, space: self.space };
+        let instruction = match code.instruction(position) {
             Ok(instruction) => instruction,
             Err(miss) => {
                 self.no_code(at, miss.address, params, sink);
@@ -487,26 +494,31 @@ impl Decoder {
         if instruction.conditional && self.pending.count() == 0 {
             // It was executed, and nothing says how it went.
             say(at, pc, block.bytes, 1, &instruction, false, sink);
-            self.lose(at, Doubt::Unresolved, sink);
+            self.lose(at, Inconsistency::Unresolved, sink);
             return;
         }
         self.block(at, &block, params, code, sink);
     }
 
     pub(super) fn pc(&self) -> u64 {
-        match self.place {
-            Place::At { pc, .. } => pc,
-            Place::Jump { .. } | Place::Unknown => 0,
+        match self.position {
+            Position::At { pc, .. } => pc,
+            Position::Jump { .. } | Position::Unknown => 0,
         }
     }
 
     /// Packets and program contradict each other.
     #[cold]
-    pub(super) fn lose<S: Sink>(&mut self, at: u64, doubt: Doubt, sink: &mut S) -> Walked {
-        self.place = Place::Unknown;
+    pub(super) fn lose<S: Sink>(
+        &mut self,
+        at: u64,
+        inconsistency: Inconsistency,
+        sink: &mut S,
+    ) -> Walked {
+        self.position = Position::Unknown;
         self.inferred = None;
         self.pending.clear();
-        sink.element(at, Element::Doubt(doubt));
+        sink.element(at, Element::Inconsistency(inconsistency));
         Walked::Lost
     }
 
@@ -518,7 +530,7 @@ impl Decoder {
         _params: &Params,
         sink: &mut S,
     ) -> Walked {
-        self.place = Place::Unknown;
+        self.position = Position::Unknown;
         self.inferred = None;
         self.pending.clear();
         sink.element(at, Element::NoCode { address, space: self.space });

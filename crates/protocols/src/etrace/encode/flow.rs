@@ -10,7 +10,7 @@ use super::inst::{Inst, is};
 use super::outlet::Outlet;
 use super::passed::Passed;
 use super::returns::Returns;
-use super::settings::{Quirks, Settings, SyncPlace};
+use super::settings::{Quirks, Settings, SyncPosition};
 use crate::etrace::config::{Difference, LoopLabel, Params, Profile, Reset, Sync, TrapPacket};
 use crate::etrace::decode::pending::{Predictor, index};
 use crate::etrace::decode::targets::Targets;
@@ -24,7 +24,7 @@ use crate::etrace::packet::{
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
     quirks: Quirks,
-    place: SyncPlace,
+    place: SyncPosition,
     prev: Inst,
     cur: Inst,
     /// `cur` is an instruction.
@@ -72,7 +72,7 @@ impl Flow {
     pub(super) fn new(params: &Params, settings: &Settings) -> Self {
         Flow {
             quirks: settings.quirks.unwrap_or(Quirks::of(params)),
-            place: settings.sync_place.unwrap_or(SyncPlace::of(params)),
+            place: settings.sync_position.unwrap_or(SyncPosition::of(params)),
             prev: Inst { flags: is::UNQUALIFIED, ..Inst::default() },
             cur: Inst { flags: is::UNQUALIFIED, ..Inst::default() },
             filled: false,
@@ -231,25 +231,25 @@ impl Flow {
         }
         if cur.is(is::BRANCH) {
             let taken = cur.is(is::TAKEN);
-            let mut foreseen = false;
+            let mut predicted = false;
             if params.options.branch_prediction {
-                foreseen = self.predictor.predict(cur.address, params) == taken;
+                predicted = self.predictor.predict(cur.address, params) == taken;
                 self.predictor.update(cur.address, taken, params);
             }
-            self.outcome(!taken, foreseen);
+            self.outcome(!taken, predicted);
             self.returns.branch();
         }
     }
 
-    fn outcome(&mut self, not_taken: bool, foreseen: bool) {
+    fn outcome(&mut self, not_taken: bool, predicted: bool) {
         if self.branches < Map::FULL {
             self.map |= u32::from(not_taken) << self.branches;
             self.branches += 1;
-        } else if !foreseen {
+        } else if !predicted {
             self.failed = true;
         }
-        self.all_predicted &= foreseen || self.failed;
-        if foreseen && self.all_predicted {
+        self.all_predicted &= predicted || self.failed;
+        if predicted && self.all_predicted {
             self.predicted += 1;
         }
     }
@@ -288,11 +288,11 @@ impl Flow {
         }
         let max = u64::from(params.choices.resync_max);
         match self.place {
-            SyncPlace::AfterSpecial => {
+            SyncPosition::AfterSpecial => {
                 self.count >= max && cur.is(is::SPECIAL) && !cur.is(is::TRAP)
             }
-            SyncPlace::Next if params.choices.resync == Sync::Packets => self.count == max,
-            SyncPlace::Next => self.count >= max,
+            SyncPosition::Next if params.choices.resync == Sync::Packets => self.count == max,
+            SyncPosition::Next => self.count >= max,
         }
     }
 
@@ -313,7 +313,7 @@ impl Flow {
         let due = self.flushes(cur, params);
         let was_due = core::mem::replace(&mut self.due, due);
         // The count of packets tells by itself that the next instruction is for synchronisation.
-        let by_count = params.choices.resync == Sync::Packets && self.place == SyncPlace::Next;
+        let by_count = params.choices.resync == Sync::Packets && self.place == SyncPosition::Next;
         if prev.is(is::TRAP) {
             if !only {
                 self.second = self.quirks.second_start;
@@ -366,7 +366,7 @@ impl Flow {
             return Reported::Sync;
         }
         let unsettled = self.branches != 0 || !by_count && self.returns.implies();
-        let flush = due && (unsettled || self.place == SyncPlace::AfterSpecial);
+        let flush = due && (unsettled || self.place == SyncPosition::AfterSpecial);
         if flush || late || cur.is(is::TRAP) && !cur.is(is::ONLY) || cur.is(is::NOTIFY) {
             // The target of a discontinuity is not marked. ("Format 2 notify and updiscon")
             let notify = cur.is(is::NOTIFY) && !self.returns.returned();
@@ -422,9 +422,9 @@ impl Flow {
         }
         let max = u64::from(params.choices.resync_max);
         match (self.place, params.choices.resync) {
-            (SyncPlace::AfterSpecial, _) => false,
-            (SyncPlace::Next, Sync::Packets) => self.count > max,
-            (SyncPlace::Next, _) => {
+            (SyncPosition::AfterSpecial, _) => false,
+            (SyncPosition::Next, Sync::Packets) => self.count > max,
+            (SyncPosition::Next, _) => {
                 // The decoder must not come by it before it gets there.
                 let jumped = prev.is(is::UPDISCON) || self.returns.implies();
                 was_due && !jumped && self.branches == u8::from(cur.is(is::BRANCH))

@@ -14,7 +14,7 @@ pub struct Settings {
     /// How many instructions the processor retires in a block at most.
     pub retires: u8,
     /// Where a synchronisation packet goes once its period is over; `None` for where its profile has it.
-    pub sync_place: Option<SyncPlace>,
+    pub sync_position: Option<SyncPosition>,
     /// What a change of the context in the steps is on the port.
     pub context_type: ContextType,
     /// Instructions pass if any of these lets them pass, or if there is none.
@@ -33,7 +33,7 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             retires: 1,
-            sync_place: None,
+            sync_position: None,
             context_type: ContextType::default(),
             filters: Vec::new(),
             comparators: Vec::new(),
@@ -46,7 +46,7 @@ impl Default for Settings {
 
 /// Where a synchronisation packet goes once its period is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SyncPlace {
+pub enum SyncPosition {
     /// To the next instruction, after a packet with the branches so far. A unit needs to see every
     /// instruction for that: inside a block it knows the address of the first and of the last alone.
     Next,
@@ -55,13 +55,13 @@ pub enum SyncPlace {
     AfterSpecial,
 }
 
-impl SyncPlace {
+impl SyncPosition {
     /// Where the profile of `params` has it: the encoders that retire one instruction at a time take
     /// the next one.
-    pub const fn of(params: &Params) -> SyncPlace {
+    pub const fn of(params: &Params) -> SyncPosition {
         match params.profile {
-            Profile::ReferenceFlow | Profile::Siemens | Profile::PulpTrdb => SyncPlace::Next,
-            Profile::Spec | Profile::PulpRvTracer | Profile::Esp32 => SyncPlace::AfterSpecial,
+            Profile::ReferenceFlow | Profile::Siemens | Profile::PulpTrdb => SyncPosition::Next,
+            Profile::Spec | Profile::PulpRvTracer | Profile::Esp32 => SyncPosition::AfterSpecial,
         }
     }
 }

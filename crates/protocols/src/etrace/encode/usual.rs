@@ -2,7 +2,7 @@
 
 use super::{
     Comparator, Compare, ContextType, DataSettings, Encoder, FifoSettings, Filter, Function, Input,
-    Match, Settings, SyncPlace,
+    Match, Settings, SyncPosition,
 };
 use crate::encoders::{Encodes, Setting};
 use crate::etrace::{Etrace, Params};
@@ -27,9 +27,9 @@ impl Encodes for Etrace {
         if let Some(retires) = setting("retires") {
             settings.retires = retires.clamp(1, 255) as u8;
         }
-        settings.sync_place = match setting("sync-place") {
-            Some(0) => Some(SyncPlace::Next),
-            Some(_) => Some(SyncPlace::AfterSpecial),
+        settings.sync_position = match setting("sync-place") {
+            Some(0) => Some(SyncPosition::Next),
+            Some(_) => Some(SyncPosition::AfterSpecial),
             None => None,
         };
         let on = |name| setting(name).is_some_and(|value| value != 0);

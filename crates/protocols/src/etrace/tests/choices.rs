@@ -10,7 +10,7 @@ use super::examples::{plain, taken};
 use crate::etrace::config::{
     Compression, Difference, Framing, MessageType, Padding, Profile, Sync, Version,
 };
-use crate::etrace::encode::{ContextType, Encoder, Itype, Settings, SyncPlace};
+use crate::etrace::encode::{ContextType, Encoder, Itype, Settings, SyncPosition};
 use crate::etrace::packet::{Branches, Map, Payload, Report, Start, Support, Who};
 use crate::etrace::{Packet, Params};
 
@@ -127,7 +127,7 @@ fn periods() {
     ] {
         let mut params = Params::default();
         (params.choices.resync, params.choices.resync_max) = (unit, max);
-        let settings = Settings { sync_place: Some(SyncPlace::Next), ..Settings::default() };
+        let settings = Settings { sync_position: Some(SyncPosition::Next), ..Settings::default() };
         let payloads = encode(&steps, &params, &settings);
         let starts = payloads.iter().filter(|p| matches!(p, Payload::Start(_))).count();
         assert_eq!(starts, want, "{unit} {max}");

@@ -276,7 +276,7 @@ fn termination_types() {
 }
 
 /// Which addresses start and end traced stretches.
-fn stretches(steps: &[Step], settings: &Settings) -> Vec<(char, u64)> {
+fn chunks(steps: &[Step], settings: &Settings) -> Vec<(char, u64)> {
     let mut at = 0;
     let mut list = Vec::new();
     for payload in encode(steps, &params(Profile::Spec), settings) {
@@ -307,7 +307,7 @@ fn filters() {
             comparators: vec![comparator],
             ..Settings::default()
         };
-        stretches(steps, &settings)
+        chunks(steps, &settings)
     };
     let primary = |function, value| {
         one(Comparator { primary: compare(function, value), ..Comparator::default() }, &line)
@@ -333,7 +333,7 @@ fn filters() {
         ..Comparator::default()
     };
     let settings = Settings { comparators: vec![watch], ..Settings::default() };
-    assert_eq!(stretches(&line, &settings), [('s', 0x1000), ('n', 0x1008), ('a', 0x101c)]);
+    assert_eq!(chunks(&line, &settings), [('s', 0x1000), ('n', 0x1008), ('a', 0x101c)]);
     // A context.
     let context = |id| Step::Context(Context { context_id: Some(id), ..Context::default() });
     let steps =

@@ -1,8 +1,8 @@
 //! What packets leave open: two executions that give a unit the very same packets. No decoder can tell which one was;
-//! where there are two it says so ([`Doubt::Ambiguous`], [`Doubt::TrappedOrRetired`]). And what makes units tell.
+//! where there are two it says so ([`Inconsistency::Ambiguous`], [`Inconsistency::TrappedOrRetired`]). And what makes units tell.
 //!
-//! [`Doubt::Ambiguous`]: tracewright_base::Doubt::Ambiguous
-//! [`Doubt::TrappedOrRetired`]: tracewright_base::Doubt::TrappedOrRetired
+//! [`Inconsistency::Ambiguous`]: tracewright_base::Doubt::Ambiguous
+//! [`Inconsistency::TrappedOrRetired`]: tracewright_base::Doubt::TrappedOrRetired
 
 use std::vec::Vec;
 

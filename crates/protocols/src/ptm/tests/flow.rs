@@ -3,8 +3,8 @@
 use std::vec::Vec;
 
 use tracewright_base::{
-    Context, Counted, Doubt, Element, Exception, Fault, Gap, Instruction, Isa, Kind, Last, Range,
-    Role, Security, Space, Start,
+    Context, Counted, Element, Exception, Fault, Gap, Inconsistency, Instruction, Isa, Kind, Last,
+    Range, Role, Security, Space, Start,
 };
 
 use super::program::{ARM, Program, THUMB, program, straight};
@@ -115,8 +115,10 @@ fn instruction_sync() {
     ];
     after_head(&PLAIN, &code, &[0x08, 0x01, 0xa0, 0x00, 0x00, 0x2b, 0x84], &want);
     // A periodic one elsewhere: the program image is wrong.
-    let want =
-        [(0, Element::Doubt(Doubt::AddressNotReached)), (6, ran(0x8010, 1, branch(ARM), true))];
+    let want = [
+        (0, Element::Inconsistency(Inconsistency::AddressNotReached)),
+        (6, ran(0x8010, 1, branch(ARM), true)),
+    ];
     after_head(&PLAIN, &code, &[&turned_on(0)[..], &[0x84]].concat(), &want);
 }
 
@@ -136,7 +138,7 @@ fn before_instruction_sync() {
         got,
         [
             (0, Element::Gap(Gap::Start)),
-            (0, Element::Bad { len: 2, fault: Fault::Unsynchronised }),
+            (0, Element::Undecodable { len: 2, fault: Fault::Unsynchronised }),
             (21, Element::TraceOn(Start::Normal)),
             (21, Element::Context(context)),
             (21, Element::End),
@@ -159,7 +161,8 @@ fn atoms_follow_the_program() {
         (1, ran(0x9000, 2, back(THUMB), false)),
     ];
     // An N that only a wrong image explains: the BX at 0x9002 has no condition.
-    let want = [&want[..], &[(1, Element::Doubt(Doubt::UnconditionalNotTaken))]].concat();
+    let want =
+        [&want[..], &[(1, Element::Inconsistency(Inconsistency::UnconditionalNotTaken))]].concat();
     after_head(&PLAIN, &program(), &[0b1000_1000, 0b1000_0110], &want);
 }
 
@@ -202,7 +205,9 @@ fn return_stack() {
     let want = [&call_and_return[..], &[(0, ran(0x8010, 1, branch(ARM), true))]].concat();
     after_head(&STACK, &program(), &[0b1011_0000], &want);
     // The stack is not used: an E without an address.
-    let lost = [&call_and_return[..], &[(0, Element::Doubt(Doubt::ReturnStackEmpty))]].concat();
+    let lost =
+        [&call_and_return[..], &[(0, Element::Inconsistency(Inconsistency::ReturnStackEmpty))]]
+            .concat();
     after_head(&PLAIN, &program(), &[0b1011_0000], &lost);
     // From A32 to T32 and back: the entry names the instruction set.
     let want = [
@@ -217,7 +222,7 @@ fn return_stack() {
         (0, ran(0x8000, 2, conditional(branch(ARM)), false)),
         (0, ran(0x8008, 2, call(branch(ARM)), true)),
         (7, ran(0x8024, 2, back(ARM), true)),
-        (7, Element::Doubt(Doubt::ReturnStackEmpty)),
+        (7, Element::Inconsistency(Inconsistency::ReturnStackEmpty)),
         // A branch address: all is well again.
         (9, ran(0x8018, 1, ISB, true)),
     ];
@@ -258,7 +263,7 @@ fn waypoint_updates() {
     let want = [&want[..], &[(10, ran(0x1_2ee4, 1999, ARM, true)), no_code(10, 0x1_4e20)]].concat();
     after_head(&PLAIN, &code, &[&bytes[..], &[0x84]].concat(), &want);
     // Not reached: a branch is in between; the target is behind; it is no instruction's address.
-    let doubt = Element::Doubt(Doubt::AddressNotReached);
+    let inconsistency = Element::Inconsistency(Inconsistency::AddressNotReached);
     for (address, ran_before) in [
         (0x8008, Some(ran(0x8000, 2, conditional(branch(ARM)), true))),
         (0x7ffc, None),
@@ -270,7 +275,7 @@ fn waypoint_updates() {
         let first = 0x80 | (bits as u8 & 0x3f) << 1 | 1;
         let last = 0x10 | (bits >> 27) as u8 & 0x0f;
         let bytes = here(&[first, at(6), at(13), at(20), last]);
-        let want: Vec<_> = ran_before.into_iter().chain([doubt]).map(|e| (0, e)).collect();
+        let want: Vec<_> = ran_before.into_iter().chain([inconsistency]).map(|e| (0, e)).collect();
         after_head(&PLAIN, &program(), &bytes, &want);
     }
     code = straight(1);
@@ -294,7 +299,7 @@ fn long_runs_end() {
     let want = [
         (0, Element::TraceOn(Start::Normal)),
         (6, ran(0x1_0000, 0x4000, ARM, true)),
-        (6, Element::Doubt(Doubt::AddressNotReached)),
+        (6, Element::Inconsistency(Inconsistency::AddressNotReached)),
     ];
     after_head(&PLAIN, &straight(20_000), &bytes, &want);
 }
@@ -376,7 +381,7 @@ fn cycle_counts() {
         (0, counted(0x8000, 2, conditional(branch(ARM)), true, n(1))),
         (1, counted(0x8014, 1, call(branch(ARM)), true, n(1))),
         (2, counted(0x9000, 2, back(THUMB), true, n(1))),
-        (2, Element::Doubt(Doubt::ReturnStackEmpty)),
+        (2, Element::Inconsistency(Inconsistency::ReturnStackEmpty)),
         (3, cycles(4)),
     ];
     after_head(&COUNTED, &program(), &[0x84, 0x84, 0x84, 0x90], &want);
@@ -475,8 +480,8 @@ fn bad_packets() {
         &[
             (0, Element::Trigger),
             (1, Element::Gap(Gap::BadPacket)),
-            (1, Element::Bad { len: 1, fault: Fault::Reserved(0x10) }),
-            (2, Element::Bad { len: 2, fault: Fault::Unsynchronised }),
+            (1, Element::Undecodable { len: 1, fault: Fault::Reserved(0x10) }),
+            (2, Element::Undecodable { len: 2, fault: Fault::Unsynchronised }),
             (10, Element::TraceOn(Start::Normal)),
             (10, Element::Context(SECURE)),
             (16, ran(0x8000, 2, conditional(branch(ARM)), false)),
@@ -489,7 +494,7 @@ fn bad_packets() {
         &[0x86, 0x42],
         &[
             (0, ran(0x8000, 2, conditional(branch(ARM)), false)),
-            (1, Element::Bad { len: 1, fault: Fault::Truncated }),
+            (1, Element::Undecodable { len: 1, fault: Fault::Truncated }),
         ],
     );
 }
@@ -509,7 +514,7 @@ fn instruction_sets_that_cannot_be_followed() {
             &[
                 // the branch itself: 0x8004 is said to be taken
                 (0, ran(0x8000, 2, conditional(branch(ARM)), true)),
-                (n, Element::Doubt(Doubt::UnsupportedIsa)),
+                (n, Element::Inconsistency(Inconsistency::UnsupportedIsa)),
                 go_on(n + 7),
             ],
         );

@@ -116,9 +116,9 @@ impl Order {
         }
     }
 
-    /// A line of `len` bytes was put at `place`.
-    pub(in crate::opencsd) fn inserted(&mut self, place: usize, len: usize) {
-        for mark in self.marks.iter_mut().filter(|mark| mark.end >= place) {
+    /// A line of `len` bytes was put at `offset`.
+    pub(in crate::opencsd) fn inserted(&mut self, offset: usize, len: usize) {
+        for mark in self.marks.iter_mut().filter(|mark| mark.end >= offset) {
             mark.end += len;
         }
     }

@@ -3,14 +3,14 @@
 use std::mem;
 
 use tracewright_base::Gap;
-use tracewright_decode::{Carried, Fork};
+use tracewright_decode::{Fork, ForkState};
 
 use super::super::etmv3::order::Order;
 use super::super::frames::RawFrames;
 use super::super::source::SourceText;
 use super::super::unsynced::Unsynced;
 use super::{Listing, Source, Told};
-use crate::kept::Kept;
+use crate::render_cache::RenderCache;
 
 /// What a listing carries on.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub struct State {
     order: Order,
 }
 
-impl Carried for State {
+impl ForkState for State {
     fn same(&self, source: usize, other: &Self) -> bool {
         self.sources.get(source) == other.sources.get(source)
     }
@@ -48,7 +48,7 @@ impl Listing<Vec<u8>> {
 
 impl Fork for Listing<Vec<u8>> {
     type State = State;
-    type Said = Vec<u8>;
+    type Output = Vec<u8>;
 
     fn fork(&self) -> Self {
         let sources = self.sources.iter().map(|source| {
@@ -77,7 +77,7 @@ impl Fork for Listing<Vec<u8>> {
             sources: sources.collect(),
             line: String::new(),
             prefix: (u64::MAX, u16::MAX, String::new()),
-            ranges: Kept::default(),
+            ranges: RenderCache::default(),
             atoms: self.atoms.clone(),
             octets: Vec::new(),
             order: Order::default(),

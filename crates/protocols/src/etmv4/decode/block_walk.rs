@@ -1,17 +1,17 @@
 //! A path through kept blocks: the loop that every atom goes through.
 
-use tracewright_base::{Element, Feed, Hop, Hops, Isa, Mark, Sink};
+use tracewright_base::{BlockId, CachedBlock, CachedBlocks, Element, Feed, Isa, Sink};
 
-use super::ahead::bring;
+use super::prefetch::prefetch_block;
 use super::returns::{DEPTH, Return, Returns, SLOTS};
 use crate::etmv4::packet::Atoms;
 
 /// A place on a path, and the atoms in hand.
-pub(super) struct Path {
-    /// The block to come; [`Mark::NONE`] where it is not known.
-    pub(super) next: Mark,
-    /// The block before it; [`Mark::NONE`] where the flow is up to date.
-    pub(super) last: Mark,
+pub(super) struct BlockWalk {
+    /// The block to come; [`BlockId::NONE`] where it is not known.
+    pub(super) next: BlockId,
+    /// The block before it; [`BlockId::NONE`] where the flow is up to date.
+    pub(super) last: BlockId,
     /// Bit 0: its waypoint took effect.
     before: u32,
     /// Atoms to come from bit 0 on, and a 1 behind them.
@@ -21,7 +21,7 @@ pub(super) struct Path {
     /// How many bytes are taken.
     pub(super) taken: usize,
     /// The blocks that pushed the entries of the return stack, each at the slot of its entry, as far as that is known.
-    calls: [Mark; SLOTS],
+    calls: [BlockId; SLOTS],
     /// The slot of the newest entry.
     slot: u8,
     /// So many entries are here alone; the flow has the older ones.
@@ -31,14 +31,14 @@ pub(super) struct Path {
 }
 
 /// Where a path leads along: what it takes apart from atoms.
-pub(super) trait Road<'a> {
+pub(super) trait PacketSource<'a> {
     /// The bytes up to where places do not follow each other any more, and what to add to the index of one behind `taken`
     /// for its place. There are no more than `taken` where that is the end.
-    fn stretch(&mut self, taken: usize) -> (u64, &'a [u8]);
+    fn chunk(&mut self, taken: usize) -> (u64, &'a [u8]);
 
     /// Takes an Address packet at `taken`, which is no Atom packet, and says which block it leads to and how long it is;
     /// 0 where there is no such, or no Atom packet follows.
-    fn jump(&mut self, taken: usize, header: u8) -> (Mark, u32);
+    fn jump(&mut self, taken: usize, header: u8) -> (BlockId, u32);
 }
 
 /// Why a path ends.
@@ -56,17 +56,17 @@ pub(super) enum Stop {
 /// A block that is no farther from the one before, in hops, is near already.
 const BESIDE: usize = 8;
 
-impl Path {
+impl BlockWalk {
     /// Begins before `next`, with no atoms.
-    pub(super) fn new(next: Mark, feed: &Feed<'_>, returns: &Returns) -> Path {
-        Path {
+    pub(super) fn new(next: BlockId, feed: &Feed<'_>, returns: &Returns) -> BlockWalk {
+        BlockWalk {
             next,
-            last: Mark::NONE,
+            last: BlockId::NONE,
             before: 0,
             steps: 1,
             at: feed.last,
             taken: feed.taken,
-            calls: [Mark::NONE; SLOTS],
+            calls: [BlockId::NONE; SLOTS],
             slot: returns.slot() as u8,
             pushed: 0,
             most: 0,
@@ -91,29 +91,29 @@ impl Path {
         self.steps = 1;
         let count = Atoms::run(feed.bytes.get(self.taken..).unwrap_or_default());
         if count > 0 {
-            self.at = feed.places.at(self.taken + count - 1);
+            self.at = feed.offsets.at(self.taken + count - 1);
             self.taken += count;
         }
     }
 
     /// The block that pushed the newest entry of the return stack, as far as that is known.
     #[inline]
-    pub(super) fn call(&self) -> Mark {
+    pub(super) fn call(&self) -> BlockId {
         self.calls[usize::from(self.slot) % SLOTS]
     }
 
     /// The newest entry is not of a known block.
     pub(super) fn forget_call(&mut self) {
-        self.calls[usize::from(self.slot) % SLOTS] = Mark::NONE;
+        self.calls[usize::from(self.slot) % SLOTS] = BlockId::NONE;
     }
 
     /// Gives the flow's return stack all entries, before blocks change or the flow goes on.
     #[inline]
-    pub(super) fn give_up(&mut self, returns: &mut Returns, hops: Hops<'_>) {
+    pub(super) fn give_up(&mut self, returns: &mut Returns, blocks: CachedBlocks<'_>) {
         if self.most > 0 {
             returns.take_up(usize::from(self.slot), self.pushed, self.most, |slot| {
-                let (call, family) = hops.get(self.calls[slot])?;
-                Some(Return { address: call.end(family), is1: family.isa() == Isa::T32 })
+                let (call, class) = blocks.get(self.calls[slot])?;
+                Some(Return { address: call.end(class), is1: class.isa() == Isa::T32 })
             });
             (self.pushed, self.most) = (0, 0);
         }
@@ -131,7 +131,7 @@ impl Path {
     }
 
     #[inline]
-    fn push(&mut self, call: Mark) {
+    fn push(&mut self, call: BlockId) {
         self.slot = self.slot.wrapping_add(1);
         self.calls[usize::from(self.slot) % SLOTS] = call;
         self.pushed = (self.pushed + 1).min(DEPTH);
@@ -141,102 +141,104 @@ impl Path {
     /// Where the newest call comes back to, where it is of this path and that is known.
     // In line, what it asks first would be asked for each atom.
     #[inline(never)]
-    fn back(&mut self, hops: &Hops<'_>) -> Mark {
+    fn back(&mut self, blocks: &CachedBlocks<'_>) -> BlockId {
         if !self.took_effect()
             || self.pushed == 0
-            || !hops.get(self.last).is_some_and(|(hop, _)| hop.is_any_of(Hop::INDIRECT))
+            || !blocks
+                .get(self.last)
+                .is_some_and(|(cached, _)| cached.is_any_of(CachedBlock::INDIRECT))
         {
-            return Mark::NONE;
+            return BlockId::NONE;
         }
         // Behind a call that is not taken there can be no other block.
-        let next = hops.next(self.call(), false);
-        if next != Mark::NONE {
+        let next = blocks.next(self.call(), false);
+        if next != BlockId::NONE {
             self.slot = self.slot.wrapping_sub(1);
             self.pushed -= 1;
         }
         next
     }
 
-    /// Takes the atoms in hand, and packets as far as the `road` goes. At waypoints of the kinds `more` that take
+    /// Takes the atoms in hand, and packets as far as the `packets` goes. At waypoints of the kinds `more` that take
     /// effect there is more to do. `MANY`: hops have to be asked for.
     // What an atom needs stays in registers: apart from the sink nothing is called for it.
     #[inline(never)]
-    pub(super) fn run<'a, const MANY: bool, R: Road<'a>, S: Sink>(
+    pub(super) fn run<'a, const MANY: bool, R: PacketSource<'a>, S: Sink>(
         &mut self,
-        road: &mut R,
-        hops: &Hops<'_>,
+        packets: &mut R,
+        blocks: &CachedBlocks<'_>,
         more: u16,
         sink: &mut S,
     ) -> Stop {
-        let hops = hops.even();
+        let blocks = blocks.even();
         // Whether there is more to do is no branch on whether it took effect.
-        let special = [0, more | Hop::LOOP];
-        let Path { mut next, mut steps, mut at, mut last, mut before, mut taken, .. } = *self;
-        let (mut place, mut stretch) = road.stretch(taken);
-        let stop = 'path: loop {
+        let special = [0, more | CachedBlock::LOOP];
+        let BlockWalk { mut next, mut steps, mut at, mut last, mut before, mut taken, .. } = *self;
+        let (mut cursor, mut chunk) = packets.chunk(taken);
+        let stop = 'walk: loop {
             while steps > 1 {
-                let Some((hop, ways, family)) = hops.step(next) else {
+                let Some((cached, successors, class)) = blocks.step(next) else {
                     (self.last, self.before) = (last, before);
-                    next = self.back(&hops);
-                    if next == Mark::NONE {
-                        break 'path Stop::Unknown;
+                    next = self.back(&blocks);
+                    if next == BlockId::NONE {
+                        break 'walk Stop::Unknown;
                     }
                     continue;
                 };
                 let way = steps & 1 != 0;
-                let after = ways[usize::from(way)];
+                let after = successors[usize::from(way)];
                 (last, before) = (next, steps);
-                if hop.is_any_of(special[usize::from(way)]) {
-                    if !hop.is_any_of(more) {
+                if cached.is_any_of(special[usize::from(way)]) {
+                    if !cached.is_any_of(more) {
                         // A loop of one block: as many turns as there are equal atoms.
                         let times = steps.trailing_ones().min(steps.ilog2());
-                        sink.turns(at, hop.range(family, true), times);
+                        sink.repeat(at, cached.range(class, true), times);
                         steps >>= times;
                         continue;
                     }
-                    sink.element(at, Element::Range(hop.range(family, true)));
+                    sink.element(at, Element::Range(cached.range(class, true)));
                     next = after;
                     steps >>= 1;
-                    if hop.is_any_of(Hop::EXCEPTION_RETURN) {
-                        break 'path Stop::ExceptionReturn;
+                    if cached.is_any_of(CachedBlock::EXCEPTION_RETURN) {
+                        break 'walk Stop::ExceptionReturn;
                     }
                     self.push(last);
                     if MANY {
-                        bring(hops, after);
+                        prefetch_block(blocks, after);
                     }
                     continue;
                 }
-                sink.element(at, Element::Range(hop.range(family, way)));
+                sink.element(at, Element::Range(cached.range(class, way)));
                 if MANY
                     && after.index().wrapping_sub(next.index()).wrapping_add(BESIDE) > 2 * BESIDE
                 {
-                    bring(hops, after);
+                    prefetch_block(blocks, after);
                 }
                 next = after;
                 steps >>= 1;
             }
-            let Some(&header) = stretch.get(taken) else {
-                (place, stretch) = road.stretch(taken);
-                if taken < stretch.len() {
+            let Some(&header) = chunk.get(taken) else {
+                (cursor, chunk) = packets.chunk(taken);
+                if taken < chunk.len() {
                     continue;
                 }
                 break Stop::Packet;
             };
             match Atoms::steps(header) {
                 0 => {
-                    let (to, len) = road.jump(taken, header);
+                    let (to, len) = packets.jump(taken, header);
                     if len == 0 {
                         break Stop::Packet;
                     }
                     taken += len as usize;
                     next = to;
-                    if next == Mark::NONE {
+                    if next == BlockId::NONE {
                         break Stop::Jump;
                     }
                 }
                 atoms => {
                     steps = atoms;
-                    at = place.wrapping_add(taken as u64);
+                    at = cursor.wrapping_add(taken as u64);
                     taken += 1;
                 }
             }
@@ -252,34 +254,36 @@ impl Path {
 mod tests {
     use std::vec::Vec;
 
-    use tracewright_base::{Block, FAMILIES, Family, Instruction, Kind, Range, Realm, Role, Ways};
+    use tracewright_base::{
+        BLOCK_CLASSES, Block, BlockClass, CodeSpace, Instruction, Kind, Range, Role, Successors,
+    };
 
     use super::*;
-    use crate::ways::Random;
+    use crate::successors::Random;
 
     /// Atom packets of one atom each, at places that do not all follow each other.
     struct Atom<'a>(&'a [u8]);
 
     /// So many of them follow each other.
-    const STRETCH: usize = 7;
+    const CHUNK: usize = 7;
 
-    impl<'a> Road<'a> for Atom<'a> {
-        fn stretch(&mut self, taken: usize) -> (u64, &'a [u8]) {
-            let stretch = taken / STRETCH;
-            let end = (STRETCH * (stretch + 1)).min(self.0.len());
-            (100 * stretch as u64, &self.0[..end])
+    impl<'a> PacketSource<'a> for Atom<'a> {
+        fn chunk(&mut self, taken: usize) -> (u64, &'a [u8]) {
+            let chunk = taken / CHUNK;
+            let end = (CHUNK * (chunk + 1)).min(self.0.len());
+            (100 * chunk as u64, &self.0[..end])
         }
 
-        fn jump(&mut self, _taken: usize, _header: u8) -> (Mark, u32) {
-            (Mark::NONE, 0)
+        fn jump(&mut self, _taken: usize, _header: u8) -> (BlockId, u32) {
+            (BlockId::NONE, 0)
         }
     }
 
     /// A program of `calls` calls, each of a block at random, and one return at the end.
     struct Program {
-        hops: Vec<Hop>,
-        ways: Vec<Ways>,
-        families: Vec<Family>,
+        blocks: Vec<CachedBlock>,
+        successors: Vec<Successors>,
+        classes: Vec<BlockClass>,
     }
 
     const SIZE: u64 = 0x40;
@@ -289,25 +293,27 @@ mod tests {
             // About as many returns as calls.
             let mut any = || {
                 let index = random.next() >> 8;
-                Mark::new(if index & 1 == 0 { calls } else { index as usize / 2 % calls })
+                BlockId::new(if index & 1 == 0 { calls } else { index as usize / 2 % calls })
             };
-            let realm = Realm(3);
+            let code_space = CodeSpace(3);
             let blocks: Vec<Block> = (0..=calls).map(|index| block(index, calls)).collect();
-            let mut families = std::vec![Family::NONE; FAMILIES];
-            (families[0], families[1]) =
-                (Family::of(&blocks[0], realm), Family::of(&blocks[calls], realm));
-            let ways: Vec<Ways> = (0..=calls)
-                .map(|index| if index == calls { [Mark::NONE; 2] } else { [any(), any()] })
+            let mut classes = std::vec![BlockClass::NONE; BLOCK_CLASSES];
+            (classes[0], classes[1]) = (
+                BlockClass::of(&blocks[0], code_space),
+                BlockClass::of(&blocks[calls], code_space),
+            );
+            let successors: Vec<Successors> = (0..=calls)
+                .map(|index| if index == calls { [BlockId::NONE; 2] } else { [any(), any()] })
                 .collect();
-            let hops = ways.iter().enumerate().map(|(index, ways)| {
-                let hop = Hop::new(&blocks[index], usize::from(index == calls)).unwrap();
-                hop.looping(ways[1] == Mark::new(index))
+            let blocks = successors.iter().enumerate().map(|(index, successors)| {
+                let cached = CachedBlock::new(&blocks[index], usize::from(index == calls)).unwrap();
+                cached.looping(successors[1] == BlockId::new(index))
             });
-            Program { hops: hops.collect(), ways, families }
+            Program { blocks: blocks.collect(), successors, classes }
         }
 
-        fn hops(&self) -> Hops<'_> {
-            Hops::new(&self.hops, &self.ways, self.families.first_chunk().unwrap())
+        fn blocks(&self) -> CachedBlocks<'_> {
+            CachedBlocks::new(&self.blocks, &self.successors, self.classes.first_chunk().unwrap())
         }
     }
 
@@ -330,17 +336,21 @@ mod tests {
 
     /// Goes the way of all calls and returns, with a stack of which nothing is special, and says where it came by, the
     /// stack at the end, the newest first, and whether it came to a return from nowhere.
-    fn plainly(hops: Hops<'_>, from: Mark, steps: usize) -> (Vec<Mark>, Vec<Mark>, bool) {
+    fn plainly(
+        blocks: CachedBlocks<'_>,
+        from: BlockId,
+        steps: usize,
+    ) -> (Vec<BlockId>, Vec<BlockId>, bool) {
         let (mut came, mut stack, mut next) = (Vec::new(), Vec::new(), from);
         for _ in 0..steps {
             let at = match next {
-                Mark::NONE if stack.is_empty() => return (came, stack, true),
-                Mark::NONE => hops.next(stack.remove(0), false),
+                BlockId::NONE if stack.is_empty() => return (came, stack, true),
+                BlockId::NONE => blocks.next(stack.remove(0), false),
                 next => next,
             };
             came.push(at);
-            next = hops.next(at, true);
-            if next != Mark::NONE {
+            next = blocks.next(at, true);
+            if next != BlockId::NONE {
                 stack.insert(0, at);
                 stack.truncate(usize::from(DEPTH));
             }
@@ -353,35 +363,36 @@ mod tests {
         let (mut random, mut empty, mut deep) = (Random(5), 0, 0);
         for seed in 0..1000 {
             let program = Program::new(2 + seed % 7, &mut random);
-            let hops = program.hops();
-            let from = Mark::new(random.next() as usize % hops.all().len());
+            let blocks = program.blocks();
+            let from = BlockId::new(random.next() as usize % blocks.all().len());
             let bytes = std::vec![0xf7; 1 + random.next() as usize % 300];
-            let (came, stack, from_nowhere) = plainly(hops, from, bytes.len());
+            let (came, stack, from_nowhere) = plainly(blocks, from, bytes.len());
 
             let mut returns = Returns::default();
-            let feed = Feed::new(&bytes, tracewright_base::Places::new(&[]), 0);
-            let (mut path, mut said) = (Path::new(from, &feed, &returns), Vec::new());
+            let feed = Feed::new(&bytes, tracewright_base::OffsetMap::new(&[]), 0);
+            let (mut walk, mut said) = (BlockWalk::new(from, &feed, &returns), Vec::new());
             // With a rest now and then, at which the flow gets all.
-            let mut road = Atom(&bytes);
-            while path.taken < bytes.len() || path.steps > 1 {
-                let rest = bytes.len().min(path.taken + 1 + random.next() as usize % 90);
-                road.0 = &bytes[..rest];
-                let stop = path.run::<true, _, _>(&mut road, &hops, Hop::CALL, &mut said);
+            let mut packets = Atom(&bytes);
+            while walk.taken < bytes.len() || walk.steps > 1 {
+                let rest = bytes.len().min(walk.taken + 1 + random.next() as usize % 90);
+                packets.0 = &bytes[..rest];
+                let stop =
+                    walk.run::<true, _, _>(&mut packets, &blocks, CachedBlock::CALL, &mut said);
                 if matches!(stop, Stop::Unknown) {
                     // What the flow has is not the path's to take.
-                    match returns_to(&mut path, &mut returns, hops) {
-                        Mark::NONE => break,
-                        next => path.next = next,
+                    match returns_to(&mut walk, &mut returns, blocks) {
+                        BlockId::NONE => break,
+                        next => walk.next = next,
                     }
                 }
-                path.give_up(&mut returns, hops);
+                walk.give_up(&mut returns, blocks);
             }
-            path.give_up(&mut returns, hops);
-            let places = said.iter().map(|(at, _)| *at);
-            let want = (0..).map(|n| (100 * (n / STRETCH) + n) as u64);
-            assert!(places.eq(want.take(said.len())), "{said:?}");
+            walk.give_up(&mut returns, blocks);
+            let offsets = said.iter().map(|(at, _)| *at);
+            let want = (0..).map(|n| (100 * (n / CHUNK) + n) as u64);
+            assert!(offsets.eq(want.take(said.len())), "{said:?}");
             let ranges = said.iter().map(|(_, element)| match element {
-                Element::Range(Range { start, .. }) => Mark::new((start / SIZE) as usize),
+                Element::Range(Range { start, .. }) => BlockId::new((start / SIZE) as usize),
                 other => panic!("{other:?}"),
             });
             assert_eq!(ranges.collect::<Vec<_>>(), came, "seed {seed}");
@@ -399,10 +410,14 @@ mod tests {
     }
 
     /// As the lane does where an entry is the flow's.
-    fn returns_to(path: &mut Path, returns: &mut Returns, hops: Hops<'_>) -> Mark {
-        path.give_up(returns, hops);
-        let Some(top) = returns.pop() else { return Mark::NONE };
-        path.follow(returns);
-        hops.next(Mark::new((top.address / SIZE) as usize), false)
+    fn returns_to(
+        walk: &mut BlockWalk,
+        returns: &mut Returns,
+        blocks: CachedBlocks<'_>,
+    ) -> BlockId {
+        walk.give_up(returns, blocks);
+        let Some(top) = returns.pop() else { return BlockId::NONE };
+        walk.follow(returns);
+        blocks.next(BlockId::new((top.address / SIZE) as usize), false)
     }
 }

@@ -1,17 +1,17 @@
 //! Addresses that are reported where the program comes by them, though it may go on and be jumped to the
 //! same place: what comes next settles it. ("Format 2 notify and updiscon fields")
 
-use tracewright_base::{Code, Doubt, Element, End, Kind, Pc, Role, Sink};
+use tracewright_base::{Code, Element, End, Inconsistency, Kind, Pc, Role, Sink};
 
 use super::trapped::names_trapped;
 use super::walk::{Goal, Walked};
-use super::{Decoder, Phase, Place};
+use super::{Decoder, Phase, Position};
 use crate::etrace::config::Params;
 use crate::etrace::packet::{Map, Who};
 
 /// An address that was reported where the program came by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct CameBy {
+pub(super) struct PassedAddress {
     /// The address.
     pub(super) address: u64,
     /// What its packet says of the calls.
@@ -40,7 +40,7 @@ impl Decoder {
     pub(super) fn go_round<K: Code, S: Sink>(
         &mut self,
         at: u64,
-        by: CameBy,
+        by: PassedAddress,
         params: &Params,
         code: &mut K,
         sink: &mut S,
@@ -59,12 +59,12 @@ impl Decoder {
     /// Whether a packet after that of `by` may name what comes right after it in the program.
     pub(super) fn may_come_next<K: Code>(
         &self,
-        by: &CameBy,
+        by: &PassedAddress,
         next: &Next,
         params: &Params,
         code: &mut K,
     ) -> bool {
-        let Place::At { pc, owed: true } = self.place else { return false };
+        let Position::At { pc, pending_retire: true } = self.position else { return false };
         let at = Pc { address: pc, isa: params.isa(), space: self.space };
         let Ok(instruction) = code.instruction(at) else { return false };
         let behind = pc.wrapping_add(instruction.size.into()) & params.isa().address_mask();
@@ -111,10 +111,10 @@ impl Decoder {
             }
             return;
         };
-        let passed = match self.place {
+        let passed = match self.position {
             // Only a return from a trap changes the privilege level.
-            Place::At { owed: false, .. } if self.changes(who) => true,
-            Place::At { pc, owed: false } => pc != next,
+            Position::At { pending_retire: false, .. } if self.changes(who) => true,
+            Position::At { pc, pending_retire: false } => pc != next,
             _ => false,
         };
         match passed || !self.reports_for_start(&by, who, params, code) {
@@ -133,7 +133,7 @@ impl Decoder {
     /// jumped to, where there is a jump.
     fn reports_for_start<K: Code>(
         &self,
-        by: &CameBy,
+        by: &PassedAddress,
         who: Who,
         params: &Params,
         code: &mut K,
@@ -153,11 +153,11 @@ impl Decoder {
     /// The instruction that was just said, if it is a return, went to `next`, whether or not that was
     /// foreseen.
     fn land(&mut self, next: u64, params: &Params) {
-        if let Place::Jump { role: Role::Return } = self.place {
+        if let Position::Jump { role: Role::Return } = self.position {
             if self.returns.pop().is_none() && params.options.jump_target_cache {
                 self.targets.put(next, params);
             }
-            self.place = Place::At { pc: next, owed: false };
+            self.position = Position::At { pc: next, pending_retire: false };
         }
     }
 
@@ -171,7 +171,7 @@ impl Decoder {
         sink: &mut S,
     ) {
         if params.is_draft() && self.comes_to_jump(params, code) {
-            sink.element(at, Element::Doubt(Doubt::Ambiguous));
+            sink.element(at, Element::Inconsistency(Inconsistency::Ambiguous));
         }
     }
 
@@ -180,10 +180,10 @@ impl Decoder {
         let isa = params.isa();
         // What is owed may be a branch, and its outcome known.
         let mut outcome = self.pending.first();
-        let mut pc = match self.place {
-            Place::At { pc, .. } => pc,
-            Place::Jump { .. } => return true,
-            Place::Unknown => return false,
+        let mut pc = match self.position {
+            Position::At { pc, .. } => pc,
+            Position::Jump { .. } => return true,
+            Position::Unknown => return false,
         };
         for _ in 0..FARTHEST {
             let Ok(block) = code.block(Pc { address: pc, isa, space: self.space }) else { break };

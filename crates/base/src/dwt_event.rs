@@ -4,7 +4,7 @@ use core::fmt;
 
 /// A hardware source packet as the wire has it. (Armv7-M ARM, appendix D4, "Hardware source packet")
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Hardware {
+pub struct DwtEvent {
     /// Discriminator, header bits \[7:3].
     pub discriminator: u8,
     /// Payload size: 1, 2 or 4 bytes.
@@ -29,7 +29,7 @@ pub enum ExceptionStep {
     Returned,
 }
 
-/// What a [`Hardware`] packet means. (Armv7-M ARM and Armv8-M ARM, appendix "Hardware source packet")
+/// What a [`DwtEvent`] packet means. (Armv7-M ARM and Armv8-M ARM, appendix "Hardware source packet")
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dwt {
     /// Counters that wrapped: bit 0 CPI, 1 exception overhead, 2 sleep, 3 LSU, 4 folded, 5 cycles.
@@ -81,7 +81,7 @@ pub enum Dwt {
     Reserved,
 }
 
-impl Hardware {
+impl DwtEvent {
     /// What the packet means.
     pub const fn meaning(&self) -> Dwt {
         let comparator = self.discriminator >> 1 & 0b11;
@@ -201,7 +201,7 @@ impl fmt::Display for TimeDelay {
 
 /// A local timestamp: ticks since the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct LocalTime {
+pub struct LocalTimestamp {
     /// Timestamp counter ticks since the last local timestamp, as the packet has them.
     pub delta: u32,
     /// Timestamp clock cycles (ticks by the prescaler) since the decoder started or packets were lost.
@@ -284,7 +284,7 @@ mod tests {
             ),
             (0b11_000, 1, 0, Dwt::Reserved, "reserved"),
         ] {
-            let packet = Hardware { discriminator, size, value, after_overflow: false };
+            let packet = DwtEvent { discriminator, size, value, after_overflow: false };
             assert_eq!(packet.meaning(), want, "{packet:?}");
             assert_eq!(want.to_string(), text);
         }

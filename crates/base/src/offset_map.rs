@@ -17,7 +17,7 @@ pub struct Piece {
 ///
 /// The pieces are in order of `start`; the first starts at 0.
 #[derive(Clone, Copy, Debug)]
-pub struct Places<'a> {
+pub struct OffsetMap<'a> {
     pieces: &'a [Piece],
     /// Offsets in the block count half bytes.
     nibbles: bool,
@@ -25,22 +25,22 @@ pub struct Places<'a> {
     odd: bool,
 }
 
-impl<'a> Places<'a> {
+impl<'a> OffsetMap<'a> {
     /// Makes the map. `pieces` must not be empty.
     pub const fn new(pieces: &'a [Piece]) -> Self {
-        Places { pieces, nibbles: false, odd: false }
+        OffsetMap { pieces, nibbles: false, odd: false }
     }
 
     /// The same map for a block that holds a half byte in each of its bytes, low half first.
     #[must_use]
     pub const fn of_nibbles(self) -> Self {
-        Places { nibbles: true, ..self }
+        OffsetMap { nibbles: true, ..self }
     }
 
     /// The same map of half bytes without the first one.
     #[must_use]
     pub const fn without_first_nibble(self) -> Self {
-        Places { odd: true, ..self }
+        OffsetMap { odd: true, ..self }
     }
 
     /// The place in the capture of what is at `offset` of the block.
@@ -102,7 +102,7 @@ impl<'a> Places<'a> {
 /// Looks places up in rising order of offsets, which takes no search.
 #[derive(Clone, Copy, Debug)]
 pub struct Forward<'a> {
-    places: Places<'a>,
+    offsets: OffsetMap<'a>,
     /// The piece after the one in hand.
     next: usize,
     /// Where that begins, in bytes.
@@ -113,14 +113,14 @@ pub struct Forward<'a> {
 
 impl<'a> Forward<'a> {
     /// Begins at offset 0.
-    pub const fn new(places: Places<'a>) -> Self {
-        Forward { places, next: 0, until: 0, add: 0 }
+    pub const fn new(offsets: OffsetMap<'a>) -> Self {
+        Forward { offsets, next: 0, until: 0, add: 0 }
     }
 
     /// The place in the capture of what is at `offset`, which is not less than the last one was.
     #[inline]
     pub fn at(&mut self, offset: usize) -> u64 {
-        let Places { nibbles, odd, .. } = self.places;
+        let OffsetMap { nibbles, odd, .. } = self.offsets;
         let byte = (offset + odd as usize) >> nibbles as u32;
         if byte >= self.until {
             self.advance(byte);
@@ -131,7 +131,7 @@ impl<'a> Forward<'a> {
     /// The same, and the offset from which on places do not follow each other. For whole bytes.
     #[inline]
     pub fn run(&mut self, offset: usize) -> (u64, usize) {
-        if self.places.nibbles {
+        if self.offsets.nibbles {
             return (self.at(offset), offset + 1);
         }
         self.go(offset);
@@ -147,13 +147,14 @@ impl<'a> Forward<'a> {
     #[inline(always)]
     fn go(&mut self, byte: usize) {
         while byte >= self.until {
-            let Some(piece) = self.places.pieces.get(self.next) else {
+            let Some(piece) = self.offsets.pieces.get(self.next) else {
                 self.until = usize::MAX;
                 break;
             };
             self.next += 1;
             self.add = piece.at.wrapping_sub(u64::from(piece.start));
-            self.until = self.places.pieces.get(self.next).map_or(usize::MAX, |p| p.start as usize);
+            self.until =
+                self.offsets.pieces.get(self.next).map_or(usize::MAX, |p| p.start as usize);
         }
     }
 }
@@ -162,15 +163,15 @@ impl<'a> Forward<'a> {
 mod tests {
     #[test]
     fn forward_finds_the_same_places() {
-        for places in [
-            Places::new(&PIECES),
-            Places::new(&PIECES).of_nibbles(),
-            Places::new(&PIECES).of_nibbles().without_first_nibble(),
+        for offsets in [
+            OffsetMap::new(&PIECES),
+            OffsetMap::new(&PIECES).of_nibbles(),
+            OffsetMap::new(&PIECES).of_nibbles().without_first_nibble(),
         ] {
             for step in 1..5 {
-                let mut forward = Forward::new(places);
+                let mut forward = Forward::new(offsets);
                 for offset in (0..40).step_by(step) {
-                    assert_eq!(forward.at(offset), places.at(offset), "{offset} by {step}");
+                    assert_eq!(forward.at(offset), offsets.at(offset), "{offset} by {step}");
                 }
             }
         }
@@ -180,18 +181,18 @@ mod tests {
 
     #[test]
     fn half_bytes() {
-        let places = Places::new(&PIECES).of_nibbles();
-        assert!(!places.is_high_half(0) && places.is_high_half(1));
-        let odd = places.without_first_nibble();
+        let offsets = OffsetMap::new(&PIECES).of_nibbles();
+        assert!(!offsets.is_high_half(0) && offsets.is_high_half(1));
+        let odd = offsets.without_first_nibble();
         assert!(odd.is_high_half(0) && !odd.is_high_half(1));
         // However a block is cut, its bytes are counted once.
-        for places in [places, odd] {
+        for offsets in [offsets, odd] {
             for cut in 0..=9 {
-                let (a, b) = (places.bytes_in(&(0..cut)), places.bytes_in(&(cut..9)));
-                assert_eq!(a + b, places.bytes_in(&(0..9)), "cut at {cut}");
+                let (a, b) = (offsets.bytes_in(&(0..cut)), offsets.bytes_in(&(cut..9)));
+                assert_eq!(a + b, offsets.bytes_in(&(0..9)), "cut at {cut}");
             }
         }
-        assert_eq!((places.bytes_in(&(0..9)), odd.bytes_in(&(0..9))), (5, 4));
+        assert_eq!((offsets.bytes_in(&(0..9)), odd.bytes_in(&(0..9))), (5, 4));
     }
 
     const PIECES: [Piece; 3] = [
@@ -202,16 +203,16 @@ mod tests {
 
     #[test]
     fn places_follow_the_pieces() {
-        let places = Places::new(&PIECES);
+        let offsets = OffsetMap::new(&PIECES);
         for (byte, at) in [(0, 17), (4, 21), (5, 24), (8, 27), (9, 33), (20, 44)] {
-            assert_eq!(places.at(byte), at, "byte {byte}");
+            assert_eq!(offsets.at(byte), at, "byte {byte}");
         }
     }
 
     #[test]
     fn fragments_cut_only_where_one_begins() {
-        let places = Places::new(&PIECES);
-        assert!(places.fragments(2..12).eq([2..9, 9..12]));
-        assert!(places.fragments(9..12).eq([core::ops::Range { start: 9, end: 12 }]));
+        let offsets = OffsetMap::new(&PIECES);
+        assert!(offsets.fragments(2..12).eq([2..9, 9..12]));
+        assert!(offsets.fragments(9..12).eq([core::ops::Range { start: 9, end: 12 }]));
     }
 }

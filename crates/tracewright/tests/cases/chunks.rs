@@ -23,7 +23,7 @@ pub fn of_case(
     buffer: &[u8],
     framing: Framing,
     step: usize,
-    stretch: usize,
+    chunk: usize,
 ) -> Result<Work, String> {
     let memory = case.image.regions().iter();
     let memory = memory.map(|r| Dump::new(r.name(), r.start(), r.run(r.start()).to_vec()));
@@ -40,20 +40,20 @@ pub fn of_case(
     };
     let sources = vec![Planned { source: 0, name, id: FRAMED_ID.into(), config, jump_table: None }];
     let plan = Plan { buffer: 0, framing, messages: None, sources, skipped: Vec::new() };
-    same(&capture, &plan, step, stretch)
+    same(&capture, &plan, step, chunk)
 }
 
 /// Decodes the buffer of `plan` on one thread and on several, fed in `step`s, in stretches of so many
 /// bytes. Returns what was done on two threads.
-pub fn same(capture: &Capture, plan: &Plan, step: usize, stretch: usize) -> Result<Work, String> {
-    let jobs = |count| Jobs { count, step, stretch: stretch..=stretch };
+pub fn same(capture: &Capture, plan: &Plan, step: usize, chunk: usize) -> Result<Work, String> {
+    let jobs = |count| Jobs { count, step, chunk: chunk..=chunk };
     let (alone, _) = views(capture, plan, &jobs(1));
     let mut work = Work::default();
     for count in [2, 3] {
         let (several, done) = views(capture, plan, &jobs(count));
         if let Some(n) = alone.iter().zip(&several).position(|(alone, several)| alone != several) {
             return Err(format!(
-                "view {n} is not the same on {count} threads, in stretches of {stretch} by {step}:\n\
+                "view {n} is not the same on {count} threads, in stretches of {chunk} by {step}:\n\
                  {}\non one:\n{}",
                 String::from_utf8_lossy(&several[n]),
                 String::from_utf8_lossy(&alone[n]),

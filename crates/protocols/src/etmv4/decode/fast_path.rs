@@ -2,15 +2,17 @@
 //!
 //! Nearly all of a trace is Atom packets, with an Address packet after each indirect branch. Where
 //! nothing is speculative they need no window, and the program between two addresses is a path through
-//! blocks that are kept: the lane holds the place on that path, a [`Mark`], and an atom is one load.
+//! blocks that are kept: the lane holds the place on that path, a [`BlockId`], and an atom is one load.
 //! What the flow knows is made of the last block alone, where the lane ends. Time, counts and events come between
 //! atoms; where atoms follow soon they are said at once, and the lane goes on.
 
-use tracewright_base::{Code, Element, Feed, Hop, Isa, Mark, Parse, Realm, Sink, Wire};
+use tracewright_base::{
+    BlockId, CachedBlock, Code, CodeSpace, Element, Feed, Isa, Parse, Sink, Wire,
+};
 
-use super::ahead::{Ahead, bring};
+use super::block_walk::{BlockWalk, PacketSource, Stop};
 use super::flow::Rules;
-use super::path::{Path, Road, Stop};
+use super::prefetch::{Prefetcher, prefetch_block};
 use super::{Decoder, Stage, say};
 use crate::etmv4::Config;
 use crate::etmv4::history::Entry;
@@ -18,18 +20,18 @@ use crate::etmv4::packet::{Atoms, Packet, SubIsa};
 
 /// A place behind a kept block.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
-    /// The block; [`Mark::NONE`] where the flow is up to date.
-    pub(super) last: Mark,
+pub(super) struct Cursor {
+    /// The block; [`BlockId::NONE`] where the flow is up to date.
+    pub(super) last: BlockId,
     /// Whether its waypoint took effect.
     pub(super) taken: bool,
     /// The block that pushed the newest entry of the return stack, as far as that is known.
-    call: Mark,
+    call: BlockId,
 }
 
 /// The two instruction sets that addresses select: which blocks are theirs, and the bits of an address.
-/// [`Realm::NONE`] where that is not the whole of what selects the instruction set.
-pub(super) type Sets = [(Realm, u64); 2];
+/// [`CodeSpace::NONE`] where that is not the whole of what selects the instruction set.
+pub(super) type Sets = [(CodeSpace, u64); 2];
 
 /// Why the lane cannot go on alone.
 enum Halt {
@@ -51,7 +53,7 @@ impl Decoder {
     /// Takes Atom and Address packets while nothing is speculative and nothing waits. An Address packet
     /// is for the lane where atoms follow it: then nothing can come between them.
     #[inline]
-    pub(super) fn lane<K: Code, S: Sink>(
+    pub(super) fn fast_path<K: Code, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         config: &Config,
@@ -93,7 +95,7 @@ impl Decoder {
         }
         let good = self.flush(rules, code, sink);
         if !good {
-            (feed.last, feed.packets) = (feed.places.at(feed.taken), feed.packets.wrapping_add(1));
+            (feed.last, feed.packets) = (feed.offsets.at(feed.taken), feed.packets.wrapping_add(1));
             feed.taken += 1;
             self.fail(feed.last, sink);
         }
@@ -128,7 +130,7 @@ impl Decoder {
             let rest = feed.rest();
             let len = if let Some((packet, len)) = beside(rest, config) {
                 if let Some((what, _)) = self.aside(&packet, config) {
-                    feed.last = feed.places.at(feed.taken);
+                    feed.last = feed.offsets.at(feed.taken);
                     say(feed.last, what, sink);
                 }
                 len
@@ -137,7 +139,7 @@ impl Decoder {
                 if len == 0 {
                     break;
                 }
-                feed.last = feed.places.at(feed.taken);
+                feed.last = feed.offsets.at(feed.taken);
                 self.history.push(entry);
                 self.flow.set_address(entry.address, entry.is() == SubIsa::Is1, rules);
                 len
@@ -167,98 +169,98 @@ impl Decoder {
         let next = self
             .flow
             .selected()
-            .map_or(Mark::NONE, |pc| code.find(pc.address, set(&sets, pc.isa == Isa::T32).0));
+            .map_or(BlockId::NONE, |pc| code.find(pc.address, set(&sets, pc.isa == Isa::T32).0));
         // While it has a last block, the flow is still before that.
-        let mut path = Path::new(next, feed, &self.flow.returns);
-        let mut ahead = Ahead::new();
+        let mut walk = BlockWalk::new(next, feed, &self.flow.returns);
+        let mut prefetcher = Prefetcher::new();
         loop {
-            let hops = code.hops();
-            let many = hops.all().len() > NEAR;
+            let blocks = code.blocks();
+            let many = blocks.all().len() > NEAR;
             let halt = loop {
                 let decoder = &mut *self;
-                let mut way = Way {
+                let mut way = Driver {
                     decoder,
                     feed,
                     code: &*code,
                     sets: &sets,
-                    ahead: many.then_some(&mut ahead),
+                    prefetcher: many.then_some(&mut prefetcher),
                 };
                 let stop = match many {
-                    true => path.run::<true, _, S>(&mut way, &hops, special, sink),
-                    false => path.run::<false, _, S>(&mut way, &hops, special, sink),
+                    true => walk.run::<true, _, S>(&mut way, &blocks, special, sink),
+                    false => walk.run::<false, _, S>(&mut way, &blocks, special, sink),
                 };
                 match stop {
                     Stop::Packet => break Halt::Other,
                     Stop::Jump => break Halt::Jump(self.history.last()),
-                    Stop::ExceptionReturn => sink.element(path.at, Element::ExceptionReturn),
+                    Stop::ExceptionReturn => sink.element(walk.at, Element::ExceptionReturn),
                     Stop::Unknown => {
-                        path.next = self.back(&path, &sets, rules, code);
-                        if path.next == Mark::NONE {
+                        walk.next = self.back(&walk, &sets, rules, code);
+                        if walk.next == BlockId::NONE {
                             break Halt::Ask;
                         }
-                        path.follow(&self.flow.returns);
+                        walk.follow(&self.flow.returns);
                     }
                 }
             };
-            path.give_up(&mut self.flow.returns, hops);
-            let place = Place { last: path.last, taken: path.took_effect(), call: path.call() };
+            walk.give_up(&mut self.flow.returns, blocks);
+            let cursor = Cursor { last: walk.last, taken: walk.took_effect(), call: walk.call() };
             match halt {
                 Halt::Other => {
-                    self.flow.settle(place, rules, code);
+                    self.flow.settle(cursor, rules, code);
                     break;
                 }
                 Halt::Jump(entry) => {
-                    self.flow.settle(place, rules, code);
+                    self.flow.settle(cursor, rules, code);
                     self.flow.set_address(entry.address, entry.is() == SubIsa::Is1, rules);
-                    path.last = Mark::NONE;
-                    if self.without_code(&mut path, feed, rules, code, sink)
+                    walk.last = BlockId::NONE;
+                    if self.without_code(&mut walk, feed, rules, code, sink)
                         && let Some(pc) = self.flow.selected()
                     {
-                        path.next = code.find(pc.address, set(&sets, pc.isa == Isa::T32).0);
+                        walk.next = code.find(pc.address, set(&sets, pc.isa == Isa::T32).0);
                     }
                 }
                 Halt::Ask => {
-                    path.next = self.ask(path.at, place, &sets, rules, code, sink);
-                    path.last = Mark::NONE;
-                    path.follow(&self.flow.returns);
-                    if path.next != Mark::NONE {
+                    walk.next = self.ask(walk.at, cursor, &sets, rules, code, sink);
+                    walk.last = BlockId::NONE;
+                    walk.follow(&self.flow.returns);
+                    if walk.next != BlockId::NONE {
                         continue;
                     }
                     // A block that is not kept, or none.
-                    let way = path.step();
-                    if !self.flow.lone_atom(path.at, way, rules, code, sink) {
-                        self.fail(path.at, sink);
+                    let way = walk.step();
+                    if !self.flow.lone_atom(walk.at, way, rules, code, sink) {
+                        self.fail(walk.at, sink);
                         break;
                     }
-                    path.follow(&self.flow.returns);
-                    path.forget_call();
+                    walk.follow(&self.flow.returns);
+                    walk.forget_call();
                     if self.flow.is_lost() {
                         // Atoms say nothing until there is an address.
-                        path.skip_run(feed);
+                        walk.skip_run(feed);
                     } else if let Some(pc) = self.flow.selected() {
-                        path.next = code.find(pc.address, set(&sets, pc.isa == Isa::T32).0);
+                        walk.next = code.find(pc.address, set(&sets, pc.isa == Isa::T32).0);
                     }
                 }
             }
         }
-        feed.packets = feed.packets.wrapping_add(path.taken - feed.taken);
-        (feed.last, feed.taken) = (path.at, path.taken);
+        feed.packets = feed.packets.wrapping_add(walk.taken - feed.taken);
+        (feed.last, feed.taken) = (walk.at, walk.taken);
     }
 
     /// At an address that atoms follow. Where there is no code they say nothing until there is another, and it is the same
     /// with that one. Answers whether it came to another.
     fn without_code<K: Code, S: Sink>(
         &mut self,
-        path: &mut Path,
+        walk: &mut BlockWalk,
         feed: &mut Feed<'_>,
         rules: Rules,
         code: &K,
         sink: &mut S,
     ) -> bool {
         let mut another = false;
-        while self.flow.is_missing(feed.places.at(path.taken), code, sink) {
-            path.skip_run(feed);
-            let rest = feed.bytes.get(path.taken..).unwrap_or_default();
+        while self.flow.is_missing(feed.offsets.at(walk.taken), code, sink) {
+            walk.skip_run(feed);
+            let rest = feed.bytes.get(walk.taken..).unwrap_or_default();
             let (entry, len) = self.traced(rest);
             let atoms = rest.get(len).is_some_and(|&header| Atoms::steps(header) != 0);
             if len == 0 || !atoms {
@@ -266,7 +268,7 @@ impl Decoder {
             }
             self.history.push(entry);
             self.flow.set_address(entry.address, entry.is() == SubIsa::Is1, rules);
-            path.taken += len;
+            walk.taken += len;
             // As many packets as bytes, but for these.
             feed.packets = feed.packets.wrapping_sub(len - 1);
             another = true;
@@ -274,32 +276,33 @@ impl Decoder {
         another
     }
 
-    /// After the last block of `path`, where that is an indirect branch and no address was traced: the block on top of the
+    /// After the last block of `walk`, where that is an indirect branch and no address was traced: the block on top of the
     /// flow's return stack.
     #[cold]
-    fn back<K: Code>(&mut self, path: &Path, sets: &Sets, rules: Rules, code: &K) -> Mark {
-        let hops = code.hops();
-        let from = hops.get(path.last);
+    fn back<K: Code>(&mut self, walk: &BlockWalk, sets: &Sets, rules: Rules, code: &K) -> BlockId {
+        let blocks = code.blocks();
+        let from = blocks.get(walk.last);
         if !rules.return_stack
-            || !path.took_effect()
-            || path.has_entries()
-            || !from.is_some_and(|(hop, _)| hop.is_any_of(Hop::INDIRECT))
+            || !walk.took_effect()
+            || walk.has_entries()
+            || !from.is_some_and(|(cached, _)| cached.is_any_of(CachedBlock::INDIRECT))
         {
-            return Mark::NONE;
+            return BlockId::NONE;
         }
-        let Some(top) = self.flow.returns.top() else { return Mark::NONE };
-        let (realm, mask) = set(sets, top.is1);
+        let Some(top) = self.flow.returns.top() else { return BlockId::NONE };
+        let (code_space, mask) = set(sets, top.is1);
         let address = top.address & mask;
-        let is = |&mark: &Mark| {
-            hops.get(mark)
-                .is_some_and(|(hop, family)| hop.start(family) == address && family.realm == realm)
+        let is = |&mark: &BlockId| {
+            blocks.get(mark).is_some_and(|(cached, class)| {
+                cached.start(class) == address && class.code_space == code_space
+            })
         };
         // Where the call would have gone that was not taken, or behind it, where most often it lies. It need not be
         // the block that it was.
-        let call = path.call();
-        let near = [hops.next(call, false), Mark::new(call.index().wrapping_add(1))];
-        let next = near.into_iter().find(is).unwrap_or_else(|| code.find(address, realm));
-        if next != Mark::NONE {
+        let call = walk.call();
+        let near = [blocks.next(call, false), BlockId::new(call.index().wrapping_add(1))];
+        let next = near.into_iter().find(is).unwrap_or_else(|| code.find(address, code_space));
+        if next != BlockId::NONE {
             self.flow.returns.pop();
         }
         next
@@ -310,52 +313,52 @@ impl Decoder {
     fn ask<K: Code, S: Sink>(
         &mut self,
         at: u64,
-        place: Place,
+        cursor: Cursor,
         sets: &Sets,
         rules: Rules,
         code: &mut K,
         sink: &mut S,
-    ) -> Mark {
-        self.flow.settle(place, rules, code);
+    ) -> BlockId {
+        self.flow.settle(cursor, rules, code);
         // A branch whose target is in the program always leads to the same block; and a return leads
         // to where the call would have gone that was not taken.
-        let mut from = self.flow.pc().map(|_| (place.last, place.taken));
+        let mut from = self.flow.pc().map(|_| (cursor.last, cursor.taken));
         self.flow.take_return(at, rules, sink);
         let pc = self.flow.pc();
-        if let (None, Some(pc), Some((hop, family))) = (from, pc, code.hops().get(place.call))
-            && (hop.end(family), family.isa()) == (pc.address, pc.isa)
+        if let (None, Some(pc), Some((cached, class))) = (from, pc, code.blocks().get(cursor.call))
+            && (cached.end(class), class.isa()) == (pc.address, pc.isa)
         {
-            from = Some((place.call, false));
+            from = Some((cursor.call, false));
         }
         match self.flow.selected() {
-            Some(pc) if set(sets, pc.isa == Isa::T32).0 != Realm::NONE => code.enter(pc, from),
-            _ => Mark::NONE,
+            Some(pc) if set(sets, pc.isa == Isa::T32).0 != CodeSpace::NONE => code.enter(pc, from),
+            _ => BlockId::NONE,
         }
     }
 }
 
 /// What the lane goes along.
-struct Way<'a, 'b, K> {
+struct Driver<'a, 'b, K> {
     decoder: &'a mut Decoder,
     feed: &'a mut Feed<'b>,
     code: &'a K,
     sets: &'a Sets,
     /// Where hops have to be asked for.
-    ahead: Option<&'a mut Ahead>,
+    prefetcher: Option<&'a mut Prefetcher>,
 }
 
-impl<'b, K: Code> Road<'b> for Way<'_, 'b, K> {
+impl<'b, K: Code> PacketSource<'b> for Driver<'_, 'b, K> {
     #[inline(never)]
-    fn stretch(&mut self, taken: usize) -> (u64, &'b [u8]) {
-        let (place, until) = self.feed.places.run(taken);
+    fn chunk(&mut self, taken: usize) -> (u64, &'b [u8]) {
+        let (cursor, until) = self.feed.offsets.run(taken);
         let end = until.min(self.feed.bytes.len());
-        (place.wrapping_sub(taken as u64), self.feed.bytes.get(..end).unwrap_or_default())
+        (cursor.wrapping_sub(taken as u64), self.feed.bytes.get(..end).unwrap_or_default())
     }
 
     #[inline(never)]
-    fn jump(&mut self, taken: usize, header: u8) -> (Mark, u32) {
-        const NO: (Mark, u32) = (Mark::NONE, 0);
-        let Way { decoder, feed, code, sets, ahead } = self;
+    fn jump(&mut self, taken: usize, header: u8) -> (BlockId, u32) {
+        const NO: (BlockId, u32) = (BlockId::NONE, 0);
+        let Driver { decoder, feed, code, sets, prefetcher } = self;
         let Some(bytes) = feed.bytes.get(taken..) else { return NO };
         let (entry, len) = decoder.history.peek(header, bytes);
         if len == 0 || bytes.get(len).is_none_or(|&header| Atoms::steps(header) == 0) {
@@ -365,11 +368,11 @@ impl<'b, K: Code> Road<'b> for Way<'_, 'b, K> {
         decoder.flow.arrived();
         // As many packets as bytes, but for these.
         feed.packets = feed.packets.wrapping_sub(len - 1);
-        let (realm, mask) = set(sets, entry.is() == SubIsa::Is1);
-        let next = code.find(entry.address & mask, realm);
-        if let Some(ahead) = ahead {
-            ahead.arrived(feed.bytes, taken + len, &decoder.history, sets, *code);
-            bring(code.hops(), next);
+        let (code_space, mask) = set(sets, entry.is() == SubIsa::Is1);
+        let next = code.find(entry.address & mask, code_space);
+        if let Some(prefetcher) = prefetcher {
+            prefetcher.arrived(feed.bytes, taken + len, &decoder.history, sets, *code);
+            prefetch_block(code.blocks(), next);
         }
         (next, len as u32)
     }
@@ -393,13 +396,13 @@ fn beside(bytes: &[u8], config: &Config) -> Option<(Packet, usize)> {
 
 /// The waypoints at which there is more to do.
 const fn special(rules: Rules) -> u16 {
-    let calls = if rules.return_stack { Hop::CALL } else { 0 };
-    let returns = if rules.silent_returns { Hop::EXCEPTION_RETURN } else { 0 };
+    let calls = if rules.return_stack { CachedBlock::CALL } else { 0 };
+    let returns = if rules.silent_returns { CachedBlock::EXCEPTION_RETURN } else { 0 };
     calls | returns
 }
 
 #[inline]
-pub(super) const fn set(sets: &Sets, is1: bool) -> (Realm, u64) {
+pub(super) const fn set(sets: &Sets, is1: bool) -> (CodeSpace, u64) {
     let [is0_set, is1_set] = *sets;
     if is1 { is1_set } else { is0_set }
 }

@@ -7,7 +7,7 @@ use std::thread;
 /// What comes of one thing.
 pub enum Part<R> {
     /// It says this.
-    Said(Vec<u8>),
+    Output(Vec<u8>),
     /// It is done; nothing more comes of it.
     Done(R),
 }
@@ -16,9 +16,9 @@ pub enum Part<R> {
 const MOST: usize = 16 << 20;
 
 /// Does `work` for each of `things`, of up to `threads` at once. Each is given where to say something, which answers
-/// whether more is wanted. `hear` gets all in the order of `things`, with the number of each, and answers the same;
+/// whether more is wanted. `receive` gets all in the order of `things`, with the number of each, and answers the same;
 /// after a `false`, nothing more is heard.
-pub fn each<T, R, W, H>(threads: usize, things: &[T], work: W, mut hear: H)
+pub fn each<T, R, W, H>(threads: usize, things: &[T], work: W, mut receive: H)
 where
     T: Sync,
     R: Send,
@@ -29,11 +29,11 @@ where
     if threads <= 1 {
         for (n, thing) in things.iter().enumerate() {
             let mut wanted = true;
-            let done = work(n, thing, &mut |said| {
-                wanted = wanted && hear(n, Part::Said(said));
+            let done = work(n, thing, &mut |output| {
+                wanted = wanted && receive(n, Part::Output(output));
                 wanted
             });
-            if !wanted || !hear(n, Part::Done(done)) {
+            if !wanted || !receive(n, Part::Done(done)) {
                 return;
             }
         }
@@ -47,17 +47,17 @@ where
                 // Where one panics, the others need not go on.
                 let closes = Closes(&queue);
                 while let Some((n, thing)) = queue.next().and_then(|n| Some((n, things.get(n)?))) {
-                    let done = work(n, thing, &mut |said| queue.say(n, Part::Said(said)));
-                    queue.say(n, Part::Done(done));
+                    let done = work(n, thing, &mut |output| queue.send(n, Part::Output(output)));
+                    queue.send(n, Part::Done(done));
                 }
                 std::mem::forget(closes);
             });
         }
         for n in 0..things.len() {
             loop {
-                let Some(part) = queue.hear(n) else { return };
+                let Some(part) = queue.receive(n) else { return };
                 let done = matches!(part, Part::Done(_));
-                if !hear(n, part) {
+                if !receive(n, part) {
                     return;
                 }
                 if done {
@@ -80,21 +80,21 @@ struct Shared<R> {
     turn: usize,
     closed: bool,
     /// What was said and not heard, by thing, and the memory that it takes.
-    said: Vec<(VecDeque<Part<R>>, usize)>,
+    output: Vec<(VecDeque<Part<R>>, usize)>,
 }
 
 impl<R> Shared<R> {
     fn of(&mut self, n: usize) -> Option<&mut (VecDeque<Part<R>>, usize)> {
-        if n >= self.said.len() {
-            self.said.resize_with(n + 1, Default::default);
+        if n >= self.output.len() {
+            self.output.resize_with(n + 1, Default::default);
         }
-        self.said.get_mut(n)
+        self.output.get_mut(n)
     }
 }
 
 impl<R> Queue<R> {
     fn new() -> Self {
-        let shared = Shared { next: 0, turn: 0, closed: false, said: Vec::new() };
+        let shared = Shared { next: 0, turn: 0, closed: false, output: Vec::new() };
         Queue { shared: Mutex::new(shared), changed: Condvar::new() }
     }
 
@@ -118,8 +118,8 @@ impl<R> Queue<R> {
     }
 
     /// Thing `n` says something. Answers whether more is wanted.
-    fn say(&self, n: usize, part: Part<R>) -> bool {
-        let weight = if let Part::Said(said) = &part { said.len() } else { 0 };
+    fn send(&self, n: usize, part: Part<R>) -> bool {
+        let weight = if let Part::Output(output) = &part { output.len() } else { 0 };
         let mut shared = self.wait(|shared| shared.of(n).is_some_and(|(_, heavy)| *heavy > MOST));
         if let Some((parts, heavy)) = shared.of(n) {
             parts.push_back(part);
@@ -132,14 +132,14 @@ impl<R> Queue<R> {
     }
 
     /// What thing `n` says next; its turn has come. `None` where a thread is gone.
-    fn hear(&self, n: usize) -> Option<Part<R>> {
+    fn receive(&self, n: usize) -> Option<Part<R>> {
         self.lock().turn = n;
         let mut shared = self.wait(|shared| shared.of(n).is_none_or(|(parts, _)| parts.is_empty()));
         let (parts, heavy) = shared.of(n)?;
         let part = parts.pop_front();
-        if let Some(Part::Said(said)) = &part {
+        if let Some(Part::Output(output)) = &part {
             let full = *heavy > MOST;
-            *heavy -= said.len();
+            *heavy -= output.len();
             if full && *heavy <= MOST {
                 self.changed.notify_all();
             }
@@ -166,22 +166,26 @@ mod tests {
     #[test]
     fn all_are_heard_in_order() {
         let things: Vec<usize> = vec![400, 3, 0, 250, 7];
-        let heard = |threads, most: usize| {
-            let mut heard = Vec::new();
-            let work = |n: usize, times: &usize, say: &mut dyn FnMut(Vec<u8>) -> bool| {
-                (0..*times).all(|_| say(vec![n as u8; 1 << 17]))
+        let received = |threads, most: usize| {
+            let mut received = Vec::new();
+            let work = |n: usize, times: &usize, send: &mut dyn FnMut(Vec<u8>) -> bool| {
+                (0..*times).all(|_| send(vec![n as u8; 1 << 17]))
             };
             each(threads, &things, work, |n, part| {
-                heard.push((n, matches!(part, Part::Said(said) if said[0] == n as u8)));
-                heard.len() < most
+                received.push((n, matches!(part, Part::Output(output) if output[0] == n as u8)));
+                received.len() < most
             });
-            heard
+            received
         };
-        let want = heard(1, usize::MAX);
+        let want = received(1, usize::MAX);
         assert_eq!(want.len(), things.iter().sum::<usize>() + things.len());
         for threads in [2, 3, 8] {
-            assert_eq!(heard(threads, usize::MAX), want, "{threads} threads");
-            assert_eq!(heard(threads, 402), want[..402], "{threads} threads, and not all wanted");
+            assert_eq!(received(threads, usize::MAX), want, "{threads} threads");
+            assert_eq!(
+                received(threads, 402),
+                want[..402],
+                "{threads} threads, and not all wanted"
+            );
         }
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! Nearly all of a trace without data is P-headers. To this unit every instruction is a block of its own
 //! ([`Waypoints::each`](tracewright_base::Waypoints::each)), and what must come after each is kept: the lane holds the
-//! place on that path, a [`Mark`], and an atom is one load. What another instruction follows cannot be withdrawn, so that only
+//! place on that path, a [`BlockId`], and an atom is one load. What another instruction follows cannot be withdrawn, so that only
 //! the last one of a run of P-headers waits, and cycles behind it. What the decoder knows of where it is is made of the last
 //! instruction alone, where it is needed.
 
-use tracewright_base::{Code, Counted, Element, Feed, Isa, Mark, Range, Sink};
+use tracewright_base::{BlockId, Code, Counted, Element, Feed, Isa, Range, Sink};
 
 use super::{Decoder, Flow, Phase};
 use crate::etmv3::Config;
@@ -15,18 +15,18 @@ use crate::etmv3::packet::atoms::{Atoms, Headers, Steps};
 /// An instruction that the decoder is still before.
 #[derive(Clone, Copy)]
 struct Passed {
-    /// Its block; [`Mark::NONE`] where the decoder is up to date.
-    block: Mark,
+    /// Its block; [`BlockId::NONE`] where the decoder is up to date.
+    block: BlockId,
     /// Whether it passed its condition code test.
     taken: bool,
 }
 
-const NOTHING: Passed = Passed { block: Mark::NONE, taken: false };
+const NOTHING: Passed = Passed { block: BlockId::NONE, taken: false };
 
 impl Decoder {
     /// Takes P-headers, where there are no data between them.
     #[inline]
-    pub(super) fn lane<K: Code, S: Sink>(
+    pub(super) fn fast_path<K: Code, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         config: &Config,
@@ -47,9 +47,9 @@ impl Decoder {
             // An instruction follows: what waits has completed.
             self.held.commit(sink);
             if config.id.thumb32_is_one() {
-                self.along::<false, K, S>(feed, run.known, headers, config, code, sink);
+                self.run_atoms::<false, K, S>(feed, run.known, headers, config, code, sink);
             } else {
-                self.along::<true, K, S>(feed, run.known, headers, config, code, sink);
+                self.run_atoms::<true, K, S>(feed, run.known, headers, config, code, sink);
             }
         }
         feed.packets += run.end - feed.taken;
@@ -57,7 +57,7 @@ impl Decoder {
             && let Some(&header) = feed.bytes.get(feed.taken)
         {
             let cycles = headers[usize::from(header)].cycles();
-            feed.last = feed.places.at(feed.taken);
+            feed.last = feed.offsets.at(feed.taken);
             feed.taken += 1;
             if cycles > 0 {
                 self.say(feed.last, Element::Cycles(Some(cycles.into())), sink);
@@ -66,7 +66,7 @@ impl Decoder {
     }
 
     /// Takes P-headers up to `end`. `HALVES`: a 32-bit T32 instruction is traced as two.
-    fn along<const HALVES: bool, K: Code, S: Sink>(
+    fn run_atoms<const HALVES: bool, K: Code, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         end: usize,
@@ -86,13 +86,13 @@ impl Decoder {
         // From offset `until` on, what is added to an offset is another number.
         let (mut add, mut until) = (0, taken);
         loop {
-            let hops = code.hops();
+            let blocks = code.blocks();
             // Whether an instruction is asked for.
-            let ask = 'lane: loop {
+            let ask = 'fast_path: loop {
                 while left > 0 {
-                    let Some((hop, family)) = hops.get(next) else { break 'lane true };
+                    let Some((cached, class)) = blocks.get(next) else { break 'fast_path true };
                     let way = bits & 1 != 0;
-                    let range = hop.range(family, way);
+                    let range = cached.range(class, way);
                     let mut count = u32::from(cycles);
                     (left, bits, cycles) = (left - 1, bits >> 1, steps.others());
                     if HALVES && range.bytes == 4 && range.last.isa != Isa::A32 {
@@ -106,7 +106,7 @@ impl Decoder {
                     let count = if accurate { Counted::of(count) } else { Counted::UNKNOWN };
                     let range = Range { cycles: count, ..range };
                     passed = Passed { block: next, taken: way };
-                    next = hops.next(next, way);
+                    next = blocks.next(next, way);
                     if left == 0 && taken == end {
                         self.held.instruction(at, range, sink);
                     } else {
@@ -115,7 +115,7 @@ impl Decoder {
                 }
                 let Some(&header) = bytes.get(taken) else { break false };
                 if taken >= until {
-                    (at, until) = feed.places.run(taken);
+                    (at, until) = feed.offsets.run(taken);
                     add = at.wrapping_sub(taken as u64);
                 }
                 at = add.wrapping_add(taken as u64);
@@ -132,7 +132,7 @@ impl Decoder {
             }
             next = self.ask(passed, code);
             passed = NOTHING;
-            if next == Mark::NONE {
+            if next == BlockId::NONE {
                 // One by one, or it is not known which they are.
                 self.atoms(at, steps.last(left), config, code, sink);
                 if taken < end {
@@ -148,12 +148,12 @@ impl Decoder {
 
     /// Where the decoder is.
     #[inline]
-    fn find<K: Code>(&self, code: &K) -> Mark {
+    fn find<K: Code>(&self, code: &K) -> BlockId {
         match (self.flow, self.context.isa) {
-            (Flow::At(_), Isa::Jazelle) | (Flow::Unknown | Flow::Branch, _) => Mark::NONE,
+            (Flow::At(_), Isa::Jazelle) | (Flow::Unknown | Flow::Branch, _) => BlockId::NONE,
             (Flow::At(address), isa) => {
-                let realm = code.realm(isa, self.context.space());
-                code.find(u64::from(address) & isa.address_mask(), realm)
+                let code_space = code.code_space(isa, self.context.space());
+                code.find(u64::from(address) & isa.address_mask(), code_space)
             }
         }
     }
@@ -161,7 +161,7 @@ impl Decoder {
     /// Brings the decoder past an instruction.
     #[inline]
     fn settle<K: Code>(&mut self, passed: Passed, code: &K) {
-        let Some(block) = code.kept(passed.block) else { return };
+        let Some(block) = code.cached_block(passed.block) else { return };
         self.returned = false;
         self.context.isa = block.last.isa;
         self.flow = self.after(block.start as u32, &block.last, passed.taken);
@@ -169,13 +169,13 @@ impl Decoder {
 
     /// Makes and keeps the instruction that comes next, to which `passed` always leads.
     #[cold]
-    fn ask<K: Code>(&self, passed: Passed, code: &mut K) -> Mark {
+    fn ask<K: Code>(&self, passed: Passed, code: &mut K) -> BlockId {
         match self.flow {
             Flow::At(address) if self.context.isa != Isa::Jazelle => {
-                let from = (passed.block != Mark::NONE).then_some((passed.block, passed.taken));
+                let from = (passed.block != BlockId::NONE).then_some((passed.block, passed.taken));
                 code.enter(self.pc(address), from)
             }
-            _ => Mark::NONE,
+            _ => BlockId::NONE,
         }
     }
 }

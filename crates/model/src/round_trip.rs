@@ -5,7 +5,7 @@ mod matching;
 
 use std::sync::Arc;
 
-use tracewright_base::{Context, CoreType, Counted, Element, Piece, Places, Step, Transaction};
+use tracewright_base::{Context, CoreType, Counted, Element, OffsetMap, Piece, Step, Transaction};
 use tracewright_image::{Cache, CacheOptions, Image};
 use tracewright_protocols::encoders::AnyUnit;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
@@ -26,7 +26,7 @@ pub struct Way {
 
 /// What was carried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Carried {
+pub struct RoundTrip {
     /// Bytes of trace.
     pub bytes: usize,
     /// Instructions that came back.
@@ -36,7 +36,7 @@ pub struct Carried {
     /// Exceptions that came back.
     pub exceptions: usize,
     /// Stretches that begin with a Trace On.
-    pub stretches: usize,
+    pub chunks: usize,
 }
 
 impl Way {
@@ -64,11 +64,11 @@ impl Way {
     ///
     /// # Errors
     /// The first difference, in words.
-    pub fn carry(&self, image: &Arc<Image>, steps: &[Step]) -> Result<Carried, String> {
+    pub fn round_trip(&self, image: &Arc<Image>, steps: &[Step]) -> Result<RoundTrip, String> {
         let (config, bytes) = self.encode(steps)?;
         let ran = decode(&config, image, &bytes);
         self.compare(&config, &without_cancelled(steps), &ran)
-            .map(|carried| Carried { bytes: bytes.len(), ..carried })
+            .map(|carried| RoundTrip { bytes: bytes.len(), ..carried })
     }
 
     fn compare(
@@ -76,9 +76,9 @@ impl Way {
         config: &AnyConfig,
         steps: &[Step],
         ran: &[(u64, Ran)],
-    ) -> Result<Carried, String> {
+    ) -> Result<RoundTrip, String> {
         let included = Included::new(self, config, steps);
-        let mut carried = matching::stretches(config, &included, steps, ran)?;
+        let mut carried = matching::chunks(config, &included, steps, ran)?;
         carried.hidden = included.retired() - carried.instructions;
         // A Q element counts instructions after the last waypoint, too.
         let some = self.register("q-elements").unwrap_or(0) > 0;
@@ -208,10 +208,10 @@ pub fn decode(config: &AnyConfig, image: &Arc<Image>, bytes: &[u8]) -> Vec<(u64,
     let mut sink = Expand::new(cache(), |at, what| ran.push((at, what)));
     let (mut code, mut stream) = (cache(), config.stream());
     let pieces = [Piece { start: 0, at: 0, fragment: true }];
-    let places = Places::new(&pieces);
-    let taken = stream.feed(bytes, &places, &mut code, &mut sink, &mut ());
+    let offsets = OffsetMap::new(&pieces);
+    let taken = stream.feed(bytes, &offsets, &mut code, &mut sink, &mut ());
     let rest = bytes.get(taken..).unwrap_or_default();
-    stream.finish(rest, &places, &mut code, &mut sink, &mut ());
+    stream.finish(rest, &offsets, &mut code, &mut sink, &mut ());
     ran
 }
 

@@ -1,7 +1,7 @@
 //! How long stretches are, and whether it is worth while to decode them apart.
 
 use super::Jobs;
-use super::board::MOST_WEIGHT;
+use super::work_queue::MOST_WEIGHT;
 
 /// The longest stretch where joins come early.
 const LONG: usize = 1 << 20;
@@ -14,7 +14,7 @@ const MOST_FAILURES: u32 = 7;
 
 /// What was learned of the trace so far.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(super) struct Scheduler {
     step: usize,
     shortest: usize,
     longest: usize,
@@ -29,17 +29,17 @@ pub(super) struct Pace {
     pub(super) hold: u32,
 }
 
-impl Pace {
+impl Scheduler {
     pub(super) fn new(jobs: &Jobs) -> Self {
         let step = jobs.step.max(1);
         let whole = |len: usize| len.next_multiple_of(step).max(step);
-        let (shortest, longest) = (whole(*jobs.stretch.start()), whole(*jobs.stretch.end()));
+        let (shortest, longest) = (whole(*jobs.chunk.start()), whole(*jobs.chunk.end()));
         let len = shortest;
-        Pace { step, shortest, longest, len, head: 0, weight: 0, failures: 0, hold: 0 }
+        Scheduler { step, shortest, longest, len, head: 0, weight: 0, failures: 0, hold: 0 }
     }
 
     /// A stretch of `len` bytes was said in `weight` bytes.
-    pub(super) fn said(&mut self, len: usize, weight: usize) {
+    pub(super) fn output(&mut self, len: usize, weight: usize) {
         self.weight = (3 * self.weight + weight / len.max(1)).div_ceil(4);
         // The words of a few stretches wait in memory.
         let bearable = MOST_WEIGHT / self.weight.max(1);
@@ -67,32 +67,32 @@ mod tests {
 
     #[test]
     fn stretches_grow_but_not_past_what_memory_bears() {
-        let mut pace = Pace::new(&Jobs::new(2));
-        let first = pace.len;
+        let mut scheduler = Scheduler::new(&Jobs::new(2));
+        let first = scheduler.len;
         for _ in 0..20 {
-            pace.said(pace.len, 0);
+            scheduler.output(scheduler.len, 0);
         }
-        assert_eq!(pace.len, LONG);
+        assert_eq!(scheduler.len, LONG);
         for _ in 0..40 {
-            pace.said(pace.len, pace.len * 300);
+            scheduler.output(scheduler.len, scheduler.len * 300);
         }
-        assert!(pace.len >= first && pace.len * 300 <= MOST_WEIGHT, "{}", pace.len);
+        assert!(scheduler.len >= first && scheduler.len * 300 <= MOST_WEIGHT, "{}", scheduler.len);
     }
 
     #[test]
     fn what_never_joins_is_tried_ever_less() {
-        let mut pace = Pace::new(&Jobs::new(2));
+        let mut scheduler = Scheduler::new(&Jobs::new(2));
         let mut held = 0;
         for _ in 0..10 {
-            pace.joined(pace.len, pace.len);
-            assert!(pace.hold >= held);
-            held = pace.hold;
-            pace.said(pace.len, 0);
+            scheduler.joined(scheduler.len, scheduler.len);
+            assert!(scheduler.hold >= held);
+            held = scheduler.hold;
+            scheduler.output(scheduler.len, 0);
         }
         assert_eq!(held, 1 << MOST_FAILURES);
-        assert!(pace.len > LONG, "longer stretches may join");
-        pace.joined(pace.len, pace.step);
-        pace.joined(pace.len, pace.len);
-        assert_eq!(pace.hold, 2);
+        assert!(scheduler.len > LONG, "longer stretches may join");
+        scheduler.joined(scheduler.len, scheduler.step);
+        scheduler.joined(scheduler.len, scheduler.len);
+        assert_eq!(scheduler.hold, 2);
     }
 }

@@ -10,18 +10,18 @@ const LONGEST: usize = 1 << 12;
 /// What was written lately for each of some things, so that it need not be written again. A thing takes
 /// the place of the one that had it before: memory is bounded.
 #[derive(Clone, Debug)]
-pub(crate) struct Kept<K> {
+pub(crate) struct RenderCache<K> {
     /// Empty until something is kept.
-    places: Vec<(Option<K>, String)>,
+    offsets: Vec<(Option<K>, String)>,
 }
 
-impl<K> Default for Kept<K> {
+impl<K> Default for RenderCache<K> {
     fn default() -> Self {
-        Kept { places: Vec::new() }
+        RenderCache { offsets: Vec::new() }
     }
 }
 
-impl<K: Copy + Eq + Thing> Kept<K> {
+impl<K: Copy + Eq + Thing> RenderCache<K> {
     /// Appends the words for `thing`: those that were kept, or what `write` writes.
     #[inline]
     pub(crate) fn put(&mut self, thing: K, out: &mut String, write: impl FnOnce(&mut String)) {
@@ -35,8 +35,8 @@ impl<K: Copy + Eq + Thing> Kept<K> {
     /// Appends the words for `thing`, if they were kept.
     #[inline]
     pub(crate) fn recall(&self, thing: K, out: &mut String) -> bool {
-        match self.places.get(place(thing)) {
-            Some((Some(kept), words)) if *kept == thing => {
+        match self.offsets.get(offset(thing)) {
+            Some((Some(render_cache), words)) if *render_cache == thing => {
                 out.push_str(words);
                 true
             }
@@ -49,11 +49,11 @@ impl<K: Copy + Eq + Thing> Kept<K> {
         if words.len() > LONGEST {
             return;
         }
-        if self.places.is_empty() {
-            self.places.resize_with(PLACES, || (None, String::new()));
+        if self.offsets.is_empty() {
+            self.offsets.resize_with(PLACES, || (None, String::new()));
         }
-        if let Some((kept, text)) = self.places.get_mut(place(thing)) {
-            *kept = Some(thing);
+        if let Some((render_cache, text)) = self.offsets.get_mut(offset(thing)) {
+            *render_cache = Some(thing);
             text.clear();
             text.push_str(words);
         }
@@ -61,7 +61,7 @@ impl<K: Copy + Eq + Thing> Kept<K> {
 }
 
 #[inline]
-fn place<K: Thing>(thing: K) -> usize {
+fn offset<K: Thing>(thing: K) -> usize {
     // The top bits of a product depend on all bits of its factors.
     (thing.number().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50) as usize & (PLACES - 1)
 }
@@ -101,13 +101,13 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_what_was_written() {
-        let mut kept = Kept::<u64>::default();
+        let mut render_cache = RenderCache::<u64>::default();
         // Many more than there are places, each three times.
         for round in 0..3 {
             for thing in 0..20_000u64 {
                 let want = format!("<{thing}>");
                 let mut out = String::from("before ");
-                kept.put(thing, &mut out, |out| out.push_str(&want));
+                render_cache.put(thing, &mut out, |out| out.push_str(&want));
                 assert_eq!(out, format!("before {want}"), "round {round}");
             }
         }
@@ -115,12 +115,12 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_not_written_again() {
-        let mut kept = Kept::<(usize, u64)>::default();
+        let mut render_cache = RenderCache::<(usize, u64)>::default();
         let mut writes = 0;
         for _ in 0..10 {
             for source in 0..2 {
                 let mut out = String::new();
-                kept.put((source, 7), &mut out, |out| {
+                render_cache.put((source, 7), &mut out, |out| {
                     writes += 1;
                     out.push(char::from(b'a' + source as u8));
                 });
@@ -129,7 +129,7 @@ mod tests {
         }
         assert_eq!(writes, 2);
         let long = "x".repeat(LONGEST + 1);
-        kept.keep((0, 9), &long);
-        assert!(!kept.recall((0, 9), &mut String::new()));
+        render_cache.keep((0, 9), &long);
+        assert!(!render_cache.recall((0, 9), &mut String::new()));
     }
 }

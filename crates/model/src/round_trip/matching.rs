@@ -5,7 +5,7 @@ use tracewright_base::{Cause, Context, Element, Gap, Step, Transaction};
 use super::filter::Included;
 use tracewright_protocols::registry::AnyConfig;
 
-use super::{Carried, counted, shown};
+use super::{RoundTrip, counted, shown};
 use crate::expand::Ran;
 
 /// How far a stretch was matched, and what came then.
@@ -16,13 +16,13 @@ struct Miss {
 }
 
 /// Matches each stretch between Trace On elements, in order.
-pub(super) fn stretches(
+pub(super) fn chunks(
     config: &AnyConfig,
     included: &Included,
     steps: &[Step],
     ran: &[(u64, Ran)],
-) -> Result<Carried, String> {
-    let mut carried = Carried::default();
+) -> Result<RoundTrip, String> {
+    let mut carried = RoundTrip::default();
     let mut matcher = Matcher { config, included, steps, cursor: 0, context: Context::default() };
     let begins = |ran: &Ran| {
         matches!(
@@ -33,9 +33,9 @@ pub(super) fn stretches(
     let mut rest = ran;
     while !rest.is_empty() {
         let len = 1 + rest.iter().skip(1).take_while(|(_, ran)| !begins(ran)).count();
-        let (stretch, after) = rest.split_at(len.min(rest.len()));
+        let (chunk, after) = rest.split_at(len.min(rest.len()));
         rest = after;
-        let found = matcher.stretch(stretch, &mut carried);
+        let found = matcher.chunk(chunk, &mut carried);
         found.map_err(|miss| miss.why)?;
     }
     Ok(carried)
@@ -53,9 +53,9 @@ struct Matcher<'a> {
 
 impl Matcher<'_> {
     /// Tries to begin at each step from the cursor on, until all fits.
-    fn stretch(&mut self, stretch: &[(u64, Ran)], carried: &mut Carried) -> Result<(), Miss> {
+    fn chunk(&mut self, chunk: &[(u64, Ran)], carried: &mut RoundTrip) -> Result<(), Miss> {
         // Where it begins; an exception may not say.
-        let first = stretch.iter().find_map(|(_, ran)| match ran {
+        let first = chunk.iter().find_map(|(_, ran)| match ran {
             Ran::Instruction { address, .. } => Some(Some(*address)),
             Ran::Element(Element::Unknown { start, .. }) => Some(Some(*start)),
             Ran::Element(Element::Exception(e)) => Some(e.return_address),
@@ -84,7 +84,7 @@ impl Matcher<'_> {
                 }
             };
             let (cursor, context, before) = (self.cursor, self.context, *carried);
-            match self.fit(begin, stretch, carried) {
+            match self.fit(begin, chunk, carried) {
                 Ok(()) => return Ok(()),
                 Err(miss) => {
                     (self.cursor, self.context, *carried) = (cursor, context, before);
@@ -100,13 +100,13 @@ impl Matcher<'_> {
     fn fit(
         &mut self,
         begin: usize,
-        stretch: &[(u64, Ran)],
-        carried: &mut Carried,
+        chunk: &[(u64, Ran)],
+        carried: &mut RoundTrip,
     ) -> Result<(), Miss> {
         self.cursor = begin;
         // Instructions of this stretch, and the one before was said to go another way than it did.
         let (mut seen, mut turned) = (false, false);
-        for (fits, &(at, ran)) in stretch.iter().enumerate() {
+        for (fits, &(at, ran)) in chunk.iter().enumerate() {
             let miss = |why: String| Miss { fits, why: format!("{at}: {why}") };
             match ran {
                 Ran::Instruction { address, isa, taken } => {
@@ -223,9 +223,13 @@ impl Matcher<'_> {
                     seen = true;
                 }
                 Ran::Element(Element::Context(context)) => self.context = context,
-                Ran::Element(Element::TraceOn(_)) => carried.stretches += 1,
+                Ran::Element(Element::TraceOn(_)) => carried.chunks += 1,
                 Ran::Element(Element::Gap(Gap::BadPacket | Gap::BadImage))
-                | Ran::Element(Element::Doubt(_) | Element::Bad { .. } | Element::NoCode { .. })
+                | Ran::Element(
+                    Element::Inconsistency(_)
+                    | Element::Undecodable { .. }
+                    | Element::NoCode { .. },
+                )
                 | Ran::Unreadable { .. } => return Err(miss(format!("{ran:x?}"))),
                 Ran::Element(_) => {}
             }

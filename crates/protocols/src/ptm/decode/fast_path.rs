@@ -1,11 +1,11 @@
 //! Atoms and branches, many packets at once.
 //!
 //! Nearly all of a trace is Atom packets, with a Branch packet for each indirect branch. The program between two
-//! branches is a path through blocks that are kept: the lane holds the place on that path, a [`Mark`], and an atom
+//! branches is a path through blocks that are kept: the lane holds the place on that path, a [`BlockId`], and an atom
 //! is one load. What the decoder knows of where it is is made of the last block alone, where it is needed.
 
 use tracewright_base::{
-    Code, Counted, Doubt, Element, Feed, Isa, Kind, Mark, Range, Realm, Role, Sink,
+    BlockId, Code, CodeSpace, Counted, Element, Feed, Inconsistency, Isa, Kind, Range, Role, Sink,
 };
 
 use super::{Decoder, Phase, Place, is_branch, walkable};
@@ -15,23 +15,23 @@ use crate::ptm::packet::{Address, Atoms, cycles};
 /// A waypoint that the decoder is still before.
 #[derive(Clone, Copy)]
 struct Passed {
-    /// Its block; [`Mark::NONE`] where the decoder is up to date.
-    block: Mark,
+    /// Its block; [`BlockId::NONE`] where the decoder is up to date.
+    block: BlockId,
     /// Whether it took effect.
     taken: bool,
     /// Place of the packet that says so.
     at: u64,
 }
 
-const NOTHING: Passed = Passed { block: Mark::NONE, taken: false, at: 0 };
+const NOTHING: Passed = Passed { block: BlockId::NONE, taken: false, at: 0 };
 
 /// What selects blocks of A32 and of T32.
-type Sets = [Realm; 2];
+type Sets = [CodeSpace; 2];
 
 impl Decoder {
     /// Takes Atom packets, and Branch packets that say nothing but an address.
     #[inline]
-    pub(super) fn lane<K: Code, S: Sink>(
+    pub(super) fn fast_path<K: Code, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         config: &Config,
@@ -46,22 +46,22 @@ impl Decoder {
             return;
         }
         match (config.uses_return_stack(), config.counts_cycles()) {
-            (false, false) => self.along::<false, false, K, S>(feed, config, code, sink),
-            (false, true) => self.along::<false, true, K, S>(feed, config, code, sink),
-            (true, false) => self.along::<true, false, K, S>(feed, config, code, sink),
-            (true, true) => self.along::<true, true, K, S>(feed, config, code, sink),
+            (false, false) => self.run_atoms::<false, false, K, S>(feed, config, code, sink),
+            (false, true) => self.run_atoms::<false, true, K, S>(feed, config, code, sink),
+            (true, false) => self.run_atoms::<true, false, K, S>(feed, config, code, sink),
+            (true, true) => self.run_atoms::<true, true, K, S>(feed, config, code, sink),
         }
     }
 
     /// The lane. `RETURNS`: there is a return stack. `CYCLES`: each atom and address has a cycle count.
-    fn along<const RETURNS: bool, const CYCLES: bool, K: Code, S: Sink>(
+    fn run_atoms<const RETURNS: bool, const CYCLES: bool, K: Code, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         config: &Config,
         code: &mut K,
         sink: &mut S,
     ) {
-        let sets = [Isa::A32, Isa::T32].map(|isa| code.realm(isa, self.context(isa).space()));
+        let sets = [Isa::A32, Isa::T32].map(|isa| code.code_space(isa, self.context(isa).space()));
         let mut next = self.find(&sets, code);
         let mut passed = NOTHING;
         // Atoms to come from bit 0, and a 1 behind them.
@@ -71,32 +71,32 @@ impl Decoder {
         let mut beside = 0;
         let (mut at, mut taken) = (feed.last, feed.taken);
         loop {
-            let hops = code.hops();
+            let blocks = code.blocks();
             // Whether the block to come has to be asked for; otherwise there is a packet that is not for the lane.
-            let ask = 'lane: loop {
+            let ask = 'fast_path: loop {
                 while steps > 1 {
-                    let Some((hop, family)) = hops.get(next) else {
+                    let Some((cached, class)) = blocks.get(next) else {
                         if RETURNS && passed.taken && self.back(passed, code) {
                             passed = NOTHING;
                             next = self.find(&sets, code);
-                            if next != Mark::NONE {
+                            if next != BlockId::NONE {
                                 continue;
                             }
                         }
-                        break 'lane true;
+                        break 'fast_path true;
                     };
                     let way = steps & 1 != 0;
-                    let range = Range { cycles: count, ..hop.range(family, way) };
+                    let range = Range { cycles: count, ..cached.range(class, way) };
                     sink.element(at, Element::Range(range));
                     if RETURNS
                         && way
-                        && family.last[1].role == Role::Call
-                        && family.last[1].kind == Kind::Branch
+                        && class.last[1].role == Role::Call
+                        && class.last[1].kind == Kind::Branch
                     {
-                        self.returns.push(hop.end(family) as u32, family.isa());
+                        self.returns.push(cached.end(class) as u32, class.isa());
                     }
                     passed = Passed { block: next, taken: way, at };
-                    next = hops.next(next, way);
+                    next = blocks.next(next, way);
                     steps >>= 1;
                 }
                 let Some(&header) = feed.bytes.get(taken) else { break false };
@@ -105,7 +105,7 @@ impl Decoder {
                     let Some((cycles, len)) = cycles::parse(bytes) else { break false };
                     steps = 0b10 | u32::from(header & 0x02 == 0);
                     count = Counted::of(cycles);
-                    at = feed.places.at(taken);
+                    at = feed.offsets.at(taken);
                     taken += len;
                     beside += len - 1;
                     continue;
@@ -119,17 +119,17 @@ impl Decoder {
                             count = Counted::of(cycles);
                             len += more;
                         }
-                        let Some((hop, family)) = hops.get(next) else { break true };
-                        at = feed.places.at(taken);
+                        let Some((cached, class)) = blocks.get(next) else { break true };
+                        at = feed.offsets.at(taken);
                         taken += len;
                         beside += len - 1;
-                        let range = Range { cycles: count, ..hop.range(family, true) };
+                        let range = Range { cycles: count, ..cached.range(class, true) };
                         sink.element(at, Element::Range(range));
                         if RETURNS
-                            && family.last[1].role == Role::Call
-                            && is_branch(family.last[1].kind)
+                            && class.last[1].role == Role::Call
+                            && is_branch(class.last[1].kind)
                         {
-                            self.returns.push(hop.end(family) as u32, family.isa());
+                            self.returns.push(cached.end(class) as u32, class.isa());
                         }
                         self.history.move_to(&address, None);
                         self.pc = self.traced();
@@ -138,7 +138,7 @@ impl Decoder {
                     }
                     atoms => {
                         steps = atoms;
-                        at = feed.places.at(taken);
+                        at = feed.offsets.at(taken);
                         taken += 1;
                     }
                 }
@@ -149,7 +149,7 @@ impl Decoder {
             }
             next = self.ask(passed, code);
             passed = NOTHING;
-            if next == Mark::NONE {
+            if next == BlockId::NONE {
                 // Without a place, what is left of an atom is its cycles.
                 while steps > 1 && (CYCLES || self.pc.is_some()) {
                     self.atom(at, steps & 1 != 0, count, config, code, sink);
@@ -164,28 +164,28 @@ impl Decoder {
 
     /// The kept block at `pc`.
     #[inline]
-    fn find<K: Code>(&self, sets: &Sets, code: &K) -> Mark {
-        let Some(Place { address, isa }) = self.pc else { return Mark::NONE };
+    fn find<K: Code>(&self, sets: &Sets, code: &K) -> BlockId {
+        let Some(Place { address, isa }) = self.pc else { return BlockId::NONE };
         let [arm, thumb] = *sets;
-        let realm = match isa {
+        let code_space = match isa {
             Isa::A32 => arm,
             Isa::T32 => thumb,
-            _ => return Mark::NONE,
+            _ => return BlockId::NONE,
         };
-        code.find(u64::from(address) & isa.address_mask(), realm)
+        code.find(u64::from(address) & isa.address_mask(), code_space)
     }
 
     /// Goes past a waypoint of which the target is on the return stack; not past any other.
     #[inline]
     fn back<K: Code>(&mut self, passed: Passed, code: &K) -> bool {
-        let Some((hop, family)) = code.hops().get(passed.block) else { return false };
-        let last = family.last[1];
+        let Some((cached, class)) = code.blocks().get(passed.block) else { return false };
+        let last = class.last[1];
         if last.kind != Kind::Indirect {
             return false;
         }
         let Some((address, isa)) = self.returns.pop() else { return false };
         if last.role == Role::Call {
-            self.returns.push(hop.end(family) as u32, family.isa());
+            self.returns.push(cached.end(class) as u32, class.isa());
         }
         self.pc = Some(Place { address, isa });
         true
@@ -201,7 +201,7 @@ impl Decoder {
         code: &K,
         sink: &mut S,
     ) {
-        let Some(block) = code.kept(passed.block) else { return };
+        let Some(block) = code.cached_block(passed.block) else { return };
         let last = &block.last;
         let next = Place { address: block.next() as u32, isa: last.isa };
         self.pc = match (passed.taken, last.kind) {
@@ -215,7 +215,10 @@ impl Decoder {
                 return;
             }
             (false, kind) if is_branch(kind) && !last.conditional => {
-                sink.element(passed.at, Element::Doubt(Doubt::UnconditionalNotTaken));
+                sink.element(
+                    passed.at,
+                    Element::Inconsistency(Inconsistency::UnconditionalNotTaken),
+                );
                 Some(next)
             }
             _ => Some(next),
@@ -224,18 +227,19 @@ impl Decoder {
 
     /// Makes and keeps the block at `pc`, which `passed` leads to.
     #[cold]
-    fn ask<K: Code>(&mut self, passed: Passed, code: &mut K) -> Mark {
-        let Some(pc) = self.pc.filter(|pc| walkable(pc.isa)) else { return Mark::NONE };
+    fn ask<K: Code>(&mut self, passed: Passed, code: &mut K) -> BlockId {
+        let Some(pc) = self.pc.filter(|pc| walkable(pc.isa)) else { return BlockId::NONE };
         // A branch whose target is in the program always leads to the same block. One that must be taken and
         // was not leads nowhere: that has to be doubted each time.
-        let leads = |(_, family): (&tracewright_base::Hop, &tracewright_base::Family)| {
-            let last = family.last[usize::from(passed.taken)];
-            match passed.taken {
-                true => last.kind != Kind::Indirect,
-                false => last.conditional() || !is_branch(last.kind),
-            }
-        };
-        let from = code.hops().get(passed.block).is_some_and(leads);
+        let leads =
+            |(_, class): (&tracewright_base::CachedBlock, &tracewright_base::BlockClass)| {
+                let last = class.last[usize::from(passed.taken)];
+                match passed.taken {
+                    true => last.kind != Kind::Indirect,
+                    false => last.conditional() || !is_branch(last.kind),
+                }
+            };
+        let from = code.blocks().get(passed.block).is_some_and(leads);
         code.enter(self.space(pc), from.then_some((passed.block, passed.taken)))
     }
 }

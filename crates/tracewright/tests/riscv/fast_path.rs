@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tracewright::base::{Element, Fault, Piece, Places};
+use tracewright::base::{Element, Fault, OffsetMap, Piece};
 use tracewright::image::Cache;
 use tracewright::protocols::etrace::{Etrace, Packet, Params};
 use tracewright::protocols::{Stream, Tap};
@@ -16,9 +16,9 @@ use crate::streams::{self, draft, optional, reference};
 struct Each;
 
 impl Tap<Etrace> for Each {
-    fn packet(&mut self, _: &Places<'_>, _: Range<usize>, _: &[u8], _: &Packet) {}
+    fn packet(&mut self, _: &OffsetMap<'_>, _: Range<usize>, _: &[u8], _: &Packet) {}
 
-    fn bad(&mut self, _: &Places<'_>, _: Range<usize>, _: &[u8], _: Fault) {}
+    fn bad(&mut self, _: &OffsetMap<'_>, _: Range<usize>, _: &[u8], _: Fault) {}
 }
 
 /// The elements of a stream, fed in pieces of so many bytes. `tap` sees the packets.
@@ -36,10 +36,10 @@ fn fed<T: Tap<Etrace>>(
     while end < bytes.len() {
         end = (end + size()).min(bytes.len());
         let pieces = piece(taken as u64);
-        taken += stream.feed(&bytes[taken..end], &Places::new(&pieces), code, &mut said, tap);
+        taken += stream.feed(&bytes[taken..end], &OffsetMap::new(&pieces), code, &mut said, tap);
     }
     let pieces = piece(taken as u64);
-    stream.finish(&bytes[taken..], &Places::new(&pieces), code, &mut said, tap);
+    stream.finish(&bytes[taken..], &OffsetMap::new(&pieces), code, &mut said, tap);
     said
 }
 

@@ -1,28 +1,30 @@
 //! Branches and addresses, many packets at once.
 //!
 //! Nearly all of a trace is packets of formats 1 and 2. The program between two addresses is a path through blocks that
-//! are kept: the lane holds the place on that path, a [`Mark`], and a branch is one load. What the decoder knows of where
+//! are kept: the lane holds the place on that path, a [`BlockId`], and a branch is one load. What the decoder knows of where
 //! it is is made of the last block alone, where it is needed. What the lane does not know it leaves to the walk.
 
-use tracewright_base::{Code, Doubt, Element, Feed, Hops, Kind, Mark, Pc, Role, Sink};
+use tracewright_base::{
+    BlockId, CachedBlocks, Code, Element, Feed, Inconsistency, Kind, Pc, Role, Sink,
+};
 
 use super::walk::{Goal, MOST_JUMPS, Path, last_address};
-use super::{Decoder, Named, Phase, Place};
+use super::{Decoder, Phase, Position, ReportedAs};
 use crate::etrace::config::{Difference, Params};
 use crate::etrace::packet::Shape;
 
 /// The last block that was said, and the state of the decoder that is not up to date with it.
 #[derive(Clone, Copy)]
 struct Passed {
-    /// [`Mark::NONE`] where the decoder is up to date.
-    block: Mark,
+    /// [`BlockId::NONE`] where the decoder is up to date.
+    block: BlockId,
     /// Its branch was taken.
     taken: bool,
     /// It was a jump to an address that was reported.
     jumped: bool,
 }
 
-const NOTHING: Passed = Passed { block: Mark::NONE, taken: false, jumped: false };
+const NOTHING: Passed = Passed { block: BlockId::NONE, taken: false, jumped: false };
 
 /// Why the lane cannot go on.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,7 +41,7 @@ enum Stop {
 
 impl Decoder {
     /// Takes packets of formats 1 and 2 that say nothing but branches and addresses.
-    pub(super) fn lane<K: Code, S: Sink>(
+    pub(super) fn fast_path<K: Code, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         params: &Params,
@@ -53,11 +55,11 @@ impl Decoder {
             && !params.choices.drop_unretired
             && params.before.is_none();
         let Some(shape) = Shape::of(params).filter(|_| plain) else { return };
-        while self.along(&shape, feed, params, code, sink) {}
+        while self.run_atoms(&shape, feed, params, code, sink) {}
     }
 
     /// Goes along as far as it can. Whether the walk finished a packet, and there may be more.
-    fn along<K: Code, S: Sink>(
+    fn run_atoms<K: Code, S: Sink>(
         &mut self,
         shape: &Shape,
         feed: &mut Feed<'_>,
@@ -65,7 +67,9 @@ impl Decoder {
         code: &mut K,
         sink: &mut S,
     ) -> bool {
-        let (Place::At { mut pc, mut owed }, Some(mut base)) = (self.place, self.address) else {
+        let (Position::At { mut pc, mut pending_retire }, Some(mut base)) =
+            (self.position, self.address)
+        else {
             return false;
         };
         let (mut map, mut known) = self.pending.known_map();
@@ -73,23 +77,23 @@ impl Decoder {
             && self.inferred.is_none()
             && self.waiting.is_none()
             && self.pending.count() == u64::from(known)
-            && !(owed && pc != base);
+            && !(pending_retire && pc != base);
         if !usual {
             return false;
         }
         let (isa, mask) = (params.isa(), params.isa().address_mask());
-        let realm = code.realm(isa, self.space);
+        let code_space = code.code_space(isa, self.space);
         let (lsb, full) = (params.widths.iaddress_lsb, params.options.full_address);
         let backwards = params.choices.difference == Difference::PreviousMinusCurrent;
-        let mut next = code.find(pc, realm);
+        let mut next = code.find(pc, code_space);
         let mut passed = NOTHING;
         let (mut at, mut taken) = (feed.last, feed.taken);
         // Of the packet in hand.
         let (mut busy, mut goal) = (false, None);
         let (mut path, mut jumps, mut on) = (Path::default(), 0, false);
         loop {
-            let hops = code.hops();
-            let stop = 'lane: loop {
+            let blocks = code.blocks();
+            let stop = 'fast_path: loop {
                 if !busy {
                     let bytes = feed.bytes.get(taken..).unwrap_or_default();
                     let Some(quick) = shape.read(bytes) else { break Stop::Packet };
@@ -102,7 +106,7 @@ impl Decoder {
                         } & mask;
                         base = reported;
                     }
-                    at = feed.places.at(taken);
+                    at = feed.offsets.at(taken);
                     taken += quick.len;
                     feed.packets += 1;
                     map |= u64::from(quick.map.bits) << (known & 63);
@@ -113,98 +117,102 @@ impl Decoder {
                 // Nothing but branches, and jumps that the program tells of, can come before the last branch.
                 let spare = u32::from(goal.is_some());
                 while known > spare {
-                    let Some((hop, family)) = hops.get(next) else { break 'lane Stop::Unknown };
-                    let last = family.last[1];
+                    let Some((cached, class)) = blocks.get(next) else {
+                        break 'fast_path Stop::Unknown;
+                    };
+                    let last = class.last[1];
                     if last.kind != Kind::Branch {
-                        break 'lane Stop::Walk;
+                        break 'fast_path Stop::Walk;
                     }
                     if jumps == MOST_JUMPS {
-                        break 'lane Stop::Lost;
+                        break 'fast_path Stop::Lost;
                     }
                     let conditional = last.conditional();
                     let way = !conditional || map & 1 == 0;
                     map >>= u32::from(conditional);
                     known -= u32::from(conditional);
                     jumps = if conditional { 0 } else { jumps + 1 };
-                    sink.element(at, Element::Range(hop.range(family, way)));
+                    sink.element(at, Element::Range(cached.range(class, way)));
                     passed = Passed { block: next, taken: way, jumped: false };
-                    next = hops.next(next, way);
-                    owed = false;
+                    next = blocks.next(next, way);
+                    pending_retire = false;
                 }
                 let Some(address) = goal else {
                     busy = false;
                     continue;
                 };
                 loop {
-                    let Some((hop, family)) = hops.get(next) else { break 'lane Stop::Unknown };
-                    let start = hop.start(family);
+                    let Some((cached, class)) = blocks.get(next) else {
+                        break 'fast_path Stop::Unknown;
+                    };
+                    let start = cached.start(class);
                     if core::mem::take(&mut on) && !path.goes_on(start) {
-                        break 'lane Stop::Lost;
+                        break 'fast_path Stop::Lost;
                     }
-                    let (last, range) = (family.last[1], hop.range(family, true));
+                    let (last, range) = (class.last[1], cached.range(class, true));
                     let inside = address.wrapping_sub(start) & mask;
-                    if inside < u64::from(range.bytes) && !(owed && inside == 0) {
-                        break 'lane Stop::Walk;
+                    if inside < u64::from(range.bytes) && !(pending_retire && inside == 0) {
+                        break 'fast_path Stop::Walk;
                     }
                     match last.kind {
                         Kind::Branch => {
                             let conditional = last.conditional();
                             if conditional && known == 0 {
-                                break 'lane Stop::Walk;
+                                break 'fast_path Stop::Walk;
                             }
                             let way = !conditional || map & 1 == 0;
                             if conditional {
                                 (map, known, path) = (0, 0, Path::default());
                             }
                             on = !conditional;
-                            sink.element(at, Element::Range(hop.range(family, way)));
+                            sink.element(at, Element::Range(cached.range(class, way)));
                             passed = Passed { block: next, taken: way, jumped: false };
-                            next = hops.next(next, way);
-                            owed = false;
+                            next = blocks.next(next, way);
+                            pending_retire = false;
                         }
                         Kind::Indirect => {
                             let inferable =
                                 params.options.sijump || last.role == Role::ExceptionReturn;
-                            let there = code.find(address, realm);
-                            if inferable || known > 0 && !is_branch(there, hops) {
-                                break 'lane Stop::Walk;
+                            let there = code.find(address, code_space);
+                            if inferable || known > 0 && !is_branch(there, blocks) {
+                                break 'fast_path Stop::Walk;
                             }
                             sink.element(at, Element::Range(range));
                             let jumped = path.goes_on(0);
                             passed = Passed { block: next, taken: true, jumped };
                             if !jumped {
-                                break 'lane Stop::Lost;
+                                break 'fast_path Stop::Lost;
                             }
-                            (pc, next, owed, busy) = (address, there, true, false);
-                            continue 'lane;
+                            (pc, next, pending_retire, busy) = (address, there, true, false);
+                            continue 'fast_path;
                         }
-                        _ => break 'lane Stop::Walk,
+                        _ => break 'fast_path Stop::Walk,
                     }
                 }
             };
-            self.settle_lane(passed, pc, code);
+            self.settle_fast_path(passed, pc, code);
             if stop == Stop::Unknown {
                 let pc = Pc { address: self.pc(), isa, space: self.space };
-                let chained = passed.block != Mark::NONE && !passed.jumped;
-                if let Place::At { .. } = self.place {
+                let chained = passed.block != BlockId::NONE && !passed.jumped;
+                if let Position::At { .. } = self.position {
                     next = code.enter(pc, chained.then_some((passed.block, passed.taken)));
                 }
                 passed = NOTHING;
-                if next != Mark::NONE {
+                if next != BlockId::NONE {
                     continue;
                 }
             }
             self.pending.set_known((map, known));
             self.address = Some(base);
             if taken != feed.taken {
-                (self.named, self.followed, self.implied) = (Named::default(), false, 0);
+                (self.named, self.followed, self.implied) = (ReportedAs::default(), false, 0);
             }
             (feed.last, feed.taken) = (at, taken);
             if !busy {
                 return false;
             }
             if stop == Stop::Lost || on && !path.goes_on(self.pc()) {
-                self.lose(at, Doubt::AddressNotReached, sink);
+                self.lose(at, Inconsistency::AddressNotReached, sink);
                 return false;
             }
             let notified = params.choices.notifications;
@@ -216,23 +224,23 @@ impl Decoder {
 
     /// Brings the decoder up to date with the last block that was said.
     #[inline]
-    fn settle_lane<K: Code>(&mut self, passed: Passed, pc: u64, code: &K) {
-        let Some(block) = code.kept(passed.block) else { return };
+    fn settle_fast_path<K: Code>(&mut self, passed: Passed, pc: u64, code: &K) {
+        let Some(block) = code.cached_block(passed.block) else { return };
         self.last = Some(last_address(&block));
-        self.place = match block.last.target {
-            _ if passed.jumped => Place::At { pc, owed: true },
-            Some(pc) if passed.taken => Place::At { pc, owed: false },
-            None if passed.taken => Place::Jump { role: block.last.role },
-            _ => Place::At { pc: block.next(), owed: false },
+        self.position = match block.last.target {
+            _ if passed.jumped => Position::At { pc, pending_retire: true },
+            Some(pc) if passed.taken => Position::At { pc, pending_retire: false },
+            None if passed.taken => Position::Jump { role: block.last.role },
+            _ => Position::At { pc: block.next(), pending_retire: false },
         };
     }
 }
 
 /// Whether a branch begins a block that is kept.
 #[inline]
-fn is_branch(block: Mark, hops: Hops<'_>) -> bool {
-    hops.get(block).is_some_and(|(hop, family)| {
-        let range = hop.range(family, true);
+fn is_branch(block: BlockId, blocks: CachedBlocks<'_>) -> bool {
+    blocks.get(block).is_some_and(|(cached, class)| {
+        let range = cached.range(class, true);
         range.instructions == 1 && range.last.kind == Kind::Branch && range.last.conditional()
     })
 }

@@ -1,9 +1,9 @@
 //! Addresses that the trace will come to, known before it does.
 
-use tracewright_base::{Code, Hops, Mark, Realm};
+use tracewright_base::{BlockId, CachedBlocks, Code, CodeSpace};
 use tracewright_scan::prefetch;
 
-use super::lane::{Sets, set};
+use super::fast_path::{Sets, set};
 use crate::etmv4::history::History;
 use crate::etmv4::packet::{Atoms, SubIsa};
 
@@ -13,13 +13,13 @@ use crate::etmv4::packet::{Atoms, SubIsa};
 ///
 /// It is two packets ahead: of the farther one the place in the table of blocks is asked for, of the
 /// nearer one its blocks.
-pub(super) struct Ahead {
+pub(super) struct Prefetcher {
     /// Where to look on, in the bytes of the lane.
     at: usize,
     /// As it will be there.
     history: History,
     /// The farther packet.
-    far: Option<(u64, Realm)>,
+    far: Option<(u64, CodeSpace)>,
 }
 
 /// Cache lines that are asked for at once.
@@ -28,9 +28,9 @@ const LINES: usize = 2;
 /// Hops, or ways of hops, in a cache line.
 const HOPS: usize = 8;
 
-impl Ahead {
+impl Prefetcher {
     pub(super) fn new() -> Self {
-        Ahead { at: 0, history: History::default(), far: None }
+        Prefetcher { at: 0, history: History::default(), far: None }
     }
 
     /// The lane took the Address packet that ends at `taken`.
@@ -44,11 +44,11 @@ impl Ahead {
         code: &K,
     ) {
         if self.at <= taken {
-            *self = Ahead { at: taken, history: *history, far: None };
+            *self = Prefetcher { at: taken, history: *history, far: None };
             self.look(bytes, sets, code);
         }
-        if let Some((address, realm)) = self.far.take() {
-            bring(code.hops(), code.guess(address, realm));
+        if let Some((address, code_space)) = self.far.take() {
+            prefetch_block(code.blocks(), code.predict(address, code_space));
         }
         self.look(bytes, sets, code);
     }
@@ -65,19 +65,19 @@ impl Ahead {
         }
         self.history.push(entry);
         self.at += len;
-        let (realm, mask) = set(sets, entry.is() == SubIsa::Is1);
-        code.foresee(entry.address & mask, realm);
-        self.far = Some((entry.address & mask, realm));
+        let (code_space, mask) = set(sets, entry.is() == SubIsa::Is1);
+        code.prefetch_lookup(entry.address & mask, code_space);
+        self.far = Some((entry.address & mask, code_space));
     }
 }
 
 /// Asks for the hops from `mark` on, which lie in the order of addresses: what will run next is among them.
 #[inline]
-pub(super) fn bring(hops: Hops<'_>, mark: Mark) {
+pub(super) fn prefetch_block(blocks: CachedBlocks<'_>, mark: BlockId) {
     for line in 0..LINES {
         let index = mark.index().wrapping_add(HOPS * line);
-        prefetch(hops.ways(), index);
-        prefetch(hops.all(), index);
+        prefetch(blocks.successors(), index);
+        prefetch(blocks.all(), index);
     }
 }
 
@@ -104,14 +104,14 @@ mod tests {
             Err(Miss { address: pc.address })
         }
 
-        fn foresee(&self, address: u64, realm: Realm) {
-            assert_eq!(realm, Realm(7));
+        fn prefetch_lookup(&self, address: u64, code_space: CodeSpace) {
+            assert_eq!(code_space, CodeSpace(7));
             self.0.borrow_mut().push(('f', address));
         }
 
-        fn guess(&self, address: u64, _: Realm) -> Mark {
+        fn predict(&self, address: u64, _: CodeSpace) -> BlockId {
             self.0.borrow_mut().push(('g', address));
-            Mark::NONE
+            BlockId::NONE
         }
     }
 
@@ -119,8 +119,8 @@ mod tests {
     fn asked(bytes: &[u8]) -> Vec<Vec<(char, u64)>> {
         let mut history = History::default();
         history.trace_info(&TraceInfo::default());
-        let sets = [(Realm(7), Isa::A64.address_mask()); 2];
-        let (mut ahead, code) = (Ahead::new(), Asked::default());
+        let sets = [(CodeSpace(7), Isa::A64.address_mask()); 2];
+        let (mut prefetcher, code) = (Prefetcher::new(), Asked::default());
         let (mut taken, mut all) = (0, Vec::new());
         while let Some(&header) = bytes.get(taken) {
             let rest = &bytes[taken..];
@@ -128,7 +128,7 @@ mod tests {
                 (entry, len) if len > 0 => {
                     history.push(entry);
                     taken += len;
-                    ahead.arrived(bytes, taken, &history, &sets, &code);
+                    prefetcher.arrived(bytes, taken, &history, &sets, &code);
                     all.push(code.0.take());
                     continue;
                 }

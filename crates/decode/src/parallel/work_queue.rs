@@ -30,17 +30,17 @@ pub(super) struct Segment<L: Fork> {
     pub(super) checkpoint: Checkpoint,
     pub(super) state: L::State,
     /// What the listener said of it, and what memory that takes.
-    pub(super) said: L::Said,
+    pub(super) output: L::Output,
     pub(super) weight: usize,
 }
 
 /// What is made of one stretch, on its way from its worker to whoever joins the stretches.
-struct Lane<L: Fork> {
+struct ChunkQueue<L: Fork> {
     segments: VecDeque<Segment<L>>,
     weight: usize,
     done: bool,
     /// Its segments are being heard, until there are none.
-    heard: bool,
+    received: bool,
 }
 
 /// What waits to be taken may take so much memory for each worker, all stretches together; the words of a stretch
@@ -53,13 +53,13 @@ const WORTH: usize = 4 << 20;
 
 /// Tasks to the workers, segments back. Tasks are taken in order, so that the first stretch that is not
 /// joined always has a worker: whoever waits for it waits for someone who works.
-pub(super) struct Board<L: Fork> {
+pub(super) struct WorkQueue<L: Fork> {
     shared: Mutex<Shared<L>>,
     closed: AtomicBool,
     /// There is a task.
     given: Condvar,
     /// The first lane can be heard.
-    said: Condvar,
+    output: Condvar,
     /// There is room, or another lane is the first.
     taken: Condvar,
     /// No more than this waits, but for what each worker has in hand: [`MOST_WEIGHT`] for each. As much as that is
@@ -69,7 +69,7 @@ pub(super) struct Board<L: Fork> {
 
 struct Shared<L: Fork> {
     tasks: VecDeque<(u64, Task<L>)>,
-    lanes: VecDeque<Lane<L>>,
+    lanes: VecDeque<ChunkQueue<L>>,
     /// The number of the first of `lanes`.
     first: u64,
     /// What waits in all lanes, and the most that ever did.
@@ -78,20 +78,20 @@ struct Shared<L: Fork> {
 }
 
 impl<L: Fork> Shared<L> {
-    fn lane(&mut self, n: u64) -> Option<&mut Lane<L>> {
+    fn lane(&mut self, n: u64) -> Option<&mut ChunkQueue<L>> {
         let k = usize::try_from(n.checked_sub(self.first)?).ok()?;
         self.lanes.get_mut(k)
     }
 }
 
-impl<L: Fork> Board<L> {
+impl<L: Fork> WorkQueue<L> {
     /// For so many workers.
     pub(super) fn new(workers: usize) -> Self {
         let (tasks, lanes) = (VecDeque::new(), VecDeque::new());
         let shared = Mutex::new(Shared { tasks, lanes, first: 0, weight: 0, most: 0 });
-        let [given, said, taken] = [(); 3].map(|()| Condvar::new());
+        let [given, output, taken] = [(); 3].map(|()| Condvar::new());
         let bound = workers.saturating_mul(MOST_WEIGHT);
-        Board { shared, closed: AtomicBool::new(false), given, said, taken, bound }
+        WorkQueue { shared, closed: AtomicBool::new(false), given, output, taken, bound }
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared<L>> {
@@ -114,7 +114,7 @@ impl<L: Fork> Board<L> {
         let mut shared = self.lock();
         let n = shared.first + shared.lanes.len() as u64;
         let segments = VecDeque::new();
-        shared.lanes.push_back(Lane { segments, weight: 0, done: false, heard: false });
+        shared.lanes.push_back(ChunkQueue { segments, weight: 0, done: false, received: false });
         shared.tasks.push_back((n, task));
         self.given.notify_one();
     }
@@ -131,7 +131,7 @@ impl<L: Fork> Board<L> {
     }
 
     /// Hands over the next segment of stretch `n`.
-    pub(super) fn say(&self, n: u64, segment: Segment<L>) {
+    pub(super) fn send(&self, n: u64, segment: Segment<L>) {
         let full = |shared: &mut Shared<L>| {
             let of_first = shared.lanes.front().map_or(0, |lane| lane.weight);
             match shared.first == n {
@@ -145,7 +145,7 @@ impl<L: Fork> Board<L> {
             lane.weight += weight;
             lane.segments.push_back(segment);
             if first && lane.weight >= WORTH {
-                self.said.notify_one();
+                self.output.notify_one();
             }
             shared.weight += weight;
             shared.most = shared.most.max(shared.weight);
@@ -164,16 +164,16 @@ impl<L: Fork> Board<L> {
             lane.done = true;
         }
         if shared.first == n {
-            self.said.notify_one();
+            self.output.notify_one();
         }
     }
 
     /// The next segment of the first stretch; `None` after its last one, and then the next stretch is the
     /// first.
-    pub(super) fn hear(&self) -> Option<Segment<L>> {
-        let mut shared = self.wait(&self.said, |shared| {
+    pub(super) fn receive(&self) -> Option<Segment<L>> {
+        let mut shared = self.wait(&self.output, |shared| {
             shared.lanes.front().is_some_and(|lane| {
-                !lane.done && (lane.segments.is_empty() || !lane.heard && lane.weight < WORTH)
+                !lane.done && (lane.segments.is_empty() || !lane.received && lane.weight < WORTH)
             })
         });
         if self.closed() {
@@ -183,7 +183,7 @@ impl<L: Fork> Board<L> {
         match lane.segments.pop_front() {
             Some(segment) => {
                 let full = lane.weight >= MOST_WEIGHT;
-                lane.heard = !lane.segments.is_empty();
+                lane.received = !lane.segments.is_empty();
                 lane.weight -= segment.weight;
                 let room = full && lane.weight < MOST_WEIGHT;
                 let before = shared.weight;
@@ -207,14 +207,14 @@ impl<L: Fork> Board<L> {
         // Under the lock: whoever is about to wait sees it, or is woken.
         let _shared = self.lock();
         self.closed.store(true, Ordering::Relaxed);
-        for waits in [&self.given, &self.said, &self.taken] {
+        for waits in [&self.given, &self.output, &self.taken] {
             waits.notify_all();
         }
     }
 }
 
 /// Closes the board where it is dropped, however that comes: no thread waits for one that is gone.
-pub(super) struct Closes<'a, L: Fork>(pub(super) &'a Board<L>);
+pub(super) struct Closes<'a, L: Fork>(pub(super) &'a WorkQueue<L>);
 
 impl<L: Fork> Drop for Closes<'_, L> {
     fn drop(&mut self) {
@@ -237,7 +237,7 @@ mod tests {
 
     impl Fork for Mute {
         type State = ();
-        type Said = ();
+        type Output = ();
 
         fn fork(&self) -> Self {
             Mute
@@ -260,7 +260,7 @@ mod tests {
     /// Stretches of all weights, a reader who comes late: what waits is bounded, and nobody waits for ever.
     #[test]
     fn what_waits_is_bounded() {
-        const STRETCHES: u64 = 120;
+        const CHUNKS: u64 = 120;
         let capture = Capture::default();
         let (sources, skipped, messages) = Default::default();
         let plan = Plan { buffer: 0, framing: Framing::Raw, sources, skipped, messages };
@@ -269,47 +269,47 @@ mod tests {
         // Threads share where it is, not what it knows of the program.
         let state = session.state();
         for workers in [1, 2, 3, 8] {
-            let board = Board::<Mute>::new(workers);
+            let queue = WorkQueue::<Mute>::new(workers);
             let task = || {
                 let bytes = Arc::new(Vec::new());
                 Task { at: 0, bytes, from: From::Known(state.clone(), ()) }
             };
-            let mut heard = 0;
+            let mut received = 0;
             thread::scope(|scope| {
-                let _closes = Closes(&board);
+                let _closes = Closes(&queue);
                 for _ in 0..workers {
                     scope.spawn(|| {
-                        while let Some((n, _)) = board.task() {
+                        while let Some((n, _)) = queue.task() {
                             for k in 0..segments(n) {
                                 let (end, checkpoint) = (k as usize, state.clone());
                                 let weight = SEGMENT;
-                                board.say(
+                                queue.send(
                                     n,
-                                    Segment { end, checkpoint, state: (), said: (), weight },
+                                    Segment { end, checkpoint, state: (), output: (), weight },
                                 );
                             }
-                            board.done(n);
+                            queue.done(n);
                         }
                     });
                 }
                 let mut given = 0;
-                for n in 0..STRETCHES {
-                    while given < STRETCHES && given < n + workers as u64 + 2 {
-                        board.give(task());
+                for n in 0..CHUNKS {
+                    while given < CHUNKS && given < n + workers as u64 + 2 {
+                        queue.give(task());
                         given += 1;
                     }
                     // Nothing is heard before as much waits as may.
-                    while n == 0 && board.most() < workers * MOST_WEIGHT {
+                    while n == 0 && queue.most() < workers * MOST_WEIGHT {
                         thread::yield_now();
                     }
-                    while board.hear().is_some() {
-                        heard += 1;
+                    while queue.receive().is_some() {
+                        received += 1;
                     }
                 }
             });
-            assert_eq!(heard, (0..STRETCHES).map(segments).sum::<u64>(), "{workers} workers");
+            assert_eq!(received, (0..CHUNKS).map(segments).sum::<u64>(), "{workers} workers");
             let bound = workers * MOST_WEIGHT + workers * SEGMENT;
-            assert!(board.most() <= bound, "{workers} workers: {} > {bound}", board.most());
+            assert!(queue.most() <= bound, "{workers} workers: {} > {bound}", queue.most());
         }
     }
 }

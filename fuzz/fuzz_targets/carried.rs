@@ -1,7 +1,0 @@
-//! See `tracewright_fuzz::properties::carried`.
-#![no_main]
-
-use tracewright_fuzz::cases::taken_mostly_once;
-use tracewright_fuzz::properties;
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| properties::carried(data, taken_mostly_once));

@@ -1,4 +1,0 @@
-//! See `tracewright_fuzz::properties::stretches`.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| tracewright_fuzz::properties::stretches(data));
