@@ -334,10 +334,10 @@ fn assert_ways(cache: &Cache) {
     let marks = (0..cache.len()).map(BlockId::new);
     for block in marks
         .clone()
-        .filter_map(|mark| cache.kept(mark).zip(cache.blocks().ways().get(mark.index())))
+        .filter_map(|mark| cache.cached_block(mark).zip(cache.blocks().successors().get(mark.index())))
     {
         let (Block { last, .. }, ways) = block;
-        let [not, taken] = ways.map(|mark| cache.kept(mark));
+        let [not, taken] = ways.map(|mark| cache.cached_block(mark));
         if let Some(to) = not {
             assert!(last.conditional, "{block:x?}");
             assert_eq!((to.start, to.last.isa), (block.0.next(), last.isa));
@@ -373,7 +373,7 @@ fn blocks_are_made_ahead() {
         assert_ways(&cache);
         if count == 5 {
             let at = |address| cache.find(address, code_space);
-            let next = |address| cache.blocks().ways()[at(address).index()];
+            let next = |address| cache.blocks().successors()[at(address).index()];
             assert_eq!(next(0), [at(4), at(16)]);
             // The call's target is not known, and it must be taken.
             assert_eq!(next(4), [BlockId::NONE; 2]);
@@ -412,9 +412,9 @@ fn hops_lead_to_what_must_come_next() {
         (all.find(8, code_space), all.find(0, CodeSpace::NONE)),
         (BlockId::NONE, BlockId::NONE)
     );
-    assert_eq!(all.blocks().ways()[first.index()], [second, BlockId::NONE]);
+    assert_eq!(all.blocks().successors()[first.index()], [second, BlockId::NONE]);
     let block = *all.block(pc(Isa::A64, 4)).unwrap();
-    assert_eq!(all.kept(second), Some(block));
+    assert_eq!(all.cached_block(second), Some(block));
     let (cached, class) = all.blocks().get(second).unwrap();
     assert_eq!(cached.end(class), block.next());
     assert_eq!(cached.range(class, true).last, Last::new(&block.last, true));
@@ -429,7 +429,7 @@ fn hops_lead_to_what_must_come_next() {
     let mut one = cache(regions(), CacheOptions { blocks: 1, ..DEFAULT });
     let first = one.enter(pc(Isa::A64, 0), None);
     let second = one.enter(pc(Isa::A64, 4), Some((first, false)));
-    assert_eq!(one.blocks().ways()[second.index()], [BlockId::NONE; 2]);
+    assert_eq!(one.blocks().successors()[second.index()], [BlockId::NONE; 2]);
     assert_eq!((one.len(), one.find(0, code_space)), (1, BlockId::NONE));
 }
 
@@ -450,7 +450,7 @@ fn hops_lead_to_the_same_blocks_when_the_cache_grows() {
         assert_ne!(from, BlockId::NONE);
         cache.enter(pc(Isa::A64, address + 8), Some((from, true)));
         if cache.find(address, code_space) == from {
-            let [not, taken] = cache.blocks().ways()[from.index()];
+            let [not, taken] = cache.blocks().successors()[from.index()];
             let (to, class) = cache.blocks().get(taken).unwrap();
             assert_eq!((not, to.start(class)), (BlockId::NONE, address + 8));
         }
@@ -491,7 +491,7 @@ fn blocks_of_large_programs_are_found_again() {
     let mut cache = cache([Region::new("code", 0, words(&[RET; BLOCKS as usize]))], options);
     let code_space = cache.code_space(Isa::A64, ANYONE);
     let found = |cache: &Cache, n: u64| {
-        [(); 2].map(|()| cache.kept(cache.find(4 * n, code_space)).map(|block| block.start))
+        [(); 2].map(|()| cache.cached_block(cache.find(4 * n, code_space)).map(|block| block.start))
     };
     for n in 0..BLOCKS {
         assert_eq!(found(&cache, n), [None; 2]);
