@@ -332,10 +332,9 @@ fn cached_chained_and_bounded_equal_a_naive_walk() {
 /// Each hop leads to where it must lead, or nowhere, and past no branch that must be taken.
 fn assert_ways(cache: &Cache) {
     let marks = (0..cache.len()).map(BlockId::new);
-    for block in marks
-        .clone()
-        .filter_map(|mark| cache.cached_block(mark).zip(cache.blocks().successors().get(mark.index())))
-    {
+    for block in marks.clone().filter_map(|mark| {
+        cache.cached_block(mark).zip(cache.blocks().successors().get(mark.index()))
+    }) {
         let (Block { last, .. }, ways) = block;
         let [not, taken] = ways.map(|mark| cache.cached_block(mark));
         if let Some(to) = not {

@@ -1,6 +1,6 @@
 //! What programs write, through an ITM and an STM, and back. `TRACEWRIGHT_TIMES` says how many times.
 
-use tracewright_base::{Channel, Element, Hardware, NoMemory, OffsetMap, Piece, Software, Step};
+use tracewright_base::{Channel, DwtEvent, Element, NoMemory, OffsetMap, Piece, Software, Step};
 use tracewright_model::Random;
 use tracewright_protocols::encoders::AnyUnit;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
@@ -74,10 +74,10 @@ fn itm() {
                     let size = random.pick(&[1, 2, 4]);
                     let value = random.next() as u32 & (u32::MAX >> (32 - 8 * u32::from(size)));
                     let discriminator = random.below(24) as u8;
-                    let report = Hardware { discriminator, size, value, after_overflow: false };
+                    let report = DwtEvent { discriminator, size, value, after_overflow: false };
                     steps.push(Step::DwtEvent(report));
                     let after_overflow = core::mem::take(&mut overflowed);
-                    reports.push(Hardware { after_overflow, ..report });
+                    reports.push(DwtEvent { after_overflow, ..report });
                 }
                 7 => {
                     let n = up_to(&mut random, 20) as u32;
