@@ -6,7 +6,7 @@ use std::vec;
 use std::vec::Vec;
 
 use tracewright_base::{
-    Channel, Dwt, Element, Fault, Gap, Hardware, LocalTime, NoMemory, Parse, Software, Sync,
+    Channel, Dwt, DwtEvent, Element, Fault, Gap, LocalTimestamp, NoMemory, Parse, Software, Sync,
     TimeDelay, Wire,
 };
 
@@ -170,8 +170,8 @@ fn overflow() {
     let bytes = [0x28, 0x70, 0x01, 0x41, 0x01, 0x42, 0x70, 0x10, 0x70, 0x17, 4, 3, 2, 1];
     let lost = write(None, 0, 8, 0x41).with(Software::AFTER_OVERFLOW);
     let (delta, total, delay) = (1, 1, TimeDelay::None);
-    let time = LocalTime { delta, total, delay, after_overflow: true };
-    let pc = Hardware { discriminator: 2, size: 4, value: 0x0102_0304, after_overflow: true };
+    let time = LocalTimestamp { delta, total, delay, after_overflow: true };
+    let pc = DwtEvent { discriminator: 2, size: 4, value: 0x0102_0304, after_overflow: true };
     assert_eq!(
         after_sync(&Config::default(), &bytes),
         [
@@ -204,7 +204,7 @@ fn local_time() {
     ]
     .map(|(at, delta, delay)| {
         total += u64::from(delta) * 16;
-        (at, Element::LocalTimestamp(LocalTime { delta, total, delay, after_overflow: false }))
+        (at, Element::LocalTimestamp(LocalTimestamp { delta, total, delay, after_overflow: false }))
     });
     assert_eq!(after_sync(&config, &bytes), want);
     // Bit 7 of the fourth payload byte is 0.
@@ -347,7 +347,7 @@ fn a_capture_that_begins_in_the_middle() {
             (0, Element::Undecodable { len: 3, fault: Fault::Unsynchronised }),
         ]
     );
-    let time = LocalTime { delta: 1, total: 1, delay: TimeDelay::None, after_overflow: false };
+    let time = LocalTimestamp { delta: 1, total: 1, delay: TimeDelay::None, after_overflow: false };
     assert_eq!(
         check(&BARE, &bytes).elements,
         [

@@ -259,7 +259,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::successors::Random;
+    use crate::ways::Random;
 
     /// Atom packets of one atom each, at places that do not all follow each other.
     struct Atom<'a>(&'a [u8]);
