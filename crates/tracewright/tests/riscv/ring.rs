@@ -130,7 +130,7 @@ fn opened(folder: &Path, params: &Params) -> Vec<(u64, Element)> {
             self.0.push((at, element));
         }
     }
-    let capture = tracewright::open(folder).unwrap();
+    let capture = tracewright::read_capture(folder).unwrap();
     let options = Options::default();
     let plan = Plan::new(&capture, 0, &options).unwrap();
     assert!(matches!(&plan.sources[0].config, AnyConfig::Etrace(read) if read == params));
