@@ -38,7 +38,10 @@ impl Summary {
     /// program memory missing, and no bytes of trace IDs without a source.
     pub fn is_complete(&self) -> bool {
         let clean = |counts: &Counts| {
-            counts.bad == 0 && counts.unsynced == 0 && counts.inconsistencies == 0 && counts.no_code == 0
+            counts.bad == 0
+                && counts.unsynced == 0
+                && counts.inconsistencies == 0
+                && counts.no_code == 0
         };
         self.left_out.is_empty()
             && self.formatter.unknown_ids.is_empty()

@@ -225,7 +225,7 @@ fn rings(root: &Path, stream: &Stream, random: &mut Random) {
         // What the whole trace leaves in doubt stays so.
         let late = executed(&whole[after..]).1.len();
         let (bad, inconsistencies): (Vec<_>, Vec<_>) =
-            odd.iter().partition(|odd| odd.contains("bad"));
+            odd.iter().partition(|odd| odd.contains("undecodable"));
         assert!(bad.len() <= 2 && inconsistencies.len() == late, "{name}: {odd:?}");
     }
 }
