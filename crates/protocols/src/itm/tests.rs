@@ -13,14 +13,14 @@ use tracewright_base::{
 use super::packet::SYNC_ZEROS_MOST;
 use super::{Config, Data, Itm, Packet, Search};
 use crate::Protocol;
-use crate::ways::{self, Random, Said};
+use crate::ways::{self, Output, Random};
 
 const SYNC: [u8; 6] = [0, 0, 0, 0, 0, 0x80];
 const BARE: Config = Config { control: 0, assume_synced: true };
 
 /// Takes `bytes` every way.
 #[track_caller]
-fn check(config: &Config, bytes: &[u8]) -> Said<Itm> {
+fn check(config: &Config, bytes: &[u8]) -> Output<Itm> {
     ways::check::<Itm, _>(config, &mut NoMemory, bytes)
 }
 
@@ -416,7 +416,7 @@ fn a_cortex_m3_says_what_sigrok_says() {
         .lines()
         .filter_map(|line| u8::from_str_radix(line.rsplit_once("0x")?.1, 16).ok())
         .collect();
-    let elements = ways::said::<Itm, _>(&BARE, &mut NoMemory, &bytes, &[]).elements;
+    let elements = ways::decode::<Itm, _>(&BARE, &mut NoMemory, &bytes, &[]).elements;
     let (lines, texts) = sigrok_words(&elements);
     let want = String::from_utf8_lossy(&want).into_owned();
     let want: Vec<&str> = want.lines().filter_map(|l| l.strip_prefix("arm_itm-1: ")).collect();
