@@ -4,7 +4,7 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use core::fmt;
 
-use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints, Wire};
+use tracewright_base::{CoreType, MissingRegister, Register, SyncSearch, Waypoints, Wire};
 
 use tracewright_isa::rv::Extensions;
 
@@ -143,7 +143,7 @@ macro_rules! protocols {
             }
 
             /// Where in `bytes` a decoder that knows nothing may start.
-            pub fn sync(&self, bytes: &[u8]) -> Sync {
+            pub fn sync(&self, bytes: &[u8]) -> SyncSearch {
                 match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::sync(c, bytes),)* }
             }
 

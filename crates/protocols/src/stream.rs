@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use tracewright_base::{
-    Code, Decode, Element, Fault, Feed, OffsetMap, Parse, Sink, Spanned, Sync, Wire,
+    Code, Decode, Element, Fault, Feed, OffsetMap, Parse, Sink, Spanned, SyncSearch, Wire,
 };
 
 use crate::Observer;
@@ -132,8 +132,8 @@ impl<P: Listed> Stream<P> {
             let taken = feed.taken;
             if !self.synced {
                 let (skip, found) = match P::sync(&self.config, rest) {
-                    Sync::At(n) => (n, true),
-                    Sync::NotIn(n) => match P::sync_at_end(&self.config, rest) {
+                    SyncSearch::At(n) => (n, true),
+                    SyncSearch::NotIn(n) => match P::sync_at_end(&self.config, rest) {
                         Some(n) if end => (n, true),
                         _ => (n, false),
                     },

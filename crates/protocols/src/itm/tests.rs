@@ -6,7 +6,7 @@ use std::vec;
 use std::vec::Vec;
 
 use tracewright_base::{
-    Channel, Dwt, DwtEvent, Element, Fault, Gap, LocalTimestamp, NoMemory, Parse, Software, Sync,
+    Channel, Dwt, DwtEvent, Element, Fault, Gap, LocalTimestamp, NoMemory, Parse, Software, SyncSearch,
     TimeDelay, Wire,
 };
 
@@ -69,18 +69,18 @@ fn synchronisation() {
 #[test]
 fn search() {
     for (bytes, want) in [
-        (&[][..], Sync::NotIn(0)),
-        (&[1, 2, 3], Sync::NotIn(3)),
-        (&[1, 0, 0], Sync::NotIn(1)),
-        (&[0, 0, 0, 0, 0x80, 0, 0, 0, 0, 0], Sync::NotIn(5)),
-        (&[9, 0, 0, 0, 0, 0, 0x80], Sync::At(1)),
-        (&[9, 0, 0, 0, 0, 0, 0, 0x80], Sync::At(1)),
+        (&[][..], SyncSearch::NotIn(0)),
+        (&[1, 2, 3], SyncSearch::NotIn(3)),
+        (&[1, 0, 0], SyncSearch::NotIn(1)),
+        (&[0, 0, 0, 0, 0x80, 0, 0, 0, 0, 0], SyncSearch::NotIn(5)),
+        (&[9, 0, 0, 0, 0, 0, 0x80], SyncSearch::At(1)),
+        (&[9, 0, 0, 0, 0, 0, 0, 0x80], SyncSearch::At(1)),
     ] {
         assert_eq!(Itm::sync(&Config::default(), bytes), want, "{bytes:02x?}");
-        assert_eq!(Itm::sync(&BARE, bytes), Sync::At(0));
+        assert_eq!(Itm::sync(&BARE, bytes), SyncSearch::At(0));
     }
     let long = [vec![0; 300], vec![0x80]].concat();
-    assert_eq!(Itm::sync(&Config::default(), &long), Sync::At(45));
+    assert_eq!(Itm::sync(&Config::default(), &long), SyncSearch::At(45));
     check(&Config::default(), &long);
 }
 

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tracewright::base::{Element, Fault, OffsetMap, Piece, Sink, Sync};
+use tracewright::base::{Element, Fault, OffsetMap, Piece, Sink, SyncSearch};
 use tracewright::decode::Committed;
 use tracewright::frames::{Framing, Joiner, Link, Sources, Splitter};
 use tracewright::image::{Cache, CacheOptions};
@@ -301,7 +301,7 @@ fn at_each_sync(
     whole: &Said,
 ) -> Result<(), String> {
     for start in 1..units.len() {
-        if case.config.sync(&units[start..]) != Sync::At(0) {
+        if case.config.sync(&units[start..]) != SyncSearch::At(0) {
             continue;
         }
         let mut late = Run::new(case, checkpoints[0].image, start);
