@@ -57,7 +57,7 @@ pub mod transcript;
 
 use alloc::borrow::Cow;
 
-use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
+use tracewright_base::{CoreType, MissingRegister, Register, SyncSearch, Waypoints};
 
 pub use config::Config;
 pub use decode::Decoder;
@@ -106,7 +106,7 @@ impl Protocol for Etmv2 {
         Vector::name(number).map(Cow::Borrowed)
     }
 
-    fn sync(_config: &Config, bytes: &[u8]) -> Sync {
+    fn sync(_config: &Config, bytes: &[u8]) -> SyncSearch {
         sync::find(bytes)
     }
 }
