@@ -49,5 +49,5 @@ pub mod units;
 pub(crate) mod ways;
 
 pub use kind::PacketKind;
-pub use protocol::{Field, Protocol, Resume};
+pub use protocol::{Field, Protocol, Resume, TraceForm};
 pub use stream::{Stream, Tap};
