@@ -4,8 +4,8 @@ use alloc::boxed::Box;
 
 use tracewright_base::{Code, OffsetMap, Sink};
 
-use crate::registry::{AnyConfig, with_protocols};
-use crate::{Observer, Protocol, Stream};
+use crate::registry::AnyConfig;
+use crate::{Observer, Protocol, Stream, TraceForm, for_each_protocol};
 
 macro_rules! any_stream {
     ($($(#[$doc:meta])* $name:ident: $protocol:ty,)*) => {
@@ -25,7 +25,11 @@ macro_rules! any_stream {
         impl AnyStream {
             /// Whether each byte of the stream's input holds half a byte of the source.
             pub const fn nibbles(&self) -> bool {
-                match self { $(AnyStream::$name(_) => <$protocol as Protocol>::NIBBLES,)* }
+                match self {
+                    $(AnyStream::$name(_) => {
+                        matches!(<$protocol as Protocol>::FORM, TraceForm::HalfBytes)
+                    })*
+                }
             }
 
             /// See [`Stream::reset`].
@@ -76,4 +80,4 @@ macro_rules! any_stream {
     };
 }
 
-with_protocols!(any_stream);
+for_each_protocol!(any_stream);

@@ -53,5 +53,5 @@ pub(crate) mod ways;
 pub use any_stream::AnyStream;
 pub use kind::PacketKind;
 pub use observer::Observer;
-pub use protocol::{Field, Protocol, Resume};
+pub use protocol::{Field, Protocol, Resume, TraceForm};
 pub use stream::Stream;

@@ -4,11 +4,11 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use core::fmt;
 
-use tracewright_base::{CoreType, MissingRegister, Register, SyncSearch, Waypoints, Wire};
+use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints, Wire};
 
 use tracewright_isa::rv::Extensions;
 
-use crate::{Field, PacketKind, Protocol};
+use crate::{Field, PacketKind, Protocol, TraceForm};
 
 /// What every protocol says of itself.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +21,12 @@ pub struct About {
     pub registers: &'static [Register],
     /// Its parameters that are text: name, and what it is.
     pub texts: &'static [(&'static str, &'static str)],
+    /// See [`Protocol::FORM`].
+    pub form: TraceForm,
+    /// See [`Protocol::ID_REGISTER`].
+    pub id_register: Option<(&'static str, u32)>,
+    /// See [`Protocol::ISAS`].
+    pub isas: &'static [Isa],
 }
 
 /// Why no configuration could be made of a device's registers.
@@ -74,6 +80,9 @@ macro_rules! protocols {
                         title: <$protocol as Protocol>::TITLE,
                         registers: <$protocol as Protocol>::REGISTERS,
                         texts: <$protocol as Protocol>::TEXTS,
+                        form: <$protocol as Protocol>::FORM,
+                        id_register: <$protocol as Protocol>::ID_REGISTER,
+                        isas: <$protocol as Protocol>::ISAS,
                     },)*
                 }
             }
@@ -82,6 +91,13 @@ macro_rules! protocols {
             pub fn word(self, name: &str, word: &str) -> Option<Result<u64, String>> {
                 match self {
                     $(AnyProtocol::$name => <$protocol as Protocol>::word(name, word),)*
+                }
+            }
+
+            /// See [`Protocol::privilege_name`].
+            pub fn privilege_name(self, level: u8) -> Option<&'static str> {
+                match self {
+                    $(AnyProtocol::$name => <$protocol as Protocol>::privilege_name(level),)*
                 }
             }
 
@@ -123,6 +139,28 @@ macro_rules! protocols {
             /// What RISC-V opcodes mean to the processor that is watched.
             pub fn riscv(&self) -> Extensions {
                 match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::riscv(c),)* }
+            }
+
+            /// See [`Protocol::riscv_mut`].
+            pub fn riscv_mut(&mut self) -> Option<&mut Extensions> {
+                match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::riscv_mut(c),)* }
+            }
+
+            /// See [`Protocol::fixed_isa`].
+            pub fn fixed_isa(&self) -> Option<Isa> {
+                match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::fixed_isa(c),)* }
+            }
+
+            /// See [`Protocol::assumes_synced`].
+            pub fn assumes_synced(&self) -> Option<bool> {
+                match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::assumes_synced(c),)* }
+            }
+
+            /// See [`Protocol::assume_synced`].
+            pub fn assume_synced(&mut self, yes: bool) {
+                match self {
+                    $(AnyConfig::$name(c) => <$protocol as Protocol>::assume_synced(c, yes),)*
+                }
             }
 
             /// The trace id that the unit was programmed with.
@@ -177,6 +215,11 @@ macro_rules! protocols {
                 match self { $(AnyPacket::$name(packet) => PacketKind::of(packet),)* }
             }
 
+            /// See [`Protocol::is_sync`].
+            pub fn is_sync(&self) -> bool {
+                match self { $(AnyPacket::$name(packet) => <$protocol as Protocol>::is_sync(packet),)* }
+            }
+
             /// Writes the packet in its shortest form. Where `config` is another protocol's, nothing.
             pub fn emit(&self, config: &AnyConfig, out: &mut impl Extend<u8>) {
                 match (self, config) {
@@ -209,36 +252,38 @@ macro_rules! protocols {
     };
 }
 
-/// Hands the list of protocols to the macro `$generate`.
-macro_rules! with_protocols {
-    ($generate:ident) => {
-        $generate! {
+/// Calls the macro `$then` with the list of protocols: for each the documentation, the name of the
+/// variant in [`AnyProtocol`], and the type that implements [`Protocol`]. A crate that implements a
+/// trait for every protocol makes its dispatch from this list.
+#[macro_export]
+macro_rules! for_each_protocol {
+    ($then:ident) => {
+        $then! {
             /// Embedded Trace Macrocell, version 1: `etmv1/`.
-            Etmv1: crate::etmv1::Etmv1,
+            Etmv1: $crate::etmv1::Etmv1,
             /// Embedded Trace Macrocell, version 2: `etmv2/`.
-            Etmv2: crate::etmv2::Etmv2,
+            Etmv2: $crate::etmv2::Etmv2,
             /// Embedded Trace Macrocell, version 3: `etmv3/`.
-            Etmv3: crate::etmv3::Etmv3,
+            Etmv3: $crate::etmv3::Etmv3,
             /// Embedded Trace Macrocell, version 4: `etmv4/`.
-            Etmv4: crate::etmv4::Etmv4,
+            Etmv4: $crate::etmv4::Etmv4,
             /// Embedded Trace Extension: `etmv4/ete.rs` holds the difference.
-            Ete: crate::etmv4::Ete,
+            Ete: $crate::etmv4::Ete,
             /// The data stream of an ETMv4: `etmv4d/`.
-            Etmv4d: crate::etmv4d::Etmv4d,
+            Etmv4d: $crate::etmv4d::Etmv4d,
             /// RISC-V processor trace: `etrace/`.
-            Etrace: crate::etrace::Etrace,
+            Etrace: $crate::etrace::Etrace,
             /// Program Flow Trace Macrocell: `ptm/`.
-            Ptm: crate::ptm::Ptm,
+            Ptm: $crate::ptm::Ptm,
             /// Instrumentation Trace Macrocell: `itm/`.
-            Itm: crate::itm::Itm,
+            Itm: $crate::itm::Itm,
             /// System Trace Macrocell: `stm/`.
-            Stm: crate::stm::Stm,
+            Stm: $crate::stm::Stm,
         }
     };
 }
 
-with_protocols!(protocols);
-pub(crate) use with_protocols;
+for_each_protocol!(protocols);
 
 impl AnyProtocol {
     /// A parameter called `name` is text: see [`AnyConfig::tell`].
@@ -246,18 +291,29 @@ impl AnyProtocol {
         self.about().texts.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
     }
 
-    /// The register that holds the trace id of a unit, and its lowest bit there.
+    /// See [`Protocol::ID_REGISTER`].
     pub const fn id_register(self) -> Option<(&'static str, u32)> {
-        match self {
-            AnyProtocol::Etmv4 | AnyProtocol::Ete => Some(("TRCTRACEIDR", 0)),
-            AnyProtocol::Etmv3 | AnyProtocol::Ptm => Some(("ETMTRACEIDR", 0)),
-            // TraceBusID, bits [22:16].
-            AnyProtocol::Itm => Some(("ITMTCR", 16)),
-            // TRACEID, bits [22:16].
-            AnyProtocol::Stm => Some(("STMTCSR", 16)),
-            AnyProtocol::Etrace => Some(("trace_id", 0)),
-            _ => None,
-        }
+        self.about().id_register
+    }
+
+    /// See [`Protocol::FORM`].
+    pub const fn form(self) -> TraceForm {
+        self.about().form
+    }
+
+    /// The unit has a trace port of its own: no formatter holds its trace.
+    pub const fn has_own_port(self) -> bool {
+        matches!(self.form(), TraceForm::Cycles)
+    }
+
+    /// It traces which instructions a processor executes.
+    pub const fn traces_instructions(self) -> bool {
+        !self.about().isas.is_empty()
+    }
+
+    /// It traces RISC-V processors.
+    pub fn is_riscv(self) -> bool {
+        self.about().isas.iter().any(|isa| matches!(isa, Isa::Rv32 | Isa::Rv64))
     }
 
     /// The protocol of a device that a capture calls `type_name`: `ETM4.2`, `ete`, `PFT1.1`.

@@ -38,8 +38,8 @@ impl<L: Listener> Listener for Renumbered<'_, L> {
         self.listener.packet(self.first + source, offsets, span, bytes, packet);
     }
 
-    fn each_packet(&self) -> bool {
-        self.listener.each_packet()
+    fn wants_each_packet(&self) -> bool {
+        self.listener.wants_each_packet()
     }
 
     fn packets(
@@ -52,7 +52,7 @@ impl<L: Listener> Listener for Renumbered<'_, L> {
         self.listener.packets(self.first + source, offsets, span, count);
     }
 
-    fn bad(
+    fn undecodable(
         &mut self,
         source: usize,
         offsets: &OffsetMap<'_>,
@@ -60,11 +60,11 @@ impl<L: Listener> Listener for Renumbered<'_, L> {
         bytes: &[u8],
         fault: Fault,
     ) {
-        self.listener.bad(self.first + source, offsets, span, bytes, fault);
+        self.listener.undecodable(self.first + source, offsets, span, bytes, fault);
     }
 
-    fn held(&mut self, source: usize, bytes: &[u8]) {
-        self.listener.held(self.first + source, bytes);
+    fn awaiting_sync(&mut self, source: usize, bytes: &[u8]) {
+        self.listener.awaiting_sync(self.first + source, bytes);
     }
 
     fn unknown_id(&mut self, id: u16, at: u64, len: usize) {
