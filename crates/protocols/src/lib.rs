@@ -22,6 +22,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod bits;
+mod cursor;
 mod data;
 pub mod encoders;
 pub mod etmv1;

@@ -2,8 +2,9 @@
 
 use tracewright_base::{BlockId, CachedBlock, CachedBlocks, Element, Feed, Isa, Sink};
 
-use super::prefetch::prefetch_block;
+use super::lookup::prefetch_block;
 use super::returns::{DEPTH, Return, Returns, SLOTS};
+use crate::cursor::Cursor;
 use crate::etmv4::packet::Atoms;
 
 /// A place on a path, and the atoms in hand.
@@ -71,6 +72,16 @@ impl BlockWalk {
             pushed: 0,
             most: 0,
         }
+    }
+
+    /// Its position.
+    pub(super) fn cursor(&self) -> Cursor {
+        Cursor { next: self.next, last: self.last, taken: self.took_effect() }
+    }
+
+    /// Goes on from a position at which the flow is up to date.
+    pub(super) fn resume(&mut self, cursor: Cursor) {
+        (self.next, self.last) = (cursor.next, cursor.last);
     }
 
     /// Whether the last block's waypoint took effect.

@@ -12,26 +12,13 @@ use tracewright_base::{
 
 use super::block_walk::{BlockWalk, PacketSource, Stop};
 use super::flow::Rules;
-use super::prefetch::{Prefetcher, prefetch_block};
+use super::lookup::{Set, Sets, prefetch_block};
+use super::prefetch::Prefetcher;
 use super::{Decoder, Stage, say};
+use crate::cursor::Cursor;
 use crate::etmv4::Config;
 use crate::etmv4::history::Entry;
 use crate::etmv4::packet::{Atoms, Packet, SubIsa};
-
-/// A place behind a kept block.
-#[derive(Clone, Copy)]
-pub(super) struct Cursor {
-    /// The block; [`BlockId::NONE`] where the flow is up to date.
-    pub(super) last: BlockId,
-    /// Whether its waypoint took effect.
-    pub(super) taken: bool,
-    /// The block that pushed the newest entry of the return stack, as far as that is known.
-    call: BlockId,
-}
-
-/// The two instruction sets that addresses select: which blocks are theirs, and the bits of an address.
-/// [`CodeSpace::NONE`] where that is not the whole of what selects the instruction set.
-pub(super) type Sets = [(CodeSpace, u64); 2];
 
 /// Why the lane cannot go on alone.
 enum Halt {
@@ -166,10 +153,7 @@ impl Decoder {
     ) {
         let special = special(rules);
         let sets = self.flow.sets(rules, code);
-        let next = self
-            .flow
-            .selected()
-            .map_or(BlockId::NONE, |pc| code.find(pc.address, set(&sets, pc.isa == Isa::T32).0));
+        let next = sets.find(self.flow.selected(), code).next;
         // While it has a last block, the flow is still before that.
         let mut walk = BlockWalk::new(next, feed, &self.flow.returns);
         let mut prefetcher = Prefetcher::new();
@@ -203,27 +187,25 @@ impl Decoder {
                 }
             };
             walk.give_up(&mut self.flow.returns, blocks);
-            let cursor = Cursor { last: walk.last, taken: walk.took_effect(), call: walk.call() };
+            let mut cursor = walk.cursor();
             match halt {
                 Halt::Other => {
-                    self.flow.settle(cursor, rules, code);
+                    self.flow.settle(&cursor, rules, code);
                     break;
                 }
                 Halt::Jump(entry) => {
-                    self.flow.settle(cursor, rules, code);
+                    self.flow.settle(&cursor, rules, code);
                     self.flow.set_address(entry.address, entry.is() == SubIsa::Is1, rules);
-                    walk.last = BlockId::NONE;
-                    if self.without_code(&mut walk, feed, rules, code, sink)
-                        && let Some(pc) = self.flow.selected()
-                    {
-                        walk.next = code.find(pc.address, set(&sets, pc.isa == Isa::T32).0);
-                    }
+                    cursor = match self.without_code(&mut walk, feed, rules, code, sink) {
+                        true => sets.find(self.flow.selected(), code),
+                        false => Cursor::before(BlockId::NONE),
+                    };
                 }
                 Halt::Ask => {
-                    walk.next = self.ask(walk.at, cursor, &sets, rules, code, sink);
-                    walk.last = BlockId::NONE;
+                    self.enter(walk.at, &mut cursor, walk.call(), &sets, rules, code, sink);
                     walk.follow(&self.flow.returns);
-                    if walk.next != BlockId::NONE {
+                    walk.resume(cursor);
+                    if cursor.next != BlockId::NONE {
                         continue;
                     }
                     // A block that is not kept, or none.
@@ -237,11 +219,12 @@ impl Decoder {
                     if self.flow.is_lost() {
                         // Atoms say nothing until there is an address.
                         walk.skip_run(feed);
-                    } else if let Some(pc) = self.flow.selected() {
-                        walk.next = code.find(pc.address, set(&sets, pc.isa == Isa::T32).0);
+                    } else {
+                        cursor = sets.find(self.flow.selected(), code);
                     }
                 }
             }
+            walk.resume(cursor);
         }
         feed.packets = feed.packets.wrapping_add(walk.taken - feed.taken);
         (feed.last, feed.taken) = (walk.at, walk.taken);
@@ -290,7 +273,7 @@ impl Decoder {
             return BlockId::NONE;
         }
         let Some(top) = self.flow.returns.top() else { return BlockId::NONE };
-        let (code_space, mask) = set(sets, top.is1);
+        let Set { code_space, mask } = sets.get(top.is1);
         let address = top.address & mask;
         let is = |&mark: &BlockId| {
             blocks.get(mark).is_some_and(|(cached, class)| {
@@ -308,31 +291,36 @@ impl Decoder {
         next
     }
 
-    /// Brings the flow up to date and asks for the block to come.
+    /// Updates the flow with the last block and caches the next one. `call` pushed the top of the return stack.
     #[cold]
-    fn ask<K: Code, S: Sink>(
+    #[expect(clippy::too_many_arguments, reason = "the state of the loop")]
+    fn enter<K: Code, S: Sink>(
         &mut self,
         at: u64,
-        cursor: Cursor,
+        cursor: &mut Cursor,
+        call: BlockId,
         sets: &Sets,
         rules: Rules,
         code: &mut K,
         sink: &mut S,
-    ) -> BlockId {
+    ) {
         self.flow.settle(cursor, rules, code);
-        // A branch whose target is in the program always leads to the same block; and a return leads
-        // to where the call would have gone that was not taken.
-        let mut from = self.flow.pc().map(|_| (cursor.last, cursor.taken));
+        let direct = self.flow.pc().is_some();
         self.flow.take_return(at, rules, sink);
-        let pc = self.flow.pc();
-        if let (None, Some(pc), Some((cached, class))) = (from, pc, code.blocks().get(cursor.call))
+        // The target of a direct branch is constant. A return leads to the block after the call.
+        let mut linked = direct;
+        if !direct
+            && let Some(pc) = self.flow.pc()
+            && let Some((cached, class)) = code.blocks().get(call)
             && (cached.end(class), class.isa()) == (pc.address, pc.isa)
         {
-            from = Some((cursor.call, false));
+            (cursor.last, cursor.taken, linked) = (call, false, true);
         }
         match self.flow.selected() {
-            Some(pc) if set(sets, pc.isa == Isa::T32).0 != CodeSpace::NONE => code.enter(pc, from),
-            _ => BlockId::NONE,
+            Some(pc) if sets.get(pc.isa == Isa::T32).code_space != CodeSpace::NONE => {
+                cursor.enter(pc, linked, code);
+            }
+            _ => *cursor = Cursor::before(BlockId::NONE),
         }
     }
 }
@@ -368,7 +356,7 @@ impl<'b, K: Code> PacketSource<'b> for Driver<'_, 'b, K> {
         decoder.flow.arrived();
         // As many packets as bytes, but for these.
         feed.packets = feed.packets.wrapping_sub(len - 1);
-        let (code_space, mask) = set(sets, entry.is() == SubIsa::Is1);
+        let Set { code_space, mask } = sets.get(entry.is() == SubIsa::Is1);
         let next = code.find(entry.address & mask, code_space);
         if let Some(prefetcher) = prefetcher {
             prefetcher.arrived(feed.bytes, taken + len, &decoder.history, sets, *code);
@@ -399,10 +387,4 @@ const fn special(rules: Rules) -> u16 {
     let calls = if rules.return_stack { CachedBlock::CALL } else { 0 };
     let returns = if rules.silent_returns { CachedBlock::EXCEPTION_RETURN } else { 0 };
     calls | returns
-}
-
-#[inline]
-pub(super) const fn set(sets: &Sets, is1: bool) -> (CodeSpace, u64) {
-    let [is0_set, is1_set] = *sets;
-    if is1 { is1_set } else { is0_set }
 }
