@@ -178,15 +178,14 @@ impl Decoder {
                     Stop::Jump => break Halt::Jump(self.history.last()),
                     Stop::ExceptionReturn => sink.element(walk.at, Element::ExceptionReturn),
                     Stop::Unknown => {
-                        walk.next = self.back(&walk, &sets, rules, code);
+                        walk.next = self.return_to(&mut walk, &sets, rules, code);
                         if walk.next == BlockId::NONE {
                             break Halt::Ask;
                         }
-                        walk.follow(&self.flow.returns);
                     }
                 }
             };
-            walk.give_up(&mut self.flow.returns, blocks);
+            walk.calls.hand_over(&mut self.flow.returns, &blocks);
             let mut cursor = walk.cursor();
             match halt {
                 Halt::Other => {
@@ -202,8 +201,7 @@ impl Decoder {
                     };
                 }
                 Halt::Ask => {
-                    self.enter(walk.at, &mut cursor, walk.call(), &sets, rules, code, sink);
-                    walk.follow(&self.flow.returns);
+                    self.enter(&mut walk, &mut cursor, &sets, rules, code, sink);
                     walk.resume(cursor);
                     if cursor.next != BlockId::NONE {
                         continue;
@@ -214,8 +212,7 @@ impl Decoder {
                         self.fail(walk.at, sink);
                         break;
                     }
-                    walk.follow(&self.flow.returns);
-                    walk.forget_call();
+                    walk.calls.follow(&self.flow.returns);
                     if self.flow.is_lost() {
                         // Atoms say nothing until there is an address.
                         walk.skip_run(feed);
@@ -259,62 +256,44 @@ impl Decoder {
         another
     }
 
-    /// After the last block of `walk`, where that is an indirect branch and no address was traced: the block on top of the
-    /// flow's return stack.
+    /// The block to which the last block of `walk` returns, where that is a taken indirect branch without an
+    /// address in the trace and the block is cached.
     #[cold]
-    fn back<K: Code>(&mut self, walk: &BlockWalk, sets: &Sets, rules: Rules, code: &K) -> BlockId {
-        let blocks = code.blocks();
-        let from = blocks.get(walk.last);
-        if !rules.return_stack
-            || !walk.took_effect()
-            || walk.has_entries()
-            || !from.is_some_and(|(cached, _)| cached.is_any_of(CachedBlock::INDIRECT))
-        {
-            return BlockId::NONE;
+    fn return_to<K: Code>(
+        &mut self,
+        walk: &mut BlockWalk,
+        sets: &Sets,
+        rules: Rules,
+        code: &K,
+    ) -> BlockId {
+        match rules.return_stack && walk.is_indirect(&code.blocks()) {
+            true => walk.calls.pop_from(&mut self.flow.returns, sets, code),
+            false => BlockId::NONE,
         }
-        let Some(top) = self.flow.returns.top() else { return BlockId::NONE };
-        let Set { code_space, mask } = sets.get(top.is1);
-        let address = top.address & mask;
-        let is = |&mark: &BlockId| {
-            blocks.get(mark).is_some_and(|(cached, class)| {
-                cached.start(class) == address && class.code_space == code_space
-            })
-        };
-        // Where the call would have gone that was not taken, or behind it, where most often it lies. It need not be
-        // the block that it was.
-        let call = walk.call();
-        let near = [blocks.next(call, false), BlockId::new(call.index().wrapping_add(1))];
-        let next = near.into_iter().find(is).unwrap_or_else(|| code.find(address, code_space));
-        if next != BlockId::NONE {
-            self.flow.returns.pop();
-        }
-        next
     }
 
-    /// Updates the flow with the last block and caches the next one. `call` pushed the top of the return stack.
+    /// Updates the flow with the last block of `walk` and caches the next one.
     #[cold]
-    #[expect(clippy::too_many_arguments, reason = "the state of the loop")]
     fn enter<K: Code, S: Sink>(
         &mut self,
-        at: u64,
+        walk: &mut BlockWalk,
         cursor: &mut Cursor,
-        call: BlockId,
         sets: &Sets,
         rules: Rules,
         code: &mut K,
         sink: &mut S,
     ) {
         self.flow.settle(cursor, rules, code);
-        let direct = self.flow.pc().is_some();
-        self.flow.take_return(at, rules, sink);
-        // The target of a direct branch is constant. A return leads to the block after the call.
-        let mut linked = direct;
-        if !direct
-            && let Some(pc) = self.flow.pc()
-            && let Some((cached, class)) = code.blocks().get(call)
-            && (cached.end(class), class.isa()) == (pc.address, pc.isa)
-        {
-            (cursor.last, cursor.taken, linked) = (call, false, true);
+        // The target of a direct branch is constant.
+        let mut linked = self.flow.pc().is_some();
+        if !linked {
+            self.flow.take_return(walk.at, rules, sink);
+            // The block at the return address is the not-taken successor of the call.
+            let call = self.flow.pc().and_then(|pc| walk.calls.call_before(pc, code));
+            if let Some(call) = call {
+                (cursor.last, cursor.taken, linked) = (call, false, true);
+            }
+            walk.calls.follow(&self.flow.returns);
         }
         match self.flow.selected() {
             Some(pc) if sets.get(pc.isa == Isa::T32).code_space != CodeSpace::NONE => {
