@@ -23,6 +23,7 @@ extern crate std;
 
 pub mod any_stream;
 pub mod bits;
+mod cursor;
 mod data;
 pub mod encoders;
 pub mod etmv1;
