@@ -63,6 +63,15 @@ pub fn emit_groups(bits: u64, count: u8, width: u8, out: &mut impl Extend<u8>) {
     }
 }
 
+/// Counts the bytes that are written to it.
+pub(crate) struct Count<'a>(pub(crate) &'a mut u32);
+
+impl Extend<u8> for Count<'_> {
+    fn extend<T: IntoIterator<Item = u8>>(&mut self, bytes: T) {
+        *self.0 = self.0.saturating_add(bytes.into_iter().count() as u32);
+    }
+}
+
 /// `bits` in the low `count` bits, the rest from `old`.
 #[inline]
 pub const fn replace_low(old: u64, bits: u64, count: u8) -> u64 {

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use tracewright_base::{Access, Direction};
 use tracewright_isa::{Transfer, With};
 
-use crate::held::{Held, Of};
+use crate::pending::{Held, Of};
 
 /// What a packet says of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

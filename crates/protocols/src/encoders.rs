@@ -9,35 +9,7 @@ use tracewright_base::{CoreType, Encode, MissingRegister, Step, Wire};
 
 use crate::Protocol;
 use crate::registry::{AnyConfig, AnyProtocol};
-
-/// A protocol with a trace unit in software.
-pub trait Encodes: Protocol {
-    /// The trace unit.
-    type Encoder: Encode<Self::Config, Self::Packet>;
-
-    /// The registers of a usual unit, for those that the user does not give. Identification and
-    /// programming alike: with these alone the unit traces.
-    const USUAL: &'static [(&'static str, u64)];
-
-    /// What can be set beside the registers that a decoder reads: more registers (filters,
-    /// periods), and what no real unit has a register for (lower case: what to inject).
-    const SETTINGS: &'static [Setting];
-
-    /// Reads those settings; each that is absent has its default.
-    fn settings(
-        config: &Self::Config,
-        setting: &dyn Fn(&str) -> Option<u64>,
-    ) -> <Self::Encoder as Encode<Self::Config, Self::Packet>>::Settings;
-}
-
-/// Something that a trace unit in software can be told.
-#[derive(Clone, Copy, Debug)]
-pub struct Setting {
-    /// Its name: that of a register, or lower case words with hyphens.
-    pub name: &'static str,
-    /// What it does, in one line.
-    pub about: &'static str,
-}
+use crate::trace_unit::{Encodes, Setting};
 
 /// A trace unit of one protocol: its configuration, its encoder, and bytes in the place of packets.
 #[derive(Clone, Debug)]

@@ -33,18 +33,22 @@ pub mod etrace;
 mod fields;
 mod fifo;
 mod flow;
-mod held;
 pub mod itm;
 pub mod kind;
 #[cfg(test)]
 mod memory;
+mod pending;
 pub mod port;
+mod port_protocol;
+#[cfg(test)]
+mod port_tests;
+pub mod port_unit;
 pub mod protocol;
 pub mod ptm;
 pub mod registry;
 pub mod stm;
 pub mod stream;
-pub mod units;
+pub mod trace_unit;
 #[cfg(test)]
 pub(crate) mod ways;
 

@@ -9,7 +9,7 @@ use tracewright_base::{
     Code, Context, Decode, Element, Exception, Fault, Gap, Inconsistency, Isa, Range, Sink,
     Spanned, Start,
 };
-use tracewright_frames::cycles::{Cycle, DISABLED, TRIGGER};
+use tracewright_frames::cycles::{DISABLED, TRIGGER};
 
 use self::moved::Moved;
 use self::window::Window;
@@ -18,7 +18,7 @@ use super::packet::{Address, Reason};
 use super::{Config, History, Packet};
 use crate::data::Data;
 use crate::flow::{Flow, Next, Vector, Walked};
-use crate::held::Held;
+use crate::pending::Held;
 
 /// Cycles to elements: instructions one by one, and what they read and wrote.
 ///
@@ -656,11 +656,4 @@ fn exception(vector: Vector, return_address: Option<u32>) -> Element {
         also_target: false,
         tail_chain: false,
     })
-}
-
-/// A cycle that a decoder is given.
-impl From<Cycle> for Packet {
-    fn from(cycle: Cycle) -> Self {
-        Packet::of(cycle)
-    }
 }

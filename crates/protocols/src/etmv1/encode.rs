@@ -5,14 +5,14 @@
 //! before. (5.7.2) Where ETMCR.Stall is set the processor waits while the FIFO has no room;
 //! otherwise the FIFO overflows: what has no room is lost, and tracing starts again when it is empty.
 
-use tracewright_base::{Access, Encode, Isa, Kind, Retired, Step, Taken};
+use tracewright_base::{Access, Encode, Isa, Kind, Retired, Start, Step, Taken};
 use tracewright_frames::cycles::{Cycle, DISABLED, TRIGGER, Width};
 
 use super::packet::{Address, Last, Reason};
 use super::{Config, Packet};
-use crate::encoders::Setting;
 use crate::flow::in_vector_table;
-use crate::units::{self, Common, How, Unit, Waiting, Watched, traced};
+use crate::port_unit::{self, Common, How, Unit, Waiting, Watched, groups, traced};
+use crate::trace_unit::Setting;
 
 /// What the unit is told beside the registers that a decoder reads.
 #[derive(Clone, Copy, Debug)]
@@ -45,13 +45,13 @@ impl Settings {
 
 /// Every setting, in words.
 pub(super) const SETTINGS: &[Setting] = &[
-    units::FIFO,
-    units::SEED,
-    units::NOISE,
-    units::WAITS,
-    units::HASTY,
-    units::setting("early-data", "of 256 data instructions: data come before the status"),
-    units::setting("speculation", "of 256 starts after overflow: begun twice"),
+    port_unit::FIFO,
+    port_unit::SEED,
+    port_unit::NOISE,
+    port_unit::WAITS,
+    port_unit::HASTY,
+    port_unit::setting("early-data", "of 256 data instructions: data come before the status"),
+    port_unit::setting("speculation", "of 256 starts after overflow: begun twice"),
 ];
 
 /// Encodes for an ETMv1.
@@ -59,8 +59,6 @@ pub(super) const SETTINGS: &[Setting] = &[
 pub struct Encoder {
     settings: Settings,
     state: Watched,
-    /// Tracing starts with the next instruction, and why.
-    start: Option<Reason>,
     /// The last branch address that was sent.
     base: Option<(u32, bool)>,
     /// The last data address that was sent.
@@ -84,9 +82,9 @@ const NOT_EXECUTED: u8 = 2;
 const WAIT: u8 = 3;
 const BRANCH: u8 = 4;
 
-/// Where an instruction goes, and why that is traced.
+/// The target of a branch, and why its address is traced.
 #[derive(Clone, Copy)]
-struct Goes {
+pub(crate) struct Target {
     to: u32,
     jazelle: bool,
     reason: Reason,
@@ -104,7 +102,6 @@ impl Encode<Config, Packet> for Encoder {
         Encoder {
             state: Watched::new(settings.common),
             settings,
-            start: Some(Reason::Enabled),
             base: None,
             data: None,
             since: 0,
@@ -124,6 +121,7 @@ impl Encode<Config, Packet> for Encoder {
 
 impl Unit<Config> for Encoder {
     type Packet = Packet;
+    type Target = Target;
 
     fn state(&mut self) -> &mut Watched {
         &mut self.state
@@ -133,37 +131,40 @@ impl Unit<Config> for Encoder {
         config.context_bytes()
     }
 
-    fn execute_last(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
-        self.flush(None, config, out);
-    }
-
-    fn end(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
-        self.flush(None, config, out);
+    fn flush(&mut self, exception: Option<Target>, config: &Config, out: &mut impl Extend<Packet>) {
+        let Some(waiting) = self.state.waiting.take() else { return };
+        if self.state.full && !self.recover(config, out) {
+            return;
+        }
+        if let Some(start) = self.state.start.take() {
+            self.begin(&waiting.retired, start.into(), config, out);
+            if self.state.full {
+                return;
+            }
+        }
+        self.wait(&waiting, config, out);
+        self.execute(&waiting, exception, config, out);
     }
 
     fn jumped(&mut self, _config: &Config, _out: &mut impl Extend<Packet>) {
-        self.start.get_or_insert(Reason::Enabled);
+        self.state.start.get_or_insert(Start::Normal);
     }
 
     fn raise(&mut self, taken: &Taken, how: How, config: &Config, out: &mut impl Extend<Packet>) {
         if let (How::Cancelled, Some(waiting)) = (how, &mut self.state.waiting) {
             waiting.moved.clear();
         }
-        let goes = Goes {
+        let target = Target {
             to: traced(taken.target, taken.target_isa),
             jazelle: taken.target_isa == Isa::Jazelle,
             reason: Reason::Branch,
         };
-        self.flush(Some(goes), config, out);
+        self.flush(Some(target), config, out);
     }
 
     /// The branch stands for the instruction that did not execute.
     fn cancelled(&mut self, taken: &Taken) -> Retired {
         Retired { address: taken.return_address, taken: true, ..Retired::default() }
-    }
-
-    fn start_again(&mut self, halted: bool) {
-        self.start = Some(if halted { Reason::Debug } else { Reason::Enabled });
     }
 
     fn pause(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
@@ -173,27 +174,6 @@ impl Unit<Config> for Encoder {
 
 /// The processor.
 impl Encoder {
-    /// The instruction that waits reaches the end of its execution. `exception`: where it goes then.
-    fn flush(&mut self, exception: Option<Goes>, config: &Config, out: &mut impl Extend<Packet>) {
-        let Some(waiting) = self.state.waiting.take() else { return };
-        if self.state.full {
-            self.clock(WAIT, false, config, out);
-            if !self.state.fifo.is_empty() {
-                return;
-            }
-            self.state.full = false;
-            self.start = Some(Reason::Overflow);
-        }
-        if let Some(reason) = self.start.take() {
-            self.begin(&waiting.retired, reason, config, out);
-            if self.state.full {
-                return;
-            }
-        }
-        self.wait(&waiting, config, out);
-        self.execute(&waiting, exception, config, out);
-    }
-
     /// Tracing starts with the next instruction. (5.8.1, 5.9)
     fn begin(
         &mut self,
@@ -205,14 +185,15 @@ impl Encoder {
         self.data = None;
         self.state.context_changed = false;
         let isa = first.instruction.isa;
-        let goes = Goes { to: traced(first.address, isa), jazelle: isa == Isa::Jazelle, reason };
+        let target =
+            Target { to: traced(first.address, isa), jazelle: isa == Isa::Jazelle, reason };
         let taken_back = reason == Reason::Overflow && self.often(self.settings.speculation);
         if taken_back {
-            let wrong = Goes { to: goes.to ^ 0x40, ..goes };
+            let wrong = Target { to: target.to ^ 0x40, ..target };
             let cycles = 1 + (self.state.noise.next() & 1) as usize;
             self.branch_status(BRANCH, wrong, cycles - 1, config, out);
         }
-        self.branch_status(BRANCH, goes, 2, config, out);
+        self.branch_status(BRANCH, target, 2, config, out);
     }
 
     fn often(&mut self, of_256: u8) -> bool {
@@ -222,7 +203,7 @@ impl Encoder {
     fn execute(
         &mut self,
         waiting: &Waiting,
-        exception: Option<Goes>,
+        exception: Option<Target>,
         config: &Config,
         out: &mut impl Extend<Packet>,
     ) {
@@ -230,30 +211,30 @@ impl Encoder {
         if waiting.in_halves() && exception.is_none() {
             self.clock(EXECUTED, false, config, out);
         }
-        let goes = match exception {
-            Some(goes) => {
+        let target = match exception {
+            Some(target) => {
                 let (reason, _) = self.periodic(false, config);
-                Some(Goes { reason, ..goes })
+                Some(Target { reason, ..target })
             }
-            None => self.goes(retired, config),
+            None => self.traced_target(retired, config),
         };
         let traced = self.traces(waiting, config);
         if traced {
-            self.moves(waiting, goes.is_some(), config, out);
+            self.moves(waiting, target.is_some(), config, out);
         }
         let status = match (retired.taken, traced) {
             (false, _) => NOT_EXECUTED,
             (true, true) => DATA,
             (true, false) => EXECUTED,
         };
-        match goes {
-            Some(goes) => self.branch_status(BRANCH | u8::from(traced), goes, 2, config, out),
+        match target {
+            Some(target) => self.branch_status(BRANCH | u8::from(traced), target, 2, config, out),
             None => self.clock(status, false, config, out),
         }
     }
 
     /// Whether the address that `retired` goes to is traced, and why.
-    fn goes(&mut self, retired: &Retired, config: &Config) -> Option<Goes> {
+    fn traced_target(&mut self, retired: &Retired, config: &Config) -> Option<Target> {
         let direct = match retired.instruction.kind {
             _ if !retired.taken => return None,
             Kind::Branch => true,
@@ -266,7 +247,7 @@ impl Encoder {
             || config.control.branch_output()
             || in_vector_table(retired.next as u32, config.core.high_vectors);
         let to = traced(retired.next, retired.next_isa);
-        sent.then_some(Goes { to, jazelle: retired.next_isa == Isa::Jazelle, reason })
+        sent.then_some(Target { to, jazelle: retired.next_isa == Isa::Jazelle, reason })
     }
 
     /// Why the next address is sent, and whether it must be whole. (5.6.2, 5.6.3)
@@ -360,17 +341,6 @@ impl Encoder {
     }
 }
 
-/// How many groups of 7 bits hold the highest bit of `bits`.
-const fn groups(bits: u32) -> u32 {
-    match bits.leading_zeros() {
-        25.. => 1,
-        18.. => 2,
-        11.. => 3,
-        4.. => 4,
-        _ => 5,
-    }
-}
-
 /// The FIFO and the port.
 impl Encoder {
     /// Waits until there is room, or finds out that there is none.
@@ -402,12 +372,12 @@ impl Encoder {
     fn branch_status(
         &mut self,
         status: u8,
-        goes: Goes,
+        target: Target,
         cycles: usize,
         config: &Config,
         out: &mut impl Extend<Packet>,
     ) {
-        let address = self.address(goes, config);
+        let address = self.address(target, config);
         let mut bytes = Bytes::default();
         address.emit(config, &mut bytes);
         self.room(bytes.len, config, out);
@@ -424,38 +394,38 @@ impl Encoder {
     }
 
     /// The shortest address. (5.5.4)
-    fn address(&mut self, goes: Goes, config: &Config) -> Address {
-        let before = self.base.replace((goes.to, goes.jazelle));
+    fn address(&mut self, target: Target, config: &Config) -> Address {
+        let before = self.base.replace((target.to, target.jazelle));
         let count = match before {
-            Some((base, jazelle)) if jazelle == goes.jazelle && goes.reason == Reason::Branch => {
-                groups(goes.to ^ base)
+            Some((base, jazelle))
+                if jazelle == target.jazelle && target.reason == Reason::Branch =>
+            {
+                groups(target.to ^ base)
             }
             _ => 5,
         };
         if count < 5 {
-            let count = 7 * count as u8;
-            return Address { bits: goes.to & ((1 << count) - 1), count, last: None };
+            let count = 7 * count;
+            return Address { bits: target.to & ((1 << count) - 1), count, last: None };
         }
         self.since = 0;
-        let id = goes.reason != Reason::Branch && config.context_bytes() > 0;
+        let id = target.reason != Reason::Branch && config.context_bytes() > 0;
         if id {
             self.state.context_changed = false;
         }
         let last = Last {
-            reason: goes.reason,
-            jazelle: goes.jazelle,
+            reason: target.reason,
+            jazelle: target.jazelle,
             context_id: id.then_some(self.state.context_id),
         };
-        Address { bits: goes.to, count: 32, last: Some(last) }
+        Address { bits: target.to, count: 32, last: Some(last) }
     }
 
     /// One cycle. `offset`: bits of an offset stand in the place of the status.
     fn clock(&mut self, status: u8, offset: bool, config: &Config, out: &mut impl Extend<Packet>) {
-        self.state.cycles = self.state.cycles.saturating_add(1);
+        let noise = self.state.tick(config.width());
         self.since = self.since.saturating_add(1);
         self.since_data = self.since_data.saturating_add(1);
-        let mask = config.width().mask();
-        let noise = if self.state.common.noise { self.state.noise.next() as u16 & mask } else { 0 };
         if core::mem::take(&mut self.state.trigger) {
             let packet = noise & !0b111 | u16::from(status);
             out.extend([Packet::of(Cycle { status: TRIGGER, sync: false, packet })]);

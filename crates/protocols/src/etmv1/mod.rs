@@ -50,10 +50,6 @@ pub mod sync;
 mod tests;
 pub mod transcript;
 
-use alloc::borrow::Cow;
-
-use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
-
 pub use config::Config;
 pub use decode::Decoder;
 pub use encode::{Encoder, Settings};
@@ -61,60 +57,11 @@ pub use history::History;
 pub use packet::Packet;
 pub use transcript::Transcript;
 
-use crate::encoders::{Encodes, Setting};
-use crate::flow::Vector;
-use crate::protocol::{Protocol, Resume};
-
-/// Embedded Trace Macrocell, versions 1.0 to 1.3.
-#[derive(Clone, Copy, Debug)]
-pub struct Etmv1;
-
-impl Protocol for Etmv1 {
-    const NAMES: &'static [&'static str] = &["ETM1"];
-    const TITLE: &'static str =
-        "Embedded Trace Macrocell, version 1 (1.0 to 1.3): a record a core cycle";
-    const REGISTERS: &'static [Register] = config::REGISTERS;
-    const RESUME: Resume = Resume::Next;
-
-    type Config = Config;
-    type Packet = Packet;
-    type Decoder = Decoder;
-
-    fn configure(
-        _core: Option<CoreType>,
-        register: &dyn Fn(&str) -> Option<u64>,
-    ) -> Result<Config, MissingRegister> {
-        Config::new(register)
-    }
-
-    /// The port has no ids.
-    fn trace_id(_config: &Config) -> u8 {
-        0
-    }
-
-    /// Every instruction has a status of its own: no barrier ends anything.
-    fn waypoints(_config: &Config) -> Waypoints {
-        Waypoints::default()
-    }
-
-    fn exception_name(_config: &Config, number: u16) -> Option<Cow<'static, str>> {
-        Vector::name(number).map(Cow::Borrowed)
-    }
-
-    fn sync(_config: &Config, bytes: &[u8]) -> Sync {
-        sync::find(bytes)
-    }
-}
-
-impl Encodes for Etmv1 {
-    type Encoder = Encoder;
-
+crate::port_protocol::port_protocol! {
+    /// Embedded Trace Macrocell, versions 1.0 to 1.3.
+    Etmv1,
+    name: "ETM1",
+    title: "Embedded Trace Macrocell, version 1 (1.0 to 1.3): a record a core cycle",
     /// An ETMv1.3 with an 8-bit port that stalls the processor, and traces data with their addresses.
-    const USUAL: &'static [(&'static str, u64)] = &[("ETMCR", 0x89e), ("ETMCCR", 0x3000_0000)];
-
-    const SETTINGS: &'static [Setting] = encode::SETTINGS;
-
-    fn settings(_config: &Config, setting: &dyn Fn(&str) -> Option<u64>) -> Settings {
-        Settings::new(setting)
-    }
+    usual: &[("ETMCR", 0x89e), ("ETMCCR", 0x3000_0000)],
 }

@@ -76,6 +76,12 @@ impl Packet {
     }
 }
 
+impl From<Cycle> for Packet {
+    fn from(cycle: Cycle) -> Self {
+        Packet::of(cycle)
+    }
+}
+
 impl Wire<Config> for Packet {
     fn parse(bytes: &[u8], config: &Config) -> Parse<Self> {
         let len = config.width().record();

@@ -14,7 +14,7 @@ use super::packet::{Branch, DataAddress, Item, Offset, State, Status, Tfo};
 use super::{Config, History, Packet};
 use crate::data::{Data, Said};
 use crate::flow::{Flow, Next, Vector, Walked};
-use crate::held::{Held, Of};
+use crate::pending::{Held, Of};
 
 /// Cycles to elements: instructions one by one, and what they read and wrote.
 ///

@@ -8,13 +8,13 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use tracewright_base::{Access, Direction, Encode, Isa, Kind, Retired, Step, Taken};
+use tracewright_base::{Access, Direction, Encode, Isa, Kind, Retired, Start, Step, Taken};
 use tracewright_frames::cycles::Width;
 
 use super::Config;
 use super::packet::{Branch, DataAddress, Item, Offset, Packet, Reason, State, Status, Tfo, Value};
-use crate::encoders::Setting;
-use crate::units::{self, Common, How, Unit, Waiting, Watched, traced};
+use crate::port_unit::{self, Common, How, Unit, Waiting, Watched, groups, traced};
+use crate::trace_unit::Setting;
 
 /// What the unit is told beside the registers that a decoder reads.
 #[derive(Clone, Copy, Debug)]
@@ -55,14 +55,14 @@ impl Settings {
 
 /// Every setting, in words.
 pub(super) const SETTINGS: &[Setting] = &[
-    units::FIFO,
-    units::SEED,
-    units::NOISE,
-    units::WAITS,
-    units::HASTY,
-    units::setting("fold", "of 256 direct branches: run beside the next instruction"),
-    units::setting("miss", "of 256 loads: data come later, out of order"),
-    units::setting(
+    port_unit::FIFO,
+    port_unit::SEED,
+    port_unit::NOISE,
+    port_unit::WAITS,
+    port_unit::HASTY,
+    port_unit::setting("fold", "of 256 direct branches: run beside the next instruction"),
+    port_unit::setting("miss", "of 256 loads: data come later, out of order"),
+    port_unit::setting(
         "in-progress",
         "of 256 starts at a load or store multiple: beside the next instruction",
     ),
@@ -77,8 +77,6 @@ pub struct Encoder {
     folded: Option<Waiting>,
     /// A load or store multiple, which tracing may begin beside: while the next instruction runs.
     progress: Option<Waiting>,
-    /// Tracing starts with the next instruction, and why.
-    start: Option<Reason>,
     /// The last address that was sent.
     base: Option<(u32, Isa)>,
     /// The last data address that was sent.
@@ -107,9 +105,9 @@ struct Late {
 /// Loads that may be missing at once: as many as there are tags.
 const MISSING: usize = 4;
 
-/// Where an instruction goes.
+/// The target of a branch.
 #[derive(Clone, Copy)]
-struct Goes {
+pub(crate) struct Target {
     to: u32,
     isa: Isa,
     cancels: bool,
@@ -126,7 +124,6 @@ impl Encode<Config, Packet> for Encoder {
             settings: *settings,
             folded: None,
             progress: None,
-            start: Some(Reason::Enabled),
             base: None,
             data: None,
             since_data: 0,
@@ -150,6 +147,7 @@ impl Encode<Config, Packet> for Encoder {
 
 impl Unit<Config> for Encoder {
     type Packet = Packet;
+    type Target = Target;
 
     fn state(&mut self) -> &mut Watched {
         &mut self.state
@@ -159,8 +157,41 @@ impl Unit<Config> for Encoder {
         config.context_bytes()
     }
 
-    fn execute_last(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
-        self.flush(None, config, out);
+    fn flush(&mut self, exception: Option<Target>, config: &Config, out: &mut impl Extend<Packet>) {
+        let Some(waiting) = self.state.waiting.take() else { return };
+        if self.state.full {
+            self.folded = None;
+            if !self.recover(config, out) {
+                return;
+            }
+            self.late.clear();
+        }
+        if self.due && self.left == 0 {
+            // It was due all the time, and no instruction had room for it. (6.5.1)
+            self.unfold(config, out);
+            self.settle(config, out);
+            self.state.start = Some(Start::Overflow);
+        }
+        if let Some(multiple) = self.progress.take() {
+            let beside = exception.is_none() && waiting.is_plain() && !self.state.context_changed;
+            return match beside {
+                true => self.beside(&multiple, &waiting, config, out),
+                false => {
+                    self.begin(&multiple, None, config, out);
+                    self.state.waiting = Some(waiting);
+                    self.flush(exception, config, out);
+                }
+            };
+        }
+        let in_progress = self.state.start.is_some()
+            && exception.is_none()
+            && waiting.is_multiple()
+            && self.state.noise.often(self.settings.in_progress);
+        if in_progress {
+            self.progress = Some(waiting);
+            return;
+        }
+        self.begin(&waiting, exception, config, out);
     }
 
     fn end(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
@@ -171,15 +202,15 @@ impl Unit<Config> for Encoder {
 
     fn jumped(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         self.alone(config, out);
-        if self.start.is_none() {
+        if self.state.start.is_none() {
             self.unfold(config, out);
-            self.start = Some(Reason::Enabled);
+            self.state.start = Some(Start::Normal);
         }
     }
 
     fn raise(&mut self, taken: &Taken, how: How, config: &Config, out: &mut impl Extend<Packet>) {
         let (to, isa) = (taken.target as u32, taken.target_isa);
-        self.flush(Some(Goes { to, isa, cancels: how != How::Executed }), config, out);
+        self.flush(Some(Target { to, isa, cancels: how != How::Executed }), config, out);
     }
 
     /// The branch belongs to an instruction that did not execute.
@@ -188,10 +219,6 @@ impl Unit<Config> for Encoder {
         cancelled.taken = self.state.noise.next() & 1 != 0;
         cancelled.instruction.isa = taken.return_isa;
         cancelled
-    }
-
-    fn start_again(&mut self, halted: bool) {
-        self.start = Some(if halted { Reason::Debug } else { Reason::Enabled });
     }
 
     fn pause(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
@@ -219,46 +246,6 @@ impl Encoder {
         }
     }
 
-    /// The instruction that waits executes. `exception`: where it goes then.
-    fn flush(&mut self, exception: Option<Goes>, config: &Config, out: &mut impl Extend<Packet>) {
-        let Some(waiting) = self.state.waiting.take() else { return };
-        if self.state.full {
-            self.folded = None;
-            self.clock(WAIT, false, config, out);
-            if !self.state.fifo.is_empty() {
-                return;
-            }
-            (self.state.full, self.start) = (false, Some(Reason::Overflow));
-            self.late.clear();
-        }
-        if self.due && self.left == 0 {
-            // It was due all the time, and no instruction had room for it. (6.5.1)
-            self.unfold(config, out);
-            self.settle(config, out);
-            self.start = Some(Reason::Overflow);
-        }
-        if let Some(multiple) = self.progress.take() {
-            let beside = exception.is_none() && waiting.is_plain() && !self.state.context_changed;
-            return match beside {
-                true => self.beside(&multiple, &waiting, config, out),
-                false => {
-                    self.begin(&multiple, None, config, out);
-                    self.state.waiting = Some(waiting);
-                    self.flush(exception, config, out);
-                }
-            };
-        }
-        let in_progress = self.start.is_some()
-            && exception.is_none()
-            && waiting.is_multiple()
-            && self.state.noise.often(self.settings.in_progress);
-        if in_progress {
-            self.progress = Some(waiting);
-            return;
-        }
-        self.begin(&waiting, exception, config, out);
-    }
-
     /// An instruction that ran while a load or store multiple, at which tracing begins, was in progress: both
     /// are said in one packet, then what the multiple moves. (6.5.5)
     fn beside(
@@ -268,8 +255,8 @@ impl Encoder {
         config: &Config,
         out: &mut impl Extend<Packet>,
     ) {
-        let reason = self.start.take().unwrap_or(Reason::Enabled);
-        self.tfo(&multiple.retired, Some(&waiting.retired), reason, config, out);
+        let start = self.state.start.take().unwrap_or(Start::Normal);
+        self.tfo(&multiple.retired, Some(&waiting.retired), start.into(), config, out);
         if self.state.full {
             return;
         }
@@ -293,12 +280,12 @@ impl Encoder {
     fn begin(
         &mut self,
         waiting: &Waiting,
-        exception: Option<Goes>,
+        exception: Option<Target>,
         config: &Config,
         out: &mut impl Extend<Packet>,
     ) {
-        if let Some(reason) = self.start.take() {
-            self.tfo(&waiting.retired, None, reason, config, out);
+        if let Some(start) = self.state.start.take() {
+            self.tfo(&waiting.retired, None, start.into(), config, out);
             if self.state.full {
                 return;
             }
@@ -321,7 +308,7 @@ impl Encoder {
     fn execute(
         &mut self,
         waiting: &Waiting,
-        exception: Option<Goes>,
+        exception: Option<Target>,
         config: &Config,
         out: &mut impl Extend<Packet>,
     ) {
@@ -340,7 +327,7 @@ impl Encoder {
             status.phantom = None;
         }
         let half = if waiting.in_halves() { 2 } else { 0 };
-        let goes = exception.or_else(|| self.goes(retired, config));
+        let target = exception.or_else(|| self.traced_target(retired, config));
         let mut groups = self.groups(waiting, config);
         if self.state.context_changed && config.context_bytes() > 0 {
             self.state.context_changed = false;
@@ -356,9 +343,9 @@ impl Encoder {
             true => self.state.noise.next() & 7 == 0,
             false => self.state.noise.next() & 1 == 0,
         };
-        let (with, after) = if alone { (None, goes) } else { (goes, None) };
-        if let Some(goes) = with {
-            let branch = Item::Branch(self.branch(goes));
+        let (with, after) = if alone { (None, target) } else { (target, None) };
+        if let Some(target) = with {
+            let branch = Item::Branch(self.branch(target));
             match groups.last_mut() {
                 Some(last) => last.push(branch),
                 None => groups.push(alloc::vec![branch]),
@@ -377,9 +364,9 @@ impl Encoder {
         for group in groups {
             self.cycle(WAIT, group, config, out);
         }
-        if let Some(goes) = after {
+        if let Some(target) = after {
             // Not before: an offset in between is a base for it.
-            let branch = Item::Branch(self.branch(goes));
+            let branch = Item::Branch(self.branch(target));
             self.cycle(WAIT, alloc::vec![branch], config, out);
         }
     }
@@ -407,15 +394,15 @@ impl Encoder {
     }
 
     /// The address that `retired` goes to, where that is traced.
-    fn goes(&self, retired: &Retired, config: &Config) -> Option<Goes> {
+    fn traced_target(&self, retired: &Retired, config: &Config) -> Option<Target> {
         let sent = match retired.instruction.kind {
             _ if !retired.taken => false,
             Kind::Branch => config.control.branch_output(),
             Kind::Indirect => true,
             _ => false,
         };
-        let goes = Goes { to: retired.next as u32, isa: retired.next_isa, cancels: false };
-        sent.then_some(goes)
+        let target = Target { to: retired.next as u32, isa: retired.next_isa, cancels: false };
+        sent.then_some(target)
     }
 
     /// What an instruction moves, a group of packets for each transfer.
@@ -489,17 +476,13 @@ impl Encoder {
         let address = access.address().unwrap_or(0) as u32;
         let base = self.data.filter(|_| self.since_data < self.settings.period);
         self.data = Some(address);
-        let count = match base.map(|base| (address ^ base).leading_zeros()) {
-            Some(25..) => 7,
-            Some(18..) => 14,
-            Some(11..) => 21,
-            Some(4..) => 28,
-            _ => 32,
+        let count = match base.map(|base| groups(address ^ base)) {
+            Some(groups @ ..5) => 7 * groups,
+            _ => {
+                self.since_data = 0;
+                return Some(DataAddress { bits: address, count: 32 });
+            }
         };
-        if count == 32 {
-            self.since_data = 0;
-            return Some(DataAddress { bits: address, count });
-        }
         Some(DataAddress { bits: address & ((1 << count) - 1), count })
     }
 
@@ -507,18 +490,20 @@ impl Encoder {
     fn current(&mut self, multiple: &Retired, beside: &Retired) -> Branch {
         let isa = beside.instruction.isa;
         let before = self.base.replace((multiple.address as u32, multiple.instruction.isa));
-        let branch = self.branch(Goes { to: beside.address as u32, isa, cancels: false });
+        let branch = self.branch(Target { to: beside.address as u32, isa, cancels: false });
         self.base = before;
         branch
     }
 
     /// The shortest branch packet. (6.7.1)
-    fn branch(&mut self, goes: Goes) -> Branch {
-        let shift = if goes.isa == Isa::T32 { 1 } else { 2 };
-        let before = self.base.replace((goes.to, goes.isa));
-        let bits = goes.to >> shift;
+    fn branch(&mut self, target: Target) -> Branch {
+        let shift = if target.isa == Isa::T32 { 1 } else { 2 };
+        let before = self.base.replace((target.to, target.isa));
+        let bits = target.to >> shift;
         let changed = match before {
-            Some((base, isa)) if isa == goes.isa && !goes.cancels => Some(bits ^ (base >> shift)),
+            Some((base, isa)) if isa == target.isa && !target.cancels => {
+                Some(bits ^ (base >> shift))
+            }
             _ => None,
         };
         let count = match changed.map(u32::leading_zeros) {
@@ -527,9 +512,9 @@ impl Encoder {
             Some(12..) => 20,
             Some(5..) => 27,
             _ => {
-                let state = match goes.isa {
+                let state = match target.isa {
                     Isa::T32 => State::Thumb,
-                    _ => State::Arm { cancels: goes.cancels },
+                    _ => State::Arm { cancels: target.cancels },
                 };
                 return Branch { bits, count: 32 - shift, state: Some(state) };
             }
@@ -653,7 +638,7 @@ impl Encoder {
         config: &Config,
         out: &mut impl Extend<Packet>,
     ) {
-        self.state.cycles = self.state.cycles.saturating_add(1);
+        let noise = self.state.tick(config.width());
         self.since_data = self.since_data.saturating_add(1);
         self.late.iter_mut().for_each(|late| late.left = late.left.saturating_sub(1));
         if self.left > 0 {
@@ -662,8 +647,6 @@ impl Encoder {
                 (self.due, self.left) = (true, self.settings.period);
             }
         }
-        let mask = config.width().mask();
-        let noise = if self.state.common.noise { self.state.noise.next() as u16 & mask } else { 0 };
         if core::mem::take(&mut self.state.trigger) {
             let status = if offset { 0b0111 } else { status.pipestat() };
             out.extend([Packet::Trigger { pins: noise & !0xf | u16::from(status) }]);

@@ -55,10 +55,6 @@ pub mod sync;
 mod tests;
 pub mod transcript;
 
-use alloc::borrow::Cow;
-
-use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
-
 pub use config::Config;
 pub use decode::Decoder;
 pub use encode::{Encoder, Settings};
@@ -66,60 +62,11 @@ pub use history::History;
 pub use packet::Packet;
 pub use transcript::Transcript;
 
-use crate::encoders::{Encodes, Setting};
-use crate::flow::Vector;
-use crate::protocol::{Protocol, Resume};
-
-/// Embedded Trace Macrocell, versions 2.0 and 2.1.
-#[derive(Clone, Copy, Debug)]
-pub struct Etmv2;
-
-impl Protocol for Etmv2 {
-    const NAMES: &'static [&'static str] = &["ETM2"];
-    const TITLE: &'static str =
-        "Embedded Trace Macrocell, version 2 (2.0 and 2.1): a record a core cycle";
-    const REGISTERS: &'static [Register] = config::REGISTERS;
-    const RESUME: Resume = Resume::Next;
-
-    type Config = Config;
-    type Packet = Packet;
-    type Decoder = Decoder;
-
-    fn configure(
-        _core: Option<CoreType>,
-        register: &dyn Fn(&str) -> Option<u64>,
-    ) -> Result<Config, MissingRegister> {
-        Config::new(register)
-    }
-
-    /// The port has no ids.
-    fn trace_id(_config: &Config) -> u8 {
-        0
-    }
-
-    /// Every instruction has a status of its own: no barrier ends anything.
-    fn waypoints(_config: &Config) -> Waypoints {
-        Waypoints::default()
-    }
-
-    fn exception_name(_config: &Config, number: u16) -> Option<Cow<'static, str>> {
-        Vector::name(number).map(Cow::Borrowed)
-    }
-
-    fn sync(_config: &Config, bytes: &[u8]) -> Sync {
-        sync::find(bytes)
-    }
-}
-
-impl Encodes for Etmv2 {
-    type Encoder = Encoder;
-
+crate::port_protocol::port_protocol! {
+    /// Embedded Trace Macrocell, versions 2.0 and 2.1.
+    Etmv2,
+    name: "ETM2",
+    title: "Embedded Trace Macrocell, version 2 (2.0 and 2.1): a record a core cycle",
     /// An ETMv2.0 with an 8-bit port that stalls the processor, and traces data with their addresses.
-    const USUAL: &'static [(&'static str, u64)] = &[("ETMCR", 0x89e), ("ETMIDR", 0x4100_2100)];
-
-    const SETTINGS: &'static [Setting] = encode::SETTINGS;
-
-    fn settings(_config: &Config, setting: &dyn Fn(&str) -> Option<u64>) -> Settings {
-        Settings::new(setting)
-    }
+    usual: &[("ETMCR", 0x89e), ("ETMIDR", 0x4100_2100)],
 }

@@ -13,7 +13,7 @@ use tracewright_isa::transfer;
 use super::packet::{Atom, Branch, DataAddress, Info, Isync, Reason, Steps};
 use super::{Config, History, Packet};
 use crate::data::{Data, Said};
-use crate::held::{Held, Of};
+use crate::pending::{Held, Of};
 
 /// Packets to elements: instructions one by one, and what they read and wrote.
 ///

@@ -85,6 +85,16 @@ impl Reason {
     }
 }
 
+impl From<Start> for Reason {
+    fn from(start: Start) -> Self {
+        match start {
+            Start::Normal => Reason::Enabled,
+            Start::Overflow => Reason::Overflow,
+            Start::Debug => Reason::Debug,
+        }
+    }
+}
+
 impl Address {
     /// Reads the address at the start of `bytes`, which may end anywhere. Every byte is good.
     pub fn parse(bytes: &[u8], config: &Config) -> Parse<Address> {

@@ -98,6 +98,16 @@ impl Reason {
     }
 }
 
+impl From<Start> for Reason {
+    fn from(start: Start) -> Self {
+        match start {
+            Start::Normal => Reason::Enabled,
+            Start::Overflow => Reason::Overflow,
+            Start::Debug => Reason::Debug,
+        }
+    }
+}
+
 impl Tfo {
     /// Reads the packet at the start of `bytes`, which may end anywhere.
     pub fn parse(bytes: &[u8], config: &Config) -> Parse<Tfo> {

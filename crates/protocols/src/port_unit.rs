@@ -2,10 +2,11 @@
 
 use alloc::vec::Vec;
 
-use tracewright_base::{Access, Cause, Direction, Isa, Kind, Retired, Step, Taken};
+use tracewright_base::{Access, Cause, Direction, Isa, Kind, Retired, Start, Step, Taken};
+use tracewright_frames::cycles::Width;
 
-use crate::encoders::Setting;
 use crate::fifo::{Fifo, Noise};
+use crate::trace_unit::Setting;
 
 /// What such a unit can be told beside the registers that a decoder reads.
 #[derive(Clone, Copy, Debug)]
@@ -151,6 +152,8 @@ pub(crate) struct Watched {
     pub(crate) fifo: Fifo,
     /// The instruction that was retired last.
     pub(crate) waiting: Option<Waiting>,
+    /// Tracing starts with the next instruction, for this reason.
+    pub(crate) start: Option<Start>,
     /// Tracing is not switched off.
     pub(crate) on: bool,
     /// The FIFO overflowed: nothing goes in until it is empty.
@@ -173,6 +176,7 @@ impl Watched {
             noise: Noise::new(common.seed),
             fifo: Fifo::default(),
             waiting: None,
+            start: Some(Start::Normal),
             on: true,
             full: false,
             next: 0,
@@ -182,22 +186,50 @@ impl Watched {
             cycles: 0,
         }
     }
+
+    /// Counts a cycle and returns noise for its TRACEPKT pins; 0 where pins without meaning are 0.
+    pub(crate) fn tick(&mut self, width: Width) -> u16 {
+        self.cycles = self.cycles.saturating_add(1);
+        if self.common.noise { self.noise.next() as u16 & width.mask() } else { 0 }
+    }
+}
+
+/// Groups of 7 bits of an address that a packet needs where `changed` are the bits that differ from
+/// the base: 1 to 5. The fifth group has the last 4 bits.
+pub(crate) const fn groups(changed: u32) -> u8 {
+    match changed.leading_zeros() {
+        25.. => 1,
+        18.. => 2,
+        11.. => 3,
+        4.. => 4,
+        _ => 5,
+    }
 }
 
 /// What both kinds of units do alike: they follow the processor, and wait for the port.
 pub(crate) trait Unit<C> {
     type Packet;
 
+    /// The target of a branch.
+    type Target;
+
     fn state(&mut self) -> &mut Watched;
 
     /// Bytes of a context id that are traced.
     fn context_bytes(config: &C) -> usize;
 
-    /// The instruction that waits executes.
-    fn execute_last(&mut self, config: &C, out: &mut impl Extend<Self::Packet>);
+    /// The instruction that waits executes. `exception`: where it goes then.
+    fn flush(
+        &mut self,
+        exception: Option<Self::Target>,
+        config: &C,
+        out: &mut impl Extend<Self::Packet>,
+    );
 
     /// All that waits executes: nothing follows for now.
-    fn end(&mut self, config: &C, out: &mut impl Extend<Self::Packet>);
+    fn end(&mut self, config: &C, out: &mut impl Extend<Self::Packet>) {
+        self.flush(None, config, out);
+    }
 
     /// The program went on elsewhere, and nobody has said why.
     fn jumped(&mut self, config: &C, out: &mut impl Extend<Self::Packet>);
@@ -208,11 +240,20 @@ pub(crate) trait Unit<C> {
     /// The instruction that an exception kept from executing, where none waits.
     fn cancelled(&mut self, taken: &Taken) -> Retired;
 
-    /// Tracing will start again; or was it that the processor `halted`.
-    fn start_again(&mut self, halted: bool);
-
     /// A cycle in which no instruction begins.
     fn pause(&mut self, config: &C, out: &mut impl Extend<Self::Packet>);
+
+    /// Ends an overflow once the FIFO is empty: tracing starts again with the instruction that waits.
+    /// Takes a cycle, and returns `false` where the FIFO is not empty after it.
+    fn recover(&mut self, config: &C, out: &mut impl Extend<Self::Packet>) -> bool {
+        self.pause(config, out);
+        let state = self.state();
+        if !state.fifo.is_empty() {
+            return false;
+        }
+        (state.full, state.start) = (false, Some(Start::Overflow));
+        true
+    }
 
     /// Waits for what is still to come.
     fn settle(&mut self, config: &C, out: &mut impl Extend<Self::Packet>) {
@@ -267,7 +308,7 @@ pub(crate) trait Unit<C> {
     }
 
     fn retired(&mut self, retired: &Retired, config: &C, out: &mut impl Extend<Self::Packet>) {
-        self.execute_last(config, out);
+        self.flush(None, config, out);
         if !self.state().on {
             return;
         }
@@ -287,7 +328,7 @@ pub(crate) trait Unit<C> {
         match (how, waiting) {
             (How::Cancelled, Some(waiting)) => waiting.retired.instruction.size = 2,
             (How::Before, _) => {
-                self.execute_last(config, out);
+                self.flush(None, config, out);
                 let cancelled = self.cancelled(taken);
                 self.state().waiting = Some(Waiting::new(cancelled));
             }
@@ -302,7 +343,7 @@ pub(crate) trait Unit<C> {
         self.end(config, out);
         self.state().on = halted;
         if !self.state().full {
-            self.start_again(halted);
+            self.state().start = Some(if halted { Start::Debug } else { Start::Normal });
         }
         if halted {
             self.settle(config, out);
