@@ -1,91 +1,104 @@
-//! What an exception may still withdraw. ETMv2 and ETMv3 share it.
+//! Elements that an exception packet may still withdraw, for ETMv1, ETMv2 and ETMv3.
 
 use alloc::vec::Vec;
 
 use tracewright_base::{Access, Element, Range, Sink};
 
-/// The last instruction and what came after it. An exception packet may say that it did not
-/// complete, so it waits for the next instruction. (IHI 0014, Table 7-10, Can)
+/// The last instruction and the elements after it, held back from the sink.
 ///
-/// Order is kept: while something waits, all that follows waits behind it.
+/// An exception packet may state that the last instruction did not complete, so that instruction
+/// stays here until the next one is traced. (IHI 0014, Table 7-10, Can) Elements that follow it are
+/// queued behind it, which preserves their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Held {
+pub(crate) struct Pending {
+    /// The last instruction and the offset of its packet.
     last: Option<(u64, Range)>,
+    /// Elements after it, in order.
     after: Vec<Entry>,
-    /// A branch packet came since the last instruction: another one may replace it.
+    /// A branch packet came after the last instruction. A second one may replace it.
     branched: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
+    /// Offset of the packet.
     at: u64,
     element: Element,
-    of: Of,
+    withdrawal: Withdrawal,
 }
 
-/// With what an element is withdrawn.
+/// What withdraws a pending element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Of {
-    /// Never.
-    Nothing,
-    /// With the last instruction.
-    Last,
-    /// With a return from an exception: its stack pop.
+pub(crate) enum Withdrawal {
+    /// Nothing.
+    Never,
+    /// Cancellation of the last instruction.
+    Instruction,
+    /// Cancellation of a return from an exception; the element is an access of its stack pop.
     Return,
-    /// With a branch packet that another one follows.
+    /// Another branch packet for the same instruction.
     Branch,
 }
 
-impl Held {
-    /// The last instruction, if it may still be withdrawn.
+impl Pending {
+    /// The last instruction, if it can still be withdrawn.
     pub(crate) fn last(&self) -> Option<&Range> {
         self.last.as_ref().map(|(_, range)| range)
     }
 
-    /// A branch packet came since the last instruction.
+    /// Whether a branch packet came after the last instruction.
     pub(crate) const fn branched(&self) -> bool {
         self.branched
     }
 
+    /// Records a branch packet.
     pub(crate) const fn branch(&mut self) {
         self.branched = true;
     }
 
-    /// An instruction was traced: the one before it has completed.
+    /// Adds a traced instruction. It proves that the instruction before it completed.
     #[inline]
     pub(crate) fn instruction<S: Sink>(&mut self, at: u64, range: Range, sink: &mut S) {
         self.commit(sink);
         self.last = Some((at, range));
     }
 
-    /// Something that waits with the last instruction if it must.
-    pub(crate) fn element<S: Sink>(&mut self, at: u64, element: Element, of: Of, sink: &mut S) {
+    /// Reports an element now if nothing is pending, else queues it.
+    pub(crate) fn element<S: Sink>(
+        &mut self,
+        at: u64,
+        element: Element,
+        withdrawal: Withdrawal,
+        sink: &mut S,
+    ) {
         if self.is_empty() {
             sink.element(at, element);
         } else {
-            self.after.push(Entry { at, element, of });
+            self.after.push(Entry { at, element, withdrawal });
         }
     }
 
-    /// Data. It waits in any case: the next packet may say that the store failed.
-    pub(crate) fn data(&mut self, at: u64, access: Access, of: Of) {
-        self.wait(at, Element::DataAccess(access), of);
+    /// Queues a data access. The next packet may state that the store failed.
+    pub(crate) fn data(&mut self, at: u64, access: Access, withdrawal: Withdrawal) {
+        self.push(at, Element::DataAccess(access), withdrawal);
     }
 
-    /// Something that waits for the next packet in any case.
-    pub(crate) fn wait(&mut self, at: u64, element: Element, of: Of) {
-        self.after.push(Entry { at, element, of });
+    /// Queues an element, even if nothing else is pending.
+    pub(crate) fn push(&mut self, at: u64, element: Element, withdrawal: Withdrawal) {
+        self.after.push(Entry { at, element, withdrawal });
     }
 
-    /// Where the last instruction is, if all that is known of it is that its memory is not there.
-    pub(crate) fn missing(&self) -> Option<u64> {
+    /// The address of the last instruction, if the program image has no code there.
+    pub(crate) fn missing_code(&self) -> Option<u64> {
         self.after.iter().find_map(|entry| match entry.element {
-            Element::NoCode { address, .. } if entry.of == Of::Last => Some(address),
+            Element::NoCode { address, .. } if entry.withdrawal == Withdrawal::Instruction => {
+                Some(address)
+            }
             _ => None,
         })
     }
 
-    /// What waits for the next packet only has waited long enough.
+    /// Reports the queue where no instruction and no branch packet is pending.
     #[inline]
     pub(crate) fn settle<S: Sink>(&mut self, sink: &mut S) {
         if self.last.is_none() && !self.branched && !self.after.is_empty() {
@@ -93,7 +106,7 @@ impl Held {
         }
     }
 
-    /// Nothing can be withdrawn any more.
+    /// Reports everything: it can no longer be withdrawn.
     #[inline]
     pub(crate) fn commit<S: Sink>(&mut self, sink: &mut S) {
         if let Some((at, range)) = self.last.take() {
@@ -108,28 +121,28 @@ impl Held {
         self.branched = false;
     }
 
-    /// Nothing waits.
+    /// Whether nothing is pending.
     pub(crate) const fn is_empty(&self) -> bool {
         self.last.is_none() && !self.branched && self.after.is_empty()
     }
 
-    /// The last instruction did not complete, and its data are not valid.
+    /// Withdraws the last instruction, which did not complete, and its data, which are not valid.
     pub(crate) fn cancel(&mut self) {
         self.last = None;
-        self.drop(Of::Last);
+        self.withdraw(Withdrawal::Instruction);
     }
 
-    /// The last instruction stopped half-way: the data that it moved stay.
-    pub(crate) fn pause(&mut self) {
+    /// Withdraws the last instruction, which was interrupted. The data that it moved stay.
+    pub(crate) fn interrupt(&mut self) {
         self.last = None;
     }
 
-    /// Withdraws what belongs to `of`.
-    pub(crate) fn drop(&mut self, of: Of) {
-        self.after.retain(|entry| entry.of != of);
+    /// Withdraws the elements of one kind.
+    pub(crate) fn withdraw(&mut self, withdrawal: Withdrawal) {
+        self.after.retain(|entry| entry.withdrawal != withdrawal);
     }
 
-    /// The store-exclusive whose data came last did not write.
+    /// Marks the accesses of the store-exclusive that came last: it did not write.
     pub(crate) fn store_failed(&mut self) {
         let mut by = None;
         for entry in self.after.iter_mut().rev() {

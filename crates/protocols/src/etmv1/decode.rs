@@ -18,7 +18,7 @@ use super::packet::{Address, Reason};
 use super::{Config, History, Packet};
 use crate::data::Data;
 use crate::flow::{Flow, Next, Vector, Walked};
-use crate::pending::Held;
+use crate::pending::Pending;
 
 /// Cycles to elements: instructions one by one, and what they read and wrote.
 ///
@@ -39,7 +39,7 @@ pub struct Decoder {
     history: History,
     flow: Flow,
     context: Context,
-    held: Held,
+    pending: Pending,
     data: Data,
     /// Tracing starts with the next instruction.
     start: Option<(u64, Start)>,

@@ -12,9 +12,9 @@ use tracewright_isa::transfer;
 use super::fifo::{Fifo, Out};
 use super::packet::{Branch, DataAddress, Item, Offset, State, Status, Tfo};
 use super::{Config, History, Packet};
-use crate::data::{Data, Said};
+use crate::data::{Data, DataPacket};
 use crate::flow::{Flow, Next, Vector, Walked};
-use crate::pending::{Held, Of};
+use crate::pending::{Pending, Withdrawal};
 
 /// Cycles to elements: instructions one by one, and what they read and wrote.
 ///
@@ -34,7 +34,7 @@ pub struct Decoder {
     history: History,
     flow: Flow,
     context: Context,
-    held: Held,
+    pending: Pending,
     data: Data,
     /// It has been said that tracing is on.
     on: bool,
@@ -118,7 +118,7 @@ impl Decode<Config, Packet> for Decoder {
             (true, false, _) => {}
             (true, true, _) => {
                 self.end_data(at);
-                self.held.commit(sink);
+                self.pending.commit(sink);
                 sink.element(at, Element::Gap(Gap::BadPacket));
             }
         }
@@ -128,7 +128,7 @@ impl Decode<Config, Packet> for Decoder {
     fn finish<K: Code, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
         self.flush_half(at, sink);
         self.end_data(at);
-        self.held.commit(sink);
+        self.pending.commit(sink);
         let cycles = self.flow.take_cycles().saturating_add(self.sure);
         if cycles > 0 && self.on {
             sink.element(at, Element::Cycles(Some(cycles)));
@@ -164,7 +164,7 @@ impl Decoder {
     #[cold]
     fn lose<S: Sink>(&mut self, at: u64, sink: &mut S) {
         self.end_data(at);
-        self.held.commit(sink);
+        self.pending.commit(sink);
         sink.element(at, Element::Inconsistency(Inconsistency::Unexpected));
         *self = Decoder { seen: true, ..Decoder::default() };
     }
@@ -217,7 +217,7 @@ impl Decoder {
     #[cold]
     fn lose_program<S: Sink>(&mut self, at: u64, sink: &mut S) {
         self.end_data(at);
-        self.held.commit(sink);
+        self.pending.commit(sink);
         sink.element(at, Element::Inconsistency(Inconsistency::Unexpected));
         self.flow.lose();
         self.on = false;
@@ -227,7 +227,7 @@ impl Decoder {
     fn advance<K: Code, S: Sink>(&mut self, config: &Config, code: &mut K, sink: &mut S) {
         while let Some(&event) = self.events.front() {
             match event.kind {
-                Kind::Trigger => self.say(event.at, Element::Trigger, sink),
+                Kind::Trigger => self.report(event.at, Element::Trigger, sink),
                 Kind::Tfo => return,
                 Kind::Status(status) => {
                     if !core::mem::replace(&mut self.begun, true) {
@@ -246,13 +246,13 @@ impl Decoder {
 /// The program.
 impl Decoder {
     /// Says something that no exception can withdraw.
-    fn say<S: Sink>(&mut self, at: u64, element: Element, sink: &mut S) {
-        self.held.element(at, element, Of::Nothing, sink);
+    fn report<S: Sink>(&mut self, at: u64, element: Element, sink: &mut S) {
+        self.pending.element(at, element, Withdrawal::Never, sink);
     }
 
     fn end_data(&mut self, at: u64) {
-        self.data.cut_short(&mut self.held);
-        self.data.restart(at, true, &mut self.held);
+        self.data.cut_short(&mut self.pending);
+        self.data.restart(at, true, &mut self.pending);
     }
 
     fn status<K: Code, S: Sink>(
@@ -285,35 +285,35 @@ impl Decoder {
         let opcode = self.next_opcode(code).filter(|_| passed && config.control.0 & 0b1110 != 0);
         match self.flow.walk(passed, counts, &self.context, code) {
             Walked::Instruction(range, _) => {
-                self.held.instruction(at, range, sink);
-                self.data.completed(&mut self.held);
+                self.pending.instruction(at, range, sink);
+                self.data.completed(&mut self.pending);
                 let moves = opcode.and_then(|opcode| transfer(range.last.isa, opcode));
                 if let Some(moves) = moves {
-                    self.data.instruction(range.start as u32, moves, false, &mut self.held);
+                    self.data.instruction(range.start as u32, moves, false, &mut self.pending);
                 }
                 return;
             }
             Walked::Half => {
-                self.held.commit(sink);
-                return self.data.completed(&mut self.held);
+                self.pending.commit(sink);
+                return self.data.completed(&mut self.pending);
             }
             Walked::ByteCode => {
                 self.flow.lose();
-                self.say(at, Element::Inconsistency(Inconsistency::UnsupportedIsa), sink);
+                self.report(at, Element::Inconsistency(Inconsistency::UnsupportedIsa), sink);
             }
             Walked::Unknown => {
-                self.held.commit(sink);
+                self.pending.commit(sink);
                 if let Next::Branch(_) = self.flow.next() {
                     self.flow.lose();
-                    self.say(at, Element::Inconsistency(Inconsistency::NoAddress), sink);
+                    self.report(at, Element::Inconsistency(Inconsistency::NoAddress), sink);
                 }
             }
             Walked::Stop(element) => {
-                self.held.commit(sink);
+                self.pending.commit(sink);
                 // The data that follow may be of an instruction that is not known. (6.6)
-                self.data.restart(at, false, &mut self.held);
+                self.data.restart(at, false, &mut self.pending);
                 // It may not have executed: a prefetch abort cancels it.
-                self.held.wait(at, element, Of::Last);
+                self.pending.push(at, element, Withdrawal::Instruction);
             }
         }
         self.cycles_only(at, sink);
@@ -328,14 +328,14 @@ impl Decoder {
     fn cycles_only<S: Sink>(&mut self, at: u64, sink: &mut S) {
         let cycles = self.flow.take_cycles();
         if cycles > 0 {
-            self.say(at, Element::Cycles(Some(cycles)), sink);
+            self.report(at, Element::Cycles(Some(cycles)), sink);
         }
     }
 
     /// The first half of a BL ran, and the second does not follow.
     fn flush_half<S: Sink>(&mut self, at: u64, sink: &mut S) {
         if let Some(range) = self.flow.lone_half() {
-            self.held.instruction(at, range, sink);
+            self.pending.instruction(at, range, sink);
         }
     }
 
@@ -361,7 +361,7 @@ impl Decoder {
             match expected {
                 (Some(pc), Next::At(_, now)) if (pc, now) == (address, isa) => {}
                 (Some(_), _) => {
-                    self.say(at, Element::Inconsistency(Inconsistency::AddressNotReached), sink);
+                    self.report(at, Element::Inconsistency(Inconsistency::AddressNotReached), sink);
                     self.flow.go(address, isa);
                 }
                 (None, _) => self.flow.go(address, isa),
@@ -370,13 +370,13 @@ impl Decoder {
             return self.execute(at, true, config, code, sink);
         };
         self.flush_half(at, sink);
-        self.held.commit(sink);
+        self.pending.commit(sink);
         if start == Start::Overflow {
-            self.data.cut_short(&mut self.held);
+            self.data.cut_short(&mut self.pending);
         }
         // What is missing when tracing is switched off still comes. (6.4.3)
-        self.data.restart(at, start != Start::Normal || !self.on, &mut self.held);
-        self.held.commit(sink);
+        self.data.restart(at, start != Start::Normal || !self.on, &mut self.pending);
+        self.pending.commit(sink);
         self.history.forget_data();
         self.flow = Flow::default();
         self.on = true;
@@ -400,7 +400,7 @@ impl Decoder {
                 // It may be a load or store multiple that began before the trace did.
                 let opcode = self.next_opcode(code).filter(|_| config.control.0 & 0b1110 != 0);
                 if let Some(moves) = opcode.and_then(|opcode| transfer(isa, opcode)) {
-                    self.data.instruction(address, moves, true, &mut self.held);
+                    self.data.instruction(address, moves, true, &mut self.pending);
                 }
             }
         }
@@ -412,45 +412,45 @@ impl Decoder {
             if let Next::At(_, isa) = self.flow.next() {
                 self.context.isa = isa;
             }
-            self.say(at, Element::Context(self.context), sink);
+            self.report(at, Element::Context(self.context), sink);
         }
     }
 
     fn item<S: Sink>(&mut self, at: u64, item: &Item, config: &Config, sink: &mut S) {
         if !matches!(item, Item::Miss { .. }) {
-            self.data.another();
+            self.data.other_packet();
         }
         match *item {
             Item::Branch(ref branch) => self.branch(at, branch, config, sink),
             Item::Data { first, ref address, value, .. } => {
-                let said = self.said(at, first, address, config);
-                self.data.access(said, value.map(|value| value.bits), &mut self.held);
+                let packet = self.data_packet(at, first, address, config);
+                self.data.access(packet, value.map(|value| value.bits), &mut self.pending);
             }
             Item::Miss { tag, first, ref address, .. } => {
-                let said = self.said(at, first, address, config);
-                self.data.placeholder(said, tag, &mut self.held);
+                let packet = self.data_packet(at, first, address, config);
+                self.data.placeholder(packet, tag, &mut self.pending);
             }
             Item::Late { tag, value, .. } => {
-                self.data.late(at, tag, value.map(|value| value.bits), &mut self.held);
+                self.data.late(at, tag, value.map(|value| value.bits), &mut self.pending);
             }
             Item::NotTraced { .. } => {
-                let said = self.said(at, false, &None, config);
-                self.data.not_traced(said, &mut self.held);
+                let packet = self.data_packet(at, false, &None, config);
+                self.data.not_traced(packet, &mut self.pending);
             }
             Item::ContextId { id, .. } => self.context_id(at, Some(id), sink),
         }
-        self.held.settle(sink);
+        self.pending.settle(sink);
     }
 
     /// What a data packet says of its access.
-    fn said(
+    fn data_packet(
         &mut self,
         at: u64,
         first: bool,
         address: &Option<DataAddress>,
         config: &Config,
-    ) -> Said {
-        Said {
+    ) -> DataPacket {
+        DataPacket {
             at,
             first,
             address: address.as_ref().map(|address| self.history.data(address)),
@@ -466,8 +466,8 @@ impl Decoder {
         let vector = Vector::at(target.address, target.isa, config.core.high_vectors);
         let vector = vector.filter(|_| whole);
         let cancels = matches!(branch.state, Some(State::Arm { cancels: true }));
-        let last = self.held.last().copied();
-        let mut place = last.map(|range| range.start).or(self.held.missing());
+        let last = self.pending.last().copied();
+        let mut place = last.map(|range| range.start).or(self.pending.missing_code());
         if cancels {
             match self.flow.address().filter(|_| self.flow.is_half()) {
                 // The first half of a BL came last.
@@ -482,8 +482,8 @@ impl Decoder {
             match vector {
                 // What it moved is not valid. (6.8.1)
                 Some(Vector::DataAbort) => {
-                    self.held.drop(Of::Last);
-                    self.data.cancel(Of::Last);
+                    self.pending.withdraw(Withdrawal::Instruction);
+                    self.data.cancel(Withdrawal::Instruction);
                 }
                 Some(_) => place = last.map(|range| range.end() & 0xffff_ffff),
                 None => {
@@ -492,7 +492,7 @@ impl Decoder {
                         Next::Branch(_) | Next::Unknown => true,
                     };
                     if last.is_some() && whole && !leads {
-                        self.say(
+                        self.report(
                             at,
                             Element::Inconsistency(Inconsistency::AddressNotReached),
                             sink,
@@ -508,7 +508,7 @@ impl Decoder {
                 also_target: false,
                 tail_chain: false,
             });
-            self.say(at, element, sink);
+            self.report(at, element, sink);
         }
         if whole {
             self.flow.go(target.address, target.isa);
@@ -519,11 +519,11 @@ impl Decoder {
 
     /// The last instruction did not execute, and its data are not valid. Its cycles did pass.
     fn cancel<S: Sink>(&mut self, at: u64, sink: &mut S) {
-        let cycles = self.held.last().map_or(Counted::UNKNOWN, |range| range.cycles);
-        self.held.cancel();
-        self.data.cancel(Of::Last);
+        let cycles = self.pending.last().map_or(Counted::UNKNOWN, |range| range.cycles);
+        self.pending.cancel();
+        self.data.cancel(Withdrawal::Instruction);
         if let Some(cycles @ 1..) = cycles.get() {
-            self.say(at, Element::Cycles(Some(cycles)), sink);
+            self.report(at, Element::Cycles(Some(cycles)), sink);
         }
     }
 }

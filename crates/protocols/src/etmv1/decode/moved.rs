@@ -5,7 +5,7 @@ use tracewright_isa::{Transfer, With, transfer};
 
 use super::Decoder;
 use super::window::Short;
-use crate::data::Said;
+use crate::data::DataPacket;
 use crate::etmv1::Config;
 use crate::flow::Next;
 
@@ -151,10 +151,10 @@ impl Decoder {
             }
             return;
         };
-        self.data.instruction(range.start as u32, transfer, false, &mut self.held);
+        self.data.instruction(range.start as u32, transfer, false, &mut self.pending);
         if moved.cut {
-            self.data.suppressed(at, &mut self.held);
-            return self.held.commit(sink);
+            self.data.suppressed(at, &mut self.pending);
+            return self.pending.commit(sink);
         }
         let size = usize::from(transfer.size);
         let coprocessor = transfer.with == With::Coprocessor;
@@ -162,7 +162,7 @@ impl Decoder {
             (config.control.values() || coprocessor) && moved.len.is_some_and(|len| len > 0);
         for k in 0..transfer.count.unwrap_or(1) {
             let first = k == 0;
-            let said = Said {
+            let packet = DataPacket {
                 at,
                 first,
                 address: (first && moved.address.is_some()).then_some(moved.complete),
@@ -173,8 +173,8 @@ impl Decoder {
             let from = usize::from(k) * size;
             let bytes = moved.bytes.get(from..from + size).filter(|_| values);
             let value = bytes.map(|bytes| word(bytes, config.core.big_endian));
-            self.data.access(said, value, &mut self.held);
+            self.data.access(packet, value, &mut self.pending);
         }
-        self.held.commit(sink);
+        self.pending.commit(sink);
     }
 }
