@@ -7,7 +7,7 @@ use tracewright_base::Wire;
 use tracewright_frames::cycles::{Cycle, Version, text};
 
 use crate::Protocol;
-use crate::memory::{Memory, words};
+use crate::memory::{Memory, describe};
 use crate::ways;
 
 /// The records of cycles that are written as text.
@@ -33,10 +33,10 @@ pub(crate) fn decoded<P: Protocol<Packet: From<Cycle>>>(
 ) -> Vec<String> {
     let bytes = records::<P>(version, config, cycles);
     let decoded = ways::check::<P, _>(config, &mut code.clone(), &bytes);
-    let mut words = words(&decoded.elements);
-    assert_eq!(words.remove(0), "gap: start of trace");
-    assert_eq!(words.pop().as_deref(), Some("end"));
-    words
+    let mut elements = describe(&decoded.elements);
+    assert_eq!(elements.remove(0), "gap: start of trace");
+    assert_eq!(elements.pop().as_deref(), Some("end"));
+    elements
 }
 
 /// Decodes random records: no panic, and the same elements for any cut. `config` makes a

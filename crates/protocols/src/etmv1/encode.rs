@@ -1,9 +1,10 @@
-//! A trace unit in software: what a processor did, to the cycles of an ETMv1's port.
+//! A trace unit in software: processor steps to the cycles of an ETMv1's port.
 //!
-//! Each instruction is one core cycle, and one more for each transfer after its first; a branch has two
-//! more, in which the port shows its offset. Its status comes in the last of its cycles, data may come
-//! before. (5.7.2) Where ETMCR.Stall is set the processor waits while the FIFO has no room;
-//! otherwise the FIFO overflows: what has no room is lost, and tracing starts again when it is empty.
+//! An instruction takes one core cycle, and one more for each transfer after its first. A branch takes
+//! two more, which show its address packet offset. The status comes in the last of these cycles; data
+//! may come before it. (5.7.2) Where ETMCR.Stall is set the processor waits while the FIFO is full.
+//! Otherwise the FIFO overflows: bytes without room are lost, and tracing starts again when the FIFO
+//! is empty.
 
 use tracewright_base::{Access, Encode, Isa, Kind, Retired, Start, Step, Taken};
 use tracewright_frames::cycles::{Cycle, DISABLED, TRIGGER, Width};
@@ -11,17 +12,17 @@ use tracewright_frames::cycles::{Cycle, DISABLED, TRIGGER, Width};
 use super::packet::{Address, Last, Reason};
 use super::{Config, Packet};
 use crate::flow::in_vector_table;
-use crate::port_unit::{self, Common, How, Unit, Waiting, Watched, groups, traced};
+use crate::port_unit::{self, Common, Interruption, Unit, UnitState, Waiting, groups, traced};
 use crate::trace_unit::Setting;
 
-/// What the unit is told beside the registers that a decoder reads.
+/// Settings beside the registers that a decoder reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// What all units of this kind have.
+    /// The settings that ETMv1 and ETMv2 share.
     pub common: Common,
-    /// How often, of 256 data instructions, the data come before the status.
+    /// Data instructions of 256 whose data come before the status.
     pub early: u8,
-    /// How often, of 256 starts after an overflow, there is another one before that was wrong.
+    /// Starts after an overflow, of 256, that follow another start with a wrong address.
     pub speculation: u8,
 }
 
@@ -32,7 +33,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads settings by name; those that are absent are as in a usual unit.
+    /// Reads settings by name; an absent one has its default.
     pub fn new(setting: &dyn Fn(&str) -> Option<u64>) -> Self {
         let rate = |name| setting(name).unwrap_or(0).min(255) as u8;
         Settings {
@@ -43,36 +44,43 @@ impl Settings {
     }
 }
 
-/// Every setting, in words.
+/// Every setting and its description.
 pub(super) const SETTINGS: &[Setting] = &[
     port_unit::FIFO,
     port_unit::SEED,
     port_unit::NOISE,
     port_unit::WAITS,
     port_unit::HASTY,
-    port_unit::setting("early-data", "of 256 data instructions: data come before the status"),
-    port_unit::setting("speculation", "of 256 starts after overflow: begun twice"),
+    port_unit::setting(
+        "early-data",
+        "of 256 data instructions: those whose data come before the status",
+    ),
+    port_unit::setting(
+        "speculation",
+        "of 256 starts after an overflow: those preceded by a wrong one",
+    ),
 ];
 
-/// Encodes for an ETMv1.
+/// The encoder of ETMv1.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     settings: Settings,
-    state: Watched,
-    /// The last branch address that was sent.
+    state: UnitState,
+    /// The last branch address that was sent, and whether it was in Jazelle state.
     base: Option<(u32, bool)>,
     /// The last data address that was sent.
     data: Option<u32>,
-    /// Cycles since an address, and a data address, was sent whole.
+    /// Cycles since a whole branch address was sent.
     since: u32,
+    /// Cycles since a whole data address was sent.
     since_data: u32,
 }
 
 /// Cycles between whole addresses. (5.6.2)
 const PERIOD: u32 = 1024;
-/// Cycles after those in which it may still wait for room.
+/// Further cycles for which a whole address may wait for room in the FIFO.
 const GRACE: u32 = 512;
-/// An offset that says nothing.
+/// The offset value for "too large to encode". (5.6.1)
 const TOO_LARGE: usize = 15;
 
 /// Statuses. (Table 5-1)
@@ -96,11 +104,11 @@ impl Encode<Config, Packet> for Encoder {
     fn new(config: &Config, settings: &Settings) -> Self {
         let mut settings = *settings;
         if config.width() == Width::W16 {
-            // One byte may have to wait for another one. (The small FIFO has no such port.)
+            // One byte may have to wait for a second one, so the FIFO holds at least 10.
             settings.common.fifo = settings.common.fifo.max(10);
         }
         Encoder {
-            state: Watched::new(settings.common),
+            state: UnitState::new(settings.common),
             settings,
             base: None,
             data: None,
@@ -110,7 +118,7 @@ impl Encode<Config, Packet> for Encoder {
     }
 
     fn step(&mut self, step: &Step, config: &Config, out: &mut impl Extend<Packet>) {
-        self.take(step, config, out);
+        self.take_step(step, config, out);
     }
 
     fn finish(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
@@ -123,7 +131,7 @@ impl Unit<Config> for Encoder {
     type Packet = Packet;
     type Target = Target;
 
-    fn state(&mut self) -> &mut Watched {
+    fn state(&mut self) -> &mut UnitState {
         &mut self.state
     }
 
@@ -150,9 +158,15 @@ impl Unit<Config> for Encoder {
         self.state.start.get_or_insert(Start::Normal);
     }
 
-    fn raise(&mut self, taken: &Taken, how: How, config: &Config, out: &mut impl Extend<Packet>) {
-        if let (How::Cancelled, Some(waiting)) = (how, &mut self.state.waiting) {
-            waiting.moved.clear();
+    fn raise(
+        &mut self,
+        taken: &Taken,
+        interruption: Interruption,
+        config: &Config,
+        out: &mut impl Extend<Packet>,
+    ) {
+        if let (Interruption::Cancelled, Some(waiting)) = (interruption, &mut self.state.waiting) {
+            waiting.accesses.clear();
         }
         let target = Target {
             to: traced(taken.target, taken.target_isa),
@@ -162,7 +176,7 @@ impl Unit<Config> for Encoder {
         self.flush(Some(target), config, out);
     }
 
-    /// The branch stands for the instruction that did not execute.
+    /// The status of the branch represents the instruction that did not execute.
     fn cancelled(&mut self, taken: &Taken) -> Retired {
         Retired { address: taken.return_address, taken: true, ..Retired::default() }
     }
@@ -172,7 +186,7 @@ impl Unit<Config> for Encoder {
     }
 }
 
-/// The processor.
+/// The processor side.
 impl Encoder {
     /// Tracing starts with the next instruction. (5.8.1, 5.9)
     fn begin(
@@ -187,8 +201,8 @@ impl Encoder {
         let isa = first.instruction.isa;
         let target =
             Target { to: traced(first.address, isa), jazelle: isa == Isa::Jazelle, reason };
-        let taken_back = reason == Reason::Overflow && self.often(self.settings.speculation);
-        if taken_back {
+        let speculative = reason == Reason::Overflow && self.often(self.settings.speculation);
+        if speculative {
             let wrong = Target { to: target.to ^ 0x40, ..target };
             let cycles = 1 + (self.state.noise.next() & 1) as usize;
             self.branch_status(BRANCH, wrong, cycles - 1, config, out);
@@ -208,7 +222,7 @@ impl Encoder {
         out: &mut impl Extend<Packet>,
     ) {
         let retired = &waiting.retired;
-        if waiting.in_halves() && exception.is_none() {
+        if waiting.is_split() && exception.is_none() {
             self.clock(EXECUTED, false, config, out);
         }
         let target = match exception {
@@ -220,7 +234,7 @@ impl Encoder {
         };
         let traced = self.traces(waiting, config);
         if traced {
-            self.moves(waiting, target.is_some(), config, out);
+            self.put_data(waiting, target.is_some(), config, out);
         }
         let status = match (retired.taken, traced) {
             (false, _) => NOT_EXECUTED,
@@ -233,7 +247,7 @@ impl Encoder {
         }
     }
 
-    /// Whether the address that `retired` goes to is traced, and why.
+    /// The target of `retired`, where its address is traced.
     fn traced_target(&mut self, retired: &Retired, config: &Config) -> Option<Target> {
         let direct = match retired.instruction.kind {
             _ if !retired.taken => return None,
@@ -250,7 +264,7 @@ impl Encoder {
         sent.then_some(Target { to, jazelle: retired.next_isa == Isa::Jazelle, reason })
     }
 
-    /// Why the next address is sent, and whether it must be whole. (5.6.2, 5.6.3)
+    /// The reason of the next address, and whether the whole address must be sent. (5.6.2, 5.6.3)
     fn periodic(&mut self, direct: bool, config: &Config) -> (Reason, bool) {
         let whole = 5 + config.context_bytes();
         let overdue = self.since >= PERIOD + GRACE;
@@ -260,7 +274,7 @@ impl Encoder {
         if !(overdue || due || context) {
             return (Reason::Branch, false);
         }
-        // ETMv1.2 has a reason of its own for this.
+        // ETMv1.2 has a separate reason for a periodic address.
         if config.minor >= 2 {
             return (Reason::Periodic, true);
         }
@@ -268,17 +282,18 @@ impl Encoder {
         (Reason::Branch, true)
     }
 
+    /// Whether the data of the instruction are traced.
     fn traces(&self, waiting: &Waiting, config: &Config) -> bool {
         let control = config.control;
-        !waiting.moved.is_empty()
+        !waiting.accesses.is_empty()
             && match waiting.coprocessor() {
                 true => control.coprocessor() && control.values(),
                 false => control.values() || control.addresses(),
             }
     }
 
-    /// Puts the data of an instruction into the FIFO: in its last cycle, or before that.
-    fn moves(
+    /// Puts the data of an instruction into the FIFO, in its last cycle or before it.
+    fn put_data(
         &mut self,
         waiting: &Waiting,
         branches: bool,
@@ -286,15 +301,15 @@ impl Encoder {
         out: &mut impl Extend<Packet>,
     ) {
         let early = self.often(self.settings.early);
-        let last = waiting.moved.len().saturating_sub(1);
+        let last = waiting.accesses.len().saturating_sub(1);
         let mut bytes = [0; 9];
-        for (n, access) in waiting.moved.iter().enumerate() {
+        for (n, access) in waiting.accesses.iter().enumerate() {
             let len = self.bytes(access, n == 0, config, &mut bytes);
             self.room(len, config, out);
             for &byte in bytes.get(..len).unwrap_or_default() {
                 self.push(byte, false);
             }
-            // A branch needs room for its address, too.
+            // A branch needs room for its address as well.
             let tight = branches && self.state.fifo.len() + 9 > self.state.common.fifo;
             if n < last || early || tight {
                 self.clock(WAIT, false, config, out);
@@ -302,12 +317,12 @@ impl Encoder {
         }
     }
 
-    /// The bytes of one transfer, and how many. (5.7.3)
+    /// Writes the bytes of one transfer to `out` and returns their number. (5.7.3)
     fn bytes(&mut self, access: &Access, first: bool, config: &Config, out: &mut [u8; 9]) -> usize {
         let mut len = 0;
         let mut put = |byte: u8| {
-            if let Some(place) = out.get_mut(len) {
-                *place = byte;
+            if let Some(slot) = out.get_mut(len) {
+                *slot = byte;
                 len += 1;
             }
         };
@@ -343,11 +358,11 @@ impl Encoder {
 
 /// The FIFO and the port.
 impl Encoder {
-    /// Waits until there is room, or finds out that there is none.
+    /// Waits until the FIFO has room for `len` bytes. Without ETMCR.Stall it does not wait.
     fn room(&mut self, len: usize, config: &Config, out: &mut impl Extend<Packet>) {
         let depth = self.state.common.fifo;
         let mut stuck = 0;
-        // A trigger takes a cycle; a 16-bit port may wait for a second byte.
+        // A trigger takes a cycle without FIFO output. A 16-bit port may wait for a second byte.
         while config.control.stall() && self.state.fifo.len() + len > depth && stuck < 4 {
             let before = (self.state.fifo.len(), self.state.fifo.is_half());
             self.clock(WAIT, false, config, out);
@@ -359,7 +374,7 @@ impl Encoder {
         }
     }
 
-    /// A byte goes in, if there is room.
+    /// Puts a byte into the FIFO, if it has room.
     fn push(&mut self, byte: u8, sync: bool) {
         if self.state.fifo.len() < self.state.common.fifo && !self.state.full {
             self.state.fifo.push(byte, sync);
@@ -368,7 +383,7 @@ impl Encoder {
         }
     }
 
-    /// A branch status, and so many of its offset cycles.
+    /// Emits a branch status and `cycles` of its offset cycles.
     fn branch_status(
         &mut self,
         status: u8,
@@ -382,7 +397,7 @@ impl Encoder {
         address.emit(config, &mut bytes);
         self.room(bytes.len, config, out);
         let offset = self.state.fifo.addresses().min(TOO_LARGE) as u8;
-        // All of an address goes in, or nothing of it.
+        // The FIFO takes a whole address or none of it.
         self.state.full |= self.state.fifo.len() + bytes.len > self.state.common.fifo;
         for (n, &byte) in bytes.bytes.iter().take(bytes.len).enumerate() {
             self.push(byte, n == 0);
@@ -421,7 +436,7 @@ impl Encoder {
         Address { bits: target.to, count: 32, last: Some(last) }
     }
 
-    /// One cycle. `offset`: bits of an offset stand in the place of the status.
+    /// Emits one cycle. `offset`: `status` has bits of an offset.
     fn clock(&mut self, status: u8, offset: bool, config: &Config, out: &mut impl Extend<Packet>) {
         let noise = self.state.tick(config.width());
         self.since = self.since.saturating_add(1);
@@ -445,7 +460,7 @@ impl Encoder {
         out.extend([Packet::of(cycle)]);
     }
 
-    /// What the FIFO has for TRACEPKT, and whether an address begins.
+    /// The FIFO output for TRACEPKT, and whether an address begins.
     fn shown(&mut self, wait: bool, width: Width, noise: u16) -> Option<(u16, bool)> {
         match width {
             Width::W4 => {
@@ -461,7 +476,7 @@ impl Encoder {
                         self.state.fifo.pop();
                         Some((u16::from(first.value) | u16::from(second.value) << 8, first.sync))
                     }
-                    // A single byte only where nobody could take it for two. (5.3.1)
+                    // A single byte waits where a decoder could take its padding for data. (5.3.1)
                     None if wait && self.state.on && !self.state.full => None,
                     _ => {
                         self.state.fifo.pop();
@@ -483,8 +498,8 @@ struct Bytes {
 impl Extend<u8> for Bytes {
     fn extend<T: IntoIterator<Item = u8>>(&mut self, bytes: T) {
         for byte in bytes {
-            if let Some(place) = self.bytes.get_mut(self.len) {
-                *place = byte;
+            if let Some(slot) = self.bytes.get_mut(self.len) {
+                *slot = byte;
                 self.len += 1;
             }
         }

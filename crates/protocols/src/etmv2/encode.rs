@@ -1,9 +1,9 @@
-//! A trace unit in software: what a processor did, to the cycles of an ETMv2's port.
+//! A trace unit in software: processor steps to the cycles of an ETMv2's port.
 //!
-//! Each instruction is one core cycle, and one more for each transfer after its first. Its status comes in
-//! the first of its cycles. (6.1.4) Where ETMCR.Stall is set the processor waits while the FIFO has no
-//! room; otherwise the FIFO overflows: what a cycle has goes in as a whole or not at all, and tracing
-//! starts again when it is empty. (6.10)
+//! An instruction takes one core cycle, and one more for each transfer after its first. The status
+//! comes in the first of these cycles. (6.1.4) Where ETMCR.Stall is set the processor waits while the
+//! FIFO is full. Otherwise the FIFO overflows: it takes the packets of a cycle as a whole or not at
+//! all, and tracing starts again when the FIFO is empty. (6.10)
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -13,21 +13,21 @@ use tracewright_frames::cycles::Width;
 
 use super::Config;
 use super::packet::{Branch, DataAddress, Item, Offset, Packet, Reason, State, Status, Tfo, Value};
-use crate::port_unit::{self, Common, How, Unit, Waiting, Watched, groups, traced};
+use crate::port_unit::{self, Common, Interruption, Unit, UnitState, Waiting, groups, traced};
 use crate::trace_unit::Setting;
 
-/// What the unit is told beside the registers that a decoder reads.
+/// Settings beside the registers that a decoder reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// What all units of this kind have.
+    /// The settings that ETMv1 and ETMv2 share.
     pub common: Common,
     /// Cycles between synchronisations. (ETMSYNCFR)
     pub period: u32,
-    /// How often, of 256 direct branches, one runs beside the next instruction.
+    /// Direct branches of 256 that run in the cycle of the next instruction, as branch phantoms.
     pub fold: u8,
-    /// How often, of 256 loads, the data come later.
+    /// Loads of 256 whose data come late.
     pub miss: u8,
-    /// How often, of 256 starts at a load or store multiple, that is in progress already.
+    /// Starts at a load or store multiple, of 256, at which it is already in progress.
     pub in_progress: u8,
 }
 
@@ -38,7 +38,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads settings by name; those that are absent are as in a usual unit.
+    /// Reads settings by name; an absent one has its default.
     pub fn new(setting: &dyn Fn(&str) -> Option<u64>) -> Self {
         let rate = |name| setting(name).unwrap_or(0).min(255) as u8;
         let common = Common::new(setting, 80);
@@ -46,63 +46,68 @@ impl Settings {
             0 => 1024,
             cycles => cycles as u32,
         };
-        // It must be more than the FIFO takes to drain.
+        // The period must be longer than the FIFO takes to drain.
         let period = period.max(common.fifo as u32 * 3);
         let (fold, miss, in_progress) = (rate("fold"), rate("miss"), rate("in-progress"));
         Settings { common, period, fold, miss, in_progress }
     }
 }
 
-/// Every setting, in words.
+/// Every setting and its description.
 pub(super) const SETTINGS: &[Setting] = &[
     port_unit::FIFO,
     port_unit::SEED,
     port_unit::NOISE,
     port_unit::WAITS,
     port_unit::HASTY,
-    port_unit::setting("fold", "of 256 direct branches: run beside the next instruction"),
-    port_unit::setting("miss", "of 256 loads: data come later, out of order"),
+    port_unit::setting(
+        "fold",
+        "of 256 direct branches: those that run in the cycle of the next instruction",
+    ),
+    port_unit::setting("miss", "of 256 loads: those whose data come late, out of order"),
     port_unit::setting(
         "in-progress",
-        "of 256 starts at a load or store multiple: beside the next instruction",
+        "of 256 starts at a load or store multiple: those at which it is in progress",
     ),
 ];
 
-/// Encodes for an ETMv2.
+/// The encoder of ETMv2.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     settings: Settings,
-    state: Watched,
-    /// A direct branch that will run beside the next instruction.
+    state: UnitState,
+    /// A direct branch that runs in the cycle of the next instruction.
     folded: Option<Waiting>,
-    /// A load or store multiple, which tracing may begin beside: while the next instruction runs.
+    /// The load or store multiple at which tracing starts, while it is in progress.
     progress: Option<Waiting>,
-    /// The last address that was sent.
+    /// The last address that was sent, and its instruction set.
     base: Option<(u32, Isa)>,
     /// The last data address that was sent.
     data: Option<u32>,
-    /// Cycles since a data address was sent whole.
+    /// Cycles since a whole data address was sent.
     since_data: u32,
     /// Cycles to the next periodic offset.
     left: u32,
     /// A periodic offset is due.
     due: bool,
-    /// Half bytes, or a byte, of an offset that are still to be shown.
+    /// The rest of an offset: half bytes of a 4-bit port, else a byte.
     offset: VecDeque<u8>,
-    /// Values that come late: their tag, in how many cycles, and what they are.
+    /// Loads whose values come late.
     late: Vec<Late>,
     /// The tag of the last load that missed.
     tag: u8,
 }
 
+/// The late values of a load that missed.
 #[derive(Clone, Debug)]
 struct Late {
     tag: u8,
+    /// Cycles until they come.
     left: u32,
     values: Vec<u32>,
 }
 
-/// Loads that may be missing at once: as many as there are tags.
+/// The most loads that can wait for data: the number of tags.
 const MISSING: usize = 4;
 
 /// The target of a branch.
@@ -120,7 +125,7 @@ impl Encode<Config, Packet> for Encoder {
 
     fn new(_config: &Config, settings: &Settings) -> Self {
         Encoder {
-            state: Watched::new(settings.common),
+            state: UnitState::new(settings.common),
             settings: *settings,
             folded: None,
             progress: None,
@@ -136,7 +141,7 @@ impl Encode<Config, Packet> for Encoder {
     }
 
     fn step(&mut self, step: &Step, config: &Config, out: &mut impl Extend<Packet>) {
-        self.take(step, config, out);
+        self.take_step(step, config, out);
     }
 
     fn finish(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
@@ -149,7 +154,7 @@ impl Unit<Config> for Encoder {
     type Packet = Packet;
     type Target = Target;
 
-    fn state(&mut self) -> &mut Watched {
+    fn state(&mut self) -> &mut UnitState {
         &mut self.state
     }
 
@@ -167,7 +172,7 @@ impl Unit<Config> for Encoder {
             self.late.clear();
         }
         if self.due && self.left == 0 {
-            // It was due all the time, and no instruction had room for it. (6.5.1)
+            // A full period passed without an instruction that could take the offset. (6.5.1)
             self.unfold(config, out);
             self.settle(config, out);
             self.state.start = Some(Start::Overflow);
@@ -208,12 +213,22 @@ impl Unit<Config> for Encoder {
         }
     }
 
-    fn raise(&mut self, taken: &Taken, how: How, config: &Config, out: &mut impl Extend<Packet>) {
+    fn raise(
+        &mut self,
+        taken: &Taken,
+        interruption: Interruption,
+        config: &Config,
+        out: &mut impl Extend<Packet>,
+    ) {
         let (to, isa) = (taken.target as u32, taken.target_isa);
-        self.flush(Some(Target { to, isa, cancels: how != How::Executed }), config, out);
+        self.flush(
+            Some(Target { to, isa, cancels: interruption != Interruption::Executed }),
+            config,
+            out,
+        );
     }
 
-    /// The branch belongs to an instruction that did not execute.
+    /// The branch packet belongs to an instruction that did not execute.
     fn cancelled(&mut self, taken: &Taken) -> Retired {
         let mut cancelled = Retired { address: taken.return_address, ..Retired::default() };
         cancelled.taken = self.state.noise.next() & 1 != 0;
@@ -228,7 +243,7 @@ impl Unit<Config> for Encoder {
         }
     }
 
-    /// Waits for the loads that missed: what is missing in Debug state might not come any more. (6.4.3)
+    /// Waits for the loads that missed. Their data might not come in Debug state. (6.4.3)
     fn settle(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         while !self.late.is_empty() && !self.state.full {
             self.pause(config, out);
@@ -236,9 +251,9 @@ impl Unit<Config> for Encoder {
     }
 }
 
-/// The processor.
+/// The processor side.
 impl Encoder {
-    /// A folded branch that nothing follows runs alone.
+    /// Emits a folded branch that no instruction follows.
     fn unfold(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         if let Some(folded) = self.folded.take() {
             let passed = Some(folded.retired.taken);
@@ -246,8 +261,8 @@ impl Encoder {
         }
     }
 
-    /// An instruction that ran while a load or store multiple, at which tracing begins, was in progress: both
-    /// are said in one packet, then what the multiple moves. (6.5.5)
+    /// Starts tracing at a load or store multiple in progress. One TFO packet has its address and that
+    /// of the instruction that runs beside it; the transfers of the multiple follow. (6.5.5)
     fn beside(
         &mut self,
         multiple: &Waiting,
@@ -269,14 +284,14 @@ impl Encoder {
         }
     }
 
-    /// Nothing ran beside a load or store multiple.
+    /// Traces the load or store multiple in progress if no instruction ran beside it.
     fn alone(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         if let Some(multiple) = self.progress.take() {
             self.begin(&multiple, None, config, out);
         }
     }
 
-    /// An instruction executes, and tracing begins there if it must.
+    /// Traces an instruction, and starts tracing there if a start is pending.
     fn begin(
         &mut self,
         waiting: &Waiting,
@@ -294,7 +309,7 @@ impl Encoder {
         let folds = exception.is_none()
             && self.folded.is_none()
             && waiting.retired.instruction.kind == Kind::Branch
-            && !waiting.in_halves()
+            && !waiting.is_split()
             && !config.control.branch_output()
             && !self.state.context_changed
             && self.state.noise.often(self.settings.fold);
@@ -315,7 +330,7 @@ impl Encoder {
         let retired = &waiting.retired;
         let phantom = self.folded.take().map(|folded| folded.retired.taken);
         let mut status = Status { phantom, passed: Some(retired.taken), data: false };
-        if waiting.in_halves() && exception.is_none() {
+        if waiting.is_split() && exception.is_none() {
             self.instruction(
                 status,
                 retired.address,
@@ -326,7 +341,7 @@ impl Encoder {
             );
             status.phantom = None;
         }
-        let half = if waiting.in_halves() { 2 } else { 0 };
+        let half = if waiting.is_split() { 2 } else { 0 };
         let target = exception.or_else(|| self.traced_target(retired, config));
         let mut groups = self.groups(waiting, config);
         if self.state.context_changed && config.context_bytes() > 0 {
@@ -338,7 +353,7 @@ impl Encoder {
                 None => groups.push(alloc::vec![id]),
             }
         }
-        // The branch comes with the last of it, or in a cycle of its own.
+        // The branch packet comes with the last group, or in a separate cycle.
         let alone = match groups.is_empty() {
             true => self.state.noise.next() & 7 == 0,
             false => self.state.noise.next() & 1 == 0,
@@ -365,13 +380,13 @@ impl Encoder {
             self.cycle(WAIT, group, config, out);
         }
         if let Some(target) = after {
-            // Not before: an offset in between is a base for it.
+            // Compressed only now: an offset in between changes its base address.
             let branch = Item::Branch(self.branch(target));
             self.cycle(WAIT, alloc::vec![branch], config, out);
         }
     }
 
-    /// The cycle in which an instruction begins; it may be that of a periodic offset.
+    /// Emits the first cycle of an instruction, or a periodic offset instead of it.
     fn instruction(
         &mut self,
         status: Status,
@@ -393,7 +408,7 @@ impl Encoder {
         self.cycle(status, group, config, out);
     }
 
-    /// The address that `retired` goes to, where that is traced.
+    /// The target of `retired`, where its address is traced.
     fn traced_target(&self, retired: &Retired, config: &Config) -> Option<Target> {
         let sent = match retired.instruction.kind {
             _ if !retired.taken => false,
@@ -405,7 +420,7 @@ impl Encoder {
         sent.then_some(target)
     }
 
-    /// What an instruction moves, a group of packets for each transfer.
+    /// The data packets of an instruction: one group for each transfer.
     fn groups(&mut self, waiting: &Waiting, config: &Config) -> Vec<Vec<Item>> {
         let control = config.control;
         let traced = match waiting.coprocessor() {
@@ -418,15 +433,15 @@ impl Encoder {
         let load = |access: &Access| access.direction == Direction::Read;
         let may_miss = control.values()
             && !waiting.coprocessor()
-            && waiting.moved.iter().all(load)
-            && waiting.moved.len() <= 2
-            && waiting.moved.iter().all(|access| !access.has(Access::VALUE_NOT_TRACED))
+            && waiting.accesses.iter().all(load)
+            && waiting.accesses.len() <= 2
+            && waiting.accesses.iter().all(|access| !access.has(Access::VALUE_NOT_TRACED))
             && !(config.id.loads_pc_first() && waiting.loads_pc())
             && self.late.len() < MISSING;
-        if may_miss && !waiting.moved.is_empty() && self.state.noise.often(self.settings.miss) {
+        if may_miss && !waiting.accesses.is_empty() && self.state.noise.often(self.settings.miss) {
             return self.misses(waiting, config);
         }
-        let mut moved = waiting.moved.clone();
+        let mut moved = waiting.accesses.clone();
         if config.id.loads_pc_first() && waiting.loads_pc() {
             moved.rotate_right(1);
         }
@@ -449,7 +464,7 @@ impl Encoder {
         groups
     }
 
-    /// Loads whose values come later: two words of one tag are one value. (6.4.3)
+    /// A load that misses. Two words under one tag are one value. (6.4.3)
     fn misses(&mut self, waiting: &Waiting, config: &Config) -> Vec<Vec<Item>> {
         let busy = |tag: u8, late: &[Late]| late.iter().any(|late| late.tag == tag);
         while busy(self.tag, &self.late) {
@@ -459,7 +474,7 @@ impl Encoder {
         self.tag = (tag + 1) % MISSING as u8;
         let mut group = Vec::new();
         let mut values = Vec::new();
-        for access in &waiting.moved {
+        for access in &waiting.accesses {
             let first = group.is_empty();
             let address = if first { self.data_address(access, config) } else { None };
             group.push(Item::Miss { tag, first, address, more: false });
@@ -486,7 +501,8 @@ impl Encoder {
         Some(DataAddress { bits: address & ((1 << count) - 1), count })
     }
 
-    /// The address of what runs beside a load or store multiple, compressed against that. (6.5.5)
+    /// The address of the instruction beside a load or store multiple, compressed against the address
+    /// of the multiple. (6.5.5)
     fn current(&mut self, multiple: &Retired, beside: &Retired) -> Branch {
         let isa = beside.instruction.isa;
         let before = self.base.replace((multiple.address as u32, multiple.instruction.isa));
@@ -525,12 +541,12 @@ impl Encoder {
 
 /// The FIFO and the port.
 impl Encoder {
-    /// A value that comes late comes in the next cycle.
+    /// Whether a late value comes in the next cycle.
     fn late_comes(&self) -> bool {
         self.late.iter().any(|late| late.left == 0)
     }
 
-    /// A cycle with what it puts into the FIFO.
+    /// Emits a cycle and puts its packets into the FIFO.
     fn cycle(
         &mut self,
         status: Status,
@@ -544,7 +560,7 @@ impl Encoder {
                 let value = config.control.values().then(|| Value::of(value));
                 Item::Late { tag: late.tag, value, more: false }
             });
-            // A branch is the last of its group.
+            // A branch is the last packet of its group.
             group.splice(0..0, items);
         }
         let len = group.len();
@@ -558,7 +574,7 @@ impl Encoder {
         self.clock(Status { data: len > 0, ..status }, false, config, out);
     }
 
-    /// Puts bytes into the FIFO, all or none. `false`: it overflows.
+    /// Puts all bytes or none into the FIFO. Returns `false` on an overflow.
     fn put(&mut self, bytes: &[u8], config: &Config, out: &mut impl Extend<Packet>) -> bool {
         let depth = self.state.common.fifo.max(bytes.len());
         while config.control.stall()
@@ -575,7 +591,8 @@ impl Encoder {
         true
     }
 
-    /// A trace FIFO offset, and its packet: of `first`, with the address of what runs beside it.
+    /// Emits a trace FIFO offset and puts its packet into the FIFO. The packet has the address of
+    /// `first` and, where given, of the instruction beside it.
     fn tfo(
         &mut self,
         first: &Retired,
@@ -584,7 +601,7 @@ impl Encoder {
         config: &Config,
         out: &mut impl Extend<Packet>,
     ) {
-        // One offset at a time; and no more in the FIFO than it can say.
+        // One offset at a time, and no more bytes in the FIFO than an offset can encode.
         while !self.offset.is_empty() || self.state.fifo.len() > usize::from(Offset::MOST) {
             self.clock(WAIT, false, config, out);
         }
@@ -599,7 +616,7 @@ impl Encoder {
         };
         let mut bytes = Vec::new();
         tfo.emit(config, &mut bytes);
-        // Room is made before: the offset counts what is left.
+        // The wait for room comes first, because the offset counts the bytes that remain.
         let depth = self.state.common.fifo.max(bytes.len());
         while config.control.stall() && self.state.fifo.len() + bytes.len() > depth {
             self.clock(WAIT, false, config, out);
@@ -630,7 +647,7 @@ impl Encoder {
         self.clock(WAIT, true, config, out);
     }
 
-    /// One cycle. `offset`: it is that of an offset.
+    /// Emits one cycle. `offset`: it is the cycle of an offset.
     fn clock(
         &mut self,
         status: Status,
@@ -675,14 +692,14 @@ impl Encoder {
         out.extend([packet]);
     }
 
-    /// What the FIFO has for TRACEPKT.
+    /// The FIFO output for TRACEPKT.
     fn shown(&mut self, width: Width) -> Option<u16> {
         match width {
             Width::W4 => self.state.fifo.pop_half().map(|(half, _)| half.into()),
             Width::W8 => self.state.fifo.pop().map(|byte| byte.value.into()),
             Width::W16 => {
                 let low = self.state.fifo.pop()?.value;
-                // What a single byte has beside it. (6.2)
+                // The padding beside a single byte. (6.2)
                 let high = self.state.fifo.pop().map_or(0x66, |byte| byte.value);
                 Some(u16::from(low) | u16::from(high) << 8)
             }
