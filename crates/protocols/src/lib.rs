@@ -35,19 +35,23 @@ pub mod etrace;
 mod fields;
 mod fifo;
 mod flow;
-mod held;
 pub mod itm;
 pub mod kind;
 #[cfg(test)]
 mod memory;
 pub mod observer;
+mod pending;
 pub mod port;
+mod port_protocol;
+#[cfg(test)]
+mod port_tests;
+pub mod port_unit;
 pub mod protocol;
 pub mod ptm;
 pub mod registry;
 pub mod stm;
 pub mod stream;
-pub mod units;
+pub mod trace_unit;
 #[cfg(test)]
 pub(crate) mod ways;
 

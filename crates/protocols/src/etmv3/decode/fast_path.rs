@@ -31,11 +31,11 @@ impl Decoder {
         if run.end == feed.taken {
             return;
         }
-        self.held.settle(sink);
-        self.data.another();
+        self.pending.settle(sink);
+        self.data.other_packet();
         if run.known > feed.taken {
             // An instruction follows: what waits has completed.
-            self.held.commit(sink);
+            self.pending.commit(sink);
             if config.id.thumb32_is_one() {
                 self.run_atoms::<false, K, S>(feed, run.known, headers, config, code, sink);
             } else {
@@ -50,7 +50,7 @@ impl Decoder {
             feed.last = feed.offsets.at(feed.taken);
             feed.taken += 1;
             if cycles > 0 {
-                self.say(feed.last, Element::Cycles(Some(cycles.into())), sink);
+                self.report(feed.last, Element::Cycles(Some(cycles.into())), sink);
             }
         }
     }
@@ -88,7 +88,7 @@ impl Decoder {
                     (left, bits, cycles) = (left - 1, bits >> 1, steps.others());
                     if HALVES && range.bytes == 4 && range.last.isa != Isa::A32 {
                         let Some(first) = self.half.take() else {
-                            self.data.completed(&mut self.held);
+                            self.data.completed(&mut self.pending);
                             self.half = Some(count as u8);
                             continue;
                         };
@@ -98,7 +98,7 @@ impl Decoder {
                     let range = Range { cycles: count, ..range };
                     cursor.pass(passed, &blocks);
                     if left == 0 && taken == end {
-                        self.held.instruction(at, range, sink);
+                        self.pending.instruction(at, range, sink);
                     } else {
                         sink.element(at, Element::Range(range));
                     }
@@ -125,7 +125,7 @@ impl Decoder {
                 // One by one, or it is not known which they are.
                 self.atoms(at, steps.last(left), config, code, sink);
                 if taken < end {
-                    self.held.commit(sink);
+                    self.pending.commit(sink);
                 }
                 left = 0;
                 cursor = self.find(code);

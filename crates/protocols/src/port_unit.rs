@@ -1,24 +1,25 @@
-//! What trace units in software share that have a port and no bytes: ETMv1 and ETMv2.
+//! The common part of the ETMv1 and ETMv2 encoders: trace units that drive a port cycle by cycle.
 
 use alloc::vec::Vec;
 
-use tracewright_base::{Access, Cause, Direction, Isa, Kind, Retired, Step, Taken};
+use tracewright_base::{Access, Cause, Direction, Isa, Kind, Retired, Start, Step, Taken};
+use tracewright_frames::cycles::Width;
 
-use crate::encoders::Setting;
 use crate::fifo::{Fifo, Noise};
+use crate::trace_unit::Setting;
 
-/// What such a unit can be told beside the registers that a decoder reads.
+/// Settings of both units beside the registers that a decoder reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Common {
-    /// Bytes that the FIFO holds.
+    /// Depth of the FIFO in bytes, 9 to 95.
     pub fifo: usize,
-    /// Seeds what is chosen at random.
+    /// Seed of the random choices.
     pub seed: u64,
-    /// Pins that say nothing show noise.
+    /// Pins without meaning show noise.
     pub noise: bool,
-    /// How often, of 256 instructions, the processor waits before one.
+    /// Instructions of 256 before which the processor waits.
     pub waits: u8,
-    /// When tracing is switched off and on again, the FIFO is not drained in between.
+    /// The FIFO is not drained between switching tracing off and on again.
     pub hasty: bool,
 }
 
@@ -40,31 +41,33 @@ pub(crate) const fn setting(name: &'static str, about: &'static str) -> Setting 
 }
 
 pub(crate) const FIFO: Setting =
-    setting("fifo", "bytes that the FIFO holds, 9 to 95; without ETMCR.Stall it can overflow");
-pub(crate) const SEED: Setting = setting("seed", "of what is chosen at random");
-pub(crate) const NOISE: Setting = setting("noise", "1: pins that say nothing show noise");
-pub(crate) const WAITS: Setting = setting("waits", "of 256 instructions: those that come late");
+    setting("fifo", "depth of the FIFO in bytes, 9 to 95; without ETMCR.Stall it can overflow");
+pub(crate) const SEED: Setting = setting("seed", "seed of the random choices");
+pub(crate) const NOISE: Setting = setting("noise", "1: pins without meaning show noise");
+pub(crate) const WAITS: Setting =
+    setting("waits", "of 256 instructions: those before which the processor waits");
 pub(crate) const HASTY: Setting =
-    setting("hasty", "1: tracing goes on before the FIFO is drained after it was off");
+    setting("hasty", "1: tracing can start again before the FIFO is drained");
 
-/// An instruction that was retired, and waits for what it moved and for what happened to it.
+/// The last retired instruction. Steps that follow add its accesses, its cycles and exceptions.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
     pub(crate) retired: Retired,
-    pub(crate) moved: Vec<Access>,
-    /// Cycles that it took, where that is known.
+    /// Its data accesses, of at most a word each.
+    pub(crate) accesses: Vec<Access>,
+    /// The cycles that it took, where known.
     pub(crate) cycles: Option<u32>,
 }
 
 impl Waiting {
     pub(crate) const fn new(retired: Retired) -> Self {
-        Waiting { retired, moved: Vec::new(), cycles: None }
+        Waiting { retired, accesses: Vec::new(), cycles: None }
     }
 
-    /// Adds an access, in words.
-    pub(crate) fn moves(&mut self, access: &Access) {
+    /// Adds an access; one of 64 bits is added as two words.
+    pub(crate) fn add_access(&mut self, access: &Access) {
         if access.size != 8 {
-            return self.moved.push(*access);
+            return self.accesses.push(*access);
         }
         let flags = access.flags;
         for (n, shift) in [(0u64, 0), (4, 32)] {
@@ -76,103 +79,106 @@ impl Waiting {
             if let Some(value) = access.value() {
                 half = half.of(value >> shift & 0xffff_ffff);
             }
-            self.moved.push(half);
+            self.accesses.push(half);
         }
     }
 
-    /// It transferred a coprocessor register.
+    /// Whether it transferred a coprocessor register.
     pub(crate) fn coprocessor(&self) -> bool {
-        self.moved.iter().any(|access| access.has(Access::COPROCESSOR))
+        self.accesses.iter().any(|access| access.has(Access::COPROCESSOR))
     }
 
-    /// It moves nothing and goes on to the next instruction.
+    /// Whether it accesses no data and continues with the next instruction.
     pub(crate) fn is_plain(&self) -> bool {
         let instruction = &self.retired.instruction;
-        self.moved.is_empty() && instruction.kind == Kind::Plain && !self.in_halves()
+        self.accesses.is_empty() && instruction.kind == Kind::Plain && !self.is_split()
     }
 
-    /// It is a load or store multiple that goes on to the next instruction.
+    /// Whether it is a load or store multiple that continues with the next instruction.
     pub(crate) fn is_multiple(&self) -> bool {
-        self.moved.len() > 1
+        self.accesses.len() > 1
             && self.retired.instruction.kind == Kind::Plain
             && !self.coprocessor()
-            && !self.in_halves()
+            && !self.is_split()
     }
 
-    /// It is a load multiple that has the PC, which is the last in its list.
+    /// Whether it is a load multiple with the PC, the last register of its list.
     pub(crate) fn loads_pc(&self) -> bool {
         let load = |access: &Access| access.direction == Direction::Read;
         self.retired.instruction.kind == Kind::Indirect
-            && self.moved.len() > 1
-            && self.moved.iter().all(load)
+            && self.accesses.len() > 1
+            && self.accesses.iter().all(load)
     }
 
-    /// Its halves have a status each: a BL before Thumb-2.
-    pub(crate) fn in_halves(&self) -> bool {
+    /// Whether its two halves have a status each: a T32 BL before Thumb-2.
+    pub(crate) fn is_split(&self) -> bool {
         let instruction = &self.retired.instruction;
         instruction.isa == Isa::T32 && instruction.size == 4 && self.retired.taken
     }
 
-    /// What `taken` is to this instruction.
-    pub(crate) fn interrupted(&self, taken: &Taken) -> How {
+    /// The relation of the exception `taken` to this instruction.
+    pub(crate) fn interrupted(&self, taken: &Taken) -> Interruption {
         let here = taken.return_address == self.retired.address;
         match taken.cause {
-            _ if taken.cancels => How::Cancelled,
-            Cause::Call => How::Executed,
+            _ if taken.cancels => Interruption::Cancelled,
+            Cause::Call => Interruption::Executed,
             Cause::DataFault | Cause::Undefined | Cause::Trap | Cause::SystemError if here => {
-                How::Executed
+                Interruption::Executed
             }
-            _ => How::Before,
+            _ => Interruption::Before,
         }
     }
 }
 
-/// What an exception is to the instruction that was retired last.
+/// The relation of an exception to the last retired instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum How {
-    /// It made the exception, and executed.
+pub(crate) enum Interruption {
+    /// The instruction caused the exception, and executed.
     Executed,
-    /// It did not execute after all.
+    /// The exception cancelled the instruction.
     Cancelled,
-    /// It is done. The next one did not execute.
+    /// The instruction completed; the exception replaced the next one.
     Before,
 }
 
-/// An address as it is traced: bit \[0] is T.
+/// An address as it is traced, with T in bit \[0].
 pub(crate) fn traced(address: u64, isa: Isa) -> u32 {
     address as u32 | u32::from(isa == Isa::T32)
 }
 
-/// What both kinds of units remember.
+/// The state that both units have.
 #[derive(Clone, Debug)]
-pub(crate) struct Watched {
+pub(crate) struct UnitState {
     pub(crate) common: Common,
     pub(crate) noise: Noise,
     pub(crate) fifo: Fifo,
-    /// The instruction that was retired last.
+    /// The last retired instruction, not yet traced.
     pub(crate) waiting: Option<Waiting>,
-    /// Tracing is not switched off.
+    /// Tracing starts with the next instruction, for this reason.
+    pub(crate) start: Option<Start>,
+    /// Tracing is on.
     pub(crate) on: bool,
-    /// The FIFO overflowed: nothing goes in until it is empty.
+    /// The FIFO overflowed: it takes no bytes until it is empty.
     pub(crate) full: bool,
-    /// The instruction that comes next, if nothing comes between.
+    /// Address of the next instruction, unless an exception or a gap comes before it.
     pub(crate) next: u64,
     pub(crate) context_id: u32,
-    /// The context id has changed, and the trace has not said so.
+    /// The context ID has changed and has not been traced since.
     pub(crate) context_changed: bool,
-    /// The next cycle has a trigger.
+    /// The next cycle shows the trigger.
     pub(crate) trigger: bool,
-    /// Cycles since the last that were counted.
+    /// Cycles since the last [`Step::Cycles`].
     pub(crate) cycles: u32,
 }
 
-impl Watched {
+impl UnitState {
     pub(crate) fn new(common: Common) -> Self {
-        Watched {
+        UnitState {
             common,
             noise: Noise::new(common.seed),
             fifo: Fifo::default(),
             waiting: None,
+            start: Some(Start::Normal),
             on: true,
             full: false,
             next: 0,
@@ -182,50 +188,94 @@ impl Watched {
             cycles: 0,
         }
     }
+
+    /// Counts a cycle and returns noise for its TRACEPKT pins; 0 where pins without meaning are 0.
+    pub(crate) fn tick(&mut self, width: Width) -> u16 {
+        self.cycles = self.cycles.saturating_add(1);
+        if self.common.noise { self.noise.next() as u16 & width.mask() } else { 0 }
+    }
 }
 
-/// What both kinds of units do alike: they follow the processor, and wait for the port.
+/// Groups of 7 bits of an address that a packet needs where `changed` are the bits that differ from
+/// the base: 1 to 5. The fifth group has the last 4 bits.
+pub(crate) const fn groups(changed: u32) -> u8 {
+    match changed.leading_zeros() {
+        25.. => 1,
+        18.. => 2,
+        11.. => 3,
+        4.. => 4,
+        _ => 5,
+    }
+}
+
+/// The common behaviour of both units: they follow the processor and wait for the port.
 pub(crate) trait Unit<C> {
     type Packet;
 
-    fn state(&mut self) -> &mut Watched;
+    /// The target of a branch.
+    type Target;
 
-    /// Bytes of a context id that are traced.
+    /// The common state.
+    fn state(&mut self) -> &mut UnitState;
+
+    /// Bytes of a context ID that are traced.
     fn context_bytes(config: &C) -> usize;
 
-    /// The instruction that waits executes.
-    fn execute_last(&mut self, config: &C, out: &mut impl Extend<Self::Packet>);
+    /// Traces the waiting instruction. `exception`: the vector that it branches to.
+    fn flush(
+        &mut self,
+        exception: Option<Self::Target>,
+        config: &C,
+        out: &mut impl Extend<Self::Packet>,
+    );
 
-    /// All that waits executes: nothing follows for now.
-    fn end(&mut self, config: &C, out: &mut impl Extend<Self::Packet>);
+    /// Traces every waiting instruction, because no instruction follows for now.
+    fn end(&mut self, config: &C, out: &mut impl Extend<Self::Packet>) {
+        self.flush(None, config, out);
+    }
 
-    /// The program went on elsewhere, and nobody has said why.
+    /// The next instruction is not the expected one, without a step that explains it.
     fn jumped(&mut self, config: &C, out: &mut impl Extend<Self::Packet>);
 
-    /// The instruction that waits executes, and the exception comes then.
-    fn raise(&mut self, taken: &Taken, how: How, config: &C, out: &mut impl Extend<Self::Packet>);
+    /// Traces the waiting instruction and then the exception.
+    fn raise(
+        &mut self,
+        taken: &Taken,
+        interruption: Interruption,
+        config: &C,
+        out: &mut impl Extend<Self::Packet>,
+    );
 
-    /// The instruction that an exception kept from executing, where none waits.
+    /// The instruction that an exception cancelled before it was retired.
     fn cancelled(&mut self, taken: &Taken) -> Retired;
 
-    /// Tracing will start again; or was it that the processor `halted`.
-    fn start_again(&mut self, halted: bool);
-
-    /// A cycle in which no instruction begins.
+    /// Emits a cycle in which no instruction begins.
     fn pause(&mut self, config: &C, out: &mut impl Extend<Self::Packet>);
 
-    /// Waits for what is still to come.
+    /// Ends an overflow once the FIFO is empty: tracing starts again with the waiting instruction.
+    /// Emits a cycle, and returns `false` where the FIFO is not empty after it.
+    fn recover(&mut self, config: &C, out: &mut impl Extend<Self::Packet>) -> bool {
+        self.pause(config, out);
+        let state = self.state();
+        if !state.fifo.is_empty() {
+            return false;
+        }
+        (state.full, state.start) = (false, Some(Start::Overflow));
+        true
+    }
+
+    /// Waits for late values.
     fn settle(&mut self, config: &C, out: &mut impl Extend<Self::Packet>) {
         let _ = (config, out);
     }
 
-    /// Takes a step.
-    fn take(&mut self, step: &Step, config: &C, out: &mut impl Extend<Self::Packet>) {
+    /// Takes a step of the processor.
+    fn take_step(&mut self, step: &Step, config: &C, out: &mut impl Extend<Self::Packet>) {
         match step {
             Step::Retired(retired) => self.retired(retired, config, out),
             Step::Access(access) => {
                 if let Some(waiting) = &mut self.state().waiting {
-                    waiting.moves(access);
+                    waiting.add_access(access);
                 }
             }
             Step::Exception(taken) => self.exception(taken, config, out),
@@ -267,7 +317,7 @@ pub(crate) trait Unit<C> {
     }
 
     fn retired(&mut self, retired: &Retired, config: &C, out: &mut impl Extend<Self::Packet>) {
-        self.execute_last(config, out);
+        self.flush(None, config, out);
         if !self.state().on {
             return;
         }
@@ -283,26 +333,27 @@ pub(crate) trait Unit<C> {
             return;
         }
         let waiting = self.state().waiting.as_mut();
-        let how = waiting.as_ref().map_or(How::Before, |waiting| waiting.interrupted(taken));
-        match (how, waiting) {
-            (How::Cancelled, Some(waiting)) => waiting.retired.instruction.size = 2,
-            (How::Before, _) => {
-                self.execute_last(config, out);
+        let interruption =
+            waiting.as_ref().map_or(Interruption::Before, |waiting| waiting.interrupted(taken));
+        match (interruption, waiting) {
+            (Interruption::Cancelled, Some(waiting)) => waiting.retired.instruction.size = 2,
+            (Interruption::Before, _) => {
+                self.flush(None, config, out);
                 let cancelled = self.cancelled(taken);
                 self.state().waiting = Some(Waiting::new(cancelled));
             }
             _ => {}
         }
-        self.raise(taken, how, config, out);
+        self.raise(taken, interruption, config, out);
         self.state().next = taken.target;
     }
 
-    /// Tracing stops. After Debug state nobody says that it is on again.
+    /// Tracing stops. No step reports that it is on again after Debug state.
     fn stop(&mut self, halted: bool, config: &C, out: &mut impl Extend<Self::Packet>) {
         self.end(config, out);
         self.state().on = halted;
         if !self.state().full {
-            self.start_again(halted);
+            self.state().start = Some(if halted { Start::Debug } else { Start::Normal });
         }
         if halted {
             self.settle(config, out);
@@ -315,9 +366,9 @@ pub(crate) trait Unit<C> {
         }
     }
 
-    /// Cycles before those that an instruction needs.
+    /// Emits the cycles before those that an instruction needs.
     fn wait(&mut self, waiting: &Waiting, config: &C, out: &mut impl Extend<Self::Packet>) {
-        let needs = waiting.moved.len().max(1) as u32 + u32::from(waiting.in_halves());
+        let needs = waiting.accesses.len().max(1) as u32 + u32::from(waiting.is_split());
         let state = self.state();
         if let Some(cycles) = waiting.cycles {
             self.idle(cycles.saturating_sub(needs), config, out);
@@ -333,7 +384,7 @@ pub(crate) trait Unit<C> {
         }
     }
 
-    /// The FIFO drains; then the port says that tracing is off.
+    /// Drains the FIFO; then the port shows that tracing is off.
     fn drain(&mut self, config: &C, out: &mut impl Extend<Self::Packet>) {
         self.settle(config, out);
         let on = core::mem::replace(&mut self.state().on, false);

@@ -1,38 +1,47 @@
-//! What an instruction moved: the bytes of it that come out of the FIFO. (IHI 0014, 5.7)
+//! The data bytes of an instruction in the FIFO output. (IHI 0014, 5.7)
 
 use tracewright_base::{Access, Code, Direction, Element, Inconsistency, Pc, Range, Sink};
 use tracewright_isa::{Transfer, With, transfer};
 
 use super::Decoder;
 use super::window::Short;
-use crate::data::Said;
+use crate::data::DataPacket;
 use crate::etmv1::Config;
 use crate::flow::Next;
 
 /// The data of one instruction.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moved {
+pub(super) struct InstructionData {
     transfer: Option<Transfer>,
-    /// Its address as it was sent: bits, and how many.
+    /// The data address as it was sent: the bits and their number.
     address: Option<(u32, u8)>,
-    /// The address, completed.
+    /// The completed data address.
     complete: Option<u32>,
+    /// The values, in FIFO order.
     bytes: [u8; MOST],
-    /// How many there are; `None` where that is not known.
+    /// Number of value bytes; `None` where it is not known.
     len: Option<usize>,
-    /// Some did not come, or cannot be told from others.
+    /// Some bytes are missing or cannot be distinguished from other data.
     cut: bool,
-    /// The trace ended before all of it.
+    /// The trace ended before all bytes came.
     ended: bool,
 }
 
-/// The most bytes that an instruction moves: VLDM of 32 words, and LDC of 15 words.
+/// The most bytes that an instruction transfers: 32 words by VLDM. LDC transfers at most 15.
 const MOST: usize = 128;
 
-impl Default for Moved {
+impl Default for InstructionData {
     fn default() -> Self {
         let (transfer, address, complete) = (None, None, None);
-        Moved { transfer, address, complete, bytes: [0; MOST], len: None, cut: false, ended: false }
+        InstructionData {
+            transfer,
+            address,
+            complete,
+            bytes: [0; MOST],
+            len: None,
+            cut: false,
+            ended: false,
+        }
     }
 }
 
@@ -50,21 +59,21 @@ fn read_address(byte: &mut impl FnMut() -> Option<u8>) -> Option<(u32, u8)> {
     Some((bits | u32::from(byte()?) << 28, 32))
 }
 
-/// The number that bytes of memory stand for.
+/// The number that the bytes encode.
 fn word(bytes: &[u8], big_endian: bool) -> u32 {
     let add = |word: u32, &byte: &u8| word << 8 | u32::from(byte);
     if big_endian { bytes.iter().fold(0, add) } else { bytes.iter().rev().fold(0, add) }
 }
 
 impl Decoder {
-    /// What the next instruction moves, where it can be read.
+    /// The transfer of the next instruction, where its opcode is known.
     fn next_transfer<K: Code>(&self, code: &mut K, config: &Config) -> Option<Transfer> {
         let Next::At(address, isa) = self.flow.next() else { return None };
         let pc = Pc { address: address.into(), isa, space: self.context.space() };
         let opcode = code.opcode(pc)?;
         let found = transfer(isa, opcode)?;
         match found.count {
-            // LDC and STC: the coprocessor decides.
+            // LDC and STC: the number of words depends on the coprocessor.
             None if found.size > 0 => {
                 let count = config.core.words(opcode >> 8 & 0xf);
                 Some(Transfer { count, ..found })
@@ -73,20 +82,21 @@ impl Decoder {
         }
     }
 
-    /// Reads the data of the next instruction. `None` where more may come.
-    pub(super) fn moved<K: Code>(
+    /// Reads the data of the next instruction. `None` where more bytes are needed and may come.
+    /// `end`: no more bytes come.
+    pub(super) fn read_data<K: Code>(
         &mut self,
         end: bool,
         code: &mut K,
         config: &Config,
-    ) -> Option<Moved> {
+    ) -> Option<InstructionData> {
         let transfer = self.next_transfer(code, config);
-        let mut moved = Moved { transfer, ..Moved::default() };
+        let mut data = InstructionData { transfer, ..InstructionData::default() };
         if self.lost_data {
-            return Some(Moved { cut: true, ..moved });
+            return Some(InstructionData { cut: true, ..data });
         }
         let coprocessor = transfer.is_some_and(|t| t.with == With::Coprocessor);
-        // Without the opcode it may be a coprocessor transfer, which has no address.
+        // Without the opcode it may be a coprocessor transfer, which has no data address.
         let unclear = transfer.is_none() && config.control.coprocessor();
         let address = config.control.addresses() && !coprocessor && !unclear;
         let values = config.control.values() || coprocessor;
@@ -100,15 +110,15 @@ impl Decoder {
         let read = self.window.read(
             |reader| {
                 if address {
-                    moved.address = Some(read_address(&mut || reader.byte())?);
+                    data.address = Some(read_address(&mut || reader.byte())?);
                 }
                 for k in 0..len.unwrap_or(0) {
                     let byte = reader.byte()?;
-                    if let Some(place) = moved.bytes.get_mut(k) {
+                    if let Some(place) = data.bytes.get_mut(k) {
                         *place = byte;
                     }
                 }
-                moved.len = len;
+                data.len = len;
                 Some(())
             },
             config,
@@ -116,65 +126,65 @@ impl Decoder {
         match read {
             Ok(()) => {}
             Err(Short::Wait) if !end => return None,
-            // There will be no more.
-            Err(Short::Wait) => return Some(Moved { ended: true, ..moved }),
-            Err(Short::Cut) => moved.cut = true,
+            // The trace ends here.
+            Err(Short::Wait) => return Some(InstructionData { ended: true, ..data }),
+            Err(Short::Cut) => data.cut = true,
         }
-        if let Some((bits, count)) = moved.address {
-            moved.complete = self.history.data(bits, count);
+        if let Some((bits, count)) = data.address {
+            data.complete = self.history.data(bits, count);
         }
-        if len.is_none() || moved.cut {
+        if len.is_none() || data.cut {
             self.lose_data();
         }
-        Some(moved)
+        Some(data)
     }
 
-    /// Says what the instruction of `range` moved.
-    pub(super) fn say_moved<S: Sink>(
+    /// Reports the accesses of the instruction at `range`.
+    pub(super) fn report_data<S: Sink>(
         &mut self,
         at: u64,
         range: Option<Range>,
-        moved: &Moved,
+        data: &InstructionData,
         config: &Config,
         sink: &mut S,
     ) {
-        if moved.ended {
+        if data.ended {
             return;
         }
-        let (Some(range), Some(transfer)) = (range, moved.transfer) else {
-            if range.is_some() && moved.transfer.is_none() {
+        let (Some(range), Some(transfer)) = (range, data.transfer) else {
+            if range.is_some() && data.transfer.is_none() {
                 // The program has no data instruction here.
                 sink.element(at, Element::Inconsistency(Inconsistency::Unexpected));
-            } else if let Some(address) = moved.complete {
+            } else if let Some(address) = data.complete {
                 let access = Access::new(Direction::Unknown, 0, 0).at(address.into());
                 sink.element(at, Element::DataAccess(access));
             }
             return;
         };
-        self.data.instruction(range.start as u32, transfer, false, &mut self.held);
-        if moved.cut {
-            self.data.suppressed(at, &mut self.held);
-            return self.held.commit(sink);
+        self.data.instruction(range.start as u32, transfer, false, &mut self.pending);
+        if data.cut {
+            self.data.suppressed(at, &mut self.pending);
+            return self.pending.commit(sink);
         }
         let size = usize::from(transfer.size);
         let coprocessor = transfer.with == With::Coprocessor;
         let values =
-            (config.control.values() || coprocessor) && moved.len.is_some_and(|len| len > 0);
+            (config.control.values() || coprocessor) && data.len.is_some_and(|len| len > 0);
         for k in 0..transfer.count.unwrap_or(1) {
             let first = k == 0;
-            let said = Said {
+            let packet = DataPacket {
                 at,
                 first,
-                address: (first && moved.address.is_some()).then_some(moved.complete),
+                address: (first && data.address.is_some()).then_some(data.complete),
                 big_endian: config.core.big_endian,
                 data_only: false,
                 pc_first: false,
             };
             let from = usize::from(k) * size;
-            let bytes = moved.bytes.get(from..from + size).filter(|_| values);
+            let bytes = data.bytes.get(from..from + size).filter(|_| values);
             let value = bytes.map(|bytes| word(bytes, config.core.big_endian));
-            self.data.access(said, value, &mut self.held);
+            self.data.access(packet, value, &mut self.pending);
         }
-        self.held.commit(sink);
+        self.pending.commit(sink);
     }
 }
