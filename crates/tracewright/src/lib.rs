@@ -31,7 +31,7 @@ pub use tracewright_decode as decode;
 pub use tracewright_frames as frames;
 pub use tracewright_image as image;
 pub use tracewright_isa as isa;
-pub use tracewright_model as model;
+pub use tracewright_logs as logs;
 pub use tracewright_protocols as protocols;
 pub use tracewright_views as views;
 
