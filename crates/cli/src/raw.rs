@@ -7,6 +7,7 @@ use tracewright::Capture;
 use tracewright::capture::{Format, Origin, Raw, Register, Source, cycles};
 use tracewright::decode::words::settle;
 use tracewright::frames::{Framing, Link, Splitter};
+use tracewright::protocols::TraceForm;
 use tracewright::protocols::etrace::demux::numbers;
 use tracewright::protocols::registry::{AnyConfig, AnyProtocol};
 use tracewright::views::link::Ids;
@@ -21,7 +22,7 @@ const LOOK: usize = 1 << 20;
 pub fn read(args: &InputArgs, notes: &mut Vec<String>) -> Result<Capture, Fail> {
     let units =
         args.protocols.iter().map(|text| Unit::parse(text)).collect::<Result<Vec<_>, _>>()?;
-    let Some(first) = units.first() else { return Ok(tracewright::open(&args.input)?) };
+    let Some(first) = units.first() else { return Ok(tracewright::read_capture(&args.input)?) };
     notes.extend(args.registers.iter().filter_map(|text| unused(text, &units)));
     if is_port(&first.protocol)
         && let Some(capture) = cycles::open_with(&args.input, &args.registers)?
@@ -90,7 +91,7 @@ pub fn read(args: &InputArgs, notes: &mut Vec<String>) -> Result<Capture, Fail> 
 
 /// Units of `protocol` have a trace port of their own.
 fn is_port(protocol: &str) -> bool {
-    matches!(AnyProtocol::named(protocol), Some(AnyProtocol::Etmv1 | AnyProtocol::Etmv2))
+    AnyProtocol::named(protocol).is_some_and(AnyProtocol::has_own_port)
 }
 
 /// `text` gives a parameter of `unit` in a word.
@@ -126,8 +127,7 @@ fn harts(
     notes: &mut Vec<String>,
 ) -> Result<Option<Vec<Source>>, Fail> {
     let messages = args.framing == FramingArg::Encapsulated;
-    let etrace = |unit: &Unit| AnyProtocol::named(&unit.protocol) == Some(AnyProtocol::Etrace);
-    if !messages && args.framing != FramingArg::Auto || !units.iter().all(etrace) {
+    if !messages && args.framing != FramingArg::Auto || !units.iter().all(Unit::sends_messages) {
         return Ok(None);
     }
     let device_type = units.first().map_or_else(String::new, |unit| unit.protocol.clone());
@@ -206,15 +206,21 @@ impl Unit {
         match text.split_once('@') {
             None => Ok(Unit { protocol: text.to_owned(), id: None }),
             Some((protocol, id)) => {
-                let known = AnyProtocol::named(protocol);
-                let id = match known {
-                    Some(AnyProtocol::Etrace) => source_number(id),
-                    _ => trace_id(id).map(u16::from),
+                let mut unit = Unit { protocol: protocol.to_owned(), id: None };
+                let id = if unit.sends_messages() {
+                    source_number(id)
+                } else {
+                    trace_id(id).map(u16::from)
                 };
-                let id = id.map_err(|why| Fail::option("--protocol", text, &why))?;
-                Ok(Unit { protocol: protocol.to_owned(), id: Some(id) })
+                unit.id = Some(id.map_err(|why| Fail::option("--protocol", text, &why))?);
+                Ok(unit)
             }
         }
+    }
+
+    /// Captures hold its trace as messages.
+    fn sends_messages(&self) -> bool {
+        AnyProtocol::named(&self.protocol).is_some_and(|p| p.form() == TraceForm::Messages)
     }
 }
 

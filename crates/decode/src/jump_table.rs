@@ -34,8 +34,7 @@ impl JumpTable {
         config: &mut AnyConfig,
         dumps: impl FnOnce() -> Vec<&'a Dump>,
     ) -> Option<JumpTable> {
-        let AnyConfig::Etrace(params) = config else { return None };
-        let extensions = &mut params.extensions;
+        let extensions = config.riscv_mut()?;
         if !extensions.zcm || extensions.jump_table.is_some() {
             return None;
         }

@@ -219,8 +219,8 @@ impl Plan {
         if let AnyConfig::Etmv4(c) | AnyConfig::Ete(c) = &mut config {
             c.split_source_ranges = o.split_source_ranges;
         }
-        if let AnyConfig::Itm(c) = &mut config {
-            c.assume_synced |= o.assume_synced;
+        if o.assume_synced {
+            config.assume_synced(true);
         }
         for text in &source.texts {
             // What is wrong was said when the capture was opened.

@@ -6,7 +6,6 @@
 use tracewright_capture::Capture;
 use tracewright_frames::{Event, Framing, Link, Split, Splitter};
 use tracewright_protocols::itm::Search;
-use tracewright_protocols::registry::AnyConfig;
 
 use crate::Plan;
 use crate::input::{Input, More, Reading};
@@ -25,10 +24,9 @@ impl Plan {
         let mut searches: Vec<_> = self
             .sources
             .iter()
-            .filter(|source| match &source.config {
-                // Nobody waits for more of a pipe than it takes.
-                AnyConfig::Itm(config) => !(piped && config.assume_synced),
-                _ => false,
+            // A pipe is not read ahead where the option already states the start.
+            .filter(|source| {
+                source.config.assumes_synced().is_some_and(|assumed| !(piped && assumed))
             })
             .map(|source| (source.id, Search::default(), false))
             .collect();
@@ -72,10 +70,8 @@ impl Plan {
             }
         }
         for source in &mut self.sources {
-            if let AnyConfig::Itm(config) = &mut source.config
-                && let Some((_, _, found)) = searches.iter().find(|(id, ..)| *id == source.id)
-            {
-                config.assume_synced = !found;
+            if let Some((_, _, found)) = searches.iter().find(|(id, ..)| *id == source.id) {
+                source.config.assume_synced(!found);
             }
         }
     }

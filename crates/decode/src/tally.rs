@@ -5,9 +5,7 @@ use std::ops::Range;
 
 use tracewright_base::{self as base, Element, Fault, Gap, Inconsistency, OffsetMap};
 use tracewright_frames::Event;
-use tracewright_protocols::etmv2::packet::Offset;
 use tracewright_protocols::registry::AnyPacket;
-use tracewright_protocols::{etmv1, etmv2, etmv3, etmv4, etrace, itm, ptm, stm};
 
 use crate::{Listener, Merge};
 
@@ -220,7 +218,7 @@ impl Listener for Tally {
         c.instructions += u64::from(times) * u64::from(range.instructions);
     }
 
-    fn each_packet(&self) -> bool {
+    fn wants_each_packet(&self) -> bool {
         false
     }
 
@@ -246,11 +244,11 @@ impl Listener for Tally {
     ) {
         let c = self.source(source);
         c.packets += 1;
-        c.syncs += u64::from(is_sync(packet));
+        c.syncs += u64::from(packet.is_sync());
         c.packet_bytes += offsets.bytes_in(&span) as u64;
     }
 
-    fn bad(
+    fn undecodable(
         &mut self,
         source: usize,
         offsets: &OffsetMap<'_>,
@@ -285,25 +283,4 @@ impl Listener for Tally {
             _ => {}
         }
     }
-}
-
-/// Whether a decoder may start from `packet`.
-const fn is_sync(packet: AnyPacket<'_>) -> bool {
-    if let AnyPacket::Etmv2(etmv2::Packet::Disabled { pins }) = packet {
-        return matches!(Offset::of_pins(*pins as u8), Offset::Bytes(_));
-    }
-    matches!(
-        packet,
-        AnyPacket::Etmv1(etmv1::Packet::Branch(_) | etmv1::Packet::BranchData(_))
-            | AnyPacket::Etmv3(etmv3::Packet::Isync(_))
-            | AnyPacket::Etmv4(etmv4::Packet::TraceInfo(_))
-            | AnyPacket::Ete(etmv4::Packet::TraceInfo(_))
-            | AnyPacket::Ptm(ptm::Packet::Sync(_))
-            | AnyPacket::Etrace(etrace::Packet {
-                payload: etrace::packet::Payload::Start(_) | etrace::packet::Payload::Trap(_),
-                ..
-            })
-            | AnyPacket::Itm(itm::Packet::Sync { .. })
-            | AnyPacket::Stm(stm::Packet::Async)
-    )
 }

@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 
 use tracewright_base::{CoreType, Encode, MissingRegister, Step, Wire};
 
-use crate::Protocol;
 use crate::registry::{AnyConfig, AnyProtocol};
+use crate::{Protocol, TraceForm};
 
 /// A protocol with a trace unit in software.
 pub trait Encodes: Protocol {
@@ -18,6 +18,9 @@ pub trait Encodes: Protocol {
     /// The registers of a usual unit, for those that the user does not give. Identification and
     /// programming alike: with these alone the unit traces.
     const USUAL: &'static [(&'static str, u64)];
+
+    /// The name of a core that has such a unit. Empty where the core makes no difference.
+    const CORE: &'static str;
 
     /// What can be set beside the registers that a decoder reads: more registers (filters,
     /// periods), and what no real unit has a register for (lower case: what to inject).
@@ -117,6 +120,15 @@ macro_rules! encoders {
                 }
             }
 
+            /// See [`Encodes::CORE`]; empty where `protocol` has no trace unit in software.
+            pub const fn core(protocol: AnyProtocol) -> &'static str {
+                match protocol {
+                    $(AnyProtocol::$name => <$protocol as Encodes>::CORE,)*
+                    #[allow(unreachable_patterns, reason = "until every protocol has one")]
+                    _ => "",
+                }
+            }
+
             /// What a unit of `protocol` can be told beside the registers that a decoder reads.
             pub const fn settings(protocol: AnyProtocol) -> &'static [Setting] {
                 match protocol {
@@ -163,7 +175,7 @@ macro_rules! encoders {
 
             /// Whether it makes half a byte in each byte.
             pub const fn nibbles(&self) -> bool {
-                match self { $(AnyUnit::$name(_) => <$protocol as Protocol>::NIBBLES,)* }
+                matches!(self.protocol().form(), TraceForm::HalfBytes)
             }
 
             /// See [`Unit::step`].

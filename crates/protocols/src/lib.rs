@@ -21,7 +21,9 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod any_stream;
 pub mod bits;
+mod cursor;
 mod data;
 pub mod encoders;
 pub mod etmv1;
@@ -38,6 +40,7 @@ pub mod itm;
 pub mod kind;
 #[cfg(test)]
 mod memory;
+pub mod observer;
 pub mod port;
 pub mod protocol;
 pub mod ptm;
@@ -48,6 +51,8 @@ pub mod units;
 #[cfg(test)]
 pub(crate) mod ways;
 
+pub use any_stream::AnyStream;
 pub use kind::PacketKind;
-pub use protocol::{Field, Protocol, Resume};
-pub use stream::{Stream, Tap};
+pub use observer::Observer;
+pub use protocol::{Field, Protocol, Resume, TraceForm};
+pub use stream::Stream;

@@ -4,7 +4,9 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use core::fmt;
 
-use tracewright_base::{CoreType, Decode, MissingRegister, Register, Sync, Waypoints, Wire};
+use tracewright_base::{
+    CoreType, Decode, Isa, MissingRegister, Register, SyncSearch, Waypoints, Wire,
+};
 use tracewright_isa::rv::Extensions;
 
 /// What to do after bytes that are no packet.
@@ -14,6 +16,20 @@ pub enum Resume {
     Seek,
     /// Go on with the next byte. The decoder decides what it still believes.
     Next,
+}
+
+/// The form in which a capture stores the trace of a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceForm {
+    /// Bytes, in formatter frames or as raw trace data.
+    Bytes,
+    /// Half bytes, the low half of a byte first. A packet is a whole number of half bytes, and a
+    /// decoder gets one half byte in each byte.
+    HalfBytes,
+    /// Cycles of a trace port of the unit's own, without a formatter.
+    Cycles,
+    /// Messages, each of which can have the number of its source.
+    Messages,
 }
 
 /// A field of a packet.
@@ -43,9 +59,13 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
     const TEXTS: &'static [(&'static str, &'static str)] = &[];
     /// What follows bytes that are no packet.
     const RESUME: Resume;
-    /// Packets are a whole number of half bytes: the driver is given half a byte in each byte, low
-    /// half first.
-    const NIBBLES: bool = false;
+    /// The form in which a capture stores its trace.
+    const FORM: TraceForm = TraceForm::Bytes;
+    /// The register that holds the trace ID, and the lowest bit of the field there. `None` where no
+    /// register of the unit holds one.
+    const ID_REGISTER: Option<(&'static str, u32)>;
+    /// The instruction sets whose execution it traces. Empty where it traces no instructions.
+    const ISAS: &'static [Isa];
 
     /// A trace unit's configuration.
     type Config: Clone + fmt::Debug + PartialEq;
@@ -88,6 +108,25 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
         Extensions::NONE
     }
 
+    /// The same, to be changed. `None` where the processor is not RISC-V.
+    fn riscv_mut(config: &mut Self::Config) -> Option<&mut Extensions> {
+        let _ = config;
+        None
+    }
+
+    /// The instruction set that the configuration fixes for the whole trace. `None` where the trace
+    /// can change it.
+    fn fixed_isa(config: &Self::Config) -> Option<Isa> {
+        let _ = config;
+        None
+    }
+
+    /// The name of privilege level `level`. `None` where the protocol numbers exception levels (EL).
+    fn privilege_name(level: u8) -> Option<&'static str> {
+        let _ = level;
+        None
+    }
+
     /// The trace id (ATB id) that the unit was programmed with.
     fn trace_id(config: &Self::Config) -> u8;
 
@@ -101,7 +140,7 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
     }
 
     /// Where in `bytes` a decoder that knows nothing may start.
-    fn sync(config: &Self::Config, bytes: &[u8]) -> Sync;
+    fn sync(config: &Self::Config, bytes: &[u8]) -> SyncSearch;
     /// The first byte begins a packet: no synchronisation is looked for before it.
     fn starts_synced(config: &Self::Config) -> bool {
         let _ = config;
@@ -114,6 +153,21 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
         let _ = (config, bytes);
         None
     }
+
+    /// Whether decoding begins at the first byte without a synchronisation packet. `None` where a
+    /// decoder of the protocol always needs one.
+    fn assumes_synced(config: &Self::Config) -> Option<bool> {
+        let _ = config;
+        None
+    }
+
+    /// Sets [`assumes_synced`](Self::assumes_synced), where it is not `None`.
+    fn assume_synced(config: &mut Self::Config, yes: bool) {
+        let _ = (config, yes);
+    }
+
+    /// Whether a decoder that knows nothing may start from `packet`.
+    fn is_sync(packet: &Self::Packet) -> bool;
 
     /// Names the fields of the packet that begins at the first byte, in their order on the wire. Protocols
     /// whose packets are not fields in a row name none.

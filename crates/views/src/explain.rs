@@ -6,7 +6,7 @@ use std::fmt::Write;
 use tracewright_capture::{Buffer, Capture, Form, Kind};
 use tracewright_decode::{Counts, Memory, Options, Plan, Session, Skipped, Tally, Why};
 use tracewright_frames::{Framing, Link, Splitter, sync};
-use tracewright_protocols::registry::AnyConfig;
+use tracewright_protocols::TraceForm;
 
 use crate::Source;
 use crate::link::Ids;
@@ -290,10 +290,7 @@ impl Decoded<'_> {
     fn ids_if_framed(&self) -> Option<Remark> {
         let quiet = (0..self.sources.len()).all(|n| !self.tally.of(n).fruitful());
         // A trace port of its own has no frames.
-        let port = self
-            .sources
-            .iter()
-            .all(|source| matches!(source.config, AnyConfig::Etmv1(_) | AnyConfig::Etmv2(_)));
+        let port = self.sources.iter().all(|source| source.config.protocol().has_own_port());
         if self.plan.framed() || !quiet || port {
             return None;
         }
@@ -327,12 +324,12 @@ impl Decoded<'_> {
                     "{name}: no synchronisation in {} bytes, so no packet can be read",
                     c.bytes()
                 ),
-                match source.config {
-                    AnyConfig::Itm(_) => {
+                match source.config.protocol().form() {
+                    _ if source.config.assumes_synced().is_some() => {
                         "if the capture begins with a packet, try --assume-synced; else check the \
                          framing, and have the unit synchronise (ITM_TCR.SYNCENA)"
                     }
-                    AnyConfig::Etrace(_) => {
+                    TraceForm::Messages => {
                         "check the unit's parameters: what comes before each packet is `profile`, `framing`, \
                          `source_width` and `timestamp_bytes`"
                     }
@@ -360,8 +357,8 @@ impl Decoded<'_> {
                 format!(
                     "{name}: {lost} of {all} bytes come before a synchronisation, and are not read"
                 ),
-                match source.config {
-                    AnyConfig::Etrace(_) => {
+                match source.config.protocol().form() {
+                    TraceForm::Messages => {
                         "check profile, version and widths, which `info` lists: --params FILE, or \
                          --config profile=NAME"
                     }
@@ -371,7 +368,11 @@ impl Decoded<'_> {
         }
         if let Some(address) = c.first_no_code {
             remarks.push(self.no_code(source, c, address));
-        } else if executes(&source.config) && c.packets > 0 && c.instructions == 0 && !reframe {
+        } else if source.config.protocol().traces_instructions()
+            && c.packets > 0
+            && c.instructions == 0
+            && !reframe
+        {
             remarks.push(remark(
                 format!("{name}: {} packets, but no instructions", c.packets),
                 "the trace is filtered or ends before an address: `packets` shows what it holds",
@@ -473,11 +474,6 @@ pub fn plan_framing(plan: &Plan) -> &'static str {
     if plan.messages.is_some() { plan.framing_name() } else { framing_option(plan.framing) }
 }
 
-/// Whether a source says which instructions ran.
-const fn executes(config: &AnyConfig) -> bool {
-    !matches!(config, AnyConfig::Itm(_) | AnyConfig::Stm(_))
-}
-
 fn source_line(source: &Source, c: &Counts, out: &mut String) {
     let _ = write!(out, "  {} ({}", source.name, source.protocol());
     if let Some(id) = source.id {
@@ -485,7 +481,7 @@ fn source_line(source: &Source, c: &Counts, out: &mut String) {
     }
     let _ = write!(out, "): {} bytes, {} packets, {} syncs", c.bytes(), c.packets, c.syncs);
     let mut rest = vec![(c.elements, "elements")];
-    if executes(&source.config) {
+    if source.config.protocol().traces_instructions() {
         rest.extend([(c.ranges, "ranges"), (c.instructions, "instructions")]);
     }
     for (count, what) in rest {

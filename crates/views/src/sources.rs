@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tracewright_capture::Capture;
 use tracewright_decode::{Memory, Plan};
 use tracewright_image::Image;
+use tracewright_protocols::TraceForm;
 use tracewright_protocols::registry::AnyConfig;
 
 use crate::opencsd::text::{hex, hex_padded};
@@ -41,7 +42,7 @@ impl Source {
     /// Appends the bytes of a packet, two digits each, with `between` after each; those of a protocol that
     /// counts half bytes as one digit for each of them.
     pub fn packet_bytes(&self, bytes: &[u8], between: &str, out: &mut String) {
-        let digits = if matches!(self.config, AnyConfig::Stm(_)) { 1 } else { 2 };
+        let digits = if self.config.protocol().form() == TraceForm::HalfBytes { 1 } else { 2 };
         for &byte in bytes {
             hex_padded(byte.into(), digits, out);
             out.push_str(between);

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use tracewright_base::{Fault, Parse, Wire};
 use tracewright_protocols::etmv3::{Config, Packet};
-use tracewright_views::opencsd::Etmv3Text;
+use tracewright_views::opencsd::{Etmv3Text, PacketText};
 
 fn shared(path: &str) -> Option<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -136,7 +136,7 @@ fn other_words() {
         (0x80, Fault::Truncated, "INCOMPLETE_EOT. : Incomplete packet at end of trace data."),
     ] {
         let mut got = String::new();
-        text.bad(header, fault, &mut got);
+        text.bad(&config, &[header], fault, &mut got);
         assert_eq!(got, want);
     }
 }

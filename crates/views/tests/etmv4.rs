@@ -9,7 +9,7 @@ use std::process::Command;
 
 use tracewright_base::{CoreType, Fault, Parse, Profile, Wire};
 use tracewright_protocols::etmv4::{Config, Packet};
-use tracewright_views::opencsd::Etmv4Text;
+use tracewright_views::opencsd::{Etmv4Text, PacketText};
 
 fn shared() -> Option<PathBuf> {
     let folder = std::env::var_os("TRACEWRIGHT_SHARED").map_or_else(

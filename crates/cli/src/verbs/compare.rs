@@ -3,12 +3,11 @@
 use std::ops::Range;
 use std::path::Path;
 
-use tracewright::base::{Code, Isa, Pc, Space, Step, StepSink, Waypoints};
+use tracewright::base::{Code, Pc, Space, Step, StepSink, Waypoints};
 use tracewright::capture::{Found, probe};
 use tracewright::decode::Session;
 use tracewright::image::{Cache, CacheOptions, Extensions};
 use tracewright::logs::{Assembler, Lookup};
-use tracewright::protocols::registry::AnyConfig;
 use tracewright::views::Source;
 use tracewright::views::compare::{Comparison, Difference, Find, Happened, Side, What};
 use tracewright::views::disassembly::disassemble_with;
@@ -44,7 +43,7 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
         if path == Path::new("-") || matches!(probe(path)?, Found::Raw) {
             return Ok(None);
         }
-        let mut capture = tracewright::open(path)?;
+        let mut capture = tracewright::read_capture(path)?;
         for image in &args.how.images {
             capture.add_image(image)?;
         }
@@ -81,7 +80,7 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
         let mut second = match (&b, &right) {
             (None, _) => {
                 let units: Vec<_> = left.iter().flat_map(|job| &job.sources).collect();
-                let isa = units.iter().find_map(|source| riscv(&source.config));
+                let isa = units.iter().find_map(|source| source.config.fixed_isa());
                 let log = Log::open(&args.b, &args.how, isa)?;
                 let mut assembler = log.assembler(&args.how, Extensions::NONE)?;
                 // Its processors are those of the capture: each with its memory and its own opcodes.
@@ -146,14 +145,6 @@ fn pair(left: &Job<'_>, right: &mut Job<'_>) {
     if same {
         right.plan.sources.sort_by_key(|planned| origin(planned.id));
         right.sources.sort_by_key(|source| source.id.and_then(origin));
-    }
-}
-
-/// The instruction set of a processor that is known to be RISC-V.
-fn riscv(config: &AnyConfig) -> Option<Isa> {
-    match config {
-        AnyConfig::Etrace(params) => Some(params.isa()),
-        _ => None,
     }
 }
 

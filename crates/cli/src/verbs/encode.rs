@@ -11,6 +11,7 @@ use tracewright::decode::{JUMP_TABLE, JumpTable};
 use tracewright::frames::Framing;
 use tracewright::image::Extensions;
 use tracewright::logs::{Assembler, RecordError, Recorder, Recording};
+use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::etrace::config::PARAMETERS;
 use tracewright::protocols::registry::AnyProtocol;
 
@@ -45,13 +46,10 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         riscv.jump_table = Some(address);
     }
     let mut assembler = log.assembler(&args.how, riscv)?;
-    let core = args.core.clone().unwrap_or_else(|| core(protocol, log.isa).to_owned());
+    let core = args.core.clone().unwrap_or_else(|| AnyUnit::core(protocol).to_owned());
     // A trace port of its own has no frames.
     let messages = args.framing == EncodeFraming::Encapsulated;
-    let framing = match protocol {
-        AnyProtocol::Etmv1 | AnyProtocol::Etmv2 => Framing::Raw,
-        _ => framing(args.framing),
-    };
+    let framing = if protocol.has_own_port() { Framing::Raw } else { framing(args.framing) };
     let images = log.images.clone();
     let recording = Recording { protocol, registers, texts, framing, messages, core, images };
     let fail = |error: RecordError| match &error {
@@ -94,7 +92,7 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
     }
     // The log says no more: the processor stops there, and the trace unit says where.
     // (One of RISC-V says that when it is switched off.)
-    let halts = if protocol == AnyProtocol::Etrace { 0 } else { assembler.cpus() };
+    let halts = if protocol.is_riscv() { 0 } else { assembler.cpus() };
     for cpu in 0..halts.min(usize::from(cpus)) {
         step(&mut recorder, cpu as u16, &Step::Halted);
     }
@@ -106,15 +104,13 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
             spool.finish(buffer)?;
         }
     }
-    let told = match protocol {
-        AnyProtocol::Etrace => told(&mut assembler, &mut capture),
-        _ => None,
-    };
+    let told = if protocol.is_riscv() { told(&mut assembler, &mut capture) } else { None };
     in_words(&mut capture);
-    match protocol {
-        // Snapshots know Arm's devices.
-        AnyProtocol::Etrace => tracewright::capture::folder::write(&capture, &args.output)?,
-        _ => tracewright::capture::write(&capture, &args.output)?,
+    // The snapshot format describes Arm's devices only.
+    if protocol.is_riscv() {
+        tracewright::capture::folder::write(&capture, &args.output)?;
+    } else {
+        tracewright::capture::write(&capture, &args.output)?;
     }
     let bytes: u64 = capture.buffers.iter().map(|buffer| buffer.len()).sum();
     let sources = capture.sources.len();
@@ -206,7 +202,7 @@ fn parameters(
     args: &EncodeArgs,
 ) -> Result<(Numbers, Vec<Text>), Fail> {
     let mut parameters = Vec::new();
-    if protocol == AnyProtocol::Etrace {
+    if protocol.is_riscv() {
         parameters.push(("xlen".to_owned(), if isa == Isa::Rv32 { 32 } else { 64 }));
     }
     let mut source = Source { device_type: args.protocol.clone(), ..Source::default() };
@@ -276,34 +272,14 @@ fn register(protocol: AnyProtocol, text: &str) -> Result<(String, u64), Fail> {
 
 /// Whether units of `protocol` can watch a core that executes `isa`.
 fn suits(protocol: AnyProtocol, isa: Isa, args: &EncodeArgs) -> Result<(), Fail> {
-    let suits = match protocol {
-        AnyProtocol::Etmv1 | AnyProtocol::Etmv2 | AnyProtocol::Etmv3 | AnyProtocol::Ptm => {
-            matches!(isa, Isa::A32 | Isa::T32)
-        }
-        AnyProtocol::Etmv4 | AnyProtocol::Ete => matches!(isa, Isa::A64 | Isa::A32 | Isa::T32),
-        AnyProtocol::Etrace => matches!(isa, Isa::Rv32 | Isa::Rv64),
-        _ => true,
-    };
+    let isas = protocol.about().isas;
+    let suits = isas.is_empty() || isas.contains(&isa);
     if suits {
         return Ok(());
     }
     let what =
         format!("cannot trace {isa}; where the log is of another instruction set, say --isa");
     Err(Fail::option("--protocol", &args.protocol, &what))
-}
-
-/// A core that has such a unit.
-fn core(protocol: AnyProtocol, isa: Isa) -> &'static str {
-    match (protocol, isa) {
-        (AnyProtocol::Etrace, _) => "",
-        (AnyProtocol::Etmv1, _) => "ARM926EJ-S",
-        (AnyProtocol::Etmv2, _) => "ARM1026EJ-S",
-        (AnyProtocol::Etmv3, _) => "Cortex-A7",
-        (AnyProtocol::Ptm, _) => "Cortex-A15",
-        (AnyProtocol::Itm, _) => "Cortex-M4",
-        (AnyProtocol::Ete, _) => "ARM-AA64",
-        _ => "Cortex-A53",
-    }
 }
 
 fn framing(framing: EncodeFraming) -> Framing {

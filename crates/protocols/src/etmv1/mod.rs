@@ -52,7 +52,7 @@ pub mod transcript;
 
 use alloc::borrow::Cow;
 
-use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
+use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
 pub use config::Config;
 pub use decode::Decoder;
@@ -63,7 +63,7 @@ pub use transcript::Transcript;
 
 use crate::encoders::{Encodes, Setting};
 use crate::flow::Vector;
-use crate::protocol::{Protocol, Resume};
+use crate::protocol::{Protocol, Resume, TraceForm};
 
 /// Embedded Trace Macrocell, versions 1.0 to 1.3.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +75,9 @@ impl Protocol for Etmv1 {
         "Embedded Trace Macrocell, version 1 (1.0 to 1.3): a record a core cycle";
     const REGISTERS: &'static [Register] = config::REGISTERS;
     const RESUME: Resume = Resume::Next;
+    const FORM: TraceForm = TraceForm::Cycles;
+    const ID_REGISTER: Option<(&'static str, u32)> = None;
+    const ISAS: &'static [Isa] = &[Isa::A32, Isa::T32];
 
     type Config = Config;
     type Packet = Packet;
@@ -101,8 +104,12 @@ impl Protocol for Etmv1 {
         Vector::name(number).map(Cow::Borrowed)
     }
 
-    fn sync(_config: &Config, bytes: &[u8]) -> Sync {
+    fn sync(_config: &Config, bytes: &[u8]) -> SyncSearch {
         sync::find(bytes)
+    }
+
+    fn is_sync(packet: &Packet) -> bool {
+        matches!(packet, Packet::Branch(_) | Packet::BranchData(_))
     }
 }
 
@@ -111,6 +118,8 @@ impl Encodes for Etmv1 {
 
     /// An ETMv1.3 with an 8-bit port that stalls the processor, and traces data with their addresses.
     const USUAL: &'static [(&'static str, u64)] = &[("ETMCR", 0x89e), ("ETMCCR", 0x3000_0000)];
+
+    const CORE: &'static str = "ARM926EJ-S";
 
     const SETTINGS: &'static [Setting] = encode::SETTINGS;
 

@@ -57,7 +57,7 @@ pub mod transcript;
 
 use alloc::borrow::Cow;
 
-use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
+use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
 pub use config::Config;
 pub use decode::Decoder;
@@ -68,7 +68,7 @@ pub use transcript::Transcript;
 
 use crate::encoders::{Encodes, Setting};
 use crate::flow::Vector;
-use crate::protocol::{Protocol, Resume};
+use crate::protocol::{Protocol, Resume, TraceForm};
 
 /// Embedded Trace Macrocell, versions 2.0 and 2.1.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +80,9 @@ impl Protocol for Etmv2 {
         "Embedded Trace Macrocell, version 2 (2.0 and 2.1): a record a core cycle";
     const REGISTERS: &'static [Register] = config::REGISTERS;
     const RESUME: Resume = Resume::Next;
+    const FORM: TraceForm = TraceForm::Cycles;
+    const ID_REGISTER: Option<(&'static str, u32)> = None;
+    const ISAS: &'static [Isa] = &[Isa::A32, Isa::T32];
 
     type Config = Config;
     type Packet = Packet;
@@ -106,8 +109,18 @@ impl Protocol for Etmv2 {
         Vector::name(number).map(Cow::Borrowed)
     }
 
-    fn sync(_config: &Config, bytes: &[u8]) -> Sync {
+    fn sync(_config: &Config, bytes: &[u8]) -> SyncSearch {
         sync::find(bytes)
+    }
+
+    /// A cycle without trace whose pins hold the offset of a packet boundary.
+    fn is_sync(packet: &Packet) -> bool {
+        match packet {
+            Packet::Disabled { pins } => {
+                matches!(packet::Offset::of_pins(*pins as u8), packet::Offset::Bytes(_))
+            }
+            _ => false,
+        }
     }
 }
 
@@ -116,6 +129,8 @@ impl Encodes for Etmv2 {
 
     /// An ETMv2.0 with an 8-bit port that stalls the processor, and traces data with their addresses.
     const USUAL: &'static [(&'static str, u64)] = &[("ETMCR", 0x89e), ("ETMIDR", 0x4100_2100)];
+
+    const CORE: &'static str = "ARM1026EJ-S";
 
     const SETTINGS: &'static [Setting] = encode::SETTINGS;
 

@@ -48,7 +48,7 @@ mod tests;
 use alloc::borrow::Cow;
 use alloc::string::ToString;
 
-use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
+use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
 pub use config::Config;
 pub use decode::Decoder;
@@ -67,6 +67,8 @@ impl Protocol for Etmv3 {
     const TITLE: &'static str = "Embedded Trace Macrocell, version 3 (3.0 to 3.5)";
     const REGISTERS: &'static [Register] = config::REGISTERS;
     const RESUME: Resume = Resume::Seek;
+    const ID_REGISTER: Option<(&'static str, u32)> = Some(("ETMTRACEIDR", 0));
+    const ISAS: &'static [Isa] = &[Isa::A32, Isa::T32];
 
     type Config = Config;
     type Packet = Packet;
@@ -96,7 +98,11 @@ impl Protocol for Etmv3 {
         Some(name).filter(|name| name != "reserved")
     }
 
-    fn sync(_config: &Config, bytes: &[u8]) -> Sync {
+    fn sync(_config: &Config, bytes: &[u8]) -> SyncSearch {
         sync::find(bytes)
+    }
+
+    fn is_sync(packet: &Packet) -> bool {
+        matches!(packet, Packet::Isync(_))
     }
 }

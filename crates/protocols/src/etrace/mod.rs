@@ -44,7 +44,7 @@ use alloc::string::{String, ToString};
 
 use alloc::borrow::Cow;
 
-use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
+use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
 use tracewright_isa::rv::Extensions;
 
@@ -53,7 +53,7 @@ pub use decode::Decoder;
 pub use demux::Demux;
 pub use packet::Packet;
 
-use crate::protocol::{Field, Protocol, Resume};
+use crate::protocol::{Field, Protocol, Resume, TraceForm};
 use packet::Payload;
 
 /// RISC-V processor trace, versions 0.026 to 2.1.
@@ -66,6 +66,9 @@ impl Protocol for Etrace {
     const REGISTERS: &'static [Register] = config::REGISTERS;
     const TEXTS: &'static [(&'static str, &'static str)] = config::TEXTS;
     const RESUME: Resume = Resume::Seek;
+    const FORM: TraceForm = TraceForm::Messages;
+    const ID_REGISTER: Option<(&'static str, u32)> = Some(("trace_id", 0));
+    const ISAS: &'static [Isa] = &[Isa::Rv32, Isa::Rv64];
 
     type Config = Params;
     type Packet = Packet;
@@ -95,6 +98,18 @@ impl Protocol for Etrace {
         params.extensions
     }
 
+    fn riscv_mut(params: &mut Params) -> Option<&mut Extensions> {
+        Some(&mut params.extensions)
+    }
+
+    fn fixed_isa(params: &Params) -> Option<Isa> {
+        Some(params.isa())
+    }
+
+    fn privilege_name(level: u8) -> Option<&'static str> {
+        ["U", "S", "H", "M"].get(usize::from(level)).copied()
+    }
+
     fn trace_id(params: &Params) -> u8 {
         params.link.trace_id
     }
@@ -107,8 +122,12 @@ impl Protocol for Etrace {
         names::trap(number).map(Cow::Borrowed)
     }
 
-    fn sync(params: &Params, bytes: &[u8]) -> Sync {
+    fn sync(params: &Params, bytes: &[u8]) -> SyncSearch {
         sync::find(bytes, params)
+    }
+
+    fn is_sync(packet: &Packet) -> bool {
+        matches!(packet.payload, Payload::Start(_) | Payload::Trap(_))
     }
 
     fn starts_synced(params: &Params) -> bool {

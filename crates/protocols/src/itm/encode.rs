@@ -28,6 +28,8 @@ impl Encodes for Itm {
     /// Software, hardware, local and global time, synchronisation.
     const USUAL: &'static [(&'static str, u64)] = &[("ITMTCR", 0x0010_0c0f)];
 
+    const CORE: &'static str = "Cortex-M4";
+
     const SETTINGS: &'static [Setting] = &[
         Setting { name: "sync-every", about: "source packets between synchronisations; else 256" },
         Setting {

@@ -50,7 +50,7 @@ pub use encode::{Encoder, Settings};
 pub use packet::{Data, Packet};
 pub use sync::Search;
 
-use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
+use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
 use crate::{Protocol, Resume};
 
@@ -64,6 +64,9 @@ impl Protocol for Itm {
     const REGISTERS: &'static [Register] = config::REGISTERS;
     // A header that is reserved has no length: what follows it may be payload.
     const RESUME: Resume = Resume::Seek;
+    // TraceBusID, bits [22:16].
+    const ID_REGISTER: Option<(&'static str, u32)> = Some(("ITMTCR", 16));
+    const ISAS: &'static [Isa] = &[];
 
     type Config = Config;
     type Packet = Packet;
@@ -85,7 +88,19 @@ impl Protocol for Itm {
         Waypoints::default()
     }
 
-    fn sync(config: &Config, bytes: &[u8]) -> Sync {
-        if config.assume_synced { Sync::At(0) } else { sync::find(bytes) }
+    fn sync(config: &Config, bytes: &[u8]) -> SyncSearch {
+        if config.assume_synced { SyncSearch::At(0) } else { sync::find(bytes) }
+    }
+
+    fn assumes_synced(config: &Config) -> Option<bool> {
+        Some(config.assume_synced)
+    }
+
+    fn assume_synced(config: &mut Config, yes: bool) {
+        config.assume_synced = yes;
+    }
+
+    fn is_sync(packet: &Packet) -> bool {
+        matches!(packet, Packet::Sync { .. })
     }
 }

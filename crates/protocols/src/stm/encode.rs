@@ -30,6 +30,8 @@ impl Encodes for Stm {
     /// Timestamps where software asks for them, synchronisation.
     const USUAL: &'static [(&'static str, u64)] = &[("STMTCSR", 0x0010_0007)];
 
+    const CORE: &'static str = "Cortex-A53";
+
     const SETTINGS: &'static [Setting] = &[
         Setting { name: "sync-every", about: "packets between synchronisations; else 512" },
         Setting {

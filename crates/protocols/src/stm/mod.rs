@@ -55,9 +55,9 @@ pub use decode::{Decoder, History};
 pub use encode::{Encoder, Settings};
 pub use packet::{Format, LITTLE_ENDIAN, Packet, Size, Stamp};
 
-use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
+use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
-use crate::{Protocol, Resume};
+use crate::protocol::{Protocol, Resume, TraceForm};
 
 /// The protocol.
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +69,10 @@ impl Protocol for Stm {
     const REGISTERS: &'static [Register] = config::REGISTERS;
     // An opcode that is reserved has no length: what follows it may be payload.
     const RESUME: Resume = Resume::Seek;
-    const NIBBLES: bool = true;
+    const FORM: TraceForm = TraceForm::HalfBytes;
+    // TRACEID, bits [22:16].
+    const ID_REGISTER: Option<(&'static str, u32)> = Some(("STMTCSR", 16));
+    const ISAS: &'static [Isa] = &[];
 
     type Config = Config;
     type Packet = Packet;
@@ -91,7 +94,11 @@ impl Protocol for Stm {
         Waypoints::default()
     }
 
-    fn sync(_: &Config, nibbles: &[u8]) -> Sync {
+    fn sync(_: &Config, nibbles: &[u8]) -> SyncSearch {
         sync::find(nibbles)
+    }
+
+    fn is_sync(packet: &Packet) -> bool {
+        matches!(packet, Packet::Async)
     }
 }

@@ -5,7 +5,7 @@ use tracewright_capture::{Capture, Dump, Form, Source};
 use tracewright_decode::{JUMP_TABLE, JumpTable, Options, Plan, Skipped, Why};
 use tracewright_frames::Numbering;
 use tracewright_image::{Elf, Load};
-use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
+use tracewright_protocols::registry::AnyProtocol;
 
 use super::{BufferInfo, FieldInfo, ImageInfo, Info, RegisterInfo, SourceInfo};
 use crate::explain::{Remark, left_out, plan_framing, shown};
@@ -58,7 +58,7 @@ impl Info {
 fn without_zcm(capture: &Capture, plans: &[Plan]) -> Vec<String> {
     let planned = plans.iter().flat_map(|plan| &plan.sources);
     let notes = planned.filter_map(|planned| {
-        let has = !matches!(&planned.config, AnyConfig::Etrace(params) if !params.extensions.zcm);
+        let has = !planned.config.protocol().is_riscv() || planned.config.riscv().zcm;
         let source = capture.sources.get(planned.source).filter(|_| !has)?;
         let JumpTable { file, .. } = JumpTable::of(capture.images_for(source))?;
         Some(format!(

@@ -6,10 +6,13 @@ use tracewright_base::{Element, Fault, Isa, Kind};
 use tracewright_protocols::etmv3::packet::{
     Atoms, Branch, DataAddress, Info, InfoBytes, Isync, Reason, Value,
 };
-use tracewright_protocols::etmv3::{Config, History, Packet};
+use tracewright_protocols::etmv3::{Config, Etmv3, History, Packet};
 
+use self::order::Order;
 use super::element::blind_to_it;
+use super::packet_text::{Behaviour, Listed, PacketText};
 use super::text::{decimal, hex, hex_padded, value};
+use super::unsynced::Group;
 
 /// What the words for the next packet of one source depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,9 +20,23 @@ pub struct Etmv3Text {
     history: History,
 }
 
-impl Etmv3Text {
-    /// Appends the words for `packet`.
-    pub fn packet(&mut self, config: &Config, packet: &Packet, out: &mut String) {
+impl Listed for Etmv3 {
+    type Text = Etmv3Text;
+    const DECODER: &'static str = "DCD_ETMV3";
+    const PACKET_PROCESSOR: &'static str = "PKTP_ETMV3";
+}
+
+impl PacketText for Etmv3Text {
+    type Config = Config;
+    type Packet = Packet;
+
+    const BEHAVIOUR: Behaviour = Behaviour {
+        late_elements: true,
+        end_at_last_line: true,
+        ..Behaviour::new(Group::FragmentOrZeros)
+    };
+
+    fn packet(&mut self, config: &Config, packet: &Packet, out: &mut String) {
         let (name, description) = match packet {
             Packet::Async { .. } => ("A_SYNC", "Alignment Synchronisation."),
             Packet::CycleCount(_) => ("CYCLE_COUNT", "Cycle Count."),
@@ -53,16 +70,45 @@ impl Etmv3Text {
 
     /// `element` as the reference takes it: it names barriers and waits only where they are
     /// waypoints of the trace unit, and does not look for the IT block around an instruction.
-    pub fn element(&self, element: Element) -> Element {
-        let Element::Range(mut range) = element else { return element };
+    fn element(&mut self, _: &Config, element: Element) -> Option<(Element, Option<u32>)> {
+        let Element::Range(mut range) = element else { return Some((element, None)) };
         let last = range.last;
         if matches!(last.kind, Kind::Barrier | Kind::Wait | Kind::TimedWait) {
             range.last.kind = Kind::Plain;
         }
         range.last = blind_to_it(range.last);
-        Element::Range(range)
+        Some((Element::Range(range), None))
     }
 
+    fn bad(&mut self, _: &Config, bytes: &[u8], fault: Fault, out: &mut String) {
+        let header = bytes.first().copied().unwrap_or(0);
+        self.history = History::default();
+        match fault {
+            Fault::Unsynchronised => titled("NOTSYNC", "Trace Stream not synchronised", out),
+            Fault::Truncated => {
+                titled("INCOMPLETE_EOT.", "Incomplete packet at end of trace data.", out);
+            }
+            Fault::Reserved(_) => titled("I_RESERVED", "Reserved Packet Header", out),
+            fault => {
+                match fault {
+                    Fault::ReservedForConfig(_) => {
+                        titled("BAD_TRACEMODE", "Invalid packet type for this trace mode.", out);
+                    }
+                    _ => titled("BAD_SEQUENCE", "Invalid sequence for packet type.", out),
+                }
+                out.push('[');
+                out.push_str(kind(header));
+                out.push(']');
+            }
+        }
+    }
+
+    fn order(packet: &Packet, order: &mut Order, source: usize, at: u64, end: usize) {
+        order.packet(source, at, packet, end);
+    }
+}
+
+impl Etmv3Text {
     /// Appends what a packet's name and description do not say.
     fn extras(&mut self, config: &Config, packet: &Packet, out: &mut String) {
         match packet {
@@ -109,29 +155,6 @@ impl Etmv3Text {
             | Packet::Ignore
             | Packet::ExceptionReturn
             | Packet::ExceptionEntry => {}
-        }
-    }
-
-    /// Appends the words for bytes that are no packet; `header` is the first.
-    pub fn bad(&mut self, header: u8, fault: Fault, out: &mut String) {
-        self.history = History::default();
-        match fault {
-            Fault::Unsynchronised => titled("NOTSYNC", "Trace Stream not synchronised", out),
-            Fault::Truncated => {
-                titled("INCOMPLETE_EOT.", "Incomplete packet at end of trace data.", out);
-            }
-            Fault::Reserved(_) => titled("I_RESERVED", "Reserved Packet Header", out),
-            fault => {
-                match fault {
-                    Fault::ReservedForConfig(_) => {
-                        titled("BAD_TRACEMODE", "Invalid packet type for this trace mode.", out);
-                    }
-                    _ => titled("BAD_SEQUENCE", "Invalid sequence for packet type.", out),
-                }
-                out.push('[');
-                out.push_str(kind(header));
-                out.push(']');
-            }
         }
     }
 

@@ -4,12 +4,16 @@ mod names;
 
 use tracewright_base::{Element, Fault, Gap, Security};
 use tracewright_protocols::etmv4::{
-    Address, Atoms, Before, Config, ContextInfo, Exception, History, Packet, Q, TraceInfo,
+    Address, Atoms, Before, Config, ContextInfo, Ete, Etmv4, Exception, History, Packet, Q,
+    TraceInfo,
 };
 
 use self::names::{begun, special, title};
 
+use super::element::Style;
+use super::packet_text::{Behaviour, Listed, PacketText};
 use super::text::{decimal, hex, hex_padded, value};
+use super::unsynced::Group;
 
 /// Packets of one source as text: what completes their compressed fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,9 +36,31 @@ struct Form {
     bits: u8,
 }
 
-impl Etmv4Text {
+impl Listed for Etmv4 {
+    type Text = Etmv4Text;
+    const DECODER: &'static str = "DCD_ETMV4";
+    const PACKET_PROCESSOR: &'static str = "PKTP_ETMV4I";
+}
+
+impl Listed for Ete {
+    type Text = Etmv4Text;
+    const DECODER: &'static str = "DCD_ETMV4";
+    const PACKET_PROCESSOR: &'static str = "PKTP_ETMV4I";
+}
+
+impl PacketText for Etmv4Text {
+    type Config = Config;
+    type Packet = Packet;
+
+    const BEHAVIOUR: Behaviour = Behaviour {
+        one_unsynced_line: true,
+        plain_ranges: true,
+        incomplete_end: true,
+        ..Behaviour::new(Group::EightOrZero)
+    };
+
     /// Appends name, description and fields of `packet`.
-    pub fn packet(&mut self, config: &Config, packet: &Packet, out: &mut String) {
+    fn packet(&mut self, config: &Config, packet: &Packet, out: &mut String) {
         // More than half of all packets are atoms: nothing to complete.
         if let Packet::Atoms(atoms) = packet {
             out.push_str(match atoms.format() {
@@ -152,7 +178,7 @@ impl Etmv4Text {
 
     /// `element` as the reference takes it: a timestamp has a cycle count where the configuration has
     /// one, and has none before the first marker where the unit makes markers.
-    pub fn element(&mut self, config: &Config, element: Element) -> Option<Element> {
+    fn element(&mut self, config: &Config, element: Element) -> Option<(Element, Option<u32>)> {
         match element {
             Element::Marker => self.marked = true,
             Element::Gap(Gap::BadPacket | Gap::BadImage) => self.marked = false,
@@ -162,16 +188,16 @@ impl Etmv4Text {
                 return None;
             }
             Element::Timestamp { value, .. } if !config.cycle_counting() => {
-                return Some(Element::Timestamp { value, cycles: None });
+                return Some((Element::Timestamp { value, cycles: None }, None));
             }
             _ => {}
         }
-        Some(element)
+        Some((element, None))
     }
 
     /// Appends what is said of `bytes` that are no packet. The state stays as it is: the reference
     /// goes on with the next byte.
-    pub fn bad(&self, config: &Config, bytes: &[u8], fault: Fault, out: &mut String) {
+    fn bad(&mut self, config: &Config, bytes: &[u8], fault: Fault, out: &mut String) {
         let (text, named) = match fault {
             Fault::Unsynchronised => ("I_NOT_SYNC : I Stream not synchronised", false),
             Fault::Reserved(_) => ("I_RESERVED : Reserved Packet Header", false),
@@ -189,6 +215,25 @@ impl Etmv4Text {
         }
     }
 
+    fn packet_error(fault: Fault) -> Option<&'static str> {
+        match fault {
+            Fault::Reserved(_) => {
+                Some("0x0014 (OCSD_ERR_INVALID_PCKT_HDR) [Invalid packet header]")
+            }
+            _ => None,
+        }
+    }
+
+    fn is_constant(packet: &Packet) -> bool {
+        matches!(packet, Packet::Atoms(_))
+    }
+
+    fn style(config: &Config) -> Style {
+        Style { timestamp_cycles: config.cycle_counting() }
+    }
+}
+
+impl Etmv4Text {
     fn push(&mut self, form: Form) {
         let [a, b, _] = self.forms;
         self.forms = [form, a, b];

@@ -1,9 +1,13 @@
 //! ITM packets in the words of the reference packet lister.
 
-use tracewright_base::{Channel, Element, Fault, TimeDelay};
-use tracewright_protocols::itm::{Data, Packet};
+use std::ops::Range;
 
+use tracewright_base::{Channel, Element, Fault, OffsetMap, TimeDelay};
+use tracewright_protocols::itm::{Config, Data, Itm, Packet};
+
+use super::packet_text::{Behaviour, Listed, PacketText};
 use super::text::{decimal, hex, hex_padded};
+use super::unsynced::Group;
 
 /// What the words for the next packet of one source depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,9 +16,19 @@ pub struct ItmText {
     page: u8,
 }
 
-impl ItmText {
-    /// Appends the words for `packet`.
-    pub fn packet(&mut self, packet: &Packet, out: &mut String) {
+impl Listed for Itm {
+    type Text = ItmText;
+    const DECODER: &'static str = "DCD_ITM";
+    const PACKET_PROCESSOR: &'static str = "PKTP_ITM";
+}
+
+impl PacketText for ItmText {
+    type Config = Config;
+    type Packet = Packet;
+
+    const BEHAVIOUR: Behaviour = Behaviour::new(Group::EightOrZeros);
+
+    fn packet(&mut self, _: &Config, packet: &Packet, out: &mut String) {
         match *packet {
             Packet::Sync { .. } => out.push_str("ITM_ASYNC: ; 'Alignment synchronisation packet'"),
             Packet::Overflow => out.push_str("ITM_OVERFLOW: ; 'ITM overflow packet'"),
@@ -73,8 +87,7 @@ impl ItmText {
         }
     }
 
-    /// Appends the words for `bytes` that are no packet.
-    pub fn bad(&self, bytes: &[u8], fault: Fault, out: &mut String) {
+    fn bad(&mut self, _: &Config, bytes: &[u8], fault: Fault, out: &mut String) {
         let (name, words) = match fault {
             Fault::Unsynchronised => {
                 return out.push_str("ITM_NOTSYNC: ; 'ITM data stream not synchronised'");
@@ -96,9 +109,16 @@ impl ItmText {
 
     /// Appends the bytes of `packet` where the reference does not list its `own`: of a whole low part of
     /// a global timestamp it clears the two flags.
-    pub fn octets(&self, packet: &Packet, own: &[u8], out: &mut Vec<u8>) -> bool {
+    fn octets(
+        &self,
+        packet: &Packet,
+        _: &OffsetMap<'_>,
+        span: Range<usize>,
+        block: &[u8],
+        out: &mut Vec<u8>,
+    ) -> bool {
         let Packet::GlobalTimeLow { bytes: 4, .. } = packet else { return false };
-        out.extend_from_slice(own);
+        out.extend_from_slice(block.get(span).unwrap_or_default());
         if let Some(last) = out.last_mut() {
             *last &= 0x1f;
         }
@@ -106,13 +126,13 @@ impl ItmText {
     }
 
     /// `element` as the reference takes it: the page is the one that was named last, whatever came since.
-    pub fn element(&self, mut element: Element) -> Element {
+    fn element(&mut self, _: &Config, mut element: Element) -> Option<(Element, Option<u32>)> {
         if let Element::SoftwareWrite(write) = &mut element
             && let Channel::Port { page, .. } = &mut write.channel
         {
             *page = Some(self.page);
         }
-        element
+        Some((element, None))
     }
 }
 
@@ -195,7 +215,6 @@ fn hardware(discriminator: u8, data: Data, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use tracewright_base::{Parse, Wire};
-    use tracewright_protocols::itm::Config;
 
     use super::*;
 
@@ -265,7 +284,7 @@ mod tests {
                 panic!("no packet in {bytes:02x?}");
             };
             let mut out = String::new();
-            ItmText::default().packet(&packet, &mut out);
+            ItmText::default().packet(&Config::default(), &packet, &mut out);
             assert_eq!(out, want);
         }
     }

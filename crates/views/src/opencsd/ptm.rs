@@ -3,22 +3,38 @@
 use tracewright_base::{Element, Fault, Isa, Range};
 use tracewright_protocols::ptm::history::gray;
 use tracewright_protocols::ptm::packet::{Reason, Sync};
-use tracewright_protocols::ptm::{Config, History, Packet};
+use tracewright_protocols::ptm::{Config, History, Packet, Ptm};
 
 use super::element::blind_to_it;
+use super::packet_text::{Behaviour, Listed, PacketText};
 use super::text::{decimal, hex_padded, value};
+use super::unsynced::Group;
 
 /// What the words for the next packet of one source depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ptm {
+pub struct PtmText {
     history: History,
     /// The count that the next element ends with.
     cycles: Option<u32>,
 }
 
-impl Ptm {
-    /// Appends the words for `packet`.
-    pub fn packet(&mut self, config: &Config, packet: &Packet, out: &mut String) {
+impl Listed for Ptm {
+    type Text = PtmText;
+    const DECODER: &'static str = "DCD_PTM";
+    const PACKET_PROCESSOR: &'static str = "PKTP_PTM";
+}
+
+impl PacketText for PtmText {
+    type Config = Config;
+    type Packet = Packet;
+
+    const BEHAVIOUR: Behaviour = Behaviour {
+        one_unsynced_line: true,
+        reset_by_bad_packets: false,
+        ..Behaviour::new(Group::FragmentOrSixteen)
+    };
+
+    fn packet(&mut self, config: &Config, packet: &Packet, out: &mut String) {
         let isa = self.history.isa();
         self.history.take(packet, config);
         let now = self.history.isa();
@@ -99,7 +115,7 @@ impl Ptm {
 
     /// `element` as the reference takes it, and the cycle count that ends its words. `None` where the
     /// reference has no element: a cycle count is part of the next one.
-    pub fn element(&mut self, config: &Config, element: Element) -> Option<(Element, Option<u32>)> {
+    fn element(&mut self, config: &Config, element: Element) -> Option<(Element, Option<u32>)> {
         let cycles = self.cycles.take();
         match element {
             Element::Cycles(count) => {
@@ -119,8 +135,8 @@ impl Ptm {
         }
     }
 
-    /// Appends the words for bytes that are no packet; `header` is the first.
-    pub fn bad(&mut self, header: u8, fault: Fault, out: &mut String) {
+    fn bad(&mut self, _: &Config, bytes: &[u8], fault: Fault, out: &mut String) {
+        let header = bytes.first().copied().unwrap_or(0);
         self.history = History::default();
         out.push_str(match fault {
             Fault::Unsynchronised => "NOTSYNC : PTM Not Synchronised; ",
@@ -135,7 +151,9 @@ impl Ptm {
             },
         });
     }
+}
 
+impl PtmText {
     /// The address so far, and the `updated` bits of it that came with the packet.
     fn address(&self, updated: u8, out: &mut String) {
         let (address, known) = self.history.low_address();
@@ -283,7 +301,7 @@ mod tests {
                 ],
             ),
         ] {
-            let mut words = Ptm::default();
+            let mut words = PtmText::default();
             for &(bytes, want) in rows {
                 let Parse::Packet(packet, len) = Packet::parse(bytes, &config) else {
                     panic!("{bytes:02x?}")
@@ -301,7 +319,7 @@ mod tests {
     #[test]
     fn elements() {
         let config = Config { control: 0x1000_1000, ..Config::default() };
-        let mut words = Ptm::default();
+        let mut words = PtmText::default();
         let time = |value, cycles| Element::Timestamp { value, cycles };
         let on = Element::TraceOn(Start::Normal);
         assert_eq!(words.element(&config, Element::Cycles(Some(3))), None);

@@ -3,9 +3,11 @@
 use std::ops::Range;
 
 use tracewright_base::{Channel, Element, Fault, OffsetMap};
-use tracewright_protocols::stm::{Format, History, Packet, Size, Stamp};
+use tracewright_protocols::stm::{Config, Format, History, Packet, Size, Stamp, Stm};
 
+use super::packet_text::{Behaviour, Listed, PacketText};
 use super::text::{decimal, hex_padded, value};
+use super::unsynced::Group;
 
 /// What the words for the next packet of one source depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,9 +21,20 @@ pub struct StmText {
     ones_at: Option<u64>,
 }
 
-impl StmText {
-    /// Appends the words for `packet`.
-    pub fn packet(&mut self, packet: &Packet, out: &mut String) {
+impl Listed for Stm {
+    type Text = StmText;
+    const DECODER: &'static str = "DCD_STM";
+    const PACKET_PROCESSOR: &'static str = "PKTP_STM";
+}
+
+impl PacketText for StmText {
+    type Config = Config;
+    type Packet = Packet;
+
+    const BEHAVIOUR: Behaviour =
+        Behaviour { end_at_last_line: true, ..Behaviour::new(Group::FragmentButOnes) };
+
+    fn packet(&mut self, _: &Config, packet: &Packet, out: &mut String) {
         self.history.packet(packet);
         self.synced = true;
         self.ones_at = None;
@@ -73,8 +86,7 @@ impl StmText {
         }
     }
 
-    /// Appends the words for `nibbles` that are no packet.
-    pub fn bad(&mut self, nibbles: &[u8], fault: Fault, out: &mut String) {
+    fn bad(&mut self, _: &Config, nibbles: &[u8], fault: Fault, out: &mut String) {
         out.push_str(match fault {
             Fault::Unsynchronised => "NOTSYNC:STM not synchronised",
             Fault::Truncated => "INCOMPLETE_EOT:Incomplete packet flushed at end of trace[",
@@ -93,14 +105,14 @@ impl StmText {
     /// Appends the bytes of a packet, half bytes `block[span]`.
     ///
     /// A synchronisation packet that ends a search is not what was read, but one that begins a byte.
-    pub fn octets(
+    fn octets(
         &self,
         packet: &Packet,
         offsets: &OffsetMap<'_>,
         span: Range<usize>,
         block: &[u8],
         out: &mut Vec<u8>,
-    ) {
+    ) -> bool {
         match packet {
             Packet::Async if !self.synced => {
                 out.extend([0xff; 10]);
@@ -108,10 +120,11 @@ impl StmText {
             }
             _ => octets(offsets, span, block, out),
         }
+        true
     }
 
     /// Takes in half bytes `block[span]` before a synchronisation.
-    pub fn unsynced(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, block: &[u8]) {
+    fn unsynced(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, block: &[u8]) {
         for k in span {
             match block.get(k) {
                 Some(0xf) => _ = self.ones_at.get_or_insert_with(|| offsets.at(k)),
@@ -124,22 +137,22 @@ impl StmText {
     ///
     /// It counts the bytes that it has taken: one more where the packet begins in a high half. A
     /// synchronisation packet that ends a search begins with the run of ones, however long.
-    pub fn offset(&self, packet: &Packet, offsets: &OffsetMap<'_>, offset: usize) -> u64 {
-        let at = offsets.at(offset);
+    fn offset(&self, packet: &Packet, offsets: &OffsetMap<'_>, index: usize) -> u64 {
+        let at = offsets.at(index);
         match packet {
             Packet::Async if !self.synced => self.ones_at.unwrap_or(at),
-            _ => at.wrapping_add(offsets.is_high_half(offset).into()),
+            _ => at.wrapping_add(offsets.is_high_half(index).into()),
         }
     }
 
     /// `element` as the reference takes it: nobody speaks before a master is named.
-    pub fn element(&self, mut element: Element) -> Element {
+    fn element(&mut self, _: &Config, mut element: Element) -> Option<(Element, Option<u32>)> {
         if let Element::SoftwareWrite(write) = &mut element
             && !self.named
         {
             write.channel = Channel::Master { master: None, channel: None };
         }
-        element
+        Some((element, None))
     }
 }
 
@@ -323,7 +336,7 @@ mod tests {
             (Packet::GlobalError(1), "GERR:Global Error"),
         ] {
             let mut out = String::new();
-            text.packet(&packet, &mut out);
+            text.packet(&Config::default(), &packet, &mut out);
             assert_eq!(out, want);
         }
     }

@@ -4,7 +4,7 @@ use std::mem;
 
 /// Where a line ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Group {
+pub enum Group {
     /// With the fragment, or after sixteen bytes.
     FragmentOrSixteen,
     /// With the fragment; but bytes 0xff at its end may begin a synchronisation, so they wait.

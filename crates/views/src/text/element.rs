@@ -4,8 +4,6 @@ use std::fmt::Write;
 
 use tracewright_base::{Dwt, Element, Exception, Range};
 
-use tracewright_protocols::registry::AnyConfig;
-
 use crate::Source;
 use crate::opencsd::text::{decimal, hex};
 
@@ -17,14 +15,10 @@ pub fn element(source: &Source, element: &Element, out: &mut String) {
         Element::NoCode { address, space } => {
             out.push_str("no-code    ");
             offset(source, *address, out);
-            match (matches!(source.config, AnyConfig::Etrace(_)), space.el()) {
-                (true, Some(level)) => {
-                    let _ =
-                        write!(out, " in {} memory", ["U", "S", "H", "M"][usize::from(level & 3)]);
-                }
-                _ => {
-                    let _ = write!(out, " in {space} memory");
-                }
+            let level = space.el();
+            match level.and_then(|level| source.config.protocol().privilege_name(level)) {
+                Some(name) => _ = write!(out, " in {name} memory"),
+                None => _ = write!(out, " in {space} memory"),
             }
         }
         Element::Unknown { start, next, .. } => {

@@ -29,6 +29,8 @@ impl Encodes for Etmv3 {
         ("ETMTRACEIDR", 0x10),
     ];
 
+    const CORE: &'static str = "Cortex-A7";
+
     const SETTINGS: &'static [Setting] = &[
         Setting {
             name: "ETMSYNCFR",

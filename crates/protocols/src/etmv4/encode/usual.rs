@@ -25,6 +25,8 @@ impl Encodes for Etmv4 {
 
     /// ETMv4.4.
     const USUAL: &'static [(&'static str, u64)] = &and(("TRCIDR1", 0x4100_f443));
+
+    const CORE: &'static str = "Cortex-A53";
     const SETTINGS: &'static [Setting] = settings::SETTINGS;
 
     fn settings(_: &Config, setting: &dyn Fn(&str) -> Option<u64>) -> Settings {
@@ -37,6 +39,8 @@ impl Encodes for Ete {
 
     /// ETE 1.0.
     const USUAL: &'static [(&'static str, u64)] = &and(("TRCDEVARCH", 0x4770_5a13));
+
+    const CORE: &'static str = "ARM-AA64";
     const SETTINGS: &'static [Setting] = settings::SETTINGS;
 
     fn settings(_: &Config, setting: &dyn Fn(&str) -> Option<u64>) -> Settings {

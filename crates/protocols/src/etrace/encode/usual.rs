@@ -20,6 +20,8 @@ impl Encodes for Etrace {
     /// Every parameter has a default; frames need an id.
     const USUAL: &'static [(&'static str, u64)] = &[("trace_id", 0x10)];
 
+    const CORE: &'static str = "";
+
     const SETTINGS: &'static [Setting] = &SETTINGS;
 
     fn settings(_: &Params, setting: &dyn Fn(&str) -> Option<u64>) -> Settings {

@@ -30,6 +30,8 @@ impl Encodes for Ptm {
         ("ETMTRACEIDR", 0x10),
     ];
 
+    const CORE: &'static str = "Cortex-A15";
+
     const SETTINGS: &'static [Setting] = &[
         Setting {
             name: "ETMSYNCFR",

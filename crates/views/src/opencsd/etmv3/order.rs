@@ -11,7 +11,7 @@ use tracewright_protocols::etmv3::Packet;
 
 /// Lines that wait, and where in them elements belong.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::opencsd) struct Order {
+pub struct Order {
     /// In the order of their lines.
     marks: Vec<Mark>,
     /// Sources whose last packet left an element waiting.
