@@ -21,6 +21,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod any_stream;
 pub mod bits;
 mod data;
 pub mod encoders;
@@ -37,6 +38,7 @@ pub mod itm;
 pub mod kind;
 #[cfg(test)]
 mod memory;
+pub mod observer;
 mod pending;
 pub mod port;
 mod port_protocol;
@@ -52,6 +54,8 @@ pub mod trace_unit;
 #[cfg(test)]
 pub(crate) mod ways;
 
+pub use any_stream::AnyStream;
 pub use kind::PacketKind;
+pub use observer::Observer;
 pub use protocol::{Field, Protocol, Resume};
-pub use stream::{Stream, Tap};
+pub use stream::Stream;

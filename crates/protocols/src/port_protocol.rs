@@ -52,7 +52,7 @@ macro_rules! port_protocol {
                 $crate::flow::Vector::name(number).map(alloc::borrow::Cow::Borrowed)
             }
 
-            fn sync(_config: &Config, bytes: &[u8]) -> tracewright_base::Sync {
+            fn sync(_config: &Config, bytes: &[u8]) -> tracewright_base::SyncSearch {
                 sync::find(bytes)
             }
         }

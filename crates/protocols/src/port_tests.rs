@@ -6,12 +6,12 @@ use std::vec::Vec;
 use tracewright_base::Wire;
 use tracewright_frames::cycles::{Cycle, Version, text};
 
-use crate::Protocol;
 use crate::memory::{Memory, describe};
+use crate::registry::Listed;
 use crate::ways;
 
 /// The records of cycles that are written as text.
-pub(crate) fn records<P: Protocol<Packet: From<Cycle>>>(
+pub(crate) fn records<P: Listed<Packet: From<Cycle>>>(
     version: Version,
     config: &P::Config,
     cycles: &str,
@@ -25,7 +25,7 @@ pub(crate) fn records<P: Protocol<Packet: From<Cycle>>>(
 
 /// The elements of cycles, decoded in every way, without the gap at the start and the end.
 #[track_caller]
-pub(crate) fn decoded<P: Protocol<Packet: From<Cycle>>>(
+pub(crate) fn decoded<P: Listed<Packet: From<Cycle>>>(
     version: Version,
     config: &P::Config,
     code: &Memory,
@@ -41,7 +41,7 @@ pub(crate) fn decoded<P: Protocol<Packet: From<Cycle>>>(
 
 /// Decodes random records: no panic, and the same elements for any cut. `config` makes a
 /// configuration from a random minor version and a value of ETMCR.
-pub(crate) fn random_records<P: Protocol>(config: fn(u64, u64) -> P::Config, code: &Memory) {
+pub(crate) fn random_records<P: Listed>(config: fn(u64, u64) -> P::Config, code: &Memory) {
     let mut random = ways::Random(0x5eed);
     let mut code = code.clone();
     for n in 0..300 {

@@ -493,7 +493,7 @@ impl<W: io::Write> Listener for Listing<W> {
         self.write(false);
     }
 
-    fn each_packet(&self) -> bool {
+    fn wants_each_packet(&self) -> bool {
         let late = |source: &Source| matches!(source.text, SourceText::Etmv3(_));
         self.shown.packets || self.sources.iter().any(late)
     }
@@ -544,7 +544,7 @@ impl<W: io::Write> Listener for Listing<W> {
         self.order_packet(n, at, packet);
     }
 
-    fn bad(
+    fn undecodable(
         &mut self,
         n: usize,
         offsets: &OffsetMap<'_>,
@@ -587,7 +587,7 @@ impl<W: io::Write> Listener for Listing<W> {
         }
     }
 
-    fn held(&mut self, n: usize, bytes: &[u8]) {
+    fn awaiting_sync(&mut self, n: usize, bytes: &[u8]) {
         self.unsynced(n, |unsynced, line| unsynced.held(bytes, line));
     }
 
