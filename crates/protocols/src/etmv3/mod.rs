@@ -17,15 +17,15 @@
 //! | 7.7.2 | [`sync::find`], [`sync::find_bit`] | `synchronisation` |
 //! | 7.7.3 | [`packet::Isync`] | `isyncs`, `in_progress`, `periodic_syncs` |
 //!
-//! Cycle counts: a range has the cycles that its own P-header gives to it; all others are an
-//! `Element::Cycles` before what they passed before. So an instruction took its own cycles and
-//! those since the instruction before, and the sum of both is the time that passed.
+//! Cycle counts: a range has the cycles that its own P-header gives to it. Other cycles are an
+//! `Element::Cycles` before the element that follows them. So an instruction took its own cycles and
+//! those since the previous instruction, and the sum of all is the elapsed time.
 //!
 //! ```
 //! use tracewright_base::{Parse, Wire};
 //! use tracewright_protocols::etmv3::{Config, Packet};
 //!
-//! // An ETMv3.4 that traces instructions and counts no cycles.
+//! // An ETMv3.4 that traces instructions without cycles.
 //! let register = |name: &str| match name {
 //!     "ETMCR" => Some(0),
 //!     "ETMIDR" => Some(0x4114_f240),
@@ -83,7 +83,7 @@ impl Protocol for Etmv3 {
         config.trace_id
     }
 
-    /// Every instruction has an atom of its own.
+    /// Every instruction has its own atom.
     fn waypoints(_config: &Config) -> Waypoints {
         Waypoints { each: true, ..Waypoints::BRANCHES }
     }
