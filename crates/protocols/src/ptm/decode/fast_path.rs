@@ -1,8 +1,9 @@
-//! Atoms and branches, many packets at once.
+//! The fast path of the decoder: runs of Atom and Branch packets.
 //!
-//! Nearly all of a trace is Atom packets, with a Branch packet for each indirect branch. The program between two
-//! branches is a path through blocks that are kept: the lane holds the place on that path, a [`BlockId`], and an atom
-//! is one load. What the decoder knows of where it is is made of the last block alone, where it is needed.
+//! Almost all packets of a trace are Atom packets, with a Branch packet for each indirect branch. The
+//! program between two branches is a path through cached blocks. The fast path holds a [`BlockId`] as
+//! its position on that path, so an atom takes one load. The state of the decoder is updated from the
+//! last block alone, where it is needed.
 
 use tracewright_base::{
     BlockId, Code, CodeSpace, Counted, Element, Feed, Inconsistency, Isa, Kind, Range, Role, Sink,
@@ -12,24 +13,24 @@ use super::{Decoder, Phase, Place, is_branch, walkable};
 use crate::ptm::config::Config;
 use crate::ptm::packet::{Address, Atoms, cycles};
 
-/// A waypoint that the decoder is still before.
+/// The last waypoint that the fast path took and the decoder state does not include yet.
 #[derive(Clone, Copy)]
 struct Passed {
-    /// Its block; [`BlockId::NONE`] where the decoder is up to date.
+    /// Its block; [`BlockId::NONE`]: the decoder state is up to date.
     block: BlockId,
-    /// Whether it took effect.
+    /// Whether it was taken.
     taken: bool,
-    /// Place of the packet that says so.
+    /// Offset of its packet.
     at: u64,
 }
 
 const NOTHING: Passed = Passed { block: BlockId::NONE, taken: false, at: 0 };
 
-/// What selects blocks of A32 and of T32.
+/// The code spaces of A32 and T32.
 type Sets = [CodeSpace; 2];
 
 impl Decoder {
-    /// Takes Atom packets, and Branch packets that say nothing but an address.
+    /// Takes Atom packets, and Branch packets without information bytes.
     #[inline]
     pub(super) fn fast_path<K: Code, S: Sink>(
         &mut self,
@@ -53,7 +54,7 @@ impl Decoder {
         }
     }
 
-    /// The lane. `RETURNS`: there is a return stack. `CYCLES`: each atom and address has a cycle count.
+    /// The loop. `RETURNS`: a return stack is in use. `CYCLES`: each atom and address has a cycle count.
     fn run_atoms<const RETURNS: bool, const CYCLES: bool, K: Code, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
@@ -64,15 +65,15 @@ impl Decoder {
         let sets = [Isa::A32, Isa::T32].map(|isa| code.code_space(isa, self.context(isa).space()));
         let mut next = self.find(&sets, code);
         let mut passed = NOTHING;
-        // Atoms to come from bit 0, and a 1 behind them.
+        // The remaining atoms from bit 0 on, with a 1 above the last.
         let mut steps = 1;
         let mut count = Counted::UNKNOWN;
-        // Bytes of packets beside the first of each.
+        // Bytes of the packets, without the first byte of each.
         let mut beside = 0;
         let (mut at, mut taken) = (feed.last, feed.taken);
         loop {
             let blocks = code.blocks();
-            // Whether the block to come has to be asked for; otherwise there is a packet that is not for the lane.
+            // Whether the next block is not cached; otherwise the next packet needs the general decoder.
             let ask = 'fast_path: loop {
                 while steps > 1 {
                     let Some((cached, class)) = blocks.get(next) else {
@@ -150,7 +151,7 @@ impl Decoder {
             next = self.ask(passed, code);
             passed = NOTHING;
             if next == BlockId::NONE {
-                // Without a place, what is left of an atom is its cycles.
+                // Without an address, only the cycles of an atom are reported.
                 while steps > 1 && (CYCLES || self.pc.is_some()) {
                     self.atom(at, steps & 1 != 0, count, config, code, sink);
                     steps >>= 1;
@@ -162,7 +163,7 @@ impl Decoder {
         (feed.last, feed.taken) = (at, taken);
     }
 
-    /// The kept block at `pc`.
+    /// The cached block at `pc`.
     #[inline]
     fn find<K: Code>(&self, sets: &Sets, code: &K) -> BlockId {
         let Some(Place { address, isa }) = self.pc else { return BlockId::NONE };
@@ -175,7 +176,7 @@ impl Decoder {
         code.find(u64::from(address) & isa.address_mask(), code_space)
     }
 
-    /// Goes past a waypoint of which the target is on the return stack; not past any other.
+    /// Moves past an indirect branch whose target is on the return stack. Returns `false` otherwise.
     #[inline]
     fn back<K: Code>(&mut self, passed: Passed, code: &K) -> bool {
         let Some((cached, class)) = code.blocks().get(passed.block) else { return false };
@@ -191,8 +192,8 @@ impl Decoder {
         true
     }
 
-    /// Brings the decoder past a waypoint, as [`atom`](Self::atom) does. The lane has put calls of which the target is
-    /// in the program on the return stack already.
+    /// Updates the decoder state to the position after a waypoint, as [`atom`](Self::atom) does. The
+    /// loop has pushed the return addresses of direct calls already.
     #[inline]
     fn settle<K: Code, S: Sink>(
         &mut self,
@@ -225,12 +226,12 @@ impl Decoder {
         };
     }
 
-    /// Makes and keeps the block at `pc`, which `passed` leads to.
+    /// Caches the block at `pc`, a successor of `passed`.
     #[cold]
     fn ask<K: Code>(&mut self, passed: Passed, code: &mut K) -> BlockId {
         let Some(pc) = self.pc.filter(|pc| walkable(pc.isa)) else { return BlockId::NONE };
-        // A branch whose target is in the program always leads to the same block. One that must be taken and
-        // was not leads nowhere: that has to be doubted each time.
+        // A direct branch always leads to the same block. An unconditional branch that was not taken has
+        // no cached successor, so that each occurrence is reported as an inconsistency.
         let leads =
             |(_, class): (&tracewright_base::CachedBlock, &tracewright_base::BlockClass)| {
                 let last = class.last[usize::from(passed.taken)];
