@@ -13,8 +13,9 @@ pub trait Encodes: Protocol {
     /// programming registers, so a unit with these values alone traces.
     const USUAL: &'static [(&'static str, u64)];
 
-    /// Settings beside the registers that a decoder reads: further registers (filters, periods), and
-    /// properties for which no real unit has a register (lower case: faults and choices to inject).
+    /// Settings beside the registers that a decoder reads: further registers (filters, periods),
+    /// and properties for which no real unit has a register (lower case: faults and choices to
+    /// inject).
     const SETTINGS: &'static [Setting];
 
     /// Reads those settings; an absent one has its default.

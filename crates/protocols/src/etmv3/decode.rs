@@ -15,10 +15,10 @@ use super::{Config, History, Packet};
 use crate::data::{Data, DataPacket};
 use crate::pending::{Pending, Withdrawal};
 
-/// Packets to elements: instructions one by one, and what they read and wrote.
+/// Packets to elements: single instructions, and their data accesses.
 ///
-/// The last instruction is pending until the next one, because an exception packet may state that it
-/// did not complete. Elements between the two are queued behind it.
+/// The last instruction is pending until the next one, because an exception packet may state that
+/// it did not complete. Elements between the two are queued behind it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decoder {
     phase: Phase,
@@ -426,8 +426,8 @@ impl Decoder {
         self.data.cancel(Withdrawal::Instruction);
     }
 
-    /// Stores a cancelled load or store multiple. Without data trace an interrupted one has the same
-    /// packets as a cancelled one.
+    /// Stores a cancelled load or store multiple. Without data trace an interrupted one has the
+    /// same packets as a cancelled one.
     fn interrupt<K: Code>(&mut self, code: &mut K) {
         let Some(&range) = self.pending.last() else { return };
         let pc = Pc { address: range.start, isa: range.last.isa, space: self.context.space() };
@@ -441,8 +441,9 @@ impl Decoder {
         self.interrupted.push(range);
     }
 
-    /// Processes a return from an exception to `address`. If that is the address after an interrupted
-    /// instruction, that instruction resumed without trace and completed. (IHI 0014, 7.5.2)
+    /// Processes a return from an exception to `address`. If that is the address after an
+    /// interrupted instruction, that instruction resumed without trace and completed. (IHI 0014,
+    /// 7.5.2)
     fn resume_interrupted<S: Sink>(&mut self, at: u64, address: u32, sink: &mut S) {
         let Some(&range) = self.interrupted.last() else { return };
         let to = u64::from(address);

@@ -358,8 +358,8 @@ impl Encoder {
             return;
         }
         self.flush(config, out);
-        // M profile: any branch may return from an exception. An access of its stack pop shows that it
-        // did.
+        // M profile: any branch may return from an exception. An access of its stack pop shows that
+        // it did.
         let pops = access.has(Access::EXCEPTION) && access.direction == Direction::Read;
         if config.m_profile()
             && pops

@@ -20,10 +20,11 @@ pub fn find(bytes: &[u8]) -> SyncSearch {
 }
 
 /// The first A-sync of a capture that is not aligned to the bytes of the trace unit, as may happen
-/// with a trace port narrower than a byte. Returns its bit offset, whose low three bits are the shift.
+/// with a trace port narrower than a byte. Returns its bit offset, whose low three bits are the
+/// shift.
 ///
-/// An A-sync is a run of at least 47 zero bits and a one; the next bit begins a byte. Bits count from
-/// the low end of each byte.
+/// An A-sync is a run of at least 47 zero bits and a one; the next bit begins a byte. Bits count
+/// from the low end of each byte.
 pub fn find_bit(bytes: &[u8]) -> Option<usize> {
     let mut zeros = 0;
     for bit in 0..bytes.len() * 8 {

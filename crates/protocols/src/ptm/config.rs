@@ -180,7 +180,7 @@ pub const REGISTERS: &[Register] = &[
             bit("Branch encoding", 20, "the alternative encoding of addresses"),
             bit("Security Extensions", 19, "the processor has the Security Extensions"),
             bit("32-bit Thumb", 18, "a 32-bit T32 instruction is one instruction"),
-            bits("Processor family", 15, 12, "15: the processor's registers identify it"),
+            bits("Processor class", 15, 12, "15: the processor's registers identify it"),
             Field {
                 name: "Major version",
                 high: 11,

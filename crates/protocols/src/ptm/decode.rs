@@ -55,8 +55,9 @@ struct Reported {
     hyp: bool,
 }
 
-/// The longest straight code that one waypoint traces, in bytes. A unit sends a waypoint update after
-/// 4096 bytes, so a longer run indicates a wrong image. (IHI 0035, "Large blocks of instructions")
+/// The longest straight code that one waypoint traces, in bytes. A unit sends a waypoint update
+/// after 4096 bytes, so a longer run indicates a wrong image. (IHI 0035, "Large blocks of
+/// instructions")
 const LONGEST_RUN: u32 = 1 << 16;
 
 /// The exception number of entry to Debug state. (IHI 0035, "Exception field")
@@ -337,8 +338,8 @@ impl Decoder {
         self.pc = Some(pc);
     }
 
-    /// Walks to the next waypoint and reports the range. Returns the waypoint and the address after it;
-    /// `None` where the program cannot be followed, and then `pc` is unknown.
+    /// Walks to the next waypoint and reports the range. Returns the waypoint and the address after
+    /// it; `None` where the program cannot be followed, and then `pc` is unknown.
     #[inline]
     fn run<K: Code, S: Sink>(
         &mut self,

@@ -1,7 +1,7 @@
 //! A trace unit in software: processor steps to the packets of a PTM.
 //!
-//! The last instruction is pending until the next step. An exception may cancel it, and a context step
-//! after a branch may change the security state and mode that its packet states.
+//! The last instruction is pending until the next step. An exception may cancel it, and a context
+//! step after a branch may change the security state and mode that its packet states.
 
 mod settings;
 
@@ -64,8 +64,8 @@ struct Sent {
     time: Option<u64>,
 }
 
-/// The length of straight code after which a unit sends a waypoint update, in bytes. (IHI 0035, "Large blocks
-/// of instructions")
+/// The length of straight code after which a unit sends a waypoint update, in bytes. (IHI 0035,
+/// "Large blocks of instructions")
 const LONG_RUN: u32 = 4096;
 
 /// The exception number of entry to Debug state. (IHI 0035, "Exception field")

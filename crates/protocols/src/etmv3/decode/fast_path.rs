@@ -1,11 +1,11 @@
 //! The fast path of the decoder: runs of P-headers.
 //!
 //! Almost all packets of a trace without data are P-headers. For this unit every instruction is a
-//! separate block ([`Waypoints::each`](tracewright_base::Waypoints::each)), and the block cache stores
-//! the successors of each. The fast path holds a [`BlockId`] as its position, so an atom takes one
-//! load. An instruction that another one follows cannot be withdrawn, so only the last instruction of a
-//! run of P-headers, and the cycles after it, become pending. The state of the decoder is updated from
-//! the last instruction alone, where it is needed.
+//! separate block ([`Waypoints::each`](tracewright_base::Waypoints::each)), and the block cache
+//! stores the successors of each. The fast path holds a [`BlockId`] as its position, so an atom
+//! takes one load. An instruction that another one follows cannot be withdrawn, so only the last
+//! instruction of a run of P-headers, and the cycles after it, become pending. The state of the
+//! decoder is updated from the last instruction alone, where it is needed.
 
 use tracewright_base::{BlockId, Code, Counted, Element, Feed, Isa, Range, Sink};
 
@@ -81,8 +81,8 @@ impl Decoder {
         let mut next = self.find(code);
         let mut passed = NOTHING;
         let mut steps = Steps::default();
-        // The remaining instructions of `steps`: their number, the ones that passed from bit 0 on, and
-        // the number of W before the first.
+        // The remaining instructions of `steps`: their number, the ones that passed from bit 0 on,
+        // and the number of W before the first.
         let (mut left, mut bits, mut cycles) = (0, 0, 0);
         let (mut at, mut taken) = (feed.last, feed.taken);
         // The difference between trace offset and index, valid up to index `until`.

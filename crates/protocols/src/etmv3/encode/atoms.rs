@@ -34,9 +34,9 @@ impl PendingAtoms {
         }
     }
 
-    /// Adds an atom and the `cycles` before it. An atom without a cycle is possible as the second of a
-    /// cycle, and from ETMv3.3 (`minor` 3) on everywhere. Elsewhere it gets a cycle that `cycles` does
-    /// not have. Returns the number of these extra cycles.
+    /// Adds an atom and the `cycles` before it. An atom without a cycle is possible as the second
+    /// of a cycle, and from ETMv3.3 (`minor` 3) on everywhere. Elsewhere it gets a cycle that
+    /// `cycles` does not have. Returns the number of these extra cycles.
     pub(super) fn timed(
         &mut self,
         passed: bool,

@@ -60,8 +60,8 @@ impl Data {
         }
     }
 
-    /// Emits an access of the last instruction or of an exception. `announcement` is the packet before
-    /// the first access of an exception.
+    /// Emits an access of the last instruction or of an exception. `announcement` is the packet
+    /// before the first access of an exception.
     pub(super) fn access(
         &mut self,
         access: &Access,
@@ -131,8 +131,8 @@ impl Data {
         }
     }
 
-    /// Whether the next packet has A = 1: it is the first of its instruction, or its address does not
-    /// follow the previous one.
+    /// Whether the next packet has A = 1: it is the first of its instruction, or its address does
+    /// not follow the previous one.
     fn first(&self, address: Option<u32>, coprocessor: bool, again: bool, config: &Config) -> bool {
         if coprocessor {
             return false;

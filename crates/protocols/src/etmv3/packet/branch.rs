@@ -9,8 +9,8 @@ use crate::etmv3::Config;
 /// A branch packet, in its encoded form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Branch {
-    /// The address bits that were sent, without those that are zero in the instruction set: bit 0 is
-    /// A\[2] in A32, A\[1] in T32 and A\[0] in Jazelle.
+    /// The address bits that were sent, without those that are zero in the instruction set: bit 0
+    /// is A\[2] in A32, A\[1] in T32 and A\[0] in Jazelle.
     pub bits: u32,
     /// Number of address bits.
     pub count: u8,

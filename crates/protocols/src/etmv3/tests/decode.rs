@@ -1,5 +1,5 @@
-//! Decoding of packets that were written by hand from IHI 0014. V1 to V42 are worked examples of the
-//! specification's text.
+//! Decoding of packets that were written by hand from IHI 0014. V1 to V42 are worked examples of
+//! the specification's text.
 
 use std::string::String;
 use std::vec::Vec;
@@ -105,8 +105,8 @@ fn cancelled_instructions() {
     check(&plain, code, ARM, &bytes, &["8000E", "8004E", "exception e", "8018E"]);
 }
 
-/// r14 of a FIQ and Can both indicate whether the last traced instruction, at r14 - 4 or at r14 - 8,
-/// completed. (4.5.3)
+/// r14 of a FIQ and Can both indicate whether the last traced instruction, at r14 - 4 or at r14 -
+/// 8, completed. (4.5.3)
 #[test]
 fn fast_interrupts() {
     let code = &arm(&[NOP, NOP, NOP]);
@@ -349,8 +349,8 @@ fn pc_first() {
     got.sort();
     assert!(got.contains(&"8000 r4 1004=2".into()) && got.contains(&"8000 r4 1008=3 +".into()));
     // A core that sends the address of the second transfer.
-    let said = [0x84, 0x26, 0x8c, 0xa0, 0x80, 0x80, 0x00, 4, 0x26, 0x00, 1, 0x06, 2, 0x06, 3];
-    let mut got = described(&id, code, ARM, &said);
+    let bytes = [0x84, 0x26, 0x8c, 0xa0, 0x80, 0x80, 0x00, 4, 0x26, 0x00, 1, 0x06, 2, 0x06, 3];
+    let mut got = described(&id, code, ARM, &bytes);
     let mut want: Vec<String> = ON_ARM.into_iter().chain(want).map(String::from).collect();
     got.sort();
     want.sort();

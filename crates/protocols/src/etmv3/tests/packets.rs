@@ -31,7 +31,8 @@ fn bad(bytes: &[u8], config: &Config, len: usize, fault: Fault) {
     assert_eq!(Packet::parse(bytes, config), Parse::Bad(len, fault), "{bytes:02x?}");
 }
 
-/// Table 7-1: each of the 256 headers, for an ETMv3.5 that traces everything, cycle-accurate or not.
+/// Table 7-1: each of the 256 headers, for an ETMv3.5 that traces everything, cycle-accurate or
+/// not.
 #[test]
 fn every_header() {
     /// Lengths of the packets that begin with each even header below 0x80, followed by 0xff bytes;
@@ -329,8 +330,8 @@ fn branches_by_length() {
             history.packet(&packet(&isync, config), config);
             let target = history.branch(&branch, config);
             assert_eq!((target.updated, target.known), (known, 32), "{bytes:02x?}");
-            let kept = if known < 32 { 0xc000_8000_u32 & (u32::MAX << known) } else { 0 };
-            assert_eq!(target.address, kept, "{bytes:02x?}");
+            let upper = if known < 32 { 0xc000_8000_u32 & (u32::MAX << known) } else { 0 };
+            assert_eq!(target.address, upper, "{bytes:02x?}");
         }
     }
 }
@@ -507,7 +508,8 @@ fn isyncs() {
     // Bit 0 of the information byte is always 1.
     bad(&[0x08, 0x20, 0, 0, 0, 0], &plain, 2, Fault::Sequence);
     bad(&[0x08, 0xa1, 0, 0, 0, 0, 0x08], &plain, 7, Fault::Sequence);
-    // Table 7-22. In the two reserved combinations AltISA is ignored. AltISA exists from ETMv3.3 on.
+    // Table 7-22. In the two reserved combinations AltISA is ignored. AltISA exists from ETMv3.3
+    // on.
     for (jazelle, t, alternative, isa) in [
         (0, 0, 0, Isa::A32),
         (0, 0, 1, Isa::A32),
@@ -698,7 +700,8 @@ fn configuration() {
     assert!(tc2.extension.timestamp_natural() && tc2.timestamp_width() == 64);
     assert_eq!(tc2.control.context_bytes(), 0);
     assert!(m3(0).id.alternative_branches() && m3(0).m_profile());
-    // Bit 20 has no meaning before ETMv3.4. An ETM11RV r0p0 reads the PC first regardless of bit 16.
+    // Bit 20 has no meaning before ETMv3.4. An ETM11RV r0p0 reads the PC first regardless of bit
+    // 16.
     assert!(!config(0x4114_f230, 0, 0, Profile::Application).id.alternative_branches());
     assert!(config(0x4100_3210, 0, 0, Profile::Application).id.loads_pc_first());
     for register in super::super::config::REGISTERS {

@@ -25,8 +25,8 @@ pub(super) fn thumb(halfwords: &[u16]) -> Program {
     Memory::default().thumb(BASE, halfwords)
 }
 
-/// The elements of an A-sync, an I-sync at 0x8000 and `bytes`, as short text. The bytes are decoded in
-/// every way.
+/// The elements of an A-sync, an I-sync at 0x8000 and `bytes`, as short text. The bytes are decoded
+/// in every way.
 pub(super) fn described(
     config: &Config,
     code: &Program,

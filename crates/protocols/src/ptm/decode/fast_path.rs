@@ -1,9 +1,9 @@
 //! The fast path of the decoder: runs of Atom and Branch packets.
 //!
-//! Almost all packets of a trace are Atom packets, with a Branch packet for each indirect branch. The
-//! program between two branches is a path through cached blocks. The fast path holds a [`BlockId`] as
-//! its position on that path, so an atom takes one load. The state of the decoder is updated from the
-//! last block alone, where it is needed.
+//! Almost all packets of a trace are Atom packets, with a Branch packet for each indirect branch.
+//! The program between two branches is a path through cached blocks. The fast path holds a
+//! [`BlockId`] as its position on that path, so an atom takes one load. The state of the decoder is
+//! updated from the last block alone, where it is needed.
 
 use tracewright_base::{
     BlockId, Code, CodeSpace, Counted, Element, Feed, Inconsistency, Isa, Kind, Range, Role, Sink,
@@ -54,7 +54,8 @@ impl Decoder {
         }
     }
 
-    /// The loop. `RETURNS`: a return stack is in use. `CYCLES`: each atom and address has a cycle count.
+    /// The loop. `RETURNS`: a return stack is in use. `CYCLES`: each atom and address has a cycle
+    /// count.
     fn run_atoms<const RETURNS: bool, const CYCLES: bool, K: Code, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
@@ -73,7 +74,8 @@ impl Decoder {
         let (mut at, mut taken) = (feed.last, feed.taken);
         loop {
             let blocks = code.blocks();
-            // Whether the next block is not cached; otherwise the next packet needs the general decoder.
+            // Whether the next block is not cached; otherwise the next packet needs the general
+            // decoder.
             let ask = 'fast_path: loop {
                 while steps > 1 {
                     let Some((cached, class)) = blocks.get(next) else {
@@ -176,7 +178,8 @@ impl Decoder {
         code.find(u64::from(address) & isa.address_mask(), code_space)
     }
 
-    /// Moves past an indirect branch whose target is on the return stack. Returns `false` otherwise.
+    /// Moves past an indirect branch whose target is on the return stack. Returns `false`
+    /// otherwise.
     #[inline]
     fn back<K: Code>(&mut self, passed: Passed, code: &K) -> bool {
         let Some((cached, class)) = code.blocks().get(passed.block) else { return false };
@@ -192,8 +195,8 @@ impl Decoder {
         true
     }
 
-    /// Updates the decoder state to the position after a waypoint, as [`atom`](Self::atom) does. The
-    /// loop has pushed the return addresses of direct calls already.
+    /// Updates the decoder state to the position after a waypoint, as [`atom`](Self::atom) does.
+    /// The loop has pushed the return addresses of direct calls already.
     #[inline]
     fn settle<K: Code, S: Sink>(
         &mut self,
@@ -230,8 +233,8 @@ impl Decoder {
     #[cold]
     fn ask<K: Code>(&mut self, passed: Passed, code: &mut K) -> BlockId {
         let Some(pc) = self.pc.filter(|pc| walkable(pc.isa)) else { return BlockId::NONE };
-        // A direct branch always leads to the same block. An unconditional branch that was not taken has
-        // no cached successor, so that each occurrence is reported as an inconsistency.
+        // A direct branch always leads to the same block. An unconditional branch that was not
+        // taken has no cached successor, so that each occurrence is reported as an inconsistency.
         let leads =
             |(_, class): (&tracewright_base::CachedBlock, &tracewright_base::BlockClass)| {
                 let last = class.last[usize::from(passed.taken)];

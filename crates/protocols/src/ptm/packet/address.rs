@@ -46,7 +46,8 @@ impl Default for Address {
     }
 }
 
-/// An address, whether information bytes follow, and its length; or an invalid length and its fault.
+/// An address, whether information bytes follow, and its length; or an invalid length and its
+/// fault.
 type Parsed = Result<(Address, bool, usize), (usize, Fault)>;
 
 impl Address {

@@ -24,8 +24,8 @@ impl Atoms {
         if header & 0x81 == 0x80 && header >> 2 & 0x1f != 0 { Some(Atoms { header }) } else { None }
     }
 
-    /// The atoms of `header` from bit 0 on, 1 for E, with a 1 above the last; 0 if it does not begin
-    /// an Atom packet.
+    /// The atoms of `header` from bit 0 on, 1 for E, with a 1 above the last; 0 if it does not
+    /// begin an Atom packet.
     #[inline]
     pub(in crate::ptm) const fn steps(header: u8) -> u32 {
         STEPS[header as usize] as u32

@@ -3,8 +3,8 @@
 /// The most bytes of a count.
 const MOST: usize = 5;
 
-/// Reads a count: `xCCC_CCxx`, where bit 6 states that another byte follows and \[5:2] are bits \[3:0], then
-/// `Cxxx_xxxx`. `None` where bytes are missing. (IHI 0035, "Cycle-accurate tracing")
+/// Reads a count: `xCCC_CCxx`, where bit 6 states that another byte follows and \[5:2] are bits
+/// \[3:0], then `Cxxx_xxxx`. `None` where bytes are missing. (IHI 0035, "Cycle-accurate tracing")
 #[inline]
 pub(in crate::ptm) fn parse(bytes: &[u8]) -> Option<(u32, usize)> {
     let first = *bytes.first()?;

@@ -31,7 +31,8 @@ const STARTED: [(u64, Element); 3] = [
     (6, Element::Context(SECURE)),
 ];
 
-/// Decodes `HEAD` and `bytes`. `want` has the elements of `bytes`, with offsets from their first byte.
+/// Decodes `HEAD` and `bytes`. `want` has the elements of `bytes`, with offsets from their first
+/// byte.
 #[track_caller]
 fn after_head(config: &Config, code: &Program, bytes: &[u8], want: &[(u64, Element)]) {
     let want = want.iter().map(|&(at, element)| (at + HEAD.len() as u64, element));

@@ -297,8 +297,8 @@ fn alignment() {
     assert_eq!(sync::find(&zeros(100)), Found::At(85));
 }
 
-/// "Encoding of the timestamp value", and two values from a capture of a Cortex-A9, whose difference is
-/// the sum of the cycle counts between them.
+/// "Encoding of the timestamp value", and two values from a capture of a Cortex-A9, whose
+/// difference is the sum of the cycle counts between them.
 #[test]
 fn gray_code() {
     for (number, code) in [(0, 0), (1, 1), (2, 3), (3, 2), (4, 6), (7, 4), (8, 12)] {
