@@ -166,7 +166,7 @@ impl Etmv3Text {
             Reason::Debug => "; (Debug Exit); ",
         });
         self.history.isync(isync);
-        let offset = isync.place();
+        let offset = isync.start_address();
         if let Some((address, _)) = offset {
             out.push_str(if isync.current.is_some() { "Data Instr Addr=0x" } else { "Addr=0x" });
             hex_padded(address.into(), 8, out);
