@@ -46,6 +46,13 @@ pub enum RecordError {
         /// Those that there are.
         known: Vec<&'static str>,
     },
+    /// Registers that no trace unit combines.
+    Refused {
+        /// The register to change.
+        name: &'static str,
+        /// Why the combination is refused.
+        why: String,
+    },
     /// A register is missing that a unit needs.
     Missing(MissingRegister),
     /// The core's name is not known, or a trace id is above 0x6f.
@@ -64,6 +71,7 @@ impl fmt::Display for RecordError {
             RecordError::UnknownRegister { name, known } => {
                 write!(f, "no register or setting {name}; there are {}", known.join(", "))
             }
+            RecordError::Refused { why, .. } => f.write_str(why),
             RecordError::Missing(missing) => missing.fmt(f),
             RecordError::Wrong(what) => f.write_str(what),
         }
@@ -130,7 +138,9 @@ impl Recorder {
         let unknown = registers.iter().find(|(name, _)| !known.iter().any(|k| is(k, name)));
         match unknown {
             Some((name, _)) => Err(RecordError::UnknownRegister { name: name.clone(), known }),
-            None => Ok(()),
+            None => protocol
+                .check(&|name| self.register(name, 0))
+                .map_err(|(name, why)| RecordError::Refused { name, why }),
         }
     }
 

@@ -63,7 +63,7 @@ impl Encode<Params, Packet> for Encoder {
         let context_type = settings.context_type;
         let qualifier = Qualifier::new(params, settings);
         let blocks = settings.retires > 1 || !qualifier.is_open() || settings.fifo.bytes > 0;
-        let port = || Port::new(params, settings.retires, quirks.calls_retire, context_type);
+        let port = || Port::new(params, settings.retires, context_type);
         Encoder {
             flow: Flow::new(params, settings),
             context_type,
@@ -296,7 +296,7 @@ impl Encoder {
             return self.stop(params, out);
         }
         let Some((code, interrupt)) = riscv(taken.cause) else { return };
-        let only = !(self.quirks.calls_retire && !interrupt && is_call(code));
+        let only = !(params.choices.ecall_retires && !interrupt && is_call(code));
         let mut flags = is::TRAP | is::SPECIAL | core::mem::take(&mut self.report);
         if interrupt {
             flags |= is::INTERRUPT;

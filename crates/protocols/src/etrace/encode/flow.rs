@@ -11,7 +11,7 @@ use super::outlet::Outlet;
 use super::passed::Passed;
 use super::returns::Returns;
 use super::settings::{Quirks, Settings, SyncPosition};
-use crate::etrace::config::{Difference, LoopLabel, Params, Profile, Reset, Sync, TrapPacket};
+use crate::etrace::config::{Difference, LoopLabel, Params, Reset, Sync, TrapPacket};
 use crate::etrace::decode::pending::{Predictor, index};
 use crate::etrace::decode::targets::Targets;
 use crate::etrace::packet::fields::{low, sign_extend};
@@ -305,10 +305,11 @@ impl Flow {
         params: &Params,
         out: &mut impl Extend<Packet>,
     ) -> Reported {
-        let Quirks { starts_unretired, .. } = self.quirks;
+        let choices = &params.choices;
+        let starts_unretired = choices.start_unretired || choices.trapped_in_stream;
         let (draft, v2) = (params.is_draft(), params.choices.trap == TrapPacket::ThAddr);
         let told = core::mem::take(&mut self.told);
-        let only = cur.is(is::ONLY) && !self.quirks.trapped_in_stream;
+        let only = cur.is(is::ONLY) && !choices.trapped_in_stream;
         let second = core::mem::take(&mut self.second);
         let due = self.flushes(cur, params);
         let was_due = core::mem::replace(&mut self.due, due);
@@ -316,7 +317,7 @@ impl Flow {
         let by_count = params.choices.resync == Sync::Packets && self.place == SyncPosition::Next;
         if prev.is(is::TRAP) {
             if !only {
-                self.second = self.quirks.second_start;
+                self.second = choices.trapped_in_stream;
                 if told && v2 && !draft {
                     self.start(cur, params, out);
                 } else {
@@ -325,13 +326,13 @@ impl Flow {
                 return Reported::Sync;
             }
             // Another trap before the first instruction of the handler.
-            if v2 && !draft && (!told || self.quirks.tells_twice) {
+            if v2 && !draft && (!told || choices.start_unretired) {
                 // The address means nothing by the specification: say where it was.
                 let epc = if prev.is(is::ONLY) { prev.address } else { prev.after };
                 let place =
-                    if self.quirks.tells_twice { *cur } else { Inst { address: epc, ..*cur } };
+                    if choices.start_unretired { *cur } else { Inst { address: epc, ..*cur } };
                 self.trap(prev, &place, false, params, out);
-                self.told = self.quirks.tells_twice && next.is(is::TRAP);
+                self.told = choices.start_unretired && next.is(is::TRAP);
             }
             return Reported::Sync;
         }
@@ -580,7 +581,7 @@ impl Flow {
         let width = params.widths.address();
         let full = full_address(address, params);
         params.options.full_address
-            || params.profile == Profile::PulpTrdb
+            || self.quirks.full_if_shorter
                 && significant(full, width) <= significant(self.address(address, params), width)
     }
 
@@ -588,7 +589,7 @@ impl Flow {
     fn full(&mut self, params: &Params, out: &mut impl Extend<Packet>) {
         let map = Map { bits: self.map, len: self.branches };
         self.send(
-            Payload::Branches(Branches { full: self.quirks.full_map, map, report: None }),
+            Payload::Branches(Branches { full: params.is_draft(), map, report: None }),
             params,
             out,
         );
