@@ -358,6 +358,26 @@ impl Params {
         self.link.source_width == 0 && !self.is_draft()
     }
 
+    /// Whether the decoder leaves out instructions that the `reference-flow` encoder reports although
+    /// they trapped: those of a start packet, and those before a second trap that comes at once.
+    #[inline]
+    pub(super) const fn drops_unretired(&self) -> bool {
+        self.choices.start_unretired && self.choices.drop_unretired
+    }
+
+    /// Whether packets may report a trapped instruction as if it had been retired, so that the decoder
+    /// has to find out which.
+    #[inline]
+    pub(super) const fn reports_trapped(&self) -> bool {
+        self.choices.trapped_in_stream || self.drops_unretired()
+    }
+
+    /// Whether the decoder needs the reason for which an address was reported.
+    #[inline]
+    pub(super) const fn needs_report_reason(&self) -> bool {
+        self.is_draft() || self.drops_unretired()
+    }
+
     /// The header of a packet tells te_support from te_inst. (0.026)
     pub(super) const fn names_support(&self) -> bool {
         let header = matches!(self.choices.message_type, MessageType::Header);
