@@ -18,14 +18,7 @@ fn source(source: &mut Source) -> Result<(), OpenError> {
         Some(number) => number.map(Some),
         None => Ok(None),
     };
-    let origin = |name: &str| {
-        if let Some((_, origin)) = source.offsets.iter().find(|(known, _)| known == name) {
-            return origin.clone();
-        }
-        let key = Some(name.to_owned());
-        let section = Some(source.name.clone()).filter(|name| !name.is_empty());
-        Origin { section, key, ..Origin::file(&source.path) }
-    };
+    let origin = |name: &str| parameter_origin(source, name);
     let wrong = |name: &str, why: String| OpenError::at(origin(name), Wrong::Parameter(why));
     let mut texts = source.texts.clone();
     for register in &source.registers.0 {
@@ -69,7 +62,19 @@ fn source(source: &mut Source) -> Result<(), OpenError> {
     source.texts = texts;
     source.words.clear();
     source.registers.0.extend(settled);
-    Ok(())
+    let checked = protocol.map_or(Ok(()), |protocol| protocol.check(&|name| source.register(name)));
+    checked
+        .map_err(|(name, why)| OpenError::at(parameter_origin(source, name), Wrong::Parameter(why)))
+}
+
+/// Where a capture gives the parameter `name` of `source`.
+fn parameter_origin(source: &Source, name: &str) -> Origin {
+    if let Some((_, origin)) = source.offsets.iter().find(|(known, _)| known == name) {
+        return origin.clone();
+    }
+    let key = Some(name.to_owned());
+    let section = Some(source.name.clone()).filter(|name| !name.is_empty());
+    Origin { section, key, ..Origin::file(&source.path) }
 }
 
 #[cfg(test)]
@@ -111,5 +116,12 @@ mod tests {
             let got = settled(protocol, &[(name, value)]).unwrap_err();
             assert!(got.contains(want), "{got}");
         }
+    }
+
+    #[test]
+    fn units_that_do_not_exist_are_refused() {
+        let got = settled("etrace", &[("profile", "esp32"), ("version", "2.0")]).unwrap_err();
+        let want = "version: version `2.0` has no profile `esp32`, which exists in version `1.0`";
+        assert!(got.contains(want), "{got}");
     }
 }

@@ -83,6 +83,16 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
         register: &dyn Fn(&str) -> Option<u64>,
     ) -> Result<Self::Config, MissingRegister>;
 
+    /// Checks registers by name that [`configure`](Self::configure) accepts one by one, but of which
+    /// no trace unit has the combination.
+    ///
+    /// # Errors
+    /// The name of a register to change, and why the combination is refused.
+    fn check(register: &dyn Fn(&str) -> Option<u64>) -> Result<(), (&'static str, String)> {
+        let _ = register;
+        Ok(())
+    }
+
     /// The number of a register that can be told in words. `None` where the protocol has no words.
     ///
     /// # Errors

@@ -101,6 +101,19 @@ macro_rules! protocols {
                 }
             }
 
+            /// See [`Protocol::check`].
+            ///
+            /// # Errors
+            /// The name of a register to change, and why the combination is refused.
+            pub fn check(
+                self,
+                register: &dyn Fn(&str) -> Option<u64>,
+            ) -> Result<(), (&'static str, String)> {
+                match self {
+                    $(AnyProtocol::$name => <$protocol as Protocol>::check(register),)*
+                }
+            }
+
             /// Makes a configuration from registers by name.
             ///
             /// # Errors

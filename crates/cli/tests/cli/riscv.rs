@@ -579,6 +579,33 @@ fn wrong_parameters() {
         let err = at(words, paths);
         assert!(err.contains(want), "{words}: {err}");
     }
+    // A profile that does not exist in the version: the file or the option, and the key, are reported.
+    fs::write(&params, "xlen = 64\nversion = \"2.0\"\nprofile = \"siemens\"\n").unwrap();
+    let why = "version `2.0` has no profile `siemens`, which exists in version `1.0`";
+    let file = format!("unit.params:2: version: {why}");
+    let both = "--config version=2.0 --config profile=siemens";
+    for (words, paths, want) in [
+        ("decode --protocol etrace --params", &[&*params, &*bytes][..], file.clone()),
+        ("decode", &[folder.path("").as_path()], file.clone()),
+        (&*format!("{encode} --params"), &[&params], file),
+        (
+            &*format!("decode --protocol etrace {both}"),
+            &[&bytes],
+            format!("--config: version: {why}"),
+        ),
+        (&*format!("{encode} {both}"), &[], format!("--config version: {why}")),
+    ] {
+        let err = at(words, paths);
+        assert!(err.contains(&want), "{words}: {err}");
+    }
+    fs::write(
+        folder.path("capture.toml"),
+        "[[buffer]]\nname = \"b\"\nfile = \"trace.bin\"\n[[source]]\nname = \"hart\"\nprotocol = \"etrace\"\n\
+         [source.parameters]\nprofile = \"siemens\"\nversion = \"2.0\"\n",
+    )
+    .unwrap();
+    let err = at("decode", &[folder.path("").as_path()]);
+    assert!(err.contains("capture.toml") && err.contains(&format!("version: {why}")), "{err}");
     assert!(!out.exists());
     fs::write(&log, "address,isa,opcodes\n1000,RV64,00000013\n").unwrap();
     let err = at(&encode, &[]);

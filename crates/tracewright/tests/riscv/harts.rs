@@ -11,7 +11,7 @@ use tracewright::decode::{Jobs, Memory, Options, Plan, Session, Why, parallel};
 use tracewright::frames::{Framing as Frames, Joiner};
 use tracewright::image::Image;
 use tracewright::logs::{Recorder, Recording};
-use tracewright::protocols::etrace::config::{Framing, PARAMETERS, Profile, Version};
+use tracewright::protocols::etrace::config::{Framing, PARAMETERS, Profile};
 use tracewright::protocols::etrace::packet::Payload;
 use tracewright::protocols::etrace::{Packet, Params};
 use tracewright::protocols::registry::AnyProtocol;
@@ -412,7 +412,7 @@ fn encoded() {
         };
         let runs: Vec<_> = (0..3).map(|n| run(seed * 100 + n, 300, 4_000, mix)).collect();
         let mut registers = vec![
-            ("version".to_owned(), Version::V2_0.number()),
+            ("version".to_owned(), profile.version().number()),
             ("profile".to_owned(), profile.number()),
             ("xlen".to_owned(), if mix.rv64 { 64 } else { 32 }),
         ];

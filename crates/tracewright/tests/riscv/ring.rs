@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tracewright::base::{Element, Parse, Sink, Wire};
 use tracewright::decode::{Memory, Options, Plan, Session};
-use tracewright::protocols::etrace::config::{Framing, PARAMETERS, Profile, Version};
+use tracewright::protocols::etrace::config::{Framing, PARAMETERS, Profile};
 use tracewright::protocols::etrace::encode::Settings;
 use tracewright::protocols::etrace::sync::LOOKED_AHEAD;
 use tracewright::protocols::etrace::{Packet, Params};
@@ -74,7 +74,7 @@ fn trdb(root: &Path) -> Vec<Stream> {
     for (program, rv64) in [("own_traps_rv64", true), ("own_traps_rv32", false)] {
         let Some(steps) = log(root, program) else { continue };
         for full_address in [false, true] {
-            let mut params = Params::new(Version::Draft, Profile::PulpTrdb, rv64);
+            let mut params = Params::of(Profile::PulpTrdb, rv64);
             params.options.full_address = full_address;
             let (_, bytes) = encode(&steps, &params, &Settings::default());
             let path = format!("{program}, full addresses {full_address}").into();
