@@ -44,7 +44,7 @@ fn decode(capture: &Capture, id: u16) -> Vec<(u64, Element)> {
     let source = plan.sources.iter().position(|planned| planned.id == id).unwrap();
     let mut elements = Elements(source, Vec::new());
     let parts = capture.buffers[0].parts();
-    Session::new(capture, &plan, &memory, &options).run(parts, &mut elements);
+    Session::new(capture, &plan, &memory, &options).unwrap().run(parts, &mut elements);
     elements.1
 }
 
@@ -186,7 +186,7 @@ fn no_cycle_is_lost() {
         let mut said = Cycles(Elements(source, Vec::new()), 0);
         let memory = Memory::new(&capture);
         let parts = capture.buffers[0].parts();
-        Session::new(&capture, &plan, &memory, &options).run(parts, &mut said);
+        Session::new(&capture, &plan, &memory, &options).unwrap().run(parts, &mut said);
         let Cycles(Elements(_, elements), traced) = said;
         let starts = elements.iter().filter(|(_, e)| matches!(e, Element::TraceOn(_))).count();
         // The first start of a source is no gap.

@@ -37,7 +37,7 @@ fn decode(capture: &Capture, numbering: Numbering) -> Vec<Element> {
     let memory = Memory::new(capture);
     let mut elements = Elements::default();
     let parts = capture.buffers[0].parts();
-    Session::new(capture, &plan, &memory, &options).run(parts, &mut elements);
+    Session::new(capture, &plan, &memory, &options).unwrap().run(parts, &mut elements);
     elements.0
 }
 

@@ -19,9 +19,8 @@
 //! let options = Options::default();
 //! let plan = Plan::new(&capture, 0, &options).expect("a capture with a buffer");
 //! let memory = Memory::new(&capture);
-//! Session::new(&capture, &plan, &memory, &options)
-//!     .run(capture.buffers[0].parts(), &mut Ranges);
-//! # Ok::<(), tracewright::OpenError>(())
+//! Session::new(&capture, &plan, &memory, &options)?.run(plan.parts(&capture), &mut Ranges);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]
 
@@ -45,6 +44,6 @@ pub use tracewright_decode::Listener;
 /// [`OpenError`] where nothing can be decoded, or where the path is no capture.
 pub fn open(path: &std::path::Path) -> Result<Capture, OpenError> {
     let mut capture = tracewright_capture::open(path)?;
-    tracewright_decode::words::settle(&mut capture)?;
+    tracewright_decode::parameters::resolve(&mut capture)?;
     Ok(capture)
 }

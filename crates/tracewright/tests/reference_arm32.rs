@@ -50,7 +50,9 @@ fn ours(folder: &Path) -> Vec<String> {
     let shown =
         Shown { packets: true, bytes: true, elements: true, packed: false, unpacked: false };
     let mut listing = Listing::new(&mut text, &plan, shown, false);
-    Session::new(&capture, &plan, &memory, &options).run(capture.buffers[0].parts(), &mut listing);
+    Session::new(&capture, &plan, &memory, &options)
+        .unwrap()
+        .run(capture.buffers[0].parts(), &mut listing);
     listing.finish().unwrap();
     elements(&text)
 }

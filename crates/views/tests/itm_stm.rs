@@ -26,7 +26,7 @@ fn list(folder: &Path) -> String {
     let mut out = Vec::new();
     let shown = Shown { packets: true, bytes: true, elements: true, ..Shown::default() };
     let mut listing = Listing::new(&mut out, &plan, shown, false);
-    let mut session = Session::new(&capture, &plan, &Memory::new(&capture), &options);
+    let mut session = Session::new(&capture, &plan, &Memory::new(&capture), &options).unwrap();
     session.run(capture.buffers[0].parts(), &mut listing);
     listing.finish().unwrap();
     String::from_utf8(out).unwrap()

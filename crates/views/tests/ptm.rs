@@ -26,7 +26,7 @@ fn decode<L: Listener>(folder: &Path, make: impl FnOnce(&Plan) -> L) -> L {
     let options = Options { numbering: Numbering::Reference, ..Options::default() };
     let plan = Plan::new(&capture, 0, &options).unwrap();
     let mut listener = make(&plan);
-    let mut session = Session::new(&capture, &plan, &Memory::new(&capture), &options);
+    let mut session = Session::new(&capture, &plan, &Memory::new(&capture), &options).unwrap();
     session.run(capture.buffers[0].parts(), &mut listener);
     listener
 }

@@ -6,7 +6,7 @@ use std::collections::btree_map::Entry;
 use tracewright::Capture;
 use tracewright::base::{Isa, Step};
 use tracewright::capture::{Source, Spool, Text};
-use tracewright::decode::words::settle;
+use tracewright::decode::parameters::resolve;
 use tracewright::decode::{JUMP_TABLE, JumpTable};
 use tracewright::frames::Framing;
 use tracewright::image::Extensions;
@@ -221,7 +221,7 @@ fn parameters(
         source.parameter(name.trim(), text.trim());
     }
     let mut capture = Capture { sources: vec![source], ..Capture::default() };
-    settle(&mut capture)?;
+    resolve(&mut capture)?;
     let mut texts = Vec::new();
     for source in capture.sources {
         for register in source.registers.0 {

@@ -6,8 +6,8 @@ use std::vec;
 use std::vec::Vec;
 
 use tracewright_base::{
-    Channel, Dwt, DwtEvent, Element, Fault, Gap, LocalTimestamp, NoMemory, Parse, Software, SyncSearch,
-    TimeDelay, Wire,
+    Channel, Dwt, DwtEvent, Element, Fault, Gap, LocalTimestamp, NoMemory, Parse, Software,
+    SyncSearch, TimeDelay, Wire,
 };
 
 use super::packet::SYNC_ZEROS_MOST;

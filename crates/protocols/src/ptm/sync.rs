@@ -11,7 +11,9 @@ pub fn find(bytes: &[u8]) -> SyncSearch {
     for (at, &byte) in bytes.iter().enumerate() {
         match byte {
             0 => zeros += 1,
-            0x80 if zeros >= ALIGN_ZEROS => return SyncSearch::At(at - zeros.min(ALIGN_ZEROS_LIMIT)),
+            0x80 if zeros >= ALIGN_ZEROS => {
+                return SyncSearch::At(at - zeros.min(ALIGN_ZEROS_LIMIT));
+            }
             _ => zeros = 0,
         }
     }

@@ -71,7 +71,7 @@ fn views(capture: &Capture, plan: &Plan, jobs: &Jobs) -> ([Vec<u8>; 8], Work) {
     let memory = Memory::new(capture);
     let session = |numbering| {
         let options = Options { numbering, ..Options::default() };
-        Session::new(capture, plan, &memory, &options)
+        Session::new(capture, plan, &memory, &options).expect("a plan of this capture")
     };
     let input = || Parts::new(capture.buffers[plan.buffer].parts());
     let sources = || tracewright::views::Source::all(capture, plan, &memory);

@@ -130,7 +130,7 @@ fn check(folder: &Path, run: &Run, allowed: Vec<Allowed>) -> Result<(usize, usiz
     for (n, buffer) in capture.buffers.iter().enumerate().take(buffers) {
         let Some(plan) = Plan::new(&capture, n, &options) else { continue };
         let mut listing = Listing::new(&mut compare, &plan, shown, n > 0);
-        Session::new(&capture, &plan, &memory, &options).run(buffer.parts(), &mut listing);
+        Session::new(&capture, &plan, &memory, &options).unwrap().run(buffer.parts(), &mut listing);
         listing.finish().map_err(|error| error.to_string())?;
     }
     compare.finish()
