@@ -34,7 +34,7 @@ pub fn list(
 ) -> Result<bool, Fail> {
     let mut input = Input::open(args, how)?;
     if answer.format == Format::Opencsd {
-        input.options.numbering = Numbering::Reference;
+        input.options.numbering = Numbering::Opencsd;
     }
     report::notes(&input);
     input.readable()?;

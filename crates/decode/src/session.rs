@@ -169,7 +169,7 @@ impl Session {
     fn raw_pieces(&mut self, at: u64, len: usize) {
         self.pieces.clear();
         self.pieces.push(Piece { start: 0, at, fragment: true });
-        if self.numbering == Numbering::Reference {
+        if self.numbering == Numbering::Opencsd {
             let read = OPENCSD_READ as u64;
             let first = (at / read + 1) * read;
             let cuts = (first..at + len as u64).step_by(OPENCSD_READ);

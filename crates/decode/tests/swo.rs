@@ -154,7 +154,7 @@ fn an_itm_that_never_synchronises_starts_at_its_first_byte() {
     assert_eq!(text.matches("Sort").count(), 8);
     // A listing in the reference's words waits, as the reference does.
     assert!(matches!(
-        decode(&capture, Numbering::Reference)[..],
+        decode(&capture, Numbering::Opencsd)[..],
         [
             Element::Gap(Gap::Start),
             Element::Undecodable { fault: Fault::Unsynchronised, .. },

@@ -43,7 +43,7 @@ fn reference(folder: &Path) -> Vec<String> {
 
 fn ours(folder: &Path) -> Vec<String> {
     let capture = tracewright::open(folder).unwrap();
-    let options = Options { numbering: Numbering::Reference, ..Options::default() };
+    let options = Options { numbering: Numbering::Opencsd, ..Options::default() };
     let plan = Plan::new(&capture, 0, &options).unwrap();
     let memory = Memory::new(&capture);
     let mut text = Vec::new();

@@ -87,7 +87,7 @@ fn views(capture: &Capture, plan: &Plan, jobs: &Jobs) -> ([Vec<u8>; 8], Work) {
         let what =
             opencsd::Shown { packets, bytes, elements: true, packed: bytes, unpacked: bytes };
         let mut view = opencsd::Listing::new(Vec::new(), plan, what, false);
-        let mut session = session(Numbering::Reference);
+        let mut session = session(Numbering::Opencsd);
         let done =
             parallel::run(&mut session, &mut input(), &mut view, jobs, |mut said: Vec<u8>, _| {
                 out.append(&mut said);

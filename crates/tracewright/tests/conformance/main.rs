@@ -112,7 +112,7 @@ fn check(folder: &Path, run: &Run, allowed: Vec<Allowed>) -> Result<(usize, usiz
     let path = folder.join("snapshots").join(&run.snapshot);
     let capture = tracewright::open(&path).map_err(|error| error.to_string())?;
     let options = Options {
-        numbering: Numbering::Reference,
+        numbering: Numbering::Opencsd,
         framing: run.has("-dstream_format").then_some(Framing::Dstream),
         check_opcodes: run.has("-aa64_opcode_chk"),
         split_source_ranges: run.has("-src_addr_n"),

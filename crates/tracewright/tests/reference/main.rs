@@ -304,7 +304,7 @@ fn version() -> Option<String> {
 
 fn list(capture: &Capture) -> Vec<String> {
     let mut text = Vec::new();
-    let options = Options { numbering: Numbering::Reference, ..Options::default() };
+    let options = Options { numbering: Numbering::Opencsd, ..Options::default() };
     let shown =
         Shown { packets: false, bytes: false, elements: true, packed: false, unpacked: false };
     let memory = Memory::new(capture);
