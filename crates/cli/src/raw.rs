@@ -96,7 +96,7 @@ fn is_port(protocol: &str) -> bool {
 /// `text` gives a parameter of `unit` in a word.
 fn is_word(text: &str, unit: &Unit) -> bool {
     let words = AnyProtocol::named(&unit.protocol);
-    let words = |name, word| words.and_then(|protocol| protocol.word(name, word)).is_some();
+    let words = |name, word| words.and_then(|protocol| protocol.parse_value(name, word)).is_some();
     text.split_once('=').is_some_and(|(name, word)| words(name.trim(), word.trim()))
 }
 

@@ -14,7 +14,7 @@ pub fn resolve(capture: &mut Capture) -> Result<(), OpenError> {
 fn source(source: &mut Source) -> Result<(), OpenError> {
     // Numbers are checked, too, where the protocol has named parameters: an unknown name is an error.
     let protocol = AnyProtocol::named(&source.device_type);
-    let number = |name: &str, word: &str| match protocol.and_then(|p| p.word(name, word)) {
+    let number = |name: &str, word: &str| match protocol.and_then(|p| p.parse_value(name, word)) {
         Some(number) => number.map(Some),
         None => Ok(None),
     };
@@ -49,7 +49,7 @@ fn source(source: &mut Source) -> Result<(), OpenError> {
     // Lists of text are checked with a configuration that has no other parameters.
     let mut unit = protocol.and_then(|protocol| protocol.configure(None, &|_| None).ok());
     for text in &texts {
-        let result = unit.as_mut().and_then(|unit| unit.tell(&text.name, &text.text));
+        let result = unit.as_mut().and_then(|unit| unit.set_text(&text.name, &text.text));
         let why = match result {
             Some(Ok(())) => continue,
             Some(Err(why)) => why,

@@ -266,7 +266,7 @@ impl Plan {
         }
         for text in &source.texts {
             // Errors in a text were reported when the capture was opened.
-            let _ = config.tell(&text.name, &text.text);
+            let _ = config.set_text(&text.name, &text.text);
         }
         let id = u16::from(config.trace_id());
         if self.framing != Framing::Raw && self.sources.iter().any(|s| s.id == id) {

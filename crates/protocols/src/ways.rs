@@ -1,7 +1,7 @@
 //! The ways in which each test vector is decoded: whole, cut at each byte, resumed from a clone, parsed and emitted.
 #![allow(dead_code, reason = "each protocol uses the ways that fit it")]
 //!
-//! A protocol's tests call [`check`]; it is the one place that touches the streaming interface.
+//! A protocol's tests call [`check`]. Only this file uses the streaming interface.
 
 use core::ops::Range;
 use std::vec::Vec;

@@ -247,7 +247,7 @@ fn riscv(protocol: AnyProtocol, registers: &[(String, u64)], texts: &[Text]) -> 
     let Ok(mut config) = protocol.configure(None, &value) else { return Extensions::NONE };
     for Text { name, text, .. } in texts {
         // What is wrong was said when they were settled.
-        let _ = config.tell(name, text);
+        let _ = config.set_text(name, text);
     }
     config.riscv()
 }
@@ -259,7 +259,7 @@ fn register(protocol: AnyProtocol, text: &str) -> Result<(String, u64), Fail> {
         let is = |known: &&str| known.eq_ignore_ascii_case(name);
         let mut registers = protocol.about().registers.iter();
         let known = registers.any(|r| is(&r.name) || r.aliases.iter().any(is));
-        match protocol.word(name, word.trim()) {
+        match protocol.parse_value(name, word.trim()) {
             Some(Ok(value)) => return Ok((name.to_owned(), value)),
             Some(Err(why)) if known => return Err(Fail::option("--config", text, &why)),
             _ => {}

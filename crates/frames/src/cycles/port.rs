@@ -73,10 +73,10 @@ pub struct Wiring {
     pub width: Width,
 }
 
-/// Speeds and pins of a wiring, each a ratio. (IHI 0014, Table 2-17)
+/// Ratios of clocks and pins of a wiring. (IHI 0014, Table 2-17)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rates {
-    /// Both edges of TRACECLK count, not the rising edge only.
+    /// Both edges of TRACECLK are active, not only the rising edge.
     pub both_edges: bool,
     /// TRACECLK to the core clock.
     pub clock: (u8, u8),
@@ -87,7 +87,7 @@ pub struct Rates {
 }
 
 impl Wiring {
-    /// How ETMCR says that the port is wired; `None` where it has a reserved value. (IHI 0014, Table 3-5)
+    /// The wiring that ETMCR configures. `None` where a field has a reserved value. (IHI 0014, Table 3-5)
     pub const fn of_control(etmcr: u32) -> Option<Wiring> {
         let (Some(mode), Some(width)) =
             (Mode::of_bits(etmcr >> 16 & 0b11), Width::of_control(etmcr))
@@ -97,7 +97,7 @@ impl Wiring {
         Some(Wiring { mode, half_rate: etmcr >> 13 & 1 != 0, width })
     }
 
-    /// Its speeds; `None` for half-rate clocking of a multiplexed port, which there is not.
+    /// The ratios. `None` for half-rate clocking of a multiplexed port, which does not exist.
     pub const fn rates(self) -> Option<Rates> {
         let (both_edges, clock, data, pins) = match (self.half_rate, self.mode) {
             (false, Mode::Normal) => (false, (1, 1), (1, 1), (1, 1)),
