@@ -3,9 +3,10 @@
 use crate::Route;
 use crate::source::Source;
 
-/// The state of a [`Session`](crate::Session) at an offset of its buffer: the state of the trace link and of every
-/// source. It is a plain value. A session that [`resume`](crate::Session::resume)s from a checkpoint emits the same as
-/// the session that the checkpoint was taken of.
+/// The state of a [`Session`](crate::Session) at an offset of its buffer: the state of the trace
+/// link and of every source. It is a plain value. A session that
+/// [`resume`](crate::Session::resume)s from a checkpoint emits the same as the session that the
+/// checkpoint was taken of.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
     pub(crate) route: Route,

@@ -2,9 +2,9 @@
 
 use tracewright_base::{Element, Gap, Sink, Transaction};
 
-/// Delays what ran inside a transaction (FEAT_TME) until the transaction is committed, and drops it where the
-/// transaction failed. Timestamps, counts, events and software writes outlive a failed transaction and stay in their
-/// order. (ETE K10.5.4)
+/// Delays what ran inside a transaction (FEAT_TME) until the transaction is committed, and drops it
+/// where the transaction failed. Timestamps, counts, events and software writes outlive a failed
+/// transaction and stay in their order. (ETE K10.5.4)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Committed<S> {
     /// Receives the remaining elements.

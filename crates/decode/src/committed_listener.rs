@@ -12,8 +12,9 @@ use crate::{Committed, Fork, Listener};
 /// A [`Committed`] for each source of a session. Packets and link events are passed on unchanged.
 ///
 /// Whether transactions are delayed at all is chosen at run time, so that a session has one set of
-/// decoders for both. Listings do so. A listener that does very little is faster without this wrapper: the choice at run
-/// time prevents the compiler from holding such a listener's sums in registers.
+/// decoders for both. Listings do so. A listener that does very little is faster without this
+/// wrapper: the choice at run time prevents the compiler from holding such a listener's sums in
+/// registers.
 #[derive(Debug)]
 pub struct CommittedListener<L> {
     /// Receives the remaining elements.
@@ -29,7 +30,8 @@ impl<L: Listener> CommittedListener<L> {
         CommittedListener::when(true, listener)
     }
 
-    /// Passes on to `listener`: committed elements, or, where that is not `wanted`, every element at once.
+    /// Passes on to `listener`: committed elements, or, where that is not `wanted`, every element
+    /// at once.
     pub fn when(wanted: bool, listener: L) -> Self {
         CommittedListener { listener, passes: !wanted, sources: Vec::new() }
     }

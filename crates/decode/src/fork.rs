@@ -11,17 +11,21 @@ use crate::{Listener, Merge};
 
 /// A listener of which there can be several, each for a chunk of the trace.
 ///
-/// The output of a fork is separate from its state: [`take`](Fork::take) returns the output so far, and
-/// [`state`](Fork::state) is everything else that later output depends on. Two forks in the same state that receive the
-/// same calls make the same output, and the output that follows may be appended to that of either.
+/// The output of a fork is separate from its state: [`take`](Fork::take) returns the output so far,
+/// and [`state`](Fork::state) is everything else that later output depends on. Two forks in the
+/// same state that receive the same calls make the same output, and the output that follows may be
+/// appended to that of either.
 pub trait Fork: Sized {
-    /// Everything that later output depends on. `()` where the output of an element depends on nothing else.
+    /// Everything that later output depends on. `()` where the output of an element depends on
+    /// nothing else.
     type State: ForkState;
-    /// The output: text, counts. The outputs of all chunks, joined in order, are those of one listener.
+    /// The output: text, counts. The outputs of all chunks, joined in order, are those of one
+    /// listener.
     type Output: Send;
 
-    /// A listener of the same kind for a worker, without output. Its initial state may be predicted from the state of
-    /// this one: a worker whose prediction is wrong is never in the same state as the listener of the chunk before.
+    /// A listener of the same kind for a worker, without output. Its initial state may be predicted
+    /// from the state of this one: a worker whose prediction is wrong is never in the same state as
+    /// the listener of the chunk before.
     #[must_use]
     fn fork(&self) -> Self;
 
@@ -34,7 +38,8 @@ pub trait Fork: Sized {
     /// Takes the output so far.
     fn take(&mut self) -> Self::Output;
 
-    /// The size of the output that was not taken, in bytes of memory, approximately; 0 where it is always small.
+    /// The size of the output that was not taken, in bytes of memory, approximately; 0 where it is
+    /// always small.
     fn weight(&self) -> usize {
         0
     }

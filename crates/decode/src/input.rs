@@ -1,4 +1,4 @@
-//! Where the bytes of a buffer come from: memory, a file, a pipe.
+//! The input of a session: bytes from memory, a file or a pipe.
 
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
@@ -6,7 +6,8 @@ use std::thread;
 
 use tracewright_capture::Buffer;
 
-/// The bytes of `buffer`, read when they are requested: a large buffer is never in memory as a whole.
+/// The bytes of `buffer`, read when they are requested: a large buffer is never in memory as a
+/// whole.
 pub fn of(buffer: &Buffer) -> Box<dyn Input> {
     let reader = buffer.reader();
     if buffer.is_piped() {
@@ -16,10 +17,10 @@ pub fn of(buffer: &Buffer) -> Box<dyn Input> {
     }
 }
 
-/// Bytes on their way to a session.
+/// A source of bytes for a session.
 pub trait Input {
-    /// Appends at most `most` bytes to `into`; `most` is at least 1. Where no bytes are available yet, the call waits for
-    /// some if `wait` is set.
+    /// Appends at most `most` bytes to `into`; `most` is at least 1. Where no bytes are available
+    /// yet, the call waits for some if `wait` is set.
     ///
     /// # Errors
     /// Where the bytes cannot be read.
@@ -120,8 +121,9 @@ const READ: usize = 1 << 16;
 /// The most reads that wait to be decoded.
 const MOST_READS: usize = 32;
 
-/// A reader that may block: a pipe. A separate thread reads the pipe, so that available bytes can be decoded while
-/// the thread waits for more. After this value is dropped, the thread ends at its next read.
+/// A reader that may block: a pipe. A separate thread reads the pipe, so that available bytes can
+/// be decoded while the thread waits for more. After this value is dropped, the thread ends at its
+/// next read.
 #[derive(Debug)]
 pub struct Piped {
     reads: Receiver<io::Result<Vec<u8>>>,

@@ -4,8 +4,8 @@ use tracewright_capture::{Dump, Form};
 use tracewright_image::Elf;
 use tracewright_protocols::registry::AnyConfig;
 
-/// The symbol that linkers give the first entry of the table. What a program writes to the CSR `jvt` is this, unless it
-/// has several tables.
+/// The symbol of the first entry of the table, which linkers define. A program writes this address
+/// to the CSR `jvt`, unless it has several tables.
 pub const JUMP_TABLE: &str = "__jvt_base$";
 
 /// A jump table whose address is known only from a symbol of the program.
@@ -28,8 +28,8 @@ impl JumpTable {
         })
     }
 
-    /// Sets the address in the configuration of a processor with Zcmt that has none. `None` where the processor has no
-    /// Zcmt, where the address is configured, or where no dump has the symbol.
+    /// Sets the address in the configuration of a processor with Zcmt that has none. `None` where
+    /// the processor has no Zcmt, where the address is configured, or where no dump has the symbol.
     pub(crate) fn configure<'a>(
         config: &mut AnyConfig,
         dumps: impl FnOnce() -> Vec<&'a Dump>,

@@ -6,11 +6,11 @@ use tracewright_base::{self as base, Element, Fault, OffsetMap};
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
-/// Receives the elements, packets and link events of a [`Session`](crate::Session), in the order in which they are
-/// emitted. `source` is an index into the sources of the session's plan.
+/// Receives the elements, packets and link events of a [`Session`](crate::Session), in the order in
+/// which they are emitted. `source` is an index into the sources of the session's plan.
 pub trait Listener {
-    /// The listener wants packets and link events. Otherwise only [`element`](Listener::element) and
-    /// [`repeat`](Listener::repeat) are called.
+    /// The listener wants packets and link events. Otherwise only [`element`](Listener::element)
+    /// and [`repeat`](Listener::repeat) are called.
     const PACKETS: bool = true;
     /// The listener wants whole frames and fragments, too.
     const FRAMES: bool = false;
@@ -39,8 +39,9 @@ pub trait Listener {
         let _ = (source, offsets, span, bytes, packet);
     }
 
-    /// Whether [`packet`](Listener::packet) must be called for each packet. Otherwise packets that a decoder takes
-    /// at once are only [counted](Listener::packets). None of those is one from which a decoder may start.
+    /// Whether [`packet`](Listener::packet) must be called for each packet. Otherwise packets that
+    /// a decoder takes at once are only [counted](Listener::packets). None of those is one from
+    /// which a decoder may start.
     fn wants_each_packet(&self) -> bool {
         Self::PACKETS
     }
@@ -68,7 +69,8 @@ pub trait Listener {
         let _ = (source, offsets, span, bytes, fault);
     }
 
-    /// A source is not synchronised, and `bytes` may begin a synchronisation: decoding waits for the bytes that follow.
+    /// A source is not synchronised, and `bytes` may begin a synchronisation: decoding waits for
+    /// the bytes that follow.
     fn awaiting_sync(&mut self, source: usize, bytes: &[u8]) {
         let _ = (source, bytes);
     }
@@ -104,8 +106,8 @@ pub trait Listener {
     }
 }
 
-/// The methods of a listener that passes on everything but the elements: each `$to` is an `Option` of a
-/// listener in `$this`. They are written once, so that no wrapper can omit one.
+/// The methods of a listener that passes on everything but the elements: each `$to` is an `Option`
+/// of a listener in `$this`. They are written once, so that no wrapper can omit one.
 macro_rules! pass_on {
     (|$this:ident| $($to:expr),+) => {
         fn packet(

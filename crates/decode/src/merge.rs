@@ -2,8 +2,9 @@
 
 /// The results of one chunk of a trace, to be merged with those of the chunk after it.
 ///
-/// The default is the result of an empty chunk. `a.merge(b)`, where the chunk of `b` follows that of `a`, equals the
-/// results of both chunks decoded as one. So `merge` is associative, and the default is its neutral element.
+/// The default is the result of an empty chunk. `a.merge(b)`, where the chunk of `b` follows that
+/// of `a`, equals the results of both chunks decoded as one. So `merge` is associative, and the
+/// default is its neutral element.
 pub trait Merge: Default {
     /// Adds the results of the chunk that follows.
     fn merge(&mut self, later: Self);

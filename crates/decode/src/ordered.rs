@@ -12,12 +12,14 @@ pub enum Part<R> {
     Done(R),
 }
 
-/// Output of a task that waits for earlier tasks may take this many bytes of memory. Then the task waits.
+/// Output of a task that waits for earlier tasks may take this many bytes of memory. Then the task
+/// waits.
 const MOST: usize = 16 << 20;
 
-/// Calls `work` for each of `things` on up to `threads` threads. `work` is given the number of the thing, the thing, and
-/// a function that sends output and returns whether more is wanted. `receive` gets all parts in the order of `things`,
-/// with the number of each thing, and returns whether more is wanted. After it returns `false` it is not called again.
+/// Calls `work` for each of `things` on up to `threads` threads. `work` is given the number of the
+/// thing, the thing, and a function that sends output and returns whether more is wanted. `receive`
+/// gets all parts in the order of `things`, with the number of each thing, and returns whether more
+/// is wanted. After it returns `false` it is not called again.
 pub fn each<T, R, W, H>(threads: usize, things: &[T], work: W, mut receive: H)
 where
     T: Sync,
@@ -131,7 +133,8 @@ impl<R> Queue<R> {
         !shared.closed
     }
 
-    /// Receives the next part of thing `n`, which becomes the current one. `None` where the queue is closed.
+    /// Receives the next part of thing `n`, which becomes the current one. `None` where the queue
+    /// is closed.
     fn receive(&self, n: usize) -> Option<Part<R>> {
         self.lock().current = n;
         let mut shared = self.wait(|shared| shared.of(n).is_none_or(|(parts, _)| parts.is_empty()));
@@ -148,7 +151,8 @@ impl<R> Queue<R> {
     }
 }
 
-/// CloseOnDrop the queue when it is dropped, so that a thread that ends early does not block the others.
+/// Closes the queue when it is dropped, so that a thread that ends early does not block the
+/// others.
 struct CloseOnDrop<'a, R>(&'a Queue<R>);
 
 impl<R> Drop for CloseOnDrop<'_, R> {

@@ -3,7 +3,8 @@
 use tracewright_capture::{Capture, OpenError, Origin, Register, Source, Text, Wrong};
 use tracewright_protocols::registry::AnyProtocol;
 
-/// Converts the text parameters of every source of `capture` to registers, except those that are lists of text.
+/// Converts the text parameters of every source of `capture` to registers, except those that are
+/// lists of text.
 ///
 /// # Errors
 /// [`OpenError`] where a protocol has no such parameter, or the parameter cannot have the value.
@@ -12,7 +13,8 @@ pub fn resolve(capture: &mut Capture) -> Result<(), OpenError> {
 }
 
 fn source(source: &mut Source) -> Result<(), OpenError> {
-    // Numbers are checked, too, where the protocol has named parameters: an unknown name is an error.
+    // Numbers are checked, too, where the protocol has named parameters: an unknown name is an
+    // error.
     let protocol = AnyProtocol::named(&source.device_type);
     let number = |name: &str, word: &str| match protocol.and_then(|p| p.parse_value(name, word)) {
         Some(number) => number.map(Some),

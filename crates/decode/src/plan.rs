@@ -20,8 +20,8 @@ pub struct Options {
     pub framing: Option<Framing>,
     /// How offsets are counted.
     pub numbering: Numbering,
-    /// Bytes of the program image that are no instruction are treated as a wrong image: nothing is emitted until the
-    /// next synchronisation.
+    /// Bytes of the program image that are no instruction are treated as a wrong image: nothing is
+    /// emitted until the next synchronisation.
     pub check_opcodes: bool,
     /// Ranges end at each waypoint on the way to a source address.
     pub split_source_ranges: bool,
@@ -131,15 +131,17 @@ impl Why {
             Why::UnknownProtocol => capture.unknown_protocol(source, &known()).to_string(),
             Why::Missing(missing) => capture.missing_register(source, missing).to_string(),
             Why::OtherLink => format!(
-                "{}: its messages have no source's number, or not where the first source has it; `source_width`, \
-                 `timestamp_bytes` and `framing` must be those of the first source, and source_width above 0",
+                "{}: its messages have no source number, or have it at another position than those \
+                 of the first source; `source_width`, `timestamp_bytes` and `framing` must be those \
+                 of the first source, and `source_width` must be above 0",
                 source.name
             ),
             Why::SameId(id) => format!(
-                "{}: trace id or number {id:#04x} belongs to another source already; this one is not decoded",
+                "{}: trace ID or source number {id:#04x} already belongs to another source; this \
+                 source is not decoded",
                 source.name
             ),
-            Why::NotChosen(id) => format!("{}: trace id {id:#04x} was not asked for", source.name),
+            Why::NotChosen(id) => format!("{}: trace ID {id:#04x} was not selected", source.name),
         }
     }
 }
@@ -190,7 +192,8 @@ impl Plan {
         Some(plan)
     }
 
-    /// The bytes of the plan's buffer in `capture`, one part for each file. None where `capture` has no such buffer.
+    /// The bytes of the plan's buffer in `capture`, one part for each file. None where `capture`
+    /// has no such buffer.
     pub fn parts<'a>(&self, capture: &'a Capture) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         capture.buffers.get(self.buffer).into_iter().flat_map(Buffer::parts)
     }
@@ -279,7 +282,8 @@ impl Plan {
     }
 }
 
-/// The framing that the capture states, or, where that leaves a choice, the framing that fits the bytes.
+/// The framing that the capture states, or, where that leaves a choice, the framing that fits the
+/// bytes.
 fn framing(buffer: &Buffer) -> Framing {
     match buffer.format {
         Format::SourceData | Format::Encapsulated => Framing::Raw,

@@ -3,7 +3,8 @@
 use tracewright_frames::{Framing, Split, Splitter};
 use tracewright_protocols::etrace::Demux;
 
-/// The state of the trace link: formatter frames with trace IDs, or messages with source numbers. A plain value.
+/// The state of the trace link: formatter frames with trace IDs, or messages with source numbers. A
+/// plain value.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(clippy::large_enum_variant, reason = "the large variant is the usual one")]
 pub enum Route {

@@ -11,8 +11,8 @@ use crate::{Checkpoint, ForeignPlan, Listener, Memory, Options, Plan, Route};
 /// A source's bytes are decoded when this many wait, or when bytes of another source follow.
 const BLOCK: usize = 1 << 14;
 
-/// The same for bytes of frames that belong to one source as a whole: few enough to stay in the processor's first-level
-/// cache while they are unpacked and decoded.
+/// The same for bytes of frames that belong to one source as a whole: few enough to stay in the
+/// processor's first-level cache while they are unpacked and decoded.
 const PLAIN: usize = 1 << 12;
 
 /// [`Session::run`] feeds this many bytes at a time.
@@ -21,14 +21,15 @@ const CHUNK: usize = 1 << 20;
 /// OpenCSD reads this many bytes of an unframed buffer at a time, which is visible in its listings.
 const OPENCSD_READ: usize = 1024;
 
-/// Decodes one buffer: its bytes to the bytes of each source, to packets, to elements. The bytes may be fed in any
-/// pieces. A clone continues from the same state.
+/// Decodes one buffer: its bytes to the bytes of each source, to packets, to elements. The bytes
+/// may be fed in any pieces. A clone continues from the same state.
 #[derive(Clone, Debug)]
 pub struct Session {
     /// All bytes belong to one source.
     raw: bool,
     numbering: Numbering,
-    /// For each trace ID, or source number, the index of its source; `u16::MAX` where there is none.
+    /// For each trace ID, or source number, the index of its source; `u16::MAX` where there is
+    /// none.
     slots: Vec<u16>,
     state: Checkpoint,
     /// Indexed by source.
@@ -264,8 +265,8 @@ impl<L: Listener> Router<'_, L> {
 }
 
 impl<L: Listener> Router<'_, L> {
-    /// Makes the source of `id` the current one and returns its index. Where there is none, reports the bytes to the
-    /// listener and returns `None`.
+    /// Makes the source of `id` the current one and returns its index. Where there is none, reports
+    /// the bytes to the listener and returns `None`.
     #[inline]
     fn source(&mut self, id: u16, at: u64, len: usize) -> Option<usize> {
         let n = self.slots.get(usize::from(id)).map_or(usize::MAX, |n| usize::from(*n));

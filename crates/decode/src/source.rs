@@ -17,13 +17,15 @@ pub(crate) struct Source {
     stream: AnyStream,
     /// Bytes that are not decoded yet, among them those that make no whole packet.
     block: frames::Source,
-    /// Half bytes of the first byte of `block` that are decoded, where packets are a whole number of half bytes.
+    /// Half bytes of the first byte of `block` that are decoded, where packets are a whole number
+    /// of half bytes.
     taken: usize,
     /// Bytes so far.
     pub(crate) bytes_received: u64,
 }
 
-/// The program memory of a source and a buffer for half bytes: what decoding needs besides the state.
+/// The program memory of a source and a buffer for half bytes: what decoding needs besides the
+/// state.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     cache: Cache,

@@ -1,7 +1,8 @@
 //! Sources without synchronisation packets.
 //!
-//! An ITM emits synchronisation packets only where that is enabled, and many captures have none. Then
-//! the first byte is parsed as a header: where a packet was cut there, a few packets are wrong at most.
+//! An ITM emits synchronisation packets only where that is enabled, and many captures have none.
+//! Then the first byte is parsed as a header: where a packet was cut there, a few packets are wrong
+//! at most.
 
 use tracewright_capture::Capture;
 use tracewright_frames::{Event, Framing, Link, Split, Splitter};
@@ -11,7 +12,8 @@ use tracewright_protocols::registry::AnyConfig;
 use crate::Plan;
 use crate::input::{Input, More, Reading};
 
-/// The bytes of a pipe that are searched first. The search doubles the number up to what the pipe's buffer retains.
+/// The bytes of a pipe that are searched first. The search doubles the number up to what the pipe's
+/// buffer retains.
 const LEAST: usize = 1 << 10;
 
 /// Bytes are searched in chunks of this many.

@@ -173,8 +173,8 @@ impl Listener for Cycles {
     }
 }
 
-/// Three Cortex-A7 that count cycles: instructions and gaps equal those of an independent decoder (DS-5),
-/// and every cycle is in a range or in an element of its own.
+/// Three Cortex-A7 that count cycles: instructions and gaps equal those of an independent decoder
+/// (DS-5), and every cycle is in a range or in an element of its own.
 #[test]
 fn no_cycle_is_lost() {
     let Some(path) = shared("conformance/arm/snapshots/TC2") else { return };

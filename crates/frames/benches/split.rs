@@ -1,9 +1,9 @@
 //! The speed of splitting and joining frames.
 //!
-//! Method: 1 MiB of link bytes, split in blocks of 64 KiB; each source's block is consumed after each.
-//! `cargo bench -p tracewright-frames -- TEXT` runs the lines that contain the text.
-//! The result is the best of 80 rounds after one to warm up. Rounds are short, so that some of them are not interrupted.
-//! GB/s are 10^9 link bytes for each second.
+//! Method: 1 MiB of link bytes, split in blocks of 64 KiB; each source's block is consumed after
+//! each. `cargo bench -p tracewright-frames -- TEXT` runs the lines that contain the text. The
+//! result is the best of 80 rounds after one to warm up. Rounds are short, so that some of them are
+//! not interrupted. GB/s are 10^9 link bytes for each second.
 
 use std::{hint::black_box, time::Instant};
 

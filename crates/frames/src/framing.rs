@@ -39,8 +39,8 @@ pub enum Numbering {
     /// Bytes of the capture: the offset of a piece is that of its first byte.
     #[default]
     Capture,
-    /// As OpenCSD counts: a fragment has the offset of its ID byte, or of the start of its frame, and its bytes count
-    /// from there; DSTREAM footers are not counted.
+    /// As OpenCSD counts: a fragment has the offset of its ID byte, or of the start of its frame,
+    /// and its bytes count from there; DSTREAM footers are not counted.
     Opencsd,
 }
 
@@ -86,8 +86,8 @@ impl Default for Link {
     }
 }
 
-/// Synchronisation packets of a trace port, in the order of the bytes. Neither can occur in a frame: an even
-/// byte would have the ID 0x7f, which is reserved for synchronisation.
+/// Synchronisation packets of a trace port, in the order of the bytes. Neither can occur in a
+/// frame: an even byte would have the ID 0x7f, which is reserved for synchronisation.
 pub mod sync {
     /// Full synchronisation: a frame begins after it.
     pub const FULL: [u8; 4] = [0xff, 0xff, 0xff, 0x7f];

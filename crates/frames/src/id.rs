@@ -44,7 +44,8 @@ pub(crate) const fn is_source(id: u8) -> bool {
     matches!(id, 0x01..=0x6f)
 }
 
-/// A trace ID that a frame cannot contain: 0x7f would be read as synchronisation, and IDs have seven bits.
+/// A trace ID that a frame cannot contain: 0x7f would be read as synchronisation, and IDs have
+/// seven bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReservedId(pub u8);
 

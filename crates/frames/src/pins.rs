@@ -1,7 +1,7 @@
 //! The pins of an ETMv3 trace port: converts samples of the signals to bytes, and back.
 //!
-//! A logic analyser or a probe records such samples before it discards cycles without trace. (IHI 0014, 4.4 "Decoding
-//! required by trace capture devices", 7.8.1 and 8.2)
+//! A logic analyser or a probe records such samples before it discards cycles without trace. (IHI
+//! 0014, 4.4 "Decoding required by trace capture devices", 7.8.1 and 8.2)
 //!
 //! ```
 //! use tracewright_frames::pins::{Action, Driver, Sample, Sampler, Width};
@@ -72,7 +72,8 @@ impl Sample {
         }
     }
 
-    /// PIPESTAT\[3:0] as a probe for ETMv1 and ETMv2 reads it from the same pins. (IHI 0014, Table 8-4)
+    /// PIPESTAT\[3:0] as a probe for ETMv1 and ETMv2 reads it from the same pins. (IHI 0014, Table
+    /// 8-4)
     pub const fn pipestat(self) -> u8 {
         0b0100 | (self.control as u8) << 1 | (self.data & 1) as u8
     }
@@ -83,8 +84,8 @@ impl Sample {
         self.data & !1
     }
 
-    /// The sample that such a probe recorded as `pipestat` and `tracepkt`. `None` where PIPESTAT\[3:2] is not b01, the
-    /// value for every ETMv3.
+    /// The sample that such a probe recorded as `pipestat` and `tracepkt`. `None` where
+    /// PIPESTAT\[3:2] is not b01, the value for every ETMv3.
     pub const fn from_pipestat(pipestat: u8, tracepkt: u64) -> Option<Sample> {
         if pipestat & !0b11 != 0b0100 {
             return None;
@@ -115,8 +116,8 @@ impl Width {
 
 /// Converts samples to bytes. A plain value.
 ///
-/// On a port narrower than a byte, the low bits of a byte come first. The first sample may be inside a byte of
-/// the trace.
+/// On a port narrower than a byte, the low bits of a byte come first. The first sample may be
+/// inside a byte of the trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sampler {
     width: Width,
@@ -175,8 +176,8 @@ impl Driver {
         }
     }
 
-    /// Sends a Trigger packet, which must not be inside another packet. It begins at TRACEDATA\[0]: Ignore
-    /// packets fill the sample before it. (IHI 0014, 7.8.1)
+    /// Sends a Trigger packet, which must not be inside another packet. It begins at TRACEDATA\[0]:
+    /// Ignore packets fill the sample before it. (IHI 0014, 7.8.1)
     pub fn trigger(&mut self, out: &mut impl Extend<Sample>) {
         self.finish(out);
         self.byte(TRIGGER, true, out);

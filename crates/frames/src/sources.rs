@@ -135,7 +135,8 @@ impl Source {
             at: at.wrapping_add((FRAME * k) as u64),
             fragment: true,
         }));
-        // All 16 bytes of a frame are copied: the first byte of the next frame overwrites the last one, which is no data.
+        // All 16 bytes of a frame are copied: the first byte of the next frame overwrites the last
+        // one, which is no data.
         self.bytes.resize(start + DATA * data.len() + 1, 0);
         let mut rest = self.bytes.get_mut(start..).unwrap_or_default();
         for frame in data {

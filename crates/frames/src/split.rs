@@ -12,15 +12,15 @@ pub trait Split {
     /// Whether [`fragment`](Self::fragment) is called.
     const FRAGMENTS: bool = false;
 
-    /// Bytes of source `id`, which is the trace ID of frames, 0x01 to 0x6f, or the source number of messages. They equal
-    /// the bytes of the capture from offset `at` on, except for bit 0 of even bytes of a frame. `fragment`: the bytes are
-    /// the first ones after a change of ID or of frame.
+    /// Bytes of source `id`, which is the trace ID of frames, 0x01 to 0x6f, or the source number of
+    /// messages. They equal the bytes of the capture from offset `at` on, except for bit 0 of even
+    /// bytes of a frame. `fragment`: the bytes are the first ones after a change of ID or of frame.
     ///
     /// With [`Numbering::Opencsd`](crate::Numbering) a piece is a whole fragment.
     fn piece(&mut self, id: u16, at: u64, fragment: bool, bytes: &[u8]);
 
-    /// A [`piece`](Self::piece) of `len` bytes, 1 to 15: the low bytes of `word`, the lowest first. Higher bytes of
-    /// `word` are not data.
+    /// A [`piece`](Self::piece) of `len` bytes, 1 to 15: the low bytes of `word`, the lowest first.
+    /// Higher bytes of `word` are not data.
     ///
     /// A collector may copy all 16 bytes, which needs no loop, and drop those after `len`.
     #[inline]
@@ -37,14 +37,16 @@ pub trait Split {
         let _ = frame;
     }
 
-    /// Bytes of frames and of synchronisation packets as they are in the capture, in order, in runs of any length.
+    /// Bytes of frames and of synchronisation packets as they are in the capture, in order, in runs
+    /// of any length.
     #[inline]
     fn packed(&mut self, at: u64, bytes: &[u8]) {
         let _ = (at, bytes);
     }
 
-    /// Contiguous frames from offset `at` on, without an ID byte, all of source `id`: `frames` as they are in the capture,
-    /// and `data` with bit 0 restored in the even bytes. Byte 15 of each element of `data` is not data.
+    /// Contiguous frames from offset `at` on, without an ID byte, all of source `id`: `frames` as
+    /// they are in the capture, and `data` with bit 0 restored in the even bytes. Byte 15 of each
+    /// element of `data` is not data.
     ///
     /// The default passes on each frame; a collector may take all of them at once.
     #[inline]
@@ -77,8 +79,8 @@ pub enum Event {
     FullSync,
     /// A half synchronisation packet, 2 bytes. (A DSTREAM footer may be between them.)
     HalfSync,
-    /// 16 bytes that a driver writes between two separate traces: no source continues across them, and
-    /// the trace ID after them is not known.
+    /// 16 bytes that a driver writes between two separate traces: no source continues across them,
+    /// and the trace ID after them is not known.
     Barrier,
     /// The end of a DSTREAM block.
     Footer([u8; 8]),
@@ -107,8 +109,9 @@ pub enum Event {
     Bad {
         /// The number of bytes.
         len: u32,
-        /// [`Fault::Unsynchronised`] before the first full synchronisation packet, [`Fault::Frame`] in a frame that a
-        /// synchronisation packet interrupts, [`Fault::Truncated`] in one that the end of the capture truncates.
+        /// [`Fault::Unsynchronised`] before the first full synchronisation packet, [`Fault::Frame`]
+        /// in a frame that a synchronisation packet interrupts, [`Fault::Truncated`] in one that
+        /// the end of the capture truncates.
         fault: Fault,
     },
 }
@@ -116,8 +119,8 @@ pub enum Event {
 /// A whole frame. (IHI 0029, "Formatter data processing")
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// The bytes in the capture. An even byte is an ID byte where bit 0 is set. Byte 15
-    /// holds, for each even byte, bit 0 of the data, or whether an ID takes effect after the next byte.
+    /// The bytes in the capture. An even byte is an ID byte where bit 0 is set. Byte 15 holds, for
+    /// each even byte, bit 0 of the data, or whether an ID takes effect after the next byte.
     pub bytes: &'a [u8; FRAME],
     /// Offset of its first byte in the capture.
     pub(crate) start: u64,
@@ -125,7 +128,8 @@ pub struct Frame<'a> {
     pub(crate) index: u64,
     /// One bit for each byte: whether the byte is not contiguous with the one before it.
     pub(crate) cuts: u16,
-    /// Half synchronisation packets before each pair of bytes since the start of the frame: 8 bits for each pair.
+    /// Half synchronisation packets before each pair of bytes since the start of the frame: 8 bits
+    /// for each pair.
     pub(crate) halves: u64,
     /// Offsets of all bytes, where `start` and `halves` do not determine them.
     pub(crate) offsets: Option<&'a [u64; FRAME]>,

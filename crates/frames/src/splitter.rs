@@ -14,10 +14,12 @@ use crate::{
     unpack::{ID_BITS, first_even_ones, plain, unpack},
 };
 
-/// OpenCSD reads this many bytes of a buffer at a time, which is visible in its offsets of a source without framing.
+/// OpenCSD reads this many bytes of a buffer at a time, which is visible in its offsets of a source
+/// without framing.
 const OPENCSD_READ: u64 = 1024;
 
-/// Splits the bytes of a trace link into those of each source. It is a plain value: a clone is a checkpoint.
+/// Splits the bytes of a trace link into those of each source. It is a plain value: a clone is a
+/// checkpoint.
 ///
 /// The output does not depend on how the bytes are cut into pieces. (Without framing, and in
 /// [`Split::packed`], runs of bytes end where the pieces end.)
@@ -64,8 +66,8 @@ impl Splitter {
         }
     }
 
-    /// The bytes end here, or bytes are missing before the next ones: reports the incomplete frame, and
-    /// returns to the initial state.
+    /// The bytes end here, or bytes are missing before the next ones: reports the incomplete frame,
+    /// and returns to the initial state.
     pub fn finish<S: Split>(&mut self, out: &mut S) {
         self.classify(true, out);
         let fault = if self.synced || self.link.framing == Framing::Coresight {
@@ -206,8 +208,8 @@ impl Splitter {
         }
     }
 
-    /// Takes whole frames and synchronisation packets where one of them may begin, and returns the number of bytes; 0
-    /// where the bytes must be examined one at a time.
+    /// Takes whole frames and synchronisation packets where one of them may begin, and returns the
+    /// number of bytes; 0 where the bytes must be examined one at a time.
     #[inline]
     fn port_whole<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) -> usize {
         if !self.synced {
@@ -273,7 +275,8 @@ impl Splitter {
             return 0;
         };
         let (frames, _) = bytes.as_chunks::<FRAME>();
-        // A synchronisation packet looks like an ID byte, unless it begins with the last byte of a frame.
+        // A synchronisation packet looks like an ID byte, unless it begins with the last byte of a
+        // frame.
         let (plain, _) = frames.split_at_checked(plain(frames, data)).unwrap_or_default();
         let plain = match plain {
             [before @ .., last] if last[FRAME - 1] == 0xff => before,
@@ -286,8 +289,8 @@ impl Splitter {
         plain.len() * FRAME
     }
 
-    /// Takes the next pair of bytes of a frame, or half synchronisation packets, if these bytes suffice to identify them,
-    /// and returns the number of bytes.
+    /// Takes the next pair of bytes of a frame, or half synchronisation packets, if these bytes
+    /// suffice to identify them, and returns the number of bytes.
     fn port_pair<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) -> usize {
         let Some((&pair, after)) = bytes.split_first_chunk::<2>() else { return 0 };
         if !self.synced {
@@ -426,7 +429,8 @@ impl Splitter {
     }
 }
 
-/// Whether a full synchronisation packet may begin with the last byte of `frame`, which means that a byte was lost.
+/// Whether a full synchronisation packet may begin with the last byte of `frame`, which means that
+/// a byte was lost.
 #[inline]
 fn ends_in_sync(frame: &[u8; FRAME], after: &[u8]) -> bool {
     frame[FRAME - 1] == 0xff && (after.len() < 3 || after.starts_with(&sync::FULL[1..]))

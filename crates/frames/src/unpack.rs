@@ -28,7 +28,8 @@ pub(crate) const fn first_even_ones(word: u128) -> usize {
     zeros.trailing_zeros() as usize / 8
 }
 
-/// Writes the data of the first frames that have no ID byte, as many as fit, to `data`. Returns their number.
+/// Writes the data of the first frames that have no ID byte, as many as fit, to `data`. Returns
+/// their number.
 #[inline]
 pub(crate) fn plain(frames: &[[u8; FRAME]], data: &mut [[u8; FRAME]]) -> usize {
     for (count, (frame, data)) in frames.iter().zip(&mut *data).enumerate() {
@@ -41,7 +42,8 @@ pub(crate) fn plain(frames: &[[u8; FRAME]], data: &mut [[u8; FRAME]]) -> usize {
     frames.len().min(data.len())
 }
 
-/// Passes the contents of `frame` to `out`. `id` is the current trace ID before and after the frame.
+/// Passes the contents of `frame` to `out`. `id` is the current trace ID before and after the
+/// frame.
 #[inline(always)]
 pub(crate) fn unpack<S: Split>(id: &mut Option<u8>, frame: &Frame<'_>, link: &Link, out: &mut S) {
     if S::FRAGMENTS || link.numbering == Numbering::Opencsd || frame.offsets.is_some() {
@@ -74,7 +76,8 @@ fn halved<S: Split>(
     runs::<true, S>(id, bytes, at, cuts, halves, out);
 }
 
-/// Passes on each run of contiguous bytes of one ID. Without `CUT`, all bytes of the frame are contiguous.
+/// Passes on each run of contiguous bytes of one ID. Without `CUT`, all bytes of the frame are
+/// contiguous.
 #[inline(always)]
 fn runs<const CUT: bool, S: Split>(
     id: &mut Option<u8>,
@@ -88,7 +91,8 @@ fn runs<const CUT: bool, S: Split>(
     let word = u128::from_le_bytes(*bytes);
     let data = word | low_bits(aux);
     let ids = even_bytes(word);
-    // Bytes that end the run before them: ID bytes, bytes that are not contiguous, and the last byte.
+    // Bytes that end the run before them: ID bytes, bytes that are not contiguous, and the last
+    // byte.
     let mut ends = ids | 1 << DATA;
     if CUT {
         ends |= u32::from(cuts);
@@ -146,7 +150,8 @@ pub(crate) const fn gap(halves: u64, i: usize) -> u64 {
     2 * (halves >> (4 * (i & (FRAME - 2))) & 0xff)
 }
 
-/// The bit of each pair of bytes in a byte: bit `k` is bit 0 of byte `2k`, where all others are clear.
+/// The bit of each pair of bytes in a byte: bit `k` is bit 0 of byte `2k`, where all others are
+/// clear.
 #[inline]
 pub(crate) const fn each_pair(low: u128) -> u8 {
     // Moves bit 0 of four 16-bit columns to bits 48 to 51.
@@ -156,7 +161,8 @@ pub(crate) const fn each_pair(low: u128) -> u8 {
         | ((last.wrapping_mul(GATHER) >> 48) as u8 & 0xf) << 4
 }
 
-/// Unpacks a frame whose fragments are reported or numbered, or whose bytes are at arbitrary offsets.
+/// Unpacks a frame whose fragments are reported or numbered, or whose bytes are at arbitrary
+/// offsets.
 #[inline(never)]
 fn fragments<S: Split>(id: &mut Option<u8>, frame: &Frame<'_>, link: &Link, out: &mut S) {
     out.frame(frame);
@@ -226,7 +232,8 @@ fn fragment<S: Split>(
     let mut bits = mask;
     while bits != 0 {
         let start = bits.trailing_zeros();
-        // A run ends before a byte of another fragment, before byte 15, and before a byte that is not contiguous.
+        // A run ends before a byte of another fragment, before byte 15, and before a byte that is
+        // not contiguous.
         let ends = !bits & (u16::MAX << start) | frame.cuts & (u16::MAX << 1 << start);
         let end = ends.trailing_zeros();
         let (data, len) = (data >> (8 * start), (end - start) as usize);

@@ -1,7 +1,8 @@
 //! Offsets and bytes compared with OpenCSD's packet listings.
 //!
-//! The listing of a snapshot has each packet's offset and bytes. All bytes of one trace ID, in order, are the output of
-//! the splitter for the buffer, and each packet's offset is that of its first byte.
+//! The listing of a snapshot has each packet's offset and bytes. All bytes of one trace ID, in
+//! order, are the output of the splitter for the buffer, and each packet's offset is that of its
+//! first byte.
 
 use std::{
     collections::BTreeMap,
@@ -47,8 +48,8 @@ enum Lists {
     All,
     /// Some bytes before synchronisation are dropped, or wrong.
     FromSync,
-    /// Packets begin at half bytes: only the offsets are compared. A packet that begins with the high half has the offset
-    /// after the byte.
+    /// Packets begin at half bytes: only the offsets are compared. A packet that begins with the
+    /// high half has the offset after the byte.
     Offsets,
 }
 

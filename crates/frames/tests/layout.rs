@@ -69,7 +69,8 @@ fn one_source() {
 fn a_byte_after_the_id_belongs_to_the_old_id() {
     #[rustfmt::skip]
     let frames = [
-        // One byte after the first ID byte has no source: bit 0 of the last byte is set. Then 0x10 from byte 2 on.
+        // One byte after the first ID byte has no source: bit 0 of the last byte is set. Then 0x10
+        // from byte 2 on.
         0x21, 0xa0,  0xa2, 0xa3,  0x23, 0xa5,  0xb6, 0xb7,  0x21, 0xb9,  0xaa, 0xab,  0x23, 0xad,  0x21, 0b0101_0001,
         // 0x10 since byte 14. 0x10 again at byte 4: no change, whatever its bit.
         0x02, 0x03,  0x04, 0x05,  0x21, 0x07,  0x08, 0x09,  0x0a, 0x0b,  0x0c, 0x0d,  0x0e, 0x0f,  0x10, 0b0000_0100,
@@ -178,7 +179,8 @@ fn port_synchronisation() {
     }
 }
 
-/// After a synchronisation packet that begins in a frame, the id is not known until the next ID byte.
+/// After a synchronisation packet that begins in a frame, the id is not known until the next ID
+/// byte.
 #[test]
 fn damage_clears_the_id() {
     let mut second = [0x40; 16];

@@ -77,7 +77,8 @@ fn bytes_on_pins() {
     }
 }
 
-/// The bytes sent are sampled again, with any number of cycles without trace between them, and by a clone, too.
+/// The bytes sent are sampled again, with any number of cycles without trace between them, and by a
+/// clone, too.
 #[test]
 fn bytes_sent_are_sampled() {
     let packets: Vec<u8> = (0..=255).chain((0..=255).rev()).collect();

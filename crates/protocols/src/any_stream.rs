@@ -9,7 +9,8 @@ use crate::{Observer, Protocol, Stream};
 
 macro_rules! any_stream {
     ($($(#[$doc:meta])* $name:ident: $protocol:ty,)*) => {
-        /// A stream of any protocol. It has one `match` for each block of bytes; all calls inside are direct.
+        /// A stream of any protocol. It has one `match` for each block of bytes; all calls inside
+        /// are direct.
         #[derive(Clone, Debug, PartialEq)]
         pub enum AnyStream { $($(#[$doc])* $name(Box<Stream<$protocol>>),)* }
 

@@ -12,8 +12,8 @@
 //! | `sync.rs` | the search for an offset where a decoder may start |
 //! | `tests.rs` | tables from the specification, in its order |
 //!
-//! [`Stream`] is the one loop that drives all protocols, and reports to an [`Observer`]. [`registry`] is the list of
-//! protocols, and [`encoders`] the list of trace units in software.
+//! [`Stream`] is the one loop that drives all protocols, and reports to an [`Observer`].
+//! [`registry`] is the list of protocols, and [`encoders`] the list of trace units in software.
 #![no_std]
 #![forbid(unsafe_code)]
 

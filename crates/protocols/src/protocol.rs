@@ -39,12 +39,13 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
     const TITLE: &'static str;
     /// The registers that configure it. [`Register::required`] marks those that decoding needs.
     const REGISTERS: &'static [Register];
-    /// The parameters that are text, each of which may be given several times: name and description.
+    /// The parameters that are text, each of which may be given several times: name and
+    /// description.
     const TEXTS: &'static [(&'static str, &'static str)] = &[];
     /// How decoding resumes after undecodable bytes.
     const RESUME: Resume;
-    /// Whether packets are a whole number of half bytes. Then each byte of the stream's input has half a byte, the low
-    /// half first.
+    /// Whether packets are a whole number of half bytes. Then each byte of the stream's input has
+    /// half a byte, the low half first.
     const NIBBLES: bool = false;
 
     /// A trace unit's configuration.
@@ -54,7 +55,8 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
     /// The decoder.
     type Decoder: Decode<Self::Config, Self::Packet>;
 
-    /// Makes the configuration from registers by name. `core` is the processor that the unit traces.
+    /// Makes the configuration from registers by name. `core` is the processor that the unit
+    /// traces.
     ///
     /// # Errors
     /// [`MissingRegister`] where a register that decoding needs is absent.
@@ -63,7 +65,8 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
         register: &dyn Fn(&str) -> Option<u64>,
     ) -> Result<Self::Config, MissingRegister>;
 
-    /// The value of parameter `name` that is given as text. `None` where the protocol has no named parameters.
+    /// The value of parameter `name` that is given as text. `None` where the protocol has no named
+    /// parameters.
     ///
     /// # Errors
     /// A message that states the error in the name or the text, and the valid values.
@@ -72,8 +75,8 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
         None
     }
 
-    /// Sets a parameter that is text: one of [`TEXTS`](Self::TEXTS), in upper or lower case. `None` where there is no
-    /// parameter of that name.
+    /// Sets a parameter that is text: one of [`TEXTS`](Self::TEXTS), in upper or lower case. `None`
+    /// where there is no parameter of that name.
     ///
     /// # Errors
     /// A message that states the error in the text.
@@ -116,14 +119,14 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
         None
     }
 
-    /// Calls `each` for each field of the packet that begins at the first byte, in the order of the encoding. Protocols
-    /// whose packets are not a sequence of fields have none.
+    /// Calls `each` for each field of the packet that begins at the first byte, in the order of the
+    /// encoding. Protocols whose packets are not a sequence of fields have none.
     fn explain(config: &Self::Config, bytes: &[u8], each: &mut dyn FnMut(Field)) {
         let _ = (config, bytes, each);
     }
 
-    /// Updates `config` with what a packet states about the unit itself. Later packets are parsed with the updated
-    /// configuration.
+    /// Updates `config` with what a packet states about the unit itself. Later packets are parsed
+    /// with the updated configuration.
     #[inline]
     fn learn(config: &mut Self::Config, packet: &Self::Packet) {
         let _ = (config, packet);

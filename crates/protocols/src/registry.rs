@@ -177,7 +177,8 @@ macro_rules! protocols {
                 match self { $(AnyPacket::$name(packet) => PacketKind::of(packet),)* }
             }
 
-            /// Writes the packet in its shortest form. Writes nothing where `config` is another protocol's.
+            /// Writes the packet in its shortest form. Writes nothing where `config` is another
+            /// protocol's.
             pub fn emit(&self, config: &AnyConfig, out: &mut impl Extend<u8>) {
                 match (self, config) {
                     $((AnyPacket::$name(packet), AnyConfig::$name(c)) => packet.emit(c, out),)*

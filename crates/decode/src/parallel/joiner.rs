@@ -82,8 +82,9 @@ where
         }
     }
 
-    /// Joins the first chunk on `queue`, whose bytes are `bytes`. If its worker began in the actual state (`known`), all
-    /// of its output is taken; otherwise the output from the checkpoint on at which the states are equal.
+    /// Joins the first chunk on `queue`, whose bytes are `bytes`. If its worker began in the actual
+    /// state (`known`), all of its output is taken; otherwise the output from the checkpoint on at
+    /// which the states are equal.
     pub(super) fn join(
         &mut self,
         queue: &WorkQueue<L>,
@@ -116,7 +117,7 @@ where
                 let before = ahead.take();
                 let mut now = (checkpoint, state);
                 for (n, _) in same.sources.iter().enumerate().filter(|(_, same)| !**same) {
-                    // It was silent: it is where it was.
+                    // The source has no bytes in the segment: its state has not changed.
                     match &before {
                         Some(before) => now.adopt(n, before),
                         None => now.adopt(n, &self.state()),

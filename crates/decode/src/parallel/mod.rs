@@ -1,14 +1,15 @@
 //! Decodes one buffer on several threads, with the output of one.
 //!
-//! The buffer is cut into chunks. A worker decodes each chunk from the initial state and takes checkpoints at the ends of
-//! segments. The [`Joiner`] knows the actual state at the beginning of a chunk. It decodes the head of the chunk again
-//! from there, **until its state equals the worker's state at a checkpoint**. From that checkpoint on the worker's output
-//! is that of a decoder that has seen the whole trace, and the joiner takes it unchanged. The state consists of that of
-//! the trace link, that of each source with the bytes that make no whole packet yet, and that of the listener. See
-//! `docs/parallel.md`.
+//! The buffer is cut into chunks. A worker decodes each chunk from the initial state and takes
+//! checkpoints at the ends of segments. The [`Joiner`] knows the actual state at the beginning of a
+//! chunk. It decodes the head of the chunk again from there, **until its state equals the worker's
+//! state at a checkpoint**. From that checkpoint on the worker's output is that of a decoder that
+//! has seen the whole trace, and the joiner takes it unchanged. The state consists of that of the
+//! trace link, that of each source with the bytes that make no whole packet yet, and that of the
+//! listener. See `docs/parallel.md`.
 //!
-//! Sources without bytes in a segment need not be in the same state: a segment is taken where the states of all sources
-//! that have bytes in the segment are equal.
+//! Sources without bytes in a segment need not be in the same state: a segment is taken where the
+//! states of all sources that have bytes in the segment are equal.
 
 mod joiner;
 mod scheduler;
@@ -32,8 +33,9 @@ use crate::{Fork, Listener, Session};
 pub struct Jobs {
     /// Threads that decode. With 1 the calling thread decodes.
     pub count: usize,
-    /// Bytes that a session is fed at a time, whatever `count` is. Checkpoints are at least this far apart. A multiple
-    /// of the 16 bytes of a frame, so that a worker begins with a whole frame.
+    /// Bytes that a session is fed at a time, whatever `count` is. Checkpoints are at least this
+    /// far apart. A multiple of the 16 bytes of a frame, so that a worker begins with a whole
+    /// frame.
     pub step: usize,
     /// The shortest and the longest chunk, in bytes. The first chunk is as short as possible.
     pub chunk: RangeInclusive<usize>,
@@ -68,18 +70,21 @@ pub struct Work {
     pub chunks: u64,
     /// Chunks among them that joined: the worker's output was taken except for the head.
     pub joined: u64,
-    /// The most memory that output of workers took while it waited for the joiner, in bytes, approximately.
+    /// The most memory that output of workers took while it waited for the joiner, in bytes,
+    /// approximately.
     pub waiting: usize,
 }
 
-/// Decodes `input` to its end on the threads of `jobs`. `output` receives the listener's output in order, each time with
-/// the offset up to which the output is complete, and returns whether more is wanted. The output does not depend on the
-/// number of threads; the offsets at which `output` is called do.
+/// Decodes `input` to its end on the threads of `jobs`. `output` receives the listener's output in
+/// order, each time with the offset up to which the output is complete, and returns whether more is
+/// wanted. The output does not depend on the number of threads; the offsets at which `output` is
+/// called do.
 ///
 /// `session` and `listener` are left at the end of the trace, or where no more output was wanted.
 ///
 /// # Errors
-/// Where the input cannot be read. The trace ends there: the output for the bytes before is passed on.
+/// Where the input cannot be read. The trace ends there: the output for the bytes before is passed
+/// on.
 pub fn run<L, I, S>(
     session: &mut Session,
     input: &mut I,
@@ -124,8 +129,8 @@ struct Chunks<'a, I: ?Sized> {
 }
 
 impl<I: Input + ?Sized> Chunks<'_, I> {
-    /// The next chunk: `len` bytes, or as many as are available now. `None` at the end, and where too few bytes are
-    /// available yet and the caller is not `idle`.
+    /// The next chunk: `len` bytes, or as many as are available now. `None` at the end, and where
+    /// too few bytes are available yet and the caller is not `idle`.
     fn next(&mut self, len: usize, idle: bool) -> io::Result<Option<Vec<u8>>> {
         while !self.ended && self.buffer.len() < len {
             let wait = idle && self.buffer.len() < self.step;
@@ -149,8 +154,8 @@ impl<I: Input + ?Sized> Chunks<'_, I> {
         Ok((!chunk.is_empty()).then_some(chunk))
     }
 
-    /// The length of the next chunk for `count` workers: `len`, or less near the end, so that the workers end at about
-    /// the same time.
+    /// The length of the next chunk for `count` workers: `len`, or less near the end, so that the
+    /// workers end at about the same time.
     fn share(&self, len: usize, count: usize) -> usize {
         let Some(left) = self.input.left() else { return len };
         let left = usize::try_from(left).unwrap_or(usize::MAX).saturating_add(self.buffer.len());
@@ -164,11 +169,12 @@ impl<I: Input + ?Sized> Chunks<'_, I> {
     }
 }
 
-/// The least number of steps of a chunk near the end: a large part of a shorter chunk is decoded twice.
+/// The least number of steps of a chunk near the end: a large part of a shorter chunk is decoded
+/// twice.
 const LEAST_STEPS: usize = 32;
 
-/// The number of chunks beyond one for each worker: the chunk that is being joined, and one for the next worker that is
-/// done.
+/// The number of chunks beyond one for each worker: the chunk that is being joined, and one for the
+/// next worker that is done.
 const AHEAD: usize = 2;
 
 /// Decodes the chunks on the calling thread.
@@ -219,10 +225,12 @@ where
             scope.spawn(move || worker::work(queue, session, listener, step));
         }
         let mut next = Some(first);
-        // The chunks that are not joined yet: their bytes, and whether their workers began in the actual state.
+        // The chunks that are not joined yet: their bytes, and whether their workers began in the
+        // actual state.
         let mut pending: VecDeque<(Arc<Vec<u8>>, bool)> = VecDeque::new();
         let mut at = joiner.session.state().at();
-        // The state of the link at the beginning of each chunk: to follow the link is much faster than to decode.
+        // The state of the link at the beginning of each chunk: to follow the link is much faster
+        // than to decode.
         let mut link = joiner.session.state().route.clone();
         loop {
             while pending.len() < count + AHEAD && (scheduler.hold == 0 || pending.is_empty()) {

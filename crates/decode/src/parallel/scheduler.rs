@@ -9,8 +9,8 @@ const LONG: usize = 1 << 20;
 /// A chunk is at least this many times as long as its head, the part that is decoded twice.
 const HEADS_PER_CHUNK: usize = 16;
 
-/// The greatest exponent of the wait: after `n` chunks in a row that did not join, `2^n` chunks are decoded without
-/// workers before the next is tried.
+/// The greatest exponent of the wait: after `n` chunks in a row that did not join, `2^n` chunks are
+/// decoded without workers before the next is tried.
 const MOST_FAILURES: u32 = 7;
 
 /// Observations of the trace so far, and the decisions that follow from them.

@@ -43,16 +43,16 @@ struct ChunkQueue<L: Fork> {
     receiving: bool,
 }
 
-/// Segments that wait for the joiner may take this many bytes of memory for each worker, all chunks together. The
-/// scheduler chooses chunks whose output is not larger.
+/// Segments that wait for the joiner may take this many bytes of memory for each worker, all chunks
+/// together. The scheduler chooses chunks whose output is not larger.
 pub(super) const MOST_WEIGHT: usize = 16 << 20;
 
-/// Segments of a chunk that is not done are received once they take this many bytes of memory. To wake the joiner for
-/// each segment costs more than the segment itself.
+/// Segments of a chunk that is not done are received once they take this many bytes of memory. To
+/// wake the joiner for each segment costs more than the segment itself.
 const WAKE_WEIGHT: usize = 4 << 20;
 
-/// Tasks to the workers, segments back. Workers take tasks in order, so that the first chunk that is not
-/// joined always has a worker: the joiner never waits for a chunk that no worker has.
+/// Tasks to the workers, segments back. Workers take tasks in order, so that the first chunk that
+/// is not joined always has a worker: the joiner never waits for a chunk that no worker has.
 pub(super) struct WorkQueue<L: Fork> {
     shared: Mutex<Shared<L>>,
     closed: AtomicBool,
@@ -62,8 +62,9 @@ pub(super) struct WorkQueue<L: Fork> {
     output: Condvar,
     /// Notified when segments were taken, or when another chunk has become the first.
     taken: Condvar,
-    /// The most bytes of memory that waiting segments take: [`MOST_WEIGHT`] for each worker. [`MOST_WEIGHT`] of it are
-    /// reserved for the first chunk, which can always be received. Each worker holds one segment besides.
+    /// The most bytes of memory that waiting segments take: [`MOST_WEIGHT`] for each worker.
+    /// [`MOST_WEIGHT`] of it are reserved for the first chunk, which can always be received. Each
+    /// worker holds one segment besides.
     bound: usize,
 }
 
@@ -168,8 +169,8 @@ impl<L: Fork> WorkQueue<L> {
         }
     }
 
-    /// Receives the next segment of the first chunk. `None` after its last one: then the next chunk becomes the
-    /// first.
+    /// Receives the next segment of the first chunk. `None` after its last one: then the next chunk
+    /// becomes the first.
     pub(super) fn receive(&self) -> Option<Segment<L>> {
         let mut shared = self.wait(&self.output, |shared| {
             shared.chunks.front().is_some_and(|chunk| {
@@ -205,7 +206,8 @@ impl<L: Fork> WorkQueue<L> {
     }
 
     fn close(&self) {
-        // The lock is held, so that a thread that is about to wait either sees the flag or is notified.
+        // The lock is held, so that a thread that is about to wait either sees the flag or is
+        // notified.
         let _shared = self.lock();
         self.closed.store(true, Ordering::Relaxed);
         for waits in [&self.given, &self.output, &self.taken] {
@@ -214,7 +216,8 @@ impl<L: Fork> WorkQueue<L> {
     }
 }
 
-/// CloseOnDrop the queue when it is dropped, also by a panic, so that no thread waits for a thread that has ended.
+/// Closes the queue when it is dropped, also by a panic, so that no thread waits for a thread
+/// that has ended.
 pub(super) struct CloseOnDrop<'a, L: Fork>(pub(super) &'a WorkQueue<L>);
 
 impl<L: Fork> Drop for CloseOnDrop<'_, L> {
@@ -258,7 +261,8 @@ mod tests {
         if n < 6 { 40 } else { n * 7 % 31 }
     }
 
-    /// Chunks of different weights and a late receiver: the waiting weight is bounded, and no thread blocks forever.
+    /// Chunks of different weights and a late receiver: the waiting weight is bounded, and no
+    /// thread blocks forever.
     #[test]
     fn waiting_output_is_bounded() {
         const CHUNKS: u64 = 120;

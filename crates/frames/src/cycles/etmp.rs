@@ -1,7 +1,8 @@
-//! The `.etmp` file: the cycles of one trace port, with everything that decoding needs except the program.
+//! The `.etmp` file: the cycles of one trace port, with everything that decoding needs except the
+//! program.
 //!
-//! A head of 64 bytes, then records ([`Cycle::record`](super::Cycle::record)) to the end. Numbers are
-//! little endian.
+//! A head of 64 bytes, then records ([`Cycle::record`](super::Cycle::record)) to the end. Numbers
+//! are little endian.
 //!
 //! | offset | size | what |
 //! |---|---|---|

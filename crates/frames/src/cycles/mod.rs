@@ -1,8 +1,9 @@
-//! Cycle captures: the levels of an ETMv1 or ETMv2 trace port, one sample a core cycle.
+//! Cycle captures: the levels of an ETMv1 or ETMv2 trace port, one sample for each core
+//! cycle.
 //!
-//! These trace units do not send bytes. In each core cycle their port outputs a pipeline status and some
-//! bits of the FIFO, which are decoded together. So the bytes of such a source are *records*: one of
-//! [`Width::record`] bytes for each cycle, whatever the format of the capture.
+//! These trace units do not send bytes. In each core cycle their port outputs a pipeline status and
+//! some bits of the FIFO, which are decoded together. So the bytes of such a source are *records*:
+//! one of [`Width::record`] bytes for each cycle, whatever the format of the capture.
 //!
 //! | file | holds |
 //! |---|---|
@@ -155,8 +156,8 @@ impl Cycle {
         Record { bytes: signals.to_le_bytes(), len: width.record() }
     }
 
-    /// The cycle whose record is at the start of `bytes`. `None` where bits are set that the port does
-    /// not have, or `bytes` is too short.
+    /// The cycle whose record is at the start of `bytes`. `None` where bits are set that the port
+    /// does not have, or `bytes` is too short.
     pub fn of_record(bytes: &[u8], width: Width) -> Option<Cycle> {
         let mut signals = [0; 4];
         let record = bytes.get(..width.record())?;
@@ -198,8 +199,8 @@ impl IntoIterator for Record {
     }
 }
 
-/// The cycles of `records`. Records with bits that the port does not have, and an incomplete record at
-/// the end, are skipped.
+/// The cycles of `records`. Records with bits that the port does not have, and an incomplete record
+/// at the end, are skipped.
 pub fn cycles(records: &[u8], width: Width) -> impl Iterator<Item = Cycle> + '_ {
     records.chunks_exact(width.record()).filter_map(move |record| Cycle::of_record(record, width))
 }

@@ -25,7 +25,8 @@ pub enum Mode {
     Normal,
     /// One pin for two signals, one on each edge of the clock.
     Multiplexed,
-    /// Two pins for each signal, with the levels of two cycles: `_B` the older one, `_A` the newer one.
+    /// Two pins for each signal, with the levels of two cycles: `_B` the older one, `_A` the newer
+    /// one.
     Demultiplexed,
 }
 
@@ -87,7 +88,8 @@ pub struct Rates {
 }
 
 impl Wiring {
-    /// The wiring that ETMCR configures. `None` where a field has a reserved value. (IHI 0014, Table 3-5)
+    /// The wiring that ETMCR configures. `None` where a field has a reserved value. (IHI 0014,
+    /// Table 3-5)
     pub const fn of_control(etmcr: u32) -> Option<Wiring> {
         let (Some(mode), Some(width)) =
             (Mode::of_bits(etmcr >> 16 & 0b11), Width::of_control(etmcr))
@@ -115,8 +117,8 @@ impl Wiring {
     }
 }
 
-/// Levels at one moment. Bit n - 1 of `a` is the pin of trace signal n (or n_A); of a multiplexed port
-/// the pins in the order of [`PAIRS`].
+/// Levels at one moment. Bit n - 1 of `a` is the pin of trace signal n (or n_A); of a multiplexed
+/// port the pins in the order of [`PAIRS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Levels {
     /// TRACECLK.
@@ -128,8 +130,8 @@ pub struct Levels {
 }
 
 /// The trace signals, from 0, that share a pin of a multiplexed port: at the rising edge, at the
-/// falling edge. (IHI 0014, Table 8-8) Signal 0 is PIPESTAT\[0], 3 is TRACESYNC or PIPESTAT\[3], 4 is
-/// TRACEPKT\[0].
+/// falling edge. (IHI 0014, Table 8-8) Signal 0 is PIPESTAT\[0], 3 is TRACESYNC or PIPESTAT\[3], 4
+/// is TRACEPKT\[0].
 pub const PAIRS: [(u8, u8); 10] =
     [(0, 3), (1, 5), (2, 6), (4, 7), (8, 9), (10, 11), (12, 13), (14, 15), (16, 17), (18, 19)];
 
@@ -156,8 +158,8 @@ impl Sampler {
         Sampler { wiring, clock: None, risen: None }
     }
 
-    /// Takes the next levels and appends the cycles that they complete. Levels between edges are ignored, so a recording
-    /// may be oversampled. The first levels are no edge.
+    /// Takes the next levels and appends the cycles that they complete. Levels between edges are
+    /// ignored, so a recording may be oversampled. The first levels are no edge.
     pub fn sample(&mut self, levels: Levels, out: &mut impl Extend<Cycle>) {
         let before = self.clock.replace(levels.clock);
         let counts = levels.clock || self.wiring.both_edges();

@@ -1,11 +1,11 @@
 //! Cycles as text: one word for each cycle, `STATUS[*]:HEX`.
 //!
-//! STATUS is the mnemonic of PIPESTAT, `*` means that TRACESYNC is high (ETMv1), HEX is TRACEPKT. `A0`
-//! to `A3` are statuses 0 to 3 of an ETMv1 in a cycle that has two bits of an address packet offset.
-//! A word `xN` after a cycle repeats it: N cycles in all. `#` begins a comment.
+//! STATUS is the mnemonic of PIPESTAT, `*` means that TRACESYNC is high (ETMv1), HEX is TRACEPKT.
+//! `A0` to `A3` are statuses 0 to 3 of an ETMv1 in a cycle that has two bits of an address packet
+//! offset. A word `xN` after a cycle repeats it: N cycles in all. `#` begins a comment.
 //!
-//! A whole file has lines `KEY VALUE` for the fields of the head of an `.etmp` file, and a line `cycles`
-//! before the words.
+//! A whole file has lines `KEY VALUE` for the fields of the head of an `.etmp` file, and a line
+//! `cycles` before the words.
 
 use core::fmt::{self, Write};
 

@@ -25,7 +25,8 @@ fn count(bytes: &[u8]) -> usize {
 }
 
 impl Splitter {
-    /// Takes the half synchronisation packets at the beginning of `bytes` and returns the number of bytes.
+    /// Takes the half synchronisation packets at the beginning of `bytes` and returns the number of
+    /// bytes.
     #[inline]
     pub(super) fn port_halves<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) -> usize {
         let taken = 2 * count(bytes);
@@ -42,9 +43,9 @@ impl Splitter {
         }
     }
 
-    /// Takes a frame that has half synchronisation packets between its bytes and returns the number of bytes; 0
-    /// where the bytes must be examined in pairs. `first` has the first 16 bytes; the first `len` of them belong to the
-    /// frame.
+    /// Takes a frame that has half synchronisation packets between its bytes and returns the number
+    /// of bytes; 0 where the bytes must be examined in pairs. `first` has the first 16 bytes; the
+    /// first `len` of them belong to the frame.
     pub(super) fn port_halved<S: Split>(
         &mut self,
         at: u64,

@@ -7,7 +7,8 @@ use crate::{Event, FRAME, Framing, Split, sync};
 impl Splitter {
     /// Changes the state as [`split`](Self::split) of `bytes` does, without output.
     ///
-    /// Memory-aligned frames without an ID byte do not change the state and are not examined further.
+    /// Memory-aligned frames without an ID byte do not change the state and are not examined
+    /// further.
     pub fn skip(&mut self, at: u64, bytes: &[u8]) {
         let mut taken = 0;
         if self.link.framing == Framing::Coresight && self.frame.is_empty() {

@@ -73,7 +73,8 @@ impl Record {
         self.items.iter().filter(out).cloned().collect()
     }
 
-    /// The runs of sources' bytes in the order of the stream; consecutive runs of one ID are joined.
+    /// The runs of sources' bytes in the order of the stream; consecutive runs of one ID are
+    /// joined.
     pub fn runs(&self) -> Vec<(u8, Vec<u8>)> {
         let mut runs: Vec<(u8, Vec<u8>)> = Vec::new();
         for item in &self.items {

@@ -10,9 +10,10 @@ pub struct Config {
     /// Whether the first byte, and the first byte after undecodable bytes, is parsed as a header.
     ///
     /// A header cannot be distinguished from payload, so by default a decoder waits for a
-    /// synchronisation packet. Many captures have none: the unit emits them only where ITM_TCR.SYNCENA
-    /// and the DWT enable them. This option is for those captures. If decoding starts inside a packet, a few
-    /// packets are wrong or undecodable until the parser reaches a header.
+    /// synchronisation packet. Many captures have none: the unit emits them only where
+    /// ITM_TCR.SYNCENA and the DWT enable them. This option is for those captures. If decoding
+    /// starts inside a packet, a few packets are wrong or undecodable until the parser reaches a
+    /// header.
     pub assume_synced: bool,
 }
 

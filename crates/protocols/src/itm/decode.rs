@@ -108,8 +108,8 @@ impl Decode<Config, Packet> for Decoder {
                 None
             }
             Packet::Overflow => {
-                // A Page packet may be among the lost packets. The global timestamp is compressed against
-                // the last timestamp sent, so it remains valid.
+                // A Page packet may be among the lost packets. The global timestamp is compressed
+                // against the last timestamp sent, so it remains valid.
                 self.page = None;
                 self.local = 0;
                 self.overflowed = true;

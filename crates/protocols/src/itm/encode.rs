@@ -9,8 +9,8 @@ use crate::encoders::{Encodes, Setting};
 /// Settings of the encoder that are not in the registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Source packets between synchronisation packets; 0: only one at the beginning. (Hardware counts cycles instead:
-    /// DWT_CTRL.SYNCTAP)
+    /// Source packets between synchronisation packets; 0: only one at the beginning. (Hardware
+    /// counts cycles instead: DWT_CTRL.SYNCTAP)
     pub period: u32,
     /// Global timestamps have 64 bits, not 48.
     pub wide: bool,
@@ -160,7 +160,8 @@ impl Encoder {
         self.local(config, out);
     }
 
-    /// Emits the ticks since the last local timestamp, if there are any. Cycles that make no whole tick are retained.
+    /// Emits the ticks since the last local timestamp, if there are any. Cycles that make no whole
+    /// tick are retained.
     fn local(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         let ticks = (self.cycles / config.prescale()).min(MOST_TICKS);
         if config.control & TSENA == 0 || ticks == 0 {

@@ -1,12 +1,12 @@
 //! ITM: the Instrumentation Trace Macrocell and the Data Watchpoint and Trace unit of a Cortex-M.
 //!
-//! Software writes words to stimulus ports. The DWT adds samples of the program
-//! counter, exceptions, wrapped counters and watched data. Timestamps give the time. The trace is output on
+//! Software writes words to stimulus ports. The DWT adds samples of the program counter,
+//! exceptions, wrapped counters and watched data. Timestamps give the time. The trace is output on
 //! SWO or on a trace port, in formatter frames of a TPIU or without framing. The packets are the
 //! same.
 //!
-//! Specification: Armv7-M Architecture Reference Manual (DDI 0403E.e), appendix D4 "Debug ITM and DWT
-//! packet protocol"; Armv8-M Architecture Reference Manual (DDI 0553), part "ITM and DWT packet
+//! Specification: Armv7-M Architecture Reference Manual (DDI 0403E.e), appendix D4 "Debug ITM and
+//! DWT packet protocol"; Armv8-M Architecture Reference Manual (DDI 0553), part "ITM and DWT packet
 //! protocol specification".
 //!
 //! | section | item | test |
@@ -62,7 +62,8 @@ impl Protocol for Itm {
     const NAMES: &'static [&'static str] = &["ITM"];
     const TITLE: &'static str = "Instrumentation Trace Macrocell, with DWT packets (Cortex-M)";
     const REGISTERS: &'static [Register] = config::REGISTERS;
-    // The length of a packet with a reserved header is not known: the bytes that follow may be payload.
+    // The length of a packet with a reserved header is not known: the bytes that follow may be
+    // payload.
     const RESUME: Resume = Resume::Seek;
 
     type Config = Config;

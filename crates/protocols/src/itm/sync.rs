@@ -4,8 +4,8 @@ use tracewright_base::SyncSearch;
 
 use super::packet::{SYNC_END, SYNC_ZEROS, SYNC_ZEROS_MOST};
 
-/// Finds the first synchronisation packet: a run of zero bytes before 0x80, of which one packet has at most
-/// [`SYNC_ZEROS_MOST`].
+/// Finds the first synchronisation packet: a run of zero bytes before 0x80, of which one packet has
+/// at most [`SYNC_ZEROS_MOST`].
 pub(super) fn find(bytes: &[u8]) -> SyncSearch {
     let mut zeros = 0usize;
     for (at, &byte) in bytes.iter().enumerate() {

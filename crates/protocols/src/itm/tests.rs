@@ -24,8 +24,8 @@ fn check(config: &Config, bytes: &[u8]) -> Output<Itm> {
     ways::check::<Itm, _>(config, &mut NoMemory, bytes)
 }
 
-/// The elements of `bytes` after a synchronisation packet, without the first gap and the end. Offsets
-/// count from the first of `bytes`.
+/// The elements of `bytes` after a synchronisation packet, without the first gap and the end.
+/// Offsets count from the first of `bytes`.
 #[track_caller]
 fn after_sync(config: &Config, bytes: &[u8]) -> Vec<(u64, Element)> {
     let mut elements = check(config, &[&SYNC, bytes].concat()).elements;
@@ -166,7 +166,8 @@ fn headers() {
 
 #[test]
 fn overflow() {
-    // The first element after an overflow is marked, whatever its kind. The page is not known after an overflow.
+    // The first element after an overflow is marked, whatever its kind. The page is not known after
+    // an overflow.
     let bytes = [0x28, 0x70, 0x01, 0x41, 0x01, 0x42, 0x70, 0x10, 0x70, 0x17, 4, 3, 2, 1];
     let lost = write(None, 0, 8, 0x41).with(Software::AFTER_OVERFLOW);
     let (delta, total, delay) = (1, 1, TimeDelay::None);
@@ -315,7 +316,8 @@ fn hardware() {
     }
 }
 
-/// The length of a packet with a reserved header is not known: decoding resumes at the next synchronisation.
+/// The length of a packet with a reserved header is not known: decoding resumes at the next
+/// synchronisation.
 #[test]
 fn a_reserved_header_loses_synchronisation() {
     let bytes = [&SYNC[..], &[0x04, 0x01, 0x41], &SYNC, &[0x01, 0x42]].concat();
@@ -376,7 +378,7 @@ fn any_bytes_at_all() {
     for seed in 1..=300 {
         let mut random = Random(seed);
         let mut bytes = random.bytes(64);
-        // Half of them with synchronisation packets and runs of zeros.
+        // Half of the inputs have synchronisation packets and runs of zeros.
         if seed % 2 == 0 {
             bytes.splice(20..20, SYNC);
             bytes.splice(40..44, [0; 4]);
@@ -402,7 +404,8 @@ fn shared(path: &str) -> Option<Vec<u8>> {
     bytes
 }
 
-/// Stream 1 of a Cortex-M3's SWO capture, compared with the output of sigrok's decoder line by line.
+/// Stream 1 of a Cortex-M3's SWO capture, compared with the output of sigrok's decoder line by
+/// line.
 #[test]
 fn a_cortex_m3_capture_as_sigrok_decodes_it() {
     let folder = "captures/sigrok-stm32f105";
@@ -420,16 +423,17 @@ fn a_cortex_m3_capture_as_sigrok_decodes_it() {
     let (lines, texts) = sigrok_lines(&elements);
     let want = String::from_utf8_lossy(&want).into_owned();
     let want: Vec<&str> = want.lines().filter_map(|l| l.strip_prefix("arm_itm-1: ")).collect();
-    // sigrok joins bytes to text and prints the text late. Its names of lines, functions and modes are not in the
-    // trace.
+    // sigrok joins bytes to text and prints the text late. Its names of lines, functions and modes
+    // are not in the trace.
     let (quoted, want): (Vec<&str>, Vec<&str>) = want.into_iter().partition(|l| l.contains('"'));
     let words = ["PC: ", "Watchpoint ", "0: ", "1: ", "Enter: ", "Exit: ", "Resume: ", "Overflow"];
     let want: Vec<&str> =
         want.into_iter().filter(|l| words.iter().any(|word| l.starts_with(word))).collect();
     assert_eq!(lines.len(), want.len());
     for (line, (got, want)) in lines.iter().zip(want).enumerate() {
-        // The bytes from 1191 on, `17 f6 02 00 08` between whole packets, are a PC sample. sigrok drops a packet in
-        // which the line pauses, and parses the last three bytes as a write of 0x0800 to port 0.
+        // The bytes from 1191 on, `17 f6 02 00 08` between whole packets, are a PC sample. sigrok
+        // drops a packet in which the line pauses, and parses the last three bytes as a write of
+        // 0x0800 to port 0.
         let want = if want == "0: 0x0800" { "PC: 0x080002f6" } else { want };
         assert_eq!(got, want, "line {line}");
     }

@@ -1,8 +1,8 @@
 //! STM: the System Trace Macrocell, MIPI System Trace Protocol version 2.
 //!
-//! Software and hardware events write messages to channels of masters. Packets consist of nibbles, the
-//! low half of a byte first, and begin on either half. Timestamps are complete, or the low bits up to the highest one
-//! that changed, in binary or in Gray code; or differences.
+//! Software and hardware events write messages to channels of masters. Packets consist of nibbles,
+//! the low half of a byte first, and begin on either half. Timestamps are complete, or the low bits
+//! up to the highest one that changed, in binary or in Gray code; or differences.
 //!
 //! Specification: MIPI Alliance Specification for System Trace Protocol, version 2.x; Arm CoreSight
 //! System Trace Macrocell Technical Reference Manual (DDI 0444, DDI 0528).
@@ -67,7 +67,8 @@ impl Protocol for Stm {
     const NAMES: &'static [&'static str] = &["STM"];
     const TITLE: &'static str = "System Trace Macrocell (MIPI STPv2)";
     const REGISTERS: &'static [Register] = config::REGISTERS;
-    // An opcode that is reserved has no length: what follows it may be payload.
+    // The length of a packet with a reserved opcode is not known: the nibbles that follow may be
+    // payload.
     const RESUME: Resume = Resume::Seek;
     const NIBBLES: bool = true;
 

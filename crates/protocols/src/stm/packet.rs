@@ -44,11 +44,11 @@ pub enum Size {
     Double,
 }
 
-/// One STPv2 packet. The opcodes are given as nibbles. A `time` adds one nibble for its length, and its
-/// nibbles. Numbers are sent with the top nibble first. (MIPI System Trace Protocol 2.x)
+/// One STPv2 packet. The opcodes are given as nibbles. A `time` adds one nibble for its length, and
+/// its nibbles. Numbers are sent with the top nibble first. (MIPI System Trace Protocol 2.x)
 ///
-/// Revision 2.2 can also send the lowest nibble first ([`LITTLE_ENDIAN`]). Packets store such numbers
-/// as if the top nibble were first: the decoder reverses the nibbles.
+/// Revision 2.2 can also send the lowest nibble first ([`LITTLE_ENDIAN`]). Packets store such
+/// numbers as if the top nibble were first: the decoder reverses the nibbles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Packet {
     /// ASYNC: 21 nibbles 0xf and 0x0. The next nibble is an opcode.
@@ -76,12 +76,13 @@ pub enum Packet {
     Channel16(u16),
     /// MERR, 2: the master lost data or reports an error. The channel is 0.
     MasterError(u8),
-    /// GERR, F2: an unknown master lost data, or the unit reports an error. Master and channel are 0.
+    /// GERR, F2: an unknown master lost data, or the unit reports an error. Master and channel are
+    /// 0.
     GlobalError(u8),
     /// CERR, F0F3: the channel reports an error. (Revision 2.2)
     ChannelError(u8),
-    /// D4 to D64, C and 4 to 7; with a timestamp FC and F4 to F7; marked FD and F8 to FB; both D and 8
-    /// to B.
+    /// D4 to D64, C and 4 to 7; with a timestamp FC and F4 to F7; marked FD and F8 to FB; both D
+    /// and 8 to B.
     Data {
         /// The width.
         size: Size,
@@ -136,7 +137,8 @@ pub enum Packet {
     },
 }
 
-/// Bit 7 of the revision byte of a [`Packet::Version`]: numbers are sent with the lowest nibble first.
+/// Bit 7 of the revision byte of a [`Packet::Version`]: numbers are sent with the lowest nibble
+/// first.
 pub const LITTLE_ENDIAN: u8 = 0x80;
 
 impl Size {

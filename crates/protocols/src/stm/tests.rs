@@ -27,8 +27,8 @@ fn parse(digits: &str) -> Parse<Packet> {
     Packet::parse(&nibbles(digits), &Config::default())
 }
 
-/// The software elements of `digits` after [`SYNC`], decoded in every way. Offsets count nibbles from the
-/// first of `digits`.
+/// The software elements of `digits` after [`SYNC`], decoded in every way. Offsets count nibbles
+/// from the first of `digits`.
 #[track_caller]
 fn after(sync: &str, digits: &str) -> Vec<(u64, Software)> {
     let (sync, digits) = (nibbles(sync), nibbles(digits));
@@ -173,7 +173,8 @@ fn search() {
     }
 }
 
-/// A packet may begin on either half of a byte: its offset is that of the byte with its first nibble.
+/// A packet may begin on either half of a byte: its offset is that of the byte with its first
+/// nibble.
 #[test]
 fn either_half_of_a_byte() {
     for (before, at) in [("", 13), ("7", 13), ("77", 14)] {
@@ -337,7 +338,8 @@ fn delta_time() {
     assert_eq!(times, [0x10, 0x15, 0x15, 0x115]);
 }
 
-/// The length of a packet with a reserved opcode is not known: decoding resumes at the next synchronisation.
+/// The length of a packet with a reserved opcode is not known: decoding resumes at the next
+/// synchronisation.
 #[test]
 fn a_reserved_opcode_loses_synchronisation() {
     let bytes = nibbles(&std::format!("4 11 {SYNC} 1 40 f04 4 22 {SYNC} 4 33"));
