@@ -9,7 +9,8 @@ use crate::{Observer, Protocol, Stream, TraceForm, for_each_protocol};
 
 macro_rules! any_stream {
     ($($(#[$doc:meta])* $name:ident: $protocol:ty,)*) => {
-        /// A stream of any protocol: one `match` for each block of bytes; inside it all calls are direct.
+        /// A stream of any protocol. It has one `match` for each block of bytes; all calls inside
+        /// are direct.
         #[derive(Clone, Debug, PartialEq)]
         pub enum AnyStream { $($(#[$doc])* $name(Box<Stream<$protocol>>),)* }
 

@@ -1,7 +1,8 @@
-//! The ways in which each test vector is decoded: whole, cut at each byte, resumed from a clone, parsed and emitted.
+//! The ways in which each test vector is decoded: whole, cut at each byte, resumed from a clone,
+//! parsed and emitted.
 #![allow(dead_code, reason = "each protocol uses the ways that fit it")]
 //!
-//! A protocol's tests call [`check`]; it is the one place that touches the streaming interface.
+//! A protocol's tests call [`check`]. Only this file uses the streaming interface.
 
 use core::ops::Range;
 use std::vec::Vec;
@@ -145,7 +146,8 @@ pub(crate) fn decoded<P: Protocol, K: Code>(
     elements
 }
 
-/// Checks of arbitrary bytes: no panic, spans that tile the bytes, and the same elements for any cut.
+/// Checks of arbitrary bytes: no panic, spans that tile the bytes, and the same elements for any
+/// cut.
 #[track_caller]
 pub(crate) fn garbage<P: Listed, K: Code>(config: &P::Config, code: &mut K, bytes: &[u8]) {
     let whole = decode::<P, K>(config, code, bytes, &[]);

@@ -53,13 +53,13 @@ impl Decoded<'_> {
     pub fn doubtful(&self) -> bool {
         // Of several cores, some may have slept; but not all of them.
         let counts = || (0..self.sources.len()).map(|n| self.tally.of(n));
-        let silent = counts().any(|c| !c.fruitful() && c.bytes() > 0);
-        let silent = silent || !counts().any(|c| c.fruitful());
+        let silent = counts().any(|c| !c.has_activity() && c.bytes() > 0);
+        let silent = silent || !counts().any(|c| c.has_activity());
         let left_out = self.plan.skipped.iter().any(|s| !matches!(s.why, Why::NotChosen(_)));
         silent
             || left_out
             || self.sources.is_empty()
-            || self.tally.troubled()
+            || self.tally.flawed_before_end()
             || !self.unknown_ids().is_empty()
     }
 
@@ -247,7 +247,7 @@ impl Decoded<'_> {
     fn other_framing(&self) -> Option<(Framing, u64)> {
         let sane = |tally: &Tally, n: usize| {
             let c = tally.of(n);
-            c.packets > 0 && (c.bad + c.unsynced) * 4 < c.bytes()
+            c.packets > 0 && (c.undecodable + c.unsynchronised) * 4 < c.bytes()
         };
         let any = |tally: &Tally| (0..self.sources.len()).any(|n| sane(tally, n));
         if self.sources.is_empty() || any(self.tally) {
@@ -260,7 +260,8 @@ impl Decoded<'_> {
                 let options = Options { framing: Some(framing), ..self.options.clone() };
                 let plan = Plan::new(self.capture, self.plan.buffer, &options)?;
                 let mut tally = Tally::default();
-                Session::new(self.capture, &plan, self.memory, &options).run([&*start], &mut tally);
+                let session = Session::new(self.capture, &plan, self.memory, &options);
+                session.ok()?.run([&*start], &mut tally);
                 let good = (0..plan.sources.len()).filter(|&n| sane(&tally, n));
                 let packets: u64 = good.map(|n| tally.of(n).packets).sum();
                 (packets >= 8 && tally.bad_frames * 4 < start.len() as u64).then_some((
@@ -288,7 +289,7 @@ impl Decoded<'_> {
 
     /// Bare bytes that were taken for one source's own, and look like frames of a few.
     fn ids_if_framed(&self) -> Option<Remark> {
-        let quiet = (0..self.sources.len()).all(|n| !self.tally.of(n).fruitful());
+        let quiet = (0..self.sources.len()).all(|n| !self.tally.of(n).has_activity());
         // A trace port of its own has no frames.
         let port = self.sources.iter().all(|source| source.config.protocol().has_own_port());
         if self.plan.framed() || !quiet || port {
@@ -341,8 +342,8 @@ impl Decoded<'_> {
             ));
             return;
         }
-        if let Some((at, fault)) = c.first_bad.filter(|_| !reframe) {
-            let bad = c.bad - c.cut;
+        if let Some((at, fault)) = c.first_undecodable.filter(|_| !reframe) {
+            let bad = c.undecodable - c.truncated;
             remarks.push(remark(
                 match bad {
                     1 => format!("{name}: a byte is no packet, at {at} ({fault})"),
@@ -351,8 +352,8 @@ impl Decoded<'_> {
                 "`packets --bytes` shows them; if there are many, a register or the framing is wrong",
             ));
         }
-        if c.unsynced * 4 > c.bytes() && !reframe {
-            let (lost, all) = (c.unsynced, c.bytes());
+        if c.unsynchronised * 4 > c.bytes() && !reframe {
+            let (lost, all) = (c.unsynchronised, c.bytes());
             remarks.push(remark(
                 format!(
                     "{name}: {lost} of {all} bytes come before a synchronisation, and are not read"
@@ -489,12 +490,12 @@ fn source_line(source: &Source, c: &Counts, out: &mut String) {
     }
     for (count, what) in [
         (c.exceptions, "exceptions"),
-        (c.software, "writes"),
-        (c.accesses, "data accesses"),
+        (c.software_writes, "writes"),
+        (c.data_accesses, "data accesses"),
         (c.gaps, "gaps"),
-        (c.unsynced, "bytes before a sync"),
-        (c.bad - c.cut, "bad bytes"),
-        (c.cut, "bytes of a packet that is cut short"),
+        (c.unsynchronised, "bytes before a sync"),
+        (c.undecodable - c.truncated, "bad bytes"),
+        (c.truncated, "bytes of a packet that is cut short"),
         (c.no_code, "places without program memory"),
         (c.inconsistencies, "contradictions"),
     ] {

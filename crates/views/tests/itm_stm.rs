@@ -21,12 +21,12 @@ fn shared() -> Option<PathBuf> {
 /// The lines of the first buffer of a snapshot.
 fn list(folder: &Path) -> String {
     let capture = tracewright_capture::open(folder).unwrap();
-    let options = Options { numbering: Numbering::Reference, ..Options::default() };
+    let options = Options { numbering: Numbering::Opencsd, ..Options::default() };
     let plan = Plan::new(&capture, 0, &options).unwrap();
     let mut out = Vec::new();
     let shown = Shown { packets: true, bytes: true, elements: true, ..Shown::default() };
     let mut listing = Listing::new(&mut out, &plan, shown, false);
-    let mut session = Session::new(&capture, &plan, &Memory::new(&capture), &options);
+    let mut session = Session::new(&capture, &plan, &Memory::new(&capture), &options).unwrap();
     session.run(capture.buffers[0].parts(), &mut listing);
     listing.finish().unwrap();
     String::from_utf8(out).unwrap()

@@ -23,10 +23,10 @@ fn shared() -> Option<PathBuf> {
 /// Decodes the first buffer of a snapshot, with places as the reference counts them.
 fn decode<L: Listener>(folder: &Path, make: impl FnOnce(&Plan) -> L) -> L {
     let capture = tracewright_capture::open(folder).unwrap();
-    let options = Options { numbering: Numbering::Reference, ..Options::default() };
+    let options = Options { numbering: Numbering::Opencsd, ..Options::default() };
     let plan = Plan::new(&capture, 0, &options).unwrap();
     let mut listener = make(&plan);
-    let mut session = Session::new(&capture, &plan, &Memory::new(&capture), &options);
+    let mut session = Session::new(&capture, &plan, &Memory::new(&capture), &options).unwrap();
     session.run(capture.buffers[0].parts(), &mut listener);
     listener
 }

@@ -36,7 +36,7 @@ impl Split for Listing {
 }
 
 fn list(framing: Framing, bytes: &[u8], step: usize) -> String {
-    let mut splitter = Splitter::new(Link::new(framing).reference());
+    let mut splitter = Splitter::new(Link::new(framing).opencsd());
     let mut listing = Listing { frames: RawFrames::new(framing, true, true), out: String::new() };
     for (k, part) in bytes.chunks(step).enumerate() {
         splitter.split((k * step) as u64, part, &mut listing);

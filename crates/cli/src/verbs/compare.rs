@@ -76,7 +76,10 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
         if let (Some(left), Some(right)) = (&left, &mut right) {
             pair(left, right);
         }
-        let mut a = left.as_ref().map_or(Reading::Ended(None), |job| capture(job, exceptions));
+        let mut a = match &left {
+            Some(job) => capture(job, exceptions)?,
+            None => Reading::Ended(None),
+        };
         let mut second = match (&b, &right) {
             (None, _) => {
                 let units: Vec<_> = left.iter().flat_map(|job| &job.sources).collect();
@@ -91,7 +94,7 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
                 }
                 Reading::Log(Box::new((log, assembler)))
             }
-            (_, Some(job)) => capture(job, exceptions),
+            (_, Some(job)) => capture(job, exceptions)?,
             (_, None) => Reading::Ended(None),
         };
         let mut compare = Comparison::new(exceptions);
@@ -148,13 +151,13 @@ fn pair(left: &Job<'_>, right: &mut Job<'_>) {
     }
 }
 
-fn capture<'a>(job: &'a Job<'a>, exceptions: bool) -> Reading<'a> {
+fn capture<'a>(job: &'a Job<'a>, exceptions: bool) -> Result<Reading<'a>, Fail> {
     let parts = job.buffer.parts().flat_map(|part| part.chunks(CHUNK));
-    Reading::Capture(Box::new(Decoding {
-        session: job.session(),
+    Ok(Reading::Capture(Box::new(Decoding {
+        session: job.session()?,
         expand: Expand::new(Side::new(exceptions), &job.sources),
         parts: Box::new(parts),
-    }))
+    })))
 }
 
 /// Reads a stretch of one side. Of a log the processors `of` count.
@@ -255,6 +258,6 @@ fn line(happened: &Happened, job: Option<&Job<'_>>, source: usize) -> String {
 /// The packet at `at`, and its bytes: the capture is decoded again up to there.
 fn packet(job: &Job<'_>, source: usize, at: u64) -> Option<String> {
     let mut find = Find::new(&job.sources, source, at);
-    job.session().run(job.buffer.parts(), &mut find);
+    job.session().ok()?.run(job.buffer.parts(), &mut find);
     find.found
 }

@@ -307,7 +307,7 @@ impl Job<'_> {
         mut listener: L,
         mut said: impl FnMut(L::Output),
     ) -> Result<Work, Fail> {
-        let mut session = self.session();
+        let mut session = self.session()?;
         let input: &mut dyn Bytes = &mut self.bytes();
         let done = parallel::run(&mut session, input, &mut listener, &how.jobs, |what, _| {
             said(what);
