@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tracewright_base::{
-    Block, BlockId, CachedBlocks, Code, CodeSpace, End, Instruction, Isa, Kind, Miss, Pc, Role,
-    Space, Waypoints,
+    Block, BlockCache, BlockId, CachedBlocks, Code, CodeSpace, End, Instruction, Isa, Kind, Miss,
+    Pc, Role, Space, Waypoints,
 };
 use tracewright_isa::rv::{Extensions, Upper};
 use tracewright_isa::{riscv, t32};
@@ -338,7 +338,9 @@ impl Code for Cache {
         let (_, code_space, address) = self.place(pc);
         self.absent.find(address, pc.isa, code_space)
     }
+}
 
+impl BlockCache for Cache {
     #[inline]
     fn blocks(&self) -> CachedBlocks<'_> {
         self.table.blocks()

@@ -133,7 +133,7 @@ impl Table {
             *(if taken { yes } else { not }) = to;
         }
         if taken && let Some(cached) = self.blocks.get_mut(from.index()) {
-            *cached = cached.looping(to == from);
+            *cached = cached.with_loop(to == from);
         }
     }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tracewright_base::{
-    BLOCK_CLASSES, Block, BlockId, Code, CodeSpace, End, Instruction, Isa, Kind, Last, Miss, Pc,
-    Role, Security, Space, Waypoints,
+    BLOCK_CLASSES, Block, BlockCache, BlockId, Code, CodeSpace, End, Instruction, Isa, Kind, Last,
+    Miss, Pc, Role, Security, Space, Waypoints,
 };
 use tracewright_image::{Bytes, Cache, CacheOptions, Image, LONGEST_BLOCK, Region, SpaceMask};
 use tracewright_isa::assemble::{a64, rv};

@@ -7,7 +7,7 @@ use core::fmt;
 use core::ops::Range;
 
 use tracewright_base::{
-    Code, CoreType, Fault, MissingRegister, OffsetMap, Register, Sink, Sync, Waypoints, Wire,
+    BlockCache, CoreType, Fault, MissingRegister, OffsetMap, Register, Sink, Sync, Waypoints, Wire,
 };
 
 use tracewright_isa::rv::Extensions;
@@ -272,7 +272,7 @@ macro_rules! protocols {
             }
 
             /// See [`Stream::feed`].
-            pub fn feed<K: Code, S: Sink, T: AnyTap>(
+            pub fn feed<K: BlockCache, S: Sink, T: AnyTap>(
                 &mut self,
                 bytes: &[u8],
                 offsets: &OffsetMap<'_>,
@@ -284,7 +284,7 @@ macro_rules! protocols {
             }
 
             /// See [`Stream::feed_to`].
-            pub fn feed_to<K: Code, E: Sink + AnyTap>(
+            pub fn feed_to<K: BlockCache, E: Sink + AnyTap>(
                 &mut self,
                 bytes: &[u8],
                 offsets: &OffsetMap<'_>,
@@ -295,7 +295,7 @@ macro_rules! protocols {
             }
 
             /// See [`Stream::finish_to`].
-            pub fn finish_to<K: Code, E: Sink + AnyTap>(
+            pub fn finish_to<K: BlockCache, E: Sink + AnyTap>(
                 &mut self,
                 rest: &[u8],
                 offsets: &OffsetMap<'_>,
@@ -306,7 +306,7 @@ macro_rules! protocols {
             }
 
             /// See [`Stream::finish`].
-            pub fn finish<K: Code, S: Sink, T: AnyTap>(
+            pub fn finish<K: BlockCache, S: Sink, T: AnyTap>(
                 &mut self,
                 rest: &[u8],
                 offsets: &OffsetMap<'_>,

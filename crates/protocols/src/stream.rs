@@ -1,7 +1,7 @@
 //! The one loop from bytes to elements.
 
 use tracewright_base::{
-    Code, Decode, Element, Fault, Feed, OffsetMap, Parse, Range, Sink, Spanned, Sync, Wire,
+    BlockCache, Decode, Element, Fault, Feed, OffsetMap, Parse, Range, Sink, Spanned, Sync, Wire,
 };
 
 use crate::protocol::{Protocol, Resume};
@@ -162,7 +162,7 @@ impl<P: Protocol> Stream<P> {
 
     /// Takes as much of `bytes` as makes whole packets and returns how much that was. The caller
     /// keeps the rest and gives it again with what follows.
-    pub fn feed<K: Code, S: Sink, T: Tap<P>>(
+    pub fn feed<K: BlockCache, S: Sink, T: Tap<P>>(
         &mut self,
         bytes: &[u8],
         offsets: &OffsetMap<'_>,
@@ -174,7 +174,7 @@ impl<P: Protocol> Stream<P> {
     }
 
     /// The same to one who hears elements and packets.
-    pub fn feed_to<K: Code, E: Sink + Tap<P>>(
+    pub fn feed_to<K: BlockCache, E: Sink + Tap<P>>(
         &mut self,
         bytes: &[u8],
         offsets: &OffsetMap<'_>,
@@ -185,7 +185,7 @@ impl<P: Protocol> Stream<P> {
     }
 
     /// `end`: no more bytes follow these.
-    fn take<K: Code, E: Sink + Tap<P>>(
+    fn take<K: BlockCache, E: Sink + Tap<P>>(
         &mut self,
         bytes: &[u8],
         offsets: &OffsetMap<'_>,
@@ -250,7 +250,7 @@ impl<P: Protocol> Stream<P> {
     }
 
     /// The trace ends. `rest` is what [`feed`](Self::feed) did not take.
-    pub fn finish<K: Code, S: Sink, T: Tap<P>>(
+    pub fn finish<K: BlockCache, S: Sink, T: Tap<P>>(
         &mut self,
         rest: &[u8],
         offsets: &OffsetMap<'_>,
@@ -262,7 +262,7 @@ impl<P: Protocol> Stream<P> {
     }
 
     /// The same to one who hears elements and packets.
-    pub fn finish_to<K: Code, E: Sink + Tap<P>>(
+    pub fn finish_to<K: BlockCache, E: Sink + Tap<P>>(
         &mut self,
         rest: &[u8],
         offsets: &OffsetMap<'_>,

@@ -6,7 +6,9 @@
 use core::ops::Range;
 use std::vec::Vec;
 
-use tracewright_base::{Code, Decode, Element, Fault, OffsetMap, Parse, Piece, Spanned, Wire};
+use tracewright_base::{
+    BlockCache, Decode, Element, Fault, OffsetMap, Parse, Piece, Spanned, Wire,
+};
 
 use crate::{Protocol, Stream, Tap};
 
@@ -49,7 +51,7 @@ impl<P: Protocol> Tap<P> for Spans<'_, P> {
 }
 
 /// Feeds `bytes` cut into `parts`.
-pub(crate) fn said<P: Protocol, K: Code>(
+pub(crate) fn said<P: Protocol, K: BlockCache>(
     config: &P::Config,
     code: &mut K,
     bytes: &[u8],
@@ -81,7 +83,7 @@ pub(crate) fn said<P: Protocol, K: Code>(
 
 /// Takes `bytes` every way and returns what the stream said of them whole.
 #[track_caller]
-pub(crate) fn check<P: Protocol, K: Code>(
+pub(crate) fn check<P: Protocol, K: BlockCache>(
     config: &P::Config,
     code: &mut K,
     bytes: &[u8],
@@ -127,7 +129,7 @@ pub(crate) fn round_trip<P: Protocol>(config: &P::Config, packet: P::Packet, at:
 }
 
 /// Decodes packets without bytes. Places count packets.
-pub(crate) fn decoded<P: Protocol, K: Code>(
+pub(crate) fn decoded<P: Protocol, K: BlockCache>(
     config: &P::Config,
     code: &mut K,
     packets: &[P::Packet],
@@ -144,7 +146,7 @@ pub(crate) fn decoded<P: Protocol, K: Code>(
 
 /// Any bytes at all: no panic, conservation, and the same elements for any cut.
 #[track_caller]
-pub(crate) fn garbage<P: Protocol, K: Code>(config: &P::Config, code: &mut K, bytes: &[u8]) {
+pub(crate) fn garbage<P: Protocol, K: BlockCache>(config: &P::Config, code: &mut K, bytes: &[u8]) {
     let whole = said::<P, K>(config, code, bytes, &[]);
     let covered: u64 = whole.spans.iter().map(|s| s.end - s.start).sum();
     assert_eq!(covered, bytes.len() as u64, "bytes not accounted for");

@@ -5,8 +5,8 @@ mod fast_path;
 use alloc::vec::Vec;
 
 use tracewright_base::{
-    Code, Context, Counted, Decode, Direction, Element, Exception, Fault, Feed, Gap, Inconsistency,
-    Instruction, Isa, Kind, Last, Pc, Range, Security, Sink, Spanned, Start,
+    BlockCache, Code, Context, Counted, Decode, Direction, Element, Exception, Fault, Feed, Gap,
+    Inconsistency, Instruction, Isa, Kind, Last, Pc, Range, Security, Sink, Spanned, Start,
 };
 use tracewright_isa::transfer;
 
@@ -151,7 +151,7 @@ impl Decode<Config, Packet> for Decoder {
     }
 
     #[inline]
-    fn packets<K: Code, S: Sink>(
+    fn packets<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         config: &Config,

@@ -13,8 +13,8 @@ mod returns;
 mod window;
 
 use tracewright_base::{
-    Code, Context, Decode, Element, Exception as Taken, Fault, Feed, Gap, Inconsistency, Sink,
-    Spanned, Transaction,
+    BlockCache, Code, Context, Decode, Element, Exception as Taken, Fault, Feed, Gap,
+    Inconsistency, Sink, Spanned, Transaction,
 };
 
 use self::flow::{Flow, Rules};
@@ -80,7 +80,7 @@ impl Decode<Config, Packet> for Decoder {
     }
 
     #[inline]
-    fn packets<K: Code, S: Sink>(
+    fn packets<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         config: &Config,

@@ -4,7 +4,7 @@ mod fast_path;
 mod returns;
 
 use tracewright_base::{
-    Block, Code, Context, Counted, Decode, Element, End, Exception, Fault, Feed, Gap,
+    Block, BlockCache, Code, Context, Counted, Decode, Element, End, Exception, Fault, Feed, Gap,
     Inconsistency, Instruction, Isa, Kind, Last, Pc, Range, Role, Security, Sink, Spanned, Start,
 };
 
@@ -131,7 +131,7 @@ impl Decode<Config, Packet> for Decoder {
     }
 
     #[inline]
-    fn packets<K: Code, S: Sink>(
+    fn packets<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         config: &Config,

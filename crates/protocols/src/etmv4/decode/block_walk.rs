@@ -125,7 +125,9 @@ impl BlockWalk {
         more: u16,
         sink: &mut S,
     ) -> Stop {
-        let blocks = blocks.even();
+        // Made again here, so that the compiler knows that both slices have one length and an atom needs
+        // one bounds check.
+        let blocks = CachedBlocks::new(blocks.all(), blocks.successors(), blocks.classes());
         // Whether there is more to do is no branch on whether it took effect.
         let special = [0, more | CachedBlock::LOOP];
         let BlockWalk { mut next, mut steps, mut at, mut last, mut before, mut taken, .. } = *self;
@@ -267,7 +269,7 @@ mod tests {
                 .collect();
             let blocks = successors.iter().enumerate().map(|(index, successors)| {
                 let cached = CachedBlock::new(&blocks[index], usize::from(index == calls)).unwrap();
-                cached.looping(successors[1] == BlockId::new(index))
+                cached.with_loop(successors[1] == BlockId::new(index))
             });
             Program { blocks: blocks.collect(), successors, classes }
         }

@@ -7,7 +7,7 @@
 //! atoms; where atoms follow soon they are said at once, and the lane goes on.
 
 use tracewright_base::{
-    BlockId, CachedBlock, Code, CodeSpace, Element, Feed, Isa, Parse, Sink, Wire,
+    BlockCache, BlockId, CachedBlock, CodeSpace, Element, Feed, Isa, Parse, Sink, Wire,
 };
 
 use super::block_walk::{BlockWalk, PacketSource, Stop};
@@ -40,7 +40,7 @@ impl Decoder {
     /// Takes Atom and Address packets while nothing is speculative and nothing waits. An Address packet
     /// is for the lane where atoms follow it: then nothing can come between them.
     #[inline]
-    pub(super) fn fast_path<K: Code, S: Sink>(
+    pub(super) fn fast_path<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         config: &Config,
@@ -70,7 +70,7 @@ impl Decoder {
     /// What waits in the window comes before an atom, which does not wait. Answers whether there is one, and it can be
     /// taken.
     #[cold]
-    fn clear_way<K: Code, S: Sink>(
+    fn clear_way<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         rules: Rules,
@@ -144,7 +144,7 @@ impl Decoder {
 
     /// The lane.
     #[inline(never)]
-    fn follow<K: Code, S: Sink>(
+    fn follow<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         rules: Rules,
@@ -229,7 +229,7 @@ impl Decoder {
 
     /// At an address that atoms follow. Where there is no code they say nothing until there is another, and it is the same
     /// with that one. Answers whether it came to another.
-    fn without_code<K: Code, S: Sink>(
+    fn without_code<K: BlockCache, S: Sink>(
         &mut self,
         walk: &mut BlockWalk,
         feed: &mut Feed<'_>,
@@ -259,7 +259,7 @@ impl Decoder {
     /// The block to which the last block of `walk` returns, where that is a taken indirect branch without an
     /// address in the trace and the block is cached.
     #[cold]
-    fn return_to<K: Code>(
+    fn return_to<K: BlockCache>(
         &mut self,
         walk: &mut BlockWalk,
         sets: &Sets,
@@ -274,7 +274,7 @@ impl Decoder {
 
     /// Updates the flow with the last block of `walk` and caches the next one.
     #[cold]
-    fn enter<K: Code, S: Sink>(
+    fn enter<K: BlockCache, S: Sink>(
         &mut self,
         walk: &mut BlockWalk,
         cursor: &mut Cursor,
@@ -314,7 +314,7 @@ struct Driver<'a, 'b, K> {
     prefetcher: Option<&'a mut Prefetcher>,
 }
 
-impl<'b, K: Code> PacketSource<'b> for Driver<'_, 'b, K> {
+impl<'b, K: BlockCache> PacketSource<'b> for Driver<'_, 'b, K> {
     #[inline(never)]
     fn chunk(&mut self, taken: usize) -> (u64, &'b [u8]) {
         let (cursor, until) = self.feed.offsets.run(taken);

@@ -1,8 +1,8 @@
 //! Resolved elements against the program: what ran. (ETE K10.5.5)
 
 use tracewright_base::{
-    Code, CodeSpace, Context, Counted, Element, End, Exception, Inconsistency, Instruction, Isa,
-    Kind, Last, Pc, Range, Role, Sink, Space, Start,
+    BlockCache, Code, CodeSpace, Context, Counted, Element, End, Exception, Inconsistency,
+    Instruction, Isa, Kind, Last, Pc, Range, Role, Sink, Space, Start,
 };
 
 use super::super::Config;
@@ -154,7 +154,7 @@ impl Flow {
 
     /// What addresses select in the context.
     #[inline]
-    pub(super) fn sets<K: Code>(&self, rules: Rules, code: &K) -> Sets {
+    pub(super) fn sets<K: BlockCache>(&self, rules: Rules, code: &K) -> Sets {
         let [is0, is1] = [false, true].map(|is1| {
             let isa = isa(self.bits64, is1, rules);
             let all = is1 == (isa == Isa::T32);
@@ -172,7 +172,7 @@ impl Flow {
     }
 
     /// Goes to behind the last block of `cursor`.
-    pub(super) fn settle<K: Code>(&mut self, cursor: &Cursor, rules: Rules, code: &K) {
+    pub(super) fn settle<K: BlockCache>(&mut self, cursor: &Cursor, rules: Rules, code: &K) {
         if let Some(block) = cursor.settle(code) {
             let (last, taken) = (&block.last, cursor.taken);
             (self.isa, self.is1) = (last.isa, last.isa == Isa::T32);

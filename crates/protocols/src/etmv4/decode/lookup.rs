@@ -1,6 +1,6 @@
 //! Look-ups of cached blocks by traced addresses.
 
-use tracewright_base::{BlockId, CachedBlocks, Code, CodeSpace, Isa, Pc};
+use tracewright_base::{BlockCache, BlockId, CachedBlocks, CodeSpace, Isa, Pc};
 use tracewright_scan::prefetch;
 
 use crate::cursor::Cursor;
@@ -28,7 +28,7 @@ impl Sets {
 
     /// The position at `pc`, whose instruction set its sub-ISA selects.
     #[inline]
-    pub(super) fn find<K: Code>(&self, pc: Option<Pc>, code: &K) -> Cursor {
+    pub(super) fn find<K: BlockCache>(&self, pc: Option<Pc>, code: &K) -> Cursor {
         let Some(Pc { address, isa, .. }) = pc else { return Cursor::before(BlockId::NONE) };
         Cursor::find(address, isa, self.get(isa == Isa::T32).code_space, code)
     }

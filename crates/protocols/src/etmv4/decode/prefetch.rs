@@ -1,6 +1,6 @@
 //! Addresses that the trace will come to, known before it does.
 
-use tracewright_base::{Code, CodeSpace};
+use tracewright_base::{BlockCache, CodeSpace};
 
 use super::lookup::{Sets, prefetch_block};
 use crate::etmv4::history::History;
@@ -28,7 +28,7 @@ impl Prefetcher {
 
     /// The lane took the Address packet that ends at `taken`.
     #[inline(never)]
-    pub(super) fn arrived<K: Code>(
+    pub(super) fn arrived<K: BlockCache>(
         &mut self,
         bytes: &[u8],
         taken: usize,
@@ -46,7 +46,7 @@ impl Prefetcher {
         self.look(bytes, sets, code);
     }
 
-    fn look<K: Code>(&mut self, bytes: &[u8], sets: &Sets, code: &K) {
+    fn look<K: BlockCache>(&mut self, bytes: &[u8], sets: &Sets, code: &K) {
         let rest = bytes.get(self.at..).unwrap_or_default();
         let atoms = Atoms::run(rest);
         let rest = rest.get(atoms..).unwrap_or_default();
@@ -70,7 +70,7 @@ mod tests {
     use core::cell::RefCell;
     use std::vec::Vec;
 
-    use tracewright_base::{Block, BlockId, Instruction, Isa, Miss, Pc};
+    use tracewright_base::{Block, BlockId, Code, Instruction, Isa, Miss, Pc};
 
     use super::super::lookup::Set;
     use super::*;
@@ -88,7 +88,9 @@ mod tests {
         fn instruction(&mut self, pc: Pc) -> Result<Instruction, Miss> {
             Err(Miss { address: pc.address })
         }
+    }
 
+    impl BlockCache for Asked {
         fn prefetch_lookup(&self, address: u64, code_space: CodeSpace) {
             assert_eq!(code_space, CodeSpace(7));
             self.0.borrow_mut().push(('f', address));

@@ -3,7 +3,7 @@
 //! [`Returns`] is the stack as part of the decoder's state. The fast path pushes and pops [`Calls`], which holds
 //! blocks instead of addresses, and hands its entries over before anything else uses the stack.
 
-use tracewright_base::{BlockId, CachedBlocks, Code, Isa, Pc};
+use tracewright_base::{BlockCache, BlockId, CachedBlocks, Isa, Pc};
 
 use super::lookup::{Set, Sets};
 
@@ -131,7 +131,7 @@ impl Calls {
     }
 
     /// Pops the newest entry of `returns`, where no newer entry is here and the block at the return address is cached.
-    pub(super) fn pop_from<K: Code>(
+    pub(super) fn pop_from<K: BlockCache>(
         &mut self,
         returns: &mut Returns,
         sets: &Sets,
@@ -185,7 +185,7 @@ impl Calls {
     }
 
     /// The block of the call that returns to `pc`, if that pushed the newest entry.
-    pub(super) fn call_before<K: Code>(&self, pc: Pc, code: &K) -> Option<BlockId> {
+    pub(super) fn call_before<K: BlockCache>(&self, pc: Pc, code: &K) -> Option<BlockId> {
         let call = self.newest();
         let (cached, class) = code.blocks().get(call)?;
         let code_space = code.code_space(pc.isa, pc.space);
@@ -198,7 +198,8 @@ mod tests {
     use std::vec::Vec;
 
     use tracewright_base::{
-        BLOCK_CLASSES, Block, BlockClass, CachedBlock, CodeSpace, Instruction, Miss, Successors,
+        BLOCK_CLASSES, Block, BlockClass, CachedBlock, Code, CodeSpace, Instruction, Miss,
+        Successors,
     };
 
     use super::*;
@@ -265,7 +266,9 @@ mod tests {
         fn instruction(&mut self, pc: Pc) -> Result<Instruction, Miss> {
             Err(Miss { address: pc.address })
         }
+    }
 
+    impl BlockCache for Program {
         fn blocks(&self) -> CachedBlocks<'_> {
             CachedBlocks::new(&self.blocks, &self.successors, self.classes.first_chunk().unwrap())
         }

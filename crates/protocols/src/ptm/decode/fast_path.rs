@@ -5,7 +5,8 @@
 //! is one load. What the decoder knows of where it is is made of the last block alone, where it is needed.
 
 use tracewright_base::{
-    BlockId, Code, CodeSpace, Counted, Element, Feed, Inconsistency, Isa, Kind, Range, Role, Sink,
+    BlockCache, BlockId, CodeSpace, Counted, Element, Feed, Inconsistency, Isa, Kind, Range, Role,
+    Sink,
 };
 
 use super::{Decoder, Phase, Place, is_branch, walkable};
@@ -19,7 +20,7 @@ type Sets = [CodeSpace; 2];
 impl Decoder {
     /// Takes Atom packets, and Branch packets that say nothing but an address.
     #[inline]
-    pub(super) fn fast_path<K: Code, S: Sink>(
+    pub(super) fn fast_path<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         config: &Config,
@@ -42,7 +43,7 @@ impl Decoder {
     }
 
     /// The lane. `RETURNS`: there is a return stack. `CYCLES`: each atom and address has a cycle count.
-    fn run_atoms<const RETURNS: bool, const CYCLES: bool, K: Code, S: Sink>(
+    fn run_atoms<const RETURNS: bool, const CYCLES: bool, K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         config: &Config,
@@ -150,7 +151,7 @@ impl Decoder {
 
     /// The decoder's position.
     #[inline]
-    fn find<K: Code>(&self, sets: &Sets, code: &K) -> Cursor {
+    fn find<K: BlockCache>(&self, sets: &Sets, code: &K) -> Cursor {
         let Some(Place { address, isa }) = self.pc else { return Cursor::before(BlockId::NONE) };
         let [arm, thumb] = *sets;
         let code_space = match isa {
@@ -164,7 +165,7 @@ impl Decoder {
     /// Updates the decoder's state with the last waypoint, where that is an indirect branch that was
     /// taken and its target is on the return stack. Returns whether it is.
     #[inline]
-    fn return_from<K: Code>(&mut self, cursor: &Cursor, code: &K) -> bool {
+    fn return_from<K: BlockCache>(&mut self, cursor: &Cursor, code: &K) -> bool {
         let Some((cached, class)) = code.blocks().get(cursor.last) else { return false };
         let last = class.last[1];
         if !cursor.taken || last.kind != Kind::Indirect {
@@ -181,7 +182,7 @@ impl Decoder {
     /// Updates the decoder's state with the last waypoint, as [`atom`](Self::atom) does. `at` is the
     /// offset of its packet. Direct calls are on the return stack already.
     #[inline]
-    fn settle<K: Code, S: Sink>(
+    fn settle<K: BlockCache, S: Sink>(
         &mut self,
         cursor: &Cursor,
         at: u64,
@@ -212,7 +213,7 @@ impl Decoder {
 
     /// Caches the next block.
     #[cold]
-    fn enter<K: Code>(&mut self, cursor: &mut Cursor, code: &mut K) {
+    fn enter<K: BlockCache>(&mut self, cursor: &mut Cursor, code: &mut K) {
         let Some(pc) = self.pc.filter(|pc| walkable(pc.isa)) else {
             *cursor = Cursor::before(BlockId::NONE);
             return;
