@@ -2,8 +2,9 @@
 
 use crate::{Block, Code, Counted, Instruction, Isa, Kind, Last, Pc, Range, Role, Space};
 
-/// A [`Code`] that caches blocks. The fast paths of decoders follow the successors of cached blocks without a
-/// look-up. Without a cache, each block is decoded on its own: every method here has a default that caches nothing.
+/// A [`Code`] that caches blocks. The fast paths of decoders follow the successors of cached blocks
+/// without a look-up. Without a cache, each block is decoded on its own: every method here has a
+/// default that caches nothing.
 pub trait BlockCache: Code {
     /// All cached blocks.
     #[inline]
@@ -45,11 +46,11 @@ pub trait BlockCache: Code {
         None
     }
 
-    /// Caches the block that starts at `pc`. [`BlockId::NONE`] if it does not end with a waypoint or cannot
-    /// be cached.
+    /// Caches the block that starts at `pc`. [`BlockId::NONE`] if it does not end with a waypoint
+    /// or cannot be cached.
     ///
-    /// `from` is a block after which only this one can be executed, and whether its waypoint takes effect
-    /// then: this block is recorded among its [`Successors`].
+    /// `from` is a block after which only this one can be executed, and whether its waypoint takes
+    /// effect then: this block is recorded among its [`Successors`].
     fn enter(&mut self, pc: Pc, from: Option<(BlockId, bool)>) -> BlockId {
         let _ = (pc, from);
         BlockId::NONE
@@ -101,8 +102,8 @@ impl CodeSpace {
     }
 }
 
-/// A block that ends with a waypoint, in an eighth of a cache line. What it has in common with other blocks is
-/// in its [`BlockClass`], and the blocks after it are in its [`Successors`].
+/// A block that ends with a waypoint, in an eighth of a cache line. What it has in common with
+/// other blocks is in its [`BlockClass`], and the blocks after it are in its [`Successors`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CachedBlock {
     /// Address of the first instruction, bits \[31:0].
@@ -113,11 +114,13 @@ pub struct CachedBlock {
     counts: u16,
 }
 
-/// The next block if the waypoint of a block does not take effect, and if it does. [`BlockId::NONE`] if
-/// more than one block can be next, as after an indirect branch, or if the next block is not known yet.
+/// The next block if the waypoint of a block does not take effect, and if it does.
+/// [`BlockId::NONE`] if more than one block can be next, as after an indirect branch, or if the
+/// next block is not known yet.
 pub type Successors = [BlockId; 2];
 
-/// What blocks have in common that are within the same 4 GiB and end with the same kind of waypoint.
+/// What blocks have in common that are within the same 4 GiB and end with the same kind of
+/// waypoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(align(32))]
 pub struct BlockClass {
@@ -161,7 +164,8 @@ impl CachedBlock {
         self.class & kinds != 0
     }
 
-    /// `block` in the class with the index `class`, below [`BLOCK_CLASSES`]. `None` if the block is too long.
+    /// `block` in the class with the index `class`, below [`BLOCK_CLASSES`]. `None` if the block is
+    /// too long.
     pub fn new(block: &Block, class: usize) -> Option<CachedBlock> {
         if class >= BLOCK_CLASSES
             || block.bytes > BYTES
@@ -253,8 +257,9 @@ impl BlockClass {
 
 /// The blocks of a [`BlockCache`].
 ///
-/// Blocks and successors are in separate slices. To find the next block depends on a load of the successors
-/// only, so the latency of that load limits the decoder; a smaller slice has fewer cache misses.
+/// Blocks and successors are in separate slices. To find the next block depends on a load of the
+/// successors only, so the latency of that load limits the decoder; a smaller slice has fewer cache
+/// misses.
 #[derive(Clone, Copy, Debug)]
 pub struct CachedBlocks<'a> {
     blocks: &'a [CachedBlock],

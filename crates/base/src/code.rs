@@ -27,8 +27,8 @@ pub struct Block {
     pub start: u64,
     /// Length in bytes, including the last instruction.
     pub bytes: u32,
-    /// Number of instructions, at least 1. It is 0 only if the first opcode is invalid ([`End::Invalid`]); then
-    /// `bytes` is 0 and `last` is the invalid instruction.
+    /// Number of instructions, at least 1. It is 0 only if the first opcode is invalid
+    /// ([`End::Invalid`]); then `bytes` is 0 and `last` is the invalid instruction.
     pub instructions: u32,
     /// The last instruction.
     pub last: Instruction,
@@ -104,8 +104,8 @@ pub enum End {
 
 /// Program memory, for one trace source: the implementation knows which instructions are waypoints.
 ///
-/// A decoder also needs to know which blocks are cached. The block cache of `tracewright-image` provides that; any
-/// other implementation is passed to a decoder as [`Uncached`].
+/// A decoder also needs to know which blocks are cached. The block cache of `tracewright-image`
+/// provides that; any other implementation is passed to a decoder as [`Uncached`].
 ///
 /// ```
 /// use tracewright_base::{Block, Code, Instruction, Miss, Pc, Uncached};
@@ -142,16 +142,17 @@ pub trait Code {
     /// [`Miss`] if it cannot be read.
     fn instruction(&mut self, pc: Pc) -> Result<Instruction, Miss>;
 
-    /// The result of an earlier [`block`](Code::block) at `pc` that was a [`Miss`]. `None` if it is not stored.
+    /// The result of an earlier [`block`](Code::block) at `pc` that was a [`Miss`]. `None` if it is
+    /// not stored.
     #[inline]
     fn absent(&self, pc: Pc) -> Option<Miss> {
         let _ = pc;
         None
     }
 
-    /// The opcode of the instruction at `pc`, from which the size of data accesses is decoded. A narrow T32
-    /// opcode is in bits \[15:0]; a wide one has its first halfword in bits \[31:16]. A compressed RISC-V
-    /// opcode is in bits \[15:0].
+    /// The opcode of the instruction at `pc`, from which the size of data accesses is decoded. A
+    /// narrow T32 opcode is in bits \[15:0]; a wide one has its first halfword in bits \[31:16]. A
+    /// compressed RISC-V opcode is in bits \[15:0].
     ///
     /// `None` if it cannot be read.
     fn opcode(&mut self, pc: Pc) -> Option<u32> {
@@ -160,7 +161,8 @@ pub trait Code {
     }
 }
 
-/// A [`Code`] without memory. Packets are still decoded to all elements that do not depend on the program.
+/// A [`Code`] without memory. Packets are still decoded to all elements that do not depend on the
+/// program.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoMemory;
 
@@ -176,7 +178,8 @@ impl Code for NoMemory {
 
 impl BlockCache for NoMemory {}
 
-/// Any [`Code`], as a decoder takes it. No blocks are cached: a decoder asks for the block of each atom.
+/// Any [`Code`], as a decoder takes it. No blocks are cached: a decoder asks for the block of each
+/// atom.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Uncached<C>(pub C);
 

@@ -2,8 +2,9 @@
 
 use tracewright_base::{Block, BlockCache, BlockId, CachedBlocks, CodeSpace, Isa, Pc};
 
-/// A position between two cached blocks. A fast path emits blocks without updating the decoder's state: the
-/// state is still before the waypoint of [`last`](Cursor::last) and is settled from that block alone.
+/// A position between two cached blocks. A fast path emits blocks without updating the decoder's
+/// state: the state is still before the waypoint of [`last`](Cursor::last) and is settled from that
+/// block alone.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor {
     /// The block to execute next; [`BlockId::NONE`] where it is not cached.
@@ -21,8 +22,8 @@ impl Cursor {
         Cursor { next, last: BlockId::NONE, taken: false }
     }
 
-    /// The position at `address`, where the block of `code_space` is cached or not. The decoder's state is
-    /// up to date.
+    /// The position at `address`, where the block of `code_space` is cached or not. The decoder's
+    /// state is up to date.
     #[inline]
     pub(crate) fn find<K: BlockCache>(
         address: u64,
@@ -45,10 +46,11 @@ impl Cursor {
         code.cached_block(self.last)
     }
 
-    /// Moves to the block at `pc`, which is made and cached if necessary. The decoder's state is settled.
+    /// Moves to the block at `pc`, which is made and cached if necessary. The decoder's state is
+    /// settled.
     ///
-    /// `linked`: nothing but the block at `pc` can follow the last one where its waypoint is taken, or not
-    /// taken, again. The cache then records it as the successor.
+    /// `linked`: nothing but the block at `pc` can follow the last one where its waypoint is taken,
+    /// or not taken, again. The cache then records it as the successor.
     #[inline]
     pub(crate) fn enter<K: BlockCache>(&mut self, pc: Pc, linked: bool, code: &mut K) {
         let from = (linked && self.last != BlockId::NONE).then_some((self.last, self.taken));
