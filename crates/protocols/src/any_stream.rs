@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use tracewright_base::{Code, OffsetMap, Sink};
+use tracewright_base::{BlockCache, OffsetMap, Sink};
 
 use crate::registry::AnyConfig;
 use crate::{Observer, Protocol, Stream, TraceForm, for_each_protocol};
@@ -57,7 +57,7 @@ macro_rules! any_stream {
             }
 
             /// See [`Stream::feed`].
-            pub fn feed<K: Code, O: Observer>(
+            pub fn feed<K: BlockCache, O: Observer>(
                 &mut self,
                 bytes: &[u8],
                 offsets: &OffsetMap<'_>,
@@ -68,7 +68,7 @@ macro_rules! any_stream {
             }
 
             /// See [`Stream::finish`].
-            pub fn finish<K: Code, O: Observer>(
+            pub fn finish<K: BlockCache, O: Observer>(
                 &mut self,
                 rest: &[u8],
                 offsets: &OffsetMap<'_>,

@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use tracewright_base::{
-    Code, Decode, Element, Fault, Feed, OffsetMap, Parse, Sink, Spanned, SyncSearch, Wire,
+    BlockCache, Decode, Element, Fault, Feed, OffsetMap, Parse, Sink, Spanned, SyncSearch, Wire,
 };
 
 use crate::Observer;
@@ -87,7 +87,7 @@ impl<P: Protocol> Stream<P> {
 impl<P: Listed> Stream<P> {
     /// Takes as much of `bytes` as makes whole packets and returns how much that is. The caller
     /// gives the remaining bytes again, together with those that follow.
-    pub fn feed<K: Code, O: Observer>(
+    pub fn feed<K: BlockCache, O: Observer>(
         &mut self,
         bytes: &[u8],
         offsets: &OffsetMap<'_>,
@@ -98,7 +98,7 @@ impl<P: Listed> Stream<P> {
     }
 
     /// The trace ends. `rest` is what [`feed`](Self::feed) did not take.
-    pub fn finish<K: Code, O: Observer>(
+    pub fn finish<K: BlockCache, O: Observer>(
         &mut self,
         rest: &[u8],
         offsets: &OffsetMap<'_>,
@@ -120,7 +120,7 @@ impl<P: Listed> Stream<P> {
 
     /// Decodes whole packets of `bytes` and returns the number of bytes taken. `end`: no bytes
     /// follow.
-    fn take<K: Code, O: Observer>(
+    fn take<K: BlockCache, O: Observer>(
         &mut self,
         bytes: &[u8],
         offsets: &OffsetMap<'_>,

@@ -1,8 +1,8 @@
 //! ITM packets to elements.
 
 use tracewright_base::{
-    Channel, Code, Decode, DwtEvent, Element, Fault, Gap, LocalTimestamp, Sink, Software, Spanned,
-    TimeDelay,
+    BlockCache, Channel, Decode, DwtEvent, Element, Fault, Gap, LocalTimestamp, Sink, Software,
+    Spanned, TimeDelay,
 };
 
 use super::packet::LOW;
@@ -92,7 +92,7 @@ impl Decoder {
 
 impl Decode<Config, Packet> for Decoder {
     #[inline]
-    fn packet<K: Code, S: Sink>(
+    fn packet<K: BlockCache, S: Sink>(
         &mut self,
         p: Spanned<Packet>,
         config: &Config,
@@ -165,7 +165,7 @@ impl Decode<Config, Packet> for Decoder {
         *self = Decoder { state: State::Lost, ..Decoder::default() };
     }
 
-    fn finish<K: Code, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
+    fn finish<K: BlockCache, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
         sink.element(at, Element::End);
     }
 }

@@ -1,6 +1,6 @@
 //! STM packets to elements.
 
-use tracewright_base::{Channel, Code, Decode, Element, Fault, Gap, Sink, Software, Spanned};
+use tracewright_base::{BlockCache, Channel, Decode, Element, Fault, Gap, Sink, Software, Spanned};
 
 use super::Config;
 use super::packet::{Format, LITTLE_ENDIAN, Packet, Stamp};
@@ -190,7 +190,7 @@ impl Decoder {
 
 impl Decode<Config, Packet> for Decoder {
     #[inline]
-    fn packet<K: Code, S: Sink>(
+    fn packet<K: BlockCache, S: Sink>(
         &mut self,
         p: Spanned<Packet>,
         _: &Config,
@@ -212,7 +212,7 @@ impl Decode<Config, Packet> for Decoder {
         self.history = History::default();
     }
 
-    fn finish<K: Code, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
+    fn finish<K: BlockCache, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
         sink.element(at, Element::End);
     }
 }
