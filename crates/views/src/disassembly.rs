@@ -12,8 +12,8 @@ use yaxpeax_arch::{Decoder, U8Reader};
 use yaxpeax_arm::{armv7, armv8};
 
 use crate::Source;
+use crate::digits::{hex, hex_padded};
 use crate::fold::Mixer;
-use crate::opencsd::text::{hex, hex_padded};
 
 /// Texts that are kept, at most.
 const KEPT: usize = 1 << 16;

@@ -1,6 +1,5 @@
 //! What came of a buffer at each stage, and what to do where nothing did.
 
-use std::cmp::Reverse;
 use std::fmt::Write;
 
 use tracewright_capture::{Buffer, Capture, Form, Kind};
@@ -9,7 +8,7 @@ use tracewright_frames::{Framing, Link, Splitter, sync};
 use tracewright_protocols::TraceForm;
 
 use crate::Source;
-use crate::link::Ids;
+use crate::link::{Ids, largest};
 
 /// How much of a buffer is tried with another framing.
 const TRIAL: usize = 1 << 18;
@@ -103,7 +102,7 @@ impl Decoded<'_> {
         for (n, source) in self.sources.iter().enumerate() {
             source_line(source, &t.of(n), &mut out);
         }
-        let (unknown_ids, others) = shown(self.unknown_ids());
+        let (unknown_ids, others) = largest(self.unknown_ids());
         for (id, bytes) in unknown_ids {
             let _ = writeln!(out, "  id {id:#04x}: {bytes} bytes, of no source");
         }
@@ -414,7 +413,7 @@ impl Decoded<'_> {
 
     fn unknown_ids_remark(&self, unknown_ids: &[(u16, u64)]) -> Remark {
         let first = unknown_ids.first().map_or(0, |(id, _)| *id);
-        let (unknown_ids, others) = shown(unknown_ids.to_vec());
+        let (unknown_ids, others) = largest(unknown_ids.to_vec());
         let list = unknown_ids.iter().map(|(id, bytes)| format!("{id:#04x} ({bytes} bytes)"));
         let list: Vec<_> = list.chain(others).collect();
         let left_out = self.plan.skipped.iter().filter(|s| !matches!(s.why, Why::NotChosen(_)));
@@ -446,19 +445,6 @@ pub fn left_out(skipped: &Skipped) -> Option<Remark> {
     let text = &skipped.message;
     let (what, help) = text.rsplit_once("; ").unwrap_or((text, ""));
     Some(remark(format!("{what}, so {} is not decoded", skipped.name), help))
-}
-
-/// So many ids that no source has are named: damaged messages may be of any number.
-const NAMED: usize = 16;
-
-/// Those of `ids` that have the most bytes, in their order, and how many others there are.
-pub(crate) fn shown(mut ids: Vec<(u16, u64)>) -> (Vec<(u16, u64)>, Option<String>) {
-    ids.sort_by_key(|(_, bytes)| Reverse(*bytes));
-    let others = ids.split_off(ids.len().min(NAMED));
-    ids.sort_unstable();
-    let bytes: u64 = others.iter().map(|(_, bytes)| bytes).sum();
-    let words = || format!("{} other ids: {bytes} bytes", others.len());
-    (ids, (!others.is_empty()).then(words))
 }
 
 /// The word of the command line.

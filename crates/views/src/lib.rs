@@ -14,6 +14,7 @@
 
 pub mod compare;
 mod cycles;
+pub mod digits;
 pub mod disassembly;
 pub mod explain;
 mod fold;

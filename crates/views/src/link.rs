@@ -1,10 +1,9 @@
 //! What the frames of a link hold, by trace id.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use tracewright_frames::{Event, FRAME, Frame, Split};
-
-use crate::explain::shown;
 
 /// Counts bytes by trace id, and what else there is.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +45,7 @@ impl Ids {
             .map(|(id, bytes)| (id, bytes, whose(id)))
             .partition(|(.., whose)| !whose.is_empty());
         let (unknown_ids, others) =
-            shown(unknown_ids.into_iter().map(|(id, bytes, _)| (id, bytes)).collect());
+            largest(unknown_ids.into_iter().map(|(id, bytes, _)| (id, bytes)).collect());
         let mut ids: Vec<_> = known;
         ids.extend(unknown_ids.into_iter().map(|(id, n)| (id, n, "no source has it".to_owned())));
         ids.sort_unstable();
@@ -98,7 +97,20 @@ impl Split for Ids {
     }
 }
 
-/// Both get everything.
+/// The most unknown IDs that a list names: damaged messages have many different IDs.
+const MOST_LISTED: usize = 16;
+
+/// The IDs with the most bytes, by ID, and a text that counts the others.
+pub(crate) fn largest(mut ids: Vec<(u16, u64)>) -> (Vec<(u16, u64)>, Option<String>) {
+    ids.sort_by_key(|(_, bytes)| Reverse(*bytes));
+    let others = ids.split_off(ids.len().min(MOST_LISTED));
+    ids.sort_unstable();
+    let bytes: u64 = others.iter().map(|(_, bytes)| bytes).sum();
+    let text = || format!("{} other ids: {bytes} bytes", others.len());
+    (ids, (!others.is_empty()).then(text))
+}
+
+/// Passes everything to two splits.
 #[derive(Debug)]
 pub struct Both<'a, A, B>(pub &'a mut A, pub &'a mut B);
 

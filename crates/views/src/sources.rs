@@ -9,7 +9,7 @@ use tracewright_image::Image;
 use tracewright_protocols::TraceForm;
 use tracewright_protocols::registry::AnyConfig;
 
-use crate::opencsd::text::{hex, hex_padded};
+use crate::digits::{hex, hex_padded};
 
 /// A source as views know it.
 #[derive(Clone, Debug)]

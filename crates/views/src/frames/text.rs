@@ -6,7 +6,7 @@ use tracewright_frames::{Event, FRAME, Frame, Split};
 
 use super::words;
 use crate::Lines;
-use crate::opencsd::text::{decimal, hex_padded};
+use crate::digits::{decimal, hex_padded};
 use crate::text::{Tone, offset_digits};
 
 /// Writes a line for each frame, and below it one for each piece, with its place, its id and its bytes.

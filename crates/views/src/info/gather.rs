@@ -8,8 +8,8 @@ use tracewright_image::{Elf, Load};
 use tracewright_protocols::registry::AnyProtocol;
 
 use super::{BufferInfo, FieldInfo, ImageInfo, Info, RegisterInfo, SourceInfo};
-use crate::explain::{Remark, left_out, plan_framing, shown};
-use crate::link::Ids;
+use crate::explain::{Remark, left_out, plan_framing};
+use crate::link::{Ids, largest};
 
 impl Info {
     /// Looks at all of `capture`.
@@ -97,7 +97,7 @@ fn unknown_ids(plan: &Plan, info: &BufferInfo, missing: &mut Vec<Remark>) {
     let known = |id: u16| plan.sources.iter().any(|s| s.id == id);
     let skipped = !plan.skipped.is_empty();
     let unknown_ids = ids.sources().into_iter().filter(|(id, _)| !known(*id) && !skipped).collect();
-    let (unknown_ids, others) = shown(unknown_ids);
+    let (unknown_ids, others) = largest(unknown_ids);
     let help = match &plan.messages {
         None => {
             "add a device with that trace id in its registers; for bare bytes, --protocol NAME@ID"

@@ -8,7 +8,7 @@ use tracewright_decode::Fork;
 use super::whole::Whole;
 use super::{Step, Steps};
 use crate::Lines;
-use crate::opencsd::text::hex;
+use crate::digits::hex;
 
 /// Writes a line for each instruction: its address in lower-case hexadecimal, without `0x`.
 #[derive(Debug)]

@@ -8,8 +8,8 @@ use tracewright_decode::Fork;
 
 use super::whole::Whole;
 use super::{Step, Steps};
+use crate::digits::{decimal, hex, hex_padded};
 use crate::disassembly::{Disassembler, narrow};
-use crate::opencsd::text::{decimal, hex, hex_padded};
 use crate::text::{Tone, element};
 use crate::{Lines, Source};
 

@@ -1,6 +1,6 @@
 //! One JSON object, written field by field in the order of the calls.
 
-use crate::opencsd::text::{decimal, hex};
+use crate::digits::{decimal, hex};
 
 /// An object that is being written.
 #[derive(Debug)]
@@ -110,7 +110,7 @@ impl<'a> Object<'a> {
         self.key(key);
         self.out.push('"');
         for &byte in bytes {
-            crate::opencsd::text::hex_padded(byte.into(), 2, self.out);
+            crate::digits::hex_padded(byte.into(), 2, self.out);
         }
         self.out.push('"');
         self
@@ -161,7 +161,7 @@ pub fn string(value: &str, out: &mut String) {
             '\t' => out.push_str("\\t"),
             c if (c as u32) < 0x20 => {
                 out.push_str("\\u00");
-                crate::opencsd::text::hex_padded(u64::from(c as u32), 2, out);
+                crate::digits::hex_padded(u64::from(c as u32), 2, out);
             }
             c => out.push(c),
         }

@@ -7,7 +7,7 @@ use tracewright_base::{
     LocalTimestamp, Range, Role, Security, Software, Space, Start, TimeDelay, Transaction,
 };
 
-use super::text::{decimal, hex};
+use crate::digits::{decimal, hex};
 
 /// What of a source's configuration the words for its elements depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -11,8 +11,8 @@ use tracewright_protocols::etmv3::{Config, Etmv3, History, Packet};
 use self::order::Order;
 use super::element::blind_to_it;
 use super::packet_text::{Behaviour, Listed, PacketText};
-use super::text::{decimal, hex, hex_padded, value};
 use super::unsynced::Group;
+use crate::digits::{decimal, hex, hex_padded, value};
 
 /// What the words for the next packet of one source depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

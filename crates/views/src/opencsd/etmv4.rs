@@ -12,8 +12,8 @@ use self::names::{begun, special, title};
 
 use super::element::Style;
 use super::packet_text::{Behaviour, Listed, PacketText};
-use super::text::{decimal, hex, hex_padded, value};
 use super::unsynced::Group;
+use crate::digits::{decimal, hex, hex_padded, value};
 
 /// Packets of one source as text: what completes their compressed fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use tracewright_frames::{Event, Framing, dstream, sync};
 
-use super::text;
+use crate::digits;
 
 /// Says what a [`Splitter`](tracewright_frames::Splitter) tells its
 /// [`Split`](tracewright_frames::Split): give each call on, before anything is made of the bytes. The
@@ -68,7 +68,7 @@ impl RawFrames {
         match id {
             Some(id) => {
                 out.push_str("0x");
-                text::hex_padded(id.into(), 2, out);
+                digits::hex_padded(id.into(), 2, out);
             }
             None => out.push_str("????"),
         }
@@ -91,7 +91,7 @@ impl RawFrames {
                 out.push_str("DSTREAM footer [");
                 for byte in footer {
                     out.push_str("0x");
-                    text::hex(byte.into(), out);
+                    digits::hex(byte.into(), out);
                     out.push(' ');
                 }
                 out.push_str("]\n");
@@ -118,7 +118,7 @@ fn head(at: u64, what: &str, out: &mut String) {
     for _ in digits..7 {
         out.push(' ');
     }
-    text::decimal(at, out);
+    digits::decimal(at, out);
     out.push_str("; ");
     out.push_str(what);
 }
@@ -127,7 +127,7 @@ fn head(at: u64, what: &str, out: &mut String) {
 fn bytes(bytes: &[u8], before: usize, out: &mut String) -> usize {
     let mut count = before;
     for &byte in bytes {
-        text::hex_padded(byte.into(), 2, out);
+        digits::hex_padded(byte.into(), 2, out);
         out.push(' ');
         count += 1;
         if count.is_multiple_of(16) {

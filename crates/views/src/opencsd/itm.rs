@@ -6,8 +6,8 @@ use tracewright_base::{Channel, Element, Fault, OffsetMap, TimeDelay};
 use tracewright_protocols::itm::{Config, Data, Itm, Packet};
 
 use super::packet_text::{Behaviour, Listed, PacketText};
-use super::text::{decimal, hex, hex_padded};
 use super::unsynced::Group;
+use crate::digits::{decimal, hex, hex_padded};
 
 /// What the words for the next packet of one source depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -18,8 +18,8 @@ use super::etmv3::order::{Order, Put};
 use super::frames::RawFrames;
 use super::source::{is_constant, order};
 use super::stm::octets;
-use super::text::{decimal, hex, hex_padded};
 use super::unsynced::Unsynced;
+use crate::digits::{decimal, hex, hex_padded};
 use crate::render_cache::RenderCache;
 
 /// What is listed.

@@ -11,7 +11,6 @@ mod plain;
 mod ptm;
 mod source;
 mod stm;
-pub mod text;
 mod unsynced;
 
 pub use etmv3::Etmv3Text;

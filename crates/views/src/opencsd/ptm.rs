@@ -7,8 +7,8 @@ use tracewright_protocols::ptm::{Config, History, Packet, Ptm};
 
 use super::element::blind_to_it;
 use super::packet_text::{Behaviour, Listed, PacketText};
-use super::text::{decimal, hex_padded, value};
 use super::unsynced::Group;
+use crate::digits::{decimal, hex_padded, value};
 
 /// What the words for the next packet of one source depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

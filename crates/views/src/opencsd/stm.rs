@@ -6,8 +6,8 @@ use tracewright_base::{Channel, Element, Fault, OffsetMap};
 use tracewright_protocols::stm::{Config, Format, History, Packet, Size, Stamp, Stm};
 
 use super::packet_text::{Behaviour, Listed, PacketText};
-use super::text::{decimal, hex_padded, value};
 use super::unsynced::Group;
+use crate::digits::{decimal, hex_padded, value};
 
 /// What the words for the next packet of one source depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

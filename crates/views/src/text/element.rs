@@ -5,7 +5,7 @@ use std::fmt::Write;
 use tracewright_base::{Dwt, Element, Exception, Range};
 
 use crate::Source;
-use crate::opencsd::text::{decimal, hex};
+use crate::digits::{decimal, hex};
 
 /// Appends the words for `element` of `source`.
 pub fn element(source: &Source, element: &Element, out: &mut String) {

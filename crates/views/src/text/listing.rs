@@ -12,7 +12,7 @@ use super::colour::Tone;
 use super::element::element;
 use super::ports::{Line, Ports};
 use crate::cycles::{self, Transcript};
-use crate::opencsd::text::decimal;
+use crate::digits::decimal;
 use crate::render_cache::RenderCache;
 use crate::{Lines, Source};
 
@@ -285,7 +285,7 @@ impl<W: io::Write> Listener for Listing<W> {
         packet_words(packet, out);
         let offset = out.len();
         if let Some(transcript) = cycles::of(&mut self.transcripts, n)
-            && transcript.words(source, offsets.at(span.start), packet, out)
+            && transcript.interpret(source, offsets.at(span.start), packet, out)
         {
             // Mnemonic and pins before that are short; what they mean lines up.
             let pad = 11usize.saturating_sub(offset - words);
