@@ -202,5 +202,5 @@ fn what_is_wrong_is_said() {
     let off: Vec<u8> = etmp[..64].iter().copied().chain([7, 0].repeat(30)).collect();
     let said = port.run("decode", "off", &off);
     assert!(said.err.contains("30 packets, but no instructions"), "{}", said.err);
-    assert!(!said.err.contains("may be frames"), "{}", said.err);
+    assert!(!said.err.contains("may be formatter frames"), "{}", said.err);
 }

@@ -432,7 +432,7 @@ cpu,address,isa,el,opcode
     let all = format!("instructions --format pc {image} --protocol etrace@0x124 {unit}");
     let said = tracewright(&args(&all, &[&bytes]));
     assert_eq!(ok(&said).lines().count(), ran('1').len());
-    assert!(said.err.contains("numbers that no source has: 0x123 ("), "{}", said.err);
+    assert!(said.err.contains("no configured source: 0x123 ("), "{}", said.err);
     for (words, part) in [
         ("--protocol etrace --framing encapsulated", "--config source_width=N"),
         (
