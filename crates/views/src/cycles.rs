@@ -1,12 +1,13 @@
-//! The interpretation of the cycles of a trace port. A status depends on the cycles before it, and so does
-//! the content of the FIFO. (ETMv1, ETMv2)
+//! The interpretation of the cycles of a trace port. A status depends on the cycles before it, and
+//! so does the content of the FIFO. (ETMv1, ETMv2)
 
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 use tracewright_protocols::{etmv1, etmv2};
 
 use crate::Source;
 
-/// What the interpretation of the next cycle of a source depends on. Packets of other protocols need none.
+/// What the interpretation of the next cycle of a source depends on. Packets of other protocols
+/// need none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Transcript {
     /// No cycle was seen.
@@ -19,7 +20,8 @@ pub enum Transcript {
 }
 
 impl Transcript {
-    /// Appends the interpretation of `packet`, a cycle at offset `at`. Returns whether there is one.
+    /// Appends the interpretation of `packet`, a cycle at offset `at`. Returns whether there is
+    /// one.
     pub(crate) fn interpret(
         &mut self,
         source: &Source,

@@ -247,8 +247,8 @@ impl Decoded<'_> {
         )
     }
 
-    /// Another framing with which the bytes decode, where they do not with the framing of the plan; and the
-    /// number of packets.
+    /// Another framing with which the bytes decode, where they do not with the framing of the plan;
+    /// and the number of packets.
     fn other_framing(&self) -> Option<(Framing, u64)> {
         let sane = |tally: &Tally, n: usize| {
             let c = tally.of(n);
@@ -274,11 +274,13 @@ impl Decoded<'_> {
                     tally.bad_frames,
                 ))
             });
-        // Plain framing also finds frames in TPIU data. The framing with fewer undecodable bytes is right.
+        // Plain framing also finds frames in TPIU data. The framing with fewer undecodable bytes is
+        // right.
         found.min_by_key(|(_, packets, bad)| (*bad, u64::MAX - packets)).map(|(f, n, _)| (f, n))
     }
 
-    /// Counts the synchronisation packets of a trace port in bytes that are decoded with another framing.
+    /// Counts the synchronisation packets of a trace port in bytes that are decoded with another
+    /// framing.
     fn port_syncs(&self) -> usize {
         if !matches!(self.plan.framing, Framing::Raw | Framing::Coresight) {
             return 0;

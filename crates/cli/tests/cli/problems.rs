@@ -106,7 +106,7 @@ fn frames_of_nothing_explain_themselves() {
     for format in ["text", "opencsd"] {
         let words = format!("frames --format {format}");
         fs::write(&buffer, b"").unwrap();
-        says(&tracewright(&args(&words, &[&folder.demo()])), 0, &["ETB is empty"]);
+        says(&tracewright(&args(&words, &[&folder.demo()])), 0, &["ETB holds no bytes"]);
         fs::write(&buffer, b"short").unwrap();
         says(&tracewright(&args(&words, &[&folder.demo()])), 0, &["5 bytes, and no frame"]);
     }
@@ -244,7 +244,7 @@ fn missing_memory_names_the_first_address() {
         fs::remove_file(folder.demo().join(name)).unwrap();
     }
     let said = tracewright(&args("decode", &[&folder.demo()]));
-    says(&said, 0, &["demo.bin", "first at 0x80000", "there is none at all", "--image"]);
+    says(&said, 0, &["demo.bin", "first at 0x80000", "no image is configured", "--image"]);
     let said = tracewright(&args("decode --strict", &[&folder.demo()]));
     assert_eq!(said.code, Some(1));
 }

@@ -399,10 +399,10 @@ cpu,address,isa,el,opcode
     for (verb, part) in [
         ("decode --format json", r#""name":"ETRACE_1","protocol":"ETRACE","id":292"#),
         ("info --format json", r#""id":292,"bytes""#),
-        ("frames", "id 0x124"),
+        ("frames", "ID 0x124"),
         ("frames --format json", r#""id":292"#),
-        ("decode --format none", "ETRACE_1 (ETRACE, id 0x124)"),
-        ("info", "id 0x124, in "),
+        ("decode --format none", "ETRACE_1 (ETRACE, ID 0x124)"),
+        ("info", "ID 0x124, in "),
     ] {
         let said = tracewright(&args(verb, &[&capture]));
         assert!(ok(&said).contains(part), "{verb}: {part} is not in {}", said.out);

@@ -4,7 +4,7 @@ use std::io;
 
 use tracewright_frames::{Event, Frame, Split};
 
-use super::words;
+use super::describe;
 use crate::Lines;
 use crate::json::Object;
 
@@ -56,7 +56,7 @@ impl<W: io::Write> Split for Json<W> {
     }
 
     fn event(&mut self, at: u64, event: Event) {
-        let (kind, text) = words(event);
+        let (kind, text) = describe(event);
         let o = Object::new(&mut self.lines.text)
             .text("type", "event")
             .number("offset", at)

@@ -1,5 +1,5 @@
-//! [`Info`] as JSON Lines: an object for the capture and for each buffer, source, image, note and missing
-//! input.
+//! [`Info`] as JSON Lines: an object for the capture and for each buffer, source, image, note and
+//! missing input.
 
 use super::{BufferInfo, FieldInfo, ImageInfo, Info, RegisterInfo, SourceInfo};
 use crate::json::{Object, object::string};

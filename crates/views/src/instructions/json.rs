@@ -9,7 +9,7 @@ use super::{Step, Steps};
 use crate::digits::decimal;
 use crate::disassembly::Disassembler;
 use crate::json::{self, Object, element};
-use crate::render_cache::{RenderCache, Thing};
+use crate::render_cache::{CacheKey, RenderCache};
 use crate::{Lines, Source};
 
 /// Writes an object for each instruction, and for each element other than a range.
@@ -26,16 +26,16 @@ pub struct Json<W> {
     steps: RenderCache<(usize, Step)>,
 }
 
-impl Thing for Step {
+impl CacheKey for Step {
     #[inline]
-    fn number(&self) -> u64 {
+    fn hash(&self) -> u64 {
         self.address ^ u64::from(self.taken.is_some()) << 40
     }
 }
 
 impl<W: io::Write> Json<W> {
-    /// Writes the instructions of `sources` to `out`. The buffer is called `buffer` and has `len` bytes,
-    /// where that is known.
+    /// Writes the instructions of `sources` to `out`. The buffer is called `buffer` and has `len`
+    /// bytes, where that is known.
     pub fn new(out: W, plan: &Plan, sources: Vec<Source>, buffer: &str, len: Option<u64>) -> Self {
         let mut lines = Lines::new(out);
         lines.text.push_str(&json::buffer(plan, &sources, buffer, len));

@@ -12,8 +12,8 @@ use crate::{Source, Stats};
 pub use listing::{Listing, Shown};
 pub use object::Object;
 
-/// The version of the schema. It rises when a field is renamed, is removed or changes its meaning. New
-/// fields, kinds and types of lines do not raise it.
+/// The version of the schema. It rises when a field is renamed, is removed or changes its meaning.
+/// New fields, kinds and types of lines do not raise it.
 pub const VERSION: u32 = 2;
 
 /// The first line of the output of `verb`.
@@ -28,7 +28,8 @@ pub fn head(verb: &str) -> String {
     text
 }
 
-/// The line that precedes the content of the buffer called `name`, of `len` bytes where that is known.
+/// The line that precedes the content of the buffer called `name`, of `len` bytes where that is
+/// known.
 pub fn buffer(plan: &Plan, sources: &[Source], name: &str, len: Option<u64>) -> String {
     let mut text = String::new();
     Object::new(&mut text)

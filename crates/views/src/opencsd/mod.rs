@@ -1,4 +1,4 @@
-//! Listings in the words of the reference packet lister (OpenCSD's `trc_pkt_lister`).
+//! Listings in the format of OpenCSD's `trc_pkt_lister`.
 
 pub mod element;
 mod etmv3;

@@ -14,8 +14,8 @@ type Text<P> = <P as Listed>::Text;
 
 macro_rules! source_text {
     ($($(#[$doc:meta])* $name:ident: $protocol:ty,)*) => {
-        /// The text of one source. Each method passes its arguments to [`PacketText`]; a configuration or
-        /// a packet of another protocol has no text.
+        /// The text of one source. Each method passes its arguments to [`PacketText`]; a
+        /// configuration or a packet of another protocol has no text.
         #[derive(Clone, Debug, PartialEq)]
         pub(super) enum SourceText { $($(#[$doc])* $name(Text<$protocol>),)* }
 
