@@ -38,7 +38,7 @@ fn main() -> ExitCode {
 
 /// How long each pass took, for both numbers of threads.
 fn times(path: &Path, jobs: [usize; 2], pairs: usize) -> Result<Vec<[Duration; 2]>, String> {
-    let capture = tracewright::open(path).map_err(|error| error.to_string())?;
+    let capture = tracewright::read_capture(path).map_err(|error| error.to_string())?;
     // Its sum is what all must come to, and after it all files are in memory.
     let (want, _) = pass(&capture, 1)?;
     let mut times = Vec::new();

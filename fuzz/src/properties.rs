@@ -362,7 +362,7 @@ pub fn log(data: &[u8]) {
     let offsets = OffsetMap::new(&pieces);
     let mut elements: Vec<(u64, Element)> = Vec::new();
     let memory = &mut tracewright::base::NoMemory;
-    let taken = stream.feed(&bytes, &offsets, memory, &mut elements, &mut ());
+    let taken = stream.feed(&bytes, &offsets, memory, &mut elements);
     assert_eq!(taken, bytes.len(), "the last packet is not whole");
     let bad = elements.iter().find(|(_, element)| matches!(element, Element::Undecodable { .. }));
     assert_eq!(bad, None, "{steps:?}");

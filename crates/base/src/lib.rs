@@ -55,4 +55,4 @@ pub use register::{Field, MissingRegister, Register};
 pub use sink::Sink;
 pub use software::{Channel, Software};
 pub use step::{Cause, Retired, Step, Taken};
-pub use wire::{Decode, Encode, Parse, Spanned, Sync, Wire};
+pub use wire::{Decode, Encode, Parse, Spanned, SyncSearch, Wire};

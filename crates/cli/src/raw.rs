@@ -22,7 +22,7 @@ const LOOK: usize = 1 << 20;
 pub fn read(args: &InputArgs, notes: &mut Vec<String>) -> Result<Capture, Fail> {
     let units =
         args.protocols.iter().map(|text| Unit::parse(text)).collect::<Result<Vec<_>, _>>()?;
-    let Some(first) = units.first() else { return Ok(tracewright::open(&args.input)?) };
+    let Some(first) = units.first() else { return Ok(tracewright::read_capture(&args.input)?) };
     notes.extend(args.registers.iter().filter_map(|text| unused(text, &units)));
     if is_port(&first.protocol)
         && let Some(capture) = cycles::open_with(&args.input, &args.registers)?

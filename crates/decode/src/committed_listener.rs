@@ -70,8 +70,8 @@ impl<L: Listener> Listener for CommittedListener<L> {
         }
     }
 
-    fn each_packet(&self) -> bool {
-        self.listener.each_packet()
+    fn wants_each_packet(&self) -> bool {
+        self.listener.wants_each_packet()
     }
 
     pass_on!(|this| Some(&mut this.listener));

@@ -93,8 +93,8 @@ impl<L: Listener> Listener for Merging<L> {
         self.0.repeat(source, at, range, times);
     }
 
-    fn each_packet(&self) -> bool {
-        self.0.each_packet()
+    fn wants_each_packet(&self) -> bool {
+        self.0.wants_each_packet()
     }
 
     pass_on!(|this| Some(&mut this.0));

@@ -41,7 +41,7 @@ pub trait Listener {
 
     /// Whether each packet must be told. Where that is not so, those that a decoder can take faster together
     /// are [counted](Listener::packets), none of which is one from which a decoder may start.
-    fn each_packet(&self) -> bool {
+    fn wants_each_packet(&self) -> bool {
         Self::PACKETS
     }
 
@@ -57,7 +57,7 @@ pub trait Listener {
     }
 
     /// Bytes of a source that are no packet: `bytes[span]`, where `offsets` maps offsets in `bytes`.
-    fn bad(
+    fn undecodable(
         &mut self,
         source: usize,
         offsets: &OffsetMap<'_>,
@@ -69,7 +69,7 @@ pub trait Listener {
     }
 
     /// Bytes of a source that may begin a synchronisation wait for what follows them.
-    fn held(&mut self, source: usize, bytes: &[u8]) {
+    fn awaiting_sync(&mut self, source: usize, bytes: &[u8]) {
         let _ = (source, bytes);
     }
 
@@ -129,7 +129,7 @@ macro_rules! pass_on {
             })+
         }
 
-        fn bad(
+        fn undecodable(
             &mut self,
             source: usize,
             offsets: &OffsetMap<'_>,
@@ -139,14 +139,14 @@ macro_rules! pass_on {
         ) {
             let $this = self;
             $(if let Some(to) = $to {
-                to.bad(source, offsets, span.clone(), bytes, fault);
+                to.undecodable(source, offsets, span.clone(), bytes, fault);
             })+
         }
 
-        fn held(&mut self, source: usize, bytes: &[u8]) {
+        fn awaiting_sync(&mut self, source: usize, bytes: &[u8]) {
             let $this = self;
             $(if let Some(to) = $to {
-                to.held(source, bytes);
+                to.awaiting_sync(source, bytes);
             })+
         }
 
@@ -205,8 +205,8 @@ impl<A: Listener, B: Listener> Listener for (A, B) {
         self.1.repeat(source, at, range, times);
     }
 
-    fn each_packet(&self) -> bool {
-        self.0.each_packet() || self.1.each_packet()
+    fn wants_each_packet(&self) -> bool {
+        self.0.wants_each_packet() || self.1.wants_each_packet()
     }
 
     pass_on!(|this| Some(&mut this.0), Some(&mut this.1));
@@ -234,8 +234,8 @@ impl<L: Listener> Listener for Option<L> {
         }
     }
 
-    fn each_packet(&self) -> bool {
-        self.as_ref().is_some_and(L::each_packet)
+    fn wants_each_packet(&self) -> bool {
+        self.as_ref().is_some_and(L::wants_each_packet)
     }
 
     pass_on!(|this| this);
@@ -257,8 +257,8 @@ impl<L: Listener> Listener for &mut L {
         (**self).repeat(source, at, range, times);
     }
 
-    fn each_packet(&self) -> bool {
-        (**self).each_packet()
+    fn wants_each_packet(&self) -> bool {
+        (**self).wants_each_packet()
     }
 
     pass_on!(|this| Some(&mut **this));
@@ -295,11 +295,18 @@ mod tests {
             self.0.push("packet");
         }
 
-        fn bad(&mut self, _: usize, _: &OffsetMap<'_>, _: Range<usize>, _: &[u8], _: Fault) {
+        fn undecodable(
+            &mut self,
+            _: usize,
+            _: &OffsetMap<'_>,
+            _: Range<usize>,
+            _: &[u8],
+            _: Fault,
+        ) {
             self.0.push("bad");
         }
 
-        fn held(&mut self, _: usize, _: &[u8]) {
+        fn awaiting_sync(&mut self, _: usize, _: &[u8]) {
             self.0.push("held");
         }
 
@@ -330,8 +337,8 @@ mod tests {
         let offsets = OffsetMap::new(&pieces);
         listener.element(0, 0, Element::ExceptionReturn);
         listener.packet(0, &offsets, 0..1, &[0x70], AnyPacket::Itm(&itm::Packet::Overflow));
-        listener.bad(0, &offsets, 0..1, &[0], Fault::Truncated);
-        listener.held(0, &[0]);
+        listener.undecodable(0, &offsets, 0..1, &[0], Fault::Truncated);
+        listener.awaiting_sync(0, &[0]);
         listener.unknown_id(1, 0, 1);
         listener.link(0, Event::Null { len: 1 });
         listener.packed(0, &[0]);

@@ -5,7 +5,8 @@ use std::ops::Range;
 use tracewright_base::{self as base, Element, Fault, OffsetMap, Sink};
 use tracewright_frames as frames;
 use tracewright_image::Cache;
-use tracewright_protocols::registry::{AnyPacket, AnyStream, AnyTap};
+use tracewright_protocols::registry::AnyPacket;
+use tracewright_protocols::{AnyStream, Observer};
 
 use crate::Listener;
 
@@ -84,14 +85,14 @@ impl Source {
             return self.feed_nibbles(program, source, listener);
         }
         let (bytes, offsets) = (self.block.bytes(), self.block.offsets());
-        let observer = &mut Heard { source, listener };
-        let taken = self.stream.feed_to(bytes, &offsets, &mut program.cache, observer);
+        let observer = &mut SourceObserver { source, listener };
+        let taken = self.stream.feed(bytes, &offsets, &mut program.cache, observer);
         self.block.consume(taken);
     }
 
     /// Bytes were lost at place `at` that may have been this source's.
     pub(crate) fn lost<L: Listener>(&mut self, at: u64, source: usize, listener: &mut L) {
-        self.stream.lost(at, &mut Heard { source, listener });
+        self.stream.lost(at, &mut SourceObserver { source, listener });
     }
 
     /// Whether bytes can be decoded where they are, without a copy.
@@ -108,7 +109,12 @@ impl Source {
         source: usize,
         listener: &mut L,
     ) -> usize {
-        self.stream.feed_to(bytes, offsets, &mut program.cache, &mut Heard { source, listener })
+        self.stream.feed(
+            bytes,
+            offsets,
+            &mut program.cache,
+            &mut SourceObserver { source, listener },
+        )
     }
 
     fn feed_nibbles<L: Listener>(
@@ -122,8 +128,8 @@ impl Source {
         let fresh = nibbles.get(self.taken..).unwrap_or_default();
         let offsets = self.block.offsets().of_nibbles();
         let offsets = if self.taken == 0 { offsets } else { offsets.without_first_nibble() };
-        let observer = &mut Heard { source, listener };
-        self.taken += self.stream.feed_to(fresh, &offsets, cache, observer);
+        let observer = &mut SourceObserver { source, listener };
+        self.taken += self.stream.feed(fresh, &offsets, cache, observer);
         self.block.consume(self.taken / 2);
         self.taken %= 2;
     }
@@ -149,7 +155,7 @@ impl Source {
         } else {
             (self.block.bytes(), self.block.offsets())
         };
-        self.stream.finish_to(bytes, &offsets, cache, &mut Heard { source, listener });
+        self.stream.finish(bytes, &offsets, cache, &mut SourceObserver { source, listener });
     }
 
     /// The trace ends; `rest` was never copied.
@@ -161,17 +167,22 @@ impl Source {
         source: usize,
         listener: &mut L,
     ) {
-        self.stream.finish_to(rest, offsets, &mut program.cache, &mut Heard { source, listener });
+        self.stream.finish(
+            rest,
+            offsets,
+            &mut program.cache,
+            &mut SourceObserver { source, listener },
+        );
     }
 }
 
-/// One source, to a listener: its elements, and its packets where they are wanted.
-struct Heard<'a, L> {
+/// Passes one source's elements and packets to a listener, with the number of the source.
+struct SourceObserver<'a, L> {
     source: usize,
     listener: &'a mut L,
 }
 
-impl<L: Listener> Sink for Heard<'_, L> {
+impl<L: Listener> Sink for SourceObserver<'_, L> {
     // Called where a range is made: a call for each costs as much as most listeners do.
     #[inline(always)]
     fn element(&mut self, at: u64, element: Element) {
@@ -189,7 +200,7 @@ impl<L: Listener> Sink for Heard<'_, L> {
     }
 }
 
-impl<L: Listener> AnyTap for Heard<'_, L> {
+impl<L: Listener> Observer for SourceObserver<'_, L> {
     #[inline]
     fn packet(
         &mut self,
@@ -204,28 +215,34 @@ impl<L: Listener> AnyTap for Heard<'_, L> {
     }
 
     #[inline]
-    fn bad(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, bytes: &[u8], fault: Fault) {
-        if L::PACKETS {
-            self.listener.bad(self.source, offsets, span, bytes, fault);
-        }
-    }
-
-    #[inline]
-    fn held(&mut self, bytes: &[u8]) {
-        if L::PACKETS {
-            self.listener.held(self.source, bytes);
-        }
-    }
-
-    #[inline]
-    fn each(&self) -> bool {
-        L::PACKETS && self.listener.each_packet()
+    fn wants_each_packet(&self) -> bool {
+        L::PACKETS && self.listener.wants_each_packet()
     }
 
     #[inline]
     fn packets(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, count: usize) {
         if L::PACKETS {
             self.listener.packets(self.source, offsets, span, count);
+        }
+    }
+
+    #[inline]
+    fn undecodable(
+        &mut self,
+        offsets: &OffsetMap<'_>,
+        span: Range<usize>,
+        bytes: &[u8],
+        fault: Fault,
+    ) {
+        if L::PACKETS {
+            self.listener.undecodable(self.source, offsets, span, bytes, fault);
+        }
+    }
+
+    #[inline]
+    fn awaiting_sync(&mut self, bytes: &[u8]) {
+        if L::PACKETS {
+            self.listener.awaiting_sync(self.source, bytes);
         }
     }
 }

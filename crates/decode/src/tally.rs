@@ -218,7 +218,7 @@ impl Listener for Tally {
         c.instructions += u64::from(times) * u64::from(range.instructions);
     }
 
-    fn each_packet(&self) -> bool {
+    fn wants_each_packet(&self) -> bool {
         false
     }
 
@@ -248,7 +248,7 @@ impl Listener for Tally {
         c.packet_bytes += offsets.bytes_in(&span) as u64;
     }
 
-    fn bad(
+    fn undecodable(
         &mut self,
         source: usize,
         offsets: &OffsetMap<'_>,

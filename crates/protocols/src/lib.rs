@@ -21,7 +21,9 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod any_stream;
 pub mod bits;
+mod cursor;
 mod data;
 pub mod encoders;
 pub mod etmv1;
@@ -33,21 +35,28 @@ pub mod etrace;
 mod fields;
 mod fifo;
 mod flow;
-mod held;
 pub mod itm;
 pub mod kind;
 #[cfg(test)]
 mod memory;
+pub mod observer;
+mod pending;
 pub mod port;
+mod port_protocol;
+#[cfg(test)]
+mod port_tests;
+pub mod port_unit;
 pub mod protocol;
 pub mod ptm;
 pub mod registry;
 pub mod stm;
 pub mod stream;
-pub mod units;
+pub mod trace_unit;
 #[cfg(test)]
 pub(crate) mod ways;
 
+pub use any_stream::AnyStream;
 pub use kind::PacketKind;
+pub use observer::Observer;
 pub use protocol::{Field, Protocol, Resume, TraceForm};
-pub use stream::{Stream, Tap};
+pub use stream::Stream;

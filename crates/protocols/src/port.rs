@@ -1,5 +1,5 @@
-//! Registers of trace units that have a port and no bytes, and what the trace leaves to know of the
-//! core. ETMv1 and ETMv2 share it. (IHI 0014, 3.5)
+//! Registers of ETMv1 and ETMv2, and the properties of the core that their trace does not contain.
+//! (IHI 0014, 3.5)
 
 use tracewright_base::Register;
 use tracewright_frames::cycles::Width;
@@ -11,7 +11,7 @@ use crate::fields::{YES, field};
 pub struct Control(pub u32);
 
 impl Control {
-    /// PortSize, bits \[6:4]: TRACEPKT pins. A reserved size is the nearest there is: 16.
+    /// PortSize, bits \[6:4]: TRACEPKT pins. A reserved size is read as 16.
     pub const fn width(self) -> Width {
         match Width::of_control(self.0) {
             Some(width) => width,
@@ -34,7 +34,7 @@ impl Control {
     pub const fn stall(self) -> bool {
         self.0 >> 7 & 1 != 0
     }
-    /// Bit \[8]: direct branches have an address, too.
+    /// Bit \[8]: the addresses of direct branches are traced as well.
     pub const fn branch_output(self) -> bool {
         self.0 >> 8 & 1 != 0
     }
@@ -42,7 +42,7 @@ impl Control {
     pub const fn cycle_accurate(self) -> bool {
         self.0 >> 12 & 1 != 0
     }
-    /// ContextIDSize, bits \[15:14]: bytes of a context id that are traced: 0, 1, 2 or 4.
+    /// ContextIDSize, bits \[15:14]: bytes of a context ID that are traced: 0, 1, 2 or 4.
     pub const fn context_bytes(self) -> usize {
         match self.0 >> 14 & 0b11 {
             0 => 0,
@@ -53,7 +53,7 @@ impl Control {
     }
 }
 
-/// What the trace does not say of the core, and decoding needs.
+/// Properties of the core that decoding needs and the trace does not contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Core {
     /// HIVECS: exception vectors are at 0xffff0000, not at 0.

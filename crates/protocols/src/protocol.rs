@@ -4,7 +4,9 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use core::fmt;
 
-use tracewright_base::{CoreType, Decode, Isa, MissingRegister, Register, Sync, Waypoints, Wire};
+use tracewright_base::{
+    CoreType, Decode, Isa, MissingRegister, Register, SyncSearch, Waypoints, Wire,
+};
 use tracewright_isa::rv::Extensions;
 
 /// What to do after bytes that are no packet.
@@ -138,7 +140,7 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
     }
 
     /// Where in `bytes` a decoder that knows nothing may start.
-    fn sync(config: &Self::Config, bytes: &[u8]) -> Sync;
+    fn sync(config: &Self::Config, bytes: &[u8]) -> SyncSearch;
     /// The first byte begins a packet: no synchronisation is looked for before it.
     fn starts_synced(config: &Self::Config) -> bool {
         let _ = config;

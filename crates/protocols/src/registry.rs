@@ -1,18 +1,14 @@
 //! The list of protocols. Joining it is a line.
 
 use alloc::borrow::Cow;
-use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt;
-use core::ops::Range;
 
-use tracewright_base::{
-    Code, CoreType, Fault, Isa, MissingRegister, OffsetMap, Register, Sink, Sync, Waypoints, Wire,
-};
+use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints, Wire};
 
 use tracewright_isa::rv::Extensions;
 
-use crate::{Field, PacketKind, Protocol, Stream, Tap, TraceForm};
+use crate::{Field, PacketKind, Protocol, TraceForm};
 
 /// What every protocol says of itself.
 #[derive(Clone, Copy, Debug)]
@@ -57,50 +53,13 @@ impl fmt::Display for ConfigureError {
     }
 }
 
-/// Watches packets of any protocol.
-pub trait AnyTap {
-    /// A packet, before the decoder sees it: `bytes[span]`, where `offsets` maps offsets in `bytes`.
-    fn packet(
-        &mut self,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        p: AnyPacket<'_>,
-    );
+/// A protocol that is in the list.
+pub trait Listed: Protocol {
+    /// A packet of this protocol as a packet of any protocol.
+    fn any_packet(packet: &Self::Packet) -> AnyPacket<'_>;
 
-    /// Bytes that are no packet: `bytes[span]`, where `offsets` maps offsets in `bytes`.
-    fn bad(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, bytes: &[u8], fault: Fault);
-
-    /// Bytes that may begin a synchronisation wait for what follows them.
-    fn held(&mut self, bytes: &[u8]) {
-        let _ = bytes;
-    }
-
-    /// It wants each packet: decoders must take them one by one.
-    #[inline]
-    fn each(&self) -> bool {
-        true
-    }
-
-    /// A decoder has taken so many packets, `span`, at once: they are not told one by one.
-    #[inline]
-    fn packets(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, count: usize) {
-        let _ = (offsets, span, count);
-    }
-}
-
-/// Watches nothing.
-impl AnyTap for () {
-    #[inline]
-    fn packet(&mut self, _: &OffsetMap<'_>, _: Range<usize>, _: &[u8], _: AnyPacket<'_>) {}
-
-    #[inline]
-    fn bad(&mut self, _: &OffsetMap<'_>, _: Range<usize>, _: &[u8], _: Fault) {}
-
-    #[inline]
-    fn each(&self) -> bool {
-        false
-    }
+    /// The packet of this protocol. `None` where `packet` is another protocol's.
+    fn packet(packet: AnyPacket<'_>) -> Option<&Self::Packet>;
 }
 
 macro_rules! protocols {
@@ -222,7 +181,7 @@ macro_rules! protocols {
             }
 
             /// Where in `bytes` a decoder that knows nothing may start.
-            pub fn sync(&self, bytes: &[u8]) -> Sync {
+            pub fn sync(&self, bytes: &[u8]) -> SyncSearch {
                 match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::sync(c, bytes),)* }
             }
 
@@ -241,11 +200,6 @@ macro_rules! protocols {
                     })*
                     _ => {}
                 }
-            }
-
-            /// A stream that knows nothing yet.
-            pub fn stream(&self) -> AnyStream {
-                match self { $(AnyConfig::$name(c) => AnyStream::$name(Box::new(Stream::new(c.clone()))),)* }
             }
         }
 
@@ -281,120 +235,18 @@ macro_rules! protocols {
             }
         }
 
-        /// A stream of any protocol: one `match` a block of bytes; inside it all calls are direct.
-        #[derive(Clone, Debug, PartialEq)]
-        pub enum AnyStream { $($(#[$doc])* $name(Box<Stream<$protocol>>),)* }
+        $(impl Listed for $protocol {
+            #[inline]
+            fn any_packet(packet: &Self::Packet) -> AnyPacket<'_> {
+                AnyPacket::$name(packet)
+            }
 
-        impl AnyStream {
-            /// Whether it is given half a byte in each byte.
-            pub const fn nibbles(&self) -> bool {
-                match self {
-                    $(AnyStream::$name(_) => {
-                        matches!(<$protocol as Protocol>::FORM, TraceForm::HalfBytes)
-                    })*
+            #[inline]
+            fn packet(packet: AnyPacket<'_>) -> Option<&Self::Packet> {
+                match packet {
+                    AnyPacket::$name(packet) => Some(packet),
+                    _ => None,
                 }
-            }
-
-            /// See [`Stream::reset`].
-            pub fn reset(&mut self) {
-                match self { $(AnyStream::$name(s) => s.reset(),)* }
-            }
-
-            /// Whether the next byte begins a packet.
-            pub fn synced(&self) -> bool {
-                match self { $(AnyStream::$name(s) => s.synced(),)* }
-            }
-
-            /// See [`Stream::lost`].
-            pub fn lost<S: Sink>(&mut self, at: u64, sink: &mut S) {
-                match self { $(AnyStream::$name(s) => s.lost(at, sink),)* }
-            }
-
-            /// See [`Stream::agrees`].
-            pub fn agrees(&self, other: &Self) -> bool {
-                match (self, other) {
-                    $((AnyStream::$name(one), AnyStream::$name(other)) => one.agrees(other),)*
-                    _ => false,
-                }
-            }
-
-            /// See [`Stream::feed`].
-            pub fn feed<K: Code, S: Sink, T: AnyTap>(
-                &mut self,
-                bytes: &[u8],
-                offsets: &OffsetMap<'_>,
-                code: &mut K,
-                sink: &mut S,
-                tap: &mut T,
-            ) -> usize {
-                match self { $(AnyStream::$name(s) => s.feed(bytes, offsets, code, sink, tap),)* }
-            }
-
-            /// See [`Stream::feed_to`].
-            pub fn feed_to<K: Code, E: Sink + AnyTap>(
-                &mut self,
-                bytes: &[u8],
-                offsets: &OffsetMap<'_>,
-                code: &mut K,
-                observer: &mut E,
-            ) -> usize {
-                match self { $(AnyStream::$name(s) => s.feed_to(bytes, offsets, code, observer),)* }
-            }
-
-            /// See [`Stream::finish_to`].
-            pub fn finish_to<K: Code, E: Sink + AnyTap>(
-                &mut self,
-                rest: &[u8],
-                offsets: &OffsetMap<'_>,
-                code: &mut K,
-                observer: &mut E,
-            ) {
-                match self { $(AnyStream::$name(s) => s.finish_to(rest, offsets, code, observer),)* }
-            }
-
-            /// See [`Stream::finish`].
-            pub fn finish<K: Code, S: Sink, T: AnyTap>(
-                &mut self,
-                rest: &[u8],
-                offsets: &OffsetMap<'_>,
-                code: &mut K,
-                sink: &mut S,
-                tap: &mut T,
-            ) {
-                match self { $(AnyStream::$name(s) => s.finish(rest, offsets, code, sink, tap),)* }
-            }
-        }
-
-        $(impl<T: AnyTap> Tap<$protocol> for T {
-            #[inline]
-            fn packet(
-                &mut self,
-                offsets: &OffsetMap<'_>,
-                span: Range<usize>,
-                bytes: &[u8],
-                packet: &<$protocol as Protocol>::Packet,
-            ) {
-                AnyTap::packet(self, offsets, span, bytes, AnyPacket::$name(packet));
-            }
-
-            #[inline]
-            fn bad(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, bytes: &[u8], fault: Fault) {
-                AnyTap::bad(self, offsets, span, bytes, fault);
-            }
-
-            #[inline]
-            fn held(&mut self, bytes: &[u8]) {
-                AnyTap::held(self, bytes);
-            }
-
-            #[inline]
-            fn each(&self) -> bool {
-                AnyTap::each(self)
-            }
-
-            #[inline]
-            fn packets(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, count: usize) {
-                AnyTap::packets(self, offsets, span, count);
             }
         })*
     };

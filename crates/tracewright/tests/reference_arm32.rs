@@ -42,7 +42,7 @@ fn reference(folder: &Path) -> Vec<String> {
 }
 
 fn ours(folder: &Path) -> Vec<String> {
-    let capture = tracewright::open(folder).unwrap();
+    let capture = tracewright::read_capture(folder).unwrap();
     let options = Options { numbering: Numbering::Reference, ..Options::default() };
     let plan = Plan::new(&capture, 0, &options).unwrap();
     let memory = Memory::new(&capture);

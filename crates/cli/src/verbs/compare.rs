@@ -43,7 +43,7 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
         if path == Path::new("-") || matches!(probe(path)?, Found::Raw) {
             return Ok(None);
         }
-        let mut capture = tracewright::open(path)?;
+        let mut capture = tracewright::read_capture(path)?;
         for image in &args.how.images {
             capture.add_image(image)?;
         }

@@ -67,7 +67,7 @@ impl Port {
     }
 
     fn records(&self) -> Vec<u8> {
-        tracewright::open(&self.snapshot()).unwrap().buffers[0].bytes().into_owned()
+        tracewright::read_capture(&self.snapshot()).unwrap().buffers[0].bytes().into_owned()
     }
 
     /// Writes bytes to a file, and runs `verb` on it with the program.
@@ -108,7 +108,7 @@ fn every_form_says_the_same() {
         assert_eq!(want[9], "exception 6 IRQ, returns to 0x8018");
         assert_eq!(want.len(), 13);
 
-        let capture = tracewright::open(&port.snapshot()).unwrap();
+        let capture = tracewright::read_capture(&port.snapshot()).unwrap();
         for form in [Form::Etmp, Form::Text, Form::OpenOcd] {
             if (form, protocol) == (Form::OpenOcd, "ETM2") {
                 // Its analyser is for ETMv1.
@@ -138,7 +138,7 @@ fn every_form_says_the_same() {
 #[test]
 fn registers_that_a_file_lacks() {
     let port = Port::new("ports-registers", "ETM1");
-    let dump = write(&tracewright::open(&port.snapshot()).unwrap(), Form::OpenOcd).unwrap();
+    let dump = write(&tracewright::read_capture(&port.snapshot()).unwrap(), Form::OpenOcd).unwrap();
     for (more, version) in
         [("", "ETMv1.3"), ("--protocol ETM1 --config ETMCCR=0x10000000", "ETMv1.1")]
     {
@@ -184,7 +184,7 @@ fn packets_in_words() {
 #[test]
 fn what_is_wrong_is_said() {
     let port = Port::new("ports-wrong", "ETM1");
-    let etmp = write(&tracewright::open(&port.snapshot()).unwrap(), Form::Etmp).unwrap();
+    let etmp = write(&tracewright::read_capture(&port.snapshot()).unwrap(), Form::Etmp).unwrap();
 
     // Cut at any cycle: less, and nothing that is doubted.
     for cut in (64..etmp.len()).step_by(2) {

@@ -12,8 +12,8 @@ use tracewright_isa::transfer;
 
 use super::packet::{Atom, Branch, DataAddress, Info, Isync, Reason, Steps};
 use super::{Config, History, Packet};
-use crate::data::{Data, Said};
-use crate::held::{Held, Of};
+use crate::data::{Data, DataPacket};
+use crate::pending::{Pending, Withdrawal};
 
 /// Packets to elements: instructions one by one, and what they read and wrote.
 ///
@@ -25,7 +25,7 @@ pub struct Decoder {
     history: History,
     flow: Flow,
     context: Context,
-    held: Held,
+    pending: Pending,
     data: Data,
     /// W atoms of the first half of a 32-bit T32 instruction that is traced as two.
     half: Option<u8>,
@@ -82,12 +82,12 @@ impl Decode<Config, Packet> for Decoder {
             self.aligned(at, sink);
         }
         if !matches!(p.packet, Packet::StoreFailed) {
-            self.held.settle(sink);
+            self.pending.settle(sink);
         }
         if !matches!(p.packet, Packet::Placeholder { .. }) {
-            self.data.another();
+            self.data.other_packet();
         }
-        let (held, history) = (&mut self.held, &mut self.history);
+        let (pending, history) = (&mut self.pending, &mut self.history);
         match p.packet {
             Packet::Async { .. } | Packet::Ignore => {}
             Packet::Atoms(atoms) => self.atoms(at, atoms.steps(), config, code, sink),
@@ -95,54 +95,55 @@ impl Decode<Config, Packet> for Decoder {
             Packet::Isync(ref isync) => self.isync(at, isync, config, code, sink),
             Packet::CycleCount(cycles) => {
                 let valid = cycles != 0 && !(config.id.minor() == 0 && self.broken);
-                self.say(at, Element::Cycles(valid.then_some(cycles)), sink);
+                self.report(at, Element::Cycles(valid.then_some(cycles)), sink);
             }
-            Packet::Trigger => self.say(at, Element::Trigger, sink),
+            Packet::Trigger => self.report(at, Element::Trigger, sink),
             Packet::ContextId(id) => {
                 self.context.context_id = Some(id);
-                self.say(at, Element::Context(self.context), sink);
+                self.report(at, Element::Context(self.context), sink);
             }
             Packet::Vmid(id) => {
                 self.context.vmid = Some(id.into());
-                self.say(at, Element::Context(self.context), sink);
+                self.report(at, Element::Context(self.context), sink);
             }
             Packet::Timestamp { bits, count, .. } => {
                 let (value, known) = history.timestamp(bits, count, config);
                 // 0 is what a unit without a time says.
                 if known >= config.timestamp_width() && value != 0 {
-                    self.say(at, Element::Timestamp { value, cycles: None }, sink);
+                    self.report(at, Element::Timestamp { value, cycles: None }, sink);
                 }
             }
             Packet::ExceptionReturn => {
                 // On other profiles it is the instruction that returns, and is cancelled as one.
-                let of = if config.m_profile() { Of::Return } else { Of::Last };
-                held.element(at, Element::ExceptionReturn, of, sink);
+                let of =
+                    if config.m_profile() { Withdrawal::Return } else { Withdrawal::Instruction };
+                pending.element(at, Element::ExceptionReturn, of, sink);
                 if config.m_profile() {
-                    self.data.exception(Direction::Read, of, held);
+                    self.data.exception(Direction::Read, of, pending);
                 }
                 self.returned = true;
             }
             Packet::ExceptionEntry => {
-                self.data.exception(Direction::Write, Of::Nothing, held);
+                self.data.exception(Direction::Write, Withdrawal::Never, pending);
             }
             Packet::Data { first, ref address, value } => {
-                let said = self.said(at, first, address, config);
-                self.data.access(said, value.map(|value| value.bits), &mut self.held);
+                let packet = self.data_packet(at, first, address, config);
+                self.data.access(packet, value.map(|value| value.bits), &mut self.pending);
             }
             Packet::ValueNotTraced { first, ref address } => {
-                let said = self.said(at, first, address, config);
-                self.data.not_traced(said, &mut self.held);
+                let packet = self.data_packet(at, first, address, config);
+                self.data.not_traced(packet, &mut self.pending);
             }
             Packet::Placeholder { tag, first, ref address } => {
-                let said = self.said(at, first, address, config);
-                self.data.placeholder(said, tag, &mut self.held);
+                let packet = self.data_packet(at, first, address, config);
+                self.data.placeholder(packet, tag, &mut self.pending);
             }
             Packet::Late { tag, value } => {
-                self.data.late(at, tag, value.map(|value| value.bits), held);
+                self.data.late(at, tag, value.map(|value| value.bits), pending);
             }
-            Packet::StoreFailed => held.store_failed(),
+            Packet::StoreFailed => pending.store_failed(),
             Packet::Suppressed => {
-                self.data.suppressed(at, held);
+                self.data.suppressed(at, pending);
                 if config.id.minor() <= 2 {
                     history.forget_data();
                 }
@@ -165,24 +166,24 @@ impl Decode<Config, Packet> for Decoder {
         match self.phase {
             // Nothing follows, so nothing is lost.
             Phase::Aligned | Phase::Synced if fault == Fault::Truncated => {
-                return self.held.commit(sink);
+                return self.pending.commit(sink);
             }
             Phase::Fresh => sink.element(at, Element::Gap(Gap::Start)),
             Phase::Lost => return,
             Phase::Aligned | Phase::Synced => {
                 self.end_data(at, true);
-                self.held.commit(sink);
+                self.pending.commit(sink);
                 sink.element(at, Element::Gap(Gap::BadPacket));
             }
         }
         // Nothing waits; the room for what waits is kept.
-        let held = core::mem::take(&mut self.held);
-        *self = Decoder { phase: Phase::Lost, held, ..Decoder::default() };
+        let pending = core::mem::take(&mut self.pending);
+        *self = Decoder { phase: Phase::Lost, pending, ..Decoder::default() };
     }
 
     fn finish<K: Code, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
         self.end_data(at, true);
-        self.held.commit(sink);
+        self.pending.commit(sink);
         sink.element(at, Element::End);
     }
 }
@@ -202,23 +203,23 @@ impl Decoder {
     }
 
     /// Says something that no exception can withdraw.
-    fn say<S: Sink>(&mut self, at: u64, element: Element, sink: &mut S) {
-        self.held.element(at, element, Of::Nothing, sink);
+    fn report<S: Sink>(&mut self, at: u64, element: Element, sink: &mut S) {
+        self.pending.element(at, element, Withdrawal::Never, sink);
     }
 
     /// What a data packet says of its access.
-    fn said(
+    fn data_packet(
         &mut self,
         at: u64,
         first: bool,
         address: &Option<DataAddress>,
         config: &Config,
-    ) -> Said {
+    ) -> DataPacket {
         let complete = |address| {
             let (address, known) = self.history.data(address);
             (known >= 32).then_some(address)
         };
-        Said {
+        DataPacket {
             at,
             first,
             address: address.as_ref().map(complete),
@@ -229,7 +230,7 @@ impl Decoder {
     }
 
     fn end_data(&mut self, at: u64, lost: bool) {
-        self.data.restart(at, lost, &mut self.held);
+        self.data.restart(at, lost, &mut self.pending);
     }
 
     fn isync<K: Code, S: Sink>(
@@ -244,14 +245,14 @@ impl Decoder {
         self.phase = Phase::Synced;
         if restart {
             self.broken = matches!(isync.reason, Reason::Overflow | Reason::Debug);
-            self.held.commit(sink);
+            self.pending.commit(sink);
             self.end_data(at, self.broken);
-            self.held.commit(sink);
+            self.pending.commit(sink);
             self.history.forget_data();
             (self.half, self.returned, self.resume) = (None, false, 0);
         }
         if let Some(cycles) = isync.cycles {
-            self.say(at, Element::Cycles((cycles != 0).then_some(cycles)), sink);
+            self.report(at, Element::Cycles((cycles != 0).then_some(cycles)), sink);
         }
         if restart {
             let start = match isync.reason {
@@ -259,7 +260,7 @@ impl Decoder {
                 Reason::Overflow => Start::Overflow,
                 Reason::Debug => Start::Debug,
             };
-            self.say(at, Element::TraceOn(start), sink);
+            self.report(at, Element::TraceOn(start), sink);
         }
         self.history.isync(isync);
         let place = isync.place();
@@ -271,7 +272,7 @@ impl Decoder {
         if let Some((_, isa)) = place {
             self.context.isa = isa;
         }
-        self.say(at, Element::Context(self.context), sink);
+        self.report(at, Element::Context(self.context), sink);
         let Some((address, isa)) = place else { return };
 
         if !restart {
@@ -284,7 +285,7 @@ impl Decoder {
                 Flow::Branch | Flow::Unknown => true,
             };
             if !expected {
-                self.say(at, Element::Inconsistency(Inconsistency::AddressNotReached), sink);
+                self.report(at, Element::Inconsistency(Inconsistency::AddressNotReached), sink);
             }
             if self.half.is_none() || !expected {
                 self.half = None;
@@ -299,7 +300,7 @@ impl Decoder {
                 && let Some(opcode) = code.opcode(self.pc(address))
                 && let Some(transfer) = transfer(isa, opcode)
             {
-                self.data.instruction(address, transfer, true, &mut self.held);
+                self.data.instruction(address, transfer, true, &mut self.pending);
             }
             return;
         };
@@ -317,7 +318,7 @@ impl Decoder {
         if let Some(Info::Bytes(info)) = branch.info
             && self.privilege(info.non_secure, info.hyp)
         {
-            self.say(at, Element::Context(self.context), sink);
+            self.report(at, Element::Context(self.context), sink);
         }
         target.address
     }
@@ -344,8 +345,8 @@ impl Decoder {
             return;
         }
         // Of several packets for one instruction the last one counts.
-        if self.held.branched() {
-            self.held.drop(Of::Branch);
+        if self.pending.branched() {
+            self.pending.withdraw(Withdrawal::Branch);
         }
         let (mut number, mut resume) = (0, 0);
         if let Some(info) = branch.info {
@@ -360,7 +361,7 @@ impl Decoder {
         if let Some(info) = branch.info {
             match info.exception(address) {
                 Some(exception) => number = exception,
-                None => self.say(at, Element::Inconsistency(Inconsistency::Unexpected), sink),
+                None => self.report(at, Element::Inconsistency(Inconsistency::Unexpected), sink),
             }
         }
         if number == 0 && self.returned && !self.interrupted.is_empty() {
@@ -373,18 +374,18 @@ impl Decoder {
                 also_target: false,
                 tail_chain: config.m_profile() && self.returned,
             });
-            self.held.branch();
-            self.held.element(at, element, Of::Branch, sink);
+            self.pending.branch();
+            self.pending.element(at, element, Withdrawal::Branch, sink);
             if number == DEBUG_HALT && !config.m_profile() {
                 // The address means nothing.
                 self.flow = Flow::Unknown;
             }
             let reset = if config.m_profile() { M_RESET } else { RESET };
             if number == reset && self.context.context_id.take().is_some() {
-                self.say(at, Element::Context(self.context), sink);
+                self.report(at, Element::Context(self.context), sink);
             }
         }
-        self.held.branch();
+        self.pending.branch();
         self.half = None;
         self.resume = if number == 0 { resume } else { 0 };
     }
@@ -401,27 +402,27 @@ impl Decoder {
             return;
         }
         if resume > 0 {
-            self.held.pause();
+            self.pending.interrupt();
             return;
         }
         if config.m_profile() && self.returned {
             // The return instruction did complete; what it popped is not valid.
-            self.held.drop(Of::Return);
-            self.data.cancel(Of::Return);
-            self.held.commit(sink);
+            self.pending.withdraw(Withdrawal::Return);
+            self.data.cancel(Withdrawal::Return);
+            self.pending.commit(sink);
             return;
         }
         if config.m_profile() && !config.control.data() {
             self.interrupt(code);
         }
-        self.held.cancel();
-        self.data.cancel(Of::Last);
+        self.pending.cancel();
+        self.data.cancel(Withdrawal::Instruction);
     }
 
     /// Keeps a load or store multiple that is cancelled: without data trace that is how it looks
     /// when it is paused.
     fn interrupt<K: Code>(&mut self, code: &mut K) {
-        let Some(&range) = self.held.last() else { return };
+        let Some(&range) = self.pending.last() else { return };
         let pc = Pc { address: range.start, isa: range.last.isa, space: self.context.space() };
         let transfer = code.opcode(pc).and_then(|opcode| transfer(range.last.isa, opcode));
         if transfer.is_none_or(|transfer| !transfer.multiple()) {
@@ -440,7 +441,7 @@ impl Decoder {
         let Some(&range) = self.interrupted.last() else { return };
         let to = u64::from(address);
         if to == range.end() {
-            self.held.instruction(at, Range { cycles: Counted::UNKNOWN, ..range }, sink);
+            self.pending.instruction(at, Range { cycles: Counted::UNKNOWN, ..range }, sink);
         }
         if to == range.end() || to == range.start {
             self.interrupted.pop();
@@ -458,7 +459,7 @@ impl Decoder {
     ) {
         if steps.len() == 0 {
             if steps.cycles() > 0 {
-                self.say(at, Element::Cycles(Some(steps.cycles().into())), sink);
+                self.report(at, Element::Cycles(Some(steps.cycles().into())), sink);
             }
             return;
         }
@@ -477,11 +478,11 @@ impl Decoder {
     /// These instructions were executed, and it is not known which they are.
     #[cold]
     fn unknown<S: Sink>(&mut self, at: u64, mut steps: Steps, config: &Config, sink: &mut S) {
-        self.held.commit(sink);
-        self.data.completed(&mut self.held);
+        self.pending.commit(sink);
+        self.data.completed(&mut self.pending);
         if self.flow == Flow::Branch {
             self.flow = Flow::Unknown;
-            self.say(at, Element::Inconsistency(Inconsistency::NoAddress), sink);
+            self.report(at, Element::Inconsistency(Inconsistency::NoAddress), sink);
         }
         if config.control.cycle_accurate() {
             let mut cycles = 0;
@@ -490,7 +491,7 @@ impl Decoder {
                 steps = steps.behind_first();
             }
             if cycles > 0 {
-                self.say(at, Element::Cycles(Some(cycles)), sink);
+                self.report(at, Element::Cycles(Some(cycles)), sink);
             }
         }
     }
@@ -527,8 +528,8 @@ impl Decoder {
             match self.half.take() {
                 Some(first) => cycles += u32::from(first),
                 None => {
-                    self.held.commit(sink);
-                    self.data.completed(&mut self.held);
+                    self.pending.commit(sink);
+                    self.data.completed(&mut self.pending);
                     self.half = Some(atom.cycles);
                     return true;
                 }
@@ -545,7 +546,7 @@ impl Decoder {
             },
             last: Last::new(&instruction, atom.passed),
         };
-        self.held.instruction(at, range, sink);
+        self.pending.instruction(at, range, sink);
         self.returned = false;
         if config.control.data() {
             self.moves(address, atom.passed, code);
@@ -557,8 +558,8 @@ impl Decoder {
     /// Nothing can be followed from here to the next address.
     #[cold]
     fn stop<S: Sink>(&mut self, at: u64, element: Element, sink: &mut S) -> bool {
-        self.held.commit(sink);
-        self.say(at, element, sink);
+        self.pending.commit(sink);
+        self.report(at, element, sink);
         self.flow = Flow::Unknown;
         self.half = None;
         false
@@ -566,13 +567,13 @@ impl Decoder {
 
     /// The instruction at `address` was traced: the data that follow may be its own.
     fn moves<K: Code>(&mut self, address: u32, passed: bool, code: &mut K) {
-        self.data.completed(&mut self.held);
+        self.data.completed(&mut self.pending);
         let resume = core::mem::take(&mut self.resume);
         if passed
             && let Some(opcode) = code.opcode(self.pc(address))
             && let Some(transfer) = transfer(self.context.isa, opcode)
         {
-            self.data.instruction(address, transfer, false, &mut self.held);
+            self.data.instruction(address, transfer, false, &mut self.pending);
             if resume > 0 {
                 self.data.resumed(resume);
             }

@@ -19,6 +19,7 @@ use self::data::Data;
 pub use self::settings::Settings;
 use super::Config;
 use super::packet::{ASYNC_ZEROS, Atoms, InfoBytes, Isync, Packet, Reason};
+use crate::bits::Count;
 
 /// Steps to packets.
 #[derive(Clone, Debug)]
@@ -52,15 +53,6 @@ struct Due {
     cancel: bool,
     /// A return from an exception comes before it.
     returns: bool,
-}
-
-/// Counts bytes.
-struct Count<'a>(&'a mut u32);
-
-impl Extend<u8> for Count<'_> {
-    fn extend<T: IntoIterator<Item = u8>>(&mut self, bytes: T) {
-        *self.0 = self.0.saturating_add(bytes.into_iter().count() as u32);
-    }
 }
 
 /// Takes P-headers, a byte each.

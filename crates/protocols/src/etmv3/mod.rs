@@ -48,7 +48,7 @@ mod tests;
 use alloc::borrow::Cow;
 use alloc::string::ToString;
 
-use tracewright_base::{CoreType, Isa, MissingRegister, Register, Sync, Waypoints};
+use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
 pub use config::Config;
 pub use decode::Decoder;
@@ -98,7 +98,7 @@ impl Protocol for Etmv3 {
         Some(name).filter(|name| name != "reserved")
     }
 
-    fn sync(_config: &Config, bytes: &[u8]) -> Sync {
+    fn sync(_config: &Config, bytes: &[u8]) -> SyncSearch {
         sync::find(bytes)
     }
 

@@ -1,22 +1,22 @@
 //! Where a decoder may start: at an A-sync. (IHI 0014, 7.7.2)
 
-use tracewright_base::Sync;
+use tracewright_base::SyncSearch;
 
 use super::packet::ASYNC_ZEROS;
 
 /// The first A-sync of `bytes`: five zero bytes and `1000_0000`.
 ///
 /// Zeros before the last five may end another packet, so they are not counted in.
-pub fn find(bytes: &[u8]) -> Sync {
+pub fn find(bytes: &[u8]) -> SyncSearch {
     let mut zeros = 0;
     for (k, &byte) in bytes.iter().enumerate() {
         match byte {
             0 => zeros += 1,
-            0x80 if zeros >= ASYNC_ZEROS => return Sync::At(k - ASYNC_ZEROS),
+            0x80 if zeros >= ASYNC_ZEROS => return SyncSearch::At(k - ASYNC_ZEROS),
             _ => zeros = 0,
         }
     }
-    Sync::NotIn(bytes.len() - zeros.min(ASYNC_ZEROS))
+    SyncSearch::NotIn(bytes.len() - zeros.min(ASYNC_ZEROS))
 }
 
 /// The first A-sync of a capture whose bytes are out of step with the trace unit's, as happens

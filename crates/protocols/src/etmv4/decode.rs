@@ -7,6 +7,7 @@
 mod block_walk;
 mod fast_path;
 mod flow;
+mod lookup;
 mod prefetch;
 mod returns;
 mod window;

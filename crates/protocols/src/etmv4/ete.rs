@@ -2,7 +2,7 @@
 
 use alloc::borrow::Cow;
 
-use tracewright_base::{CoreType, Isa, MissingRegister, Register, Sync, Waypoints};
+use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
 use super::{Config, Decoder, Packet, names, registers, sync};
 use crate::{Protocol, Resume};
@@ -42,7 +42,7 @@ impl Protocol for Ete {
         names::exception(config, number)
     }
 
-    fn sync(_: &Config, bytes: &[u8]) -> Sync {
+    fn sync(_: &Config, bytes: &[u8]) -> SyncSearch {
         sync::find(bytes)
     }
 

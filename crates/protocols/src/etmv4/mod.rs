@@ -68,7 +68,7 @@ pub use packet::{
 
 use alloc::borrow::Cow;
 
-use tracewright_base::{CoreType, Isa, MissingRegister, Register, Sync, Waypoints};
+use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
 use crate::{Protocol, Resume};
 
@@ -110,7 +110,7 @@ impl Protocol for Etmv4 {
         names::exception(config, number)
     }
 
-    fn sync(_: &Config, bytes: &[u8]) -> Sync {
+    fn sync(_: &Config, bytes: &[u8]) -> SyncSearch {
         sync::find(bytes)
     }
 

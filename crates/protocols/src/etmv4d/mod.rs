@@ -39,7 +39,7 @@ pub mod sync;
 #[cfg(test)]
 mod tests;
 
-use tracewright_base::{CoreType, Isa, MissingRegister, Register, Sync, Waypoints};
+use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
 pub use config::Config;
 pub use decode::Decoder;
@@ -79,7 +79,7 @@ impl Protocol for Etmv4d {
         Waypoints::default()
     }
 
-    fn sync(_config: &Config, bytes: &[u8]) -> Sync {
+    fn sync(_config: &Config, bytes: &[u8]) -> SyncSearch {
         sync::find(bytes)
     }
 

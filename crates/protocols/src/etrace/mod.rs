@@ -44,7 +44,7 @@ use alloc::string::{String, ToString};
 
 use alloc::borrow::Cow;
 
-use tracewright_base::{CoreType, Isa, MissingRegister, Register, Sync, Waypoints};
+use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
 use tracewright_isa::rv::Extensions;
 
@@ -122,7 +122,7 @@ impl Protocol for Etrace {
         names::trap(number).map(Cow::Borrowed)
     }
 
-    fn sync(params: &Params, bytes: &[u8]) -> Sync {
+    fn sync(params: &Params, bytes: &[u8]) -> SyncSearch {
         sync::find(bytes, params)
     }
 

@@ -4,7 +4,7 @@ use tracewright_base::{Channel, DwtEvent, Encode, Software, Step, TimeDelay};
 
 use super::packet::{Data, LOW, Packet};
 use super::{Config, Itm};
-use crate::encoders::{Encodes, Setting};
+use crate::trace_unit::{Encodes, Setting};
 
 /// What the unit is told beside the registers that a decoder reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -50,7 +50,7 @@ pub use encode::{Encoder, Settings};
 pub use packet::{Data, Packet};
 pub use sync::Search;
 
-use tracewright_base::{CoreType, Isa, MissingRegister, Register, Sync, Waypoints};
+use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
 use crate::{Protocol, Resume};
 
@@ -88,8 +88,8 @@ impl Protocol for Itm {
         Waypoints::default()
     }
 
-    fn sync(config: &Config, bytes: &[u8]) -> Sync {
-        if config.assume_synced { Sync::At(0) } else { sync::find(bytes) }
+    fn sync(config: &Config, bytes: &[u8]) -> SyncSearch {
+        if config.assume_synced { SyncSearch::At(0) } else { sync::find(bytes) }
     }
 
     fn assumes_synced(config: &Config) -> Option<bool> {

@@ -6,21 +6,21 @@ use std::vec;
 use std::vec::Vec;
 
 use tracewright_base::{
-    Channel, Dwt, DwtEvent, Element, Fault, Gap, LocalTimestamp, NoMemory, Parse, Software, Sync,
-    TimeDelay, Wire,
+    Channel, Dwt, DwtEvent, Element, Fault, Gap, LocalTimestamp, NoMemory, Parse, Software,
+    SyncSearch, TimeDelay, Wire,
 };
 
 use super::packet::SYNC_ZEROS_MOST;
 use super::{Config, Data, Itm, Packet, Search};
 use crate::Protocol;
-use crate::ways::{self, Random, Said};
+use crate::ways::{self, Output, Random};
 
 const SYNC: [u8; 6] = [0, 0, 0, 0, 0, 0x80];
 const BARE: Config = Config { control: 0, assume_synced: true };
 
 /// Takes `bytes` every way.
 #[track_caller]
-fn check(config: &Config, bytes: &[u8]) -> Said<Itm> {
+fn check(config: &Config, bytes: &[u8]) -> Output<Itm> {
     ways::check::<Itm, _>(config, &mut NoMemory, bytes)
 }
 
@@ -69,18 +69,18 @@ fn synchronisation() {
 #[test]
 fn search() {
     for (bytes, want) in [
-        (&[][..], Sync::NotIn(0)),
-        (&[1, 2, 3], Sync::NotIn(3)),
-        (&[1, 0, 0], Sync::NotIn(1)),
-        (&[0, 0, 0, 0, 0x80, 0, 0, 0, 0, 0], Sync::NotIn(5)),
-        (&[9, 0, 0, 0, 0, 0, 0x80], Sync::At(1)),
-        (&[9, 0, 0, 0, 0, 0, 0, 0x80], Sync::At(1)),
+        (&[][..], SyncSearch::NotIn(0)),
+        (&[1, 2, 3], SyncSearch::NotIn(3)),
+        (&[1, 0, 0], SyncSearch::NotIn(1)),
+        (&[0, 0, 0, 0, 0x80, 0, 0, 0, 0, 0], SyncSearch::NotIn(5)),
+        (&[9, 0, 0, 0, 0, 0, 0x80], SyncSearch::At(1)),
+        (&[9, 0, 0, 0, 0, 0, 0, 0x80], SyncSearch::At(1)),
     ] {
         assert_eq!(Itm::sync(&Config::default(), bytes), want, "{bytes:02x?}");
-        assert_eq!(Itm::sync(&BARE, bytes), Sync::At(0));
+        assert_eq!(Itm::sync(&BARE, bytes), SyncSearch::At(0));
     }
     let long = [vec![0; 300], vec![0x80]].concat();
-    assert_eq!(Itm::sync(&Config::default(), &long), Sync::At(45));
+    assert_eq!(Itm::sync(&Config::default(), &long), SyncSearch::At(45));
     check(&Config::default(), &long);
 }
 
@@ -416,7 +416,7 @@ fn a_cortex_m3_says_what_sigrok_says() {
         .lines()
         .filter_map(|line| u8::from_str_radix(line.rsplit_once("0x")?.1, 16).ok())
         .collect();
-    let elements = ways::said::<Itm, _>(&BARE, &mut NoMemory, &bytes, &[]).elements;
+    let elements = ways::decode::<Itm, _>(&BARE, &mut NoMemory, &bytes, &[]).elements;
     let (lines, texts) = sigrok_words(&elements);
     let want = String::from_utf8_lossy(&want).into_owned();
     let want: Vec<&str> = want.lines().filter_map(|l| l.strip_prefix("arm_itm-1: ")).collect();

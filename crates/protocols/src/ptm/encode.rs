@@ -16,6 +16,7 @@ use super::history::gray;
 use super::packet::{
     Address, Atoms, Branch, Info, Packet, Reason, State, Sync, Timestamp, Waypoint,
 };
+use crate::bits::Count;
 
 /// Steps to packets.
 #[derive(Clone, Debug)]
@@ -66,15 +67,6 @@ const LONG_RUN: u32 = 4096;
 
 /// The exception number of entry to Debug state. (IHI 0035, "Exception field")
 const DEBUG_ENTRY: u16 = 1;
-
-/// Counts bytes.
-struct Count<'a>(&'a mut u32);
-
-impl Extend<u8> for Count<'_> {
-    fn extend<T: IntoIterator<Item = u8>>(&mut self, bytes: T) {
-        *self.0 = self.0.saturating_add(bytes.into_iter().count() as u32);
-    }
-}
 
 impl Encode<Config, Packet> for Encoder {
     type Settings = Settings;

@@ -44,7 +44,7 @@ mod tests;
 
 use alloc::borrow::Cow;
 
-use tracewright_base::{CoreType, Isa, MissingRegister, Register, Sync, Waypoints};
+use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
 pub use config::Config;
 pub use decode::Decoder;
@@ -89,7 +89,7 @@ impl Protocol for Ptm {
         names::exception(number).map(Cow::Borrowed)
     }
 
-    fn sync(_config: &Config, bytes: &[u8]) -> Sync {
+    fn sync(_config: &Config, bytes: &[u8]) -> SyncSearch {
         sync::find(bytes)
     }
 

@@ -5,7 +5,7 @@ use tracewright_base::{Channel, Encode, Software, Step};
 use super::decode::{History, to_gray};
 use super::packet::{Format, LITTLE_ENDIAN, Packet, Size, Stamp};
 use super::{Config, Stm};
-use crate::encoders::{Encodes, Setting};
+use crate::trace_unit::{Encodes, Setting};
 
 /// What the unit is told beside the registers that a decoder reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -55,7 +55,7 @@ pub use decode::{Decoder, History};
 pub use encode::{Encoder, Settings};
 pub use packet::{Format, LITTLE_ENDIAN, Packet, Size, Stamp};
 
-use tracewright_base::{CoreType, Isa, MissingRegister, Register, Sync, Waypoints};
+use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
 use crate::protocol::{Protocol, Resume, TraceForm};
 
@@ -94,7 +94,7 @@ impl Protocol for Stm {
         Waypoints::default()
     }
 
-    fn sync(_: &Config, nibbles: &[u8]) -> Sync {
+    fn sync(_: &Config, nibbles: &[u8]) -> SyncSearch {
         sync::find(nibbles)
     }
 

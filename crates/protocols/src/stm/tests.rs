@@ -6,7 +6,7 @@ use std::vec;
 use std::vec::Vec;
 
 use tracewright_base::{
-    Channel, Element, Fault, Gap, NoMemory, OffsetMap, Parse, Piece, Software, Sync, Wire,
+    Channel, Element, Fault, Gap, NoMemory, OffsetMap, Parse, Piece, Software, SyncSearch, Wire,
 };
 
 use super::decode::{from_gray, to_gray};
@@ -159,15 +159,15 @@ fn synchronisation() {
 #[test]
 fn search() {
     for (digits, want) in [
-        (String::new(), Sync::NotIn(0)),
-        (String::from("1234"), Sync::NotIn(4)),
-        (String::from("12ff"), Sync::NotIn(2)),
-        ("1".to_owned() + &"f".repeat(21), Sync::NotIn(1)),
-        ("1".to_owned() + &"f".repeat(21) + "0", Sync::At(1)),
-        ("f".repeat(20) + "0", Sync::NotIn(21)),
+        (String::new(), SyncSearch::NotIn(0)),
+        (String::from("1234"), SyncSearch::NotIn(4)),
+        (String::from("12ff"), SyncSearch::NotIn(2)),
+        ("1".to_owned() + &"f".repeat(21), SyncSearch::NotIn(1)),
+        ("1".to_owned() + &"f".repeat(21) + "0", SyncSearch::At(1)),
+        ("f".repeat(20) + "0", SyncSearch::NotIn(21)),
         // Ones before the 21 are payload.
-        ("f".repeat(30), Sync::NotIn(9)),
-        ("f".repeat(30) + "0", Sync::At(9)),
+        ("f".repeat(30), SyncSearch::NotIn(9)),
+        ("f".repeat(30) + "0", SyncSearch::At(9)),
     ] {
         assert_eq!(Stm::sync(&Config::default(), &nibbles(&digits)), want, "{digits}");
     }
@@ -182,7 +182,7 @@ fn either_half_of_a_byte() {
         let offsets = OffsetMap::new(&pieces).of_nibbles();
         let mut elements = Vec::new();
         let mut stream = Stream::<Stm>::new(Config::default());
-        stream.feed(&bytes, &offsets, &mut NoMemory, &mut elements, &mut ());
+        stream.feed(&bytes, &offsets, &mut NoMemory, &mut elements);
         let want = (at, Element::SoftwareWrite(write(0, 0, 8, 0x2a)));
         assert_eq!(elements.last(), Some(&want), "after {before:?}");
     }

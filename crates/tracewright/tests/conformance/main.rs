@@ -110,7 +110,7 @@ fn check(folder: &Path, run: &Run, allowed: Vec<Allowed>) -> Result<(usize, usiz
     let mut compare = Compare::new(golden_lines(golden, frames), frames, allowed);
 
     let path = folder.join("snapshots").join(&run.snapshot);
-    let capture = tracewright::open(&path).map_err(|error| error.to_string())?;
+    let capture = tracewright::read_capture(&path).map_err(|error| error.to_string())?;
     let options = Options {
         numbering: Numbering::Reference,
         framing: run.has("-dstream_format").then_some(Framing::Dstream),

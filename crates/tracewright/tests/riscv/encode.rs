@@ -298,6 +298,8 @@ impl<'a> Again<'a> {
     }
 }
 
+impl tracewright::protocols::Observer for Again<'_> {}
+
 impl Sink for Again<'_> {
     fn element(&mut self, _: u64, element: Element) {
         if let (Element::TrapValue(value), Some(taken)) = (element, &mut self.trapped) {

@@ -85,6 +85,8 @@ impl Chunks<'_> {
     }
 }
 
+impl tracewright::protocols::Observer for Chunks<'_> {}
+
 impl Sink for Chunks<'_> {
     fn element(&mut self, at: u64, element: Element) {
         match element {

@@ -130,7 +130,7 @@ fn opened(folder: &Path, params: &Params) -> Vec<(u64, Element)> {
             self.0.push((at, element));
         }
     }
-    let capture = tracewright::open(folder).unwrap();
+    let capture = tracewright::read_capture(folder).unwrap();
     let options = Options::default();
     let plan = Plan::new(&capture, 0, &options).unwrap();
     assert!(matches!(&plan.sources[0].config, AnyConfig::Etrace(read) if read == params));
@@ -225,7 +225,7 @@ fn rings(root: &Path, stream: &Stream, random: &mut Random) {
         // What the whole trace leaves in doubt stays so.
         let late = executed(&whole[after..]).1.len();
         let (bad, inconsistencies): (Vec<_>, Vec<_>) =
-            odd.iter().partition(|odd| odd.contains("bad"));
+            odd.iter().partition(|odd| odd.contains("undecodable"));
         assert!(bad.len() <= 2 && inconsistencies.len() == late, "{name}: {odd:?}");
     }
 }

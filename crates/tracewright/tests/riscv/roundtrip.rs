@@ -77,6 +77,8 @@ pub struct Trace {
     isa: tracewright::base::Isa,
 }
 
+impl tracewright::protocols::Observer for Trace {}
+
 impl Sink for Trace {
     fn element(&mut self, at: u64, element: Element) {
         match element {
@@ -503,6 +505,8 @@ fn explain(run: &Run, params: &Params, settings: &Settings, ran: usize) {
         }
     }
     struct Print([u64; 2]);
+    impl tracewright::protocols::Observer for Print {}
+
     impl Sink for Print {
         fn element(&mut self, at: u64, element: Element) {
             if self.0[0] <= at && at < self.0[1] {

@@ -132,7 +132,7 @@ impl<W: io::Write> Listener for Listing<W> {
         self.lines.relieve();
     }
 
-    fn each_packet(&self) -> bool {
+    fn wants_each_packet(&self) -> bool {
         self.shown.packets
     }
 

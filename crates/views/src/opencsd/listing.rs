@@ -430,7 +430,7 @@ impl<W: io::Write> Listener for Listing<W> {
         self.write(false);
     }
 
-    fn each_packet(&self) -> bool {
+    fn wants_each_packet(&self) -> bool {
         let late = |source: &Source| source.behaviour.late_elements;
         self.shown.packets || self.sources.iter().any(late)
     }
@@ -476,7 +476,7 @@ impl<W: io::Write> Listener for Listing<W> {
         self.order_packet(n, at, packet);
     }
 
-    fn bad(
+    fn undecodable(
         &mut self,
         n: usize,
         offsets: &OffsetMap<'_>,
@@ -517,7 +517,7 @@ impl<W: io::Write> Listener for Listing<W> {
         }
     }
 
-    fn held(&mut self, n: usize, bytes: &[u8]) {
+    fn awaiting_sync(&mut self, n: usize, bytes: &[u8]) {
         self.unsynced(n, |unsynced, line| unsynced.held(bytes, line));
     }
 

@@ -252,7 +252,7 @@ impl<W: io::Write> Listener for Listing<W> {
         }
     }
 
-    fn each_packet(&self) -> bool {
+    fn wants_each_packet(&self) -> bool {
         self.shown.packets
     }
 

@@ -9,19 +9,9 @@
 use tracewright_base::{BlockId, Code, Counted, Element, Feed, Isa, Range, Sink};
 
 use super::{Decoder, Flow, Phase};
+use crate::cursor::Cursor;
 use crate::etmv3::Config;
 use crate::etmv3::packet::atoms::{Atoms, Headers, Steps};
-
-/// An instruction that the decoder is still before.
-#[derive(Clone, Copy)]
-struct Passed {
-    /// Its block; [`BlockId::NONE`] where the decoder is up to date.
-    block: BlockId,
-    /// Whether it passed its condition code test.
-    taken: bool,
-}
-
-const NOTHING: Passed = Passed { block: BlockId::NONE, taken: false };
 
 impl Decoder {
     /// Takes P-headers, where there are no data between them.
@@ -41,11 +31,11 @@ impl Decoder {
         if run.end == feed.taken {
             return;
         }
-        self.held.settle(sink);
-        self.data.another();
+        self.pending.settle(sink);
+        self.data.other_packet();
         if run.known > feed.taken {
             // An instruction follows: what waits has completed.
-            self.held.commit(sink);
+            self.pending.commit(sink);
             if config.id.thumb32_is_one() {
                 self.run_atoms::<false, K, S>(feed, run.known, headers, config, code, sink);
             } else {
@@ -60,7 +50,7 @@ impl Decoder {
             feed.last = feed.offsets.at(feed.taken);
             feed.taken += 1;
             if cycles > 0 {
-                self.say(feed.last, Element::Cycles(Some(cycles.into())), sink);
+                self.report(feed.last, Element::Cycles(Some(cycles.into())), sink);
             }
         }
     }
@@ -77,8 +67,7 @@ impl Decoder {
     ) {
         let bytes = feed.bytes.get(..end).unwrap_or_default();
         let accurate = config.control.cycle_accurate();
-        let mut next = self.find(code);
-        let mut passed = NOTHING;
+        let mut cursor = self.find(code);
         let mut steps = Steps::default();
         // Of `steps`, those to come: how many, and from bit 0 on which of them passed; W atoms before the first.
         let (mut left, mut bits, mut cycles) = (0, 0, 0);
@@ -87,17 +76,19 @@ impl Decoder {
         let (mut add, mut until) = (0, taken);
         loop {
             let blocks = code.blocks();
-            // Whether an instruction is asked for.
-            let ask = 'fast_path: loop {
+            // Whether the next instruction is not cached.
+            let enter = 'fast_path: loop {
                 while left > 0 {
-                    let Some((cached, class)) = blocks.get(next) else { break 'fast_path true };
-                    let way = bits & 1 != 0;
-                    let range = cached.range(class, way);
+                    let Some((cached, class)) = blocks.get(cursor.next) else {
+                        break 'fast_path true;
+                    };
+                    let passed = bits & 1 != 0;
+                    let range = cached.range(class, passed);
                     let mut count = u32::from(cycles);
                     (left, bits, cycles) = (left - 1, bits >> 1, steps.others());
                     if HALVES && range.bytes == 4 && range.last.isa != Isa::A32 {
                         let Some(first) = self.half.take() else {
-                            self.data.completed(&mut self.held);
+                            self.data.completed(&mut self.pending);
                             self.half = Some(count as u8);
                             continue;
                         };
@@ -105,10 +96,9 @@ impl Decoder {
                     }
                     let count = if accurate { Counted::of(count) } else { Counted::UNKNOWN };
                     let range = Range { cycles: count, ..range };
-                    passed = Passed { block: next, taken: way };
-                    next = blocks.next(next, way);
+                    cursor.pass(passed, &blocks);
                     if left == 0 && taken == end {
-                        self.held.instruction(at, range, sink);
+                        self.pending.instruction(at, range, sink);
                     } else {
                         sink.element(at, Element::Range(range));
                     }
@@ -126,56 +116,56 @@ impl Decoder {
                     sink.element(at, Element::Cycles(Some(cycles.into())));
                 }
             };
-            self.settle(passed, code);
-            if !ask {
+            self.settle(&cursor, code);
+            if !enter {
                 break;
             }
-            next = self.ask(passed, code);
-            passed = NOTHING;
-            if next == BlockId::NONE {
+            self.enter(&mut cursor, code);
+            if cursor.next == BlockId::NONE {
                 // One by one, or it is not known which they are.
                 self.atoms(at, steps.last(left), config, code, sink);
                 if taken < end {
-                    self.held.commit(sink);
+                    self.pending.commit(sink);
                 }
                 left = 0;
-                next = self.find(code);
+                cursor = self.find(code);
             }
         }
         feed.packets += taken - feed.taken;
         (feed.last, feed.taken) = (at, taken);
     }
 
-    /// Where the decoder is.
+    /// The decoder's position.
     #[inline]
-    fn find<K: Code>(&self, code: &K) -> BlockId {
+    fn find<K: Code>(&self, code: &K) -> Cursor {
         match (self.flow, self.context.isa) {
-            (Flow::At(_), Isa::Jazelle) | (Flow::Unknown | Flow::Branch, _) => BlockId::NONE,
+            (Flow::At(_), Isa::Jazelle) | (Flow::Unknown | Flow::Branch, _) => {
+                Cursor::before(BlockId::NONE)
+            }
             (Flow::At(address), isa) => {
                 let code_space = code.code_space(isa, self.context.space());
-                code.find(u64::from(address) & isa.address_mask(), code_space)
+                Cursor::find(u64::from(address), isa, code_space, code)
             }
         }
     }
 
-    /// Brings the decoder past an instruction.
+    /// Updates the decoder's state with the last instruction.
     #[inline]
-    fn settle<K: Code>(&mut self, passed: Passed, code: &K) {
-        let Some(block) = code.cached_block(passed.block) else { return };
+    fn settle<K: Code>(&mut self, cursor: &Cursor, code: &K) {
+        let Some(block) = cursor.settle(code) else { return };
         self.returned = false;
         self.context.isa = block.last.isa;
-        self.flow = self.after(block.start as u32, &block.last, passed.taken);
+        self.flow = self.after(block.start as u32, &block.last, cursor.taken);
     }
 
-    /// Makes and keeps the instruction that comes next, to which `passed` always leads.
+    /// Caches the next instruction. A known address always follows the last instruction.
     #[cold]
-    fn ask<K: Code>(&self, passed: Passed, code: &mut K) -> BlockId {
+    fn enter<K: Code>(&self, cursor: &mut Cursor, code: &mut K) {
         match self.flow {
             Flow::At(address) if self.context.isa != Isa::Jazelle => {
-                let from = (passed.block != BlockId::NONE).then_some((passed.block, passed.taken));
-                code.enter(self.pc(address), from)
+                cursor.enter(self.pc(address), true, code);
             }
-            _ => BlockId::NONE,
+            _ => *cursor = Cursor::before(BlockId::NONE),
         }
     }
 }

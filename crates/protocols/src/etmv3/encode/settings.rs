@@ -1,7 +1,7 @@
 //! What the unit is told beside the registers that a decoder reads.
 
-use crate::encoders::{Encodes, Setting};
 use crate::etmv3::{Config, Encoder, Etmv3};
+use crate::trace_unit::{Encodes, Setting};
 
 /// The settings of [`Encoder`](super::Encoder).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@ use std::format;
 use std::string::ToString;
 use std::vec::Vec;
 
-use tracewright_base::{Fault, Isa, Parse, Sync, Wire};
+use tracewright_base::{Fault, Isa, Parse, SyncSearch, Wire};
 
 use super::super::packet::{
     Atoms, Branch, DataAddress, Info, InfoBytes, Isync, MException, Reason, State, Value,
@@ -660,11 +660,11 @@ fn synchronisation() {
     bad(&[0, 0, 0, 0, 0, 0, 0x84], &plain, 6, Fault::Sequence);
 
     for (bytes, want) in [
-        (&[0, 0, 0, 0, 0, 0x80, 0x84][..], Sync::At(0)),
-        (&[0x08, 0x21, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80], Sync::At(6)),
-        (&[0x84, 0, 0, 0, 0, 0x80], Sync::NotIn(6)),
-        (&[0x84, 0, 0, 0, 0], Sync::NotIn(1)),
-        (&[0, 0, 0, 0, 0, 0, 0], Sync::NotIn(2)),
+        (&[0, 0, 0, 0, 0, 0x80, 0x84][..], SyncSearch::At(0)),
+        (&[0x08, 0x21, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80], SyncSearch::At(6)),
+        (&[0x84, 0, 0, 0, 0, 0x80], SyncSearch::NotIn(6)),
+        (&[0x84, 0, 0, 0, 0], SyncSearch::NotIn(1)),
+        (&[0, 0, 0, 0, 0, 0, 0], SyncSearch::NotIn(2)),
     ] {
         assert_eq!(sync::find(bytes), want, "{bytes:02x?}");
     }

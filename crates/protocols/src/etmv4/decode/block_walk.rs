@@ -1,9 +1,10 @@
 //! A path through kept blocks: the loop that every atom goes through.
 
-use tracewright_base::{BlockId, CachedBlock, CachedBlocks, Element, Feed, Isa, Sink};
+use tracewright_base::{BlockId, CachedBlock, CachedBlocks, Element, Feed, Sink};
 
-use super::prefetch::prefetch_block;
-use super::returns::{DEPTH, Return, Returns, SLOTS};
+use super::lookup::prefetch_block;
+use super::returns::{Calls, Returns};
+use crate::cursor::Cursor;
 use crate::etmv4::packet::Atoms;
 
 /// A place on a path, and the atoms in hand.
@@ -20,14 +21,8 @@ pub(super) struct BlockWalk {
     pub(super) at: u64,
     /// How many bytes are taken.
     pub(super) taken: usize,
-    /// The blocks that pushed the entries of the return stack, each at the slot of its entry, as far as that is known.
-    calls: [BlockId; SLOTS],
-    /// The slot of the newest entry.
-    slot: u8,
-    /// So many entries are here alone; the flow has the older ones.
-    pushed: u8,
-    /// There were so many at one time.
-    most: u8,
+    /// Calls that were passed.
+    pub(super) calls: Calls,
 }
 
 /// Where a path leads along: what it takes apart from atoms.
@@ -66,11 +61,18 @@ impl BlockWalk {
             steps: 1,
             at: feed.last,
             taken: feed.taken,
-            calls: [BlockId::NONE; SLOTS],
-            slot: returns.slot() as u8,
-            pushed: 0,
-            most: 0,
+            calls: Calls::new(returns),
         }
+    }
+
+    /// Its position.
+    pub(super) fn cursor(&self) -> Cursor {
+        Cursor { next: self.next, last: self.last, taken: self.took_effect() }
+    }
+
+    /// Goes on from a position at which the flow is up to date.
+    pub(super) fn resume(&mut self, cursor: Cursor) {
+        (self.next, self.last) = (cursor.next, cursor.last);
     }
 
     /// Whether the last block's waypoint took effect.
@@ -96,67 +98,20 @@ impl BlockWalk {
         }
     }
 
-    /// The block that pushed the newest entry of the return stack, as far as that is known.
+    /// Whether the last block ends with an indirect branch that was taken.
     #[inline]
-    pub(super) fn call(&self) -> BlockId {
-        self.calls[usize::from(self.slot) % SLOTS]
-    }
-
-    /// The newest entry is not of a known block.
-    pub(super) fn forget_call(&mut self) {
-        self.calls[usize::from(self.slot) % SLOTS] = BlockId::NONE;
-    }
-
-    /// Gives the flow's return stack all entries, before blocks change or the flow goes on.
-    #[inline]
-    pub(super) fn give_up(&mut self, returns: &mut Returns, blocks: CachedBlocks<'_>) {
-        if self.most > 0 {
-            returns.take_up(usize::from(self.slot), self.pushed, self.most, |slot| {
-                let (call, class) = blocks.get(self.calls[slot])?;
-                Some(Return { address: call.end(class), is1: class.isa() == Isa::T32 })
-            });
-            (self.pushed, self.most) = (0, 0);
-        }
-    }
-
-    /// The flow's return stack has changed.
-    pub(super) fn follow(&mut self, returns: &Returns) {
-        self.slot = returns.slot() as u8;
-    }
-
-    /// Whether the newest entry of the return stack is here alone.
-    #[inline]
-    pub(super) const fn has_entries(&self) -> bool {
-        self.pushed > 0
-    }
-
-    #[inline]
-    fn push(&mut self, call: BlockId) {
-        self.slot = self.slot.wrapping_add(1);
-        self.calls[usize::from(self.slot) % SLOTS] = call;
-        self.pushed = (self.pushed + 1).min(DEPTH);
-        self.most = self.most.max(self.pushed);
-    }
-
-    /// Where the newest call comes back to, where it is of this path and that is known.
-    // In line, what it asks first would be asked for each atom.
-    #[inline(never)]
-    fn back(&mut self, blocks: &CachedBlocks<'_>) -> BlockId {
-        if !self.took_effect()
-            || self.pushed == 0
-            || !blocks
+    pub(super) fn is_indirect(&self, blocks: &CachedBlocks<'_>) -> bool {
+        self.took_effect()
+            && blocks
                 .get(self.last)
                 .is_some_and(|(cached, _)| cached.is_any_of(CachedBlock::INDIRECT))
-        {
-            return BlockId::NONE;
-        }
-        // Behind a call that is not taken there can be no other block.
-        let next = blocks.next(self.call(), false);
-        if next != BlockId::NONE {
-            self.slot = self.slot.wrapping_sub(1);
-            self.pushed -= 1;
-        }
-        next
+    }
+
+    /// The block to which the last block returns, where its call was passed and that block is known.
+    // Inlined, its first condition would be evaluated for each atom.
+    #[inline(never)]
+    fn return_to(&mut self, blocks: &CachedBlocks<'_>) -> BlockId {
+        if self.is_indirect(blocks) { self.calls.pop(blocks) } else { BlockId::NONE }
     }
 
     /// Takes the atoms in hand, and packets as far as the `packets` goes. At waypoints of the kinds `more` that take
@@ -179,7 +134,7 @@ impl BlockWalk {
             while steps > 1 {
                 let Some((cached, successors, class)) = blocks.step(next) else {
                     (self.last, self.before) = (last, before);
-                    next = self.back(&blocks);
+                    next = self.return_to(&blocks);
                     if next == BlockId::NONE {
                         break 'walk Stop::Unknown;
                     }
@@ -202,7 +157,7 @@ impl BlockWalk {
                     if cached.is_any_of(CachedBlock::EXCEPTION_RETURN) {
                         break 'walk Stop::ExceptionReturn;
                     }
-                    self.push(last);
+                    self.calls.push(last);
                     if MANY {
                         prefetch_block(blocks, after);
                     }
@@ -255,11 +210,16 @@ mod tests {
     use std::vec::Vec;
 
     use tracewright_base::{
-        BLOCK_CLASSES, Block, BlockClass, CodeSpace, Instruction, Kind, Range, Role, Successors,
+        BLOCK_CLASSES, Block, BlockClass, CodeSpace, Instruction, Isa, Kind, Range, Role,
+        Successors,
     };
 
+    use super::super::returns::Return;
     use super::*;
     use crate::ways::Random;
+
+    /// Entries of the return stack.
+    const DEPTH: usize = 15;
 
     /// Atom packets of one atom each, at places that do not all follow each other.
     struct Atom<'a>(&'a [u8]);
@@ -352,7 +312,7 @@ mod tests {
             next = blocks.next(at, true);
             if next != BlockId::NONE {
                 stack.insert(0, at);
-                stack.truncate(usize::from(DEPTH));
+                stack.truncate(DEPTH);
             }
         }
         (came, stack, false)
@@ -385,9 +345,9 @@ mod tests {
                         next => walk.next = next,
                     }
                 }
-                walk.give_up(&mut returns, blocks);
+                walk.calls.hand_over(&mut returns, &blocks);
             }
-            walk.give_up(&mut returns, blocks);
+            walk.calls.hand_over(&mut returns, &blocks);
             let offsets = said.iter().map(|(at, _)| *at);
             let want = (0..).map(|n| (100 * (n / CHUNK) + n) as u64);
             assert!(offsets.eq(want.take(said.len())), "{said:?}");
@@ -415,9 +375,9 @@ mod tests {
         returns: &mut Returns,
         blocks: CachedBlocks<'_>,
     ) -> BlockId {
-        walk.give_up(returns, blocks);
+        walk.calls.hand_over(returns, &blocks);
         let Some(top) = returns.pop() else { return BlockId::NONE };
-        walk.follow(returns);
+        walk.calls.follow(returns);
         blocks.next(BlockId::new((top.address / SIZE) as usize), false)
     }
 }

@@ -12,26 +12,13 @@ use tracewright_base::{
 
 use super::block_walk::{BlockWalk, PacketSource, Stop};
 use super::flow::Rules;
-use super::prefetch::{Prefetcher, prefetch_block};
+use super::lookup::{Set, Sets, prefetch_block};
+use super::prefetch::Prefetcher;
 use super::{Decoder, Stage, say};
+use crate::cursor::Cursor;
 use crate::etmv4::Config;
 use crate::etmv4::history::Entry;
 use crate::etmv4::packet::{Atoms, Packet, SubIsa};
-
-/// A place behind a kept block.
-#[derive(Clone, Copy)]
-pub(super) struct Cursor {
-    /// The block; [`BlockId::NONE`] where the flow is up to date.
-    pub(super) last: BlockId,
-    /// Whether its waypoint took effect.
-    pub(super) taken: bool,
-    /// The block that pushed the newest entry of the return stack, as far as that is known.
-    call: BlockId,
-}
-
-/// The two instruction sets that addresses select: which blocks are theirs, and the bits of an address.
-/// [`CodeSpace::NONE`] where that is not the whole of what selects the instruction set.
-pub(super) type Sets = [(CodeSpace, u64); 2];
 
 /// Why the lane cannot go on alone.
 enum Halt {
@@ -166,10 +153,7 @@ impl Decoder {
     ) {
         let special = special(rules);
         let sets = self.flow.sets(rules, code);
-        let next = self
-            .flow
-            .selected()
-            .map_or(BlockId::NONE, |pc| code.find(pc.address, set(&sets, pc.isa == Isa::T32).0));
+        let next = sets.find(self.flow.selected(), code).next;
         // While it has a last block, the flow is still before that.
         let mut walk = BlockWalk::new(next, feed, &self.flow.returns);
         let mut prefetcher = Prefetcher::new();
@@ -194,36 +178,32 @@ impl Decoder {
                     Stop::Jump => break Halt::Jump(self.history.last()),
                     Stop::ExceptionReturn => sink.element(walk.at, Element::ExceptionReturn),
                     Stop::Unknown => {
-                        walk.next = self.back(&walk, &sets, rules, code);
+                        walk.next = self.return_to(&mut walk, &sets, rules, code);
                         if walk.next == BlockId::NONE {
                             break Halt::Ask;
                         }
-                        walk.follow(&self.flow.returns);
                     }
                 }
             };
-            walk.give_up(&mut self.flow.returns, blocks);
-            let cursor = Cursor { last: walk.last, taken: walk.took_effect(), call: walk.call() };
+            walk.calls.hand_over(&mut self.flow.returns, &blocks);
+            let mut cursor = walk.cursor();
             match halt {
                 Halt::Other => {
-                    self.flow.settle(cursor, rules, code);
+                    self.flow.settle(&cursor, rules, code);
                     break;
                 }
                 Halt::Jump(entry) => {
-                    self.flow.settle(cursor, rules, code);
+                    self.flow.settle(&cursor, rules, code);
                     self.flow.set_address(entry.address, entry.is() == SubIsa::Is1, rules);
-                    walk.last = BlockId::NONE;
-                    if self.without_code(&mut walk, feed, rules, code, sink)
-                        && let Some(pc) = self.flow.selected()
-                    {
-                        walk.next = code.find(pc.address, set(&sets, pc.isa == Isa::T32).0);
-                    }
+                    cursor = match self.without_code(&mut walk, feed, rules, code, sink) {
+                        true => sets.find(self.flow.selected(), code),
+                        false => Cursor::before(BlockId::NONE),
+                    };
                 }
                 Halt::Ask => {
-                    walk.next = self.ask(walk.at, cursor, &sets, rules, code, sink);
-                    walk.last = BlockId::NONE;
-                    walk.follow(&self.flow.returns);
-                    if walk.next != BlockId::NONE {
+                    self.enter(&mut walk, &mut cursor, &sets, rules, code, sink);
+                    walk.resume(cursor);
+                    if cursor.next != BlockId::NONE {
                         continue;
                     }
                     // A block that is not kept, or none.
@@ -232,16 +212,16 @@ impl Decoder {
                         self.fail(walk.at, sink);
                         break;
                     }
-                    walk.follow(&self.flow.returns);
-                    walk.forget_call();
+                    walk.calls.follow(&self.flow.returns);
                     if self.flow.is_lost() {
                         // Atoms say nothing until there is an address.
                         walk.skip_run(feed);
-                    } else if let Some(pc) = self.flow.selected() {
-                        walk.next = code.find(pc.address, set(&sets, pc.isa == Isa::T32).0);
+                    } else {
+                        cursor = sets.find(self.flow.selected(), code);
                     }
                 }
             }
+            walk.resume(cursor);
         }
         feed.packets = feed.packets.wrapping_add(walk.taken - feed.taken);
         (feed.last, feed.taken) = (walk.at, walk.taken);
@@ -276,63 +256,50 @@ impl Decoder {
         another
     }
 
-    /// After the last block of `walk`, where that is an indirect branch and no address was traced: the block on top of the
-    /// flow's return stack.
+    /// The block to which the last block of `walk` returns, where that is a taken indirect branch without an
+    /// address in the trace and the block is cached.
     #[cold]
-    fn back<K: Code>(&mut self, walk: &BlockWalk, sets: &Sets, rules: Rules, code: &K) -> BlockId {
-        let blocks = code.blocks();
-        let from = blocks.get(walk.last);
-        if !rules.return_stack
-            || !walk.took_effect()
-            || walk.has_entries()
-            || !from.is_some_and(|(cached, _)| cached.is_any_of(CachedBlock::INDIRECT))
-        {
-            return BlockId::NONE;
+    fn return_to<K: Code>(
+        &mut self,
+        walk: &mut BlockWalk,
+        sets: &Sets,
+        rules: Rules,
+        code: &K,
+    ) -> BlockId {
+        match rules.return_stack && walk.is_indirect(&code.blocks()) {
+            true => walk.calls.pop_from(&mut self.flow.returns, sets, code),
+            false => BlockId::NONE,
         }
-        let Some(top) = self.flow.returns.top() else { return BlockId::NONE };
-        let (code_space, mask) = set(sets, top.is1);
-        let address = top.address & mask;
-        let is = |&mark: &BlockId| {
-            blocks.get(mark).is_some_and(|(cached, class)| {
-                cached.start(class) == address && class.code_space == code_space
-            })
-        };
-        // Where the call would have gone that was not taken, or behind it, where most often it lies. It need not be
-        // the block that it was.
-        let call = walk.call();
-        let near = [blocks.next(call, false), BlockId::new(call.index().wrapping_add(1))];
-        let next = near.into_iter().find(is).unwrap_or_else(|| code.find(address, code_space));
-        if next != BlockId::NONE {
-            self.flow.returns.pop();
-        }
-        next
     }
 
-    /// Brings the flow up to date and asks for the block to come.
+    /// Updates the flow with the last block of `walk` and caches the next one.
     #[cold]
-    fn ask<K: Code, S: Sink>(
+    fn enter<K: Code, S: Sink>(
         &mut self,
-        at: u64,
-        cursor: Cursor,
+        walk: &mut BlockWalk,
+        cursor: &mut Cursor,
         sets: &Sets,
         rules: Rules,
         code: &mut K,
         sink: &mut S,
-    ) -> BlockId {
+    ) {
         self.flow.settle(cursor, rules, code);
-        // A branch whose target is in the program always leads to the same block; and a return leads
-        // to where the call would have gone that was not taken.
-        let mut from = self.flow.pc().map(|_| (cursor.last, cursor.taken));
-        self.flow.take_return(at, rules, sink);
-        let pc = self.flow.pc();
-        if let (None, Some(pc), Some((cached, class))) = (from, pc, code.blocks().get(cursor.call))
-            && (cached.end(class), class.isa()) == (pc.address, pc.isa)
-        {
-            from = Some((cursor.call, false));
+        // The target of a direct branch is constant.
+        let mut linked = self.flow.pc().is_some();
+        if !linked {
+            self.flow.take_return(walk.at, rules, sink);
+            // The block at the return address is the not-taken successor of the call.
+            let call = self.flow.pc().and_then(|pc| walk.calls.call_before(pc, code));
+            if let Some(call) = call {
+                (cursor.last, cursor.taken, linked) = (call, false, true);
+            }
+            walk.calls.follow(&self.flow.returns);
         }
         match self.flow.selected() {
-            Some(pc) if set(sets, pc.isa == Isa::T32).0 != CodeSpace::NONE => code.enter(pc, from),
-            _ => BlockId::NONE,
+            Some(pc) if sets.get(pc.isa == Isa::T32).code_space != CodeSpace::NONE => {
+                cursor.enter(pc, linked, code);
+            }
+            _ => *cursor = Cursor::before(BlockId::NONE),
         }
     }
 }
@@ -368,7 +335,7 @@ impl<'b, K: Code> PacketSource<'b> for Driver<'_, 'b, K> {
         decoder.flow.arrived();
         // As many packets as bytes, but for these.
         feed.packets = feed.packets.wrapping_sub(len - 1);
-        let (code_space, mask) = set(sets, entry.is() == SubIsa::Is1);
+        let Set { code_space, mask } = sets.get(entry.is() == SubIsa::Is1);
         let next = code.find(entry.address & mask, code_space);
         if let Some(prefetcher) = prefetcher {
             prefetcher.arrived(feed.bytes, taken + len, &decoder.history, sets, *code);
@@ -399,10 +366,4 @@ const fn special(rules: Rules) -> u16 {
     let calls = if rules.return_stack { CachedBlock::CALL } else { 0 };
     let returns = if rules.silent_returns { CachedBlock::EXCEPTION_RETURN } else { 0 };
     calls | returns
-}
-
-#[inline]
-pub(super) const fn set(sets: &Sets, is1: bool) -> (CodeSpace, u64) {
-    let [is0_set, is1_set] = *sets;
-    if is1 { is1_set } else { is0_set }
 }

@@ -6,8 +6,9 @@ use tracewright_base::{
 };
 
 use super::super::Config;
-use super::fast_path::{Cursor, Sets};
+use super::lookup::{Set, Sets};
 use super::returns::{Return, Returns};
+use crate::cursor::Cursor;
 
 /// What of the configuration the walk depends on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -154,12 +155,13 @@ impl Flow {
     /// What addresses select in the context.
     #[inline]
     pub(super) fn sets<K: Code>(&self, rules: Rules, code: &K) -> Sets {
-        [false, true].map(|is1| {
+        let [is0, is1] = [false, true].map(|is1| {
             let isa = isa(self.bits64, is1, rules);
             let all = is1 == (isa == Isa::T32);
             let code_space = if all { code.code_space(isa, self.space) } else { CodeSpace::NONE };
-            (code_space, isa.address_mask())
-        })
+            Set { code_space, mask: isa.address_mask() }
+        });
+        Sets { is0, is1 }
     }
 
     /// An address was traced and its block is there.
@@ -169,9 +171,9 @@ impl Flow {
         self.missing = None;
     }
 
-    /// Goes to behind the last block of `cursor`, through kept blocks.
-    pub(super) fn settle<K: Code>(&mut self, cursor: Cursor, rules: Rules, code: &K) {
-        if let Some(block) = code.cached_block(cursor.last) {
+    /// Goes to behind the last block of `cursor`.
+    pub(super) fn settle<K: Code>(&mut self, cursor: &Cursor, rules: Rules, code: &K) {
+        if let Some(block) = cursor.settle(code) {
             let (last, taken) = (&block.last, cursor.taken);
             (self.isa, self.is1) = (last.isa, last.isa == Isa::T32);
             self.known = CONTEXT | ADDRESS;

@@ -1,9 +1,8 @@
 //! Addresses that the trace will come to, known before it does.
 
-use tracewright_base::{BlockId, CachedBlocks, Code, CodeSpace};
-use tracewright_scan::prefetch;
+use tracewright_base::{Code, CodeSpace};
 
-use super::fast_path::{Sets, set};
+use super::lookup::{Sets, prefetch_block};
 use crate::etmv4::history::History;
 use crate::etmv4::packet::{Atoms, SubIsa};
 
@@ -21,12 +20,6 @@ pub(super) struct Prefetcher {
     /// The farther packet.
     far: Option<(u64, CodeSpace)>,
 }
-
-/// Cache lines that are asked for at once.
-const LINES: usize = 2;
-
-/// Hops, or ways of hops, in a cache line.
-const HOPS: usize = 8;
 
 impl Prefetcher {
     pub(super) fn new() -> Self {
@@ -65,19 +58,10 @@ impl Prefetcher {
         }
         self.history.push(entry);
         self.at += len;
-        let (code_space, mask) = set(sets, entry.is() == SubIsa::Is1);
-        code.prefetch_lookup(entry.address & mask, code_space);
-        self.far = Some((entry.address & mask, code_space));
-    }
-}
-
-/// Asks for the hops from `mark` on, which lie in the order of addresses: what will run next is among them.
-#[inline]
-pub(super) fn prefetch_block(blocks: CachedBlocks<'_>, mark: BlockId) {
-    for line in 0..LINES {
-        let index = mark.index().wrapping_add(HOPS * line);
-        prefetch(blocks.successors(), index);
-        prefetch(blocks.all(), index);
+        let set = sets.get(entry.is() == SubIsa::Is1);
+        let address = entry.address & set.mask;
+        code.prefetch_lookup(address, set.code_space);
+        self.far = Some((address, set.code_space));
     }
 }
 
@@ -86,8 +70,9 @@ mod tests {
     use core::cell::RefCell;
     use std::vec::Vec;
 
-    use tracewright_base::{Block, Instruction, Isa, Miss, Pc};
+    use tracewright_base::{Block, BlockId, Instruction, Isa, Miss, Pc};
 
+    use super::super::lookup::Set;
     use super::*;
     use crate::etmv4::packet::TraceInfo;
 
@@ -119,7 +104,8 @@ mod tests {
     fn asked(bytes: &[u8]) -> Vec<Vec<(char, u64)>> {
         let mut history = History::default();
         history.trace_info(&TraceInfo::default());
-        let sets = [(CodeSpace(7), Isa::A64.address_mask()); 2];
+        let set = Set { code_space: CodeSpace(7), mask: Isa::A64.address_mask() };
+        let sets = Sets { is0: set, is1: set };
         let (mut prefetcher, code) = (Prefetcher::new(), Asked::default());
         let (mut taken, mut all) = (0, Vec::new());
         while let Some(&header) = bytes.get(taken) {

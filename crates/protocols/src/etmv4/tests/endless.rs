@@ -47,7 +47,7 @@ fn a_walk_to_a_waypoint_ends() {
     let mut code = Endless::default();
     let mut said: Vec<(u64, Element)> = Vec::new();
     let pieces = [Piece { start: 0, at: 0, fragment: true }];
-    stream.feed(&bytes, &OffsetMap::new(&pieces), &mut code, &mut said, &mut ());
+    stream.feed(&bytes, &OffsetMap::new(&pieces), &mut code, &mut said);
     let inconsistencies = said
         .iter()
         .filter(|(_, e)| *e == Element::Inconsistency(Inconsistency::AddressNotReached))

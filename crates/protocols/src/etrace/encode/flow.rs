@@ -11,6 +11,7 @@ use super::outlet::Outlet;
 use super::passed::Passed;
 use super::returns::Returns;
 use super::settings::{Quirks, Settings, SyncPosition};
+use crate::bits::Count;
 use crate::etrace::config::{Difference, LoopLabel, Params, Profile, Reset, Sync, TrapPacket};
 use crate::etrace::decode::pending::{Predictor, index};
 use crate::etrace::decode::targets::Targets;
@@ -724,14 +725,8 @@ const fn significant(value: u64, width: u32) -> u32 {
 }
 
 /// Bytes of a packet on the wire.
-pub(super) fn length(packet: &Payload, params: &Params) -> usize {
-    struct Count(usize);
-    impl Extend<u8> for Count {
-        fn extend<T: IntoIterator<Item = u8>>(&mut self, bytes: T) {
-            self.0 += bytes.into_iter().count();
-        }
-    }
-    let mut count = Count(0);
-    Packet::sent(*packet, params).emit(params, &mut count);
-    count.0
+pub(super) fn length(packet: &Payload, params: &Params) -> u32 {
+    let mut bytes = 0;
+    Packet::sent(*packet, params).emit(params, &mut Count(&mut bytes));
+    bytes
 }

@@ -180,7 +180,7 @@ impl Outlet {
         if let Payload::Support(support) = &mut packet.payload {
             support.data_lost |= core::mem::take(&mut self.data_lost);
         }
-        let len = length(&packet.payload, params) as u32;
+        let len = length(&packet.payload, params);
         let spare = if params.is_draft() { SUPPORT } else { 0 };
         if stall || self.level + len + spare <= bytes {
             let data = matches!(packet.payload, Payload::Data(_));
@@ -210,7 +210,7 @@ impl Outlet {
             false => Qualification::EndedReported,
         };
         let support = Support { enabled: true, qualification, ..Support::of(params) };
-        self.level += length(&Payload::Support(support), params) as u32;
+        self.level += length(&Payload::Support(support), params);
         Some(Packet::sent(Payload::Support(support), params))
     }
 }

@@ -1,7 +1,7 @@
 //! What the unit is told beside the registers that a decoder reads.
 
-use crate::encoders::{Encodes, Setting};
 use crate::ptm::{Config, Encoder, Ptm};
+use crate::trace_unit::{Encodes, Setting};
 
 /// The settings of [`Encoder`](super::Encoder).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

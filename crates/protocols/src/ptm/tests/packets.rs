@@ -3,7 +3,7 @@
 use std::string::ToString;
 use std::vec::Vec;
 
-use tracewright_base::{Fault, Isa, Parse, Sync as Found, Wire};
+use tracewright_base::{Fault, Isa, Parse, SyncSearch as Found, Wire};
 
 use super::{COUNTED, PLAIN, RICH, STACK};
 use crate::ptm::history::{binary, gray};
