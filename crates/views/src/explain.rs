@@ -131,7 +131,8 @@ impl Decoded<'_> {
         if self.sources.is_empty() && self.plan.skipped.is_empty() {
             remarks.push(remark(
                 format!("no source is configured for the buffer {}", buffer.name),
-                "add `SOURCE=BUFFER` to [source_buffers] in the file that [trace] of the snapshot names",
+                "add `SOURCE=BUFFER` to [source_buffers] in the file that [trace] of the snapshot \
+                 names",
             ));
         }
         remarks.extend(self.none_chosen());
@@ -143,7 +144,8 @@ impl Decoded<'_> {
         if other.is_none() && ports > 1 {
             remarks.push(remark(
                 format!(
-                    "the bytes contain {ports} synchronisation packets of a trace port (ff ff ff 7f)"
+                    "the bytes contain {ports} synchronisation packets of a trace port (ff ff ff \
+                     7f)"
                 ),
                 "the bytes come from a trace port: try --framing tpiu",
             ));
@@ -172,8 +174,8 @@ impl Decoded<'_> {
                 None => ("frame", "if there are many, the framing is wrong: try another --framing"),
                 Some(_) => (
                     "message",
-                    "if there are many, check the parameters source_width and timestamp_bytes: they \
-                     describe what precedes each payload",
+                    "if there are many, check the parameters source_width and timestamp_bytes: \
+                     they describe what precedes each payload",
                 ),
             };
             remarks.push(remark(
@@ -196,8 +198,8 @@ impl Decoded<'_> {
         (!absent.is_empty()).then(|| {
             remark(
                 format!("the buffer contains no bytes of {}", absent.join(", ")),
-                "if it should, check that the trace unit was enabled, and that the configured trace ID \
-                 is the one that was programmed",
+                "if it should, check that the trace unit was enabled, and that the configured \
+                 trace ID is the one that was programmed",
             )
         })
     }
@@ -315,7 +317,8 @@ impl Decoded<'_> {
         Some(remark(
             format!("the bytes may be formatter frames with the trace IDs {}", list.join(", ")),
             format!(
-                "try --framing coresight, with the protocol of each ID: --protocol NAME@{first:#04x}"
+                "try --framing coresight, with the protocol of each ID: --protocol \
+                 NAME@{first:#04x}"
             ),
         ))
     }
@@ -333,16 +336,16 @@ impl Decoded<'_> {
                 ),
                 match source.config.protocol().form() {
                     _ if source.config.assumes_synced().is_some() => {
-                        "if the capture begins with a packet, try --assume-synced; otherwise check the \
-                         framing, and enable synchronisation packets (ITM_TCR.SYNCENA)"
+                        "if the capture begins with a packet, try --assume-synced; otherwise \
+                         check the framing, and enable synchronisation packets (ITM_TCR.SYNCENA)"
                     }
                     TraceForm::Messages => {
-                        "check the parameters of the trace unit: `profile`, `framing`, `source_width` and \
-                         `timestamp_bytes` describe what precedes each packet"
+                        "check the parameters of the trace unit: `profile`, `framing`, \
+                         `source_width` and `timestamp_bytes` describe what precedes each packet"
                     }
                     _ => {
-                        "check protocol and framing; if they are right, capture more, or program the \
-                         unit to synchronise more often"
+                        "check protocol and framing; if they are right, capture more, or program \
+                         the unit to synchronise more often"
                     }
                 },
             ));
@@ -354,22 +357,27 @@ impl Decoded<'_> {
                 match bad {
                     1 => format!("{name}: 1 undecodable byte, at offset {at} ({fault})"),
                     bad => {
-                        format!("{name}: {bad} undecodable bytes, the first at offset {at} ({fault})")
+                        format!(
+                            "{name}: {bad} undecodable bytes, the first at offset {at} \
+                                 ({fault})"
+                        )
                     }
                 },
-                "list them with `packets --bytes`; if there are many, check the registers and the framing",
+                "list them with `packets --bytes`; if there are many, check the registers and the \
+                 framing",
             ));
         }
         if c.unsynced * 4 > c.bytes() && !reframe {
             let (lost, all) = (c.unsynced, c.bytes());
             remarks.push(remark(
                 format!(
-                    "{name}: {lost} of {all} bytes come before a synchronisation and are not decoded"
+                    "{name}: {lost} of {all} bytes come before a synchronisation and are not \
+                     decoded"
                 ),
                 match source.config.protocol().form() {
                     TraceForm::Messages => {
-                        "check profile, version and widths, which `info` lists; set them with --params \
-                         FILE or --config profile=NAME"
+                        "check profile, version and widths, which `info` lists; set them with \
+                         --params FILE or --config profile=NAME"
                     }
                     _ => "check protocol, framing and the unit's registers",
                 },

@@ -62,7 +62,8 @@ fn without_zcm(capture: &Capture, plans: &[Plan]) -> Vec<String> {
         let source = capture.sources.get(planned.source).filter(|_| !has)?;
         let JumpTable { file, .. } = JumpTable::of(capture.images_for(source))?;
         Some(format!(
-            "{}: {file} has a jump table of Zcmt ({JUMP_TABLE}): if the processor has Zcmt, set zcm = true",
+            "{}: {file} has a jump table of Zcmt ({JUMP_TABLE}): if the processor has Zcmt, set \
+             zcm = true",
             planned.name
         ))
     });
@@ -100,7 +101,8 @@ fn unknown_ids(plan: &Plan, info: &BufferInfo, missing: &mut Vec<Remark>) {
     let (unknown_ids, others) = largest(unknown_ids);
     let help = match &plan.messages {
         None => {
-            "add a device with that trace ID in its registers; for raw trace data, use --protocol NAME@ID"
+            "add a device with that trace ID in its registers; for raw trace data, use --protocol \
+             NAME@ID"
         }
         Some(_) => {
             "add a source with that number as the parameter `source`; for raw trace data, use \
