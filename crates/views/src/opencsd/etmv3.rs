@@ -10,7 +10,7 @@ use tracewright_protocols::etmv3::{Config, Etmv3, History, Packet};
 
 use self::order::Order;
 use super::element::without_it_block;
-use super::packet_text::{Behaviour, Listed, PacketText};
+use super::packet_text::{Behaviour, OpencsdProtocol, PacketText};
 use super::unsynced::Group;
 use crate::digits::{decimal, hex, hex_padded, value};
 
@@ -20,7 +20,7 @@ pub struct Etmv3Text {
     history: History,
 }
 
-impl Listed for Etmv3 {
+impl OpencsdProtocol for Etmv3 {
     type Text = Etmv3Text;
     const DECODER: &'static str = "DCD_ETMV3";
     const PACKET_PROCESSOR: &'static str = "PKTP_ETMV3";

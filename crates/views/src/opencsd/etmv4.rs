@@ -11,7 +11,7 @@ use tracewright_protocols::etmv4::{
 use self::names::{begun, special, title};
 
 use super::element::Style;
-use super::packet_text::{Behaviour, Listed, PacketText};
+use super::packet_text::{Behaviour, OpencsdProtocol, PacketText};
 use super::unsynced::Group;
 use crate::digits::{decimal, hex, hex_padded, value};
 
@@ -38,13 +38,13 @@ struct Form {
     bits: u8,
 }
 
-impl Listed for Etmv4 {
+impl OpencsdProtocol for Etmv4 {
     type Text = Etmv4Text;
     const DECODER: &'static str = "DCD_ETMV4";
     const PACKET_PROCESSOR: &'static str = "PKTP_ETMV4I";
 }
 
-impl Listed for Ete {
+impl OpencsdProtocol for Ete {
     type Text = Etmv4Text;
     const DECODER: &'static str = "DCD_ETMV4";
     const PACKET_PROCESSOR: &'static str = "PKTP_ETMV4I";

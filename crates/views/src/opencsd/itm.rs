@@ -5,7 +5,7 @@ use std::ops::Range;
 use tracewright_base::{Channel, Element, Fault, OffsetMap, TimeDelay};
 use tracewright_protocols::itm::{Config, Data, Itm, Packet};
 
-use super::packet_text::{Behaviour, Listed, PacketText};
+use super::packet_text::{Behaviour, OpencsdProtocol, PacketText};
 use super::unsynced::Group;
 use crate::digits::{decimal, hex, hex_padded};
 
@@ -17,7 +17,7 @@ pub struct ItmText {
     page: u8,
 }
 
-impl Listed for Itm {
+impl OpencsdProtocol for Itm {
     type Text = ItmText;
     const DECODER: &'static str = "DCD_ITM";
     const PACKET_PROCESSOR: &'static str = "PKTP_ITM";

@@ -12,7 +12,7 @@ use super::unsynced::Group;
 
 /// A protocol that can be listed. A protocol's implementation is in the file of its name; protocols
 /// that OpenCSD does not decode are in `plain.rs`.
-pub(super) trait Listed: Protocol {
+pub(super) trait OpencsdProtocol: Protocol {
     /// The text of its packets, and what the text of the next packet depends on.
     type Text: PacketText<Config = Self::Config, Packet = Self::Packet>
         + Clone

@@ -6,7 +6,7 @@ use tracewright_protocols::ptm::packet::{Reason, Sync};
 use tracewright_protocols::ptm::{Config, History, Packet, Ptm};
 
 use super::element::without_it_block;
-use super::packet_text::{Behaviour, Listed, PacketText};
+use super::packet_text::{Behaviour, OpencsdProtocol, PacketText};
 use super::unsynced::Group;
 use crate::digits::{decimal, hex_padded, value};
 
@@ -18,7 +18,7 @@ pub struct PtmText {
     cycles: Option<u32>,
 }
 
-impl Listed for Ptm {
+impl OpencsdProtocol for Ptm {
     type Text = PtmText;
     const DECODER: &'static str = "DCD_PTM";
     const PACKET_PROCESSOR: &'static str = "PKTP_PTM";

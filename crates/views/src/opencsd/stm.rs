@@ -5,7 +5,7 @@ use std::ops::Range;
 use tracewright_base::{Channel, Element, Fault, OffsetMap};
 use tracewright_protocols::stm::{Config, Format, History, Packet, Size, Stamp, Stm};
 
-use super::packet_text::{Behaviour, Listed, PacketText};
+use super::packet_text::{Behaviour, OpencsdProtocol, PacketText};
 use super::unsynced::Group;
 use crate::digits::{decimal, hex_padded, value};
 
@@ -21,7 +21,7 @@ pub struct StmText {
     ones_at: Option<u64>,
 }
 
-impl Listed for Stm {
+impl OpencsdProtocol for Stm {
     type Text = StmText;
     const DECODER: &'static str = "DCD_STM";
     const PACKET_PROCESSOR: &'static str = "PKTP_STM";
