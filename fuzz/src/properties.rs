@@ -9,12 +9,12 @@ use tracewright::decode::{Memory, Options, Plan, Session};
 use tracewright::frames::{Framing, Joiner, Link, Sources, Splitter};
 use tracewright::image::{Bytes, Cache, CacheOptions, Elf, Image, Load, Region};
 use tracewright::isa::classify;
-use tracewright::model::log::{Assembler, Format as Log, Lookup, Reader};
-use tracewright::model::trial::Trial;
+use tracewright::logs::{Assembler, Format as Log, Lookup, Reader};
 use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::registry::{AnyConfig, AnyPacket, AnyProtocol};
 use tracewright::views::disassembly::disassemble;
 use tracewright::{Element, Listener};
+use tracewright_model::trial::Trial;
 
 use crate::case::Case;
 use crate::chunks::same as same_in_stretches;

@@ -38,15 +38,12 @@ use toml::{Table, Value};
 use crate::files::{Files, find, read_small, reason};
 use crate::number::number;
 use crate::plain::plain;
-use crate::probe::ELF;
+use crate::probe::{DESCRIPTION, ELF};
 use crate::spool::take_along;
 use crate::{
     Buffer, BufferRef, Capture, Core, Dump, File, Form, Format, Kind, Note, OpenError, Origin,
     Register, Source, Text, Wrong,
 };
-
-/// The name of the description.
-pub(crate) const NAME: &str = "capture.toml";
 
 /// Parameters are not longer than this.
 const MOST_PARAMETERS: u64 = 1 << 20;
@@ -465,7 +462,7 @@ pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
     let failed =
         |path: &Path, why: std::io::Error| OpenError::new(path, Wrong::NotWritten(reason(&why)));
     fs::create_dir_all(folder).map_err(|why| failed(folder, why))?;
-    let mut taken = HashSet::from([NAME.to_owned()]);
+    let mut taken = HashSet::from([DESCRIPTION.to_owned()]);
     // Without bytes only a name is found, which no other file gets.
     let mut put = |name: &str, end: &str, bytes: Option<&[u8]>, spooled: Option<&Path>| {
         let plain: String = name
@@ -548,7 +545,7 @@ pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
         }
         text.push('\n');
     }
-    let path = folder.join(NAME);
+    let path = folder.join(DESCRIPTION);
     fs::write(&path, text).map_err(|why| failed(&path, why))
 }
 

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use crate::cycles;
 use crate::files::reason;
-use crate::folder;
 use crate::{OpenError, Wrong, ini::Ini};
 
 /// What a path turned out to be.
@@ -32,6 +31,8 @@ pub(crate) const ELF: &[u8] = b"\x7fELF";
 const PERF: [&[u8]; 3] = [b"PERFILE2", b"2ELIFREP", b"PERFFILE"];
 /// How much is looked at: an ini file shows what it is by then.
 const LOOK: u64 = 64 << 10;
+/// The file name of the description of a folder.
+pub(crate) const DESCRIPTION: &str = "capture.toml";
 /// The usual name of an index.
 pub(crate) const INDEX: &str = "snapshot.ini";
 
@@ -44,7 +45,7 @@ pub fn probe(path: &Path) -> Result<Found, OpenError> {
         return Ok(Found::Raw);
     }
     if path.is_dir() {
-        let described = path.join(folder::NAME);
+        let described = path.join(DESCRIPTION);
         if described.is_file() {
             return Ok(Found::Folder(described));
         }
@@ -54,7 +55,7 @@ pub fn probe(path: &Path) -> Result<Found, OpenError> {
     if fs::metadata(path).is_ok_and(|about| !about.is_file()) {
         return Ok(Found::Raw);
     }
-    if path.file_name().is_some_and(|name| name == folder::NAME) {
+    if path.file_name().is_some_and(|name| name == DESCRIPTION) {
         return Ok(Found::Folder(path.to_owned()));
     }
     let head = head(path)?;

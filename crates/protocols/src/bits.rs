@@ -13,8 +13,9 @@ pub struct Groups {
     pub len: usize,
 }
 
-/// Reads 7-bit groups of a field of `width` bits. The byte that reaches bit `width - 8` or above has
-/// no continuation bit: all its 8 bits belong to the field. `None` where the bytes end too early.
+/// Reads 7-bit groups of a field of `width` bits. The byte that reaches bit `width - 8` or above
+/// has no continuation bit: all its 8 bits belong to the field. `None` where the bytes end too
+/// early.
 ///
 /// A field of 64 bits takes at most 9 bytes, one of 32 at most 5.
 #[inline]

@@ -165,7 +165,8 @@ impl Data {
         }
     }
 
-    /// A packet of another kind came: the next placeholder is not the second half of a 64-bit access.
+    /// A packet of another kind came: the next placeholder is not the second half of a 64-bit
+    /// access.
     #[inline]
     pub(crate) const fn other_packet(&mut self) {
         self.last_tag = None;

@@ -1,7 +1,8 @@
 //! The list of trace units in software. A protocol is added to it in one line.
 //!
-//! A protocol that can be encoded implements [`Encodes`] beside [`Protocol`], usually in `encode.rs`
-//! of its folder. [`AnyUnit`] selects its trace unit by name, and takes registers and steps to bytes.
+//! A protocol that can be encoded implements [`Encodes`] beside [`Protocol`], usually in
+//! `encode.rs` of its folder. [`AnyUnit`] selects its trace unit by name, and takes registers and
+//! steps to bytes.
 
 use alloc::vec::Vec;
 

@@ -16,8 +16,9 @@ pub trait Encodes: Protocol {
     /// The name of a core that has such a unit; empty where the core makes no difference.
     const CORE: &'static str;
 
-    /// Settings beside the registers that a decoder reads: further registers (filters, periods), and
-    /// properties for which no real unit has a register (lower case: faults and choices to inject).
+    /// Settings beside the registers that a decoder reads: further registers (filters, periods),
+    /// and properties for which no real unit has a register (lower case: faults and choices to
+    /// inject).
     const SETTINGS: &'static [Setting];
 
     /// Reads those settings; an absent one has its default.

@@ -18,34 +18,58 @@
 //!
 //! [`Trace::decode`] gives the elements to a [`Listener`], which can also receive packets and formatter frames, and
 //! returns a [`Summary`]. [`decode::parallel`] decodes one buffer on several threads.
+//!
+//! | feature, on by default | adds |
+//! |---|---|
+//! | `std` | captures, program images, execution logs, decode sessions and views; without it the crate is `no_std` |
+//! | `disassembly` | the text of instructions in listings; without it listings show opcodes |
+//! | `mmap` | memory maps of large files, in place of reading them |
+//! | `toml` | captures that are folders with a `capture.toml` |
+#![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 
 pub use tracewright_base as base;
+#[cfg(feature = "std")]
 pub use tracewright_capture as capture;
+#[cfg(feature = "std")]
 pub use tracewright_decode as decode;
 pub use tracewright_frames as frames;
+#[cfg(feature = "std")]
 pub use tracewright_image as image;
 pub use tracewright_isa as isa;
-pub use tracewright_model as model;
+#[cfg(feature = "std")]
+pub use tracewright_logs as logs;
 pub use tracewright_protocols as protocols;
+#[cfg(feature = "std")]
 pub use tracewright_views as views;
 
+#[cfg(feature = "std")]
 mod elements;
+#[cfg(feature = "std")]
 mod error;
+#[cfg(feature = "std")]
 mod renumbered;
+#[cfg(feature = "std")]
 mod summary;
+#[cfg(feature = "std")]
 mod trace;
 
 pub use tracewright_base::{Element, Sink};
+#[cfg(feature = "std")]
 pub use tracewright_capture::{Capture, OpenError};
+#[cfg(feature = "std")]
 pub use tracewright_decode::Listener;
 
+#[cfg(feature = "std")]
 pub use elements::{Elements, Item};
+#[cfg(feature = "std")]
 pub use error::DecodeError;
+#[cfg(feature = "std")]
 pub use summary::Summary;
+#[cfg(feature = "std")]
 pub use trace::{Trace, open};
 
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "std"))]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
@@ -53,6 +77,7 @@ struct Readme;
 ///
 /// # Errors
 /// [`OpenError`] with path, section and key, where the capture cannot be read.
+#[cfg(feature = "std")]
 pub fn read_capture(path: &std::path::Path) -> Result<Capture, OpenError> {
     let mut capture = tracewright_capture::open(path)?;
     tracewright_decode::words::settle(&mut capture)?;

@@ -7,14 +7,15 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use tracewright::base::StepSink;
 use tracewright::capture::{Dump, write_over};
 use tracewright::decode::{Memory, Options, Plan, Session};
 use tracewright::frames::{Framing, Numbering};
 use tracewright::image::Image;
-use tracewright::model::log::Steps;
-use tracewright::model::{Machine, Recipe, Recorder, Recording, Sets, Stimulus, generate};
+use tracewright::logs::{Recorder, Recording};
 use tracewright::protocols::registry::AnyProtocol;
 use tracewright::views::opencsd::{Listing, Shown};
+use tracewright_model::{Machine, Recipe, Sets, Stimulus, generate};
 
 fn installed() -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -7,9 +7,10 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use tracewright_base::{Channel, DwtEvent, Element, Gap, Isa, Kind, OffsetMap, Software, Step};
+use tracewright_base::{
+    Channel, DwtEvent, Element, Gap, Isa, Kind, OffsetMap, Software, Step, StepSink,
+};
 use tracewright_decode::Listener;
-use tracewright_model::log::Steps as LogSteps;
 use tracewright_protocols::registry::AnyPacket;
 
 use crate::Source;
@@ -185,7 +186,7 @@ impl Steps for Side {
 }
 
 /// The side of an execution log.
-impl LogSteps for Side {
+impl StepSink for Side {
     fn step(&mut self, cpu: u16, step: &Step) {
         let source = usize::from(cpu);
         match *step {

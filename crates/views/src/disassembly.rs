@@ -1,5 +1,6 @@
 //! Instructions as text. No decision depends on the text.
 
+#[cfg(feature = "disassembly")]
 mod riscv;
 
 use std::collections::HashMap;
@@ -7,12 +8,17 @@ use std::hash::BuildHasherDefault;
 
 use tracewright_base::Isa;
 use tracewright_isa::rv::{self, Extensions};
+#[cfg(feature = "disassembly")]
 use tracewright_isa::{ItState, classify};
+#[cfg(feature = "disassembly")]
 use yaxpeax_arch::{Decoder, U8Reader};
+#[cfg(feature = "disassembly")]
 use yaxpeax_arm::{armv7, armv8};
 
 use crate::Source;
-use crate::digits::{hex, hex_padded};
+#[cfg(feature = "disassembly")]
+use crate::digits::hex;
+use crate::digits::hex_padded;
 use crate::fold::Mixer;
 
 /// The most texts in the cache.
@@ -58,18 +64,27 @@ pub fn disassemble(isa: Isa, opcode: u32, address: u64) -> String {
 
 /// The text of one instruction of a processor with the RISC-V extensions `riscv`.
 pub fn disassemble_with(isa: Isa, opcode: u32, address: u64, riscv: &Extensions) -> String {
+    let wide = isa == Isa::ThumbEe || !narrow(isa, opcode);
+    instruction(isa, opcode, address, riscv).unwrap_or_else(|| unknown(opcode, wide))
+}
+
+/// Without the feature `disassembly`, no instruction has a text.
+#[cfg(not(feature = "disassembly"))]
+fn instruction(_: Isa, _: u32, _: u64, _: &Extensions) -> Option<String> {
+    None
+}
+
+/// The text of an instruction, if the opcode is known.
+#[cfg(feature = "disassembly")]
+fn instruction(isa: Isa, opcode: u32, address: u64, riscv: &Extensions) -> Option<String> {
     if let Isa::Rv32 | Isa::Rv64 = isa {
-        return riscv::extended(isa, opcode, address, riscv)
-            .unwrap_or_else(|| unknown(opcode, !narrow(isa, opcode)));
+        return riscv::extended(isa, opcode, address, riscv);
     }
     let wide = isa == Isa::ThumbEe || !narrow(isa, opcode);
     let word = if isa == Isa::T32 && wide { opcode.rotate_left(16) } else { opcode };
     let bytes = word.to_le_bytes();
     let bytes = if wide { &bytes[..] } else { &bytes[..2] };
-    match text(isa, opcode, bytes) {
-        Some(text) => absolute(&text, isa, bytes, address),
-        None => unknown(opcode, wide),
-    }
+    text(isa, opcode, bytes).map(|text| absolute(&text, isa, bytes, address))
 }
 
 /// Whether an opcode has two bytes.
@@ -87,6 +102,7 @@ fn unknown(opcode: u32, wide: bool) -> String {
     text
 }
 
+#[cfg(feature = "disassembly")]
 fn text(isa: Isa, opcode: u32, bytes: &[u8]) -> Option<String> {
     let bytes = &mut U8Reader::new(bytes);
     match isa {
@@ -99,7 +115,8 @@ fn text(isa: Isa, opcode: u32, bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// `text` with an address in place of an offset from the instruction, such as `$+0x10`.
+/// `text` with an address instead of an offset from the instruction, such as `$+0x10`.
+#[cfg(feature = "disassembly")]
 fn absolute(text: &str, isa: Isa, bytes: &[u8], address: u64) -> String {
     let Some((before, after)) = text.split_once('$') else { return text.to_owned() };
     let (back, after) = (after.starts_with('-'), after.get(3..).unwrap_or_default());

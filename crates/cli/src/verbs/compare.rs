@@ -3,11 +3,11 @@
 use std::ops::Range;
 use std::path::Path;
 
-use tracewright::base::{Code, Pc, Space, Step, Waypoints};
+use tracewright::base::{Code, Pc, Space, Step, StepSink, Waypoints};
 use tracewright::capture::{Found, probe};
 use tracewright::decode::Session;
 use tracewright::image::{Cache, CacheOptions, Extensions};
-use tracewright::model::log::{Assembler, Lookup, Steps};
+use tracewright::logs::{Assembler, Lookup};
 use tracewright::views::Source;
 use tracewright::views::compare::{Comparison, Difference, Event, Find, Side, What};
 use tracewright::views::disassembly::disassemble_with;

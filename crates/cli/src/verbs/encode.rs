@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use tracewright::Capture;
-use tracewright::base::{Isa, Step};
+use tracewright::base::{Isa, Step, StepSink};
 use tracewright::capture::{Source, Spool, Text};
 use tracewright::decode::words::settle;
 use tracewright::decode::{JUMP_TABLE, JumpTable};
 use tracewright::frames::Framing;
 use tracewright::image::Extensions;
-use tracewright::model::log::{Assembler, Steps};
-use tracewright::model::{RecordError, Recorder, Recording};
+use tracewright::logs::{Assembler, RecordError, Recorder, Recording};
 use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::etrace::config::PARAMETERS;
 use tracewright::protocols::registry::AnyProtocol;
@@ -140,7 +139,7 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
 
 /// Puts what was executed and is in no image into the capture, with the opcodes of the log, and says what that is.
 fn told(assembler: &mut Assembler, capture: &mut Capture) -> Option<String> {
-    let told = assembler.lookup().told();
+    let told = assembler.lookup().logged();
     let runs = told.runs();
     let (first, _) = runs.first()?;
     let bytes: usize = runs.iter().map(|(_, bytes)| bytes.len()).sum();

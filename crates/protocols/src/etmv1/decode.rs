@@ -25,10 +25,10 @@ use crate::pending::Pending;
 /// The port shows the address and data of a status after the cycle of the status. (5.3, 5.4) So
 /// statuses wait in a queue until the address or data of the first one is complete, and FIFO output
 /// waits in a window until a status claims it:
-/// * TRACESYNC marks the first byte of an address, and the bytes encode their end. The address packet
-///   offset of a branch status selects its address.
-/// * Data are not marked. They are the bytes after the last claimed ones, in cycles after the previous
-///   status, and the instruction's opcode gives their number.
+/// * TRACESYNC marks the first byte of an address, and the bytes encode their end. The address
+///   packet offset of a branch status selects its address.
+/// * Data are not marked. They are the bytes after the last claimed ones, in cycles after the
+///   previous status, and the instruction's opcode gives their number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decoder {
     phase: Phase,
@@ -90,7 +90,8 @@ enum Kind {
 /// The address of a branch status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Offset {
-    /// The offset is being sent: its bits so far, and the number of waiting addresses at the status.
+    /// The offset is being sent: its bits so far, and the number of waiting addresses at the
+    /// status.
     Coming { bits: u8, begun: i16 },
     /// Index among the waiting addresses, including those that have not begun.
     Known(i16),
@@ -461,8 +462,8 @@ impl Decoder {
         true
     }
 
-    /// The trace ends before the address of a branch. Whether the instruction executed is not known,
-    /// because the branch may be an exception.
+    /// The trace ends before the address of a branch. Whether the instruction executed is not
+    /// known, because the branch may be an exception.
     fn ends_before(&mut self, event: Event) -> bool {
         self.flow.lose();
         self.flow.pass(event.cycles);

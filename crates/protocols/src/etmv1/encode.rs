@@ -1,10 +1,10 @@
 //! A trace unit in software: processor steps to the cycles of an ETMv1's port.
 //!
-//! An instruction takes one core cycle, and one more for each transfer after its first. A branch takes
-//! two more, which show its address packet offset. The status comes in the last of these cycles; data
-//! may come before it. (5.7.2) Where ETMCR.Stall is set the processor waits while the FIFO is full.
-//! Otherwise the FIFO overflows: bytes without room are lost, and tracing starts again when the FIFO
-//! is empty.
+//! An instruction takes one core cycle, and one more for each transfer after its first. A branch
+//! takes two more, which show its address packet offset. The status comes in the last of these
+//! cycles; data may come before it. (5.7.2) Where ETMCR.Stall is set the processor waits while the
+//! FIFO is full. Otherwise the FIFO overflows: bytes without room are lost, and tracing starts
+//! again when the FIFO is empty.
 
 use tracewright_base::{Access, Encode, Isa, Kind, Retired, Start, Step, Taken};
 use tracewright_frames::cycles::{Cycle, DISABLED, TRIGGER, Width};

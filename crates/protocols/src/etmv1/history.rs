@@ -30,8 +30,8 @@ pub struct Target {
 }
 
 impl History {
-    /// Completes a branch address. Bit \[0] selects A32 or T32. A change to or from Jazelle state takes
-    /// a whole address. (IHI 0014, 5.5.2 and 5.5.4)
+    /// Completes a branch address. Bit \[0] selects A32 or T32. A change to or from Jazelle state
+    /// takes a whole address. (IHI 0014, 5.5.2 and 5.5.4)
     pub fn branch(&mut self, address: &Address) -> Target {
         self.address = replace_low(self.address.into(), address.bits.into(), address.count) as u32;
         self.known = self.known.max(address.count);

@@ -21,8 +21,8 @@
 //! | 5.9 | overflow | `overflow` |
 //! | 5.10 | `Element::Cycles`, `Range::cycles` | `cycles` |
 //!
-//! Exceptions are not marked in this trace. The decoder reports a branch to an exception vector as an
-//! exception (4.5.3), so it also reports one where a program jumps to a vector itself.
+//! Exceptions are not marked in this trace. The decoder reports a branch to an exception vector as
+//! an exception (4.5.3), so it also reports one where a program jumps to a vector itself.
 //!
 //! Cycle counts: a range has the cycles since the previous status, including its own.
 //!

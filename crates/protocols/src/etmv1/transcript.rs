@@ -1,5 +1,5 @@
-//! Describes cycles as text, in order: the meaning of each status and of TRACEPKT. It needs no program
-//! image.
+//! Describes cycles as text, in order: the meaning of each status and of TRACEPKT. It needs no
+//! program image.
 
 use core::fmt::{self, Write};
 
@@ -11,8 +11,8 @@ use super::{Config, History, Packet};
 
 /// The state that cycles leave for the description of the next one. By default no cycle has come.
 ///
-/// Only the program tells data bytes from idle pins. So the description of pins that are not part of
-/// an address is "data or nothing", unless the status proves FIFO output.
+/// Only the program distinguishes data bytes from idle pins. So the description of pins that are
+/// not part of an address is "data or nothing", unless the status proves FIFO output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Transcript {
     /// Cycles left that show bits of the last branch status's offset, and the bits so far.

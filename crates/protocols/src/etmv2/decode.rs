@@ -518,7 +518,8 @@ impl Decoder {
         }
     }
 
-    /// Withdraws the last instruction, which did not execute, and its data. Its cycles are reported.
+    /// Withdraws the last instruction, which did not execute, and its data. Its cycles are
+    /// reported.
     fn cancel<S: Sink>(&mut self, at: u64, sink: &mut S) {
         let cycles = self.pending.last().map_or(Counted::UNKNOWN, |range| range.cycles);
         self.pending.cancel();

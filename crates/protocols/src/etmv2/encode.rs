@@ -1,9 +1,9 @@
 //! A trace unit in software: processor steps to the cycles of an ETMv2's port.
 //!
 //! An instruction takes one core cycle, and one more for each transfer after its first. The status
-//! comes in the first of these cycles. (6.1.4) Where ETMCR.Stall is set the processor waits while the
-//! FIFO is full. Otherwise the FIFO overflows: it takes the packets of a cycle as a whole or not at
-//! all, and tracing starts again when the FIFO is empty. (6.10)
+//! comes in the first of these cycles. (6.1.4) Where ETMCR.Stall is set the processor waits while
+//! the FIFO is full. Otherwise the FIFO overflows: it takes the packets of a cycle as a whole or
+//! not at all, and tracing starts again when the FIFO is empty. (6.10)
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -261,8 +261,8 @@ impl Encoder {
         }
     }
 
-    /// Starts tracing at a load or store multiple in progress. One TFO packet has its address and that
-    /// of the instruction that runs beside it; the transfers of the multiple follow. (6.5.5)
+    /// Starts tracing at a load or store multiple in progress. One TFO packet has its address and
+    /// that of the instruction that runs beside it; the transfers of the multiple follow. (6.5.5)
     fn beside(
         &mut self,
         multiple: &Waiting,
@@ -501,8 +501,8 @@ impl Encoder {
         Some(DataAddress { bits: address & ((1 << count) - 1), count })
     }
 
-    /// The address of the instruction beside a load or store multiple, compressed against the address
-    /// of the multiple. (6.5.5)
+    /// The address of the instruction beside a load or store multiple, compressed against the
+    /// address of the multiple. (6.5.5)
     fn current(&mut self, multiple: &Retired, beside: &Retired) -> Branch {
         let isa = beside.instruction.isa;
         let before = self.base.replace((multiple.address as u32, multiple.instruction.isa));

@@ -1,5 +1,5 @@
-//! FIFO output to packets, in the order of the cycles that they belong to. It needs no program image.
-//! (IHI 0014, 6.3 to 6.5)
+//! FIFO output to packets, in the order of the cycles that they belong to. It needs no program
+//! image. (IHI 0014, 6.3 to 6.5)
 
 use alloc::collections::VecDeque;
 
@@ -116,7 +116,8 @@ impl Fifo {
             Packet::Trigger { pins } => {
                 match Status::of_pipestat(pins as u8 & 0xf) {
                     Some(status) => self.status(at, status),
-                    // A trigger replaces a Trace Disabled status only where that has an offset. (6.1.7)
+                    // A trigger replaces a Trace Disabled status only where that has an offset.
+                    // (6.1.7)
                     None if pins as u8 & 0xf == DISABLED => {
                         self.offset_begins(at);
                         self.pins = Pins::DeferredOffset;

@@ -7,8 +7,8 @@ use crate::bits::replace_low;
 
 /// The last addresses that were sent. By default nothing is known.
 ///
-/// The base of a branch address is the last address that was sent in a TFO packet or a branch packet,
-/// not the address of the last instruction. (IHI 0014, 6.7.1)
+/// The base of a branch address is the last address that was sent in a TFO packet or a branch
+/// packet, not the address of the last instruction. (IHI 0014, 6.7.1)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct History {
     address: u32,

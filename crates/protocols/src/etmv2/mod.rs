@@ -1,13 +1,13 @@
 //! Embedded Trace Macrocell versions 2.0 and 2.1.
 //!
-//! The trace unit of ARM10. Specification: *Embedded Trace Macrocell Architecture Specification*, IHI
-//! 0014, chapters 4 and 6.
+//! The trace unit of ARM10. Specification: *Embedded Trace Macrocell Architecture Specification*,
+//! IHI 0014, chapters 4 and 6.
 //!
 //! Such a unit sends no byte stream. In each core cycle its port shows a pipeline status (PIPESTAT)
-//! and some bits of its FIFO (TRACEPKT). So a [`Packet`] is one cycle, and the bytes of a source are
-//! the records of cycles ([`Cycle`](tracewright_frames::cycles::Cycle)). The FIFO output has the
-//! packets of the specification: [`packet::Item`] and [`packet::Tfo`]. Their lengths do not depend on
-//! the program, so missing code does not disturb the decoding of the FIFO.
+//! and some bits of its FIFO (TRACEPKT). So a [`Packet`] is one cycle, and the bytes of a source
+//! are the records of cycles ([`Cycle`](tracewright_frames::cycles::Cycle)). The FIFO output has
+//! the packets of the specification: [`packet::Item`] and [`packet::Tfo`]. Their lengths do not
+//! depend on the program, so missing code does not disturb the decoding of the FIFO.
 //!
 //! | section | item | tests |
 //! |---|---|---|

@@ -43,7 +43,8 @@ pub struct Status {
     /// A branch phantom: a correctly predicted direct branch that ran in this cycle, before the
     /// instruction. The value states whether it was taken. (6.1.2)
     pub phantom: Option<bool>,
-    /// Whether the instruction of this cycle passed its condition. `None`: no instruction completed.
+    /// Whether the instruction of this cycle passed its condition. `None`: no instruction
+    /// completed.
     pub passed: Option<bool>,
     /// A group of packets went into the FIFO.
     pub data: bool,
@@ -62,7 +63,8 @@ impl Status {
         })
     }
 
-    /// PIPESTAT\[3:0]. A phantom needs an instruction in its cycle; without one the result is a wait.
+    /// PIPESTAT\[3:0]. A phantom needs an instruction in its cycle; without one the result is a
+    /// wait.
     pub const fn pipestat(self) -> u8 {
         let phantom = match self.phantom {
             None => 0b0000,

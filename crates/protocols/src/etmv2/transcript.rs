@@ -15,8 +15,8 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// Appends the description of the next cycle, at offset `at`: its status, and the packets that end
-    /// in it.
+    /// Appends the description of the next cycle, at offset `at`: its status, and the packets that
+    /// end in it.
     ///
     /// # Errors
     /// The errors of `out`.

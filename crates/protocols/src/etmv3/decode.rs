@@ -15,10 +15,10 @@ use super::{Config, History, Packet};
 use crate::data::{Data, DataPacket};
 use crate::pending::{Pending, Withdrawal};
 
-/// Packets to elements: instructions one by one, and what they read and wrote.
+/// Packets to elements: single instructions, and their data accesses.
 ///
-/// An instruction waits for the next one, because an exception packet may say that it did not
-/// complete; what comes between waits behind it.
+/// The last instruction is pending until the next one, because an exception packet may state that
+/// it did not complete. Elements between the two are queued behind it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decoder {
     phase: Phase,
@@ -31,41 +31,41 @@ pub struct Decoder {
     half: Option<u8>,
     /// The last instruction returned from an exception.
     returned: bool,
-    /// The last I-sync came after an overflow or from Debug state.
-    broken: bool,
-    /// Transfers that the next instruction has behind it.
+    /// The reason of the last I-sync is an overflow or the exit from Debug state.
+    after_loss: bool,
+    /// Completed transfers of the next instruction, which was interrupted before.
     resume: u8,
-    /// Load and store multiples that exceptions interrupted, the innermost last. (M profile)
+    /// Load and store multiples that exceptions interrupted, the most recent last. (M profile)
     interrupted: Vec<Range>,
 }
 
-/// How far the decoder is.
+/// The state of synchronisation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
-    /// Nothing has been said.
+    /// No packet has come.
     #[default]
     Fresh,
-    /// It has been said that the trace is not understood.
+    /// Synchronisation is lost, and a gap was reported.
     Lost,
-    /// Aligned; no I-sync yet.
+    /// After an A-sync, before an I-sync.
     Aligned,
-    /// Instructions are known.
+    /// After an I-sync.
     Synced,
 }
 
 /// The next instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Flow {
-    /// Not known, and the trace has said why.
+    /// Not known, and the reason was reported.
     #[default]
     Unknown,
     /// Known.
     At(u32),
-    /// The target of an indirect branch: its packet must come first.
+    /// The target of an indirect branch, whose packet has not come.
     Branch,
 }
 
-/// Load and store multiples that may be interrupted at once. (One for each preemption.)
+/// Limit of the interrupted load and store multiples: one for each preemption level.
 const INTERRUPTED: usize = 16;
 
 impl Decode<Config, Packet> for Decoder {
@@ -94,7 +94,7 @@ impl Decode<Config, Packet> for Decoder {
             Packet::Branch(ref branch) => self.branch(at, branch, config, code, sink),
             Packet::Isync(ref isync) => self.isync(at, isync, config, code, sink),
             Packet::CycleCount(cycles) => {
-                let valid = cycles != 0 && !(config.id.minor() == 0 && self.broken);
+                let valid = cycles != 0 && !(config.id.minor() == 0 && self.after_loss);
                 self.report(at, Element::Cycles(valid.then_some(cycles)), sink);
             }
             Packet::Trigger => self.report(at, Element::Trigger, sink),
@@ -108,18 +108,19 @@ impl Decode<Config, Packet> for Decoder {
             }
             Packet::Timestamp { bits, count, .. } => {
                 let (value, known) = history.timestamp(bits, count, config);
-                // 0 is what a unit without a time says.
+                // A unit without a timestamp source sends 0.
                 if known >= config.timestamp_width() && value != 0 {
                     self.report(at, Element::Timestamp { value, cycles: None }, sink);
                 }
             }
             Packet::ExceptionReturn => {
-                // On other profiles it is the instruction that returns, and is cancelled as one.
-                let of =
+                // On other profiles the packet belongs to the return instruction and is cancelled
+                // with it.
+                let withdrawal =
                     if config.m_profile() { Withdrawal::Return } else { Withdrawal::Instruction };
-                pending.element(at, Element::ExceptionReturn, of, sink);
+                pending.element(at, Element::ExceptionReturn, withdrawal, sink);
                 if config.m_profile() {
-                    self.data.exception(Direction::Read, of, pending);
+                    self.data.exception(Direction::Read, withdrawal, pending);
                 }
                 self.returned = true;
             }
@@ -164,7 +165,7 @@ impl Decode<Config, Packet> for Decoder {
 
     fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {
         match self.phase {
-            // Nothing follows, so nothing is lost.
+            // No instruction follows, so nothing is lost.
             Phase::Aligned | Phase::Synced if fault == Fault::Truncated => {
                 return self.pending.commit(sink);
             }
@@ -176,7 +177,7 @@ impl Decode<Config, Packet> for Decoder {
                 sink.element(at, Element::Gap(Gap::BadPacket));
             }
         }
-        // Nothing waits; the room for what waits is kept.
+        // The queue is empty here; its allocation is reused.
         let pending = core::mem::take(&mut self.pending);
         *self = Decoder { phase: Phase::Lost, pending, ..Decoder::default() };
     }
@@ -189,7 +190,7 @@ impl Decode<Config, Packet> for Decoder {
 }
 
 impl Decoder {
-    /// What earlier packets said.
+    /// The state of decompression.
     pub fn history(&self) -> &History {
         &self.history
     }
@@ -202,12 +203,12 @@ impl Decoder {
         self.phase = Phase::Aligned;
     }
 
-    /// Says something that no exception can withdraw.
+    /// Reports an element that no exception can withdraw.
     fn report<S: Sink>(&mut self, at: u64, element: Element, sink: &mut S) {
         self.pending.element(at, element, Withdrawal::Never, sink);
     }
 
-    /// What a data packet says of its access.
+    /// The fields of a data packet, with the completed address.
     fn data_packet(
         &mut self,
         at: u64,
@@ -244,9 +245,9 @@ impl Decoder {
         let restart = isync.reason != Reason::Periodic || self.phase != Phase::Synced;
         self.phase = Phase::Synced;
         if restart {
-            self.broken = matches!(isync.reason, Reason::Overflow | Reason::Debug);
+            self.after_loss = matches!(isync.reason, Reason::Overflow | Reason::Debug);
             self.pending.commit(sink);
-            self.end_data(at, self.broken);
+            self.end_data(at, self.after_loss);
             self.pending.commit(sink);
             self.history.forget_data();
             (self.half, self.returned, self.resume) = (None, false, 0);
@@ -263,22 +264,22 @@ impl Decoder {
             self.report(at, Element::TraceOn(start), sink);
         }
         self.history.isync(isync);
-        let place = isync.place();
+        let start_address = isync.start_address();
         if let Some(id) = isync.context_id {
             self.context.context_id = Some(id);
         }
         self.privilege(isync.non_secure, isync.hyp);
         let before = self.context.isa;
-        if let Some((_, isa)) = place {
+        if let Some((_, isa)) = start_address {
             self.context.isa = isa;
         }
         self.report(at, Element::Context(self.context), sink);
-        let Some((address, isa)) = place else { return };
+        let Some((address, isa)) = start_address else { return };
 
         if !restart {
             let expected = match self.flow {
                 Flow::At(pc) => {
-                    // Between the halves of an instruction that is traced as two.
+                    // Between the two atoms of a 32-bit T32 instruction.
                     let pc = if self.half.is_some() { pc.wrapping_add(2) } else { pc };
                     pc == address && before == isa
                 }
@@ -295,7 +296,7 @@ impl Decoder {
         }
         self.flow = Flow::At(address);
         let Some(current) = &isync.current else {
-            // It may be a data instruction that began before the trace did.
+            // It may be a data instruction that began before tracing.
             if config.control.data()
                 && let Some(opcode) = code.opcode(self.pc(address))
                 && let Some(transfer) = transfer(isa, opcode)
@@ -304,14 +305,20 @@ impl Decoder {
             }
             return;
         };
-        // The data instruction is in progress: it counts as executed.
+        // The data instruction in progress counts as executed.
         self.step(at, address, Atom { passed: true, cycles: 0 }, config, code, sink);
         self.half = None;
-        self.to(at, current, config, sink);
+        self.branch_to(at, current, config, sink);
     }
 
-    /// Goes to the address of a branch packet, and says who executes there if that is new.
-    fn to<S: Sink>(&mut self, at: u64, branch: &Branch, config: &Config, sink: &mut S) -> u32 {
+    /// Continues at the address of a branch packet, and reports the context if it changed.
+    fn branch_to<S: Sink>(
+        &mut self,
+        at: u64,
+        branch: &Branch,
+        config: &Config,
+        sink: &mut S,
+    ) -> u32 {
         let target = self.history.branch(branch, config);
         self.flow = if target.known >= 32 { Flow::At(target.address) } else { Flow::Unknown };
         self.context.isa = target.isa;
@@ -323,7 +330,7 @@ impl Decoder {
         target.address
     }
 
-    /// Takes security state and Hyp mode, and says whether they changed.
+    /// Updates security state and Hyp mode. Returns whether they changed.
     fn privilege(&mut self, non_secure: bool, hyp: bool) -> bool {
         let security = if non_secure { Security::NonSecure } else { Security::Secure };
         let el = if hyp { Some(2) } else { None };
@@ -344,7 +351,7 @@ impl Decoder {
             self.history.branch(branch, config);
             return;
         }
-        // Of several packets for one instruction the last one counts.
+        // Of several packets for one instruction the last one is valid.
         if self.pending.branched() {
             self.pending.withdraw(Withdrawal::Branch);
         }
@@ -357,7 +364,7 @@ impl Decoder {
                 self.cancel(resume, config, code, sink);
             }
         }
-        let address = self.to(at, branch, config, sink);
+        let address = self.branch_to(at, branch, config, sink);
         if let Some(info) = branch.info {
             match info.exception(address) {
                 Some(exception) => number = exception,
@@ -365,7 +372,7 @@ impl Decoder {
             }
         }
         if number == 0 && self.returned && !self.interrupted.is_empty() {
-            self.continued(at, address, sink);
+            self.resume_interrupted(at, address, sink);
         }
         if number != 0 {
             let element = Element::Exception(Exception {
@@ -377,7 +384,7 @@ impl Decoder {
             self.pending.branch();
             self.pending.element(at, element, Withdrawal::Branch, sink);
             if number == DEBUG_HALT && !config.m_profile() {
-                // The address means nothing.
+                // The address has no meaning.
                 self.flow = Flow::Unknown;
             }
             let reset = if config.m_profile() { M_RESET } else { RESET };
@@ -390,7 +397,7 @@ impl Decoder {
         self.resume = if number == 0 { resume } else { 0 };
     }
 
-    /// The last instruction did not complete. `resume`: it stopped after so many transfers.
+    /// Withdraws the last instruction. `resume`: the number of transfers that it completed.
     fn cancel<K: Code, S: Sink>(
         &mut self,
         resume: u8,
@@ -406,7 +413,7 @@ impl Decoder {
             return;
         }
         if config.m_profile() && self.returned {
-            // The return instruction did complete; what it popped is not valid.
+            // The return instruction completed, but the data that it popped are not valid.
             self.pending.withdraw(Withdrawal::Return);
             self.data.cancel(Withdrawal::Return);
             self.pending.commit(sink);
@@ -419,8 +426,8 @@ impl Decoder {
         self.data.cancel(Withdrawal::Instruction);
     }
 
-    /// Keeps a load or store multiple that is cancelled: without data trace that is how it looks
-    /// when it is paused.
+    /// Stores a cancelled load or store multiple. Without data trace an interrupted one has the
+    /// same packets as a cancelled one.
     fn interrupt<K: Code>(&mut self, code: &mut K) {
         let Some(&range) = self.pending.last() else { return };
         let pc = Pc { address: range.start, isa: range.last.isa, space: self.context.space() };
@@ -434,10 +441,10 @@ impl Decoder {
         self.interrupted.push(range);
     }
 
-    /// A return from an exception to `address`. Where that is behind an instruction that was
-    /// interrupted, the instruction has gone on from where it was, untraced, and has completed.
-    /// (IHI 0014, 7.5.2)
-    fn continued<S: Sink>(&mut self, at: u64, address: u32, sink: &mut S) {
+    /// Processes a return from an exception to `address`. If that is the address after an
+    /// interrupted instruction, that instruction resumed without trace and completed. (IHI 0014,
+    /// 7.5.2)
+    fn resume_interrupted<S: Sink>(&mut self, at: u64, address: u32, sink: &mut S) {
         let Some(&range) = self.interrupted.last() else { return };
         let to = u64::from(address);
         if to == range.end() {
@@ -475,7 +482,7 @@ impl Decoder {
         }
     }
 
-    /// These instructions were executed, and it is not known which they are.
+    /// Processes atoms whose instructions are not known.
     #[cold]
     fn unknown<S: Sink>(&mut self, at: u64, mut steps: Steps, config: &Config, sink: &mut S) {
         self.pending.commit(sink);
@@ -496,12 +503,12 @@ impl Decoder {
         }
     }
 
-    /// The place of `address`.
+    /// The code location of `address` in the current context.
     const fn pc(&self, address: u32) -> Pc {
         Pc { address: address as u64, isa: self.context.isa, space: self.context.space() }
     }
 
-    /// Executes the instruction at `address`. `false` where it is not known which that is.
+    /// Walks the instruction at `address`. Returns `false` where it is not known.
     #[inline]
     fn step<K: Code, S: Sink>(
         &mut self,
@@ -549,13 +556,13 @@ impl Decoder {
         self.pending.instruction(at, range, sink);
         self.returned = false;
         if config.control.data() {
-            self.moves(address, atom.passed, code);
+            self.begin_data(address, atom.passed, code);
         }
         self.flow = self.after(address, &instruction, atom.passed);
         true
     }
 
-    /// Nothing can be followed from here to the next address.
+    /// Reports why the program cannot be followed up to the next address.
     #[cold]
     fn stop<S: Sink>(&mut self, at: u64, element: Element, sink: &mut S) -> bool {
         self.pending.commit(sink);
@@ -565,8 +572,8 @@ impl Decoder {
         false
     }
 
-    /// The instruction at `address` was traced: the data that follow may be its own.
-    fn moves<K: Code>(&mut self, address: u32, passed: bool, code: &mut K) {
+    /// The instruction at `address` was traced. If it accesses data, the next data packets are its.
+    fn begin_data<K: Code>(&mut self, address: u32, passed: bool, code: &mut K) {
         self.data.completed(&mut self.pending);
         let resume = core::mem::take(&mut self.resume);
         if passed
@@ -580,7 +587,7 @@ impl Decoder {
         }
     }
 
-    /// Where the flow is after an instruction, in whose instruction set.
+    /// The position after an instruction. It also sets the instruction set there.
     #[inline]
     fn after(&mut self, address: u32, instruction: &Instruction, passed: bool) -> Flow {
         match (instruction.kind, instruction.target) {
@@ -594,7 +601,7 @@ impl Decoder {
     }
 }
 
-/// Numbers of exceptions that mean something to the decoder. (Tables 7-12 and 7-17)
+/// Exception numbers that the decoder handles. (Tables 7-12 and 7-17)
 const DEBUG_HALT: u16 = 1;
 const RESET: u16 = 8;
 const M_RESET: u16 = 0x11;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tracewright::base::{Code, Element, Isa, OffsetMap, Pc, Piece, Step};
 use tracewright::image::{Cache, CacheOptions, Image};
-use tracewright::model::log::{Assembler, Format, Lookup, Reader};
+use tracewright::logs::{Assembler, Format, Lookup, Reader};
 use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::registry::AnyConfig;
 

@@ -9,14 +9,15 @@ use std::path::Path;
 use std::process::Command;
 
 use tracewright::base::Step;
+use tracewright::base::StepSink;
 use tracewright::capture::{Capture, Dump, write};
 use tracewright::decode::{Memory, Options, Plan, Session};
 use tracewright::frames::{Framing, Numbering};
-use tracewright::model::generate::{Recipe, Sets, program};
-use tracewright::model::log::Steps;
-use tracewright::model::{Machine, Program, Recorder, Recording, Stimulus};
+use tracewright::logs::{Recorder, Recording};
 use tracewright::protocols::registry::AnyProtocol::{self, Ete, Etmv4};
 use tracewright::views::opencsd::{Listing, Shown};
+use tracewright_model::generate::{Recipe, Sets, program};
+use tracewright_model::{Machine, Program, Stimulus};
 
 /// One configuration.
 struct Run {

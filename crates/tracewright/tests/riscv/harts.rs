@@ -4,14 +4,13 @@
 use std::path::Path;
 
 use tracewright::Listener;
-use tracewright::base::{Element, Parse, Wire};
+use tracewright::base::{Element, Parse, StepSink, Wire};
 use tracewright::capture::{Buffer, BufferRef, Capture, Core, Dump, Format, Owner, Source};
 use tracewright::decode::input::Parts;
 use tracewright::decode::{Jobs, Memory, Options, Plan, Session, Why, parallel};
 use tracewright::frames::{Framing as Frames, Joiner};
 use tracewright::image::Image;
-use tracewright::model::log::Steps;
-use tracewright::model::{Recorder, Recording};
+use tracewright::logs::{Recorder, Recording};
 use tracewright::protocols::etrace::config::{Framing, PARAMETERS, Profile, Version};
 use tracewright::protocols::etrace::packet::Payload;
 use tracewright::protocols::etrace::{Packet, Params};

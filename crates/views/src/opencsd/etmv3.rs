@@ -166,8 +166,8 @@ impl Etmv3Text {
             Reason::Debug => "; (Debug Exit); ",
         });
         self.history.isync(isync);
-        let place = isync.place();
-        if let Some((address, _)) = place {
+        let start = isync.start_address();
+        if let Some((address, _)) = start {
             out.push_str(if isync.current.is_some() { "Data Instr Addr=0x" } else { "Addr=0x" });
             hex_padded(address.into(), 8, out);
             out.push_str("; ");
@@ -179,7 +179,7 @@ impl Etmv3Text {
             hex(id.into(), out);
             out.push_str("; ");
         }
-        let Some((_, isa)) = place else { return };
+        let Some((_, isa)) = start else { return };
         instruction_set(isa, out);
         if let Some(cycles) = isync.cycles {
             out.push_str("Cycles=");

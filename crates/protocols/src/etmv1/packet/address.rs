@@ -13,7 +13,8 @@ pub const LONGEST_ADDRESS: usize = 9;
 /// A branch address as it was sent: low bits that replace those of the previous address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// The bits that were sent. Bit \[0] is bit \[0] of a byte code's address, else T. Others are 0.
+    /// The bits that were sent. Bit \[0] is bit \[0] of a byte code's address, else T. Others are
+    /// 0.
     pub bits: u32,
     /// Number of bits: 7, 14, 21, 28 or 32.
     pub count: u8,
@@ -97,7 +98,8 @@ impl From<Start> for Reason {
 }
 
 impl Address {
-    /// Reads the address at the start of `bytes`, which may end anywhere. Every byte value is valid.
+    /// Reads the address at the start of `bytes`, which may end anywhere. Every byte value is
+    /// valid.
     pub fn parse(bytes: &[u8], config: &Config) -> Parse<Address> {
         let Some(found) = groups(bytes, 32) else { return Parse::Partial };
         if found.len < 5 {

@@ -40,8 +40,8 @@ fn example_5_1() {
     );
 }
 
-/// Addresses, values, a context ID of one byte and an interrupt decode alike on each port width, and
-/// with a trigger.
+/// Addresses, values, a context ID of one byte and an interrupt decode alike on each port width,
+/// and with a trigger.
 #[test]
 fn widths() {
     // 8000 ldr; 8004 beq; 8008 bx lr; 8010 nop; 8014 beq; 8018 nop

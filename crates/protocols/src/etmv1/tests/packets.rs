@@ -190,8 +190,8 @@ fn addresses_of_each_length() {
     }
 }
 
-/// The description of each cycle in its context: offsets are not statuses (5.6.1), a trigger replaces
-/// one (5.1.1), an address continues to its end (5.5.4).
+/// The description of each cycle in its context: offsets are not statuses (5.6.1), a trigger
+/// replaces one (5.1.1), an address continues to its end (5.5.4).
 #[test]
 fn descriptions() {
     let words = |config: &Config, cycles: &str| -> Vec<String> {
@@ -237,7 +237,8 @@ fn descriptions() {
             "wait; data: 99, data or nothing: aa",
         ]
     );
-    // TRACESYNC may stay high for the second half of a byte. Without data trace, pins may show noise.
+    // TRACESYNC may stay high for the second half of a byte. Without data trace, pins may show
+    // noise.
     assert_eq!(
         words(&unit(3, W4), "WT*:4 WT*:0 IE:7 WT:5"),
         [

@@ -53,9 +53,9 @@ pub struct Tfo {
     pub reason: Reason,
     /// The context ID, limited to the bytes that are traced.
     pub context_id: Option<u32>,
-    /// The address of an instruction, with T in bit \[0]: the next instruction; in a periodic packet
-    /// the one that executed in the cycle of the offset; with `current` the load or store multiple in
-    /// progress.
+    /// The address of an instruction, with T in bit \[0]: the next instruction; in a periodic
+    /// packet the one that executed in the cycle of the offset; with `current` the load or store
+    /// multiple in progress.
     pub address: u32,
     /// The instruction that runs beside the load or store multiple, compressed against `address`.
     pub current: Option<Branch>,

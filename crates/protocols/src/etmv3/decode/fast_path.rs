@@ -1,10 +1,11 @@
-//! P-headers, many packets at once.
+//! The fast path of the decoder: runs of P-headers.
 //!
-//! Nearly all of a trace without data is P-headers. To this unit every instruction is a block of its own
-//! ([`Waypoints::each`](tracewright_base::Waypoints::each)), and what must come after each is kept: the lane holds the
-//! place on that path, a [`BlockId`], and an atom is one load. What another instruction follows cannot be withdrawn, so that only
-//! the last one of a run of P-headers waits, and cycles behind it. What the decoder knows of where it is is made of the last
-//! instruction alone, where it is needed.
+//! Almost all packets of a trace without data are P-headers. For this unit every instruction is a
+//! separate block ([`Waypoints::each`](tracewright_base::Waypoints::each)), and the block cache
+//! stores the successors of each. The fast path holds a [`BlockId`] as its position, so an atom
+//! takes one load. An instruction that another one follows cannot be withdrawn, so only the last
+//! instruction of a run of P-headers, and the cycles after it, become pending. The state of the
+//! decoder is updated from the last instruction alone, where it is needed.
 
 use tracewright_base::{BlockId, Code, Counted, Element, Feed, Isa, Range, Sink};
 
@@ -14,7 +15,7 @@ use crate::etmv3::Config;
 use crate::etmv3::packet::atoms::{Atoms, Headers, Steps};
 
 impl Decoder {
-    /// Takes P-headers, where there are no data between them.
+    /// Takes a run of P-headers. It takes nothing where data are traced.
     #[inline]
     pub(super) fn fast_path<K: Code, S: Sink>(
         &mut self,
@@ -34,7 +35,7 @@ impl Decoder {
         self.pending.settle(sink);
         self.data.other_packet();
         if run.known > feed.taken {
-            // An instruction follows: what waits has completed.
+            // An instruction follows, so the pending one completed.
             self.pending.commit(sink);
             if config.id.thumb32_is_one() {
                 self.run_atoms::<false, K, S>(feed, run.known, headers, config, code, sink);
@@ -69,14 +70,15 @@ impl Decoder {
         let accurate = config.control.cycle_accurate();
         let mut cursor = self.find(code);
         let mut steps = Steps::default();
-        // Of `steps`, those to come: how many, and from bit 0 on which of them passed; W atoms before the first.
+        // The remaining instructions of `steps`: their number, the ones that passed from bit 0 on,
+        // and the number of W before the first.
         let (mut left, mut bits, mut cycles) = (0, 0, 0);
         let (mut at, mut taken) = (feed.last, feed.taken);
-        // From offset `until` on, what is added to an offset is another number.
+        // The difference between trace offset and index, valid up to index `until`.
         let (mut add, mut until) = (0, taken);
         loop {
             let blocks = code.blocks();
-            // Whether the next instruction is not cached.
+            // Whether the loop needs an instruction that is not cached.
             let enter = 'fast_path: loop {
                 while left > 0 {
                     let Some((cached, class)) = blocks.get(cursor.next) else {
@@ -135,7 +137,7 @@ impl Decoder {
         (feed.last, feed.taken) = (at, taken);
     }
 
-    /// The decoder's position.
+    /// The cached block at the position of the decoder.
     #[inline]
     fn find<K: Code>(&self, code: &K) -> Cursor {
         match (self.flow, self.context.isa) {
@@ -149,7 +151,7 @@ impl Decoder {
         }
     }
 
-    /// Updates the decoder's state with the last instruction.
+    /// Updates the decoder state to the position after an instruction.
     #[inline]
     fn settle<K: Code>(&mut self, cursor: &Cursor, code: &K) {
         let Some(block) = cursor.settle(code) else { return };
@@ -158,7 +160,7 @@ impl Decoder {
         self.flow = self.after(block.start as u32, &block.last, cursor.taken);
     }
 
-    /// Caches the next instruction. A known address always follows the last instruction.
+    /// Caches the next instruction, the successor of the last one.
     #[cold]
     fn enter<K: Code>(&self, cursor: &mut Cursor, code: &mut K) {
         match self.flow {
@@ -170,11 +172,11 @@ impl Decoder {
     }
 }
 
-/// P-headers one after another.
+/// A run of P-headers.
 struct Run {
-    /// Where the last one with an instruction ends, or the first one begins.
+    /// End of the last P-header with an instruction, or the start of the run.
     known: usize,
-    /// Where they end.
+    /// End of the run.
     end: usize,
 }
 

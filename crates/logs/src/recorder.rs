@@ -1,9 +1,9 @@
-//! Steps to a capture: a trace unit for each processor, a formatter, and everything that a decoder must
-//! know besides.
+//! Steps to a capture: a trace unit in software for each processor, a formatter, and the registers
+//! and memory that a decoder needs.
 
 use std::fmt;
 
-use tracewright_base::{MissingRegister, Step};
+use tracewright_base::{MissingRegister, Step, StepSink};
 use tracewright_capture::{
     Buffer, BufferRef, Capture, Core, Dump, Format, Register, Registers, Source, Text, core_type,
 };
@@ -11,45 +11,43 @@ use tracewright_frames::{Framing, Joiner};
 use tracewright_protocols::encoders::AnyUnit;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
-use crate::log::Steps;
-
-/// What to record, and how.
+/// The configuration of a [`Recorder`].
 #[derive(Clone, Debug)]
 pub struct Recording {
     /// The protocol of the trace units.
     pub protocol: AnyProtocol,
-    /// Registers and settings of the trace units, in place of those of a usual unit. The trace id is that of
-    /// processor 0; each next one has the next.
+    /// Registers and settings of the trace units. Registers that are absent have the values of a usual
+    /// unit. The trace ID is the ID of processor 0; each further processor has the next ID.
     pub registers: Vec<(String, u64)>,
-    /// Parameters of theirs that are text: the capture has them.
+    /// Textual parameters of the trace units, stored in the capture.
     pub texts: Vec<Text>,
-    /// What is around the bytes. Without framing each processor has a buffer of its own.
+    /// The framing of the trace. Without framing, each processor has its own buffer.
     pub framing: Framing,
-    /// Without framing: the processors of RISC-V share a buffer, in which each message has its source's number:
-    /// that of processor 0 is given, and each next one has the next.
+    /// Without framing, RISC-V: the processors share a buffer in which each message has a source
+    /// number. Processor 0 has the configured number; each further processor has the next number.
     pub messages: bool,
-    /// What the cores are called in the capture. Empty: nothing, for protocols that need no core.
+    /// The core type in the capture. Empty for protocols that need no core.
     pub core: String,
-    /// Program memory: a name, and an ELF file or what lies at an address.
+    /// Program memory: ELF files and dumps.
     pub images: Vec<Dump>,
 }
 
-/// Why nothing can be recorded.
+/// The reason that nothing can be recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordError {
     /// The protocol has no trace unit in software.
     NoEncoder(AnyProtocol),
-    /// A register or setting is given that the protocol does not have.
+    /// The protocol has no such register or setting.
     UnknownRegister {
-        /// Its name.
+        /// The name that was given.
         name: String,
-        /// Those that there are.
+        /// The names of the protocol.
         known: Vec<&'static str>,
     },
-    /// A register is missing that a unit needs.
+    /// A register that the unit needs is missing.
     Missing(MissingRegister),
-    /// The core's name is not known, or a trace id is above 0x6f.
-    Wrong(String),
+    /// The core type is unknown, or a trace ID is above 0x6f.
+    Invalid(String),
 }
 
 impl fmt::Display for RecordError {
@@ -65,41 +63,41 @@ impl fmt::Display for RecordError {
                 write!(f, "no register or setting {name}; there are {}", known.join(", "))
             }
             RecordError::Missing(missing) => missing.fmt(f),
-            RecordError::Wrong(what) => f.write_str(what),
+            RecordError::Invalid(what) => f.write_str(what),
         }
     }
 }
 
 impl std::error::Error for RecordError {}
 
-/// Records steps as they come. It holds the trace; the steps it does not hold.
+/// Records steps as they arrive. The recorder stores the trace and no steps.
 #[derive(Debug)]
 pub struct Recorder {
     recording: Recording,
-    units: Vec<Traced>,
+    units: Vec<TracedCpu>,
     joiner: Joiner,
     framed: Vec<u8>,
     errors: Option<RecordError>,
 }
 
-/// One processor's trace unit.
+/// The trace unit of one processor.
 #[derive(Debug)]
-struct Traced {
+struct TracedCpu {
     unit: AnyUnit,
     id: u8,
-    /// Bytes, or half bytes, that have not been framed.
+    /// Bytes, or nibbles, that are not framed yet.
     fresh: Vec<u8>,
     raw: Vec<u8>,
 }
 
-/// So many bytes of a source are framed at a time, while others have bytes too.
+/// Number of bytes of a source that are framed at once.
 const CHUNK: usize = 256;
 
 impl Recorder {
     /// Prepares the trace unit of processor 0.
     ///
     /// # Errors
-    /// [`RecordError`] where no such unit can be made.
+    /// [`RecordError`] if the unit cannot be made.
     pub fn new(recording: Recording) -> Result<Self, RecordError> {
         let mut recorder = Recorder {
             joiner: Joiner::new(recording.framing),
@@ -108,19 +106,19 @@ impl Recorder {
             framed: Vec::new(),
             errors: None,
         };
-        recorder.known()?;
+        recorder.check_names()?;
         recorder.grow(0)?;
         Ok(recorder)
     }
 
-    /// Whether every register that was given is one.
-    fn known(&self) -> Result<(), RecordError> {
+    /// Checks the names of the registers.
+    fn check_names(&self) -> Result<(), RecordError> {
         let Recording { protocol, registers, .. } = &self.recording;
         let about = protocol.about().registers.iter();
         let mut known: Vec<&'static str> =
             about.flat_map(|r| core::iter::once(r.name).chain(r.aliases.iter().copied())).collect();
         known.extend(AnyUnit::settings(*protocol).iter().map(|setting| setting.name));
-        // `TRCACVR<n>` stands for many.
+        // `TRCACVR<n>` matches with any number.
         let is = |known: &str, name: &str| match known.strip_suffix("<n>") {
             Some(stem) => name
                 .strip_prefix(stem)
@@ -158,36 +156,36 @@ impl Recorder {
         while self.units.len() <= cpu {
             let Recording { protocol, core, .. } = &self.recording;
             let n = self.units.len();
-            let core_type = match core.as_str() {
-                "" => None,
-                core => Some(
-                    core_type(core)
-                        .ok_or_else(|| RecordError::Wrong(format!("no core is called `{core}`")))?,
-                ),
-            };
+            let core_type =
+                match core.as_str() {
+                    "" => None,
+                    core => Some(core_type(core).ok_or_else(|| {
+                        RecordError::Invalid(format!("unknown core type `{core}`"))
+                    })?),
+                };
             let unit = AnyUnit::new(*protocol, core_type, &|name| self.register(name, n))
                 .map_err(RecordError::Missing)?
                 .ok_or(RecordError::NoEncoder(*protocol))?;
             let id = unit.config().trace_id();
             if self.recording.messages {
-                numbered(&unit.config(), self.register("source", n), n)?;
+                check_source(&unit.config(), self.register("source", n), n)?;
             }
             if id > 0x6f || id == 0 && self.recording.framing != Framing::Raw {
-                return Err(RecordError::Wrong(format!(
-                    "the trace id of processor {n} is {id:#x}; 0x1 to 0x6f can be used"
+                return Err(RecordError::Invalid(format!(
+                    "the trace ID of processor {n} is {id:#x}; valid IDs are 0x1 to 0x6f"
                 )));
             }
-            self.units.push(Traced { unit, id, fresh: Vec::new(), raw: Vec::new() });
+            self.units.push(TracedCpu { unit, id, fresh: Vec::new(), raw: Vec::new() });
         }
         Ok(())
     }
 
-    /// Puts what a source has into the buffer.
+    /// Frames the new bytes of processor `cpu` into the buffer. `all` includes an odd nibble.
     fn frame(&mut self, cpu: usize, all: bool) {
         let Recorder { recording, units, joiner, framed, errors } = self;
         let Some(source) = units.get_mut(cpu) else { return };
         if source.unit.nibbles() {
-            // Two to a byte, the first one low.
+            // Two nibbles make a byte; the first is in bits \[3:0].
             let whole = if all { source.fresh.len() } else { source.fresh.len() & !1 };
             let pairs = source.fresh.get(..whole).unwrap_or_default().chunks(2);
             let bytes: Vec<u8> =
@@ -203,15 +201,15 @@ impl Recorder {
         }
         if recording.framing != Framing::Raw {
             if joiner.push(source.id, &source.raw, framed).is_err() {
-                let what = format!("trace id {:#x} is reserved", source.id);
-                errors.get_or_insert(RecordError::Wrong(what));
+                let what = format!("trace ID {:#x} is reserved", source.id);
+                errors.get_or_insert(RecordError::Invalid(what));
             }
             source.raw.clear();
         }
     }
 
-    /// Takes the trace that is whole so far out, by buffer: it need not be held. The capture has what comes
-    /// after it.
+    /// Removes the complete trace so far and passes it to `out`, by buffer number. The capture that
+    /// [`finish`](Recorder::finish) returns has the remaining trace.
     pub fn take(&mut self, mut out: impl FnMut(usize, &[u8])) {
         if !self.framed.is_empty() {
             out(0, &self.framed);
@@ -226,25 +224,25 @@ impl Recorder {
         }
     }
 
-    /// How many bytes of trace there are, without those that were taken.
+    /// Number of bytes of trace that were not taken.
     pub fn len(&self) -> usize {
         self.framed.len() + self.units.iter().map(|s| s.raw.len() + s.fresh.len()).sum::<usize>()
     }
 
-    /// For how many cycles processors had to wait because their units had no room.
+    /// Number of cycles for which processors stalled because the FIFO of their unit was full.
     pub fn waited(&self) -> u64 {
         self.units.iter().map(|source| source.unit.waited()).sum()
     }
 
-    /// There is no trace.
+    /// Whether there is no trace to take.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Tracing ends.
+    /// Ends tracing and returns the capture.
     ///
     /// # Errors
-    /// [`RecordError`] where a processor could have no trace unit.
+    /// [`RecordError`] if the trace unit of a processor could not be made.
     pub fn finish(mut self) -> Result<Capture, RecordError> {
         for cpu in 0..self.units.len() {
             if let Some(source) = self.units.get_mut(cpu) {
@@ -295,10 +293,10 @@ impl Recorder {
                 buffers: vec![BufferRef { buffer, stream: None }],
                 ..Source::default()
             };
-            let named = !self.recording.core.is_empty();
-            let watches = device.watches_core() && named;
+            let has_core = !self.recording.core.is_empty();
+            let watches = device.watches_core() && has_core;
             capture.sources.push(Source { core: watches.then_some(n), ..device });
-            if !named {
+            if !has_core {
                 continue;
             }
             capture.cores.push(Core {
@@ -311,7 +309,7 @@ impl Recorder {
         capture
     }
 
-    /// What the units are called: the protocol, and the version that their registers say.
+    /// The device type of the units: the protocol, and the version in the ID register.
     fn device_type(&self) -> String {
         let register = |name| self.register(name, 0);
         let minor = |value: u64| value >> 4 & 0xf;
@@ -333,7 +331,7 @@ impl Recorder {
         }
     }
 
-    /// The registers of a unit as a capture records them. What no real unit has is left out.
+    /// The registers of a unit as a capture records them, without settings that no hardware has.
     fn registers(&self, cpu: usize) -> Registers {
         let Recording { protocol, registers, .. } = &self.recording;
         let usual = AnyUnit::usual(*protocol).iter().map(|(name, _)| (*name).to_owned());
@@ -353,33 +351,31 @@ impl Recorder {
     }
 }
 
-/// Bits of a source's number, where nothing else is said.
+/// Default width of a source number in bits.
 const SOURCE_WIDTH: u64 = 8;
 
-/// Whether messages of processor `n` can have its number.
-fn numbered(config: &AnyConfig, number: Option<u64>, n: usize) -> Result<(), RecordError> {
+/// Checks that messages of processor `n` can hold its source number.
+fn check_source(config: &AnyConfig, number: Option<u64>, n: usize) -> Result<(), RecordError> {
     let AnyConfig::Etrace(params) = config else {
-        return Err(RecordError::Wrong(
-            "only messages of RISC-V have their sources' numbers".into(),
-        ));
+        return Err(RecordError::Invalid("only RISC-V messages have source numbers".into()));
     };
     let (width, number) = (params.link.source_width, number.unwrap_or(0));
     if !params.link.has_sources() {
-        return Err(RecordError::Wrong(
-            "messages of this profile have no source's number: framing must be encapsulated or siemens, and \
+        return Err(RecordError::Invalid(
+            "messages of this profile have no source number: framing must be encapsulated or siemens, and \
              source_width above 0"
                 .into(),
         ));
     }
     if number >> width != 0 {
-        return Err(RecordError::Wrong(format!(
-            "the number of processor {n} is {number}, which source_width = {width} has no room for"
+        return Err(RecordError::Invalid(format!(
+            "the source number of processor {n} is {number}, which does not fit into source_width = {width}"
         )));
     }
     Ok(())
 }
 
-impl Steps for Recorder {
+impl StepSink for Recorder {
     #[inline]
     fn step(&mut self, cpu: u16, step: &Step) {
         let cpu = usize::from(cpu);
@@ -391,9 +387,9 @@ impl Steps for Recorder {
         }
         let Some(source) = self.units.get_mut(cpu) else { return };
         source.unit.step(step, &mut source.fresh);
-        // Messages of several come as they are made.
-        let most = if self.recording.messages { 1 } else { CHUNK };
-        if source.fresh.len() >= most {
+        // Messages of several processors are in the order in which they are made.
+        let limit = if self.recording.messages { 1 } else { CHUNK };
+        if source.fresh.len() >= limit {
             self.frame(cpu, false);
         }
     }

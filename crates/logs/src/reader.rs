@@ -5,18 +5,19 @@ use std::fmt;
 
 use tracewright_base::Isa;
 
-use super::entry::Entry;
-use super::text::Expected;
-use super::{Format, csv, qemu, spike, spike_csv, tarmac};
+use crate::entry::Entry;
+use crate::format::Format;
+use crate::text::Expected;
+use crate::{csv, qemu, spike, spike_csv, tarmac};
 
-/// A line that cannot be read.
+/// The error of a line that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogError {
-    /// Which line; the first is 1.
+    /// Line number, from 1.
     pub line: u64,
-    /// What should have been there.
+    /// The expected text.
     pub expected: &'static str,
-    /// The line, as far as it can be shown.
+    /// The beginning of the line, in UTF-8.
     pub found: String,
 }
 
@@ -28,10 +29,10 @@ impl fmt::Display for LogError {
 
 impl Error for LogError {}
 
-/// A longer line is shown in part.
+/// At most this many bytes of a line appear in an error.
 const SHOWN: usize = 80;
 
-/// Reads a log in pieces of any size. It holds the line that is not whole yet and nothing else.
+/// Reads a log in pieces of any size. The reader buffers an incomplete line only.
 #[derive(Clone, Debug)]
 pub struct Reader {
     parser: Parser,
@@ -50,8 +51,8 @@ enum Parser {
 }
 
 impl Reader {
-    /// A reader at the beginning of a log. `isa` is what the log is of where it does not say so: RV32 or
-    /// RV64 for Spike and for QEMU of RISC-V.
+    /// A reader at the beginning of a log. `isa` is the instruction set where the log does not state
+    /// one: RV32 or RV64 for Spike and for QEMU of RISC-V.
     pub fn new(format: Format, isa: Isa) -> Self {
         let parser = match format {
             Format::Qemu => Parser::Qemu(qemu::Parser::default()),
@@ -63,7 +64,7 @@ impl Reader {
         Reader { parser, isa, rest: Vec::new(), lines: 0 }
     }
 
-    /// Lines that were read.
+    /// Number of lines read.
     pub const fn lines(&self) -> u64 {
         self.lines
     }
@@ -71,7 +72,8 @@ impl Reader {
     /// Takes the next bytes of the log.
     ///
     /// # Errors
-    /// [`LogError`] at the first line that cannot be read. What came before it was passed on.
+    /// [`LogError`] at the first line that cannot be read. The entries of the lines before it were
+    /// passed to `out`.
     pub fn feed(&mut self, bytes: &[u8], out: &mut impl FnMut(Entry)) -> Result<(), LogError> {
         let mut bytes = bytes;
         if !self.rest.is_empty() {
@@ -97,10 +99,10 @@ impl Reader {
         Ok(())
     }
 
-    /// The log ends.
+    /// Ends the log.
     ///
     /// # Errors
-    /// As [`feed`](Reader::feed), for a last line without an end.
+    /// [`LogError`] if a last line without a line break cannot be read.
     pub fn finish(&mut self, out: &mut impl FnMut(Entry)) -> Result<(), LogError> {
         let rest = std::mem::take(&mut self.rest);
         if !rest.is_empty() {
@@ -114,7 +116,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads whole lines. One `match` for all of them.
+    /// Reads whole lines. The format is matched once for all lines.
     fn all(&mut self, text: &[u8], out: &mut impl FnMut(Entry)) -> Result<(), LogError> {
         let (isa, lines) = (self.isa, &mut self.lines);
         match &mut self.parser {

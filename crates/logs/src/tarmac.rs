@@ -31,9 +31,9 @@ mod memory;
 
 use tracewright_base::{Direction, Isa, Step};
 
-use super::entry::{Entry, Event, Executed, Mode, Opcode};
-use super::text::{self, Expected, Words, decimal, grouped, hex};
-use super::writer::Line;
+use crate::entry::{Entry, Event, Executed, Mode, Opcode};
+use crate::line::Line;
+use crate::text::{self, Expected, Words, decimal, grouped, hex};
 
 /// Reads lines. It knows the processors by name.
 #[derive(Clone, Debug, Default)]

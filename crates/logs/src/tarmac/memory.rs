@@ -2,8 +2,8 @@
 
 use tracewright_base::{Access, Direction};
 
-use super::super::text::{Expected, Words, decimal, grouped, hex};
 use super::{Last, address};
+use crate::text::{Expected, Words, decimal, grouped, hex};
 
 /// `MR8 ADDRESS DATA`, `MNW4___D ADDRESS DATA`, `R08 ADDRESS DATA`, `W04 X ADDRESS DATA`. `None` for an
 /// instruction that was fetched, and for an access that was aborted.

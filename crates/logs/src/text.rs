@@ -1,10 +1,10 @@
 //! Words and numbers of a line.
 
-/// What a line should have had.
+/// The text that was expected in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected(pub &'static str);
 
-/// A line, word by word. Words are separated by blanks.
+/// The words of a line, separated by blanks and tabs.
 #[derive(Clone, Copy, Debug)]
 pub struct Words<'a>(pub &'a [u8]);
 
@@ -19,12 +19,12 @@ impl<'a> Words<'a> {
         word
     }
 
-    /// The next word, left where it is.
+    /// The next word, without taking it.
     pub fn peek(&self) -> &'a [u8] {
         Words(self.0).word()
     }
 
-    /// Whether nothing is left but blanks.
+    /// Whether only blanks are left.
     pub fn is_empty(&self) -> bool {
         self.0.trim_ascii().is_empty()
     }
@@ -96,7 +96,8 @@ pub fn grouped(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// The exception level of a mode of AArch32. Those of Secure state are EL1 here, whatever EL3 is.
+/// The exception level of an AArch32 mode. Modes of Secure state map to EL1 even where EL3 is
+/// AArch32.
 pub fn mode(name: &[u8]) -> Option<u8> {
     Some(match name {
         b"usr" => 0,

@@ -4,7 +4,7 @@ use std::vec::Vec;
 
 use tracewright_base::{Access, Cause, Direction, Isa, Step};
 
-use super::{Assembler, Entry, Format, Lookup, Reader, Writer};
+use crate::{Assembler, Entry, Format, Lookup, Reader, Writer};
 
 fn entries(format: Format, isa: Isa, text: &str) -> Vec<Entry> {
     let mut whole = Vec::new();

@@ -14,9 +14,9 @@
 
 use tracewright_base::{Access, Cause, Direction, Isa, Step};
 
-use super::entry::{Entry, Event, Executed, Opcode, Raised};
-use super::text::{Expected, Words, decimal, hex};
-use super::writer::Line;
+use crate::entry::{Entry, Event, Executed, Opcode, Raised};
+use crate::line::Line;
+use crate::text::{Expected, Words, decimal, hex};
 
 /// Reads lines. It holds an instruction that was listed, until it is known whether a commit line
 /// follows.

@@ -10,17 +10,17 @@
 
 use tracewright_base::{Cause, Isa};
 
-use super::entry::{Entry, Event, Executed, Mode, Raised};
-use super::spike::riscv;
-use super::text::{Expected, hex};
-use super::writer::Line;
+use crate::entry::{Entry, Event, Executed, Mode, Raised};
+use crate::line::Line;
+use crate::spike::riscv;
+use crate::text::{Expected, hex};
 
 /// The first line.
-pub(super) const HEAD: &str = "VALID,ADDRESS,INSN,PRIVILEGE,EXCEPTION,ECAUSE,TVAL,INTERRUPT";
+pub(super) const HEADER: &str = "VALID,ADDRESS,INSN,PRIVILEGE,EXCEPTION,ECAUSE,TVAL,INTERRUPT";
 
 /// Reads one line.
 pub(super) fn line(line: &[u8], isa: Isa, out: &mut impl FnMut(Entry)) -> Result<(), Expected> {
-    if line.trim_ascii() == HEAD.as_bytes() || line.trim_ascii().is_empty() {
+    if line.trim_ascii() == HEADER.as_bytes() || line.trim_ascii().is_empty() {
         return Ok(());
     }
     let mut numbers = [0; 8];

@@ -36,9 +36,9 @@ use tracewright_base::{
     Access, Cause, Channel, Direction, DwtEvent, Isa, Software, Step, Transaction,
 };
 
-use super::entry::{Entry, Event, Executed, Mode, Opcode, Raised};
-use super::text::{Expected, hex, number};
-use super::writer::Line;
+use crate::entry::{Entry, Event, Executed, Mode, Opcode, Raised};
+use crate::line::Line;
+use crate::text::{Expected, hex, number};
 
 /// The columns.
 const COLUMNS: [&str; 14] = [
@@ -47,7 +47,7 @@ const COLUMNS: [&str; 14] = [
 ];
 
 /// The head line that is written: cycles of a stall are lines of their own.
-pub(super) const HEAD: &str =
+pub(super) const HEADER: &str =
     "cpu,step,address,isa,opcode,passed,el,security,size,value,cause,target,time";
 
 const CPU: usize = 0;
@@ -115,7 +115,7 @@ const TRANSACTIONS: [(&str, Transaction); 4] = [
 ];
 
 /// The line names columns, `address` among them.
-pub(super) fn is_head(line: &[u8]) -> bool {
+pub(super) fn is_header(line: &[u8]) -> bool {
     let mut cells = line.trim_ascii().split(|&b| b == b',');
     let known = |cell: &[u8]| COLUMNS.iter().any(|c| cell.trim_ascii() == c.as_bytes());
     cells.clone().all(known) && cells.any(|cell| cell.trim_ascii() == b"address")
@@ -146,7 +146,7 @@ impl Parser {
         out: &mut impl FnMut(Entry),
     ) -> Result<(), Expected> {
         if self.columns.is_empty() {
-            return self.head(line);
+            return self.header(line);
         }
         if line.trim_ascii().is_empty() {
             return Ok(());
@@ -173,8 +173,8 @@ impl Parser {
         Ok(())
     }
 
-    fn head(&mut self, line: &[u8]) -> Result<(), Expected> {
-        if !is_head(line) {
+    fn header(&mut self, line: &[u8]) -> Result<(), Expected> {
+        if !is_header(line) {
             return Err(Expected("a head line with the names of columns, `address` among them"));
         }
         let origin = |cell: &[u8]| COLUMNS.iter().position(|c| cell.trim_ascii() == c.as_bytes());

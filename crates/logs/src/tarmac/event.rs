@@ -2,9 +2,9 @@
 
 use tracewright_base::{Cause, Isa, Step};
 
-use super::super::entry::{Event, Raised};
-use super::super::text::{Expected, Words, decimal, hex};
 use super::{Last, address, read_mode};
+use crate::entry::{Event, Raised};
+use crate::text::{Expected, Words, decimal, hex};
 
 /// Names of `E` lines, and what they are for. `true` where the instruction at the event's value caused it.
 pub(super) const EVENTS: [(&str, u32, Cause, bool); 18] = [

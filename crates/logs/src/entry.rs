@@ -1,36 +1,36 @@
-//! What one line of a log says.
+//! The content of one line of a log, independent of the format.
 
 use tracewright_base::{Cause, Isa, Step};
 
-/// One thing that a log says, in the words that all formats share.
+/// One event of a log, in the form that all formats share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Which processor: its number in the log.
+    /// Number of the processor in the log.
     pub cpu: u16,
-    /// When, in the units of the log.
+    /// Time, in the unit of the log.
     pub time: Option<u64>,
-    /// What.
+    /// The event.
     pub event: Event,
 }
 
 impl Entry {
-    /// Something that processor `cpu` did at a time that is not known.
+    /// An event of processor `cpu` at an unknown time.
     pub const fn new(cpu: u16, event: Event) -> Self {
         Entry { cpu, time: None, event }
     }
 }
 
-/// What happened.
+/// An event of a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// An instruction was executed, or its execution began.
     Instruction(Executed),
-    /// The instruction at this address, the last one, was not executed after all.
+    /// The last instruction, at this address, was not executed.
     Withdrawn {
         /// Its address.
         address: u64,
     },
-    /// What the program holds, whether it runs or not.
+    /// An instruction in program memory, executed or not.
     Code {
         /// The address.
         address: u64,
@@ -41,15 +41,15 @@ pub enum Event {
     Raised(Raised),
     /// The preferred return address of the exception that was just taken became known.
     ReturnAddress(u64),
-    /// The processor went to another exception level.
+    /// The exception level or the security state changed.
     Mode(Mode),
-    /// Condition flags that the last instruction found: N in bit 3, Z, C, V.
+    /// Condition flags before the last instruction: bit \[3] N, \[2] Z, \[1] C, \[0] V.
     Flags(u8),
     /// CONTEXTIDR was written.
     ContextId(u32),
     /// The virtual machine identifier was written.
     Vmid(u32),
-    /// Anything that is a step as it stands: data, contexts, time, software.
+    /// A step that needs no assembly: a data access, a context, a time, a software write.
     Step(Step),
 }
 
@@ -58,28 +58,28 @@ pub enum Event {
 pub struct Executed {
     /// Its address.
     pub address: u64,
-    /// The instruction itself.
+    /// The opcode, if the log has it.
     pub opcode: Option<Opcode>,
-    /// The instruction set that it was executed in.
+    /// The instruction set.
     pub isa: Option<Isa>,
-    /// Its condition was met.
+    /// Whether the condition passed.
     pub passed: Option<bool>,
-    /// T32: the condition that the IT block around it gives it, as an A32 opcode has it on top.
+    /// T32: the condition from the IT block, in the encoding of A32 bits \[31:28].
     pub condition: Option<u8>,
-    /// Who executed it.
+    /// Exception level and security state.
     pub mode: Mode,
 }
 
-/// An instruction's bits. Those of a wide T32 instruction have its first halfword on top.
+/// The bits of an instruction. A 32-bit T32 instruction has its first halfword in bits \[31:16].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Opcode {
     /// The bits.
     pub bits: u32,
-    /// Its size in bytes: 2 or 4.
+    /// Size in bytes: 2 or 4.
     pub size: u8,
 }
 
-/// Exception level or privilege, and security state, as far as the log says them.
+/// Exception level or privilege, and security state, as far as the log states them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Mode {
     /// Arm: exception level. RISC-V: privilege, 0 user to 3 machine.
@@ -89,7 +89,7 @@ pub struct Mode {
 }
 
 impl Mode {
-    /// This, and `other` where this says nothing.
+    /// `self`, with unknown fields taken from `other`.
     #[must_use]
     pub fn or(self, other: Mode) -> Mode {
         Mode { el: self.el.or(other.el), non_secure: self.non_secure.or(other.non_secure) }
@@ -99,17 +99,17 @@ impl Mode {
 /// An exception in a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Raised {
-    /// What for.
+    /// The cause, if known.
     pub cause: Option<Cause>,
-    /// Where the processor would have gone on: ELR, EPC.
+    /// The preferred return address: ELR, EPC.
     pub return_address: Option<u64>,
-    /// An address that may be the same: it is, where the last instruction leads there.
+    /// A candidate for the return address, valid if it is a successor of the last instruction.
     pub likely: Option<u64>,
-    /// The vector.
+    /// Address of the exception vector.
     pub target: Option<u64>,
     /// The trap value.
     pub value: Option<u64>,
-    /// It stands for the attempt to execute the instruction at `return_address`, which the log may name
-    /// before it, and which was not retired.
+    /// Whether the instruction at `return_address` caused the exception and did not retire. The log may
+    /// list that instruction before the exception.
     pub synchronous: bool,
 }

@@ -18,9 +18,9 @@
 
 use tracewright_base::{Cause, Isa};
 
-use super::entry::{Entry, Event, Executed, Mode, Opcode, Raised};
-use super::text::{Expected, Words, decimal, hex};
-use super::writer::Line;
+use crate::entry::{Entry, Event, Executed, Mode, Opcode, Raised};
+use crate::line::Line;
+use crate::text::{Expected, Words, decimal, hex};
 
 /// Reads lines. It holds an exception until all lines of it have come.
 #[derive(Clone, Debug, Default)]
@@ -287,7 +287,7 @@ fn trapped(list: &[u8]) -> Result<Raised, Expected> {
 fn level(word: &[u8]) -> Option<u8> {
     match word {
         [b'E', b'L', n @ b'0'..=b'3'] => Some(n - b'0'),
-        _ => super::text::mode(word),
+        _ => crate::text::mode(word),
     }
 }
 
