@@ -9,7 +9,7 @@ use tracewright::decode::Session;
 use tracewright::image::{Cache, CacheOptions, Extensions};
 use tracewright::logs::{Assembler, Lookup};
 use tracewright::views::Source;
-use tracewright::views::compare::{Comparison, Difference, Find, Happened, Side, What};
+use tracewright::views::compare::{Comparison, Difference, Event, Find, Side, What};
 use tracewright::views::disassembly::disassemble_with;
 use tracewright::views::instructions::Expand;
 
@@ -212,15 +212,15 @@ fn explain(
     if let Some(before) = &difference.before {
         text += &format!("  both  {}\n", line(before, a, source));
     }
-    for (side, path, happened, job) in
+    for (side, path, event, job) in
         [("A", &args.a, &difference.a, a), ("B", &args.b, &difference.b, b)]
     {
-        let shown = match happened {
-            Some(happened) => line(happened, job.or(a), source),
+        let shown = match event {
+            Some(event) => line(event, job.or(a), source),
             None => "has ended".to_owned(),
         };
         text += &format!("  {side}     {shown}\n");
-        let Some(at) = happened.and_then(|happened| happened.at) else { continue };
+        let Some(at) = event.and_then(|event| event.at) else { continue };
         if let Some(packet) = job.and_then(|job| packet(job, source, at)) {
             text += &format!("        {} at {at:#x}: {packet}\n", path.display());
         }
@@ -228,10 +228,10 @@ fn explain(
     text
 }
 
-/// What happened, in a line.
-fn line(happened: &Happened, job: Option<&Job<'_>>, source: usize) -> String {
-    let gap = if happened.after_gap { ", after a gap" } else { "" };
-    match happened.what {
+/// The text of an event.
+fn line(event: &Event, job: Option<&Job<'_>>, source: usize) -> String {
+    let gap = if event.after_gap { ", after a gap" } else { "" };
+    match event.what {
         What::Instruction { address, isa } => {
             let source: Option<&Source> = job.and_then(|job| job.sources.get(source));
             let code = source.and_then(|source| {
@@ -250,7 +250,7 @@ fn line(happened: &Happened, job: Option<&Job<'_>>, source: usize) -> String {
         }
         What::Exception(Some(number)) => format!("exception {number}{gap}"),
         What::Exception(None) => format!("an exception{gap}"),
-        What::Software(write) => format!("{write}{gap}"),
+        What::SoftwareWrite(write) => format!("{write}{gap}"),
         What::DwtEvent(report) => format!("{report}{gap}"),
     }
 }

@@ -40,7 +40,7 @@ pub fn run(args: &BenchArgs) -> Result<bool, Fail> {
             BenchFormat::Json => found.json(),
         })?;
         let decoded = job.decoded(&found.tally);
-        if decoded.doubtful() {
+        if decoded.needs_explanation() {
             report::remarks(&decoded.remarks());
         }
         flawed |= found.tally.flawed();
