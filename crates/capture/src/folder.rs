@@ -1,4 +1,4 @@
-//! A folder of trace and programs, described by one TOML file: `capture.toml`.
+//! Folders of trace data and programs that a TOML file describes: `capture.toml`.
 //!
 //! ```toml
 //! description = "what this is"
@@ -6,27 +6,28 @@
 //! [[buffer]]
 //! name = "trace"
 //! file = "trace.bin"          # or files = ["a.bin", "b.bin"], one after another
-//! format = "source_data"      # one source's bytes (the default); or coresight, dstream_coresight, encapsulated
-//! wrap = 0x1200               # a ring: offset of the oldest byte
+//! format = "source_data"      # the data of one source (the default);
+//!                             # or coresight, dstream_coresight, encapsulated
+//! wrap = 0x1200               # a circular buffer: offset of the oldest byte
 //!
 //! [[source]]
 //! name = "hart0"
 //! protocol = "etrace"
 //! buffer = "trace"            # the default: the first
-//! core = "Cortex-A53"         # what it watches, where the protocol wants to know
+//! core = "Cortex-A53"         # the traced core, where the protocol needs it
 //! params = "unit.params"      # parameters in a file of `name = value` lines
-//! [source.parameters]         # and here; these count where both have one
+//! [source.parameters]         # and here; these override the file
 //! version = "2.0"
 //! xlen = 64
-//! [[source.parameters.custom]] # one of a list; or custom = ["mask=0x707f ...", ...]
+//! [[source.parameters.custom]] # an element of a list; or custom = ["mask=0x707f ...", ...]
 //! mask = 0x707f
 //!
 //! [[image]]
 //! file = "program.elf"        # ELF; or raw bytes, with an address
-//! address = 0x1000            # of ELF: added to its addresses
+//! address = 0x1000            # for ELF: added to the addresses in the file
 //! ```
 //!
-//! Registers of CoreSight units are parameters, too: `TRCCONFIGR = 0x18c1`.
+//! Registers of CoreSight units are parameters as well: `TRCCONFIGR = 0x18c1`.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -38,26 +39,25 @@ use toml::{Table, Value};
 use crate::files::{Files, find, read_small, reason};
 use crate::number::number;
 use crate::plain::plain;
-use crate::probe::ELF;
-use crate::spool::take_along;
+use crate::spool::move_file;
 use crate::{
     Buffer, BufferRef, Capture, Core, Dump, File, Form, Format, Kind, Note, OpenError, Origin,
-    Register, Source, Text, Wrong,
+    Problem, Register, Source, Text,
 };
 
-/// The name of the description.
+/// The file name of the description.
 pub(crate) const NAME: &str = "capture.toml";
 
-/// Parameters are not longer than this.
+/// Limit of the size in bytes of a file of parameters.
 const MOST_PARAMETERS: u64 = 1 << 20;
 
-/// Reads the folder whose description is the file `index`. `path` is what the user called it.
+/// Reads the folder whose description is the file `index`. `path` is the path that the user gave.
 ///
 /// # Errors
-/// [`OpenError`] where the description cannot be read, or says what it cannot.
+/// [`OpenError`] where the description cannot be read, or is invalid.
 pub fn read(path: &Path, index: &Path) -> Result<Capture, OpenError> {
     let mut files = Files::default();
-    let unreadable = |why| OpenError::new(index, Wrong::Unreadable(why));
+    let unreadable = |why| OpenError::new(index, Problem::Unreadable(why));
     let bytes = files.open_named(index).map_err(unreadable)?;
     let text = String::from_utf8_lossy(&bytes);
     let table: Table = text.parse().map_err(|error: toml::de::Error| {
@@ -66,7 +66,7 @@ pub fn read(path: &Path, index: &Path) -> Result<Capture, OpenError> {
             before.matches('\n').count() as u32 + 1
         });
         let origin = Origin { line, ..Origin::file(index) };
-        OpenError::at(origin, Wrong::Toml(error.message().to_owned()))
+        OpenError::at(origin, Problem::Toml(error.message().to_owned()))
     })?;
     let root = index.parent().unwrap_or(Path::new("")).to_owned();
     let mut reader = Reader { index, root, files, notes: Vec::new() };
@@ -90,33 +90,36 @@ pub fn read(path: &Path, index: &Path) -> Result<Capture, OpenError> {
         capture.memory.push(dump);
     }
     if capture.buffers.is_empty() {
-        return Err(OpenError::new(index, Wrong::NoSection("[buffer]")));
+        return Err(OpenError::new(index, Problem::NoSection("[buffer]")));
     }
     capture.notes = reader.notes;
     Ok(capture)
 }
 
-/// The tables of an array of them, each with its number from 1.
+/// The tables of the array `name`, each with its number from 1.
 fn tables<'a>(
     reader: &Reader<'_>,
     table: &'a Table,
     name: &'static str,
 ) -> Result<Vec<(usize, &'a Table)>, OpenError> {
-    let wrong = || {
+    let problem = || {
         let origin = Origin { section: Some(name.to_owned()), ..Origin::file(reader.index) };
-        OpenError::at(origin, Wrong::Toml(format!("write it as [[{name}]]")))
+        OpenError::at(
+            origin,
+            Problem::Toml(format!("expected an array of tables, written [[{name}]]")),
+        )
     };
     match table.get(name) {
         None => Ok(Vec::new()),
         Some(Value::Array(items)) => (1..)
             .zip(items)
-            .map(|(n, item)| item.as_table().map(|table| (n, table)).ok_or_else(wrong))
+            .map(|(n, item)| item.as_table().map(|table| (n, table)).ok_or_else(problem))
             .collect(),
-        Some(_) => Err(wrong()),
+        Some(_) => Err(problem()),
     }
 }
 
-/// The state of a read.
+/// The state of reading a folder.
 struct Reader<'a> {
     index: &'a Path,
     root: PathBuf,
@@ -124,7 +127,7 @@ struct Reader<'a> {
     notes: Vec<Note>,
 }
 
-/// A table in the description, and where it is.
+/// A table of the description, with its section for messages.
 struct At<'a> {
     reader: &'a Reader<'a>,
     section: Option<String>,
@@ -137,16 +140,16 @@ impl At<'_> {
         Origin { section, key, ..Origin::file(self.reader.index) }
     }
 
-    fn wrong(&self, key: &str, what: impl Into<String>) -> OpenError {
-        OpenError::at(self.origin(key), Wrong::Toml(what.into()))
+    fn problem(&self, key: &str, what: impl Into<String>) -> OpenError {
+        OpenError::at(self.origin(key), Problem::Toml(what.into()))
     }
 
-    /// There are no keys but these.
+    /// Checks that the table has no other keys than `keys`.
     fn known(&self, keys: &[&str]) -> Result<(), OpenError> {
         match self.table.keys().find(|key| !keys.contains(&key.as_str())) {
             None => Ok(()),
             Some(key) => {
-                Err(self.wrong(key, format!("there is no such key; there are {}", keys.join(", "))))
+                Err(self.problem(key, format!("unknown key; expected one of {}", keys.join(", "))))
             }
         }
     }
@@ -155,7 +158,7 @@ impl At<'_> {
         match self.table.get(key) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(plain(text).into_owned())),
-            Some(_) => Err(self.wrong(key, "it must be text in quotes")),
+            Some(_) => Err(self.problem(key, "expected a string in quotes")),
         }
     }
 
@@ -163,16 +166,16 @@ impl At<'_> {
         let value = match self.table.get(key) {
             None => return Ok(None),
             Some(Value::Integer(value)) => u64::try_from(*value).ok(),
-            // TOML numbers have a sign: addresses from the upper half come in quotes.
+            // TOML numbers are signed: larger ones are written as strings.
             Some(Value::String(text)) => crate::number::number64(text),
             Some(_) => None,
         };
-        value.map(Some).ok_or_else(|| {
-            self.wrong(key, "it must be a number, not negative; in quotes from 2^63 on")
-        })
+        value
+            .map(Some)
+            .ok_or_else(|| self.problem(key, "expected an unsigned number, in quotes from 2^63 on"))
     }
 
-    /// One text or a list of them.
+    /// The string at key `one`, or the list of strings at key `many`.
     fn texts(&self, one: &str, many: &str) -> Result<Vec<String>, OpenError> {
         let texts = |list: &Vec<Value>| {
             list.iter()
@@ -183,17 +186,19 @@ impl At<'_> {
             (Some(text), None) => Ok(vec![text]),
             (None, None) => Ok(Vec::new()),
             (None, Some(Value::Array(list))) => {
-                texts(list).ok_or_else(|| self.wrong(many, "it must be a list of texts"))
+                texts(list).ok_or_else(|| self.problem(many, "expected a list of strings"))
             }
-            (None, Some(_)) => Err(self.wrong(many, "it must be a list of texts")),
-            (Some(_), Some(_)) => Err(self.wrong(many, format!("`{one}` is there already"))),
+            (None, Some(_)) => Err(self.problem(many, "expected a list of strings")),
+            (Some(_), Some(_)) => {
+                Err(self.problem(many, format!("`{one}` is given, too; remove one of the two")))
+            }
         }
     }
 }
 
-/// Lists among the parameters: of texts, or of tables.
+/// Parameters that are lists of strings or of tables.
 impl At<'_> {
-    /// The texts of a list called `name`. `None` for a value that is none.
+    /// The elements of the list `name`. `None` where the value is not a list.
     fn several(&self, name: &str, value: &Value) -> Result<Option<Vec<Text>>, OpenError> {
         let Value::Array(items) = value else { return Ok(None) };
         let texts = (1..).zip(items).map(|(n, item)| {
@@ -208,8 +213,9 @@ impl At<'_> {
                             Value::String(value) => text.pair(key, value),
                             Value::Integer(value) => text.pair(key, &format!("{value:#x}")),
                             _ => {
-                                let wrong = format!("`{key}` must be a number or text in quotes");
-                                return Err(OpenError::at(text.origin, Wrong::Toml(wrong)));
+                                let problem =
+                                    format!("`{key}`: expected a number or a string in quotes");
+                                return Err(OpenError::at(text.origin, Problem::Toml(problem)));
                             }
                         }
                     }
@@ -217,7 +223,7 @@ impl At<'_> {
                 }
                 _ => Err(OpenError::at(
                     origin,
-                    Wrong::Toml("it must be a table, or text in quotes".to_owned()),
+                    Problem::Toml("expected a table or a string in quotes".to_owned()),
                 )),
             }
         });
@@ -226,7 +232,7 @@ impl At<'_> {
 }
 
 impl Text {
-    /// Adds `KEY=VALUE`, the value without its blanks.
+    /// Appends `KEY=VALUE`, the value without blanks.
     fn pair(&mut self, key: &str, value: &str) {
         let before = if self.text.is_empty() { "" } else { " " };
         let value: String = value.split_whitespace().collect();
@@ -240,17 +246,18 @@ impl Reader<'_> {
         at.known(&["name", "file", "files", "format", "wrap"])?;
         let names = at.texts("file", "files")?;
         if names.is_empty() {
-            return Err(at.wrong("file", "it is missing: which file holds the trace?"));
+            return Err(at.problem("file", "missing; give the file with the trace data"));
         }
         let format = at.text("format")?.map_or(Format::SourceData, |w| Format::from_word(&w));
         if let Format::Other(word) = &format {
             let what = format!(
-                "`{word}` is none of source_data, coresight, dstream_coresight, encapsulated"
+                "unknown format `{word}`; expected source_data, coresight, dstream_coresight or \
+                 encapsulated"
             );
-            return Err(at.wrong("format", what));
+            return Err(at.problem("format", what));
         }
         let (wrap, origin) = (at.number("wrap")?, at.origin("file"));
-        let too_far = at.wrong("wrap", "it is past the end of the file, or there are several");
+        let too_far = at.problem("wrap", "expected an offset within the file, and one file only");
         let name = at.text("name")?;
         let mut buffer = Buffer {
             name: name.or_else(|| names.first().cloned()).unwrap_or_default(),
@@ -270,8 +277,8 @@ impl Reader<'_> {
                     });
                 }
                 Err(why) => {
-                    let wrong = Wrong::Unreadable(format!("{}: {why}", path.display()));
-                    self.notes.push(Note { origin: origin.clone(), wrong });
+                    let problem = Problem::Unreadable(format!("{}: {why}", path.display()));
+                    self.notes.push(Note { origin: origin.clone(), problem });
                 }
             }
         }
@@ -292,7 +299,10 @@ impl Reader<'_> {
         let at = At { reader: self, section: Some(format!("source {n}")), table };
         at.known(&["name", "protocol", "buffer", "buffers", "core", "params", "parameters"])?;
         let Some(protocol) = at.text("protocol")? else {
-            return Err(at.wrong("protocol", "it is missing: etrace, ETM4, ITM and so on"));
+            return Err(at.problem(
+                "protocol",
+                "missing; give the trace protocol, such as etrace, ETM4 or ITM",
+            ));
         };
         let mut links = Vec::new();
         for name in at.texts("buffer", "buffers")? {
@@ -302,10 +312,10 @@ impl Reader<'_> {
                     let known: Vec<_> = c.buffers.iter().map(|b| b.name.as_str()).collect();
                     let known = known.join(", ");
                     let why = match known.is_empty() {
-                        true => format!("there is no buffer `{name}`, nor any other"),
-                        false => format!("there is no buffer `{name}`; there are {known}"),
+                        true => format!("unknown buffer `{name}`; the capture has no buffers"),
+                        false => format!("unknown buffer `{name}`; expected one of {known}"),
                     };
-                    return Err(at.wrong("buffer", why));
+                    return Err(at.problem("buffer", why));
                 }
             }
         }
@@ -340,23 +350,27 @@ impl Reader<'_> {
                         Value::Boolean(flag) => flag.to_string(),
                         Value::Float(number) => format!("{number:?}"),
                         _ => {
-                            return Err(at.wrong(
+                            return Err(at.problem(
                                 name,
-                                "it must be a number, a word, true or false, or a list",
+                                "expected a number, a string, true, false or a list",
                             ));
                         }
                     };
                     source.parameter(name, &text);
                 }
             }
-            Some(_) => return Err(at.wrong("parameters", "write it as [source.parameters]")),
+            Some(_) => {
+                return Err(
+                    at.problem("parameters", "expected a table, written [source.parameters]")
+                );
+            }
         }
         if let Some(name) = at.text("params")? {
             let path = find(&self.root, &self.root, &name);
-            // A pipe that nobody writes to would be waited for.
+            // Opening a pipe without a writer would block.
             Files::default()
                 .open_named(&path)
-                .map_err(|why| OpenError::new(&path, Wrong::Unreadable(why)))?;
+                .map_err(|why| OpenError::new(&path, Problem::Unreadable(why)))?;
             source.read_parameters(&path)?;
         }
         c.sources.push(source);
@@ -367,24 +381,24 @@ impl Reader<'_> {
         let at = At { reader: self, section: Some(format!("image {n}")), table };
         at.known(&["file", "address"])?;
         let Some(file) = at.text("file")? else {
-            return Err(at.wrong("file", "it is missing: which file holds the program?"));
+            return Err(at.problem("file", "missing; give the file with the program"));
         };
         let address = at.number("address")?;
         let origin = at.origin("file");
-        let no_address = at.wrong("address", "it is missing: only ELF files have their own");
+        let no_address = at.problem(
+            "address",
+            "missing; raw memory needs an address, only ELF files contain theirs",
+        );
         let path = find(&self.root, &self.root, &file);
         let bytes = match self.files.open_named(&path) {
             Ok(bytes) => Some(bytes),
             Err(reason) => {
-                let wrong = Wrong::DumpUnreadable { file: file.clone(), reason };
-                self.notes.push(Note { origin, wrong });
+                let problem = Problem::DumpUnreadable { file: file.clone(), reason };
+                self.notes.push(Note { origin, problem });
                 None
             }
         };
-        let form = match &bytes {
-            Some(bytes) if bytes.starts_with(ELF) => Form::Elf,
-            _ => Form::Raw,
-        };
+        let form = bytes.as_deref().map_or(Form::Raw, Form::detect);
         if form == Form::Raw && address.is_none() && bytes.is_some() {
             return Err(no_address);
         }
@@ -394,7 +408,8 @@ impl Reader<'_> {
 }
 
 impl Source {
-    /// Takes a parameter: a register where it is a number, else a word that only the protocol knows.
+    /// Adds a parameter: a register where `value` is a number, else a word that the protocol maps
+    /// to a number.
     pub fn parameter(&mut self, name: &str, value: &str) {
         let name = plain(name).into_owned();
         match number(value) {
@@ -403,16 +418,16 @@ impl Source {
         }
     }
 
-    /// Takes the parameters in a file: `name = value` lines, in TOML or without quotes; what follows `#` is
-    /// passed over, and so is `[section]`. Those that the source has already stay. What follows `[[name]]`
-    /// is one more text of that name.
+    /// Adds the parameters of a file: `name = value` lines, in TOML or without quotes. Text after
+    /// `#` and lines with `[section]` are ignored. Parameters that the source already has are
+    /// retained. The lines after `[[name]]` form one text parameter `name`.
     ///
     /// # Errors
-    /// [`OpenError`] where the file cannot be read, or a line is no assignment.
+    /// [`OpenError`] where the file cannot be read, or a line is not an assignment.
     pub fn read_parameters(&mut self, path: &Path) -> Result<(), OpenError> {
         let bytes = read_small(path, MOST_PARAMETERS)
-            .map_err(|why| OpenError::new(path, Wrong::Unreadable(why)))?;
-        // The entry of a list of tables that the line is in.
+            .map_err(|why| OpenError::new(path, Problem::Unreadable(why)))?;
+        // The table of a list that contains the line.
         let mut entry: Option<Text> = None;
         for (n, line) in (1..).zip(String::from_utf8_lossy(&bytes).lines()) {
             let line = line.split('#').next().unwrap_or_default().trim();
@@ -432,7 +447,7 @@ impl Source {
             }
             let Some((name, value)) = line.split_once('=') else {
                 let origin = Origin { line: Some(n), ..Origin::file(path) };
-                return Err(OpenError::at(origin, Wrong::NotAssignment(line.to_owned())));
+                return Err(OpenError::at(origin, Problem::NotAssignment(line.to_owned())));
             };
             let (name, value) = (name.trim().trim_matches('"'), value.trim());
             if let Some(entry) = &mut entry {
@@ -445,7 +460,7 @@ impl Source {
                 self.parameter(name, value.trim_matches(['"', '\'']));
                 let key = Some(name.to_owned());
                 let origin = Origin { line: Some(n), key, ..Origin::file(path) };
-                self.offsets.push((name.to_owned(), origin));
+                self.origins.push((name.to_owned(), origin));
             }
         }
         self.texts.extend(entry);
@@ -453,20 +468,20 @@ impl Source {
     }
 }
 
-/// Writes `capture` into `folder`, which is made; it must be empty where it exists. Memory whose file was
-/// missing is named, and is still missing.
+/// Writes `capture` into `folder`, which is created; it must be empty if it exists. The description
+/// lists memory whose file is missing, but no file is written for it.
 ///
 /// # Errors
-/// [`OpenError`] where the folder holds files, or one cannot be written.
+/// [`OpenError`] where the folder contains files, or a file cannot be written.
 pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
     if fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
-        return Err(OpenError::new(folder, Wrong::NotEmpty));
+        return Err(OpenError::new(folder, Problem::NotEmpty));
     }
     let failed =
-        |path: &Path, why: std::io::Error| OpenError::new(path, Wrong::NotWritten(reason(&why)));
+        |path: &Path, why: std::io::Error| OpenError::new(path, Problem::NotWritten(reason(&why)));
     fs::create_dir_all(folder).map_err(|why| failed(folder, why))?;
     let mut taken = HashSet::from([NAME.to_owned()]);
-    // Without bytes only a name is found, which no other file gets.
+    // Without bytes, a unique file name is reserved and no file is written.
     let mut put = |name: &str, end: &str, bytes: Option<&[u8]>, spooled: Option<&Path>| {
         let plain: String = name
             .chars()
@@ -482,7 +497,7 @@ pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
         let name = names.into_iter().find(|name| taken.insert(name.clone())).unwrap_or_default();
         let path = folder.join(&name);
         let done = match (spooled, bytes) {
-            (Some(from), _) => take_along(from, &path),
+            (Some(from), _) => move_file(from, &path),
             (None, Some(bytes)) => fs::write(&path, bytes),
             (None, None) => Ok(()),
         };
@@ -552,13 +567,13 @@ pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
     fs::write(&path, text).map_err(|why| failed(&path, why))
 }
 
-/// A key, in quotes where it needs them.
+/// A TOML key, in quotes where necessary.
 fn key(name: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { quoted(name) }
 }
 
-/// As TOML writes it.
+/// A TOML string.
 fn quoted(text: &str) -> String {
     Value::String(text.to_owned()).to_string()
 }

@@ -1,6 +1,6 @@
 //! Parameters that a capture gives in words, as the registers that their protocols make of them.
 
-use tracewright_capture::{Capture, OpenError, Origin, Register, Source, Text, Wrong};
+use tracewright_capture::{Capture, OpenError, Origin, Problem, Register, Source, Text};
 use tracewright_protocols::registry::AnyProtocol;
 
 /// Turns the words of every source of `capture` into registers, but for those that stay text.
@@ -19,14 +19,14 @@ fn source(source: &mut Source) -> Result<(), OpenError> {
         None => Ok(None),
     };
     let origin = |name: &str| {
-        if let Some((_, origin)) = source.offsets.iter().find(|(known, _)| known == name) {
+        if let Some((_, origin)) = source.origins.iter().find(|(known, _)| known == name) {
             return origin.clone();
         }
         let key = Some(name.to_owned());
         let section = Some(source.name.clone()).filter(|name| !name.is_empty());
         Origin { section, key, ..Origin::file(&source.path) }
     };
-    let wrong = |name: &str, why: String| OpenError::at(origin(name), Wrong::Parameter(why));
+    let wrong = |name: &str, why: String| OpenError::at(origin(name), Problem::Parameter(why));
     let mut texts = source.texts.clone();
     for register in &source.registers.0 {
         let value = register.value.to_string();
@@ -64,7 +64,7 @@ fn source(source: &mut Source) -> Result<(), OpenError> {
                 }
             }
         };
-        return Err(OpenError::at(text.origin.clone(), Wrong::Parameter(why)));
+        return Err(OpenError::at(text.origin.clone(), Problem::Parameter(why)));
     }
     source.texts = texts;
     source.words.clear();
