@@ -15,6 +15,7 @@
 //! | `parallel/` | [`parallel::run`]: one buffer on several threads, with the answer of one |
 //! | `input.rs` | [`Input`]: bytes in memory, in a file, from a pipe |
 //! | `fork.rs` | [`Fork`]: listeners of which each worker has one |
+//! | `raw.rs` | captures made of raw trace data |
 //! | `words.rs` | parameters in words, as registers |
 //! | `tally.rs` | [`Tally`]: counts at each stage, so that an empty result explains itself |
 //! | `committed.rs` | [`Committed`]: holds transactions back until they are committed |
@@ -33,6 +34,7 @@ pub mod merge;
 pub mod ordered;
 pub mod parallel;
 pub mod plan;
+pub mod raw;
 pub mod route;
 pub mod session;
 mod source;

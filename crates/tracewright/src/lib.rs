@@ -25,6 +25,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod encode;
+
 pub use tracewright_base as base;
 pub use tracewright_capture as capture;
 pub use tracewright_decode as decode;

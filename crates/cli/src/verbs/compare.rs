@@ -20,27 +20,27 @@ use crate::input::{Input, Job};
 use crate::logs::{self, Log};
 use crate::output::Output;
 
-/// So much of a buffer is decoded at a time.
+/// Number of bytes of a buffer that are decoded at a time.
 const CHUNK: usize = 1 << 16;
 
-/// One of the two.
+/// One of the two inputs.
 enum Reading<'a> {
     Capture(Box<Decoding<'a>>),
     Log(Box<(Log<'a>, Assembler)>),
     Ended(Option<Box<Assembler>>),
 }
 
-/// A capture on its way.
+/// A capture that is being decoded.
 struct Decoding<'a> {
     session: Session,
     expand: Expand<Side>,
     parts: Box<dyn Iterator<Item = &'a [u8]> + 'a>,
 }
 
-/// Runs it.
+/// Runs the verb.
 pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
     let input = |path: &Path| -> Result<Option<Input>, Fail> {
-        // What is nothing that is known may be a log.
+        // A file of unknown format may be a log.
         if path == Path::new("-") || matches!(probe(path)?, Found::Raw) {
             return Ok(None);
         }
@@ -56,7 +56,7 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
     let Some(first) = &a else {
         return Err(Fail::usage(
             &args.a,
-            "not a capture that says itself what it is; name it first, and the log second",
+            "expected a capture of a known format; give the capture first, and the log second",
         ));
     };
     first.readable()?;
@@ -68,7 +68,7 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
     let mut output = Output::open(None)?;
     let mut same = 0;
     let mut sources = 0;
-    // A log's processors go through the buffers of a capture: each buffer has those that it has.
+    // The processors of a log correspond to the sources of all buffers of the capture, in order.
     let mut processors = 0;
     for n in 0..buffers {
         let job = |input: &'_ Input| -> Option<usize> { input.buffers.get(n).copied() };
@@ -84,7 +84,7 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
                 let isa = units.iter().find_map(|source| riscv(&source.config));
                 let log = Log::open(&args.b, &args.how, isa)?;
                 let mut assembler = log.assembler(&args.how, Extensions::NONE)?;
-                // Its processors are those of the capture: each with its memory and its own opcodes.
+                // Each processor has the memory and the custom opcodes of its source.
                 for (cpu, source) in (processors..).zip(units) {
                     let Ok(cpu) = u16::try_from(cpu) else { break };
                     let lookup = Lookup::with(source.image.clone(), source.config.riscv());
@@ -130,26 +130,26 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
     output.print(&format!("the same: {same} instructions and events of {sources} {word}\n"))?;
     output.close()?;
     if same == 0 {
-        return Err(Fail::usage(&args.a, "neither side has an instruction to compare"));
+        return Err(Fail::usage(&args.a, "neither input contains instructions to compare"));
     }
     Ok(true)
 }
 
-/// Puts the sources of `right` in the order of those of `left` that have their ids, where both have the same ones.
+/// Reorders the sources of `right` like those of `left`, if both have the same trace IDs.
 fn pair(left: &Job<'_>, right: &mut Job<'_>) {
-    let origin = |id: u16| left.plan.sources.iter().position(|planned| planned.id == id);
-    let theirs = &right.plan.sources;
+    let index = |id: u16| left.plan.sources.iter().position(|planned| planned.id == id);
+    let sources = &right.plan.sources;
     let same = left.plan.framed()
         && right.plan.framed()
-        && theirs.len() == left.plan.sources.len()
-        && theirs.iter().all(|planned| origin(planned.id).is_some());
+        && sources.len() == left.plan.sources.len()
+        && sources.iter().all(|planned| index(planned.id).is_some());
     if same {
-        right.plan.sources.sort_by_key(|planned| origin(planned.id));
-        right.sources.sort_by_key(|source| source.id.and_then(origin));
+        right.plan.sources.sort_by_key(|planned| index(planned.id));
+        right.sources.sort_by_key(|source| source.id.and_then(index));
     }
 }
 
-/// The instruction set of a processor that is known to be RISC-V.
+/// The instruction set of a RISC-V processor; `None` for others.
 fn riscv(config: &AnyConfig) -> Option<Isa> {
     match config {
         AnyConfig::Etrace(params) => Some(params.isa()),
@@ -166,7 +166,7 @@ fn capture<'a>(job: &'a Job<'a>, exceptions: bool) -> Reading<'a> {
     }))
 }
 
-/// Reads a stretch of one side. Of a log the processors `of` count.
+/// Reads a chunk of one input. Only the processors `of` are used from a log.
 fn more(reading: &mut Reading<'_>, side: &mut Side, of: &Range<usize>) -> Result<(), Fail> {
     match reading {
         Reading::Capture(decoding) => {
@@ -228,13 +228,13 @@ fn explain(
         text += &format!("  {side}     {shown}\n");
         let Some(at) = happened.and_then(|happened| happened.at) else { continue };
         if let Some(packet) = job.and_then(|job| packet(job, source, at)) {
-            text += &format!("        {} at {at:#x}: {packet}\n", path.display());
+            text += &format!("        {} at offset {at:#x}: {packet}\n", path.display());
         }
     }
     text
 }
 
-/// What happened, in a line.
+/// An instruction or event, in one line.
 fn line(happened: &Happened, job: Option<&Job<'_>>, source: usize) -> String {
     let gap = if happened.after_gap { ", after a gap" } else { "" };
     match happened.what {
@@ -261,7 +261,7 @@ fn line(happened: &Happened, job: Option<&Job<'_>>, source: usize) -> String {
     }
 }
 
-/// The packet at `at`, and its bytes: the capture is decoded again up to there.
+/// The packet at offset `at`, with its bytes. The capture is decoded again to find it.
 fn packet(job: &Job<'_>, source: usize, at: u64) -> Option<String> {
     let mut find = Find::new(&job.sources, source, at);
     job.session().run(job.buffer.parts(), &mut find);
