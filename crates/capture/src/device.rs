@@ -62,11 +62,11 @@ pub struct Text {
     pub name: String,
     /// The text. For a table, `KEY=VALUE` pairs separated by blanks.
     pub text: String,
-    /// The place of the parameter in its file.
+    /// The origin of the parameter.
     pub origin: Origin,
 }
 
-/// Places are not compared.
+/// Origins are not compared.
 impl PartialEq for Text {
     fn eq(&self, other: &Self) -> bool {
         (&self.name, &self.text) == (&other.name, &other.text)
@@ -96,7 +96,7 @@ pub struct Source {
     pub buffers: Vec<BufferRef>,
     /// The file that describes the device.
     pub path: PathBuf,
-    /// The places of parameters that are not in `path`, by name.
+    /// The origins of parameters that are not in `path`, by name.
     pub origins: Vec<(String, Origin)>,
 }
 

@@ -45,7 +45,7 @@ impl Form {
 pub struct Dump {
     /// The name in the capture: that of a section or a file.
     pub name: String,
-    /// The file as the capture spells it.
+    /// The file as written in the capture.
     pub file: String,
     /// The path of the file, or the expected path of a missing one.
     pub path: PathBuf,

@@ -17,10 +17,11 @@
 //! | `probe.rs` | detection of formats by content |
 //! | `ini.rs` | the ini files of snapshots, with line numbers |
 //! | `snapshot/` | reading and writing of Arm snapshots |
-//! | `folder.rs` | reading and writing of folders with a `capture.toml` |
+//! | `folder/` | reading and writing of folders with a `capture.toml` |
+//! | `parameters.rs` | parameters of trace sources |
 //! | `raw.rs` | raw trace data, and images that the user adds |
 //! | `plain.rs` | removal of control characters from text of files |
-//! | `origin.rs`, `problem.rs`, `message.rs` | [`OpenError`] and [`Note`]: place, problem and text |
+//! | `origin.rs`, `problem.rs`, `message.rs` | errors and notes: origin, problem and text |
 //!
 //! A problem of one device or one file is a [`Note`] in the capture, and the rest is read.
 //! An [`OpenError`] means that nothing can be decoded.
@@ -66,6 +67,7 @@ pub mod snapshot;
 mod files;
 mod message;
 mod number;
+mod parameters;
 mod pipe;
 mod plain;
 mod spool;

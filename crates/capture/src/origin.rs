@@ -1,4 +1,4 @@
-//! Places in the files of a capture.
+//! Origins: places in the files of a capture.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -17,18 +17,18 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The place of a whole file.
+    /// The origin of a whole file.
     pub fn file(path: &Path) -> Self {
         Origin { path: path.to_owned(), ..Origin::default() }
     }
 
-    /// The place of a section, with the line of its header; 0 for none.
+    /// The origin of a section, with the line of its header; 0 for none.
     pub fn section(path: &Path, line: u32, section: &str) -> Self {
         let line = Some(line).filter(|n| *n != 0);
         Origin { path: path.to_owned(), line, section: Some(section.to_owned()), key: None }
     }
 
-    /// The place of a key in the section, with its line.
+    /// The origin of a key in the section, with its line.
     #[must_use]
     pub fn key(&self, line: u32, key: &str) -> Self {
         Origin { line: Some(line), key: Some(key.to_owned()), ..self.clone() }

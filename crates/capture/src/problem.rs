@@ -1,4 +1,4 @@
-//! Problems of a capture: their place, their description, and the remedy.
+//! Problems of a capture: their origin, their description, and the remedy.
 
 use std::error::Error;
 use std::fmt::{self, Write};
@@ -31,7 +31,7 @@ impl fmt::Display for Severity {
 /// A problem of a capture that did not prevent reading it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// The place.
+    /// The origin of the problem.
     pub origin: Origin,
     /// The problem.
     pub problem: Problem,
@@ -53,7 +53,7 @@ impl fmt::Display for Note {
 /// The error where nothing can be decoded, or nothing written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenError {
-    /// The place.
+    /// The origin of the problem.
     pub origin: Box<Origin>,
     /// The problem.
     pub problem: Box<Problem>,

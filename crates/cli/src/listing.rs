@@ -89,9 +89,9 @@ pub fn list(
 /// Receives the output of a listing, and returns whether more is needed.
 pub type Write<'a> = dyn FnMut(Vec<u8>) -> bool + 'a;
 
-/// Lists the buffers of `input` to `output`, several of them at once, each by `work`, and prints the
-/// summary of each: to `output` if `summary`, else to standard error. Returns whether there were
-/// problems.
+/// Lists the buffers of `input` to `output`, several of them at once, each by `work`, and prints
+/// the summary of each: to `output` if `summary`, else to standard error. Returns whether there
+/// were problems.
 pub fn buffers<W>(
     input: &Input,
     jobs: &Jobs,
@@ -119,13 +119,13 @@ where
         };
         done = output.failed().and(found).and_then(|(tally, stats)| {
             problems |= tally.flawed();
-            if output.gone() {
+            if output.closed() {
                 return Ok(());
             }
             let job = input.job(input.buffers[n]);
             report::found(&job.decoded(&tally), stats.as_ref(), summary.then_some(&mut *output))
         });
-        done.is_ok() && !output.gone()
+        done.is_ok() && !output.closed()
     });
     done?;
     // The reader may have closed the output within a buffer.

@@ -13,7 +13,7 @@ pub struct Output {
     writer: Box<dyn Write>,
     terminal: bool,
     /// The reader of standard output closed it.
-    gone: Cell<bool>,
+    closed: Cell<bool>,
     error: Option<io::Error>,
 }
 
@@ -31,8 +31,8 @@ impl Output {
                 (Box::new(BufWriter::with_capacity(1 << 16, stdout.lock())), terminal)
             }
         };
-        let (path, gone) = (path.map(Path::to_path_buf), Cell::new(false));
-        Ok(Output { path, writer, terminal, gone, error: None })
+        let (path, closed) = (path.map(Path::to_path_buf), Cell::new(false));
+        Ok(Output { path, writer, terminal, closed, error: None })
     }
 
     /// Whether to use colours: on a terminal, unless the environment disables it.
@@ -43,8 +43,8 @@ impl Output {
     }
 
     /// Whether the reader closed the output, so that no more output is needed.
-    pub fn gone(&self) -> bool {
-        self.gone.get()
+    pub fn closed(&self) -> bool {
+        self.closed.get()
     }
 
     /// Writes `text`.
@@ -79,7 +79,7 @@ impl Output {
     /// Converts the error of `result`. A reader that closed the output is not an error.
     pub fn check(&self, result: io::Result<()>) -> Result<(), Fail> {
         match result {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.gone.set(true),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.closed.set(true),
             Err(error) => return Err(Fail::write(self.path.as_deref(), &error)),
             Ok(()) => {}
         }

@@ -280,7 +280,7 @@ impl LogEncoder {
         recorder.take(|n, bytes| {
             let spool = match spools.entry(n) {
                 Entry::Occupied(spool) => Ok(spool.into_mut()),
-                Entry::Vacant(place) => Spool::new(output, n).map(|spool| place.insert(spool)),
+                Entry::Vacant(entry) => Spool::new(output, n).map(|spool| entry.insert(spool)),
             };
             let appended = spool.and_then(|spool| spool.append(bytes));
             if done.is_ok() {
@@ -331,12 +331,12 @@ pub fn write(protocol: AnyProtocol, capture: &Capture, folder: &Path) -> Result<
 
 /// Adds executed code that is in no image to the capture, with the opcodes of the log.
 fn add_logged_code(assembler: &mut Assembler, capture: &mut Capture) -> Option<LoggedCode> {
-    let told = assembler.lookup().told();
-    let runs = told.runs();
+    let logged = assembler.lookup().told();
+    let runs = logged.runs();
     let (first, _) = *runs.first()?;
     let bytes = runs.iter().map(|(_, bytes)| bytes.len()).sum();
     let beside_images = !capture.memory.is_empty();
-    capture.memory.extend(told.dumps(RISCV));
+    capture.memory.extend(logged.dumps(RISCV));
     Some(LoggedCode { first, bytes, beside_images })
 }
 

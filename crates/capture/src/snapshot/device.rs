@@ -28,7 +28,7 @@ pub(super) const FLAT: &str = "dump_elf";
 /// Prefix of sections with an ELF file that every device sees.
 pub(super) const SHARED_ELF: &str = "elf_all";
 
-/// Reads the device file `file` into `capture`. `at` is the place of the reference in the index.
+/// Reads the device file `file` into `capture`. `at` is the origin of the reference in the index.
 pub(super) fn read(reader: &mut Reader, capture: &mut Capture, at: Origin, file: &str) {
     let path = reader.find(&at.path, file);
     let text = match reader.text(&path) {

@@ -1,4 +1,4 @@
-//! Services for all parts of the reader: files, sections with their places, notes.
+//! Services for all parts of the reader: files, sections with their origins, notes.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -26,13 +26,13 @@ pub(super) struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// The value of a key, and its place.
+    /// The value of a key, and its origin.
     pub(super) fn value(&self, key: &str) -> Option<(&'a str, Origin)> {
         let entry = self.entries.iter().find(|e| e.key.eq_ignore_ascii_case(key))?;
         Some((entry.value?, self.key(entry)))
     }
 
-    /// The place of a line.
+    /// The origin of a line.
     pub(super) fn key(&self, entry: &Entry<'_>) -> Origin {
         self.origin.key(entry.line, entry.key)
     }

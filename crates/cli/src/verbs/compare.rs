@@ -99,12 +99,12 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
         let count = left.as_ref().map_or(0, |job| job.sources.len());
         let of = processors..processors + count;
         let difference = loop {
-            let turn = compare.a.waiting() <= compare.b.waiting();
+            let a_is_behind = compare.a.waiting() <= compare.b.waiting();
             let ended = |reading: &Reading<'_>| matches!(reading, Reading::Ended(_));
             if ended(&a) && ended(&second) {
                 break compare.finish();
             }
-            if turn && !ended(&a) || ended(&second) {
+            if a_is_behind && !ended(&a) || ended(&second) {
                 more(&mut a, &mut compare.a, &of)?;
             } else {
                 more(&mut second, &mut compare.b, &of)?;

@@ -22,7 +22,7 @@ Columns: byte offset in the trace buffer, trace source, decoded element.
 ";
 
 const INSTRUCTIONS: &str = "
-Executed instructions of ETM_0. Columns: address, opcode, disassembly; symbol, context:
+Executed instructions of ETM_0. Columns: address, opcode, disassembly, symbol, context.
 
 ";
 

@@ -65,15 +65,15 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
             report::remarks(&[no_frames(&job.buffer.name, len)]);
         }
         if format == Format::None {
-            let whose = |id| {
+            let names_of = |id| {
                 let names = job.sources.iter().filter(|s| s.id == Some(id));
                 names.map(|s| s.name.as_str()).collect::<Vec<_>>().join(", ")
             };
             let lines =
-                ids.lines(whose).iter().map(|line| format!("  {line}\n")).collect::<String>();
+                ids.lines(names_of).iter().map(|line| format!("  {line}\n")).collect::<String>();
             output.print(&format!("{}: {len} bytes\n{lines}", job.buffer.name))?;
         }
-        if output.gone() {
+        if output.closed() {
             break;
         }
     }

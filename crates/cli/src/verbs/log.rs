@@ -156,7 +156,7 @@ fn convert(args: &LogConvertArgs) -> Result<bool, Fail> {
         }
         let done = std::io::Write::write_all(&mut output, &writer.take());
         output.check(done)?;
-        if !more || output.gone() {
+        if !more || output.closed() {
             break;
         }
     }

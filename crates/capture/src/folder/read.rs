@@ -1,55 +1,15 @@
-//! Folders of trace data and programs that a TOML file describes: `capture.toml`.
-//!
-//! ```toml
-//! description = "what this is"
-//!
-//! [[buffer]]
-//! name = "trace"
-//! file = "trace.bin"          # or files = ["a.bin", "b.bin"], one after another
-//! format = "source_data"      # the data of one source (the default);
-//!                             # or coresight, dstream_coresight, encapsulated
-//! wrap = 0x1200               # a circular buffer: offset of the oldest byte
-//!
-//! [[source]]
-//! name = "hart0"
-//! protocol = "etrace"
-//! buffer = "trace"            # the default: the first
-//! core = "Cortex-A53"         # the traced core, where the protocol needs it
-//! params = "unit.params"      # parameters in a file of `name = value` lines
-//! [source.parameters]         # and here; these override the file
-//! version = "2.0"
-//! xlen = 64
-//! [[source.parameters.custom]] # an element of a list; or custom = ["mask=0x707f ...", ...]
-//! mask = 0x707f
-//!
-//! [[image]]
-//! file = "program.elf"        # ELF; or raw bytes, with an address
-//! address = 0x1000            # for ELF: added to the addresses in the file
-//! ```
-//!
-//! Registers of CoreSight units are parameters as well: `TRCCONFIGR = 0x18c1`.
+//! Reading of a folder with a `capture.toml`.
 
-use std::collections::HashSet;
-use std::fmt::Write as _;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
 
-use crate::files::{Files, find, read_small, reason};
-use crate::number::number;
+use crate::files::{Files, find};
 use crate::plain::plain;
-use crate::spool::move_file;
 use crate::{
     Buffer, BufferRef, Capture, Core, Dump, File, Form, Format, Kind, Note, OpenError, Origin,
-    Problem, Register, Source, Text,
+    Problem, Source, Text,
 };
-
-/// The file name of the description.
-pub(crate) const NAME: &str = "capture.toml";
-
-/// Limit of the size in bytes of a file of parameters.
-const MOST_PARAMETERS: u64 = 1 << 20;
 
 /// Reads the folder whose description is the file `index`. `path` is the path that the user gave.
 ///
@@ -70,7 +30,7 @@ pub fn read(path: &Path, index: &Path) -> Result<Capture, OpenError> {
     })?;
     let root = index.parent().unwrap_or(Path::new("")).to_owned();
     let mut reader = Reader { index, root, files, notes: Vec::new() };
-    let top = At { reader: &reader, section: None, table: &table };
+    let top = Section { reader: &reader, section: None, table: &table };
     top.known(&["description", "buffer", "source", "image"])?;
     let mut capture = Capture {
         path: path.to_owned(),
@@ -127,14 +87,14 @@ struct Reader<'a> {
     notes: Vec<Note>,
 }
 
-/// A table of the description, with its section for messages.
-struct At<'a> {
+/// A table of the description, with the name of its section for messages.
+struct Section<'a> {
     reader: &'a Reader<'a>,
     section: Option<String>,
     table: &'a Table,
 }
 
-impl At<'_> {
+impl Section<'_> {
     fn origin(&self, key: &str) -> Origin {
         let (section, key) = (self.section.clone(), Some(key.to_owned()));
         Origin { section, key, ..Origin::file(self.reader.index) }
@@ -197,7 +157,7 @@ impl At<'_> {
 }
 
 /// Parameters that are lists of strings or of tables.
-impl At<'_> {
+impl Section<'_> {
     /// The elements of the list `name`. `None` where the value is not a list.
     fn several(&self, name: &str, value: &Value) -> Result<Option<Vec<Text>>, OpenError> {
         let Value::Array(items) = value else { return Ok(None) };
@@ -214,7 +174,7 @@ impl At<'_> {
                             Value::Integer(value) => text.pair(key, &format!("{value:#x}")),
                             _ => {
                                 let problem =
-                                    format!("`{key}`: expected a number or a string in quotes");
+                                    format!("`{key}` must be a number or a string in quotes");
                                 return Err(OpenError::at(text.origin, Problem::Toml(problem)));
                             }
                         }
@@ -231,18 +191,9 @@ impl At<'_> {
     }
 }
 
-impl Text {
-    /// Appends `KEY=VALUE`, the value without blanks.
-    fn pair(&mut self, key: &str, value: &str) {
-        let before = if self.text.is_empty() { "" } else { " " };
-        let value: String = value.split_whitespace().collect();
-        let _ = write!(self.text, "{before}{key}={value}");
-    }
-}
-
 impl Reader<'_> {
     fn buffer(&mut self, n: usize, table: &Table) -> Result<Buffer, OpenError> {
-        let at = At { reader: self, section: Some(format!("buffer {n}")), table };
+        let at = Section { reader: self, section: Some(format!("buffer {n}")), table };
         at.known(&["name", "file", "files", "format", "wrap"])?;
         let names = at.texts("file", "files")?;
         if names.is_empty() {
@@ -296,7 +247,7 @@ impl Reader<'_> {
     }
 
     fn source(&mut self, n: usize, table: &Table, c: &mut Capture) -> Result<(), OpenError> {
-        let at = At { reader: self, section: Some(format!("source {n}")), table };
+        let at = Section { reader: self, section: Some(format!("source {n}")), table };
         at.known(&["name", "protocol", "buffer", "buffers", "core", "params", "parameters"])?;
         let Some(protocol) = at.text("protocol")? else {
             return Err(at.problem(
@@ -378,7 +329,7 @@ impl Reader<'_> {
     }
 
     fn image(&mut self, n: usize, table: &Table) -> Result<Dump, OpenError> {
-        let at = At { reader: self, section: Some(format!("image {n}")), table };
+        let at = Section { reader: self, section: Some(format!("image {n}")), table };
         at.known(&["file", "address"])?;
         let Some(file) = at.text("file")? else {
             return Err(at.problem("file", "missing; give the file with the program"));
@@ -405,175 +356,4 @@ impl Reader<'_> {
         let address = address.unwrap_or(0);
         Ok(Dump { name: file.clone(), file, path, address, form, bytes, ..Dump::default() })
     }
-}
-
-impl Source {
-    /// Adds a parameter: a register where `value` is a number, else a word that the protocol maps
-    /// to a number.
-    pub fn parameter(&mut self, name: &str, value: &str) {
-        let name = plain(name).into_owned();
-        match number(value) {
-            Some(value) => self.registers.0.push(Register { name, id: None, size: None, value }),
-            None => self.words.push((name, plain(value).into_owned())),
-        }
-    }
-
-    /// Adds the parameters of a file: `name = value` lines, in TOML or without quotes. Text after
-    /// `#` and lines with `[section]` are ignored. Parameters that the source already has are
-    /// retained. The lines after `[[name]]` form one text parameter `name`.
-    ///
-    /// # Errors
-    /// [`OpenError`] where the file cannot be read, or a line is not an assignment.
-    pub fn read_parameters(&mut self, path: &Path) -> Result<(), OpenError> {
-        let bytes = read_small(path, MOST_PARAMETERS)
-            .map_err(|why| OpenError::new(path, Problem::Unreadable(why)))?;
-        // The table of a list that contains the line.
-        let mut entry: Option<Text> = None;
-        for (n, line) in (1..).zip(String::from_utf8_lossy(&bytes).lines()) {
-            let line = line.split('#').next().unwrap_or_default().trim();
-            if line.starts_with('[') {
-                self.texts.extend(entry.take());
-                let name = line.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
-                entry = name.map(|name| {
-                    let name = name.trim().to_owned();
-                    let key = Some(name.clone());
-                    let origin = Origin { line: Some(n), key, ..Origin::file(path) };
-                    Text { name, origin, ..Text::default() }
-                });
-                continue;
-            }
-            if line.is_empty() {
-                continue;
-            }
-            let Some((name, value)) = line.split_once('=') else {
-                let origin = Origin { line: Some(n), ..Origin::file(path) };
-                return Err(OpenError::at(origin, Problem::NotAssignment(line.to_owned())));
-            };
-            let (name, value) = (name.trim().trim_matches('"'), value.trim());
-            if let Some(entry) = &mut entry {
-                entry.pair(name, value.trim_matches(['"', '\'']));
-                continue;
-            }
-            let has = self.registers.get(name).is_some()
-                || self.words.iter().any(|(word, _)| word.eq_ignore_ascii_case(name));
-            if !has {
-                self.parameter(name, value.trim_matches(['"', '\'']));
-                let key = Some(name.to_owned());
-                let origin = Origin { line: Some(n), key, ..Origin::file(path) };
-                self.origins.push((name.to_owned(), origin));
-            }
-        }
-        self.texts.extend(entry);
-        Ok(())
-    }
-}
-
-/// Writes `capture` into `folder`, which is created; it must be empty if it exists. The description
-/// lists memory whose file is missing, but no file is written for it.
-///
-/// # Errors
-/// [`OpenError`] where the folder contains files, or a file cannot be written.
-pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
-    if fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
-        return Err(OpenError::new(folder, Problem::NotEmpty));
-    }
-    let failed =
-        |path: &Path, why: std::io::Error| OpenError::new(path, Problem::NotWritten(reason(&why)));
-    fs::create_dir_all(folder).map_err(|why| failed(folder, why))?;
-    let mut taken = HashSet::from([NAME.to_owned()]);
-    // Without bytes, a unique file name is reserved and no file is written.
-    let mut put = |name: &str, end: &str, bytes: Option<&[u8]>, spooled: Option<&Path>| {
-        let plain: String = name
-            .chars()
-            .map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' })
-            .collect();
-        let plain = plain.trim_start_matches('.');
-        let plain = plain.strip_suffix(end).unwrap_or(plain);
-        let plain = if plain.is_empty() { "file" } else { plain };
-        let names = (0..).map(|n| match n {
-            0 => format!("{plain}{end}"),
-            n => format!("{plain}-{n}{end}"),
-        });
-        let name = names.into_iter().find(|name| taken.insert(name.clone())).unwrap_or_default();
-        let path = folder.join(&name);
-        let done = match (spooled, bytes) {
-            (Some(from), _) => move_file(from, &path),
-            (None, Some(bytes)) => fs::write(&path, bytes),
-            (None, None) => Ok(()),
-        };
-        done.map_err(|why| failed(&path, why)).map(|()| name)
-    };
-    let mut text = String::new();
-    if let Some(description) = &capture.description {
-        let _ = writeln!(text, "description = {}\n", quoted(description));
-    }
-    for buffer in &capture.buffers {
-        let file = match buffer.files.as_slice() {
-            [file] if file.spooled => put(&buffer.name, ".bin", None, Some(&file.path))?,
-            _ => put(&buffer.name, ".bin", Some(&buffer.bytes()), None)?,
-        };
-        let (name, file) = (quoted(&buffer.name), quoted(&file));
-        let _ = writeln!(text, "[[buffer]]\nname = {name}\nfile = {file}");
-        let _ = writeln!(text, "format = {}\n", quoted(&buffer.format.to_string()));
-    }
-    for source in &capture.sources {
-        let (name, protocol) = (quoted(&source.name), quoted(&source.device_type));
-        let _ = writeln!(text, "[[source]]\nname = {name}\nprotocol = {protocol}");
-        let links = source.buffers.iter().filter_map(|link| capture.buffers.get(link.buffer));
-        let links: Vec<_> = links.map(|buffer| quoted(&buffer.name)).collect();
-        let _ = writeln!(text, "buffers = [{}]", links.join(", "));
-        if let Some(core) = capture.core(source) {
-            let _ = writeln!(text, "core = {}", quoted(&core.device_type));
-        }
-        let _ = writeln!(text, "[source.parameters]");
-        for (name, word) in &source.words {
-            let _ = writeln!(text, "{} = {}", key(name), quoted(word));
-        }
-        for register in &source.registers.0 {
-            let value = match register.value {
-                value if value <= i64::MAX as u128 => format!("{value:#x}"),
-                value => format!("\"{value:#x}\""),
-            };
-            let _ = writeln!(text, "{} = {value}", key(&register.name));
-        }
-        let mut lists: Vec<(&str, Vec<String>)> = Vec::new();
-        for Text { name, text, .. } in &source.texts {
-            match lists.iter_mut().find(|(known, _)| known == name) {
-                Some((_, list)) => list.push(quoted(text)),
-                None => lists.push((name, vec![quoted(text)])),
-            }
-        }
-        for (name, list) in lists {
-            let _ = writeln!(text, "{} = [\n    {},\n]", key(name), list.join(",\n    "));
-        }
-        text.push('\n');
-    }
-    for dump in &capture.memory {
-        let end = if dump.form == Form::Elf { ".elf" } else { ".mem" };
-        let file = put(&dump.name, end, dump.bytes.as_deref(), None)?;
-        let _ = writeln!(text, "[[image]]\nfile = {}", quoted(&file));
-        match (dump.form, dump.address) {
-            (Form::Elf, 0) => {}
-            (_, address) if address <= i64::MAX as u64 => {
-                let _ = writeln!(text, "address = {address:#x}");
-            }
-            (_, address) => {
-                let _ = writeln!(text, "address = \"{address:#x}\"");
-            }
-        }
-        text.push('\n');
-    }
-    let path = folder.join(NAME);
-    fs::write(&path, text).map_err(|why| failed(&path, why))
-}
-
-/// A TOML key, in quotes where necessary.
-fn key(name: &str) -> String {
-    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { quoted(name) }
-}
-
-/// A TOML string.
-fn quoted(text: &str) -> String {
-    Value::String(text.to_owned()).to_string()
 }
