@@ -15,8 +15,8 @@ use tracewright::protocols::etmv2;
 use tracewright::protocols::etmv2::fifo::{Fifo, Out};
 use tracewright::protocols::registry::{AnyConfig, AnyProtocol};
 
-use crate::properties::Random;
 use crate::script::{Events, LDC_WORDS, Script};
+use tracewright_testing::Random;
 
 /// A trace unit and what it was told.
 #[derive(Clone, Debug)]
@@ -38,25 +38,25 @@ const SIZE: u64 = 7 << 4;
 impl Unit {
     /// Any unit at all, whose processor waits for its FIFO.
     pub fn any(random: &mut Random, events: Events) -> Unit {
-        let version = if random.below(2) == 0 { Version::V1 } else { Version::V2 };
+        let version = if random.index(2) == 0 { Version::V1 } else { Version::V2 };
         let mut control = random.next() & (CPRT | VALUES | ADDRESSES | CYCLES | CONTEXT) | STALL;
-        control |= (random.below(3) as u64) << 4;
-        if random.below(4) == 0 {
+        control |= (random.index(3) as u64) << 4;
+        if random.index(4) == 0 {
             control |= BRANCHES;
         }
-        let minor = random.below(4) as u64;
-        let rate = |random: &mut Random| [0, 20, 128][random.below(3)];
+        let minor = random.index(4) as u64;
+        let rate = |random: &mut Random| [0, 20, 128][random.index(3)];
         let fifo = match version {
             // ETM7 and ETM9. (IHI 0014, Tables 2-19 and 2-20)
-            Version::V1 => [9, 10, 18, 20, 45][random.below(5)],
-            Version::V2 => [20, 48, 95][random.below(3)],
+            Version::V1 => [9, 10, 18, 20, 45][random.index(5)],
+            Version::V2 => [20, 48, 95][random.index(3)],
         };
         let registers = vec![
             ("ETMCR", control),
             ("ETMCCR", minor << 28),
             // ETMv2.1 may load the PC first.
             ("ETMIDR", 0x4100_2100 | (minor & 1) << 4 | (minor & minor >> 1 & 1) << 16),
-            ("ETMSYNCFR", [0, 300][random.below(2)]),
+            ("ETMSYNCFR", [0, 300][random.index(2)]),
             ("HIVECS", events.high_vectors.into()),
             ("LDCWORDS", u64::from(LDC_WORDS) << 4),
             ("fifo", fifo),
@@ -68,7 +68,7 @@ impl Unit {
             ("speculation", rate(random)),
             ("fold", rate(random)),
             ("miss", rate(random)),
-            ("in-progress", [0, 128, 255][random.below(3)]),
+            ("in-progress", [0, 128, 255][random.index(3)]),
         ];
         Unit { version, registers }
     }
@@ -340,19 +340,19 @@ fn calm(elements: &[Element], unit: &Unit) {
 /// There and back, in each width, with each TCD, with the trigger in some cycle; through each form of a
 /// capture; cycles add up; and what was decoded encodes to the same cycles.
 pub fn round_trip(seed: u64, len: usize) {
-    let mut random = Random(seed | 1);
+    let mut random = Random::new(seed | 1);
     let events = Events {
-        exceptions: random.below(2) == 0,
-        contexts: random.below(2) == 0,
-        switches: random.below(3) == 0,
-        high_vectors: random.below(3) == 0,
+        exceptions: random.index(2) == 0,
+        contexts: random.index(2) == 0,
+        switches: random.index(3) == 0,
+        high_vectors: random.index(3) == 0,
         ldc: true,
     };
     let unit = Unit::any(&mut random, events);
     let mut script = Script::new(&mut random, len, events);
     // Of a load multiple that reads the PC first, a part that an overflow ends is not told from one that is whole.
     let pc_first = unit.get("ETMIDR").unwrap_or(0) >> 16 & 1 != 0;
-    if unit.version == Version::V2 && !pc_first && random.below(2) == 0 {
+    if unit.version == Version::V2 && !pc_first && random.index(2) == 0 {
         script.trace_in_part(&mut random);
     }
     let image = script.image();
@@ -390,7 +390,7 @@ fn triggers(unit: &Unit, random: &mut Random, script: &Script, image: &Image, wh
     let offsets: Vec<usize> = (0..steps.len())
         .filter(|&n| matches!(steps[n], Step::Retired(_) | Step::Exception(_)))
         .collect();
-    let Some(&at) = offsets.get(random.below(offsets.len())) else { return };
+    let Some(&at) = offsets.get(random.index(offsets.len())) else { return };
     steps.insert(at, Step::Trigger);
     let elements = unit.decode(image, &unit.trace(&steps));
     let found = elements.iter().filter(|e| **e == Element::Trigger).count();
@@ -592,8 +592,8 @@ fn like(a: &Step, b: &Step) -> bool {
 /// A capture that begins in the middle says what the whole says, from some place on; what is damaged
 /// or not known costs a stretch and no more.
 pub fn parts(seed: u64, len: usize) {
-    let mut random = Random(seed | 1);
-    let events = Events { exceptions: random.below(2) == 0, ..Events::default() };
+    let mut random = Random::new(seed | 1);
+    let events = Events { exceptions: random.index(2) == 0, ..Events::default() };
     let unit = Unit::any(&mut random, events);
     let script = Script::new(&mut random, len, events);
     let image = script.image();
@@ -604,7 +604,7 @@ pub fn parts(seed: u64, len: usize) {
     same_flow("whole", &unit, &Did::wanted(&unit, &script.steps).flow, &whole.flow);
 
     // From any cycle on.
-    let start = random.below(trace.len() / 2);
+    let start = random.index(trace.len() / 2);
     let elements = unit.decode(&image, &trace[start..]);
     let late = Did::said(&elements);
     let gone = whole.flow.len().checked_sub(late.flow.len()).expect("no more than there was");
@@ -619,7 +619,7 @@ pub fn parts(seed: u64, len: usize) {
     calm(&elements, &unit);
 
     // Up to any cycle: less of it, and nothing that is doubted.
-    let end = random.below(trace.len());
+    let end = random.index(trace.len());
     let elements = unit.decode(&image, &trace[..end]);
     calm(&elements, &unit);
     let early = Did::said(&elements).flow;
@@ -629,11 +629,11 @@ pub fn parts(seed: u64, len: usize) {
 
     // Some cycles are wrong.
     let mut damaged = trace.clone();
-    for _ in 0..1 + random.below(3) {
-        let at = random.below(damaged.len() / 3);
-        match random.below(3) {
-            0 => damaged[at].packet ^= 1 << random.below(unit.width().pins().into()),
-            1 => damaged[at].status ^= 1 << random.below(3),
+    for _ in 0..1 + random.index(3) {
+        let at = random.index(damaged.len() / 3);
+        match random.index(3) {
+            0 => damaged[at].packet ^= 1 << random.index(unit.width().pins().into()),
+            1 => damaged[at].status ^= 1 << random.index(3),
             _ => {
                 damaged.remove(at);
             }
@@ -649,7 +649,7 @@ pub fn parts(seed: u64, len: usize) {
     }
 
     // Some of the program is not known.
-    let at = 0x8000 + random.below(0x400) as u32 / 4 * 4;
+    let at = 0x8000 + random.index(0x400) as u32 / 4 * 4;
     let hole = at..at + 0x80;
     let elements = unit.decode(&script.image_without(hole.clone()), &trace);
     let got = Did::said(&elements);
@@ -706,7 +706,7 @@ fn same_flow(what: &str, unit: &Unit, want: &[Ran], got: &[Ran]) {
 
 /// A FIFO that overflows: nothing is said that was not done, and each stretch is whole.
 pub fn overflow(seed: u64, len: usize) {
-    let mut random = Random(seed | 1);
+    let mut random = Random::new(seed | 1);
     let unit = Unit::any(&mut random, Events::default());
     let unit = unit.with("ETMCR", unit.control() & !STALL | VALUES | ADDRESSES);
     let script = Script::new(&mut random, len, Events::default());
@@ -760,7 +760,7 @@ pub fn overflow(seed: u64, len: usize) {
 /// What the FIFO of an ETMv2 sends while a made-up program runs: a word for each kind of packet, of reason and of
 /// status.
 pub fn kinds(seed: u64, len: usize) -> Vec<String> {
-    let mut random = Random(seed | 1);
+    let mut random = Random::new(seed | 1);
     let events = Events { exceptions: true, contexts: true, switches: true, ..Events::default() };
     let unit =
         Unit { version: Version::V2, ..Unit::any(&mut random, events) }.with("in-progress", 200);
@@ -788,7 +788,7 @@ pub fn kinds(seed: u64, len: usize) -> Vec<String> {
 /// An exception that nothing came before.
 pub fn first_exception(taken: Taken) {
     for version in [Version::V1, Version::V2] {
-        let mut random = Random(7);
+        let mut random = Random::new(7);
         let unit = Unit { version, ..Unit::any(&mut random, Events::default()) };
         unit.decode(&Image::default(), &unit.trace(&[Step::Exception(taken), Step::Trigger]));
     }

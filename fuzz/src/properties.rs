@@ -15,6 +15,7 @@ use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::registry::{AnyConfig, AnyPacket, AnyProtocol};
 use tracewright::views::disassembly::disassemble;
 use tracewright::{Element, Listener};
+use tracewright_testing::Random;
 
 use crate::case::Case;
 use crate::chunks::same as same_in_stretches;
@@ -52,7 +53,7 @@ pub const LONGEST_COUNT: u32 = 100;
 
 /// A configuration: for seed 0 what a usual unit has, else any registers at all.
 pub fn config(protocol: AnyProtocol, seed: u8) -> Option<AnyConfig> {
-    let mut random = Random(u64::from(seed) * 0x1_0001 + 1);
+    let mut random = Random::new(u64::from(seed) * 0x1_0001 + 1);
     let any: Vec<(&str, u64)> = protocol
         .about()
         .registers
@@ -81,7 +82,7 @@ fn usual(register: &str) -> u64 {
 
 /// Random code at the bottom, in the middle and at the top of memory, so that walks end in every way.
 pub fn program(seed: u8) -> Image {
-    let mut random = Random(u64::from(seed) + 77);
+    let mut random = Random::new(u64::from(seed) + 77);
     let code = |random: &mut Random| -> Vec<u8> { (0..512).map(|_| random.next() as u8).collect() };
     Image::new([0, 0x1000, 0xffff_fe00, 0xffff_ffff_ffff_fe00].map(|address| {
         let bytes = code(&mut random);
@@ -294,26 +295,6 @@ fn walked(elf: Elf) {
             assert_eq!(cache.block(pc).copied(), block, "{pc:?} another time");
             let _ = cache.instruction(pc);
         }
-    }
-}
-
-/// Numbers that repeat for the same seed. (xorshift64*)
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.next() >> 11) as usize % n.max(1)
-    }
-
-    pub fn bytes(&mut self, len: usize) -> Vec<u8> {
-        (0..len).map(|_| (self.next() >> 33) as u8).collect()
     }
 }
 

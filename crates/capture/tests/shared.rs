@@ -1,9 +1,7 @@
 //! The captures of `../shared`, read.
 
-mod common;
-
-use common::shared;
 use tracewright_capture::{Severity, open};
+use tracewright_testing::shared;
 
 /// Counted in the ini files: buffers, sources, cores, dumps, and of those the missing files.
 const SNAPSHOTS: &[(&str, [usize; 5])] = &[

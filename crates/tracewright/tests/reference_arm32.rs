@@ -15,11 +15,7 @@ use tracewright::model::log::Steps;
 use tracewright::model::{Machine, Recipe, Recorder, Recording, Sets, Stimulus, generate};
 use tracewright::protocols::registry::AnyProtocol;
 use tracewright::views::opencsd::{Listing, Shown};
-
-fn installed() -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join("trc_pkt_lister").is_file())
-}
+use tracewright_testing::tool;
 
 /// The lines of a listing that are elements. The reference has forgotten which T32 branches are in an IT
 /// block: it says of some that have no condition that they were not taken.
@@ -109,10 +105,7 @@ fn record(
 
 #[test]
 fn the_reference_lists_the_same_elements() {
-    if !installed() {
-        println!("skipped: reference: trc_pkt_lister is not installed (Debian: libopencsd-bin)");
-        return;
-    }
+    let Some(_) = tool(&[("trc_pkt_lister", "libopencsd-bin")]) else { return };
     let folder = std::env::temp_dir().join(format!("tracewright-reference-{}", std::process::id()));
     let a32 = [Sets::A32, Sets::T32];
     // Where direct branches have no packet, the reference's ETMv3 decoder loses the instruction set.

@@ -1,21 +1,10 @@
 //! Real captures, where they are: nothing stops the command, and its answers agree with those of others.
 
-use std::path::{Path, PathBuf};
-use std::{env, fs};
+use std::fs;
 
 use crate::common::{Folder, args, command, tracewright};
 use serde_json::Value;
-
-/// The shared captures, or nothing and a word about it.
-fn shared(folder: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|up| up.join("shared"));
-    let offsets = env::var_os("TRACEWRIGHT_SHARED").map(PathBuf::from).into_iter().chain(beside);
-    let found = offsets.map(|place| place.join(folder)).find(|path| path.exists());
-    if found.is_none() {
-        println!("skipped: {folder} is not there");
-    }
-    found
-}
+use tracewright_testing::shared;
 
 #[test]
 fn every_verb_takes_every_snapshot() {

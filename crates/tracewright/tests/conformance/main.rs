@@ -12,15 +12,16 @@
 mod allowed;
 mod compare;
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use tracewright::decode::{Memory, Options, Plan, Session};
 use tracewright::frames::{Framing, Numbering};
 use tracewright::views::opencsd::{Listing, Shown};
+use tracewright_testing::{reader, shared};
 
 use allowed::Allowed;
 use compare::Compare;
@@ -43,10 +44,7 @@ impl Run {
 }
 
 fn main() -> ExitCode {
-    let Some(folder) = shared() else {
-        println!("skipped: conformance: no captures in ../shared/conformance/arm");
-        return ExitCode::SUCCESS;
-    };
+    let Some(folder) = shared("conformance/arm") else { return ExitCode::SUCCESS };
     // Options of the usual test harness mean nothing here.
     let filter = std::env::args().skip(1).find(|word| !word.starts_with('-'));
     let runs = runs(&folder).expect("runs.tsv");
@@ -80,17 +78,6 @@ fn main() -> ExitCode {
     if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn shared() -> Option<PathBuf> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    // A worktree is one level deeper than the main checkout.
-    std::env::var_os("TRACEWRIGHT_SHARED")
-        .map(PathBuf::from)
-        .into_iter()
-        .chain([here.join("../../../shared"), here.join("../../../../shared")])
-        .map(|folder| folder.join("conformance/arm"))
-        .find(|folder| folder.is_dir())
-}
-
 fn runs(folder: &Path) -> Option<Vec<Run>> {
     let text = fs::read_to_string(folder.join("runs.tsv")).ok()?;
     let rows = text.lines().skip(1).map(|line| {
@@ -105,8 +92,7 @@ fn check(folder: &Path, run: &Run, allowed: Vec<Allowed>) -> Result<(usize, usiz
     let elements = run.has("-decode");
     let frames = run.has("-o_raw_packed");
     let golden = folder.join(format!("expected/{}.ppl.xz", run.name()));
-    let golden = File::open(&golden).map_err(|error| format!("{}: {error}", golden.display()))?;
-    let golden = lzma_rust2::XzReader::new(BufReader::new(golden), true);
+    let golden = reader(&golden).map_err(|error| format!("{}: {error}", golden.display()))?;
     let mut compare = Compare::new(golden_lines(golden, frames), frames, allowed);
 
     let path = folder.join("snapshots").join(&run.snapshot);
@@ -138,7 +124,7 @@ fn check(folder: &Path, run: &Run, allowed: Vec<Allowed>) -> Result<(usize, usiz
 
 /// The lines of a listing that count.
 fn golden_lines(
-    listing: impl std::io::Read + 'static,
+    listing: Box<dyn std::io::Read>,
     frames: bool,
 ) -> Box<dyn Iterator<Item = Vec<u8>>> {
     let mut lines = BufReader::with_capacity(1 << 16, listing).split(b'\n');

@@ -317,7 +317,7 @@ fn thumb() {
 /// Whatever the port shows: no panic, and the same for any cut.
 #[test]
 fn garbage() {
-    let mut random = ways::Random(0x5eed);
+    let mut random = ways::Random::new(0x5eed);
     let mut code = Memory::default().arm(0, &[LDR, BX_LR, NOP, NOP, NOP, NOP, NOP, NOP]);
     for n in 0..300 {
         let control = random.next() & 0xf10e | (n % 3) << 4;
