@@ -19,6 +19,16 @@ pub(crate) fn split(text: &str) -> (String, String) {
     (code, comments)
 }
 
+/// A file with its comments turned to spaces. Lines stay where they are.
+pub(crate) fn without_comments(text: &str) -> String {
+    let (_, comments) = split(text);
+    let blank = |(c, comment): (char, char)| match comment {
+        ' ' | '\n' => c,
+        _ => ' ',
+    };
+    text.chars().zip(comments.chars()).map(blank).collect()
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Code,
@@ -158,6 +168,11 @@ mod tests {
         ] {
             assert_eq!(split(text), (code.to_owned(), comments.to_owned()), "{text}");
         }
+    }
+
+    #[test]
+    fn comments_are_taken_out() {
+        assert_eq!(without_comments("a \"b // c\" // d\ne"), "a \"b // c\"     \ne");
     }
 
     #[test]

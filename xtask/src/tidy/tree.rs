@@ -98,6 +98,7 @@ impl Tree {
                 stem.strip_prefix(test.as_str()).is_some_and(|r| r.is_empty() || r.starts_with('/'))
             };
             file.test = in_folder(&file.path, "tests")
+                || file.path.starts_with("crates/testing/")
                 || in_folder(&file.path, "benches")
                 || tests.iter().any(below);
         }

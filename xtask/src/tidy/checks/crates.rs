@@ -4,7 +4,7 @@ use super::{Finding, Tree, lines_with};
 use crate::tidy::tree::{File, lines};
 
 /// From the bottom up: a crate may depend on those in earlier rows.
-const LAYERS: [&[&str]; 11] = [
+const LAYERS: [&[&str]; 12] = [
     &["base", "scan"],
     &["isa", "frames"],
     &["protocols", "image"],
@@ -16,6 +16,8 @@ const LAYERS: [&[&str]; 11] = [
     &["tracewright"],
     &["cli"],
     &["xtask"],
+    // For tests alone, and not published.
+    &["testing"],
 ];
 
 const NO_STD: [&str; 4] = ["base", "isa", "frames", "protocols"];

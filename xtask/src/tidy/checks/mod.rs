@@ -2,10 +2,12 @@
 
 use super::{Check, Finding, Tree};
 
+mod circles;
 mod crates;
 mod panics;
 mod protocols;
 mod text;
+mod words;
 
 /// All rules, in the order in which they are reported.
 pub(crate) const CHECKS: &[Check] = &[
@@ -98,6 +100,30 @@ pub(crate) const CHECKS: &[Check] = &[
         about: "each document is linked from the README or from ARCHITECTURE.md",
         instead: "add it to the table of documents",
         run: text::found,
+    },
+    Check {
+        name: "circles",
+        about: "modules of one folder do not import one another in a circle",
+        instead: "move what both need into a module of its own, or list the circle and its reason in xtask/src/tidy/checks/circles.rs",
+        run: circles::circles,
+    },
+    Check {
+        name: "skips",
+        about: "a test finds shared data and tools through tracewright-testing, which records a skip",
+        instead: "call tracewright_testing::shared, tool or skip",
+        run: words::skips,
+    },
+    Check {
+        name: "vocabulary",
+        about: "names and prose use the words of the field",
+        instead: "write what the finding suggests; xtask/src/tidy/checks/words.rs has the list and what is allowed where",
+        run: words::vocabulary,
+    },
+    Check {
+        name: "width",
+        about: "prose is within 100 columns in Rust and 120 in Markdown, tables, links and code left out",
+        instead: "break the line",
+        run: words::width,
     },
 ];
 
