@@ -17,11 +17,12 @@ use crate::properties::{LONGEST_COUNT, Take};
 /// Where the program is, beside the bottom of memory.
 const HIGH: u64 = 0x8000_0000;
 
-/// Parameters, a program, and a source's bytes, whatever they are. Each packet that is read, at any place, is
-/// written so that it is read again as the same, and explains itself; and the source is taken every way.
+/// Parameters, a program, and a source's bytes, whatever they are. Each packet that is read, at any
+/// place, is written so that it is read again as the same, and explains itself; and the source is
+/// taken every way.
 ///
-/// The first bytes are how many parameters there are, the program's number, and the parameters in pairs: which
-/// and its value.
+/// The first bytes are how many parameters there are, the program's number, and the parameters in
+/// pairs: which and its value.
 pub fn etrace(data: &[u8], take: Take) {
     let Some((&[count, seed], rest)) = data.split_first_chunk::<2>() else { return };
     let (named, bytes) = rest.split_at((usize::from(count % 16) * 2).min(rest.len()));
@@ -39,10 +40,11 @@ pub fn etrace(data: &[u8], take: Take) {
     take(&Case::of(AnyConfig::Etrace(params), program(seed, params.rv64), source));
 }
 
-/// A stream of several harts, whatever its bytes are: what comes out tiles it, and is the same however it is cut, and
-/// from a clone; who goes past it is where one is that took it.
+/// A stream of several harts, whatever its bytes are: what comes out tiles it, and is the same
+/// however it is cut, and from a clone; who goes past it is where one is that took it.
 ///
-/// The first bytes choose the link; then come messages of harts, each with where its instruction is, and any bytes.
+/// The first bytes choose the link; then come messages of harts, each with where its instruction
+/// is, and any bytes.
 pub fn harts(data: &[u8]) {
     let Some((&[link, width, count, cut], rest)) = data.split_first_chunk::<4>() else { return };
     let (mut messages, mut harts) = (Vec::new(), Vec::new());

@@ -6,8 +6,8 @@ use tracewright::protocols::{Protocol, etmv1, etmv2, etmv3, etmv4, etmv4d, etrac
 
 use crate::properties::config;
 
-/// A packet begins at every byte, or not: no panic; what is read is within the bytes, and is written so that it is
-/// read again as the same.
+/// A packet begins at every byte, or not: no panic; what is read is within the bytes, and is
+/// written so that it is read again as the same.
 ///
 /// The first bytes choose the protocol and its configuration.
 pub fn packets(data: &[u8]) {
@@ -28,7 +28,8 @@ pub fn packets(data: &[u8]) {
     }
 }
 
-/// The same for bytes of one protocol. Where its packets are of half bytes, the bytes are halved first.
+/// The same for bytes of one protocol. Where its packets are of half bytes, the bytes are halved
+/// first.
 pub fn at_each_byte<P: Protocol>(bytes: &[u8], config: &P::Config) {
     let halves: Vec<u8>;
     let mut units = bytes;
@@ -53,7 +54,8 @@ fn packet<P: Protocol>(bytes: &[u8], config: &P::Config) {
     };
     assert!((1..=bytes.len()).contains(&len), "{packet:?} is {len} of {bytes:02x?}");
     let own = &bytes[..len];
-    // Some packets end where the byte after them begins another; that does not change what they are.
+    // Some packets end where the byte after them begins another; that does not change what they
+    // are.
     let alone = P::Packet::parse(own, config);
     let same = [Parse::Packet(packet, len), Parse::Partial].contains(&alone);
     assert!(same, "{alone:?}, not {packet:?}, of {own:02x?} {config:?}");

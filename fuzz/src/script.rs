@@ -1,7 +1,8 @@
-//! Made-up programs for classic cores (Armv4T, Armv5TE): code, and what a processor did that ran it.
+//! Made-up programs for classic cores (Armv4T, Armv5TE): code, and what a processor did that ran
+//! it.
 //!
-//! Values and the ways of conditional branches are chosen at random, not computed: a trace unit does
-//! not mind. What is at an address stays there.
+//! Values and the ways of conditional branches are chosen at random, not computed: a trace unit
+//! does not mind. What is at an address stays there.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +49,7 @@ struct Op {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Moves {
     Nothing,
-    /// So many transfers of so many bytes; the last one is the PC.
+    /// The number of transfers and the bytes of each; the last one is the PC.
     Memory {
         size: u8,
         count: u8,
@@ -153,8 +154,8 @@ impl Script {
         Image::new(regions.map(|(at, bytes)| Region::new("script", at.into(), bytes)))
     }
 
-    /// Some transfers of load and store multiples are not traced. (A swap of which only the store were
-    /// traced would look like one of which only the load is.)
+    /// Some transfers of load and store multiples are not traced. (A swap of which only the store
+    /// were traced would look like one of which only the load is.)
     pub fn trace_in_part(&mut self, random: &mut Random) {
         let like = |step: &Step, other: &Access| matches!(step, Step::Access(access) if access.direction == other.direction);
         for n in 1..self.steps.len() {
@@ -287,7 +288,7 @@ fn a32_op(random: &mut Random, pc: u32, events: Events) -> (u32, Moves) {
     let by = |to: u32| to.wrapping_sub(pc) as i32;
     let place = A32_BASE + 0x40 * random.index(16) as u32;
     let list = |random: &mut Random| 1 + (random.next() as u32 & 0x7ffe);
-    // The end of a stretch of code.
+    // The end of a chunk of code.
     if pc & 0x3f == 0x3c {
         return (a32::bx(ALWAYS, 14), Moves::Nothing);
     }

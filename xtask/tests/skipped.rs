@@ -1,5 +1,5 @@
-//! Prints which tests of the workspace checked nothing. Cargo runs test programs in the order of their
-//! packages' names, so that this one is the last.
+//! Prints which tests of the workspace checked nothing. Cargo runs test programs in the order of
+//! their packages' names, so that this one is the last.
 #![forbid(unsafe_code)]
 
 fn main() {

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::skipped::skip;
 
-/// A file or folder of the shared test data. Where it is missing, the test is recorded as skipped, or
-/// fails if `TRACEWRIGHT_REQUIRE_SHARED=1`.
+/// A file or folder of the shared test data. Where it is missing, the test is recorded as skipped,
+/// or fails if `TRACEWRIGHT_REQUIRE_SHARED=1`.
 #[track_caller]
 pub fn shared(path: &str) -> Option<PathBuf> {
     let found = shared_or_none(path);
@@ -39,8 +39,8 @@ fn roots() -> Vec<PathBuf> {
     ["../shared", "../../shared"].map(|beside| repository.join(beside)).into()
 }
 
-/// Whether one of these programs is installed: the first that is. Where none is, the test is recorded as
-/// skipped, with the Debian package that has the program.
+/// Whether one of these programs is installed: the first that is. Where none is, the test is
+/// recorded as skipped, with the Debian package that has the program.
 #[track_caller]
 pub fn tool<'a>(programs: &[(&'a str, &str)]) -> Option<&'a str> {
     let path = env::var_os("PATH").unwrap_or_default();

@@ -1,11 +1,11 @@
-//! What the tests of all crates share: the look-up of test data and tools, the record of skipped tests,
-//! unpacked files, random numbers, and how often a property is tried.
+//! What the tests of all crates share: the look-up of test data and tools, the record of skipped
+//! tests, unpacked files, random numbers, and how often a property is tried.
 //!
-//! Some tests compare with captures and listings that are not part of this repository. They lie in a
-//! folder `shared` beside the repository, or where `TRACEWRIGHT_SHARED` points. A test that does not find its
-//! data, or a tool that it runs, calls [`shared`], [`tool`] or [`skip`] and returns: the test harness
-//! counts it as passed, and the record of [`skipped`] shows that it checked nothing.
-//! With `TRACEWRIGHT_REQUIRE_SHARED=1` missing data is a failure.
+//! Some tests compare with captures and listings that are not part of this repository. They lie in
+//! a folder `shared` beside the repository, or where `TRACEWRIGHT_SHARED` points. A test that does
+//! not find its data, or a tool that it runs, calls [`shared`], [`tool`] or [`skip`] and returns:
+//! the test harness counts it as passed, and the record of [`skipped`] shows that it checked
+//! nothing. With `TRACEWRIGHT_REQUIRE_SHARED=1` missing data is a failure.
 #![forbid(unsafe_code)]
 
 mod data;

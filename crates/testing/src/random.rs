@@ -1,12 +1,13 @@
 //! Numbers that repeat for the same seed.
 
-/// A generator of such numbers: xorshift64* (Vigna, 2016). A failed test prints its generator, or the seed.
+/// A generator of such numbers: xorshift64* (Vigna, 2016). A failed test prints its generator, or
+/// the seed.
 #[derive(Clone, Copy, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// A generator for any seed, 0 included. Seeds that differ by little give numbers that have nothing in
-    /// common.
+    /// A generator for any seed, 0 included. Seeds that differ by little give numbers that have
+    /// nothing in common.
     pub fn new(seed: u64) -> Random {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         random.next();

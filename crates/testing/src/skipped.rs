@@ -1,8 +1,8 @@
 //! The record of tests that checked nothing.
 //!
-//! Each test program appends a line for each skip to a file in the build folder; the file is named after
-//! the process that started the program, so that all programs of one `cargo test` share it. The last
-//! test program of the workspace prints the summary.
+//! Each test program appends a line for each skip to a file in the build folder; the file is named
+//! after the process that started the program, so that all programs of one `cargo test` share it.
+//! The last test program of the workspace prints the summary.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -14,7 +14,8 @@ use std::{env, fs, thread};
 #[track_caller]
 pub fn skip(why: &str) {
     let thread = thread::current();
-    // The harness names a thread after its test; a test without a thread is named by its place in the source.
+    // The harness names a thread after its test; a test without a thread is named by its place in
+    // the source.
     let test = match thread.name() {
         Some(name) if name != "main" => name.to_owned(),
         _ => Location::caller().to_string(),

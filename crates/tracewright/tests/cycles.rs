@@ -1,5 +1,5 @@
-//! Made-up programs through trace units of ETMv1 and ETMv2 and back: the properties of `fuzz/src/cycles.rs`,
-//! for a short while.
+//! Made-up programs through trace units of ETMv1 and ETMv2 and back: the properties of
+//! `fuzz/src/cycles.rs`, for a short while.
 #![forbid(unsafe_code)]
 #![allow(dead_code, reason = "the properties have more than each test needs")]
 

@@ -1,7 +1,7 @@
-//! Just enough Rust to tell code from comments, strings and tests.
+//! Just enough Rust to separate code from comments, strings and tests.
 
-/// The code and the comments of a file, each with everything else turned to spaces. Lines stay where
-/// they are. Doc comments are comments; what a string holds is neither.
+/// The code and the comments of a file, each with everything else turned to spaces. Lines stay
+/// where they are. Doc comments are comments; what a string holds is neither.
 pub(crate) fn split(text: &str) -> (String, String) {
     let chars: Vec<char> = text.chars().collect();
     let (mut code, mut comments) = (String::new(), String::new());
@@ -107,8 +107,8 @@ fn raw(rest: &[char], from: usize) -> (Kind, usize) {
     (Kind::Literal, rest.len())
 }
 
-/// `code` without items under `#[cfg(test)]`, and the names of the modules among them that are files
-/// of their own.
+/// `code` without items under `#[cfg(test)]`, and the names of the modules among them that are
+/// files of their own.
 pub(crate) fn without_tests(code: &str) -> (String, Vec<String>) {
     const MARK: &str = "#[cfg(test)]";
     let mut out = code.to_owned();

@@ -1,12 +1,12 @@
-//! Real captures against the reference's listings, line by line.
+//! Real captures against OpenCSD's listings, line by line.
 //!
-//! `../shared/conformance/arm` (or `conformance/arm` where `TRACEWRIGHT_SHARED` points) has the captures, what
-//! OpenCSD 1.8.0 lists of each, and `runs.tsv`, which says how it was asked. Only lines that begin with
-//! `Idx:` count, and frame lines where frames were asked for. `differences.txt` has the lines that may
-//! differ; docs/differences-from-opencsd.md says why each of them does.
+//! `shared/conformance/arm` has the captures, the listings of OpenCSD 1.8.0, and `runs.tsv` with
+//! the options of each listing. Only lines that begin with `Idx:` count, and frame lines where
+//! frames were listed. `differences.txt` has the lines that may differ;
+//! docs/differences-from-opencsd.md has the reason for each.
 //!
-//! It prints a line a run. `cargo test -p tracewright --test conformance -- NAME` runs those that have
-//! NAME in theirs.
+//! The test prints a line for each run. `cargo test -p tracewright --test conformance -- NAME`
+//! makes the runs whose names contain NAME.
 #![forbid(unsafe_code)]
 
 mod allowed;
@@ -87,7 +87,8 @@ fn runs(folder: &Path) -> Option<Vec<Run>> {
     rows.collect()
 }
 
-/// Decodes a snapshot as the run says. How many lines were the same, and how many differ as known.
+/// Decodes a snapshot with the options of a run. Returns the number of equal lines and of known
+/// differences.
 fn check(folder: &Path, run: &Run, allowed: Vec<Allowed>) -> Result<(usize, usize), String> {
     let elements = run.has("-decode");
     let frames = run.has("-o_raw_packed");

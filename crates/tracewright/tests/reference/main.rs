@@ -1,7 +1,8 @@
-//! Captures that our trace units write, listed by the reference: Debian's `trc_pkt_lister` (OpenCSD) says
-//! what we say, element by element. Where it is not installed this test says so.
+//! Captures of trace units in software: Debian's `trc_pkt_lister` (OpenCSD) and this project list
+//! the same elements. Where it is not installed the test is recorded as skipped.
 //!
-//! What OpenCSD 1.3.3 is known to get wrong is in [`DEFECTS`], each with the reason: it must differ there.
+//! What OpenCSD 1.3.3 is known to get wrong is in [`DEFECTS`], each with the reason: it must differ
+//! there.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -217,7 +218,7 @@ const DEFECTS: &[(Run, &str)] = &[
 ];
 
 #[test]
-fn the_reference_lists_the_same() {
+fn opencsd_lists_the_same() {
     let Some(_) = tracewright_testing::tool(&[("trc_pkt_lister", "libopencsd-bin")]) else {
         return;
     };
@@ -254,7 +255,7 @@ fn the_reference_lists_the_same() {
 }
 
 impl Run {
-    /// A capture, and what we say of it.
+    /// A capture and our listing of it.
     fn listed(&self, seed: u64) -> (Capture, Vec<String>) {
         let recipe = Recipe {
             seed,
@@ -293,7 +294,7 @@ impl Run {
     }
 }
 
-/// The reference's version. `None` where it is not installed.
+/// OpenCSD's version, where `trc_pkt_lister` prints it.
 fn version() -> Option<String> {
     let folder = std::env::temp_dir();
     let out = Command::new("trc_pkt_lister").current_dir(folder).arg("-help").output().ok()?;

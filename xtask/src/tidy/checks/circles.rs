@@ -188,7 +188,7 @@ fn components(imports: &Imports<'_>) -> Vec<BTreeSet<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::says;
+    use super::super::findings;
     use super::*;
 
     #[test]
@@ -200,7 +200,7 @@ mod tests {
             ("crates/a/src/b/inner.rs", "use super::super::d;"),
             ("crates/a/src/d.rs", "// use super::b;\nuse std::fmt;\n#[cfg(test)] use super::b;"),
         ];
-        assert_eq!(says(circles, &files), ["crates/a/src/b.rs:0"]);
+        assert_eq!(findings(circles, &files), ["crates/a/src/b.rs:0"]);
         let findings = circles(&Tree::new(files.map(|(p, t)| (p.to_owned(), t.to_owned()))));
         assert!(findings[0].to_string().ends_with("a: b -> c, c -> b"), "{}", findings[0]);
     }
@@ -212,7 +212,7 @@ mod tests {
             ("crates/a/src/b/mod.rs", "mod c; use self::c::Y;"),
             ("crates/a/src/b/c.rs", "use super::Z; use crate::X;"),
         ];
-        assert_eq!(says(circles, &files), [""; 0]);
+        assert_eq!(findings(circles, &files), [""; 0]);
     }
 
     #[test]
@@ -222,6 +222,6 @@ mod tests {
             ("crates/a/src/x/c.rs", "use super::d::D;"),
             ("crates/a/src/x/d.rs", "use crate::x::b::B;"),
         ];
-        assert_eq!(says(circles, &files), ["crates/a/src/x/b.rs:0"]);
+        assert_eq!(findings(circles, &files), ["crates/a/src/x/b.rs:0"]);
     }
 }

@@ -117,7 +117,7 @@ const WORLD: [(&str, &[&str], &str); 15] = [
     ("std::fs", &["capture", "scan", "cli"], "touches files"),
     ("fs::read", &["capture", "scan"], "touches files"),
     ("File::open", &["capture", "scan"], "opens a file"),
-    // Where the user said so: `-o FILE`.
+    // The file of the option `-o FILE`.
     ("File::create", &["capture", "scan", "cli"], "creates a file"),
     ("std::thread", &["decode"], "starts threads"),
     ("thread::spawn", &["decode"], "starts threads"),
@@ -147,61 +147,61 @@ pub(super) fn world(tree: &Tree) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::says;
+    use super::super::findings;
     use super::*;
 
     #[test]
     fn dependencies_point_down() {
         let down = "[package]\nname = \"x\"\n[dependencies]\ntracewright-base.workspace = true\n";
-        assert_eq!(says(layers, &[("crates/isa/Cargo.toml", down)]), [""; 0]);
+        assert_eq!(findings(layers, &[("crates/isa/Cargo.toml", down)]), [""; 0]);
         let up = "[dependencies]\nmemchr = \"2\"\ntracewright-views = { workspace = true }\n";
         assert_eq!(
-            says(layers, &[("crates/decode/Cargo.toml", up)]),
+            findings(layers, &[("crates/decode/Cargo.toml", up)]),
             ["crates/decode/Cargo.toml:3"]
         );
         let beside = "[dependencies]\ntracewright-isa.workspace = true\n";
         assert_eq!(
-            says(layers, &[("crates/frames/Cargo.toml", beside)]),
+            findings(layers, &[("crates/frames/Cargo.toml", beside)]),
             ["crates/frames/Cargo.toml:2"]
         );
         let tests = "[dev-dependencies]\ntracewright-views.workspace = true\n";
-        assert_eq!(says(layers, &[("crates/decode/Cargo.toml", tests)]), [""; 0]);
-        assert_eq!(says(layers, &[("crates/new/Cargo.toml", "")]), ["crates/new/Cargo.toml:0"]);
+        assert_eq!(findings(layers, &[("crates/decode/Cargo.toml", tests)]), [""; 0]);
+        assert_eq!(findings(layers, &[("crates/new/Cargo.toml", "")]), ["crates/new/Cargo.toml:0"]);
     }
 
     #[test]
     fn the_bottom_is_no_std() {
         let good = "#![no_std]\nuse core::fmt;\n#[cfg(test)]\nextern crate std;\n";
-        assert_eq!(says(no_std, &[("crates/base/src/lib.rs", good)]), [""; 0]);
+        assert_eq!(findings(no_std, &[("crates/base/src/lib.rs", good)]), [""; 0]);
         let bad = "use std::fmt;";
         assert_eq!(
-            says(no_std, &[("crates/base/src/lib.rs", bad)]),
+            findings(no_std, &[("crates/base/src/lib.rs", bad)]),
             ["crates/base/src/lib.rs:1", "crates/base/src/lib.rs:1"]
         );
-        assert_eq!(says(no_std, &[("crates/views/src/lib.rs", bad)]), [""; 0]);
+        assert_eq!(findings(no_std, &[("crates/views/src/lib.rs", bad)]), [""; 0]);
     }
 
     #[test]
     fn unsafe_is_in_scan() {
         let good = "#![forbid(unsafe_code)]\n// unsafe words in comments\n";
-        assert_eq!(says(forbid_unsafe, &[("crates/base/src/lib.rs", good)]), [""; 0]);
+        assert_eq!(findings(forbid_unsafe, &[("crates/base/src/lib.rs", good)]), [""; 0]);
         let bad = "fn f() { unsafe { g() } }";
         assert_eq!(
-            says(forbid_unsafe, &[("crates/base/src/lib.rs", bad)]),
+            findings(forbid_unsafe, &[("crates/base/src/lib.rs", bad)]),
             ["crates/base/src/lib.rs:1", "crates/base/src/lib.rs:1"]
         );
-        assert_eq!(says(forbid_unsafe, &[("crates/scan/src/lib.rs", bad)]), [""; 0]);
+        assert_eq!(findings(forbid_unsafe, &[("crates/scan/src/lib.rs", bad)]), [""; 0]);
         let test = [("crates/base/tests/a.rs", bad)];
-        assert_eq!(says(forbid_unsafe, &test), ["crates/base/tests/a.rs:1"]);
+        assert_eq!(findings(forbid_unsafe, &test), ["crates/base/tests/a.rs:1"]);
     }
 
     #[test]
     fn no_static_changes() {
         let good = "static TABLE: [u8; 2] = [0, 1];\nfn f(x: &'static str, _: Option<Mutex>) {}";
-        assert_eq!(says(statics, &[("crates/base/src/lib.rs", good)]), [""; 0]);
+        assert_eq!(findings(statics, &[("crates/base/src/lib.rs", good)]), [""; 0]);
         let bad = "pub(crate) static N: AtomicU32 = AtomicU32::new(0);\n    static mut M: u8 = 0;";
         assert_eq!(
-            says(statics, &[("crates/base/src/lib.rs", bad)]),
+            findings(statics, &[("crates/base/src/lib.rs", bad)]),
             ["crates/base/src/lib.rs:1", "crates/base/src/lib.rs:2"]
         );
     }
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn the_world_is_touched_in_few_places() {
         let bad = "use std::fs;\nstd::thread::scope(|_| ());\nprintln!(\"\");\nlet s = \"dbg!\";\n";
-        let at = |path: &str| says(world, &[(path, bad)]);
+        let at = |path: &str| findings(world, &[(path, bad)]);
         assert_eq!(
             at("crates/base/src/a.rs"),
             ["crates/base/src/a.rs:1", "crates/base/src/a.rs:2", "crates/base/src/a.rs:3"]

@@ -44,7 +44,7 @@ pub(crate) const CHECKS: &[Check] = &[
     Check {
         name: "panics",
         about: "input never panics: no unwrap, expect or panic outside tests",
-        instead: "return Option or Result, or say it in the stream as a Fault or a Doubt",
+        instead: "return Option or Result, or report it in the stream as a Fault or an Inconsistency",
         run: panics::panics,
     },
     Check {
@@ -80,7 +80,7 @@ pub(crate) const CHECKS: &[Check] = &[
     Check {
         name: "history",
         about: "comments explain the code, not its history",
-        instead: "say why the code is as it is; leave issue numbers to the commit",
+        instead: "state the reason for the code; leave issue numbers to the commit",
         run: text::history,
     },
     Check {
@@ -143,9 +143,9 @@ fn holds(line: &str, word: &str) -> bool {
     })
 }
 
-/// What `check` says of a tree of these files: lines as `path:line`.
+/// The findings of `check` in a tree of these files, as `path:line`.
 #[cfg(test)]
-fn says(check: fn(&Tree) -> Vec<Finding>, files: &[(&str, &str)]) -> Vec<String> {
+fn findings(check: fn(&Tree) -> Vec<Finding>, files: &[(&str, &str)]) -> Vec<String> {
     let files = files.iter().map(|&(path, text)| (path.to_owned(), text.to_owned()));
     let findings = check(&Tree::new(files));
     findings.iter().map(|f| format!("{}:{}", f.path, f.line)).collect()

@@ -4,7 +4,8 @@ use super::{Finding, Tree};
 use crate::tidy::rust;
 use crate::tidy::tree::{File, lines};
 
-/// Words that are refused, and what to write. A word is part of an identifier in any case: `SourceBoard`, `board_of`, `BOARD`.
+/// Words that are refused, and what to write. A word is part of an identifier in any case:
+/// `SourceBoard`, `board_of`, `BOARD`.
 const WORDS: &[(&str, &str)] = &[
     ("board boards", "work queue, machine"),
     ("bring brings", "prefetch, load"),
@@ -202,7 +203,7 @@ pub(super) fn skips(tree: &Tree) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::says;
+    use super::super::findings;
     use super::*;
 
     #[test]
@@ -216,10 +217,16 @@ mod tests {
             "The wire has it.",
             "written by turns",
         ] {
-            assert_eq!(says(vocabulary, &[("crates/a/src/a.rs", bad)]), ["crates/a/src/a.rs:1"]);
-            assert_eq!(says(vocabulary, &[("docs/a.md", bad)]), ["docs/a.md:1"]);
+            assert_eq!(
+                findings(vocabulary, &[("crates/a/src/a.rs", bad)]),
+                ["crates/a/src/a.rs:1"]
+            );
+            assert_eq!(findings(vocabulary, &[("docs/a.md", bad)]), ["docs/a.md:1"]);
         }
-        assert_eq!(says(vocabulary, &[("crates/a/src/lane.rs", "")]), ["crates/a/src/lane.rs:0"]);
+        assert_eq!(
+            findings(vocabulary, &[("crates/a/src/lane.rs", "")]),
+            ["crates/a/src/lane.rs:0"]
+        );
     }
 
     #[test]
@@ -230,23 +237,23 @@ mod tests {
             "RISC-V: the reference flow",
             "the wired input",
         ] {
-            assert_eq!(says(vocabulary, &[("docs/a.md", good)]), [""; 0], "{good}");
+            assert_eq!(findings(vocabulary, &[("docs/a.md", good)]), [""; 0], "{good}");
         }
         let realm = "Security::Realm";
-        assert_eq!(says(vocabulary, &[("crates/base/src/context.rs", realm)]), [""; 0]);
-        assert_eq!(says(vocabulary, &[("crates/image/src/table.rs", realm)]).len(), 1);
+        assert_eq!(findings(vocabulary, &[("crates/base/src/context.rs", realm)]), [""; 0]);
+        assert_eq!(findings(vocabulary, &[("crates/image/src/table.rs", realm)]).len(), 1);
         let both = "the ground truth and the truth";
-        assert_eq!(says(vocabulary, &[("docs/a.md", both)]), ["docs/a.md:1"]);
+        assert_eq!(findings(vocabulary, &[("docs/a.md", both)]), ["docs/a.md:1"]);
     }
 
     #[test]
     fn long_prose_is_found() {
         let words = "word ".repeat(20);
         let rust = format!("/// {words}\nlet a = \"{words}{words}\";\n// | {words}\n// short\n");
-        assert_eq!(says(width, &[("a.rs", &rust)]), ["a.rs:1"]);
+        assert_eq!(findings(width, &[("a.rs", &rust)]), ["a.rs:1"]);
         let long = format!("{words}{words}");
         let text = format!("{long}\n| {long}|\n```\n{long}\n```\n[a](b) {long}\n{words}\n");
-        assert_eq!(says(width, &[("a.md", &text)]), ["a.md:1"]);
+        assert_eq!(findings(width, &[("a.md", &text)]), ["a.md:1"]);
     }
 
     #[test]
@@ -258,11 +265,11 @@ mod tests {
             "#[ignore]",
             "#[cfg_attr(miri, ignore)]",
         ] {
-            assert_eq!(says(skips, &[("crates/a/tests/a.rs", bad)]), ["crates/a/tests/a.rs:1"]);
-            assert_eq!(says(skips, &[("crates/testing/src/data.rs", bad)]), [""; 0]);
+            assert_eq!(findings(skips, &[("crates/a/tests/a.rs", bad)]), ["crates/a/tests/a.rs:1"]);
+            assert_eq!(findings(skips, &[("crates/testing/src/data.rs", bad)]), [""; 0]);
         }
         let good =
             "// skipped: ../shared\nlet Some(f) = shared(\"a\") else { return };\nf(a, ignored)";
-        assert_eq!(says(skips, &[("crates/a/tests/a.rs", good)]), [""; 0]);
+        assert_eq!(findings(skips, &[("crates/a/tests/a.rs", good)]), [""; 0]);
     }
 }
