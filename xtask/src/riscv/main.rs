@@ -1,5 +1,5 @@
 //! `cargo xtask bench-riscv`: RISC-V traces decoded beside riscv-etrace, the same bytes in the same
-//! run, by turns; and packets read, and steps encoded.
+//! run, alternately; and packets read, and steps encoded.
 #![forbid(unsafe_code)]
 
 mod inputs;

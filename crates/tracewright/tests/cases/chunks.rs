@@ -43,8 +43,8 @@ pub fn of_case(
     same(&capture, &plan, step, chunk)
 }
 
-/// Decodes the buffer of `plan` on one thread and on several, fed in `step`s, in chunks of so many
-/// bytes. Returns what was done on two threads.
+/// Decodes the buffer of `plan` on one thread and on several, fed `step` bytes at a time, in chunks of
+/// `chunk` bytes. Returns the counts of the run on two threads.
 pub fn same(capture: &Capture, plan: &Plan, step: usize, chunk: usize) -> Result<Work, String> {
     let jobs = |count| Jobs { count, step, chunk: chunk..=chunk };
     let (alone, _) = views(capture, plan, &jobs(1));

@@ -272,9 +272,8 @@ fn accounted_for(whole: &Output, units: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// A decoder that may take many packets at once says the same as `one`, which was fed up to `cut`
-/// packet by packet, comes to the same state, and counts as many; and so it does from there to the
-/// end.
+/// A decoder that may take many packets at once has the same output, state and counts as `one`, which
+/// was fed packet by packet up to `cut`; and the same output from there to the end.
 fn many_at_once(one: &Run<'_>, units: &[u8], cut: usize, whole: &Output) -> Result<(), String> {
     let fresh = Run::new(one.case, one.image, 0);
     let mut many = Run { quiet: Some(Quiet::default()), ..fresh };
@@ -294,8 +293,8 @@ fn many_at_once(one: &Run<'_>, units: &[u8], cut: usize, whole: &Output) -> Resu
     Ok(())
 }
 
-/// A decoder that starts at a sync and comes to the state of one that was there all along says the
-/// same from then on.
+/// A decoder that starts at a synchronisation and reaches the state of a decoder of the whole trace
+/// has the same output from there on.
 fn at_each_sync(
     case: &Case,
     units: &[u8],
@@ -328,14 +327,15 @@ fn at_each_sync(
     Ok(())
 }
 
-/// So many bytes may say where packets begin that have no mark: those of eight of the longest.
+/// Bytes from which a decoder infers where packets without a mark begin: eight packets of the longest
+/// form.
 const LOOKED_AHEAD: usize = tracewright::protocols::etrace::sync::LOOKED_AHEAD;
 
 /// The packets written again are the same packets and mean the same.
 fn written_again(fresh: &Run<'_>, whole: &Output) -> Result<(), String> {
     let mut again: Vec<u8> = Vec::new();
     // Zeros that are no packet may belong to a shorter synchronisation after them. And where a
-    // protocol has no mark, what comes after bad bytes says where packets begin.
+    // protocol has no mark, the bytes behind undecodable ones decide where packets begin.
     let (uncertain, mut since_bad) = match fresh.case.config {
         AnyConfig::Etrace(_) => (LOOKED_AHEAD, LOOKED_AHEAD),
         _ => (1, 0),
