@@ -17,10 +17,10 @@ use tracewright::views::{Source, json, text};
 /// What stands before a file's name, on a line of its own.
 const MARK: &str = "== ";
 
-/// More files, or longer ones, say nothing else.
+/// More or longer files test nothing else.
 const MOST_FILES: usize = 16;
 
-/// A folder of files, and each of the files by itself: no panic; what is wrong is said in a line; what can be read is
+/// A folder of files, and each file by itself: no panic; an error is one line; what can be read is
 /// shown, in JSON that is JSON; and what is written of it is read again as the same.
 ///
 /// The files come one after another, each after a line `== NAME`.
@@ -144,8 +144,8 @@ fn written_again(capture: &Capture) {
     }
 }
 
-/// Dumps come back by device; a folder has one file for a buffer, and its parameters in order of their names; and text
-/// has only records that are cycles of the port.
+/// Dumps come back by device; a folder has one file for a buffer, and its parameters in order of
+/// their names; and text has only records that are cycles of the port.
 fn same(capture: &Capture, again: Capture) {
     let mut capture = capture.clone();
     if let (Kind::Raw, [buffer], [whole]) =

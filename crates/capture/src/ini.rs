@@ -89,6 +89,8 @@ pub fn list(text: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
+    use tracewright_testing::Random;
+
     use super::*;
 
     /// The parsed file in one line: `[section@line]`, `key=value@line`, `(text)@line` for a line
@@ -165,16 +167,10 @@ mod tests {
     /// For random text, every name and key is part of its recorded line, and no line is dropped.
     #[test]
     fn random_text_is_parsed_completely() {
-        let mut seed = 0x1234_5678_9abc_def1u64;
-        let mut dice = |below: u64| {
-            seed ^= seed << 13;
-            seed ^= seed >> 7;
-            seed ^= seed << 17;
-            seed % below
-        };
+        let mut random = Random::new(1);
         for _ in 0..4000 {
             let marks = ["[", "]", "=", ";", "#", "\n", "\r", " ", "'", "k", "é", "\u{feff}", "\0"];
-            let text: String = (0..dice(40)).map(|_| marks[dice(13) as usize]).collect();
+            let text: String = (0..random.below(40)).map(|_| random.pick(&marks)).collect();
             let ini = Ini::parse(&text);
             let lines: Vec<_> = text.split('\n').collect();
             let mut last = 0;

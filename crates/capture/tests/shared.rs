@@ -1,9 +1,7 @@
 //! Reading of the captures of `../shared`.
 
-mod common;
-
-use common::shared;
 use tracewright_capture::{Severity, open};
+use tracewright_testing::shared;
 
 /// Counts from the ini files: buffers, sources, cores, dumps, and dumps whose file is missing.
 const SNAPSHOTS: &[(&str, [usize; 5])] = &[

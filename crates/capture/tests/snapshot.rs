@@ -3,9 +3,10 @@
 mod common;
 
 use common::Edit::{Gone, Text, Whole};
-use common::{Dice, Folder, base};
+use common::{Folder, base};
 use tracewright_base::MissingRegister;
 use tracewright_capture::{BufferRef, Dump, Found, Owner, Problem, Severity, open, probe};
+use tracewright_testing::Random;
 
 #[test]
 fn the_small_snapshot() {
@@ -407,20 +408,20 @@ fn random_files_do_not_panic() {
         "ETB",
         "buffer0",
     ];
-    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let mut random = Random::new(0x9e37_79b9_7f4a_7c15);
     let folder = base(&[]);
     for round in 0..600 {
-        let (name, text) = dice.pick(&common::BASE[..4]);
+        let (name, text) = random.pick(&common::BASE[..4]);
         // The file with random ranges replaced.
         let mut bytes = text.as_bytes().to_vec();
-        for _ in 0..=dice.roll(6) {
-            let at = dice.roll(bytes.len() as u64 + 1) as usize;
-            let to = (at + dice.roll(9) as usize).min(bytes.len());
+        for _ in 0..=random.below(6) {
+            let at = random.below(bytes.len() as u64 + 1) as usize;
+            let to = (at + random.below(9) as usize).min(bytes.len());
             let mut new = Vec::new();
-            for _ in 0..dice.roll(7) {
-                match dice.roll(8) {
-                    0 => new.push(dice.roll(256) as u8),
-                    _ => new.extend_from_slice(dice.pick(WORDS).as_bytes()),
+            for _ in 0..random.below(7) {
+                match random.below(8) {
+                    0 => new.push(random.below(256) as u8),
+                    _ => new.extend_from_slice(random.pick(WORDS).as_bytes()),
                 }
             }
             bytes.splice(at..to, new);

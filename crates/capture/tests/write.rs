@@ -2,11 +2,12 @@
 
 mod common;
 
-use common::{Dice, Folder, base, shared};
+use common::{Folder, base};
 use tracewright_capture::{
     Buffer, BufferRef, Bytes, Capture, Cluster, Core, Dump, File, Form, Format, Other, Owner,
     Register, Registers, Source, open, write, write_over,
 };
+use tracewright_testing::{Random, shared};
 
 #[track_caller]
 fn check(capture: &Capture, what: &str) {
@@ -196,100 +197,100 @@ fn an_elf_file_is_written_as_memory_too() {
 /// Random captures with all features of the format.
 #[test]
 fn random_captures_read_back_equal() {
-    let mut dice = Dice(0x2545_f491_4f6c_dd1d);
+    let mut random = Random::new(0x2545_f491_4f6c_dd1d);
     for round in 0..150 {
-        check(&random(&mut dice), &format!("round {round}"));
+        check(&any_capture(&mut random), &format!("round {round}"));
     }
 }
 
-fn random(dice: &mut Dice) -> Capture {
-    let name = |dice: &mut Dice, n: usize| {
+fn any_capture(random: &mut Random) -> Capture {
+    let name = |random: &mut Random, n: usize| {
         const PARTS: &[&str] =
             &["cpu", "ETM", "é", " x", ".", "-", "_", "/", "\\", ")", "\"", "!", "'s"];
-        let parts: String = (0..dice.roll(4)).map(|_| *dice.pick(PARTS)).collect();
+        let parts: String = (0..random.below(4)).map(|_| random.pick(PARTS)).collect();
         format!("d{n}{parts}z")
     };
-    let bytes = |dice: &mut Dice| -> Bytes {
-        let len = dice.roll(40);
-        (0..len).map(|_| dice.roll(256) as u8).collect::<Vec<_>>().into()
+    let bytes = |random: &mut Random| -> Bytes {
+        let len = random.below(40);
+        (0..len).map(|_| random.below(256) as u8).collect::<Vec<_>>().into()
     };
-    let registers = |dice: &mut Dice| {
-        let register = |(n, dice): (u64, &mut Dice)| Register {
+    let registers = |random: &mut Random| {
+        let register = |(n, random): (u64, &mut Random)| Register {
             name: format!("R{n}"),
-            id: (dice.roll(2) == 0).then(|| dice.roll(1 << 32) as u32),
-            size: (dice.roll(2) == 0).then(|| 8 << dice.roll(5)),
-            value: u128::from(dice.roll(u64::MAX)) << dice.roll(64),
+            id: (random.below(2) == 0).then(|| random.below(1 << 32) as u32),
+            size: (random.below(2) == 0).then(|| 8 << random.below(5)),
+            value: u128::from(random.below(u64::MAX)) << random.below(64),
         };
-        let count = dice.roll(4);
-        Registers((0..count).map(|n| register((n, &mut *dice))).collect())
+        let count = random.below(4);
+        Registers((0..count).map(|n| register((n, &mut *random))).collect())
     };
-    let location = |dice: &mut Dice| {
-        (dice.roll(3) == 0).then(|| format!("address:{:#x}", dice.roll(u64::MAX)))
+    let location = |random: &mut Random| {
+        (random.below(3) == 0).then(|| format!("address:{:#x}", random.below(u64::MAX)))
     };
 
     let mut capture = Capture::default();
-    if dice.roll(2) == 0 {
+    if random.below(2) == 0 {
         capture.description = Some("a = b, [c] (d) @e".into());
     }
-    for n in 0..dice.roll(4) as usize {
-        let format = match dice.roll(4) {
+    for n in 0..random.below(4) as usize {
+        let format = match random.below(4) {
             0 => Format::CoreSight,
             1 => Format::SourceData,
             2 => Format::DstreamCoreSight,
             _ => Format::Other("STP".into()),
         };
-        let file = |dice: &mut Dice| File {
-            name: (*dice.pick(&["a.bin", "b", ""])).into(),
+        let file = |random: &mut Random| File {
+            name: (random.pick(&["a.bin", "b", ""])).into(),
             path: "".into(),
-            bytes: bytes(dice),
+            bytes: bytes(random),
             pipe: None,
             spooled: false,
         };
-        let files = (0..dice.roll(4)).map(|_| file(dice)).collect();
-        capture.buffers.push(Buffer { name: name(dice, n), files, format });
+        let files = (0..random.below(4)).map(|_| file(random)).collect();
+        capture.buffers.push(Buffer { name: name(random, n), files, format });
     }
-    for n in 0..dice.roll(4) as usize {
+    for n in 0..random.below(4) as usize {
         capture.cores.push(Core {
-            name: name(dice, n),
-            device_type: (*dice.pick(&["", "Cortex-A9", "whatever"])).into(),
-            location: location(dice),
-            registers: registers(dice),
+            name: name(random, n),
+            device_type: (random.pick(&["", "Cortex-A9", "whatever"])).into(),
+            location: location(random),
+            registers: registers(random),
             ..Core::default()
         });
     }
-    for n in 0..dice.roll(4) as usize {
+    for n in 0..random.below(4) as usize {
         let mut buffers = Vec::new();
         for buffer in 0..capture.buffers.len() {
             for stream in [None, Some(0), Some(255)] {
-                if dice.roll(3) == 0 {
+                if random.below(3) == 0 {
                     buffers.push(BufferRef { buffer, stream });
                 }
             }
         }
         // Without cores, sources have no link to a core.
-        let some_core = dice.roll(2) == 0 && !capture.cores.is_empty();
+        let some_core = random.below(2) == 0 && !capture.cores.is_empty();
         capture.sources.push(Source {
-            name: name(dice, n + 10),
-            device_type: (*dice.pick(&["", "ETM4", "ITM", "ETE"])).into(),
-            location: location(dice),
-            registers: registers(dice),
-            core: some_core.then(|| dice.roll(capture.cores.len() as u64) as usize),
+            name: name(random, n + 10),
+            device_type: (random.pick(&["", "ETM4", "ITM", "ETE"])).into(),
+            location: location(random),
+            registers: registers(random),
+            core: some_core.then(|| random.below(capture.cores.len() as u64) as usize),
             buffers,
             ..Source::default()
         });
     }
-    for n in 0..dice.roll(3) as usize {
+    for n in 0..random.below(3) as usize {
         capture.others.push(Other {
-            name: name(dice, n + 20),
-            class: (*dice.pick(&["", "memory_space", "CTI"])).into(),
-            device_type: (*dice.pick(&["", "AXI"])).into(),
-            location: location(dice),
-            registers: registers(dice),
+            name: name(random, n + 20),
+            class: (random.pick(&["", "memory_space", "CTI"])).into(),
+            device_type: (random.pick(&["", "AXI"])).into(),
+            location: location(random),
+            registers: registers(random),
             ..Other::default()
         });
     }
-    for n in 0..dice.roll(3) as usize {
-        let cores = (0..capture.cores.len()).filter(|_| dice.roll(2) == 0).collect();
+    for n in 0..random.below(3) as usize {
+        let cores = (0..capture.cores.len()).filter(|_| random.below(2) == 0).collect();
         capture.clusters.push(Cluster { name: format!("Cluster {n}"), cores });
     }
     let devices = [capture.cores.len(), capture.sources.len(), capture.others.len()];
@@ -300,25 +301,25 @@ fn random(dice: &mut Dice) -> Capture {
     // Devices of three kinds, interleaved.
     let mut next = [0; 3];
     while next != devices {
-        let kind = dice.roll(3) as usize;
+        let kind = random.below(3) as usize;
         if next[kind] < devices[kind] {
             owners.push([Owner::Core, Owner::Source, Owner::Other][kind](next[kind]));
             next[kind] += 1;
         }
     }
     for owner in owners {
-        for _ in 0..dice.roll(3) {
-            let form = if dice.roll(4) == 0 { Form::Elf } else { Form::Raw };
+        for _ in 0..random.below(3) {
+            let form = if random.below(4) == 0 { Form::Elf } else { Form::Raw };
             let words = ["S", "EL1N", "H"];
             let spaces: Vec<_> =
-                (0..dice.roll(3)).map(|_| (*dice.pick(&words)).to_owned()).collect();
+                (0..random.below(3)).map(|_| (random.pick(&words)).to_owned()).collect();
             capture.memory.push(Dump {
                 owner,
                 form,
-                file: (*dice.pick(&["", "x.bin", "deep/x.bin"])).into(),
-                address: dice.roll(u64::MAX) >> dice.roll(64),
+                file: (random.pick(&["", "x.bin", "deep/x.bin"])).into(),
+                address: random.below(u64::MAX) >> random.below(64),
                 spaces,
-                bytes: (dice.roll(5) != 0).then(|| bytes(dice)),
+                bytes: (random.below(5) != 0).then(|| bytes(random)),
                 ..Dump::default()
             });
         }

@@ -1,27 +1,13 @@
 //! ETMv3 captures compared with the output of other decoders.
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use tracewright_base::{Element, Gap, OffsetMap, Start};
 use tracewright_capture::{Capture, Format, Raw};
 use tracewright_decode::{Listener, Memory, Options, Plan, Session};
 use tracewright_protocols::etmv3::Packet;
 use tracewright_protocols::registry::AnyPacket;
-
-fn shared(path: &str) -> Option<PathBuf> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let root = std::env::var_os("TRACEWRIGHT_SHARED").map(PathBuf::from);
-    // A worktree is one level deeper than the main checkout.
-    let roots =
-        root.into_iter().chain(["../../../shared", "../../../../shared"].map(|r| here.join(r)));
-    let found = roots.map(|root| root.join(path)).find(|path| path.exists());
-    if found.is_none() {
-        eprintln!("skipped: no {path}");
-    }
-    found
-}
+use tracewright_testing::{shared, text};
 
 /// The elements of one source.
 struct Elements(usize, Vec<(u64, Element)>);
@@ -104,11 +90,7 @@ fn freertos_decodes_whole() {
     let folder = "captures/ti-am243x-r5f/freertos";
     let Some(path) = shared(folder) else { return };
     let Some(elf) = shared(&format!("{folder}/freertos.out")) else { return };
-    let golden = path.join("opencsd-1.3.3-decode.ppl.gz");
-    let Some(golden) = Command::new("gzip").arg("-dc").arg(golden).output().ok() else {
-        return eprintln!("skipped: no gzip");
-    };
-    let golden = String::from_utf8_lossy(&golden.stdout).into_owned();
+    let golden = text(&path.join("opencsd-1.3.3-decode.ppl.gz"));
     let mut want: Vec<(u64, Step)> = Vec::new();
     for line in golden.lines() {
         let Some((prefix, rest)) = line.split_once("OCSD_GEN_TRC_ELEM_INSTR_RANGE(exec range=0x")

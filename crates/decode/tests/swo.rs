@@ -1,25 +1,13 @@
 //! A Cortex-M3's SWO capture: ITM and ETM in the frames of a TPIU, without a synchronisation
 //! packet.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tracewright_base::{Channel, Dwt, Element, ExceptionStep, Fault, Gap};
 use tracewright_capture::{Capture, Format, Raw};
 use tracewright_decode::{Listener, Memory, Options, Plan, Session};
 use tracewright_frames::{Framing, Link, Numbering, Sources, Splitter};
-
-fn shared(path: &str) -> Option<PathBuf> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let root = std::env::var_os("TRACEWRIGHT_SHARED").map(PathBuf::from);
-    // A worktree is one level deeper than the main checkout.
-    let roots =
-        root.into_iter().chain(["../../../shared", "../../../../shared"].map(|r| here.join(r)));
-    let found = roots.map(|root| root.join(path)).find(|path| path.exists());
-    if found.is_none() {
-        eprintln!("skipped: no {path}");
-    }
-    found
-}
+use tracewright_testing::shared;
 
 #[derive(Default)]
 struct Elements(Vec<Element>);

@@ -8,6 +8,7 @@ use tracewright_frames::cycles::{
     Cycle, Version, Width, cycles, etb, etmp, openocd, records, text,
 };
 use tracewright_frames::pins::Action;
+use tracewright_testing::Random;
 
 fn v1(words: &str) -> Vec<Cycle> {
     text::cycles(words, Version::V1).collect::<Result<_, _>>().unwrap()
@@ -197,20 +198,10 @@ fn connectors() {
     assert!(MICTOR_B.iter().all(|pin| !MICTOR[..8].contains(pin)));
 }
 
-fn random(seed: u64) -> impl FnMut() -> u64 {
-    let mut state = seed;
-    move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state
-    }
-}
-
 fn any_cycles(seed: u64, width: Width, len: usize) -> Vec<Cycle> {
-    let mut next = random(seed);
+    let mut random = Random::new(seed);
     let mut cycle = || {
-        let bits = next() >> 20;
+        let bits = random.next() >> 20;
         let packet = (bits >> 8) as u16 & width.mask();
         Cycle { status: bits as u8 & 0b111, sync: bits >> 3 & 1 != 0, packet }
     };

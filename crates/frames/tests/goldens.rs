@@ -4,28 +4,10 @@
 //! order, are the output of the splitter for the buffer, and each packet's offset is that of its
 //! first byte.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::collections::BTreeMap;
 
 use tracewright_frames::{Framing, Link, Sources, Splitter};
-
-fn shared() -> Option<PathBuf> {
-    let folder = std::env::var_os("TRACEWRIGHT_SHARED").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
-        PathBuf::from,
-    );
-    // A worktree is one level deeper than the main checkout.
-    let deeper = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared");
-    [folder, deeper].into_iter().map(|f| f.join("conformance/arm")).find(|f| f.is_dir())
-}
-
-fn unxz(path: &Path) -> Option<String> {
-    let out = Command::new("xz").arg("-dc").arg(path).output().ok()?;
-    out.status.success().then(|| String::from_utf8_lossy(&out.stdout).into_owned())
-}
+use tracewright_testing::{shared, text};
 
 /// One packet line: `Idx:66; ID:20; [0xc2 0xf6 ];<tab>NAME : text`.
 fn packet(line: &str) -> Option<(u64, u8, Vec<u8>, &str)> {
@@ -54,13 +36,8 @@ enum Lists {
 }
 
 fn check(snapshot: &str, buffer: &str, lists: Lists) {
-    let Some(folder) = shared() else {
-        return println!("skipped: {snapshot}: no conformance captures");
-    };
-    let listing = folder.join(format!("expected/{snapshot}.decode.ppl.xz"));
-    let Some(listing) = unxz(&listing) else {
-        return println!("skipped: {snapshot}: cannot read its listing (is `xz` there?)");
-    };
+    let Some(folder) = shared("conformance/arm") else { return };
+    let listing = text(&folder.join(format!("expected/{snapshot}.decode.ppl.xz")));
     let buffer = std::fs::read(folder.join("snapshots").join(snapshot).join(buffer)).unwrap();
 
     let (mut splitter, mut sources) =

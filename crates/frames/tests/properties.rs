@@ -4,7 +4,8 @@ mod ways;
 
 use tracewright_base::Fault;
 use tracewright_frames::{Event, Framing, Joiner, Link, Splitter, sync};
-use ways::{Item, Random, Record, cut, quiet, whole};
+use tracewright_testing::Random;
+use ways::{Item, Record, cut, noise, quiet, runs, whole};
 
 fn links() -> impl Iterator<Item = Link> {
     Framing::ALL.into_iter().flat_map(|framing| {
@@ -18,8 +19,8 @@ fn links() -> impl Iterator<Item = Link> {
 
 fn joined(framing: Framing, random: &mut Random, runs: &[(u8, Vec<u8>)]) -> Vec<u8> {
     let mut joiner = Joiner::new(framing)
-        .full_sync_every(random.below(5) as u32)
-        .half_sync_every(random.below(5) as u32);
+        .full_sync_every(random.index(5) as u32)
+        .half_sync_every(random.index(5) as u32);
     let mut out = Vec::new();
     for (id, bytes) in runs {
         joiner.push(*id, bytes, &mut out).unwrap();
@@ -86,7 +87,7 @@ fn skipped(link: Link, bytes: &[u8], random: &mut Random) {
     let (mut split, mut skip) = (Splitter::new(link), Splitter::new(link));
     let mut at = 0;
     while at < bytes.len() {
-        let part = &bytes[at..at + 1 + random.below(bytes.len() - at)];
+        let part = &bytes[at..at + 1 + random.index(bytes.len() - at)];
         split.split(at as u64, part, &mut Record::default());
         skip.skip(at as u64, part);
         at += part.len();
@@ -102,7 +103,7 @@ fn every_way(link: Link, bytes: &[u8], random: &mut Random) -> Record {
         let each: Vec<_> = (0..bytes.len()).collect();
         assert_eq!(cut(link, bytes, &each), want, "{link:?}: byte by byte");
         for _ in 0..4 {
-            let mut cuts: Vec<_> = (0..5).map(|_| random.below(bytes.len() + 1)).collect();
+            let mut cuts: Vec<_> = (0..5).map(|_| random.index(bytes.len() + 1)).collect();
             cuts.sort_unstable();
             assert_eq!(cut(link, bytes, &cuts), want, "{link:?}: cut at {cuts:?}");
         }
@@ -116,10 +117,10 @@ fn every_way(link: Link, bytes: &[u8], random: &mut Random) -> Record {
 
 #[test]
 fn noise_is_accounted_for_in_any_cut() {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     for _ in 0..60 {
-        let len = 20 + random.below(1200);
-        let bytes = random.noise(len);
+        let len = 20 + random.index(1200);
+        let bytes = noise(&mut random, len);
         for link in links() {
             every_way(link, &bytes, &mut random);
         }
@@ -128,9 +129,9 @@ fn noise_is_accounted_for_in_any_cut() {
 
 #[test]
 fn joined_bytes_are_split() {
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     for round in 0..120 {
-        let runs = random.runs(1 + round % 5, 1 + round);
+        let runs = runs(&mut random, 1 + round % 5, 1 + round);
         for link in links().filter(|link| link.framing != Framing::Raw) {
             let bytes = joined(link.framing, &mut random, &runs);
             let got = every_way(link, &bytes, &mut random);
@@ -160,9 +161,9 @@ fn joined_bytes_are_split() {
 /// Half synchronisation packets at any position do not change the frames.
 #[test]
 fn half_synchronisation_anywhere() {
-    let mut random = Random(6);
+    let mut random = Random::new(6);
     for round in 0..100 {
-        let runs = random.runs(1 + round % 3, 1 + round);
+        let runs = runs(&mut random, 1 + round % 3, 1 + round);
         let mut joiner = Joiner::new(Framing::Tpiu).full_sync_every(3);
         let mut plain = Vec::new();
         for (id, run) in &runs {
@@ -178,8 +179,8 @@ fn half_synchronisation_anywhere() {
                 bytes.extend(&rest[2..4]);
                 after = &rest[4..];
             }
-            let some = [0, 0, 0, 0, 0, 1, 2, 9, 40][random.below(9)];
-            let many = if random.below(200) == 0 { 300 } else { some };
+            let some = [0, 0, 0, 0, 0, 1, 2, 9, 40][random.index(9)];
+            let many = if random.index(200) == 0 { 300 } else { some };
             bytes.extend(sync::HALF.repeat(many));
             rest = after;
         }
@@ -195,9 +196,9 @@ fn half_synchronisation_anywhere() {
 /// Where both numberings cut the same fragments, the bytes are the same.
 #[test]
 fn numberings_differ_in_offsets_only() {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     for round in 0..60 {
-        let bytes = random.noise(600 + round);
+        let bytes = noise(&mut random, 600 + round);
         for framing in Framing::ALL {
             let capture = whole(Link::new(framing), &bytes);
             let reference = whole(Link::new(framing).opencsd(), &bytes);
@@ -216,12 +217,12 @@ fn numberings_differ_in_offsets_only() {
 /// Where bytes of a frame are lost, only that frame is undecodable.
 #[test]
 fn a_hole_costs_one_frame() {
-    let mut random = Random(4);
+    let mut random = Random::new(4);
     for framing in [Framing::Tpiu, Framing::TpiuHalf] {
         for round in 0..200 {
             let mut joiner = Joiner::new(framing).full_sync_every(1).half_sync_every(0);
             let mut bytes = Vec::new();
-            for (id, run) in random.runs(3, 60) {
+            for (id, run) in runs(&mut random, 3, 60) {
                 joiner.push(id, &run, &mut bytes).unwrap();
             }
             joiner.finish(&mut bytes);
@@ -234,9 +235,9 @@ fn a_hole_costs_one_frame() {
             };
             let mut want = frames(&whole(Link::new(framing), &bytes));
 
-            let hit = random.below(want.len());
+            let hit = random.index(want.len());
             let lost = 1 + round % 15;
-            let from = hit * 20 + 4 + random.below(17 - lost);
+            let from = hit * 20 + 4 + random.index(17 - lost);
             bytes.drain(from..from + lost);
             want.remove(hit);
             let got = every_way(Link::new(framing), &bytes, &mut random);
@@ -257,7 +258,7 @@ fn a_hole_costs_one_frame() {
 
 #[test]
 fn barriers_clear_the_id() {
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let runs = [(0x10, vec![1, 2, 3]), (0x11, vec![4; 20])];
     let one = joined(Framing::Coresight, &mut random, &runs);
     let bytes = [one.as_slice(), &sync::BARRIER, &[0; 16]].concat();

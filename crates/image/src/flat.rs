@@ -64,6 +64,8 @@ fn push(flat: &mut Vec<Interval>, next: Interval) {
 
 #[cfg(test)]
 mod tests {
+    use tracewright_testing::Random;
+
     use super::*;
 
     fn flat(intervals: &[(u64, u64)]) -> Vec<(u64, u64, u32)> {
@@ -101,16 +103,12 @@ mod tests {
 
     #[test]
     fn the_visible_interval_of_every_address_is_found() {
-        let mut state = 1u64;
-        let mut random = |below: u64| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (state >> 33) % below
-        };
+        let mut random = Random::new(1);
         for _ in 0..200 {
-            let intervals: Vec<_> = (0..random(8) as u32)
+            let intervals: Vec<_> = (0..random.below(8) as u32)
                 .map(|item| {
-                    let start = random(60);
-                    Interval { start, last: start + random(12), item }
+                    let start = random.below(60);
+                    Interval { start, last: start + random.below(12), item }
                 })
                 .collect();
             let flat = Flat::new(intervals.clone());

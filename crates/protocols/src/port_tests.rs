@@ -42,7 +42,7 @@ pub(crate) fn decoded<P: Listed<Packet: From<Cycle>>>(
 /// Decodes random records: no panic, and the same elements for any cut. `config` makes a
 /// configuration from a random minor version and a value of ETMCR.
 pub(crate) fn random_records<P: Listed>(config: fn(u64, u64) -> P::Config, code: &Memory) {
-    let mut random = ways::Random(0x5eed);
+    let mut random = ways::Random::new(0x5eed);
     let mut code = code.clone();
     for n in 0..300 {
         let control = random.next() & 0xf10e | (n % 3) << 4;

@@ -7,6 +7,8 @@
 use core::ops::Range;
 use std::vec::Vec;
 
+pub(crate) use tracewright_testing::Random;
+
 use tracewright_base::{
     BlockCache, Decode, Element, Fault, OffsetMap, Parse, Piece, Sink, Spanned, Wire,
 };
@@ -159,22 +161,6 @@ pub(crate) fn garbage<P: Listed, K: BlockCache>(config: &P::Config, code: &mut K
     }
 }
 
-/// A generator of test bytes: xorshift, so that a failure can be reproduced from its seed.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    pub(crate) fn bytes(&mut self, len: usize) -> Vec<u8> {
-        (0..len).map(|_| (self.next() >> 24) as u8).collect()
-    }
-}
-
 /// The offset map of a block at offset 0.
 pub(crate) fn whole() -> OffsetMap<'static> {
     OffsetMap::new(&WHOLE)
@@ -182,6 +168,6 @@ pub(crate) fn whole() -> OffsetMap<'static> {
 
 #[test]
 fn bytes_differ_by_seed() {
-    assert_ne!(Random(1).bytes(16), Random(2).bytes(16));
+    assert_ne!(Random::new(1).bytes(16), Random::new(2).bytes(16));
     assert_eq!(whole().at(7), 7);
 }

@@ -1,29 +1,9 @@
 //! ETMv3 packets against listings of OpenCSD: bytes, lengths and text.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
 use tracewright_base::{Fault, Parse, Wire};
 use tracewright_protocols::etmv3::{Config, Packet};
+use tracewright_testing::shared;
 use tracewright_views::opencsd::{Etmv3Text, PacketText};
-
-fn shared(path: &str) -> Option<PathBuf> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let root = std::env::var_os("TRACEWRIGHT_SHARED").map(PathBuf::from);
-    // A worktree is one level deeper than the main checkout.
-    let roots =
-        root.into_iter().chain(["../../../shared", "../../../../shared"].map(|r| here.join(r)));
-    let found = roots.map(|root| root.join(path)).find(|path| path.exists());
-    if found.is_none() {
-        eprintln!("skipped: no {path}");
-    }
-    found
-}
-
-fn unpacked(tool: &str, path: &Path) -> Option<String> {
-    let out = Command::new(tool).arg("-dc").arg(path).output().ok()?;
-    out.status.success().then(|| String::from_utf8_lossy(&out.stdout).into_owned())
-}
 
 fn unit(control: u64, id: u64, extension: u64) -> Config {
     let register = |name: &str| match name {
@@ -74,17 +54,15 @@ fn lines(listing: &str, id: &str, config: &Config) -> usize {
 
 #[test]
 fn packets_equal_those_of_opencsd() {
-    if let Some(path) = shared("conformance/arm/expected/TC2.decode.ppl.xz")
-        && let Some(listing) = unpacked("xz", &path)
-    {
+    if let Some(path) = shared("conformance/arm/expected/TC2.decode.ppl.xz") {
+        let listing = tracewright_testing::text(&path);
         let config = unit(0x1000_1860, 0x410c_f250, 0x3440_08f2);
         let count: usize =
             ["ID:10", "ID:11", "ID:12"].iter().map(|id| lines(&listing, id, &config)).sum();
         assert_eq!(count, 18_683 + 419 + 20 + 272 + 23 + 64 + 9);
     }
-    if let Some(path) = shared("captures/ti-am243x-r5f/freertos/opencsd-1.3.3-decode.ppl.gz")
-        && let Some(listing) = unpacked("gzip", &path)
-    {
+    if let Some(path) = shared("captures/ti-am243x-r5f/freertos/opencsd-1.3.3-decode.ppl.gz") {
+        let listing = tracewright_testing::text(&path);
         let config = unit(0xc40, 0x4104_f230, 0x9ba);
         assert_eq!(lines(&listing, "ID:10", &config), 31_798 + 9_387 + 61 + 61 - 1);
     }

@@ -1,22 +1,11 @@
 //! Listings of ITM and STM captures against those of OpenCSD.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use tracewright_decode::{Memory, Options, Plan, Session};
 use tracewright_frames::Numbering;
+use tracewright_testing::{shared, text};
 use tracewright_views::opencsd::{Listing, Shown};
-
-fn shared() -> Option<PathBuf> {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR"));
-    // A worktree is one level deeper than the main checkout.
-    std::env::var_os("TRACEWRIGHT_SHARED")
-        .map(PathBuf::from)
-        .into_iter()
-        .chain([crates.join("../../../shared"), crates.join("../../../../shared")])
-        .map(|folder| folder.join("conformance/arm"))
-        .find(|folder| folder.is_dir())
-}
 
 /// The lines of the first buffer of a snapshot.
 fn list(folder: &Path) -> String {
@@ -47,17 +36,12 @@ fn bytes(line: &str) -> (u64, Vec<u8>) {
 
 #[test]
 fn listings_equal_those_of_opencsd() {
-    let Some(folder) = shared() else {
-        return eprintln!("skipped: the reference's listings are not here");
-    };
+    let Some(folder) = shared("conformance/arm") else { return };
     // In stm_only, OpenCSD reads past the end of 54 fragments: see
     // docs/differences-from-opencsd.md.
     for (name, differences) in [("itm_only_raw", 0), ("stm-issue-27", 0), ("stm_only", 54)] {
         let want = folder.join(format!("expected/{name}.decode.ppl.xz"));
-        let Ok(want) = Command::new("xz").arg("-dc").arg(want).output() else {
-            return eprintln!("skipped: no xz to unpack the reference's listings");
-        };
-        let want = String::from_utf8(want.stdout).unwrap();
+        let want = text(&want);
         let got = list(&folder.join("snapshots").join(name));
         let (want, got) = (lines(&want), lines(&got));
         assert!(!want.is_empty(), "{name}");

@@ -1,24 +1,13 @@
 //! Listings of PTM captures against those of OpenCSD.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use tracewright_base::Element;
 use tracewright_decode::{Listener, Memory, Options, Plan, Session};
 use tracewright_frames::Numbering;
+use tracewright_testing::{shared, text};
 use tracewright_views::opencsd::{Listing, Shown};
-
-fn shared() -> Option<PathBuf> {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR"));
-    // A worktree is one level deeper than the main checkout.
-    std::env::var_os("TRACEWRIGHT_SHARED")
-        .map(PathBuf::from)
-        .into_iter()
-        .chain([crates.join("../../../shared"), crates.join("../../../../shared")])
-        .map(|folder| folder.join("conformance/arm"))
-        .find(|folder| folder.is_dir())
-}
 
 /// Decodes the first buffer of a snapshot, with OpenCSD's offsets.
 fn decode<L: Listener>(folder: &Path, make: impl FnOnce(&Plan) -> L) -> L {
@@ -40,9 +29,7 @@ fn lines<'a>(text: &'a str, ids: &'a [&str]) -> impl Iterator<Item = &'a str> {
 
 #[test]
 fn listings_equal_those_of_opencsd() {
-    let Some(folder) = shared() else {
-        return eprintln!("skipped: the reference's listings are not here");
-    };
+    let Some(folder) = shared("conformance/arm") else { return };
     for (name, ids, differences) in [
         ("tc2-ptm-rstk-t32", &[" ID:0;", " ID:2;"], &[][..]),
         // OpenCSD counts a byte twice: see docs/differences-from-opencsd.md.
@@ -55,10 +42,7 @@ fn listings_equal_those_of_opencsd() {
         ("TC2", &[" ID:13;", " ID:14;"], &[]),
     ] {
         let want = folder.join(format!("expected/{name}.decode.ppl.xz"));
-        let Ok(want) = Command::new("xz").arg("-dc").arg(want).output() else {
-            return eprintln!("skipped: no xz to unpack the reference's listings");
-        };
-        let want = String::from_utf8(want.stdout).unwrap();
+        let want = text(&want);
         let mut got = Vec::new();
         let shown = Shown { packets: true, bytes: true, elements: true, ..Shown::default() };
         let snapshot = folder.join("snapshots").join(name);
@@ -107,9 +91,7 @@ impl Listener for Clock {
 /// timestamps add up to their exact difference, after the Gray code is decoded.
 #[test]
 fn cycle_counts_add_up_to_the_time() {
-    let Some(folder) = shared() else {
-        return eprintln!("skipped: the captures are not here");
-    };
+    let Some(folder) = shared("conformance/arm") else { return };
     let clock = decode(&folder.join("snapshots/Snowball"), |_| Clock::default());
     assert_eq!(clock.intervals, 19);
 }

@@ -1,11 +1,7 @@
 //! Lines of raw frames against those of OpenCSD.
 
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-};
-
 use tracewright_frames::{Event, Frame, Framing, Link, Split, Splitter};
+use tracewright_testing::{shared, text};
 use tracewright_views::opencsd::frames::RawFrames;
 
 struct Listing {
@@ -46,26 +42,10 @@ fn list(framing: Framing, bytes: &[u8], step: usize) -> String {
     listing.out
 }
 
-fn shared() -> Option<PathBuf> {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR"));
-    // A worktree is one level deeper than the main checkout.
-    std::env::var_os("TRACEWRIGHT_SHARED")
-        .map(PathBuf::from)
-        .into_iter()
-        .chain([crates.join("../../../shared"), crates.join("../../../../shared")])
-        .map(|folder| folder.join("conformance/arm"))
-        .find(|folder| folder.is_dir())
-}
-
 #[test]
 fn dstream_listing_equals_that_of_opencsd() {
-    let Some(folder) = shared() else {
-        return println!("skipped: no conformance captures");
-    };
-    let listing = folder.join("expected/a55-test-tpiu.dstream-raw.ppl.xz");
-    let Ok(want) = Command::new("xz").arg("-dc").arg(listing).output() else {
-        return println!("skipped: no `xz`");
-    };
+    let Some(folder) = shared("conformance/arm") else { return };
+    let want = text(&folder.join("expected/a55-test-tpiu.dstream-raw.ppl.xz"));
     // The lines of frames: those of packets and the messages of the lister are left out.
     let is_frame = |line: &&str| {
         let hex = line
@@ -74,7 +54,6 @@ fn dstream_listing_equals_that_of_opencsd() {
             .is_some_and(|[a, b, c]| a.is_ascii_hexdigit() && b.is_ascii_hexdigit() && *c == b' ');
         hex || line.starts_with("Frame Data") || line.starts_with("DSTREAM")
     };
-    let want = String::from_utf8(want.stdout).unwrap();
     let mut want: Vec<_> = want.lines().filter(is_frame).collect();
     // At the end of the file OpenCSD lists the last footer again.
     assert_eq!(want.pop(), want.last().copied());

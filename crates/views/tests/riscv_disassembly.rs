@@ -2,22 +2,17 @@
 //! programs of `../shared/captures/riscv`. Skipped where either is missing.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use tracewright_base::Isa;
+use tracewright_testing::{shared, tool};
 use tracewright_views::disassembly::disassemble;
 
 const OBJDUMP: &str = "riscv64-unknown-elf-objdump";
 
 fn programs() -> Option<Vec<PathBuf>> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let root = std::env::var_os("TRACEWRIGHT_SHARED")
-        .map(PathBuf::from)
-        .into_iter()
-        .chain([here.join("../../../shared"), here.join("../../../../shared")])
-        .map(|folder| folder.join("captures/riscv"))
-        .find(|folder| folder.is_dir())?;
+    let root = shared("captures/riscv")?;
     let mut files = Vec::new();
     for folder in ["etrace-ref/elf", "pulp"] {
         let entries = std::fs::read_dir(root.join(folder)).ok()?.flatten();
@@ -59,17 +54,15 @@ fn objdump_text(name: &str, operands: &str) -> String {
 
 #[test]
 fn text_equals_that_of_objdump() {
-    let Some(files) = programs() else {
-        eprintln!("skipped: no ../shared/captures/riscv");
+    let (Some(files), Some(objdump)) =
+        (programs(), tool(&[(OBJDUMP, "binutils-riscv64-unknown-elf")]))
+    else {
         return;
     };
     let mut compared = 0;
     let mut wrong = BTreeMap::new();
     for file in &files {
-        let Ok(output) = Command::new(OBJDUMP).arg("-d").arg(file).output() else {
-            eprintln!("skipped: no {OBJDUMP}");
-            return;
-        };
+        let output = Command::new(objdump).arg("-d").arg(file).output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout);
         let isa = if text.contains("elf32") { Isa::Rv32 } else { Isa::Rv64 };
         for line in text.lines() {

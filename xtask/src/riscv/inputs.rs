@@ -59,7 +59,7 @@ pub fn all(only: &[String]) -> Result<Vec<Input>, String> {
     let folder = root.join("captures/riscv");
     if !folder.is_dir() {
         return Err(format!(
-            "skipped: no {}; TRACEWRIGHT_SHARED says where it is",
+            "skipped: no {}; set TRACEWRIGHT_SHARED to its folder",
             folder.display()
         ));
     }

@@ -1,7 +1,7 @@
 //! Temporary folders, and the small snapshot that the tests edit.
 #![allow(dead_code, unreachable_pub)]
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs, process};
 
@@ -92,34 +92,4 @@ pub fn base(edits: &[Edit]) -> Folder {
         }
     }
     folder
-}
-
-/// A folder of `../shared`, where it exists.
-pub fn shared(inside: &str) -> Option<PathBuf> {
-    let root = match env::var_os("TRACEWRIGHT_SHARED") {
-        Some(path) => PathBuf::from(path),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
-    };
-    let folder = root.join(inside);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("skipped: {} is not there", folder.display());
-    None
-}
-
-/// Reproducible random numbers.
-pub struct Dice(pub u64);
-
-impl Dice {
-    pub fn roll(&mut self, below: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % below.max(1)
-    }
-
-    pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.roll(from.len() as u64) as usize]
-    }
 }

@@ -190,10 +190,9 @@ fn a_buffer_may_be_a_named_pipe() {
     let buffer = folder.demo().join("ETB.bin");
     let bytes = fs::read(&buffer).unwrap();
     fs::remove_file(&buffer).unwrap();
-    let made = std::process::Command::new("mkfifo").arg(&buffer).status();
-    if !made.is_ok_and(|status| status.success()) {
-        return eprintln!("skipped: there is no mkfifo");
-    }
+    let Some(mkfifo) = tracewright_testing::tool(&[("mkfifo", "coreutils")]) else { return };
+    let made = std::process::Command::new(mkfifo).arg(&buffer).status();
+    assert!(made.is_ok_and(|status| status.success()));
     let writer = std::thread::spawn({
         let buffer = buffer.clone();
         move || fs::write(buffer, bytes)

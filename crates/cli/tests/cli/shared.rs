@@ -1,22 +1,11 @@
 //! Captures of `../shared`, where they exist: every verb accepts them, and results agree with other
 //! decoders.
 
-use std::path::{Path, PathBuf};
-use std::{env, fs};
+use std::fs;
 
 use crate::common::{Folder, args, command, tracewright};
 use serde_json::Value;
-
-/// A folder of the shared captures; prints a line if it is missing.
-fn shared(folder: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|up| up.join("shared"));
-    let places = env::var_os("TRACEWRIGHT_SHARED").map(PathBuf::from).into_iter().chain(beside);
-    let found = places.map(|place| place.join(folder)).find(|path| path.exists());
-    if found.is_none() {
-        println!("skipped: {folder} is not there");
-    }
-    found
-}
+use tracewright_testing::shared;
 
 #[test]
 fn every_verb_accepts_every_snapshot() {

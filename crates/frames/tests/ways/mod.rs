@@ -2,6 +2,7 @@
 #![allow(dead_code, unreachable_pub)]
 
 use tracewright_frames::{Event, Frame, Link, Split, Splitter};
+use tracewright_testing::Random;
 
 /// One item of the output of a splitter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,64 +117,44 @@ pub fn cut(link: Link, bytes: &[u8], cuts: &[usize]) -> Record {
     out
 }
 
-/// A generator of reproducible numbers. (xorshift64)
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
+/// Runs of bytes of up to `ids` ids; triggers and flushes among them.
+pub fn runs(random: &mut Random, ids: usize, runs: usize) -> Vec<(u8, Vec<u8>)> {
+    let mut out: Vec<(u8, Vec<u8>)> = Vec::new();
+    for _ in 0..runs {
+        let id = match random.index(12) {
+            0 => 0x7d,
+            1 => 0x7b,
+            _ => 0x10 + random.index(ids) as u8,
+        };
+        let longest = [1, 2, 3, 8, 40][random.index(5)];
+        let len = 1 + random.index(longest);
+        let bytes = match random.index(3) {
+            0 => vec![0xff; len],
+            _ => random.bytes(len),
+        };
+        match out.last_mut() {
+            Some((last, run)) if *last == id => run.extend(bytes),
+            _ => out.push((id, bytes)),
+        }
     }
+    out
+}
 
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-
-    pub fn bytes(&mut self, n: usize) -> Vec<u8> {
-        (0..n).map(|_| self.next() as u8).collect()
-    }
-
-    /// Runs of bytes of up to `ids` ids; triggers and flushes among them.
-    pub fn runs(&mut self, ids: usize, runs: usize) -> Vec<(u8, Vec<u8>)> {
-        let mut out: Vec<(u8, Vec<u8>)> = Vec::new();
-        for _ in 0..runs {
-            let id = match self.below(12) {
-                0 => 0x7d,
-                1 => 0x7b,
-                _ => 0x10 + self.below(ids) as u8,
-            };
-            let longest = [1, 2, 3, 8, 40][self.below(5)];
-            let len = 1 + self.below(longest);
-            let bytes = match self.below(3) {
-                0 => vec![0xff; len],
-                _ => self.bytes(len),
-            };
-            match out.last_mut() {
-                Some((last, run)) if *last == id => run.extend(bytes),
-                _ => out.push((id, bytes)),
+/// Bytes with whole and partial synchronisation packets at random positions.
+pub fn noise(random: &mut Random, n: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    while out.len() < n {
+        match random.index(7) {
+            0 => out.extend([0xff, 0xff, 0xff, 0x7f]),
+            1 => out.extend([0xff, 0x7f]),
+            2 => out.extend(vec![0xff; 1 + random.index(5)]),
+            3 => out.extend([0xff, 0xff, 0xff, 0x7f].repeat(4)),
+            4 => out.extend(vec![0; 1 + random.index(40)]),
+            _ => {
+                let n = 1 + random.index(40);
+                out.extend(random.bytes(n));
             }
         }
-        out
     }
-
-    /// Bytes with whole and partial synchronisation packets at random positions.
-    pub fn noise(&mut self, n: usize) -> Vec<u8> {
-        let mut out = Vec::new();
-        while out.len() < n {
-            match self.below(7) {
-                0 => out.extend([0xff, 0xff, 0xff, 0x7f]),
-                1 => out.extend([0xff, 0x7f]),
-                2 => out.extend(vec![0xff; 1 + self.below(5)]),
-                3 => out.extend([0xff, 0xff, 0xff, 0x7f].repeat(4)),
-                4 => out.extend(vec![0; 1 + self.below(40)]),
-                _ => {
-                    let n = 1 + self.below(40);
-                    out.extend(self.bytes(n));
-                }
-            }
-        }
-        out
-    }
+    out
 }

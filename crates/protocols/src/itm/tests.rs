@@ -1,6 +1,5 @@
 //! Tables from Armv7-M ARM appendix D4, in its order.
 
-use std::path::PathBuf;
 use std::string::String;
 use std::vec;
 use std::vec::Vec;
@@ -376,7 +375,7 @@ fn registers() {
 #[test]
 fn any_bytes_at_all() {
     for seed in 1..=300 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut bytes = random.bytes(64);
         // Half of the inputs have synchronisation packets and runs of zeros.
         if seed % 2 == 0 {
@@ -390,18 +389,7 @@ fn any_bytes_at_all() {
 }
 
 fn shared(path: &str) -> Option<Vec<u8>> {
-    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let root = match std::env::var_os("TRACEWRIGHT_SHARED") {
-        Some(root) => PathBuf::from(root),
-        None => here.join("../../../shared"),
-    };
-    // A worktree is one level deeper than the main checkout.
-    let deeper = here.join("../../../../shared");
-    let bytes = [&root, &deeper].into_iter().find_map(|r| std::fs::read(r.join(path)).ok());
-    if bytes.is_none() {
-        std::eprintln!("skipped: no {path} in {}", root.display());
-    }
-    bytes
+    tracewright_testing::shared(path).map(|path| tracewright_testing::unpacked(&path))
 }
 
 /// Stream 1 of a Cortex-M3's SWO capture, compared with the output of sigrok's decoder line by

@@ -321,7 +321,7 @@ fn gray_time() {
     // The standard 3-bit Gray code.
     let codes: Vec<u64> = (0..8).map(to_gray).collect();
     assert_eq!(codes, [0b000, 0b001, 0b011, 0b010, 0b110, 0b111, 0b101, 0b100]);
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     for _ in 0..100 {
         let value = random.next();
         assert_eq!(from_gray(to_gray(value)), value);
@@ -368,7 +368,7 @@ fn registers() {
 #[test]
 fn any_nibbles_at_all() {
     for seed in 1..=300 {
-        let mut bytes: Vec<u8> = Random(seed).bytes(160).iter().map(|b| b & 0xf).collect();
+        let mut bytes: Vec<u8> = Random::new(seed).bytes(160).iter().map(|b| b & 0xf).collect();
         bytes.splice(40..40, nibbles(SYNC));
         if seed % 2 == 0 {
             bytes.splice(20..20, vec![0xf; 30]);
@@ -377,5 +377,5 @@ fn any_nibbles_at_all() {
         ways::check::<Stm, _>(&Config::default(), &mut NoMemory, &bytes);
     }
     // Bytes above 0xf do not panic either.
-    ways::garbage::<Stm, _>(&Config::default(), &mut NoMemory, &Random(7).bytes(4096));
+    ways::garbage::<Stm, _>(&Config::default(), &mut NoMemory, &Random::new(7).bytes(4096));
 }

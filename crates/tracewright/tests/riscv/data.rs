@@ -66,7 +66,7 @@ pub fn accesses(random: &mut Random, params: &Params) -> Vec<Access> {
 #[test]
 fn accesses_there_and_back() {
     for seed in 0..300 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let version = random.pick(&[Version::V2_0, Version::V2_1]);
         let mut params = Params::spec(version, random.one_in(2));
         let d = &mut params.data;

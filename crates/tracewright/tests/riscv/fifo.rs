@@ -14,7 +14,7 @@ use crate::run::{cache, elements};
 
 /// A random program and a unit for it, without a limit.
 fn unit(seed: u64) -> (Run, Params, Settings) {
-    let mut random = Random(seed ^ 0xf1f0);
+    let mut random = Random::new(seed ^ 0xf1f0);
     let version = random.pick(&[Version::Draft, Version::V1_0, Version::V2_0, Version::V2_1]);
     let thaddr = matches!(version, Version::V2_0 | Version::V2_1);
     let rv64 = random.one_in(2);
@@ -126,7 +126,7 @@ fn a_processor_that_waits_loses_nothing() {
         if params.choices.resync == Sync::Cycles {
             params.choices.resync = Sync::Packets;
         }
-        let mut random = Random(seed ^ 0x57a1);
+        let mut random = Random::new(seed ^ 0x57a1);
         let fifo = FifoSettings {
             bytes: random.pick(&[1, 100, 300, 2000]),
             drain: random.pick(&[1, 3, 20, 1000]),
@@ -148,7 +148,7 @@ fn what_is_lost_is_said() {
     let (mut lost, mut chunks) = (0, 0);
     'traces: for seed in seeds(600) {
         let (run, params, settings) = unit(seed);
-        let mut random = Random(seed ^ 0x1057);
+        let mut random = Random::new(seed ^ 0x1057);
         let fifo = FifoSettings {
             bytes: random.pick(&[1, 100, 130, 200]),
             drain: random.pick(&[2, 4, 9, 30, 200]),
@@ -234,7 +234,7 @@ fn resumptions(sent: &[(Packet, usize)]) -> Vec<(usize, usize)> {
 fn accesses_that_are_lost_are_said() {
     let (mut lost, mut alone) = (0, 0);
     for seed in seeds(300) {
-        let mut random = Random(seed ^ 0xda7a);
+        let mut random = Random::new(seed ^ 0xda7a);
         let version = random.pick(&[Version::V2_0, Version::V2_1]);
         let rv64 = random.one_in(2);
         let mut params = Params::spec(version, rv64);

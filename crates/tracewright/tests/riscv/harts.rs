@@ -151,8 +151,8 @@ fn golden(root: &Path, width: u8, numbers: &[u16], timestamp: u8) -> Vec<Hart> {
 
 #[test]
 fn message_by_message() {
-    let Some(root) = streams::shared("harts") else { return };
-    let mut random = Random(5);
+    let Some(root) = streams::shared() else { return };
+    let mut random = Random::new(5);
     for (width, numbers, timestamp) in [
         (1, &[0, 1][..], 0),
         (3, &[6, 1, 4], 2),
@@ -207,9 +207,9 @@ fn message_by_message() {
 /// What is asked for of several, and what no source has.
 #[test]
 fn some_of_them() {
-    let Some(root) = streams::shared("some harts") else { return };
+    let Some(root) = streams::shared() else { return };
     let harts = golden(&root, 4, &[2, 3, 9], 0);
-    let (bytes, _) = mixed(&harts, &mut Random(3));
+    let (bytes, _) = mixed(&harts, &mut Random::new(3));
     let sizes = harts.iter().map(|hart| hart.messages.iter().map(Vec::len).sum::<usize>());
     let sizes: Vec<_> = sizes.collect();
     let mut capture = capture(&harts, Format::Encapsulated, bytes);
@@ -240,9 +240,9 @@ fn some_of_them() {
 /// hart says that it may have lost some, and goes on from its next packet of format 3.
 #[test]
 fn damage() {
-    let Some(root) = streams::shared("damaged harts") else { return };
+    let Some(root) = streams::shared() else { return };
     let harts = golden(&root, 4, &[2, 3, 9], 0);
-    let mut random = Random(17);
+    let mut random = Random::new(17);
     let (bytes, offsets) = mixed(&harts, &mut random);
     let clean = decode(&capture(&harts, Format::Encapsulated, bytes.clone()), &Options::default());
     let (mut inside, mut outside) = (0, 0);
@@ -290,10 +290,10 @@ fn damage() {
 /// A ring that wrapped begins anywhere.
 #[test]
 fn rings() {
-    let Some(root) = streams::shared("harts in a ring") else { return };
+    let Some(root) = streams::shared() else { return };
     for (width, numbers) in [(4, [2, 3, 9]), (2, [0, 1, 2])] {
         let mut harts = golden(&root, width, &numbers, 0);
-        let mut random = Random(23);
+        let mut random = Random::new(23);
         let (bytes, offsets) = mixed(&harts, &mut random);
         let clean =
             decode(&capture(&harts, Format::Encapsulated, bytes.clone()), &Options::default());
@@ -330,9 +330,9 @@ fn rings() {
 /// The answer does not depend on how many threads there are.
 #[test]
 fn threads() {
-    let Some(root) = streams::shared("harts on threads") else { return };
+    let Some(root) = streams::shared() else { return };
     let harts = golden(&root, 4, &[2, 3, 9], 0);
-    let mut random = Random(29);
+    let mut random = Random::new(29);
     let (mut bytes, _) = mixed(&harts, &mut random);
     for round in 0..2 {
         let capture = capture(&harts, Format::Encapsulated, bytes.clone());
@@ -370,9 +370,9 @@ fn threads() {
 /// Bytes may come in any pieces.
 #[test]
 fn pieces() {
-    let Some(root) = streams::shared("harts in pieces") else { return };
+    let Some(root) = streams::shared() else { return };
     let harts = golden(&root, 6, &[2, 33], 1);
-    let mut random = Random(31);
+    let mut random = Random::new(31);
     let (mut bytes, _) = mixed(&harts, &mut random);
     bytes.truncate(6_000);
     for at in [100, 2_000, 2_050, 4_000] {

@@ -21,8 +21,8 @@ use crate::streams::{self, Stream};
 
 #[test]
 fn any_offset() {
-    let Some(root) = streams::shared("any_offset") else { return };
-    let mut random = Random(7);
+    let Some(root) = streams::shared() else { return };
+    let mut random = Random::new(7);
     let mut all = streams::reference(&root);
     all.retain(|stream| (4_000..25_000).contains(&stream.bytes.len()));
     let trdb = trdb(&root);
@@ -162,7 +162,7 @@ fn encapsulated(stream: &Stream) -> Stream {
 /// those of the whole trace from the first packet of format 3 that is whole.
 #[test]
 fn captures_of_rings() {
-    let Some(root) = streams::shared("captures_of_rings") else { return };
+    let Some(root) = streams::shared() else { return };
     let mut all = streams::reference(&root);
     // What is lost is less than half of it.
     let fits = |stream: &Stream| {
@@ -172,7 +172,7 @@ fn captures_of_rings() {
     all.retain(fits);
     let wide = all.iter().position(|stream| stream.params.rv64).unwrap();
     let narrow = all.iter().position(|stream| !stream.params.rv64).unwrap();
-    let mut random = Random(11);
+    let mut random = Random::new(11);
     for siemens in [&all[wide], &all[narrow]] {
         assert_eq!(siemens.params.link.framing, Framing::Siemens);
         rings(&root, siemens, &mut random);

@@ -175,7 +175,7 @@ struct Trial {
 impl Trial {
     fn new(version: Version, profile: Profile, seed: u64) -> Trial {
         let number = version.number() << 3 | profile.number();
-        let mut random = Random(seed << 16 ^ number ^ 0x5eed);
+        let mut random = Random::new(seed << 16 ^ number ^ 0x5eed);
         let rv64 = profile != Profile::Esp32 && random.one_in(2);
         let mut params = Params::new(version, profile, rv64).expect("a unit that exists");
         options(&mut params, &mut random);

@@ -58,7 +58,7 @@ fn encoded(steps: &[Step], (params, settings): &(Params, Settings)) -> Vec<u8> {
 
 #[test]
 fn the_reference_flow_differs_by_its_defects() {
-    let Some(root) = shared("the_reference_flow_differs_by_its_defects") else { return };
+    let Some(root) = shared() else { return };
     let (mut logs, mut matters) = (BTreeMap::new(), [0; DEFECTS.len()]);
     let (mut streams, mut clean) = (0, 0);
     for stream in reference(&root) {

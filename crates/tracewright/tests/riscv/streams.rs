@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tracewright::protocols::etrace::Params;
 use tracewright::protocols::etrace::config::Profile;
+pub use tracewright_testing::unpacked as read;
 
 /// One stream of packets.
 pub struct Stream {
@@ -16,32 +17,10 @@ pub struct Stream {
     pub bytes: Vec<u8>,
 }
 
-/// Where the captures are. Says so where they are not.
-pub fn shared(test: &str) -> Option<PathBuf> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    // A worktree is one level deeper than the main checkout.
-    let found = std::env::var_os("TRACEWRIGHT_SHARED")
-        .map(PathBuf::from)
-        .into_iter()
-        .chain([here.join("../../../shared"), here.join("../../../../shared")])
-        .map(|folder| folder.join("captures/riscv"))
-        .find(|folder| folder.is_dir());
-    if found.is_none() {
-        eprintln!("skipped: {test}: no captures in ../shared/captures/riscv");
-    }
-    found
-}
-
-/// A file, unpacked where it is packed.
-pub fn read(path: &Path) -> Vec<u8> {
-    let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    if path.extension().is_none_or(|extension| extension != "xz") {
-        return bytes;
-    }
-    let mut plain = Vec::new();
-    let mut reader = lzma_rust2::XzReader::new(&bytes[..], true);
-    std::io::Read::read_to_end(&mut reader, &mut plain).unwrap();
-    plain
+/// The folder of the captures. Where it is missing, the test is recorded as skipped.
+#[track_caller]
+pub fn shared() -> Option<PathBuf> {
+    tracewright_testing::shared("captures/riscv")
 }
 
 /// The files of a folder whose names end so, in order; and the names before that.

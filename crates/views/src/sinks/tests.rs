@@ -6,20 +6,9 @@ use tracewright_base::{
     Context, Counted, Element, Exception, Gap, Instruction, Isa, Kind, Last, Range, Role,
 };
 use tracewright_decode::{Listener, Merge};
+use tracewright_testing::Random;
 
 use super::*;
-
-/// Reproducible pseudo-random numbers. (xorshift64)
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
-    }
-}
 
 type Output = (usize, u64, Element);
 
@@ -35,7 +24,7 @@ fn range(start: u64, instructions: u32) -> Element {
 
 /// Random elements of two sources.
 fn random_elements(seed: u64, len: usize) -> Vec<Output> {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let outputs = (0..len).map(|n| {
         let element = match random.below(12) {
             0 => Element::Gap(Gap::Overflow),

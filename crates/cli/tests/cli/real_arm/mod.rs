@@ -53,9 +53,7 @@ fn under_linux() {
 fn output_agrees_with_openocd() {
     let folder = Folder::new("real-arm-openocd");
     let path = folder.path("");
-    if !tools::installed("openocd") {
-        return println!("skipped: openocd is not installed (Debian: openocd)");
-    }
+    let Some(_) = tracewright_testing::tool(&[("openocd", "openocd")]) else { return };
     let Some(elf) = tools::compile(Machine::Linux, &path) else { return };
     let Some(log) = tools::execute(Machine::Linux, &path) else { return };
     let run = Run::of(&watch::read(&log), &fs::read(&elf).expect("the program"));

@@ -1,8 +1,10 @@
-//! Compiler and QEMU. Where one is missing, a line is printed and the test is skipped.
+//! Compiler and QEMU. Where one is missing, the test is recorded as skipped.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use tracewright_testing::tool;
 
 /// The machine that executes the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,21 +58,9 @@ const SOURCES: [(&str, &str, &str); 4] = [
     ("user.S", "-marm", include_str!("program/user.S")),
 ];
 
-pub(super) fn installed(name: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
-}
-
 /// Compiles the program into `folder`.
 pub(super) fn compile(machine: Machine, folder: &Path) -> Option<PathBuf> {
-    let Some((compiler, _)) = COMPILERS.into_iter().find(|(name, _)| installed(name)) else {
-        let packages: Vec<_> = COMPILERS.iter().map(|(_, package)| *package).collect();
-        println!(
-            "skipped: no compiler for Arm is installed (Debian: one of {})",
-            packages.join(", ")
-        );
-        return None;
-    };
+    let compiler = tool(&COMPILERS)?;
     let begins = if machine == Machine::Bare { "bare.S" } else { "user.S" };
     let mut objects = Vec::new();
     let sources = SOURCES.into_iter().filter(|(name, ..)| name.ends_with(".c") || *name == begins);
@@ -100,10 +90,7 @@ pub(super) fn compile(machine: Machine, folder: &Path) -> Option<PathBuf> {
 /// Runs the program, and returns QEMU's log of each instruction and of the registers before it.
 pub(super) fn execute(machine: Machine, folder: &Path) -> Option<String> {
     let (qemu, options, package) = machine.qemu();
-    if !installed(qemu) {
-        println!("skipped: {qemu} is not installed (Debian: {package})");
-        return None;
-    }
+    let qemu = tool(&[(qemu, package)])?;
     let help =
         Command::new(qemu).arg(if machine == Machine::Bare { "-help" } else { "-h" }).output();
     let help = String::from_utf8_lossy(&help.expect("help").stdout).into_owned();

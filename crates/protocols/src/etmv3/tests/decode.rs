@@ -597,7 +597,7 @@ fn periodic_syncs() {
 /// Random bytes cause no panic, and decode alike for any cut.
 #[test]
 fn garbage() {
-    let mut random = ways::Random(0x3e7a_11d5);
+    let mut random = ways::Random::new(0x3e7a_11d5);
     let code = arm(&[NOP, 0xe591_0000, 0xe893_8007, 0xe182_0f91, 0xea00_0001, NOP, NOP, BX_LR]);
     let configs = [
         unit(5, VALUES | ADDRESSES | CONTEXT4),

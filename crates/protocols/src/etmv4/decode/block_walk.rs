@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn returns_follow_calls() {
-        let (mut random, mut empty, mut deep) = (Random(5), 0, 0);
+        let (mut random, mut empty, mut deep) = (Random::new(5), 0, 0);
         for seed in 0..1000 {
             let program = Program::new(2 + seed % 7, &mut random);
             let blocks = program.blocks();

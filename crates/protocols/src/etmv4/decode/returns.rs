@@ -289,7 +289,7 @@ mod tests {
     /// whenever the entries are handed over.
     #[test]
     fn calls_are_the_newest_entries() {
-        let (mut random, program) = (Random(7), Program::new(1000));
+        let (mut random, program) = (Random::new(7), Program::new(1000));
         let (blocks, set) = (program.blocks(), Set { code_space: SPACE, mask: u64::MAX });
         let sets = Sets { is0: set, is1: set };
         let (mut fast, mut older, mut emptied, mut filled) = (0, 0, 0, 0);

@@ -221,7 +221,7 @@ fn payloads(params: &Params, random: &mut Random) -> Vec<Payload> {
 /// Version by profile by option: what is written is read the same, whatever comes after it.
 #[test]
 fn written_packets_are_read() {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let mut count = 0;
     for round in 0..160 {
         for (version, profile) in units() {
@@ -276,7 +276,7 @@ fn written_packets_are_read() {
 /// Sources of any width, timestamps and types of the encapsulation. ("Packet Length")
 #[test]
 fn envelopes() {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     for source_width in 0..=16u8 {
         for timestamp_bytes in [0, 1, 2, 5, 8] {
             for type_width in 0..=2 {
@@ -574,7 +574,7 @@ fn fields_are_named() {
 /// Addresses of as few bits as are left out, or fewer, have none in packets.
 #[test]
 fn addresses_without_bits() {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     for (iaddress, iaddress_lsb) in [(2, 1), (2, 2), (2, 3), (3, 3)] {
         for version in [Version::Draft, Version::V1_0, Version::V2_0, Version::V2_1] {
             let mut params = Params::spec(version, false);

@@ -524,7 +524,7 @@ fn instruction_sets_that_cannot_be_followed() {
 
 #[test]
 fn garbage() {
-    let mut random = ways::Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = ways::Random::new(0x9e37_79b9_7f4a_7c15);
     for _ in 0..400 {
         let mut bytes = HEAD.to_vec();
         bytes.extend(random.bytes(60));
