@@ -78,3 +78,13 @@ impl Extend<u8> for Count<'_> {
 pub const fn replace_low(old: u64, bits: u64, count: u8) -> u64 {
     if count >= 64 { bits } else { old & (u64::MAX << count) | bits & !(u64::MAX << count) }
 }
+
+/// The signed number in the low `width` bits, 0 to 64.
+#[inline]
+pub const fn sign_extend(value: u64, width: u32) -> u64 {
+    match width {
+        0 => 0,
+        1..=63 => ((value << (64 - width)) as i64 >> (64 - width)) as u64,
+        _ => value,
+    }
+}

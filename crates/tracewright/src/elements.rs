@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 use tracewright_base::Element;
 use tracewright_decode::{Listener, Session, Tally};
 
+use crate::chunks::Chunks;
 use crate::error::DecodeError;
 use crate::summary::Summary;
-use crate::trace::{Chunks, Trace};
+use crate::trace::Trace;
 
 /// One element of the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +46,23 @@ struct Running<'a> {
     sources: usize,
 }
 
+impl Trace {
+    /// The elements of all buffers, one after the other, as an iterator.
+    ///
+    /// ```
+    /// let trace = tracewright::Trace::new(tracewright::Capture::default());
+    /// // A capture without a buffer has nothing to decode.
+    /// assert!(trace.elements().is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// As [`decode`](Trace::decode). A buffer that cannot be read to its end is an item of the iterator.
+    pub fn elements(&self) -> Result<Elements<'_>, DecodeError> {
+        self.check()?;
+        Ok(Elements::new(self))
+    }
+}
+
 /// What was decoded and not taken yet.
 #[derive(Debug, Default)]
 struct Items {
@@ -79,7 +97,8 @@ impl<'a> Elements<'a> {
                 let (n, first) = self.next;
                 let Some(plan) = self.trace.plans().get(n) else { return Ok(false) };
                 let (session, sources) = (self.trace.session(plan)?, plan.sources.len());
-                let (input, tally) = (Chunks::of(self.trace, plan.buffer), Tally::default());
+                let (input, tally) =
+                    (Chunks::of(&self.trace.capture().buffers[plan.buffer]), Tally::default());
                 self.running = Some(Running { session, input, tally, sources });
                 (self.items.first, self.next) = (first, (n + 1, first + sources));
                 continue;

@@ -47,6 +47,8 @@ pub use tracewright_protocols as protocols;
 pub use tracewright_views as views;
 
 #[cfg(feature = "std")]
+mod chunks;
+#[cfg(feature = "std")]
 mod elements;
 #[cfg(feature = "std")]
 mod error;

@@ -7,14 +7,10 @@ use tracewright_decode::plan::Why;
 use tracewright_decode::{Listener, Memory, Options, Plan, Session, Skipped, Tally};
 use tracewright_views::Source;
 
-use crate::elements::Elements;
+use crate::chunks::Chunks;
 use crate::error::DecodeError;
 use crate::renumbered::Renumbered;
 use crate::summary::Summary;
-
-/// Bytes that a session is fed at a time: large enough that the calls cost nothing, small enough that a listener
-/// that wants no more stops soon.
-pub(crate) const CHUNK: usize = 1 << 16;
 
 /// A capture, the program memory of its cores, and how to decode it.
 ///
@@ -109,7 +105,7 @@ impl Trace {
         for plan in &self.plans {
             let mut both = (Renumbered { listener, first }, Tally::default());
             let mut session = self.session(plan)?;
-            let mut input = Chunks::of(self, plan.buffer);
+            let mut input = Chunks::of(&self.capture.buffers[plan.buffer]);
             while !both.0.full() && input.next(|bytes| session.feed(bytes, &mut both))? {}
             if !both.0.full() {
                 session.finish(&mut both);
@@ -120,23 +116,8 @@ impl Trace {
         Ok(summary)
     }
 
-    /// The elements of all buffers, one after the other, as an iterator.
-    ///
-    /// ```
-    /// let trace = tracewright::Trace::new(tracewright::Capture::default());
-    /// // A capture without a buffer has nothing to decode.
-    /// assert!(trace.elements().is_err());
-    /// ```
-    ///
-    /// # Errors
-    /// As [`decode`](Trace::decode). A buffer that cannot be read to its end is an item of the iterator.
-    pub fn elements(&self) -> Result<Elements<'_>, DecodeError> {
-        self.check()?;
-        Ok(Elements::new(self))
-    }
-
     /// Whether there is something to decode, and nothing is left out that was not allowed to be.
-    fn check(&self) -> Result<(), DecodeError> {
+    pub(crate) fn check(&self) -> Result<(), DecodeError> {
         let left_out = self.left_out();
         if !left_out.is_empty() && !self.partial {
             return Err(DecodeError::SourcesLeftOut(left_out));
@@ -163,49 +144,4 @@ impl Trace {
 /// [`OpenError`] with path, section and key, where the capture cannot be read.
 pub fn open(path: impl AsRef<Path>) -> Result<Trace, OpenError> {
     Ok(Trace::new(crate::read_capture(path.as_ref())?))
-}
-
-/// The bytes of a buffer, a chunk at a time.
-pub(crate) struct Chunks<'a> {
-    name: &'a str,
-    parts: Box<dyn Iterator<Item = &'a [u8]> + 'a>,
-    /// A buffer that is a pipe has no parts: it is read.
-    pipe: Option<Box<dyn std::io::Read + Send>>,
-    space: Vec<u8>,
-}
-
-impl<'a> Chunks<'a> {
-    pub(crate) fn of(trace: &'a Trace, buffer: usize) -> Chunks<'a> {
-        let buffer = &trace.capture.buffers[buffer];
-        let parts = buffer.parts().flat_map(|part| part.chunks(CHUNK));
-        let pipe = buffer.is_piped().then(|| buffer.reader());
-        Chunks { name: &buffer.name, parts: Box::new(parts), pipe, space: Vec::new() }
-    }
-
-    /// Hands the next chunk to `take`. `false` at the end.
-    pub(crate) fn next(&mut self, take: impl FnOnce(&[u8])) -> Result<bool, DecodeError> {
-        let Some(pipe) = &mut self.pipe else {
-            return Ok(self.parts.next().map(take).is_some());
-        };
-        self.space.resize(CHUNK, 0);
-        loop {
-            match pipe.read(&mut self.space) {
-                Ok(0) => return Ok(false),
-                Ok(len) => {
-                    take(self.space.get(..len).unwrap_or_default());
-                    return Ok(true);
-                }
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => {
-                    return Err(DecodeError::Read { buffer: self.name.to_owned(), error });
-                }
-            }
-        }
-    }
-}
-
-impl std::fmt::Debug for Chunks<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Chunks").field("buffer", &self.name).finish_non_exhaustive()
-    }
 }

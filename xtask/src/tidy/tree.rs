@@ -101,6 +101,7 @@ impl Tree {
             file.test = in_folder(&file.path, "tests")
                 || file.path.starts_with("crates/testing/")
                 || in_folder(&file.path, "benches")
+                || in_folder(&file.path, "examples")
                 || tests.iter().any(below);
         }
         let paths = files.iter().map(|f| f.path.clone()).collect();

@@ -15,7 +15,7 @@ use tracewright_base::{Isa, Register, Waypoints};
 
 use tracewright_isa::rv::Extensions;
 
-use super::packet::fields::sign_extend;
+use crate::bits::sign_extend;
 
 pub use choice::{
     Compression, Difference, Framing, LoopLabel, MessageType, OptionBits, Padding, Profile, Reset,

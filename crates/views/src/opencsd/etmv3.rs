@@ -1,15 +1,13 @@
 //! ETMv3 packets in the format of OpenCSD.
 
-pub(super) mod order;
-
 use tracewright_base::{Element, Fault, Isa, Kind};
 use tracewright_protocols::etmv3::packet::{
     Atoms, Branch, DataAddress, Info, InfoBytes, Isync, Reason, Value,
 };
 use tracewright_protocols::etmv3::{Config, Etmv3, History, Packet};
 
-use self::order::Order;
 use super::element::without_it_block;
+use super::order::Order;
 use super::packet_text::{Behaviour, OpencsdProtocol, PacketText};
 use super::unsynced::Group;
 use crate::digits::{decimal, hex, hex_padded, value};

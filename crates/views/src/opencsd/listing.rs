@@ -14,8 +14,8 @@ use tracewright_protocols::registry::AnyPacket;
 
 use self::source::{Source, UnsyncedLine};
 use super::element::{cycle_count, element};
-use super::etmv3::order::{Order, Put};
 use super::frames::RawFrames;
+use super::order::{Order, Put};
 use super::source::{is_constant, order};
 use super::stm::octets;
 use super::unsynced::Unsynced;

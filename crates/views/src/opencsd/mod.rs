@@ -6,6 +6,7 @@ mod etmv4;
 pub mod frames;
 mod itm;
 pub mod listing;
+mod order;
 mod packet_text;
 mod plain;
 mod ptm;

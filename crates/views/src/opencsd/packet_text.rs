@@ -7,7 +7,7 @@ use tracewright_base::{Element, Fault, OffsetMap};
 use tracewright_protocols::Protocol;
 
 use super::element::Style;
-use super::etmv3::order::Order;
+use super::order::Order;
 use super::unsynced::Group;
 
 /// A protocol that can be listed. A protocol's implementation is in the file of its name; protocols

@@ -7,7 +7,7 @@ use tracewright_protocols::for_each_protocol;
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
 use super::element::Style;
-use super::etmv3::order::Order;
+use super::order::Order;
 use super::packet_text::{Behaviour, OpencsdProtocol, PacketText};
 
 type Text<P> = <P as OpencsdProtocol>::Text;

@@ -5,8 +5,9 @@ use alloc::collections::VecDeque;
 use tracewright_base::{Access, Direction};
 
 use super::length::length;
+use crate::bits::sign_extend;
 use crate::etrace::config::Params;
-use crate::etrace::packet::fields::{low, sign_extend};
+use crate::etrace::packet::fields::low;
 use crate::etrace::packet::{Amount, DataAccess, Packet, Payload, Transfer};
 
 /// What a data trace unit is told beside its parameters.

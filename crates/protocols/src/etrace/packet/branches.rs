@@ -1,6 +1,7 @@
 //! Formats 0, 1 and 2: branches, and the address of an instruction.
 
-use super::fields::{Fields, low, sign_extend};
+use super::fields::{Fields, low};
+use crate::bits::sign_extend;
 use crate::etrace::config::{Compression, Params};
 
 /// Outcomes of branches, the oldest in bit 0; 1 is *not* taken.

@@ -4,6 +4,7 @@
 //! leaves out at its end repeats its last bit. ("Instruction Trace Encoder Output Packets")
 
 use crate::Field;
+use crate::bits::sign_extend;
 
 /// A reader or a writer of fields. Each method is given the field's value, which a writer writes, and
 /// returns it, which a reader has read.
@@ -62,16 +63,6 @@ pub trait Fields {
 #[inline]
 pub const fn low(value: u64, width: u32) -> u64 {
     if width >= 64 { value } else { value & !(u64::MAX << width) }
-}
-
-/// The signed number in the low `width` bits, 0 to 64.
-#[inline]
-pub const fn sign_extend(value: u64, width: u32) -> u64 {
-    match width {
-        0 => 0,
-        1..=63 => ((value << (64 - width)) as i64 >> (64 - width)) as u64,
-        _ => value,
-    }
 }
 
 /// How many bits the signed number in the low `width` bits needs.

@@ -5,8 +5,8 @@ use std::mem;
 use tracewright_base::Gap;
 use tracewright_decode::{Fork, ForkState};
 
-use super::super::etmv3::order::Order;
 use super::super::frames::RawFrames;
+use super::super::order::Order;
 use super::Listing;
 use super::source::{Source, UnsyncedLine};
 use crate::render_cache::RenderCache;
