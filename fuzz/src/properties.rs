@@ -146,7 +146,8 @@ pub fn session(data: &[u8]) {
         let options = Options { framing: Some(framing), ..Options::default() };
         let plan = Plan::new(&capture, 0, &options).expect("a buffer");
         let memory = Memory::new(&capture);
-        let mut session = Session::new(&capture, &plan, &memory, &options);
+        let mut session =
+            Session::new(&capture, &plan, &memory, &options).expect("a plan of this capture");
         let mut heard = Heard::default();
         for part in bytes.chunks(step) {
             session.feed(part, &mut heard);

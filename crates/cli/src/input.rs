@@ -131,9 +131,9 @@ pub struct Job<'a> {
 
 impl Job<'_> {
     /// A session that knows nothing yet.
-    pub fn session(&self) -> Session {
+    pub fn session(&self) -> Result<Session, Fail> {
         let Input { capture, memory, options, .. } = self.input;
-        Session::new(capture, &self.plan, memory, options)
+        Ok(Session::new(capture, &self.plan, memory, options)?)
     }
 
     /// What came of it.

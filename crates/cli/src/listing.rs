@@ -34,7 +34,7 @@ pub fn list(
 ) -> Result<bool, Fail> {
     let mut input = Input::open(args, how)?;
     if answer.format == Format::Opencsd {
-        input.options.numbering = Numbering::Reference;
+        input.options.numbering = Numbering::Opencsd;
     }
     report::notes(&input);
     input.readable()?;
@@ -74,7 +74,7 @@ pub fn list(
             }
             // Nothing is in the way of what is only counted.
             Format::None if stats.is_none() && !committed => {
-                run::run(job.session(), job.buffer, bytes, Nothing, &how, |()| true)?.1
+                run::run(job.session()?, job.buffer, bytes, Nothing, &how, |()| true)?.1
             }
             Format::None => decode(job, bytes, &how, Nothing, &mut stats, |()| true)?.1,
         };
@@ -150,7 +150,7 @@ pub fn decode<L: Listener + Fork + Send>(
     stats: &mut Option<Stats>,
     mut write: impl FnMut(L::Output) -> bool,
 ) -> Result<(L, Tally), Fail> {
-    let session = job.session();
+    let session = job.session()?;
     let both = (view, stats.is_some().then(|| Merging(Stats::default())));
     let write = |(said, kinds)| {
         stats.merge(kinds);

@@ -5,7 +5,7 @@ use std::slice;
 
 use tracewright::Capture;
 use tracewright::capture::{Format, Origin, Raw, Register, Source, cycles};
-use tracewright::decode::words::settle;
+use tracewright::decode::parameters::resolve;
 use tracewright::frames::{Framing, Link, Splitter};
 use tracewright::protocols::TraceForm;
 use tracewright::protocols::etrace::demux::numbers;
@@ -63,7 +63,7 @@ pub fn read(args: &InputArgs, notes: &mut Vec<String>) -> Result<Capture, Fail> 
     }
     if let Some(harts) = harts(args, &units, &pattern, &mut capture, notes)? {
         capture.sources = harts;
-        settle(&mut capture)?;
+        resolve(&mut capture)?;
         return Ok(capture);
     }
     let units = units.iter().map(Unit::framed).collect::<Result<Vec<_>, _>>()?;
@@ -85,7 +85,7 @@ pub fn read(args: &InputArgs, notes: &mut Vec<String>) -> Result<Capture, Fail> 
         }
         capture.sources.push(source);
     }
-    settle(&mut capture)?;
+    resolve(&mut capture)?;
     Ok(capture)
 }
 
@@ -97,7 +97,7 @@ fn is_port(protocol: &str) -> bool {
 /// `text` gives a parameter of `unit` in a word.
 fn is_word(text: &str, unit: &Unit) -> bool {
     let words = AnyProtocol::named(&unit.protocol);
-    let words = |name, word| words.and_then(|protocol| protocol.word(name, word)).is_some();
+    let words = |name, word| words.and_then(|protocol| protocol.parse_value(name, word)).is_some();
     text.split_once('=').is_some_and(|(name, word)| words(name.trim(), word.trim()))
 }
 
@@ -133,7 +133,7 @@ fn harts(
     let device_type = units.first().map_or_else(String::new, |unit| unit.protocol.clone());
     let pattern = Source { name: device_type.clone(), device_type, ..pattern.clone() };
     let mut settled = Capture { sources: vec![pattern.clone()], ..Capture::default() };
-    settle(&mut settled)?;
+    resolve(&mut settled)?;
     let value = |name: &str| settled.sources.first()?.register(name);
     let Ok(AnyConfig::Etrace(params)) = AnyProtocol::Etrace.configure(None, &value) else {
         return Ok(None);

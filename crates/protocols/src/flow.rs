@@ -1,7 +1,9 @@
 //! The program flow of ETMv1 and ETMv2, instruction by instruction: A32, T32 before Thumb-2, and
 //! Jazelle.
 
-use tracewright_base::{Code, Context, Counted, Element, Instruction, Isa, Kind, Last, Pc, Range};
+use tracewright_base::{
+    BlockCache, Context, Counted, Element, Instruction, Isa, Kind, Last, Pc, Range,
+};
 
 /// The position in the program. By default it is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,7 +107,7 @@ impl Flow {
     }
 
     /// Walks the next instruction. `counts`: the trace counts cycles.
-    pub(crate) fn walk<K: Code>(
+    pub(crate) fn walk<K: BlockCache>(
         &mut self,
         passed: bool,
         counts: bool,
@@ -147,7 +149,7 @@ fn after(address: u32, instruction: &Instruction, passed: bool) -> Next {
 
 /// The instruction at `pc`, which may be the second half of a BL. Before Thumb-2 the halves are two
 /// instructions, and an exception may come between them.
-fn instruction<K: Code>(pc: Pc, code: &mut K) -> Result<Instruction, Element> {
+fn instruction<K: BlockCache>(pc: Pc, code: &mut K) -> Result<Instruction, Element> {
     let found = code.instruction(pc);
     let alone = found.is_ok_and(|instruction| instruction.size == 2);
     if pc.isa == Isa::T32 && !alone {

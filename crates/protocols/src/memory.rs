@@ -6,7 +6,7 @@ use std::string::String;
 use std::vec::Vec;
 
 use tracewright_base::{
-    Access, Block, Code, Direction, Element, Instruction, Isa, Miss, Pc, Range, Start,
+    Access, Block, BlockCache, Code, Direction, Element, Instruction, Isa, Miss, Pc, Range, Start,
 };
 use tracewright_isa::{ItState, classify, t32};
 
@@ -39,6 +39,8 @@ impl Memory {
         (address..).map_while(|at| self.0.get(&(at as u32)).copied()).take(4).collect()
     }
 }
+
+impl BlockCache for Memory {}
 
 impl Code for Memory {
     fn block(&mut self, pc: Pc) -> Result<&Block, Miss> {

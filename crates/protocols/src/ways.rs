@@ -1,13 +1,14 @@
-//! The ways in which each test vector is decoded: whole, cut at each byte, resumed from a clone, parsed and emitted.
+//! The ways in which each test vector is decoded: whole, cut at each byte, resumed from a clone,
+//! parsed and emitted.
 #![allow(dead_code, reason = "each protocol uses the ways that fit it")]
 //!
-//! A protocol's tests call [`check`]; it is the one place that touches the streaming interface.
+//! A protocol's tests call [`check`]. Only this file uses the streaming interface.
 
 use core::ops::Range;
 use std::vec::Vec;
 
 use tracewright_base::{
-    Code, Decode, Element, Fault, OffsetMap, Parse, Piece, Sink, Spanned, Wire,
+    BlockCache, Decode, Element, Fault, OffsetMap, Parse, Piece, Sink, Spanned, Wire,
 };
 
 use crate::registry::{AnyPacket, Listed};
@@ -60,7 +61,7 @@ impl<P: Listed> Observer for Output<P> {
 }
 
 /// Decodes `bytes`, fed in pieces that end at `cuts`.
-pub(crate) fn decode<P: Listed, K: Code>(
+pub(crate) fn decode<P: Listed, K: BlockCache>(
     config: &P::Config,
     code: &mut K,
     bytes: &[u8],
@@ -84,7 +85,7 @@ pub(crate) fn decode<P: Listed, K: Code>(
 
 /// Decodes `bytes` in every way and returns the output of the bytes fed whole.
 #[track_caller]
-pub(crate) fn check<P: Listed, K: Code>(
+pub(crate) fn check<P: Listed, K: BlockCache>(
     config: &P::Config,
     code: &mut K,
     bytes: &[u8],
@@ -130,7 +131,7 @@ pub(crate) fn round_trip<P: Protocol>(config: &P::Config, packet: P::Packet, at:
 }
 
 /// Decodes packets without bytes. The offsets are the numbers of the packets.
-pub(crate) fn decoded<P: Protocol, K: Code>(
+pub(crate) fn decoded<P: Protocol, K: BlockCache>(
     config: &P::Config,
     code: &mut K,
     packets: &[P::Packet],
@@ -145,9 +146,10 @@ pub(crate) fn decoded<P: Protocol, K: Code>(
     elements
 }
 
-/// Checks of arbitrary bytes: no panic, spans that tile the bytes, and the same elements for any cut.
+/// Checks of arbitrary bytes: no panic, spans that tile the bytes, and the same elements for any
+/// cut.
 #[track_caller]
-pub(crate) fn garbage<P: Listed, K: Code>(config: &P::Config, code: &mut K, bytes: &[u8]) {
+pub(crate) fn garbage<P: Listed, K: BlockCache>(config: &P::Config, code: &mut K, bytes: &[u8]) {
     let whole = decode::<P, K>(config, code, bytes, &[]);
     let covered: u64 = whole.spans.iter().map(|s| s.end - s.start).sum();
     assert_eq!(covered, bytes.len() as u64, "bytes not accounted for");

@@ -80,6 +80,6 @@ struct Readme;
 #[cfg(feature = "std")]
 pub fn read_capture(path: &std::path::Path) -> Result<Capture, OpenError> {
     let mut capture = tracewright_capture::open(path)?;
-    tracewright_decode::words::settle(&mut capture)?;
+    tracewright_decode::parameters::resolve(&mut capture)?;
     Ok(capture)
 }

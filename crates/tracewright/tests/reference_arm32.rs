@@ -44,14 +44,16 @@ fn reference(folder: &Path) -> Vec<String> {
 
 fn ours(folder: &Path) -> Vec<String> {
     let capture = tracewright::read_capture(folder).unwrap();
-    let options = Options { numbering: Numbering::Reference, ..Options::default() };
+    let options = Options { numbering: Numbering::Opencsd, ..Options::default() };
     let plan = Plan::new(&capture, 0, &options).unwrap();
     let memory = Memory::new(&capture);
     let mut text = Vec::new();
     let shown =
         Shown { packets: true, bytes: true, elements: true, packed: false, unpacked: false };
     let mut listing = Listing::new(&mut text, &plan, shown, false);
-    Session::new(&capture, &plan, &memory, &options).run(capture.buffers[0].parts(), &mut listing);
+    Session::new(&capture, &plan, &memory, &options)
+        .unwrap()
+        .run(capture.buffers[0].parts(), &mut listing);
     listing.finish().unwrap();
     elements(&text)
 }

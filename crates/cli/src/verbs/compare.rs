@@ -9,7 +9,7 @@ use tracewright::decode::Session;
 use tracewright::image::{Cache, CacheOptions, Extensions};
 use tracewright::logs::{Assembler, Lookup};
 use tracewright::views::Source;
-use tracewright::views::compare::{Comparison, Difference, Find, Happened, Side, What};
+use tracewright::views::compare::{Comparison, Difference, Event, Find, Side, What};
 use tracewright::views::disassembly::disassemble_with;
 use tracewright::views::instructions::Expand;
 
@@ -76,7 +76,10 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
         if let (Some(left), Some(right)) = (&left, &mut right) {
             pair(left, right);
         }
-        let mut a = left.as_ref().map_or(Reading::Ended(None), |job| capture(job, exceptions));
+        let mut a = match &left {
+            Some(job) => capture(job, exceptions)?,
+            None => Reading::Ended(None),
+        };
         let mut second = match (&b, &right) {
             (None, _) => {
                 let units: Vec<_> = left.iter().flat_map(|job| &job.sources).collect();
@@ -91,7 +94,7 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
                 }
                 Reading::Log(Box::new((log, assembler)))
             }
-            (_, Some(job)) => capture(job, exceptions),
+            (_, Some(job)) => capture(job, exceptions)?,
             (_, None) => Reading::Ended(None),
         };
         let mut compare = Comparison::new(exceptions);
@@ -148,13 +151,13 @@ fn pair(left: &Job<'_>, right: &mut Job<'_>) {
     }
 }
 
-fn capture<'a>(job: &'a Job<'a>, exceptions: bool) -> Reading<'a> {
+fn capture<'a>(job: &'a Job<'a>, exceptions: bool) -> Result<Reading<'a>, Fail> {
     let parts = job.buffer.parts().flat_map(|part| part.chunks(CHUNK));
-    Reading::Capture(Box::new(Decoding {
-        session: job.session(),
+    Ok(Reading::Capture(Box::new(Decoding {
+        session: job.session()?,
         expand: Expand::new(Side::new(exceptions), &job.sources),
         parts: Box::new(parts),
-    }))
+    })))
 }
 
 /// Reads a stretch of one side. Of a log the processors `of` count.
@@ -209,15 +212,15 @@ fn explain(
     if let Some(before) = &difference.before {
         text += &format!("  both  {}\n", line(before, a, source));
     }
-    for (side, path, happened, job) in
+    for (side, path, event, job) in
         [("A", &args.a, &difference.a, a), ("B", &args.b, &difference.b, b)]
     {
-        let shown = match happened {
-            Some(happened) => line(happened, job.or(a), source),
+        let shown = match event {
+            Some(event) => line(event, job.or(a), source),
             None => "has ended".to_owned(),
         };
         text += &format!("  {side}     {shown}\n");
-        let Some(at) = happened.and_then(|happened| happened.at) else { continue };
+        let Some(at) = event.and_then(|event| event.at) else { continue };
         if let Some(packet) = job.and_then(|job| packet(job, source, at)) {
             text += &format!("        {} at {at:#x}: {packet}\n", path.display());
         }
@@ -225,10 +228,10 @@ fn explain(
     text
 }
 
-/// What happened, in a line.
-fn line(happened: &Happened, job: Option<&Job<'_>>, source: usize) -> String {
-    let gap = if happened.after_gap { ", after a gap" } else { "" };
-    match happened.what {
+/// The text of an event.
+fn line(event: &Event, job: Option<&Job<'_>>, source: usize) -> String {
+    let gap = if event.after_gap { ", after a gap" } else { "" };
+    match event.what {
         What::Instruction { address, isa } => {
             let source: Option<&Source> = job.and_then(|job| job.sources.get(source));
             let code = source.and_then(|source| {
@@ -247,7 +250,7 @@ fn line(happened: &Happened, job: Option<&Job<'_>>, source: usize) -> String {
         }
         What::Exception(Some(number)) => format!("exception {number}{gap}"),
         What::Exception(None) => format!("an exception{gap}"),
-        What::Software(write) => format!("{write}{gap}"),
+        What::SoftwareWrite(write) => format!("{write}{gap}"),
         What::DwtEvent(report) => format!("{report}{gap}"),
     }
 }
@@ -255,6 +258,6 @@ fn line(happened: &Happened, job: Option<&Job<'_>>, source: usize) -> String {
 /// The packet at `at`, and its bytes: the capture is decoded again up to there.
 fn packet(job: &Job<'_>, source: usize, at: u64) -> Option<String> {
     let mut find = Find::new(&job.sources, source, at);
-    job.session().run(job.buffer.parts(), &mut find);
+    job.session().ok()?.run(job.buffer.parts(), &mut find);
     find.found
 }

@@ -61,7 +61,7 @@ pub fn run(args: &DemoArgs) -> Result<bool, Fail> {
     let expand = Expand::new(Text::new(Vec::new(), sources, colour), &job.sources[..1]);
     let expand = CommittedListener::when(how.committed, expand);
     let bytes = &mut *input::of(job.buffer);
-    run::run(job.session(), job.buffer, bytes, expand, &how, |text| output.put(&text))?;
+    run::run(job.session()?, job.buffer, bytes, expand, &how, |text| output.put(&text))?;
     output.failed()?;
 
     output.print(GO_ON)?;

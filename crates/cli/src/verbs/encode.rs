@@ -6,7 +6,7 @@ use std::collections::btree_map::Entry;
 use tracewright::Capture;
 use tracewright::base::{Isa, Step, StepSink};
 use tracewright::capture::{Source, Spool, Text};
-use tracewright::decode::words::settle;
+use tracewright::decode::parameters::resolve;
 use tracewright::decode::{JUMP_TABLE, JumpTable};
 use tracewright::frames::Framing;
 use tracewright::image::Extensions;
@@ -217,7 +217,7 @@ fn parameters(
         source.parameter(name.trim(), text.trim());
     }
     let mut capture = Capture { sources: vec![source], ..Capture::default() };
-    settle(&mut capture)?;
+    resolve(&mut capture)?;
     let mut texts = Vec::new();
     for source in capture.sources {
         for register in source.registers.0 {
@@ -243,7 +243,7 @@ fn riscv(protocol: AnyProtocol, registers: &[(String, u64)], texts: &[Text]) -> 
     let Ok(mut config) = protocol.configure(None, &value) else { return Extensions::NONE };
     for Text { name, text, .. } in texts {
         // What is wrong was said when they were settled.
-        let _ = config.tell(name, text);
+        let _ = config.set_text(name, text);
     }
     config.riscv()
 }
@@ -255,7 +255,7 @@ fn register(protocol: AnyProtocol, text: &str) -> Result<(String, u64), Fail> {
         let is = |known: &&str| known.eq_ignore_ascii_case(name);
         let mut registers = protocol.about().registers.iter();
         let known = registers.any(|r| is(&r.name) || r.aliases.iter().any(is));
-        match protocol.word(name, word.trim()) {
+        match protocol.parse_value(name, word.trim()) {
             Some(Ok(value)) => return Ok((name.to_owned(), value)),
             Some(Err(why)) if known => return Err(Fail::option("--config", text, &why)),
             _ => {}

@@ -104,7 +104,7 @@ fn every_form_says_the_same() {
         assert_eq!(said.code, Some(0), "{}", said.err);
         let want = words(&said.out);
         assert_eq!(want[3], "range 0x8000..0x8004 1 A32 no branch");
-        assert_eq!(want[4], "data 0x20000004 -> 0x44332211 by 0x00008000");
+        assert_eq!(want[4], "data-access 0x20000004 -> 0x44332211 by 0x00008000");
         assert_eq!(want[9], "exception 6 IRQ, returns to 0x8018");
         assert_eq!(want.len(), 13);
 
@@ -165,7 +165,9 @@ fn packets_in_words() {
     }
     let said = tracewright(&args("packets --format json", &[&port.snapshot()]));
     assert!(
-        said.out.contains("\"text\":\"BE* 80\",\"means\":\"branch executed; address, byte 1\"")
+        said.out.contains(
+            "\"text\":\"BE* 80\",\"interpretation\":\"branch executed; address, byte 1\""
+        )
     );
 
     let port = Port::new("ports-packets", "ETM2");
@@ -202,5 +204,5 @@ fn what_is_wrong_is_said() {
     let off: Vec<u8> = etmp[..64].iter().copied().chain([7, 0].repeat(30)).collect();
     let said = port.run("decode", "off", &off);
     assert!(said.err.contains("30 packets, but no instructions"), "{}", said.err);
-    assert!(!said.err.contains("may be frames"), "{}", said.err);
+    assert!(!said.err.contains("may be formatter frames"), "{}", said.err);
 }

@@ -78,7 +78,7 @@ fn an_empty_buffer_explains_itself() {
     let folder = Folder::with_demo("empty");
     fs::write(folder.demo().join("ETB.bin"), b"").unwrap();
     let said = tracewright(&args("decode", &[&folder.demo()]));
-    says(&said, 0, &["0 bytes", "holds no bytes", "nothing was captured"]);
+    says(&said, 0, &["0 bytes", "is empty", "nothing was captured"]);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_buffer_that_nobody_wrote_is_an_error() {
         edit(&folder, name, |text| text.replace("trace_source", "other"));
     }
     let said = tracewright(&args("decode", &[&folder.demo()]));
-    says(&said, 2, &["nothing says which source wrote ETB", "nothing can be decoded"]);
+    says(&said, 2, &["no source is configured for the buffer ETB", "nothing can be decoded"]);
 }
 
 #[test]
@@ -200,7 +200,8 @@ fn garbage_explains_itself() {
     ];
     fs::write(folder.demo().join("ETB.bin"), frame.repeat(100)).unwrap();
     let said = tracewright(&args("decode", &[&folder.demo()]));
-    let words = ["1600 bytes", "no synchronisation in 1400 bytes", "ITM_0", "no bytes of ITM_0"];
+    let words =
+        ["1600 bytes", "no synchronisation in 1400 bytes", "ITM_0", "contains no bytes of ITM_0"];
     says(&said, 0, &words);
 }
 
@@ -230,7 +231,7 @@ fn ids_of_no_source_are_listed() {
     let folder = Folder::with_demo("ids");
     edit(&folder, "ITM_0.ini", |text| text.replace("0x00200003", "0x00300003"));
     let said = tracewright(&args("decode", &[&folder.demo()]));
-    says(&said, 0, &["no bytes of ITM_0 (id 0x30)", "ids that no source has: 0x20 (48 bytes)"]);
+    says(&said, 0, &["no bytes of ITM_0 (ID 0x30)", "no configured source: 0x20 (48 bytes)"]);
     // Those that were left out on purpose are not.
     let said = tracewright(&args("decode --id 0x10", &[&folder.demo()]));
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
@@ -243,7 +244,7 @@ fn missing_memory_names_the_first_address() {
         fs::remove_file(folder.demo().join(name)).unwrap();
     }
     let said = tracewright(&args("decode", &[&folder.demo()]));
-    says(&said, 0, &["demo.bin", "first at 0x80000", "there is none at all", "--image"]);
+    says(&said, 0, &["demo.bin", "first at 0x80000", "no image is configured", "--image"]);
     let said = tracewright(&args("decode --strict", &[&folder.demo()]));
     assert_eq!(said.code, Some(1));
 }
@@ -263,7 +264,8 @@ fn the_wrong_framing_is_found_out() {
 fn bare_bytes_that_are_frames_are_found_out() {
     let folder = Folder::with_demo("bare");
     let bin = folder.demo().join("ETB.bin");
-    let words = ["may be frames", "0x10 (82 bytes), 0x20 (48 bytes)", "--framing coresight"];
+    let words =
+        ["may be formatter frames", "0x10 (82 bytes), 0x20 (48 bytes)", "--framing coresight"];
     says(&tracewright(&args("decode --protocol STM", &[&bin])), 0, &words);
     let words = ["needs the register TRCCONFIGR", "--config TRCCONFIGR=VALUE"];
     // Nothing at all can be decoded: that is an error, after what is known.
@@ -277,7 +279,7 @@ fn bare_bytes_that_are_frames_are_found_out() {
     says(
         &said,
         0,
-        &["ids that no source has: 0x10 (82 bytes), 0x20 (48 bytes)", "--protocol NAME@0x10"],
+        &["no configured source: 0x10 (82 bytes), 0x20 (48 bytes)", "--protocol NAME@0x10"],
     );
 }
 

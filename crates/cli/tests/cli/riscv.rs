@@ -399,10 +399,10 @@ cpu,address,isa,el,opcode
     for (verb, part) in [
         ("decode --format json", r#""name":"ETRACE_1","protocol":"ETRACE","id":292"#),
         ("info --format json", r#""id":292,"bytes""#),
-        ("frames", "id 0x124"),
+        ("frames", "ID 0x124"),
         ("frames --format json", r#""id":292"#),
-        ("decode --format none", "ETRACE_1 (ETRACE, id 0x124)"),
-        ("info", "id 0x124, in "),
+        ("decode --format none", "ETRACE_1 (ETRACE, ID 0x124)"),
+        ("info", "ID 0x124, in "),
     ] {
         let said = tracewright(&args(verb, &[&capture]));
         assert!(ok(&said).contains(part), "{verb}: {part} is not in {}", said.out);
@@ -432,7 +432,7 @@ cpu,address,isa,el,opcode
     let all = format!("instructions --format pc {image} --protocol etrace@0x124 {unit}");
     let said = tracewright(&args(&all, &[&bytes]));
     assert_eq!(ok(&said).lines().count(), ran('1').len());
-    assert!(said.err.contains("numbers that no source has: 0x123 ("), "{}", said.err);
+    assert!(said.err.contains("no configured source: 0x123 ("), "{}", said.err);
     for (words, part) in [
         ("--protocol etrace --framing encapsulated", "--config source_width=N"),
         (

@@ -62,7 +62,7 @@ fn text_of_a_serial_wire_capture() {
     let said = tracewright(&args(words, &[&folder.join("swo_uart.bin")]));
     let written = |port: u64| -> Vec<u8> {
         let lines = said.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let writes = lines.filter(|line| line["kind"] == "software" && line["port"] == port);
+        let writes = lines.filter(|line| line["kind"] == "software-write" && line["port"] == port);
         let bytes = writes.flat_map(|line| {
             let value = u64::from_str_radix(&line["value"].as_str().unwrap()[2..], 16).unwrap();
             let size = line["bits"].as_u64().unwrap() as usize / 8;

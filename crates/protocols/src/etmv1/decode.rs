@@ -6,7 +6,7 @@ mod window;
 use alloc::collections::VecDeque;
 
 use tracewright_base::{
-    Code, Context, Decode, Element, Exception, Fault, Gap, Inconsistency, Isa, Range, Sink,
+    BlockCache, Context, Decode, Element, Exception, Fault, Gap, Inconsistency, Isa, Range, Sink,
     Spanned, Start,
 };
 use tracewright_frames::cycles::{DISABLED, TRIGGER};
@@ -107,7 +107,7 @@ const EVENTS: usize = 1024;
 const TOO_LARGE: u8 = 15;
 
 impl Decode<Config, Packet> for Decoder {
-    fn packet<K: Code, S: Sink>(
+    fn packet<K: BlockCache, S: Sink>(
         &mut self,
         p: Spanned<Packet>,
         config: &Config,
@@ -159,7 +159,13 @@ impl Decode<Config, Packet> for Decoder {
         *self = Decoder { phase: Phase::Looking, ..Decoder::default() };
     }
 
-    fn finish<K: Code, S: Sink>(&mut self, at: u64, config: &Config, code: &mut K, sink: &mut S) {
+    fn finish<K: BlockCache, S: Sink>(
+        &mut self,
+        at: u64,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
         self.resolve(true, config, code, sink);
         self.begin(sink);
         self.flush_half(at, sink);
@@ -274,7 +280,7 @@ impl Decoder {
     }
 
     /// Processes statuses whose address and data are complete. `end`: no more cycles come.
-    fn resolve<K: Code, S: Sink>(
+    fn resolve<K: BlockCache, S: Sink>(
         &mut self,
         end: bool,
         config: &Config,
@@ -316,7 +322,7 @@ impl Decoder {
         sink.element(at, Element::Inconsistency(Inconsistency::Unexpected));
     }
 
-    fn plain<K: Code, S: Sink>(
+    fn plain<K: BlockCache, S: Sink>(
         &mut self,
         event: Event,
         passed: bool,
@@ -329,7 +335,7 @@ impl Decoder {
     }
 
     /// An instruction completed. Returns its range where its address is known.
-    fn execute<K: Code, S: Sink>(
+    fn execute<K: BlockCache, S: Sink>(
         &mut self,
         event: Event,
         passed: bool,
@@ -384,7 +390,7 @@ impl Decoder {
         }
     }
 
-    fn with_data<K: Code, S: Sink>(
+    fn with_data<K: BlockCache, S: Sink>(
         &mut self,
         event: Event,
         end: bool,
@@ -399,7 +405,7 @@ impl Decoder {
     }
 
     #[allow(clippy::too_many_arguments, reason = "the fields of a branch status")]
-    fn branch<K: Code, S: Sink>(
+    fn branch<K: BlockCache, S: Sink>(
         &mut self,
         event: Event,
         data: bool,
@@ -518,7 +524,7 @@ impl Decoder {
 
     /// Processes a branch status whose address is complete.
     #[allow(clippy::too_many_arguments, reason = "the fields of a branch")]
-    fn arrive<K: Code, S: Sink>(
+    fn arrive<K: BlockCache, S: Sink>(
         &mut self,
         event: Event,
         address: &Address,
@@ -567,7 +573,7 @@ impl Decoder {
     }
 
     /// The next instruction branched to `target`, or an exception replaced it.
-    fn taken<K: Code, S: Sink>(
+    fn taken<K: BlockCache, S: Sink>(
         &mut self,
         event: Event,
         target: Target,

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 
 use tracewright_base::{
-    Code, Context, Counted, Decode, Element, Exception, Fault, Gap, Inconsistency, Pc, Sink,
+    BlockCache, Context, Counted, Decode, Element, Exception, Fault, Gap, Inconsistency, Pc, Sink,
     Spanned, Start,
 };
 use tracewright_frames::cycles::DISABLED;
@@ -66,7 +66,7 @@ enum Kind {
 const EVENTS: usize = 1024;
 
 impl Decode<Config, Packet> for Decoder {
-    fn packet<K: Code, S: Sink>(
+    fn packet<K: BlockCache, S: Sink>(
         &mut self,
         p: Spanned<Packet>,
         config: &Config,
@@ -126,7 +126,7 @@ impl Decode<Config, Packet> for Decoder {
         *self = Decoder { seen: true, ..Decoder::default() };
     }
 
-    fn finish<K: Code, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
+    fn finish<K: BlockCache, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
         self.flush_half(at, sink);
         self.end_data(at);
         self.pending.commit(sink);
@@ -182,7 +182,7 @@ impl Decoder {
     }
 
     /// Processes FIFO output. It belongs to the first status that waits for packets.
-    fn out<K: Code, S: Sink>(
+    fn out<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         out: Out,
@@ -225,7 +225,7 @@ impl Decoder {
     }
 
     /// Processes statuses up to the first that waits for packets.
-    fn advance<K: Code, S: Sink>(&mut self, config: &Config, code: &mut K, sink: &mut S) {
+    fn advance<K: BlockCache, S: Sink>(&mut self, config: &Config, code: &mut K, sink: &mut S) {
         while let Some(&event) = self.events.front() {
             match event.kind {
                 Kind::Trigger => self.report(event.at, Element::Trigger, sink),
@@ -256,7 +256,7 @@ impl Decoder {
         self.data.restart(at, true, &mut self.pending);
     }
 
-    fn status<K: Code, S: Sink>(
+    fn status<K: BlockCache, S: Sink>(
         &mut self,
         event: Event,
         status: Status,
@@ -274,7 +274,7 @@ impl Decoder {
     }
 
     /// Walks the next instruction.
-    fn execute<K: Code, S: Sink>(
+    fn execute<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         passed: bool,
@@ -320,7 +320,7 @@ impl Decoder {
         self.cycles_only(at, sink);
     }
 
-    fn next_opcode<K: Code>(&self, code: &mut K) -> Option<u32> {
+    fn next_opcode<K: BlockCache>(&self, code: &mut K) -> Option<u32> {
         let Next::At(address, isa) = self.flow.next() else { return None };
         code.opcode(Pc { address: address.into(), isa, space: self.context.space() })
     }
@@ -340,7 +340,7 @@ impl Decoder {
         }
     }
 
-    fn tfo<K: Code, S: Sink>(
+    fn tfo<K: BlockCache, S: Sink>(
         &mut self,
         event: Event,
         tfo: &Tfo,

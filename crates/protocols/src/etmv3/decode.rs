@@ -5,8 +5,8 @@ mod fast_path;
 use alloc::vec::Vec;
 
 use tracewright_base::{
-    Code, Context, Counted, Decode, Direction, Element, Exception, Fault, Feed, Gap, Inconsistency,
-    Instruction, Isa, Kind, Last, Pc, Range, Security, Sink, Spanned, Start,
+    BlockCache, Context, Counted, Decode, Direction, Element, Exception, Fault, Feed, Gap,
+    Inconsistency, Instruction, Isa, Kind, Last, Pc, Range, Security, Sink, Spanned, Start,
 };
 use tracewright_isa::transfer;
 
@@ -70,7 +70,7 @@ const INTERRUPTED: usize = 16;
 
 impl Decode<Config, Packet> for Decoder {
     #[inline]
-    fn packet<K: Code, S: Sink>(
+    fn packet<K: BlockCache, S: Sink>(
         &mut self,
         p: Spanned<Packet>,
         config: &Config,
@@ -153,7 +153,7 @@ impl Decode<Config, Packet> for Decoder {
     }
 
     #[inline]
-    fn packets<K: Code, S: Sink>(
+    fn packets<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         config: &Config,
@@ -182,7 +182,7 @@ impl Decode<Config, Packet> for Decoder {
         *self = Decoder { phase: Phase::Lost, pending, ..Decoder::default() };
     }
 
-    fn finish<K: Code, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
+    fn finish<K: BlockCache, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
         self.end_data(at, true);
         self.pending.commit(sink);
         sink.element(at, Element::End);
@@ -234,7 +234,7 @@ impl Decoder {
         self.data.restart(at, lost, &mut self.pending);
     }
 
-    fn isync<K: Code, S: Sink>(
+    fn isync<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         isync: &Isync,
@@ -339,7 +339,7 @@ impl Decoder {
         changed
     }
 
-    fn branch<K: Code, S: Sink>(
+    fn branch<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         branch: &Branch,
@@ -398,7 +398,7 @@ impl Decoder {
     }
 
     /// Withdraws the last instruction. `resume`: the number of transfers that it completed.
-    fn cancel<K: Code, S: Sink>(
+    fn cancel<K: BlockCache, S: Sink>(
         &mut self,
         resume: u8,
         config: &Config,
@@ -428,7 +428,7 @@ impl Decoder {
 
     /// Stores a cancelled load or store multiple. Without data trace an interrupted one has the
     /// same packets as a cancelled one.
-    fn interrupt<K: Code>(&mut self, code: &mut K) {
+    fn interrupt<K: BlockCache>(&mut self, code: &mut K) {
         let Some(&range) = self.pending.last() else { return };
         let pc = Pc { address: range.start, isa: range.last.isa, space: self.context.space() };
         let transfer = code.opcode(pc).and_then(|opcode| transfer(range.last.isa, opcode));
@@ -456,7 +456,7 @@ impl Decoder {
     }
 
     #[inline]
-    fn atoms<K: Code, S: Sink>(
+    fn atoms<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         steps: Steps,
@@ -510,7 +510,7 @@ impl Decoder {
 
     /// Walks the instruction at `address`. Returns `false` where it is not known.
     #[inline]
-    fn step<K: Code, S: Sink>(
+    fn step<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         address: u32,
@@ -573,7 +573,7 @@ impl Decoder {
     }
 
     /// The instruction at `address` was traced. If it accesses data, the next data packets are its.
-    fn begin_data<K: Code>(&mut self, address: u32, passed: bool, code: &mut K) {
+    fn begin_data<K: BlockCache>(&mut self, address: u32, passed: bool, code: &mut K) {
         self.data.completed(&mut self.pending);
         let resume = core::mem::take(&mut self.resume);
         if passed

@@ -17,7 +17,7 @@ mod trapped;
 mod walk;
 
 use tracewright_base::{
-    Code, Context, Decode, Element, Exception, Fault, Feed, Gap, Inconsistency, Sink, Space,
+    BlockCache, Context, Decode, Element, Exception, Fault, Feed, Gap, Inconsistency, Sink, Space,
     Spanned, Start,
 };
 
@@ -76,7 +76,7 @@ pub struct Decoder {
 pub const INTERRUPT: u16 = 1 << 15;
 
 impl Decode<Params, Packet> for Decoder {
-    fn packet<K: Code, S: Sink>(
+    fn packet<K: BlockCache, S: Sink>(
         &mut self,
         p: Spanned<Packet>,
         params: &Params,
@@ -157,7 +157,7 @@ impl Decode<Params, Packet> for Decoder {
     }
 
     #[inline]
-    fn packets<K: Code, S: Sink>(
+    fn packets<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         params: &Params,
@@ -181,7 +181,13 @@ impl Decode<Params, Packet> for Decoder {
         *self = Decoder { phase: Phase::Waiting(Why::Lost), ..Decoder::default() };
     }
 
-    fn finish<K: Code, S: Sink>(&mut self, at: u64, params: &Params, code: &mut K, sink: &mut S) {
+    fn finish<K: BlockCache, S: Sink>(
+        &mut self,
+        at: u64,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) {
         if let Some(trap) = self.waiting_trap.take() {
             self.trap(at, &trap, After::End, params, code, sink);
         }
@@ -216,7 +222,7 @@ impl PathPacket {
 impl Decoder {
     /// Goes on from the packet before.
     #[inline]
-    fn go_on<K: Code, S: Sink>(
+    fn go_on<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         path: &PathPacket,
@@ -278,7 +284,7 @@ impl Decoder {
 
     /// Walks to what a packet of format 0, 1 or 2 names.
     #[inline]
-    fn name<K: Code, S: Sink>(
+    fn name<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         goal: &Goal,
@@ -301,7 +307,7 @@ impl Decoder {
     }
 
     /// A packet that may name what comes after the one that the program came by waits for the packet after it.
-    fn waits<K: Code>(
+    fn waits<K: BlockCache>(
         &mut self,
         by: &PassedAddress,
         path: &PathPacket,
@@ -324,7 +330,13 @@ impl Decoder {
     }
 
     /// The program is not known, but an instruction that was executed is.
-    fn resume<K: Code>(&mut self, goal: &Goal, path: &PathPacket, params: &Params, code: &mut K) {
+    fn resume<K: BlockCache>(
+        &mut self,
+        goal: &Goal,
+        path: &PathPacket,
+        params: &Params,
+        code: &mut K,
+    ) {
         let Some(address) = goal.address else { return };
         self.position = Position::At { pc: address, pending_retire: true };
         self.last = None;
@@ -362,7 +374,7 @@ impl Decoder {
     }
 
     /// A trap, and what comes after it.
-    fn trap<K: Code, S: Sink>(
+    fn trap<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         trap: &Trap,
@@ -432,7 +444,7 @@ impl Decoder {
     }
 
     /// The instruction at `address` is next, and was retired. `branch` is its outcome, if it is one.
-    fn arrive<K: Code>(&mut self, address: u64, branch: bool, params: &Params, code: &mut K) {
+    fn arrive<K: BlockCache>(&mut self, address: u64, branch: bool, params: &Params, code: &mut K) {
         self.address = Some(address);
         self.position = Position::At { pc: address, pending_retire: true };
         self.pending.clear();
@@ -468,7 +480,7 @@ impl Decoder {
     }
 
     /// Instructions may no longer be qualified, or packets were lost.
-    fn qualification<K: Code, S: Sink>(
+    fn qualification<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         qualification: Qualification,
@@ -511,7 +523,7 @@ impl Decoder {
     }
 
     /// The instruction that is owed is a branch.
-    pub(super) fn owes_branch<K: Code>(&self, params: &Params, code: &mut K) -> bool {
+    pub(super) fn owes_branch<K: BlockCache>(&self, params: &Params, code: &mut K) -> bool {
         matches!(self.position, Position::At { pc, pending_retire: true } if self.is_branch(pc, params, code))
     }
 

@@ -88,7 +88,7 @@ impl Protocol for Etrace {
         Params::from_registers(register).map(|_| ()).map_err(|unit| ("version", unit.to_string()))
     }
 
-    fn word(name: &str, word: &str) -> Option<Result<u64, String>> {
+    fn parse_value(name: &str, word: &str) -> Option<Result<u64, String>> {
         if Params::passes_over(name) {
             return None;
         }
@@ -96,7 +96,7 @@ impl Protocol for Etrace {
         Some(number.map_err(|wrong| wrong.to_string()))
     }
 
-    fn tell(params: &mut Params, name: &str, text: &str) -> Option<Result<(), String>> {
+    fn set_text(params: &mut Params, name: &str, text: &str) -> Option<Result<(), String>> {
         let told = params.tell(name, text)?;
         Some(told.map_err(|wrong| wrong.to_string()))
     }

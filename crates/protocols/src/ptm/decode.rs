@@ -4,7 +4,7 @@ mod fast_path;
 mod returns;
 
 use tracewright_base::{
-    Block, Code, Context, Counted, Decode, Element, End, Exception, Fault, Feed, Gap,
+    Block, BlockCache, Context, Counted, Decode, Element, End, Exception, Fault, Feed, Gap,
     Inconsistency, Instruction, Isa, Kind, Last, Pc, Range, Role, Security, Sink, Spanned, Start,
 };
 
@@ -67,7 +67,7 @@ const DEBUG_ENTRY: u16 = 1;
 const FARTHEST_UPDATE: u32 = 1 << 20;
 
 impl Decode<Config, Packet> for Decoder {
-    fn packet<K: Code, S: Sink>(
+    fn packet<K: BlockCache, S: Sink>(
         &mut self,
         p: Spanned<Packet>,
         config: &Config,
@@ -132,7 +132,7 @@ impl Decode<Config, Packet> for Decoder {
     }
 
     #[inline]
-    fn packets<K: Code, S: Sink>(
+    fn packets<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         config: &Config,
@@ -153,7 +153,7 @@ impl Decode<Config, Packet> for Decoder {
         *self = Decoder { phase: Phase::Waiting, ..Decoder::default() };
     }
 
-    fn finish<K: Code, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
+    fn finish<K: BlockCache, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
         sink.element(at, Element::End);
     }
 }
@@ -213,7 +213,7 @@ impl Decoder {
     }
 
     #[inline]
-    fn atom<K: Code, S: Sink>(
+    fn atom<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         taken: bool,
@@ -244,7 +244,7 @@ impl Decoder {
         }
     }
 
-    fn branch<K: Code, S: Sink>(
+    fn branch<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         branch: &Branch,
@@ -288,7 +288,7 @@ impl Decoder {
     }
 
     /// Walks up to and including the instruction at the address of a waypoint update.
-    fn waypoint<K: Code, S: Sink>(&mut self, at: u64, code: &mut K, sink: &mut S) {
+    fn waypoint<K: BlockCache, S: Sink>(&mut self, at: u64, code: &mut K, sink: &mut S) {
         let (Some(mut pc), Some(target)) = (self.pc, self.history.address()) else {
             return;
         };
@@ -341,7 +341,7 @@ impl Decoder {
     /// Walks to the next waypoint and reports the range. Returns the waypoint and the address after
     /// it; `None` where the program cannot be followed, and then `pc` is unknown.
     #[inline]
-    fn run<K: Code, S: Sink>(
+    fn run<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         taken: bool,

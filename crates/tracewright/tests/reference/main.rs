@@ -305,13 +305,15 @@ fn version() -> Option<String> {
 
 fn list(capture: &Capture) -> Vec<String> {
     let mut text = Vec::new();
-    let options = Options { numbering: Numbering::Reference, ..Options::default() };
+    let options = Options { numbering: Numbering::Opencsd, ..Options::default() };
     let shown =
         Shown { packets: false, bytes: false, elements: true, packed: false, unpacked: false };
     let memory = Memory::new(capture);
     let plan = Plan::new(capture, 0, &options).expect("a source");
     let mut listing = Listing::new(&mut text, &plan, shown, false);
-    Session::new(capture, &plan, &memory, &options).run(capture.buffers[0].parts(), &mut listing);
+    Session::new(capture, &plan, &memory, &options)
+        .unwrap()
+        .run(capture.buffers[0].parts(), &mut listing);
     listing.finish().expect("a listing");
     elements(&String::from_utf8_lossy(&text))
 }

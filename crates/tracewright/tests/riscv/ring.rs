@@ -136,7 +136,9 @@ fn opened(folder: &Path, params: &Params) -> Vec<(u64, Element)> {
     assert!(matches!(&plan.sources[0].config, AnyConfig::Etrace(read) if read == params));
     let memory = Memory::new(&capture);
     let mut heard = Heard(Vec::new());
-    Session::new(&capture, &plan, &memory, &options).run(capture.buffers[0].parts(), &mut heard);
+    Session::new(&capture, &plan, &memory, &options)
+        .unwrap()
+        .run(capture.buffers[0].parts(), &mut heard);
     heard.0
 }
 

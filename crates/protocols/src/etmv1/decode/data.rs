@@ -1,6 +1,6 @@
 //! The data bytes of an instruction in the FIFO output. (IHI 0014, 5.7)
 
-use tracewright_base::{Access, Code, Direction, Element, Inconsistency, Pc, Range, Sink};
+use tracewright_base::{Access, BlockCache, Direction, Element, Inconsistency, Pc, Range, Sink};
 use tracewright_isa::{Transfer, With, transfer};
 
 use super::Decoder;
@@ -67,7 +67,7 @@ fn word(bytes: &[u8], big_endian: bool) -> u32 {
 
 impl Decoder {
     /// The transfer of the next instruction, where its opcode is known.
-    fn next_transfer<K: Code>(&self, code: &mut K, config: &Config) -> Option<Transfer> {
+    fn next_transfer<K: BlockCache>(&self, code: &mut K, config: &Config) -> Option<Transfer> {
         let Next::At(address, isa) = self.flow.next() else { return None };
         let pc = Pc { address: address.into(), isa, space: self.context.space() };
         let opcode = code.opcode(pc)?;
@@ -84,7 +84,7 @@ impl Decoder {
 
     /// Reads the data of the next instruction. `None` where more bytes are needed and may come.
     /// `end`: no more bytes come.
-    pub(super) fn read_data<K: Code>(
+    pub(super) fn read_data<K: BlockCache>(
         &mut self,
         end: bool,
         code: &mut K,

@@ -7,7 +7,7 @@
 //! instruction of a run of P-headers, and the cycles after it, become pending. The state of the
 //! decoder is updated from the last instruction alone, where it is needed.
 
-use tracewright_base::{BlockId, Code, Counted, Element, Feed, Isa, Range, Sink};
+use tracewright_base::{BlockCache, BlockId, Counted, Element, Feed, Isa, Range, Sink};
 
 use super::{Decoder, Flow, Phase};
 use crate::cursor::Cursor;
@@ -17,7 +17,7 @@ use crate::etmv3::packet::atoms::{Atoms, Headers, Steps};
 impl Decoder {
     /// Takes a run of P-headers. It takes nothing where data are traced.
     #[inline]
-    pub(super) fn fast_path<K: Code, S: Sink>(
+    pub(super) fn fast_path<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         config: &Config,
@@ -57,7 +57,7 @@ impl Decoder {
     }
 
     /// Takes P-headers up to `end`. `HALVES`: a 32-bit T32 instruction is traced as two.
-    fn run_atoms<const HALVES: bool, K: Code, S: Sink>(
+    fn run_atoms<const HALVES: bool, K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         end: usize,
@@ -139,7 +139,7 @@ impl Decoder {
 
     /// The cached block at the position of the decoder.
     #[inline]
-    fn find<K: Code>(&self, code: &K) -> Cursor {
+    fn find<K: BlockCache>(&self, code: &K) -> Cursor {
         match (self.flow, self.context.isa) {
             (Flow::At(_), Isa::Jazelle) | (Flow::Unknown | Flow::Branch, _) => {
                 Cursor::before(BlockId::NONE)
@@ -153,7 +153,7 @@ impl Decoder {
 
     /// Updates the decoder state to the position after an instruction.
     #[inline]
-    fn settle<K: Code>(&mut self, cursor: &Cursor, code: &K) {
+    fn settle<K: BlockCache>(&mut self, cursor: &Cursor, code: &K) {
         let Some(block) = cursor.settle(code) else { return };
         self.returned = false;
         self.context.isa = block.last.isa;
@@ -162,7 +162,7 @@ impl Decoder {
 
     /// Caches the next instruction, the successor of the last one.
     #[cold]
-    fn enter<K: Code>(&self, cursor: &mut Cursor, code: &mut K) {
+    fn enter<K: BlockCache>(&self, cursor: &mut Cursor, code: &mut K) {
         match self.flow {
             Flow::At(address) if self.context.isa != Isa::Jazelle => {
                 cursor.enter(self.pc(address), true, code);

@@ -5,7 +5,7 @@
 //! it is is made of the last block alone, where it is needed. What the lane does not know it leaves to the walk.
 
 use tracewright_base::{
-    BlockId, CachedBlocks, Code, Element, Feed, Inconsistency, Kind, Pc, Role, Sink,
+    BlockCache, BlockId, CachedBlocks, Element, Feed, Inconsistency, Kind, Pc, Role, Sink,
 };
 
 use super::Decoder;
@@ -30,7 +30,7 @@ enum Stop {
 
 impl Decoder {
     /// Takes packets of formats 1 and 2 that say nothing but branches and addresses.
-    pub(super) fn fast_path<K: Code, S: Sink>(
+    pub(super) fn fast_path<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         params: &Params,
@@ -48,7 +48,7 @@ impl Decoder {
     }
 
     /// Goes along as far as it can. Whether the walk finished a packet, and there may be more.
-    fn run_atoms<K: Code, S: Sink>(
+    fn run_atoms<K: BlockCache, S: Sink>(
         &mut self,
         shape: &Shape,
         feed: &mut Feed<'_>,
@@ -212,7 +212,7 @@ impl Decoder {
     /// Updates the decoder's state with the last block. `reported` is the traced address to which it
     /// jumped.
     #[inline]
-    fn settle_cursor<K: Code>(&mut self, cursor: &Cursor, reported: Option<u64>, code: &K) {
+    fn settle_cursor<K: BlockCache>(&mut self, cursor: &Cursor, reported: Option<u64>, code: &K) {
         let Some(block) = cursor.settle(code) else { return };
         self.last = Some(last_address(&block));
         self.position = match (reported, block.last.target) {

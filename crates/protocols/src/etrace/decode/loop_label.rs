@@ -1,7 +1,7 @@
 //! Addresses that are reported where the program comes by them, though it may go on and be jumped to the
 //! same place: what comes next settles it. ("Format 2 notify and updiscon fields")
 
-use tracewright_base::{Code, Element, End, Inconsistency, Kind, Pc, Role, Sink};
+use tracewright_base::{BlockCache, Element, End, Inconsistency, Kind, Pc, Role, Sink};
 
 use super::Decoder;
 use super::goal::{Goal, LONGEST_DETOUR, Walked};
@@ -11,7 +11,7 @@ use crate::etrace::packet::Who;
 
 impl Decoder {
     /// The program came by the address that was reported, and went on until it was jumped to it.
-    pub(super) fn go_round<K: Code, S: Sink>(
+    pub(super) fn go_round<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         by: PassedAddress,
@@ -31,7 +31,7 @@ impl Decoder {
     }
 
     /// Whether a packet after that of `by` may name what comes right after it in the program.
-    pub(super) fn may_come_next<K: Code>(
+    pub(super) fn may_come_next<K: BlockCache>(
         &self,
         by: &PassedAddress,
         next: &Next,
@@ -61,7 +61,7 @@ impl Decoder {
     /// An instruction that the program came by was reported, and a packet that names `next` in full
     /// comes after it. It was reported there and then only because `next` comes right after it; else the
     /// program went on, until it was jumped to. `who`: who executes it.
-    pub(super) fn settle<K: Code, S: Sink>(
+    pub(super) fn settle<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         next: u64,
@@ -105,7 +105,7 @@ impl Decoder {
     /// next. In 0.026 it does so for the branches before it; where a block ends with it (`itype` is not 0) and the period
     /// is over; and where nothing tells where it jumps to, and the context is another there. Else it reports what was
     /// jumped to, where there is a jump.
-    fn reports_for_start<K: Code>(
+    fn reports_for_start<K: BlockCache>(
         &self,
         by: &PassedAddress,
         who: Who,
@@ -137,7 +137,7 @@ impl Decoder {
 
     /// A packet of format 3 comes after one that reported what the program had just come by. In 0.026
     /// nothing tells whether it went on and was jumped to the same place: where it can have, that is said.
-    pub(super) fn question<K: Code, S: Sink>(
+    pub(super) fn question<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         params: &Params,
@@ -150,7 +150,7 @@ impl Decoder {
     }
 
     /// Whether the program comes to a jump of unknown target without a branch.
-    pub(super) fn comes_to_jump<K: Code>(&self, params: &Params, code: &mut K) -> bool {
+    pub(super) fn comes_to_jump<K: BlockCache>(&self, params: &Params, code: &mut K) -> bool {
         let isa = params.isa();
         // What is owed may be a branch, and its outcome known.
         let mut outcome = self.pending.first();

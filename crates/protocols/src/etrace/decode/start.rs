@@ -1,6 +1,6 @@
 //! Packets that name an instruction in full: synchronisation, and what changes there.
 
-use tracewright_base::{Code, Pc, Role, Sink};
+use tracewright_base::{BlockCache, Pc, Role, Sink};
 
 use super::Decoder;
 use super::goal::{Goal, Walked};
@@ -10,7 +10,7 @@ use crate::etrace::packet;
 
 impl Decoder {
     /// A packet that names an instruction in full.
-    pub(super) fn start<K: Code, S: Sink>(
+    pub(super) fn start<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         start: &packet::Start,
@@ -86,14 +86,14 @@ impl Decoder {
     }
 
     /// Whether the program jumps from `address`, where it is, to `address`: how often is not traced.
-    fn idles<K: Code>(&self, address: u64, params: &Params, code: &mut K) -> bool {
+    fn idles<K: BlockCache>(&self, address: u64, params: &Params, code: &mut K) -> bool {
         let pc = Pc { address, isa: params.isa(), space: self.space };
         matches!(self.position, Position::At { pc, .. } if pc == address)
             && code.instruction(pc).is_ok_and(|i| !i.conditional && i.target == Some(address))
     }
 
     /// Whether the last instruction that was said returned from a trap.
-    fn returned<K: Code>(&self, params: &Params, code: &mut K) -> bool {
+    fn returned<K: BlockCache>(&self, params: &Params, code: &mut K) -> bool {
         self.last.is_some_and(|address| {
             let pc = Pc { address, isa: params.isa(), space: self.space };
             code.instruction(pc).is_ok_and(|i| i.role == Role::ExceptionReturn)

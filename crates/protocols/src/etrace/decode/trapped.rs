@@ -1,6 +1,6 @@
 //! What became of the instruction that was named last before a trap, and where the trap returns to.
 
-use tracewright_base::{Code, Element, Inconsistency, Kind, Pc, Role, Sink};
+use tracewright_base::{BlockCache, Element, Inconsistency, Kind, Pc, Role, Sink};
 
 use super::Decoder;
 use super::state::{Before, Phase, Position, ReportedAs};
@@ -63,7 +63,7 @@ pub(super) fn same_trap(trap: &Trap, next: &Trap) -> bool {
 
 impl Decoder {
     /// What was named before the trap is said, if it was retired.
-    pub(super) fn leave<K: Code, S: Sink>(
+    pub(super) fn leave<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         trap: &Trap,
@@ -137,7 +137,7 @@ impl Decoder {
     /// What trapped is in the stream: what was named last is owed, and what the packets before it left open is settled.
     /// `sure`: it is what trapped; `ends`: it may be, for all that comes next. Why it was named, if it
     /// was after what is before it.
-    fn catch_up<K: Code, S: Sink>(
+    fn catch_up<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         sure: bool,
@@ -171,7 +171,7 @@ impl Decoder {
 
     /// The trace ends, and what was named last is said: it was retired, or what trapped is in the stream, and a trap of
     /// which nothing tells may have come there.
-    pub(super) fn end<K: Code, S: Sink>(
+    pub(super) fn end<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         params: &Params,
@@ -197,12 +197,12 @@ impl Decoder {
     }
 
     /// Whether what is owed is a jump whose target it does not tell.
-    fn jumps<K: Code>(&self, params: &Params, code: &mut K) -> bool {
+    fn jumps<K: BlockCache>(&self, params: &Params, code: &mut K) -> bool {
         self.jumps_at(None, params, code)
     }
 
     /// The same of what is at an address. `None`: of what is owed, or was said last.
-    fn jumps_at<K: Code>(&self, address: Option<u64>, params: &Params, code: &mut K) -> bool {
+    fn jumps_at<K: BlockCache>(&self, address: Option<u64>, params: &Params, code: &mut K) -> bool {
         let pc = match (address, self.position) {
             (Some(address), _) => address,
             (None, Position::At { pc, pending_retire: true }) => pc,
@@ -215,7 +215,7 @@ impl Decoder {
 
     /// What became of the instruction that is owed, before `trap`. A specification's unit names none that was not
     /// retired.
-    fn fate<K: Code>(&self, trap: &Trap, sure: bool, params: &Params, code: &mut K) -> Fate {
+    fn fate<K: BlockCache>(&self, trap: &Trap, sure: bool, params: &Params, code: &mut K) -> Fate {
         let Position::At { pc, pending_retire: true } = self.position else { return Fate::Retired };
         let choices = &params.choices;
         let call = self.is_call(pc, params, code);
@@ -271,7 +271,7 @@ impl Decoder {
     }
 
     /// Where a trap returns to: the exception program counter. `None` where the trace does not tell.
-    fn return_address<K: Code>(
+    fn return_address<K: BlockCache>(
         &mut self,
         trap: &Trap,
         fate: Fate,
@@ -309,7 +309,7 @@ impl Decoder {
     }
 
     /// Whether what was named last is an ECALL that a unit calls retired, and the trap is its own.
-    fn called<K: Code>(&self, trap: &Trap, params: &Params, code: &mut K) -> bool {
+    fn called<K: BlockCache>(&self, trap: &Trap, params: &Params, code: &mut K) -> bool {
         let last = match (self.passed.and_then(|by| by.next), self.position) {
             (Some(next), _) => next.address,
             (None, Position::At { pc, pending_retire: true }) => pc,
@@ -319,7 +319,13 @@ impl Decoder {
     }
 
     /// Whether the call at `address`, ECALL or a breakpoint, is what `trap` says.
-    fn is_cause<K: Code>(&self, address: u64, trap: &Trap, params: &Params, code: &mut K) -> bool {
+    fn is_cause<K: BlockCache>(
+        &self,
+        address: u64,
+        trap: &Trap,
+        params: &Params,
+        code: &mut K,
+    ) -> bool {
         const ECALL: u32 = 0x0000_0073;
         let pc = Pc { address, isa: params.isa(), space: self.space };
         (code.opcode(pc) == Some(ECALL)) != (trap.ecause == BREAKPOINT)
@@ -327,7 +333,7 @@ impl Decoder {
 
     /// Whether ECALL, EBREAK or C.EBREAK is at `address`: where a unit calls it retired, the exception
     /// is at itself.
-    fn is_call<K: Code>(&self, address: u64, params: &Params, code: &mut K) -> bool {
+    fn is_call<K: BlockCache>(&self, address: u64, params: &Params, code: &mut K) -> bool {
         let pc = Pc { address, isa: params.isa(), space: self.space };
         let opcode = code.opcode(pc);
         let wide = code.instruction(pc).is_ok_and(|instruction| instruction.size == 4);

@@ -1,8 +1,8 @@
 //! The program's path from one reported instruction to the next, block by block.
 
 use tracewright_base::{
-    Block, BlockId, Code, Counted, Element, End, Inconsistency, Instruction, Kind, Last, Pc, Range,
-    Role, Sink,
+    Block, BlockCache, BlockId, Counted, Element, End, Inconsistency, Instruction, Kind, Last, Pc,
+    Range, Role, Sink,
 };
 use tracewright_isa::rv::Upper;
 
@@ -14,7 +14,7 @@ use crate::etrace::config::{LoopLabel, Params};
 impl Decoder {
     /// Walks on to `goal`. Instructions on the way are said; that at the goal is said too if the
     /// program came by it, and is owed if it was jumped to.
-    pub(super) fn walk<K: Code, S: Sink>(
+    pub(super) fn walk<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         goal: &Goal,
@@ -26,7 +26,7 @@ impl Decoder {
     }
 
     /// The same, with `path` behind it.
-    pub(super) fn walk_from<K: Code, S: Sink>(
+    pub(super) fn walk_from<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         goal: &Goal,
@@ -127,7 +127,7 @@ impl Decoder {
 
     /// Goes from kept block to kept block while more than `spare` branches are known: nothing but
     /// branches and jumps that the program tells of can come between.
-    fn dash<K: Code, S: Sink>(
+    fn dash<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         spare: u32,
@@ -229,7 +229,7 @@ impl Decoder {
     /// Takes a whole block. Whether a branch decided what comes next; `None` where the program cannot
     /// be followed, which is said.
     #[inline]
-    fn block<K: Code, S: Sink>(
+    fn block<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         block: &Block,
@@ -299,7 +299,7 @@ impl Decoder {
 
     /// Where the program tells that an indirect jump goes: the instruction before it made its target.
     #[inline]
-    fn inferred<K: Code>(&self, block: &Block, params: &Params, code: &mut K) -> Option<u64> {
+    fn inferred<K: BlockCache>(&self, block: &Block, params: &Params, code: &mut K) -> Option<u64> {
         if !params.options.sijump {
             return None;
         }
@@ -318,7 +318,13 @@ impl Decoder {
     }
 
     /// Goes on from a jump whose target no instruction tells.
-    fn jump<K: Code>(&mut self, role: Role, goal: &Goal, params: &Params, code: &mut K) -> Jumped {
+    fn jump<K: BlockCache>(
+        &mut self,
+        role: Role,
+        goal: &Goal,
+        params: &Params,
+        code: &mut K,
+    ) -> Jumped {
         let mut astray = false;
         if role == Role::Return && params.options.implicit_return {
             let implied = self.is_implied(goal, params, code);
@@ -354,13 +360,18 @@ impl Decoder {
     }
 
     /// Whether the instruction at `address` is a branch.
-    pub(super) fn is_branch<K: Code>(&self, address: u64, params: &Params, code: &mut K) -> bool {
+    pub(super) fn is_branch<K: BlockCache>(
+        &self,
+        address: u64,
+        params: &Params,
+        code: &mut K,
+    ) -> bool {
         let pc = Pc { address, isa: params.isa(), space: self.space };
         code.instruction(pc).is_ok_and(|i| i.kind == Kind::Branch && i.conditional)
     }
 
     /// Stops inside a block. `None` where no instruction begins at the goal.
-    fn stop<K: Code, S: Sink>(
+    fn stop<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         block: &Block,
@@ -417,7 +428,7 @@ impl Decoder {
     }
 
     /// Says the instruction that is owed: it is known to have been retired.
-    pub(super) fn flush<K: Code, S: Sink>(
+    pub(super) fn flush<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         params: &Params,

@@ -6,7 +6,8 @@
 //! updated from the last block alone, where it is needed.
 
 use tracewright_base::{
-    BlockId, Code, CodeSpace, Counted, Element, Feed, Inconsistency, Isa, Kind, Range, Role, Sink,
+    BlockCache, BlockId, CodeSpace, Counted, Element, Feed, Inconsistency, Isa, Kind, Range, Role,
+    Sink,
 };
 
 use super::{Decoder, Phase, Place, is_branch, walkable};
@@ -20,7 +21,7 @@ type Sets = [CodeSpace; 2];
 impl Decoder {
     /// Takes Atom packets, and Branch packets without information bytes.
     #[inline]
-    pub(super) fn fast_path<K: Code, S: Sink>(
+    pub(super) fn fast_path<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         config: &Config,
@@ -44,7 +45,7 @@ impl Decoder {
 
     /// The loop. `RETURNS`: a return stack is in use. `CYCLES`: each atom and address has a cycle
     /// count.
-    fn run_atoms<const RETURNS: bool, const CYCLES: bool, K: Code, S: Sink>(
+    fn run_atoms<const RETURNS: bool, const CYCLES: bool, K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         config: &Config,
@@ -153,7 +154,7 @@ impl Decoder {
 
     /// The cached block at `pc`.
     #[inline]
-    fn find<K: Code>(&self, sets: &Sets, code: &K) -> Cursor {
+    fn find<K: BlockCache>(&self, sets: &Sets, code: &K) -> Cursor {
         let Some(Place { address, isa }) = self.pc else { return Cursor::before(BlockId::NONE) };
         let [arm, thumb] = *sets;
         let code_space = match isa {
@@ -167,7 +168,7 @@ impl Decoder {
     /// Moves past an indirect branch whose target is on the return stack. Returns `false`
     /// otherwise.
     #[inline]
-    fn return_from<K: Code>(&mut self, cursor: &Cursor, code: &K) -> bool {
+    fn return_from<K: BlockCache>(&mut self, cursor: &Cursor, code: &K) -> bool {
         let Some((cached, class)) = code.blocks().get(cursor.last) else { return false };
         let last = class.last[1];
         if !cursor.taken || last.kind != Kind::Indirect {
@@ -184,7 +185,7 @@ impl Decoder {
     /// Updates the decoder state to the position after a waypoint, as [`atom`](Self::atom) does.
     /// The loop has pushed the return addresses of direct calls already.
     #[inline]
-    fn settle<K: Code, S: Sink>(
+    fn settle<K: BlockCache, S: Sink>(
         &mut self,
         cursor: &Cursor,
         at: u64,
@@ -215,7 +216,7 @@ impl Decoder {
 
     /// Caches the block at `pc`, a successor of the last block.
     #[cold]
-    fn enter<K: Code>(&mut self, cursor: &mut Cursor, code: &mut K) {
+    fn enter<K: BlockCache>(&mut self, cursor: &mut Cursor, code: &mut K) {
         let Some(pc) = self.pc.filter(|pc| walkable(pc.isa)) else {
             *cursor = Cursor::before(BlockId::NONE);
             return;

@@ -2,7 +2,9 @@
 
 use std::vec::Vec;
 
-use tracewright_base::{Block, Code, End, Instruction, Isa, Kind, Miss, Pc, Role, Space};
+use tracewright_base::{
+    Block, BlockCache, Code, End, Instruction, Isa, Kind, Miss, Pc, Role, Space,
+};
 
 /// Instructions by address, in order.
 #[derive(Clone, Debug, Default)]
@@ -78,6 +80,8 @@ pub(super) fn straight(count: u32) -> Program {
     let code = (0..count).map(|n| (0x1_0000 + 4 * u64::from(n), ARM)).collect();
     Program { code, limit: 64, ..Program::default() }
 }
+
+impl BlockCache for Program {}
 
 impl Code for Program {
     fn block(&mut self, pc: Pc) -> Result<&Block, Miss> {

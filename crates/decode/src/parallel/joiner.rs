@@ -1,14 +1,14 @@
-//! Where the trace really is, and the join of what workers say to it.
+//! The actual state of the trace, and the join of the workers' output to it.
 
 use super::Work;
 use super::scheduler::Scheduler;
 use super::work_queue::{Segment, WorkQueue};
 use crate::{Checkpoint, Fork, ForkState, Listener, Session};
 
-/// So much that was said is handed on.
-const HEAVY: usize = 1 << 18;
+/// Output of this many bytes of memory is passed on.
+const OUTPUT_WEIGHT: usize = 1 << 18;
 
-/// The one session and listener that have been told everything so far.
+/// The session and listener that have received the whole trace so far.
 pub(super) struct Joiner<'a, L: Fork, S> {
     pub(super) session: &'a mut Session,
     pub(super) listener: &'a mut L,
@@ -32,18 +32,18 @@ where
         Joiner { session, listener, output, step, wanted: true, work: Work::default() }
     }
 
-    /// Whether whoever listens wants more.
+    /// Whether more output is wanted.
     pub(super) fn wants_more(&self) -> bool {
         self.wanted
     }
 
-    /// What was done so far.
+    /// The work done so far.
     pub(super) fn work(&self) -> Work {
         Work { bytes: self.session.state().at(), ..self.work }
     }
 
-    /// Where it is.
-    pub(super) fn offset(&self) -> (Checkpoint, L::State) {
+    /// The states of session and listener.
+    pub(super) fn state(&self) -> (Checkpoint, L::State) {
         (self.session.state().clone(), self.listener.state())
     }
 
@@ -51,24 +51,24 @@ where
     pub(super) fn decode(&mut self, bytes: &[u8]) {
         for part in bytes.chunks(self.step) {
             self.session.feed(part, self.listener);
-            if self.listener.weight() >= HEAVY {
-                self.hand_on();
+            if self.listener.weight() >= OUTPUT_WEIGHT {
+                self.flush();
             }
             if !self.wanted {
                 return;
             }
         }
-        self.hand_on();
+        self.flush();
     }
 
-    /// Hands on what the listener has to say.
-    pub(super) fn hand_on(&mut self) {
+    /// Passes on the listener's output.
+    pub(super) fn flush(&mut self) {
         let output = self.listener.take();
         self.send(output, self.session.state().at());
     }
 
     fn send(&mut self, output: L::Output, up_to: u64) {
-        // What it says after it wanted no more is not asked for.
+        // After a `false` the function is not called again.
         if self.wanted {
             self.wanted = (self.output)(output, up_to) && !self.listener.full();
         }
@@ -78,12 +78,13 @@ where
     pub(super) fn finish(&mut self) {
         if self.wanted {
             self.session.finish(self.listener);
-            self.hand_on();
+            self.flush();
         }
     }
 
-    /// Takes over what the worker of the first stretch on `queue` says of its `bytes`; where it began
-    /// not knowing what came before (is not `known`), only from where it has come to know it.
+    /// Joins the first chunk on `queue`, whose bytes are `bytes`. If its worker began in the actual
+    /// state (`known`), all of its output is taken; otherwise the output from the checkpoint on at
+    /// which the states are equal.
     pub(super) fn join(
         &mut self,
         queue: &WorkQueue<L>,
@@ -93,33 +94,33 @@ where
     ) {
         let sources = self.session.state().sources();
         let begin = self.session.state().at();
-        // What is the same for the worker as it is here.
+        // Which parts of the worker's state equal the actual state.
         let mut same = Same { link: known, sources: vec![known; sources] };
-        // Bytes of each source so far, as the worker counts.
+        // Bytes of each source at the beginning of the segment, as the worker counts them.
         let mut received: Vec<u64> = (0..sources)
-            .map(|n| if known { self.session.state().received(n) } else { 0 })
+            .map(|n| if known { self.session.state().bytes_received(n) } else { 0 })
             .collect();
-        // Where the trace is, if not where `self.session` is.
+        // The actual state, if it is ahead of `self.session`.
         let mut ahead: Option<(Checkpoint, L::State)> = None;
         let (mut end, mut head, mut weight) = (0, 0, 0);
         while let Some(segment) = queue.receive() {
-            let speaks = |n: usize, received: &[u64]| {
-                received.get(n).is_none_or(|&before| segment.checkpoint.received(n) != before)
+            let has_bytes = |n: usize, received: &[u64]| {
+                received.get(n).is_none_or(|&before| segment.checkpoint.bytes_received(n) != before)
             };
             let fits = same.link
-                && same.sources.iter().enumerate().all(|(n, s)| *s || !speaks(n, &received));
+                && same.sources.iter().enumerate().all(|(n, s)| *s || !has_bytes(n, &received));
             received.clear();
-            received.extend((0..sources).map(|n| segment.checkpoint.received(n)));
+            received.extend((0..sources).map(|n| segment.checkpoint.bytes_received(n)));
             weight += segment.weight;
             if fits {
                 let Segment { checkpoint, state, output, .. } = segment;
                 let before = ahead.take();
                 let mut now = (checkpoint, state);
                 for (n, _) in same.sources.iter().enumerate().filter(|(_, same)| !**same) {
-                    // It was silent: it is where it was.
+                    // The source has no bytes in the segment: its state has not changed.
                     match &before {
                         Some(before) => now.adopt(n, before),
-                        None => now.adopt(n, &self.offset()),
+                        None => now.adopt(n, &self.state()),
                     }
                 }
                 ahead = Some(now);
@@ -128,7 +129,7 @@ where
                 self.go_to(ahead.take());
                 self.decode(bytes.get(end..segment.end).unwrap_or_default());
                 head = segment.end;
-                same.compare(&self.offset(), &(segment.checkpoint, segment.state));
+                same.compare(&self.state(), &(segment.checkpoint, segment.state));
             }
             end = segment.end;
             if !self.wanted {
@@ -145,19 +146,19 @@ where
         scheduler.output(bytes.len(), weight);
     }
 
-    fn go_to(&mut self, offset: Option<(Checkpoint, L::State)>) {
-        if let Some((checkpoint, state)) = offset {
+    fn go_to(&mut self, state: Option<(Checkpoint, L::State)>) {
+        if let Some((checkpoint, state)) = state {
             self.session.resume(checkpoint);
             self.listener.resume(state);
         }
     }
 }
 
-/// In what two places are the same.
+/// Which parts of two states are equal.
 struct Same {
-    /// The link, and what the listener knows beside the sources.
+    /// The link, and the part of the listener's state that belongs to no source.
     link: bool,
-    /// Each source, and what the listener knows of it.
+    /// Each source, and the part of the listener's state that belongs to it.
     sources: Vec<bool>,
 }
 

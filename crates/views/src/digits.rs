@@ -1,9 +1,9 @@
-//! Numbers as text, fast: listings print millions of them.
+//! Numbers as text. Listings print millions of numbers, so nothing here allocates.
 
 const LOWER: &[u8; 16] = b"0123456789abcdef";
 const UPPER: &[u8; 16] = b"0123456789ABCDEF";
 
-/// Lower-case hexadecimal, as short as it is.
+/// Lower-case hexadecimal, without leading zeros.
 #[inline]
 pub fn hex(value: u64, out: &mut String) {
     digits(LOWER, value, 1, out);
@@ -15,7 +15,7 @@ pub fn hex_padded(value: u64, width: u8, out: &mut String) {
     digits(LOWER, value, width, out);
 }
 
-/// Upper-case hexadecimal, as short as it is.
+/// Upper-case hexadecimal, without leading zeros.
 #[inline]
 pub fn upper_hex(value: u64, out: &mut String) {
     digits(UPPER, value, 1, out);
@@ -31,8 +31,8 @@ fn digits(alphabet: &[u8; 16], value: u64, width: u8, out: &mut String) {
     let significant = 16 - value.leading_zeros() as usize / 4;
     let count = significant.max(width.into()).clamp(1, 16);
     let mut text = [0; 16];
-    for (k, offset) in text.iter_mut().enumerate() {
-        *offset = alphabet[(value >> (60 - 4 * k) & 0xf) as usize];
+    for (k, digit) in text.iter_mut().enumerate() {
+        *digit = alphabet[(value >> (60 - 4 * k) & 0xf) as usize];
     }
     out.push_str(str::from_utf8(&text[16 - count..]).unwrap_or_default());
 }
@@ -52,8 +52,8 @@ pub fn decimal(mut value: u64, out: &mut String) {
     out.push_str(str::from_utf8(&text[start..]).unwrap_or_default());
 }
 
-/// A value of `total` bits of which the low `known` are known, and the low `updated`, where that is
-/// not 0, came with this packet: `0x????4A20 (15:0) ~[0x20]`.
+/// A value of `total` bits in the form of OpenCSD: `0x????4A20 (15:0) ~[0x20]`. The low `known`
+/// bits are known. The packet has the low `updated` bits; 0 leaves that part out.
 pub fn value(total: u8, known: u8, value: u64, updated: u8, out: &mut String) {
     let value = low_bits(value, total);
     let known_digits = known.div_ceil(4);
@@ -106,7 +106,7 @@ mod tests {
         }
     }
 
-    /// Values from the reference's listings.
+    /// Values from listings of OpenCSD.
     #[test]
     fn values() {
         for (total, known, number, updated, want) in [

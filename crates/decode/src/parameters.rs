@@ -1,20 +1,22 @@
-//! Parameters that a capture gives in words, as the registers that their protocols make of them.
+//! Converts parameters that a capture gives as text to the registers of their protocols.
 
 use tracewright_capture::{Capture, OpenError, Origin, Register, Source, Text, Wrong};
 use tracewright_protocols::registry::AnyProtocol;
 
-/// Turns the words of every source of `capture` into registers, but for those that stay text.
+/// Converts the text parameters of every source of `capture` to registers, except those that are
+/// lists of text.
 ///
 /// # Errors
-/// [`OpenError`] where a protocol does not know one, or it cannot be that.
-pub fn settle(capture: &mut Capture) -> Result<(), OpenError> {
+/// [`OpenError`] where a protocol has no such parameter, or the parameter cannot have the value.
+pub fn resolve(capture: &mut Capture) -> Result<(), OpenError> {
     capture.sources.iter_mut().try_for_each(source)
 }
 
 fn source(source: &mut Source) -> Result<(), OpenError> {
-    // Numbers are checked where the protocol has words at all: a name that it does not know is a slip.
+    // Numbers are checked, too, where the protocol has named parameters: an unknown name is an
+    // error.
     let protocol = AnyProtocol::named(&source.device_type);
-    let number = |name: &str, word: &str| match protocol.and_then(|p| p.word(name, word)) {
+    let number = |name: &str, word: &str| match protocol.and_then(|p| p.parse_value(name, word)) {
         Some(number) => number.map(Some),
         None => Ok(None),
     };
@@ -25,7 +27,7 @@ fn source(source: &mut Source) -> Result<(), OpenError> {
         let value = register.value.to_string();
         number(&register.name, &value).map_err(|why| wrong(&register.name, why))?;
     }
-    let mut settled = Vec::new();
+    let mut registers = Vec::new();
     for (name, word) in &source.words {
         if protocol.is_some_and(|protocol| protocol.has_text(name)) {
             texts.push(Text { name: name.clone(), text: word.clone(), origin: origin(name) });
@@ -37,13 +39,13 @@ fn source(source: &mut Source) -> Result<(), OpenError> {
             return Err(wrong(name, why));
         };
         let value = value.into();
-        settled.push(Register { name: name.clone(), id: None, size: None, value });
+        registers.push(Register { name: name.clone(), id: None, size: None, value });
     }
-    // What is text is told to a unit that knows nothing else.
+    // Lists of text are checked with a configuration that has no other parameters.
     let mut unit = protocol.and_then(|protocol| protocol.configure(None, &|_| None).ok());
     for text in &texts {
-        let told = unit.as_mut().and_then(|unit| unit.tell(&text.name, &text.text));
-        let why = match told {
+        let result = unit.as_mut().and_then(|unit| unit.set_text(&text.name, &text.text));
+        let why = match result {
             Some(Ok(())) => continue,
             Some(Err(why)) => why,
             None => {
@@ -61,7 +63,7 @@ fn source(source: &mut Source) -> Result<(), OpenError> {
     }
     source.texts = texts;
     source.words.clear();
-    source.registers.0.extend(settled);
+    source.registers.0.extend(registers);
     let checked = protocol.map_or(Ok(()), |protocol| protocol.check(&|name| source.register(name)));
     checked
         .map_err(|(name, why)| OpenError::at(parameter_origin(source, name), Wrong::Parameter(why)))
@@ -82,45 +84,45 @@ mod tests {
     use super::*;
     use tracewright_capture::Registers;
 
-    fn settled(protocol: &str, parameters: &[(&str, &str)]) -> Result<Registers, String> {
+    fn registers(protocol: &str, parameters: &[(&str, &str)]) -> Result<Registers, String> {
         let mut source = Source { device_type: protocol.into(), ..Source::default() };
         for (name, value) in parameters {
             source.parameter(name, value);
         }
         let mut capture = Capture { sources: vec![source], ..Capture::default() };
-        settle(&mut capture).map_err(|error| error.to_string())?;
+        resolve(&mut capture).map_err(|error| error.to_string())?;
         Ok(capture.sources.remove(0).registers)
     }
 
     #[test]
-    fn words_become_numbers() {
+    fn text_becomes_registers() {
         let got =
-            settled("etrace", &[("xlen", "64"), ("version", "1.0"), ("full_address", "true")]);
+            registers("etrace", &[("xlen", "64"), ("version", "1.0"), ("full_address", "true")]);
         let want = Registers::from_iter([("xlen", 64), ("version", 10), ("full_address", 1)]);
         assert_eq!(got, Ok(want));
-        // What only the reference flow's own files have says nothing of the trace.
-        assert!(settled("etrace", &[("arch_p", "0"), ("iaddress_lsb_p", "1")]).is_ok());
-        // Registers of other protocols are not words.
+        // Parameters of the reference encoder that do not affect the trace are accepted.
+        assert!(registers("etrace", &[("arch_p", "0"), ("iaddress_lsb_p", "1")]).is_ok());
+        // Registers of protocols without named parameters are accepted as they are.
         let arm = Registers::from_iter([("TRCCONFIGR", 0x18c1), ("anything", 1)]);
-        assert_eq!(settled("ETM4", &[("TRCCONFIGR", "0x18c1"), ("anything", "1")]), Ok(arm));
+        assert_eq!(registers("ETM4", &[("TRCCONFIGR", "0x18c1"), ("anything", "1")]), Ok(arm));
     }
 
     #[test]
-    fn slips_are_named() {
+    fn wrong_parameters_are_reported() {
         for (protocol, name, value, want) in [
             ("etrace", "profle", "spec", "profle: no parameter is called `profle`"),
             ("etrace", "profile", "best", "profile: `profile` cannot be `best`"),
             ("etrace", "xlen", "77", "xlen: `xlen` cannot be `77`"),
             ("ETM4", "TRCCONFIGR", "on", "TRCCONFIGR: `on` is not a number"),
         ] {
-            let got = settled(protocol, &[(name, value)]).unwrap_err();
+            let got = registers(protocol, &[(name, value)]).unwrap_err();
             assert!(got.contains(want), "{got}");
         }
     }
 
     #[test]
     fn units_that_do_not_exist_are_refused() {
-        let got = settled("etrace", &[("profile", "esp32"), ("version", "2.0")]).unwrap_err();
+        let got = registers("etrace", &[("profile", "esp32"), ("version", "2.0")]).unwrap_err();
         let want = "version: version `2.0` has no profile `esp32`, which exists in version `1.0`";
         assert!(got.contains(want), "{got}");
     }
