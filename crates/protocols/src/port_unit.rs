@@ -36,18 +36,16 @@ impl Common {
     }
 }
 
-pub(crate) const fn setting(name: &'static str, about: &'static str) -> Setting {
-    Setting { name, about }
-}
-
-pub(crate) const FIFO: Setting =
-    setting("fifo", "depth of the FIFO in bytes, 9 to 95; without ETMCR.Stall it can overflow");
-pub(crate) const SEED: Setting = setting("seed", "seed of the random choices");
-pub(crate) const NOISE: Setting = setting("noise", "1: pins without meaning show noise");
+pub(crate) const FIFO: Setting = Setting::new(
+    "fifo",
+    "depth of the FIFO in bytes, 9 to 95; without ETMCR.Stall it can overflow",
+);
+pub(crate) const SEED: Setting = Setting::new("seed", "seed of the random choices");
+pub(crate) const NOISE: Setting = Setting::new("noise", "1: pins without meaning show noise");
 pub(crate) const WAITS: Setting =
-    setting("waits", "of 256 instructions: those before which the processor waits");
+    Setting::new("waits", "of 256 instructions: those before which the processor waits");
 pub(crate) const HASTY: Setting =
-    setting("hasty", "1: tracing can start again before the FIFO is drained");
+    Setting::new("hasty", "1: tracing can start again before the FIFO is drained");
 
 /// The last retired instruction. Steps that follow add its accesses, its cycles and exceptions.
 #[derive(Clone, Debug)]

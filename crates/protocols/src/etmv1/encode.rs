@@ -51,14 +51,8 @@ pub(super) const SETTINGS: &[Setting] = &[
     port_unit::NOISE,
     port_unit::WAITS,
     port_unit::HASTY,
-    port_unit::setting(
-        "early-data",
-        "of 256 data instructions: those whose data come before the status",
-    ),
-    port_unit::setting(
-        "speculation",
-        "of 256 starts after an overflow: those preceded by a wrong one",
-    ),
+    Setting::new("early-data", "of 256 data instructions: those whose data come before the status"),
+    Setting::new("speculation", "of 256 starts after an overflow: those preceded by a wrong one"),
 ];
 
 /// The encoder of ETMv1.

@@ -130,8 +130,8 @@ impl Transcript {
 
     /// Takes a byte of an address.
     fn byte(&mut self, byte: u8, config: &Config, out: &mut impl Write) -> fmt::Result {
-        if let Some(place) = self.bytes.get_mut(self.len) {
-            *place = byte;
+        if let Some(slot) = self.bytes.get_mut(self.len) {
+            *slot = byte;
             self.len += 1;
         }
         let bytes = self.bytes.get(..self.len).unwrap_or_default();

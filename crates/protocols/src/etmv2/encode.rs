@@ -60,12 +60,12 @@ pub(super) const SETTINGS: &[Setting] = &[
     port_unit::NOISE,
     port_unit::WAITS,
     port_unit::HASTY,
-    port_unit::setting(
+    Setting::new(
         "fold",
         "of 256 direct branches: those that run in the cycle of the next instruction",
     ),
-    port_unit::setting("miss", "of 256 loads: those whose data come late, out of order"),
-    port_unit::setting(
+    Setting::new("miss", "of 256 loads: those whose data come late, out of order"),
+    Setting::new(
         "in-progress",
         "of 256 starts at a load or store multiple: those at which it is in progress",
     ),

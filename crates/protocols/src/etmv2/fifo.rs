@@ -74,8 +74,8 @@ struct Bytes {
 
 impl Bytes {
     fn push(&mut self, byte: u8) {
-        if let Some(place) = self.bytes.get_mut(usize::from(self.len)) {
-            *place = byte;
+        if let Some(slot) = self.bytes.get_mut(usize::from(self.len)) {
+            *slot = byte;
             self.len += 1;
         }
     }

@@ -356,13 +356,14 @@ fn emit_cycle_count(cycles: u32, out: &mut impl Extend<u8>) {
 
 impl fmt::Display for Packet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = |f: &mut fmt::Formatter<'_>, first: &bool, address: &Option<DataAddress>| match (
-            first, address,
-        ) {
-            (_, Some(address)) => write!(f, " at {address}"),
-            (true, None) => f.write_str(" first"),
-            (false, None) => f.write_str(" next"),
-        };
+        let position =
+            |f: &mut fmt::Formatter<'_>, first: &bool, address: &Option<DataAddress>| match (
+                first, address,
+            ) {
+                (_, Some(address)) => write!(f, " at {address}"),
+                (true, None) => f.write_str(" first"),
+                (false, None) => f.write_str(" next"),
+            };
         match self {
             Packet::Async { .. } => f.write_str("A-sync"),
             Packet::CycleCount(0) => f.write_str("cycle count unknown"),
@@ -373,7 +374,7 @@ impl fmt::Display for Packet {
             Packet::Atoms(atoms) => write!(f, "atoms {atoms}"),
             Packet::Data { first, address, value } => {
                 f.write_str("data")?;
-                place(f, first, address)?;
+                position(f, first, address)?;
                 match value {
                     Some(value) => write!(f, ": {value}"),
                     None => Ok(()),
@@ -381,7 +382,7 @@ impl fmt::Display for Packet {
             }
             Packet::Placeholder { tag, first, address } => {
                 write!(f, "data placeholder {tag}")?;
-                place(f, first, address)
+                position(f, first, address)
             }
             Packet::Late { tag, value } => {
                 write!(f, "late data {tag}")?;
@@ -392,7 +393,7 @@ impl fmt::Display for Packet {
             }
             Packet::ValueNotTraced { first, address } => {
                 f.write_str("data without value")?;
-                place(f, first, address)
+                position(f, first, address)
             }
             Packet::StoreFailed => f.write_str("store failed"),
             Packet::Suppressed => f.write_str("data suppressed"),

@@ -38,7 +38,7 @@ pub struct Encoder {
     start: Option<Reason>,
     off: bool,
     context: Context,
-    /// What the trace has sent.
+    /// The last values in the trace.
     sent: Sent,
     /// An exception that is pending, because its packet states the context of the handler.
     raised: Option<Taken>,
@@ -51,7 +51,7 @@ pub struct Encoder {
     aligned: bool,
 }
 
-/// The values that the trace had last.
+/// The last values in the trace, against which later packets are compressed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sent {
     address: u32,

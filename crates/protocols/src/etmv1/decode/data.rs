@@ -114,8 +114,8 @@ impl Decoder {
                 }
                 for k in 0..len.unwrap_or(0) {
                     let byte = reader.byte()?;
-                    if let Some(place) = data.bytes.get_mut(k) {
-                        *place = byte;
+                    if let Some(slot) = data.bytes.get_mut(k) {
+                        *slot = byte;
                     }
                 }
                 data.len = len;

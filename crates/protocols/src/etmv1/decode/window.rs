@@ -115,8 +115,8 @@ impl Window {
 
     fn push(&mut self, byte: u8, config: &Config) {
         let Some(sent) = self.addresses.back_mut() else { return };
-        if let Some(place) = sent.bytes.get_mut(usize::from(sent.len)) {
-            *place = byte;
+        if let Some(slot) = sent.bytes.get_mut(usize::from(sent.len)) {
+            *slot = byte;
             sent.len += 1;
         }
         self.open = sent.address(config).is_none();

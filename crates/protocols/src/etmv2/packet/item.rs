@@ -283,7 +283,7 @@ impl Item {
 
 impl fmt::Display for Item {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = |first: bool, address: &Option<DataAddress>, f: &mut fmt::Formatter<'_>| {
+        let position = |first: bool, address: &Option<DataAddress>, f: &mut fmt::Formatter<'_>| {
             match address {
                 Some(DataAddress { bits, count: 32 }) => write!(f, " at {bits:#010x}"),
                 Some(DataAddress { bits, count }) => write!(f, " at {count} bits {bits:#x}"),
@@ -299,12 +299,12 @@ impl fmt::Display for Item {
             Item::Branch(branch) => branch.fmt(f),
             Item::Data { first, address, value: moved, .. } => {
                 f.write_str("data")?;
-                place(*first, address, f)?;
+                position(*first, address, f)?;
                 value(*moved, f)
             }
             Item::Miss { tag, first, address, .. } => {
                 write!(f, "load miss {tag}")?;
-                place(*first, address, f)
+                position(*first, address, f)
             }
             Item::Late { tag, value: moved, .. } => {
                 write!(f, "late data {tag}")?;

@@ -33,14 +33,11 @@ impl Encodes for Etmv3 {
     const CORE: &'static str = "Cortex-A7";
 
     const SETTINGS: &'static [Setting] = &[
-        Setting {
-            name: "ETMSYNCFR",
-            about: "bytes between synchronisations, 0 for none; else 1024",
-        },
-        Setting {
-            name: "late-gaps",
-            about: "1: the cycles of a gap come in a separate packet after the I-sync",
-        },
+        Setting::new("ETMSYNCFR", "bytes between synchronisations, 0 for none; else 1024"),
+        Setting::new(
+            "late-gaps",
+            "1: the cycles of a gap come in a separate packet after the I-sync",
+        ),
     ];
 
     fn settings(_: &Config, setting: &dyn Fn(&str) -> Option<u64>) -> Settings {

@@ -362,31 +362,31 @@ fn pc_first() {
 fn out_of_order() {
     let both = &unit(4, VALUES | ADDRESSES);
     let code = &arm(&[0xe591_0000, 0xe591_0000, 0xe1c1_40d0]);
-    let place = |tag: u8, low: u8| [0x70 | tag << 2, low | 0x80, 0xa4, 0x80, 0x80, 0x02];
+    let placeholder = |tag: u8, low: u8| [0x70 | tag << 2, low | 0x80, 0xa4, 0x80, 0x80, 0x02];
     let row = |bytes: &[&[u8]], want: &[&str]| check(both, code, ARM, &bytes.concat(), want);
     row(
-        &[&[0x84], &place(1, 0x34), &[0x84], &place(2, 0x38), &[0x44, 7, 0x24, 6]],
+        &[&[0x84], &placeholder(1, 0x34), &[0x84], &placeholder(2, 0x38), &[0x44, 7, 0x24, 6]],
         &["8000E", "8004E", "8004 r4 20001238=7 late", "8000 r4 20001234=6 late"],
     );
     // Two successive placeholders with one tag: 64 bits.
     row(
-        &[&[0x8c], &place(3, 0x34), &[0x5c, 0x64, 1, 0x64, 2]],
+        &[&[0x8c], &placeholder(3, 0x34), &[0x5c, 0x64, 1, 0x64, 2]],
         &["8000E", "8004E", "8008E", "8008 r4 20001234=1 late", "8008 r4 20001238=2 + late"],
     );
     // A value without a placeholder is ignored.
     row(&[&[0x84, 0x24, 6]], &["8000E"]);
     // A tag that is used again, and an overflow: the value is lost.
     row(
-        &[&[0x84], &place(1, 0x34), &[0x84], &place(1, 0x38), &[0x24, 6]],
+        &[&[0x84], &placeholder(1, 0x34), &[0x84], &placeholder(1, 0x38), &[0x24, 6]],
         &["8000E", "8004E", "8000 r4 20001234=? late", "8004 r4 20001238=6 late"],
     );
     row(
-        &[&[0x84], &place(1, 0x34), &[0x08, 0x41, 0x00, 0x80, 0x00, 0x00, 0x24, 6]],
+        &[&[0x84], &placeholder(1, 0x34), &[0x08, 0x41, 0x00, 0x80, 0x00, 0x00, 0x24, 6]],
         &["8000E", "8000 r4 20001234=? late", "on after overflow", "in A32"],
     );
     // Tracing stops: the value still comes.
     row(
-        &[&[0x84], &place(1, 0x34), &[0x08, 0x21, 0x00, 0x80, 0x00, 0x00, 0x24, 6]],
+        &[&[0x84], &placeholder(1, 0x34), &[0x08, 0x21, 0x00, 0x80, 0x00, 0x00, 0x24, 6]],
         &["8000E", "on", "in A32", "8000 r4 20001234=6 late"],
     );
 }

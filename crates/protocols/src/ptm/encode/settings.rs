@@ -33,14 +33,8 @@ impl Encodes for Ptm {
     const CORE: &'static str = "Cortex-A15";
 
     const SETTINGS: &'static [Setting] = &[
-        Setting {
-            name: "ETMSYNCFR",
-            about: "bytes between synchronisations, 0 for none; else 1024",
-        },
-        Setting {
-            name: "return-stack-depth",
-            about: "entries of the return stack, 0 to 15; else 4",
-        },
+        Setting::new("ETMSYNCFR", "bytes between synchronisations, 0 for none; else 1024"),
+        Setting::new("return-stack-depth", "entries of the return stack, 0 to 15; else 4"),
     ];
 
     fn settings(_: &Config, setting: &dyn Fn(&str) -> Option<u64>) -> Settings {
