@@ -13,7 +13,8 @@ use super::settings::{Quirks, Settings, SyncPosition};
 use crate::etrace::config::{Difference, LoopLabel, Params, Reset, Sync, TrapPacket};
 use crate::etrace::decode::pending::{Predictor, index};
 use crate::etrace::decode::targets::Targets;
-use crate::etrace::packet::fields::{low, sign_extend};
+use crate::bits::sign_extend;
+use crate::etrace::packet::fields::low;
 use crate::etrace::packet::{
     BranchCount, Branches, ContextChange, JumpTarget, Map, Packet, Payload, Qualification, Report,
     Start, Support, Trap, Who,
