@@ -21,6 +21,38 @@
 //! | `tally.rs` | [`Tally`]: counts at each stage, so that an empty result can be explained |
 //! | `committed.rs` | [`Committed`]: delays transactions until they are committed |
 //! | `committed_listener.rs` | [`CommittedListener`]: the same for each source of a session |
+//!
+//! ```
+//! use tracewright_base::Element;
+//! use tracewright_capture::{Buffer, BufferRef, Capture, Format, Source};
+//! use tracewright_decode::{Listener, Memory, Options, Plan, Session};
+//!
+//! struct Lines(Vec<String>);
+//!
+//! impl Listener for Lines {
+//!     fn element(&mut self, _source: usize, at: u64, element: Element) {
+//!         self.0.push(format!("{at} {element}"));
+//!     }
+//! }
+//!
+//! let bytes = vec![0, 0, 0, 0, 0, 0x80, 0x01, b'h'];
+//! let capture = Capture {
+//!     buffers: vec![Buffer::new("swo", Format::SourceData, bytes)],
+//!     sources: vec![Source {
+//!         device_type: "ITM".into(),
+//!         buffers: vec![BufferRef { buffer: 0, stream: None }],
+//!         ..Source::default()
+//!     }],
+//!     ..Capture::default()
+//! };
+//! let options = Options::default();
+//! let plan = Plan::new(&capture, 0, &options).expect("buffer 0");
+//! let mut session = Session::new(&capture, &plan, &Memory::new(&capture), &options)?;
+//! let mut lines = Lines(Vec::new());
+//! session.run(plan.parts(&capture), &mut lines);
+//! assert!(lines.0[1].starts_with("6 software-write"), "{:?}", lines.0);
+//! # Ok::<(), tracewright_decode::ForeignPlan>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod checkpoint;

@@ -101,7 +101,7 @@ mod tests {
             registers("etrace", &[("xlen", "64"), ("version", "1.0"), ("full_address", "true")]);
         let want = Registers::from_iter([("xlen", 64), ("version", 10), ("full_address", 1)]);
         assert_eq!(got, Ok(want));
-        // Parameters of the reference encoder that do not affect the trace are accepted.
+        // Parameters of the reference flow that do not affect the trace are accepted.
         assert!(registers("etrace", &[("arch_p", "0"), ("iaddress_lsb_p", "1")]).is_ok());
         // Registers of protocols without named parameters are accepted as they are.
         let arm = Registers::from_iter([("TRCCONFIGR", 0x18c1), ("anything", 1)]);

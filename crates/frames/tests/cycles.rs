@@ -85,12 +85,12 @@ fn capture_devices() {
         let cycles = text::cycles(words, version).map(Result::unwrap);
         cycles.map(|cycle| cycle.action(version)).collect()
     };
-    let (keep, trigger, drop) = (Action::Store, Action::StoreTrigger, Action::Discard);
+    let (store, trigger, drop) = (Action::Store, Action::StoreTrigger, Action::Discard);
     let words = "IE:00 ID:00 IN:00 WT:00 BE:00 BD:00 TR:00 TR:01 TD:00 TD:fe TD:01";
-    let want = [keep, keep, keep, keep, keep, keep, trigger, trigger, drop, drop, keep];
+    let want = [store, store, store, store, store, store, trigger, trigger, drop, drop, store];
     assert_eq!(actions(Version::V1, words), want);
     let words = "TR:00 TD:00 TD:10 TD:01 TD:07 TD:19 PNIN:00 PNDN:00 PNDN:01 WT:00";
-    let want = [trigger, drop, drop, keep, keep, keep, keep, keep, keep, keep];
+    let want = [trigger, drop, drop, store, store, store, store, store, store, store];
     assert_eq!(actions(Version::V2, words), want);
 }
 

@@ -224,7 +224,7 @@ impl Encoder {
     fn stamp(&mut self, time: u64) -> Stamp {
         let before = self.history.time;
         let whole = core::mem::take(&mut self.whole);
-        let (bits, news) = match self.settings.format {
+        let (bits, changed) = match self.settings.format {
             Format::Delta => (time.wrapping_sub(before), time.wrapping_sub(before)),
             Format::Natural => (time, time ^ before),
             Format::Gray => (to_gray(time), to_gray(time) ^ to_gray(before)),
@@ -232,7 +232,7 @@ impl Encoder {
         let wanted = if whole && self.settings.format != Format::Delta {
             16
         } else {
-            (64 - news.leading_zeros()).div_ceil(4) as u8
+            (64 - changed.leading_zeros()).div_ceil(4) as u8
         };
         // A timestamp cannot have 13 or 15 nibbles.
         let nibbles = match wanted {
