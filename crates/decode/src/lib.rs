@@ -16,6 +16,7 @@
 //! | `ordered.rs` | [`ordered::each`]: several tasks at once, with their output in order |
 //! | `input.rs` | [`Input`]: bytes from memory, a file or a pipe |
 //! | `fork.rs` | [`Fork`]: listeners that can be forked for each worker |
+//! | `raw.rs` | captures made of raw trace data |
 //! | `parameters.rs` | converts parameters that are text to registers |
 //! | `tally.rs` | [`Tally`]: counts at each stage, so that an empty result can be explained |
 //! | `committed.rs` | [`Committed`]: delays transactions until they are committed |
@@ -35,6 +36,7 @@ pub mod ordered;
 pub mod parallel;
 pub mod parameters;
 pub mod plan;
+pub mod raw;
 pub mod route;
 pub mod session;
 mod source;

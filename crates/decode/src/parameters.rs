@@ -1,6 +1,6 @@
 //! Converts parameters that a capture gives as text to the registers of their protocols.
 
-use tracewright_capture::{Capture, OpenError, Origin, Register, Source, Text, Wrong};
+use tracewright_capture::{Capture, OpenError, Origin, Problem, Register, Source, Text};
 use tracewright_protocols::registry::AnyProtocol;
 
 /// Converts the text parameters of every source of `capture` to registers, except those that are
@@ -21,7 +21,7 @@ fn source(source: &mut Source) -> Result<(), OpenError> {
         None => Ok(None),
     };
     let origin = |name: &str| parameter_origin(source, name);
-    let wrong = |name: &str, why: String| OpenError::at(origin(name), Wrong::Parameter(why));
+    let wrong = |name: &str, why: String| OpenError::at(origin(name), Problem::Parameter(why));
     let mut texts = source.texts.clone();
     for register in &source.registers.0 {
         let value = register.value.to_string();
@@ -59,19 +59,20 @@ fn source(source: &mut Source) -> Result<(), OpenError> {
                 }
             }
         };
-        return Err(OpenError::at(text.origin.clone(), Wrong::Parameter(why)));
+        return Err(OpenError::at(text.origin.clone(), Problem::Parameter(why)));
     }
     source.texts = texts;
     source.words.clear();
     source.registers.0.extend(registers);
     let checked = protocol.map_or(Ok(()), |protocol| protocol.check(&|name| source.register(name)));
-    checked
-        .map_err(|(name, why)| OpenError::at(parameter_origin(source, name), Wrong::Parameter(why)))
+    checked.map_err(|(name, why)| {
+        OpenError::at(parameter_origin(source, name), Problem::Parameter(why))
+    })
 }
 
 /// Where a capture gives the parameter `name` of `source`.
 fn parameter_origin(source: &Source, name: &str) -> Origin {
-    if let Some((_, origin)) = source.offsets.iter().find(|(known, _)| known == name) {
+    if let Some((_, origin)) = source.origins.iter().find(|(known, _)| known == name) {
         return origin.clone();
     }
     let key = Some(name.to_owned());

@@ -28,6 +28,9 @@
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "std")]
+pub mod encode;
+
 pub use tracewright_base as base;
 #[cfg(feature = "std")]
 pub use tracewright_capture as capture;

@@ -19,27 +19,27 @@ use crate::input::{Input, Job};
 use crate::logs::{self, Log};
 use crate::output::Output;
 
-/// So much of a buffer is decoded at a time.
+/// Number of bytes of a buffer that are decoded at a time.
 const CHUNK: usize = 1 << 16;
 
-/// One of the two.
+/// One of the two inputs.
 enum Reading<'a> {
     Capture(Box<Decoding<'a>>),
     Log(Box<(Log<'a>, Assembler)>),
     Ended(Option<Box<Assembler>>),
 }
 
-/// A capture on its way.
+/// A capture that is being decoded.
 struct Decoding<'a> {
     session: Session,
     expand: Expand<Side>,
     parts: Box<dyn Iterator<Item = &'a [u8]> + 'a>,
 }
 
-/// Runs it.
+/// Runs the verb.
 pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
     let input = |path: &Path| -> Result<Option<Input>, Fail> {
-        // What is nothing that is known may be a log.
+        // A file of unknown format may be a log.
         if path == Path::new("-") || matches!(probe(path)?, Found::Raw) {
             return Ok(None);
         }
@@ -55,7 +55,7 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
     let Some(first) = &a else {
         return Err(Fail::usage(
             &args.a,
-            "not a capture that says itself what it is; name it first, and the log second",
+            "expected a capture of a known format; give the capture first, and the log second",
         ));
     };
     first.readable()?;
@@ -67,7 +67,7 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
     let mut output = Output::open(None)?;
     let mut same = 0;
     let mut sources = 0;
-    // A log's processors go through the buffers of a capture: each buffer has those that it has.
+    // The processors of a log correspond to the sources of all buffers of the capture, in order.
     let mut processors = 0;
     for n in 0..buffers {
         let job = |input: &'_ Input| -> Option<usize> { input.buffers.get(n).copied() };
@@ -86,7 +86,7 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
                 let isa = units.iter().find_map(|source| source.config.fixed_isa());
                 let log = Log::open(&args.b, &args.how, isa)?;
                 let mut assembler = log.assembler(&args.how, Extensions::NONE)?;
-                // Its processors are those of the capture: each with its memory and its own opcodes.
+                // Each processor has the memory and the custom opcodes of its source.
                 for (cpu, source) in (processors..).zip(units) {
                     let Ok(cpu) = u16::try_from(cpu) else { break };
                     let lookup = Lookup::with(source.image.clone(), source.config.riscv());
@@ -101,12 +101,12 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
         let count = left.as_ref().map_or(0, |job| job.sources.len());
         let of = processors..processors + count;
         let difference = loop {
-            let turn = compare.a.waiting() <= compare.b.waiting();
+            let a_is_behind = compare.a.waiting() <= compare.b.waiting();
             let ended = |reading: &Reading<'_>| matches!(reading, Reading::Ended(_));
             if ended(&a) && ended(&second) {
                 break compare.finish();
             }
-            if turn && !ended(&a) || ended(&second) {
+            if a_is_behind && !ended(&a) || ended(&second) {
                 more(&mut a, &mut compare.a, &of)?;
             } else {
                 more(&mut second, &mut compare.b, &of)?;
@@ -132,22 +132,22 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
     output.print(&format!("the same: {same} instructions and events of {sources} {word}\n"))?;
     output.close()?;
     if same == 0 {
-        return Err(Fail::usage(&args.a, "neither side has an instruction to compare"));
+        return Err(Fail::usage(&args.a, "neither input contains instructions to compare"));
     }
     Ok(true)
 }
 
-/// Puts the sources of `right` in the order of those of `left` that have their ids, where both have the same ones.
+/// Reorders the sources of `right` like those of `left`, if both have the same trace IDs.
 fn pair(left: &Job<'_>, right: &mut Job<'_>) {
-    let origin = |id: u16| left.plan.sources.iter().position(|planned| planned.id == id);
-    let theirs = &right.plan.sources;
+    let index = |id: u16| left.plan.sources.iter().position(|planned| planned.id == id);
+    let sources = &right.plan.sources;
     let same = left.plan.framed()
         && right.plan.framed()
-        && theirs.len() == left.plan.sources.len()
-        && theirs.iter().all(|planned| origin(planned.id).is_some());
+        && sources.len() == left.plan.sources.len()
+        && sources.iter().all(|planned| index(planned.id).is_some());
     if same {
-        right.plan.sources.sort_by_key(|planned| origin(planned.id));
-        right.sources.sort_by_key(|source| source.id.and_then(origin));
+        right.plan.sources.sort_by_key(|planned| index(planned.id));
+        right.sources.sort_by_key(|source| source.id.and_then(index));
     }
 }
 
@@ -160,7 +160,7 @@ fn capture<'a>(job: &'a Job<'a>, exceptions: bool) -> Result<Reading<'a>, Fail> 
     })))
 }
 
-/// Reads a stretch of one side. Of a log the processors `of` count.
+/// Reads a chunk of one input. Only the processors `of` are used from a log.
 fn more(reading: &mut Reading<'_>, side: &mut Side, of: &Range<usize>) -> Result<(), Fail> {
     match reading {
         Reading::Capture(decoding) => {
@@ -222,13 +222,13 @@ fn explain(
         text += &format!("  {side}     {shown}\n");
         let Some(at) = event.and_then(|event| event.at) else { continue };
         if let Some(packet) = job.and_then(|job| packet(job, source, at)) {
-            text += &format!("        {} at {at:#x}: {packet}\n", path.display());
+            text += &format!("        {} at offset {at:#x}: {packet}\n", path.display());
         }
     }
     text
 }
 
-/// The text of an event.
+/// An instruction or event, in one line.
 fn line(event: &Event, job: Option<&Job<'_>>, source: usize) -> String {
     let gap = if event.after_gap { ", after a gap" } else { "" };
     match event.what {
@@ -255,7 +255,7 @@ fn line(event: &Event, job: Option<&Job<'_>>, source: usize) -> String {
     }
 }
 
-/// The packet at `at`, and its bytes: the capture is decoded again up to there.
+/// The packet at offset `at`, with its bytes. The capture is decoded again to find it.
 fn packet(job: &Job<'_>, source: usize, at: u64) -> Option<String> {
     let mut find = Find::new(&job.sources, source, at);
     job.session().ok()?.run(job.buffer.parts(), &mut find);
