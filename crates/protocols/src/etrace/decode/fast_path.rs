@@ -1,8 +1,9 @@
-//! Branches and addresses, many packets at once.
+//! The fast path: many packets of formats 1 and 2 at once.
 //!
-//! Nearly all of a trace is packets of formats 1 and 2. The program between two addresses is a path through blocks that
-//! are kept: the lane holds the place on that path, a [`BlockId`], and a branch is one load. What the decoder knows of where
-//! it is is made of the last block alone, where it is needed. What the lane does not know it leaves to the walk.
+//! Nearly all packets of a trace are of formats 1 and 2. The program between two addresses is a path
+//! through cached blocks. The fast path holds the position on that path as a [`BlockId`], so that a
+//! branch is one load. The position in the decoder's own terms is computed from the last block only
+//! when it is needed. The fast path leaves every other case to [`Decoder::walk`].
 
 use tracewright_base::{
     BlockId, CachedBlocks, Code, Element, Feed, Inconsistency, Kind, Pc, Role, Sink,
@@ -14,34 +15,34 @@ use super::state::{Phase, Position, ReportedAs};
 use crate::etrace::config::{Difference, Params};
 use crate::etrace::packet::Shape;
 
-/// The last block that was said, and the state of the decoder that is not up to date with it.
+/// The last block that was emitted, while the decoder's position is not up to date with it.
 #[derive(Clone, Copy)]
 struct Passed {
     /// [`BlockId::NONE`] where the decoder is up to date.
     block: BlockId,
     /// Its branch was taken.
     taken: bool,
-    /// It was a jump to an address that was reported.
+    /// It ends with a jump to the reported address.
     jumped: bool,
 }
 
 const NOTHING: Passed = Passed { block: BlockId::NONE, taken: false, jumped: false };
 
-/// Why the lane cannot go on.
+/// Why the fast path stops.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stop {
-    /// A packet comes that is not for it.
+    /// The next packet is not one that the fast path reads.
     Packet,
-    /// The next block has to be made.
+    /// The next block is not cached.
     Unknown,
-    /// The walk has to finish the packet in hand.
+    /// The walk has to finish the current packet.
     Walk,
-    /// The program does not come to where the packet in hand says.
+    /// The program does not reach the address of the current packet.
     Lost,
 }
 
 impl Decoder {
-    /// Takes packets of formats 1 and 2 that say nothing but branches and addresses.
+    /// Decodes packets of formats 1 and 2 that have only branches and addresses.
     pub(super) fn fast_path<K: Code, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
@@ -59,7 +60,8 @@ impl Decoder {
         while self.run_atoms(&shape, feed, params, code, sink) {}
     }
 
-    /// Goes along as far as it can. Whether the walk finished a packet, and there may be more.
+    /// Decodes packets until the fast path stops. Whether the walk finished the current packet, so that
+    /// the fast path can go on.
     fn run_atoms<K: Code, S: Sink>(
         &mut self,
         shape: &Shape,
@@ -89,7 +91,7 @@ impl Decoder {
         let mut next = code.find(pc, code_space);
         let mut passed = NOTHING;
         let (mut at, mut taken) = (feed.last, feed.taken);
-        // Of the packet in hand.
+        // The state of the current packet.
         let (mut busy, mut goal) = (false, None);
         let (mut path, mut jumps, mut on) = (Path::default(), 0, false);
         loop {
@@ -115,7 +117,7 @@ impl Decoder {
                     goal = quick.address.is_some().then_some(base);
                     (busy, path, jumps, on) = (true, Path::default(), 0, false);
                 }
-                // Nothing but branches, and jumps that the program tells of, can come before the last branch.
+                // Only branches and jumps with known targets can come before the last known branch.
                 let spare = u32::from(goal.is_some());
                 while known > spare {
                     let Some((cached, class)) = blocks.get(next) else {
@@ -223,7 +225,7 @@ impl Decoder {
         }
     }
 
-    /// Brings the decoder up to date with the last block that was said.
+    /// Sets the decoder's position after the last block that was emitted.
     #[inline]
     fn settle_fast_path<K: Code>(&mut self, passed: Passed, pc: u64, code: &K) {
         let Some(block) = code.cached_block(passed.block) else { return };
@@ -237,7 +239,7 @@ impl Decoder {
     }
 }
 
-/// Whether a branch begins a block that is kept.
+/// Whether a cached block is a single branch.
 #[inline]
 fn is_branch(block: BlockId, blocks: CachedBlocks<'_>) -> bool {
     blocks.get(block).is_some_and(|(cached, class)| {

@@ -94,7 +94,7 @@ impl Path {
     }
 }
 
-/// Address of a block's last instruction.
+/// The address of a block's last instruction.
 #[inline]
 pub(super) fn last_address(block: &Block) -> u64 {
     let bytes = u64::from(block.bytes.saturating_sub(block.last.size.into()));
