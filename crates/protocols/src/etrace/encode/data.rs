@@ -9,7 +9,7 @@ use crate::etrace::config::Params;
 use crate::etrace::packet::fields::{low, sign_extend};
 use crate::etrace::packet::{Amount, DataAccess, Packet, Payload, Transfer};
 
-/// What a data trace unit is told beside its parameters.
+/// The settings of a data trace unit, beside its parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DataSettings {
     /// Data accesses are traced.
@@ -18,7 +18,7 @@ pub struct DataSettings {
     pub full_address: bool,
     /// Data are never differences.
     pub full_data: bool,
-    /// How many accesses the data of a split load come after its request.
+    /// The number of accesses between the request of a split load and its data.
     pub latency: u8,
 }
 
@@ -26,12 +26,12 @@ pub struct DataSettings {
 #[derive(Clone, Debug)]
 pub struct DataEncoder {
     settings: DataSettings,
-    /// The last access of each size: what the decoder knows.
+    /// The last access of each size, as the decoder knows it.
     sizes: [Last; 4],
     csr: Option<u64>,
-    /// A read that the next access may belong to.
+    /// A read that may be one access with the next write.
     held: Option<Access>,
-    /// Loads and atomic accesses that were requested and have not brought their data.
+    /// Loads and atomic accesses without a response.
     requests: VecDeque<Request>,
     next_request: u8,
 }
@@ -43,19 +43,19 @@ struct Last {
     value: Option<u64>,
 }
 
-/// A load, or an atomic access, whose data have not come.
+/// A load, or an atomic access, without a response.
 #[derive(Clone, Copy, Debug)]
 struct Request {
     atomic: bool,
     lrid: u8,
     size: u8,
     value: Option<u64>,
-    /// Accesses until they come.
+    /// The number of accesses until the response.
     left: u8,
 }
 
 impl DataEncoder {
-    /// A unit that has just been enabled.
+    /// A unit that is enabled now.
     pub fn new(settings: DataSettings) -> Self {
         DataEncoder {
             settings,
@@ -67,13 +67,13 @@ impl DataEncoder {
         }
     }
 
-    /// A synchronisation packet was sent: what comes next must not need what came before.
+    /// A synchronisation packet was sent: the next packets must not depend on earlier ones.
     pub fn synchronise(&mut self) {
         self.sizes = [Last::default(); 4];
         self.csr = None;
     }
 
-    /// Packets were lost: what is requested and has not come is lost, too.
+    /// Packets were lost: requests without a response are lost too.
     pub fn lose(&mut self) {
         self.synchronise();
         self.held = None;
@@ -106,7 +106,7 @@ impl DataEncoder {
         }
     }
 
-    /// Tracing ends: what was held back is said.
+    /// Tracing ends: sends the accesses that wait.
     pub fn finish(&mut self, params: &Params, out: &mut impl Extend<Packet>) {
         if let Some(read) = self.held.take() {
             self.single(&read, params, out);
@@ -115,7 +115,7 @@ impl DataEncoder {
         self.respond(params, out);
     }
 
-    /// An access that is by itself.
+    /// An access that is not part of a pair.
     fn single(&mut self, access: &Access, params: &Params, out: &mut impl Extend<Packet>) {
         let wide = params.data.format_width > 2;
         let kind = match access.direction {
