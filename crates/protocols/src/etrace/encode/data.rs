@@ -169,11 +169,11 @@ impl DataEncoder {
         self.respond(params, out);
     }
 
-    /// The data of split loads whose time has come.
+    /// Sends the responses that are due.
     fn respond(&mut self, params: &Params, out: &mut impl Extend<Packet>) {
         while let Some(request) = self.requests.front().copied().filter(|r| r.left == 0) {
             self.requests.pop_front();
-            // The answer of an atomic access has no size, and says how long it is.
+            // The response of an atomic access has a length in place of a size.
             let (transfer, size) = match request.atomic {
                 true => (Transfer::AtomicData, 0),
                 false => (Transfer::LoadData, request.size),
@@ -228,7 +228,7 @@ impl DataEncoder {
         if split_load || d.split && atomic {
             self.next_request = (self.next_request + 1) & ((1 << d.lrid_width.min(6)) - 1);
         }
-        // The address in units of the size, unless it or what it differs from has none.
+        // The address is in units of the size, unless it or the one before is unaligned.
         let aligned = |address: u64| address & (u64::from(bytes) - 1) == 0;
         let unaligned = !atomic && address.is_some_and(|address| !aligned(address))
             || !atomic && !last.address.is_none_or(aligned) && !settings.full_address;
@@ -245,7 +245,7 @@ impl DataEncoder {
                 }),
             };
             if by & !(u64::MAX << unit) != 0 {
-                // An atomic access after one that was not aligned: only its full address can be told.
+                // After an unaligned access an atomic one can only have a full address.
                 return None;
             }
             let width = d.address_width.into();
@@ -358,7 +358,7 @@ fn coded(code: u8, value: u64, last: Option<u64>, bytes: u8, params: &Params) ->
     Some(low(value, width))
 }
 
-/// Bytes of a value whose top bit repeats, of `bytes` in all.
+/// Bytes of a sign-extended value, at most `bytes`.
 fn needed(value: u64, bytes: u8, params: &Params) -> u8 {
     if params.data.arithmetic {
         // The reference flow leaves nothing out.
