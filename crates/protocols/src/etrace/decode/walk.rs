@@ -129,7 +129,9 @@ impl Decoder {
     /// Walks from cached block to cached block while more than `spare` branch outcomes are known: only
     /// branches and jumps with known targets can come before them.
     ///
-    /// DASH_REASON
+    /// The fast path has such a loop too, but it reads neither packets of 0.026 and ESP32 nor those with
+    /// a compressed address (PULP). Without this one, decoding dhrystone of PULP `trdb` executes 49 %
+    /// more instructions (135.4 million for 91.1 million, counted by callgrind).
     fn walk_cached<K: Code, S: Sink>(
         &mut self,
         at: u64,
