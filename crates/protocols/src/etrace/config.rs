@@ -1,8 +1,8 @@
 //! The parameters of a trace unit: widths, options, and the choices that its version leaves open.
 //!
-//! Later sources override earlier ones: the defaults of the version and the [`Profile`]; parameters by
-//! name ([`PARAMETERS`], from registers, a file or the command line); and support packets in the trace.
-//! Names are those of the specification without their `_p`.
+//! Later sources override earlier ones: the defaults of the version and the [`Profile`]; parameters
+//! by name ([`PARAMETERS`], from registers, a file or the command line); and support packets in the
+//! trace. Names are those of the specification without their `_p`.
 
 mod choice;
 mod profile;
@@ -164,8 +164,8 @@ pub struct SupportLayout {
 /// The optional modes of an encoder. ("Optional and run-time configurable modes")
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Targets of sequentially inferable jumps are not traced: an AUIPC or LUI right before the jump
-    /// gives them.
+    /// Targets of sequentially inferable jumps are not traced: an AUIPC or LUI right before the
+    /// jump gives them.
     pub sijump: bool,
     /// Returns to the address of the last call are not traced.
     pub implicit_return: bool,
@@ -217,16 +217,16 @@ pub struct Choices {
     /// ECALL and EBREAK count as retired before their exception.
     pub ecall_retires: bool,
     /// Defects of the `reference-flow` encoder: it sends a due start packet for an instruction that
-    /// trapped, as at the target of a trap return. Where another trap follows at once, it reports the
-    /// trapped instruction, and the trap twice.
+    /// trapped, as at the target of a trap return. Where another trap follows at once, it reports
+    /// the trapped instruction, and the trap twice.
     pub start_unretired: bool,
-    /// The decoder does not emit an instruction of a start packet that trapped. The packets are the same
-    /// as for an instruction that was retired before the next one trapped: only the program's author
-    /// knows which.
+    /// The decoder does not emit an instruction of a start packet that trapped. The packets are the
+    /// same as for an instruction that was retired before the next one trapped: only the program's
+    /// author knows which.
     pub drop_unretired: bool,
-    /// PULP `trace_debugger`: a trapped instruction is in the stream of instructions, and is reported
-    /// like one that was retired. A start packet for the second instruction of the handler follows each
-    /// trap packet.
+    /// PULP `trace_debugger`: a trapped instruction is in the stream of instructions, and is
+    /// reported like one that was retired. A start packet for the second instruction of the handler
+    /// follows each trap packet.
     pub trapped_in_stream: bool,
     /// The unit of the resynchronisation period.
     pub resync: Sync,
@@ -361,15 +361,16 @@ impl Params {
         self.link.source_width == 0 && !self.is_draft()
     }
 
-    /// Whether the decoder leaves out instructions that the `reference-flow` encoder reports although
-    /// they trapped: those of a start packet, and those before a second trap that comes at once.
+    /// Whether the decoder leaves out instructions that the `reference-flow` encoder reports
+    /// although they trapped: those of a start packet, and those before a second trap that comes at
+    /// once.
     #[inline]
     pub(super) const fn drops_unretired(&self) -> bool {
         self.choices.start_unretired && self.choices.drop_unretired
     }
 
-    /// Whether packets may report a trapped instruction as if it had been retired, so that the decoder
-    /// has to find out which.
+    /// Whether packets may report a trapped instruction as if it had been retired, so that the
+    /// decoder has to find out which.
     #[inline]
     pub(super) const fn reports_trapped(&self) -> bool {
         self.choices.trapped_in_stream || self.drops_unretired()
@@ -405,8 +406,8 @@ impl Params {
         Waypoints::BRANCHES
     }
 
-    /// The address of the bits of a full address field. If packets have fewer bits than an RV64 address,
-    /// but 39 or more, it is a truncated virtual address and is sign-extended.
+    /// The address of the bits of a full address field. If packets have fewer bits than an RV64
+    /// address, but 39 or more, it is a truncated virtual address and is sign-extended.
     #[inline]
     pub const fn full_address(&self, bits: u64) -> u64 {
         let address = bits << self.widths.iaddress_lsb;
@@ -416,8 +417,8 @@ impl Params {
         }
     }
 
-    /// The handler's address for a trap of `cause`, if the CSRs are known. ("Implicit exception mode"; Privileged
-    /// ISA, `mtvec`: MODE, bits \[1:0], is 1 where interrupts are vectored.)
+    /// The handler's address for a trap of `cause`, if the CSRs are known. ("Implicit exception
+    /// mode"; Privileged ISA, `mtvec`: MODE, bits \[1:0], is 1 where interrupts are vectored.)
     pub const fn vector(&self, privilege: u8, interrupt: bool, cause: u64) -> Option<u64> {
         let base = match privilege {
             1 => self.vectors.supervisor,

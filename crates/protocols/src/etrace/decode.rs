@@ -1,7 +1,7 @@
 //! Packets to elements.
 //!
-//! An instruction whose address a packet reports was retired. The target of a jump is *pending*: it is
-//! emitted with the instructions after it, or alone if a trap, a context or the end comes next.
+//! An instruction whose address a packet reports was retired. The target of a jump is *pending*: it
+//! is emitted with the instructions after it, or alone if a trap, a context or the end comes next.
 
 mod data;
 mod fast_path;
@@ -44,9 +44,9 @@ pub struct Decoder {
     position: Position,
     /// The address of the last instruction that was emitted.
     last: Option<u64>,
-    /// The address of the last packet, which the program reached without a jump of unknown target. If
-    /// the next packet is not of format 3, the program went on from there and then jumped to the same
-    /// address.
+    /// The address of the last packet, which the program reached without a jump of unknown target.
+    /// If the next packet is not of format 3, the program went on from there and then jumped to the
+    /// same address.
     passed: Option<PassedAddress>,
     /// `updiscon` of the last packet: a packet of format 3 follows.
     followed: bool,
@@ -338,8 +338,8 @@ impl Decoder {
         }
     }
 
-    /// The address that a packet reports. `None` if the address before it, or the cache entry, is not
-    /// known.
+    /// The address that a packet reports. `None` if the address before it, or the cache entry, is
+    /// not known.
     #[inline]
     fn reported(&mut self, path: &PathPacket, report: &Report, params: &Params) -> Option<u64> {
         let address = match path.cached {
@@ -397,7 +397,8 @@ impl Decoder {
         self.pending.clear();
         self.reported_as = ReportedAs::Handler { trapped, again };
         let known = params.vector(trap.who.privilege, trap.interrupt, trap.ecause);
-        // Without `thaddr` the packet has the privilege before the trap, and not that of the handler.
+        // Without `thaddr` the packet has the privilege before the trap, and not that of the
+        // handler.
         let machine = params.vectors.supervisor.is_none() && params.vectors.guest.is_none();
         self.handler = None;
         if !trap.thaddr {
@@ -435,8 +436,8 @@ impl Decoder {
         self.phase = Phase::Following;
     }
 
-    /// Sets the position to `address`, whose instruction was retired. `branch` is its outcome, if it is
-    /// a branch: `true` is not taken.
+    /// Sets the position to `address`, whose instruction was retired. `branch` is its outcome, if
+    /// it is a branch: `true` is not taken.
     fn arrive<K: Code>(&mut self, address: u64, branch: bool, params: &Params, code: &mut K) {
         self.address = Some(address);
         self.position = Position::At { pc: address, pending_retire: true };

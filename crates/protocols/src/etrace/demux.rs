@@ -1,11 +1,11 @@
 //! Messages of several harts in one stream, each with a source number (`srcID`).
 //!
-//! The encapsulation has the length and the source of a message, but no mark at its beginning: after a
-//! damaged header the next headers cannot be distinguished from payload. So each message is parsed. If
-//! it is not a packet of its hart, and those after it are not either, the demultiplexer searches for
-//! message boundaries again, and reports to every hart that messages may be missing. A message that is
-//! damaged inside affects only its own hart.
-//! (*Unformatted Trace & Diagnostic Data Packet Encapsulation*, "Encapsulation")
+//! The encapsulation has the length and the source of a message, but no mark at its beginning:
+//! after a damaged header the next headers cannot be distinguished from payload. So each message is
+//! parsed. If it is not a packet of its hart, and those after it are not either, the demultiplexer
+//! searches for message boundaries again, and reports to every hart that messages may be missing. A
+//! message that is damaged inside affects only its own hart. (*Unformatted Trace & Diagnostic Data
+//! Packet Encapsulation*, "Encapsulation")
 
 use alloc::vec::Vec;
 
@@ -21,14 +21,15 @@ use super::{Etrace, Protocol};
 /// The number of valid messages in a row that prove the message boundaries.
 const CHAIN: usize = 8;
 
-/// The most messages that are examined to find them. Messages of unknown harts and null messages prove
-/// nothing.
+/// The most messages that are examined to find them. Messages of unknown harts and null messages
+/// prove nothing.
 const LOOKED_AT: usize = 64;
 
 /// Splits a stream into messages. A plain value: a clone is a checkpoint.
 ///
-/// A piece is a message, and its ID the source number ([`Link::source`](super::config::Link::source) of its hart), whether
-/// or not a hart has that number.
+/// A piece is a message, and its ID the source number
+/// ([`Link::source`](super::config::Link::source) of its hart), whether or not a hart has that
+/// number.
 ///
 /// The result does not depend on the chunks of the input.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,8 +80,8 @@ enum Chain {
 }
 
 impl Demux {
-    /// The demultiplexer of these harts, which share a link. `None` without harts, or if the link has no
-    /// source numbers.
+    /// The demultiplexer of these harts, which share a link. `None` without harts, or if the link
+    /// has no source numbers.
     pub fn new(harts: Vec<Params>) -> Option<Demux> {
         harts.first().filter(|hart| hart.link.has_sources())?;
         Some(Demux::of(harts))
@@ -323,8 +324,8 @@ impl Demux {
     }
 }
 
-/// The source numbers of the messages from the start of `bytes` on, each with the number of its messages, in
-/// ascending order.
+/// The source numbers of the messages from the start of `bytes` on, each with the number of its
+/// messages, in ascending order.
 pub fn numbers(bytes: &[u8], params: &Params) -> Vec<(u16, usize)> {
     let mut found: Vec<(u16, usize)> = Vec::new();
     let mut rest = bytes;

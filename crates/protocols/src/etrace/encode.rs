@@ -1,7 +1,7 @@
 //! A trace unit in software: the steps of a processor to packets.
 //!
-//! 1. [`Port`] gathers steps into cycles of the ingress port. The cycles of a hardware simulation can be
-//!    given to [`Encoder::cycle`] instead.
+//! 1. [`Port`] gathers steps into cycles of the ingress port. The cycles of a hardware simulation
+//!    can be given to [`Encoder::cycle`] instead.
 //! 2. Triggers and filters select the blocks that are traced: [`Filter`].
 //! 3. The algorithm in `flow` chooses the packet of each instruction that needs one.
 
@@ -39,8 +39,8 @@ pub struct Encoder {
     flow: Flow,
     context_type: ContextType,
     quirks: Quirks,
-    /// The port that steps pass through if the unit has filters, several instructions in a block, or a
-    /// FIFO, which depends on cycles.
+    /// The port that steps pass through if the unit has filters, several instructions in a block,
+    /// or a FIFO, which depends on cycles.
     port: Option<Port>,
     qualifier: Qualifier,
     /// Flags of instructions that an `itype` of 3 bits does not have.
@@ -111,8 +111,8 @@ impl Encode<Params, Packet> for Encoder {
 }
 
 impl Encoder {
-    /// Whether the unit stalls the processor: the packets of the next cycle may not fit in the FIFO.
-    /// (Sideband, `stall`)
+    /// Whether the unit stalls the processor: the packets of the next cycle may not fit in the
+    /// FIFO. (Sideband, `stall`)
     pub fn stall(&self, params: &Params) -> bool {
         self.flow.outlet.stalls(params) > 0
     }
@@ -122,7 +122,8 @@ impl Encoder {
         self.flow.outlet.waited()
     }
 
-    /// Takes one cycle of the ingress port. While the unit stalls the processor, the cycle is delayed.
+    /// Takes one cycle of the ingress port. While the unit stalls the processor, the cycle is
+    /// delayed.
     pub fn cycle(&mut self, cycle: &Cycle, params: &Params, out: &mut impl Extend<Packet>) {
         self.flow.advance(1, params);
         let waits = self.flow.outlet.stalls(params);

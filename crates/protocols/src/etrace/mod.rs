@@ -1,10 +1,10 @@
 //! RISC-V processor trace: E-Trace.
 //!
-//! Specifications: *RISC-V Processor Trace*, draft 0.026; *Efficient Trace for RISC-V*, 1.0, 2.0 (its
-//! edition 2.0-20250616) and the draft of 2.1; *Unformatted Trace & Diagnostic Data Packet Encapsulation
-//! for RISC-V*, 1.0. A unit traces the outcomes of branches and the targets of jumps that the program
-//! does not give. The rest comes from the program image. The trace data do not contain their version:
-//! [`Params`] have it.
+//! Specifications: *RISC-V Processor Trace*, draft 0.026; *Efficient Trace for RISC-V*, 1.0, 2.0
+//! (its edition 2.0-20250616) and the draft of 2.1; *Unformatted Trace & Diagnostic Data Packet
+//! Encapsulation for RISC-V*, 1.0. A unit traces the outcomes of branches and the targets of jumps
+//! that the program does not give. The rest comes from the program image. The trace data do not
+//! contain their version: [`Params`] have it.
 //!
 //! | section | item | test |
 //! |---|---|---|

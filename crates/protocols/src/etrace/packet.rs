@@ -105,8 +105,8 @@ impl Wire<Params> for Packet {
         self.payload.write(&mut writer, params);
         let whole = writer.at();
         let trdb = params.choices.compression == Compression::Trdb;
-        // A payload that is too long for its envelope is sign-compressed, whatever the compression of
-        // the unit is.
+        // A payload that is too long for its envelope is sign-compressed, whatever the compression
+        // of the unit is.
         let most = self.envelope.room(params);
         let long = whole.div_ceil(8) > most;
         let sign = params.choices.padding == Padding::Sign && !trdb || long;
@@ -167,8 +167,8 @@ impl Packet {
         }
     }
 
-    /// Lists the fields of the packet that begins at the first byte, in their order in the packet. `None`
-    /// if no packet begins there.
+    /// Lists the fields of the packet that begins at the first byte, in their order in the packet.
+    /// `None` if no packet begins there.
     pub fn explain(bytes: &[u8], params: &Params, each: &mut impl FnMut(Field)) -> Option<Packet> {
         let Opened { envelope, class, reader, .. } = Envelope::open(bytes, params).ok()?;
         let mut namer = Namer::new(reader, each);
@@ -178,8 +178,9 @@ impl Packet {
 }
 
 impl Short {
-    /// The payload at the start of `bytes`, its flow, and the length of the packet, if it has at most 16
-    /// bytes of instruction trace and nothing but a header before it. More bytes must follow.
+    /// The payload at the start of `bytes`, its flow, and the length of the packet, if it has at
+    /// most 16 bytes of instruction trace and nothing but a header before it. More bytes must
+    /// follow.
     #[inline]
     fn open(bytes: &[u8], params: &Params) -> Option<(u8, usize, Short)> {
         let &[header, ref payload @ ..] = bytes.first_chunk::<17>()?;
@@ -381,8 +382,8 @@ impl Payload {
     /// Whether the payload has bytes after the last field.
     #[inline]
     fn is_overlong(&self, at: u32, end: u32, params: &Params) -> bool {
-        // A support packet of 2.1 may have more fields. Units without compression pad their payloads. After
-        // a full map of 0.026 there may be an address without meaning.
+        // A support packet of 2.1 may have more fields. Units without compression pad their
+        // payloads. After a full map of 0.026 there may be an address without meaning.
         let more = match self {
             Payload::Support(_) => params.support.ioptions == OptionBits::Standard,
             Payload::Branches(Branches { report: None, .. }) if params.is_draft() => {

@@ -11,8 +11,8 @@ const CHAIN: usize = 8;
 /// The longest payload, in bytes.
 const LONGEST: usize = 31;
 
-/// The number of bytes that decide whether packets begin at an offset: eight of the longest packets, each
-/// with a header, 8 bytes of timestamp and 2 of source number.
+/// The number of bytes that decide whether packets begin at an offset: eight of the longest
+/// packets, each with a header, 8 bytes of timestamp and 2 of source number.
 pub const LOOKED_AHEAD: usize = CHAIN * (1 + LONGEST + 8 + 2);
 
 /// Bytes of the longest message without its header.
@@ -27,8 +27,8 @@ pub(super) fn longest(params: &Params) -> usize {
     }
 }
 
-/// Finds the first offset from which eight packets follow one another, or that follows more null bytes
-/// than a packet can have. ("Packet Encapsulation", "Synchronization")
+/// Finds the first offset from which eight packets follow one another, or that follows more null
+/// bytes than a packet can have. ("Packet Encapsulation", "Synchronization")
 pub fn find(bytes: &[u8], params: &Params) -> Sync {
     for at in 0..bytes.len() {
         match chain(bytes.get(at..).unwrap_or_default(), params) {
@@ -40,7 +40,8 @@ pub fn find(bytes: &[u8], params: &Params) -> Sync {
     Sync::NotIn(bytes.len())
 }
 
-/// Finds the first offset in the last bytes of a trace: fewer packets suffice if they reach the end.
+/// Finds the first offset in the last bytes of a trace: fewer packets suffice if they reach the
+/// end.
 pub fn find_at_end(bytes: &[u8], params: &Params) -> Option<usize> {
     (0..bytes.len()).find(|&at| match chain(bytes.get(at..).unwrap_or_default(), params) {
         Chain::Whole => true,

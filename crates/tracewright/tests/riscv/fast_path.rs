@@ -1,4 +1,5 @@
-//! Packets give the same elements many at once and one by one: clean and damaged streams, whole and in chunks.
+//! Packets give the same elements many at once and one by one: clean and damaged streams, whole and
+//! in chunks.
 
 use std::ops::Range;
 
@@ -30,17 +31,17 @@ fn fed<T: Tap<Etrace>>(
     tap: &mut T,
 ) -> Vec<(u64, Element)> {
     let mut stream = Stream::<Etrace>::new(*params);
-    let mut said: Vec<(u64, Element)> = Vec::new();
+    let mut emitted: Vec<(u64, Element)> = Vec::new();
     let piece = |at| [Piece { start: 0, at, fragment: true }];
     let (mut taken, mut end) = (0, 0);
     while end < bytes.len() {
         end = (end + size()).min(bytes.len());
         let pieces = piece(taken as u64);
-        taken += stream.feed(&bytes[taken..end], &OffsetMap::new(&pieces), code, &mut said, tap);
+        taken += stream.feed(&bytes[taken..end], &OffsetMap::new(&pieces), code, &mut emitted, tap);
     }
     let pieces = piece(taken as u64);
-    stream.finish(&bytes[taken..], &OffsetMap::new(&pieces), code, &mut said, tap);
-    said
+    stream.finish(&bytes[taken..], &OffsetMap::new(&pieces), code, &mut emitted, tap);
+    emitted
 }
 
 fn check(name: &str, bytes: &[u8], params: &Params, code: &mut Cache, random: &mut Random) {

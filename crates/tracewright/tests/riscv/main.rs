@@ -1,5 +1,5 @@
-//! RISC-V captures: `../shared/captures/riscv` (or `captures/riscv` where `TRACEWRIGHT_SHARED` points).
-//! Its README says what each is.
+//! RISC-V captures: `../shared/captures/riscv` (or `captures/riscv` where `TRACEWRIGHT_SHARED`
+//! points). Its README describes each of them.
 #![forbid(unsafe_code)]
 
 mod damage;

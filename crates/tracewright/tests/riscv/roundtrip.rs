@@ -1,5 +1,6 @@
-//! Encoded executions decode to themselves: random programs with very many traps, for every unit with any
-//! options. Where packets are ambiguous the trace marks it, and the decoded execution gives the same bytes.
+//! Encoded executions decode to themselves: random programs with very many traps, for every unit
+//! with any options. Where packets are ambiguous the trace marks it, and the decoded execution
+//! gives the same bytes.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +16,8 @@ use crate::program::{Mix, Random, Run, run};
 use crate::proof::{Execution, Proof};
 use crate::run::{Addresses, cache, elements};
 
-/// An event of an execution: the address of an instruction, or the number, return address and value of a trap.
+/// An event of an execution: the address of an instruction, or the number, return address and value
+/// of a trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done {
     Ran(u64),
@@ -25,8 +27,9 @@ pub enum Done {
 /// The events of the steps, as far as a unit reports them.
 pub fn wanted(run: &Run, params: &Params) -> Vec<Done> {
     let quirks = Quirks::of(params);
-    // 0.026 and 1.0 have no packet for a trap that another one follows before an instruction is retired: the last one is
-    // reported, at the address of the first. With trapped instructions in the stream each is reported.
+    // 0.026 and 1.0 have no packet for a trap that another one follows before an instruction is
+    // retired: the last one is reported, at the address of the first. With trapped instructions in
+    // the stream each is reported.
     let untold = params.is_draft() || params.choices.trap == TrapPacket::TvalEpc;
     let untold = untold && !params.choices.trapped_in_stream;
     let (mut done, mut stopped): (Vec<Done>, _) = (Vec::new(), None);
@@ -189,7 +192,8 @@ impl Trial {
             }
             Profile::ReferenceFlow => {
                 c.drop_unretired = c.start_unretired && random.one_in(2);
-                // The model of the reference flow then omits all returns, and its decoder cannot follow.
+                // The model of the reference flow then omits all returns, and its decoder cannot
+                // follow.
                 o.implicit_return = false;
             }
             // The lengths of PULP `trdb` have 4 bits.
@@ -206,8 +210,9 @@ impl Trial {
         let mix = Mix {
             rv64,
             traps: random.pick(&[0, 1, 1, 2, 3, 7, 40]),
-            // The reference flow reports an instruction that trapped before another trap, which the decoder
-            // has to omit; and it reports some traps twice, so that two equal traps are taken for one.
+            // The reference flow reports an instruction that trapped before another trap, which the
+            // decoder has to omit; and it reports some traps twice, so that two equal traps are
+            // taken for one.
             nested: random.one_in(2) && (c.drop_unretired || !c.start_unretired),
             alternate: c.start_unretired,
             astray: if counted { 0 } else { random.pick(&[0, 5]) },
@@ -241,14 +246,15 @@ impl Trial {
         run
     }
 
-    /// Checks that the decoded execution is the one that ran, or that an ambiguity is marked and the decoded
-    /// execution gives the same bytes.
+    /// Checks that the decoded execution is the one that ran, or that an ambiguity is marked and
+    /// the decoded execution gives the same bytes.
     fn check(&self, run: &Run, tried: &mut Tried) -> Result<(), String> {
         let Trial { params, settings, .. } = self;
         let mut want = wanted(run, params);
         let bytes = encoded(run, params, settings);
         let Trace { done: got, odd, ambiguous, .. } = decoded(&bytes, params, run);
-        // What a start names is said, and with it that the trap returns behind it: a choice that has a name.
+        // Without `drop_unretired` a trapped instruction of a start packet is emitted, and the trap
+        // returns behind it.
         let said = params.choices.start_unretired && !params.choices.drop_unretired;
         for n in (0..got.len()).filter(|_| said) {
             if let Some(&Done::Trapped(number, Some(epc), value)) = want.get(n)
@@ -269,13 +275,14 @@ impl Trial {
             let named = ambiguous.iter().any(|(_, known)| *known == inconsistency);
             tried.open[1 + n] += usize::from(named);
         }
-        // Where starts do not forget the calls, a return may go astray to one of another context.
+        // If starts do not clear the return stack, a return may go to a start of another context.
         let options = &params.options;
         let starts = !params.is_draft() && options.implicit_return && options.resync_disabled;
         let open = usize::from(!ambiguous.is_empty());
         *if starts { &mut tried.astray } else { &mut tried.open[0] } += open;
         let same = want.iter().zip(&got).take_while(|(want, got)| agree(want, got)).count();
-        // A unit that does not tell of the end leaves out what came after its last packet: no more branches than a map has.
+        // A unit without an end packet omits the steps after its last packet: at most the branches
+        // of a full map.
         let branches: BTreeSet<u64> = run.steps.iter().filter_map(branch).collect();
         let is_branch = |done: &&Done| matches!(done, Done::Ran(at) if branches.contains(at));
         let unsaid = want[same..].iter().filter(is_branch).count();
@@ -302,7 +309,7 @@ impl Trial {
             return Err(differ);
         }
         tried.other += 1;
-        // What no doubt names has a name in the parameters.
+        // A difference without an inconsistency has a parameter.
         let named = known || params.choices.start_unretired || starts;
         if !named {
             return Err(differ);
@@ -316,7 +323,7 @@ impl Trial {
         let offsets: BTreeSet<u64> = run.steps.iter().filter_map(place).collect();
         let offsets = offsets.into_iter().collect();
         let mut said = Execution::new(cache(&run.image, params), params, offsets);
-        // What a start names is no execution.
+        // A trapped instruction of a start packet is not an execution.
         let mut drops = *params;
         drops.choices.drop_unretired = params.choices.start_unretired;
         elements(&bytes, &drops, &mut cache(&run.image, params), &mut said);
@@ -349,7 +356,8 @@ impl Trial {
     }
 }
 
-/// The quirks of a unit, without the report of the last address a second time, which only golden streams need.
+/// The quirks of a unit, without the report of the last address a second time, which only golden
+/// streams need.
 fn quirks(params: &Params) -> Quirks {
     Quirks { ends_twice: false, ..Quirks::of(params) }
 }
@@ -369,8 +377,9 @@ fn branch(step: &Step) -> Option<u64> {
     }
 }
 
-/// Seeds with rare events: returns to the address of a start instead of the top of the return stack, and traces
-/// whose end does not determine whether the last reported instruction was retired.
+/// Seeds with rare events: returns to the address of a start instead of the top of the return
+/// stack, and traces whose end does not determine whether the last reported instruction was
+/// retired.
 const RARE: [u64; 13] =
     [1283, 1372, 1967, 2411, 2645, 2850, 3316, 4277, 4508, 4579, 4771, 5326, 6899];
 

@@ -1,5 +1,5 @@
-//! The encoder of the specification against the reference flow: the two differ only by the defects of the
-//! flow that are listed here.
+//! The encoder of the specification against the reference flow: the two differ only by the defects
+//! of the flow that are listed here.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::streams::{reference, shared};
 /// A defect: its name, and the parameters and quirks that have it.
 type Defect = (&'static str, fn(&mut Params, &mut Quirks));
 
-/// The defects that affect the programs of the reference flow. `docs/riscv.md` lists two more, which
-/// `a_trap_is_reported_once` and `last_instruction` test.
+/// The defects that affect the programs of the reference flow. `docs/riscv.md` lists two more,
+/// which `a_trap_is_reported_once` and `last_instruction` test.
 const DEFECTS: [Defect; 5] = [
     ("a start for what was not retired", |params, _| {
         params.choices.start_unretired = true;

@@ -16,7 +16,7 @@ pub struct Stream {
     pub bytes: Vec<u8>,
 }
 
-/// Where the captures are. Says so where they are not.
+/// The folder of the captures. Reports if it is missing.
 pub fn shared(test: &str) -> Option<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     // A worktree is one level deeper than the main checkout.
@@ -44,7 +44,7 @@ pub fn read(path: &Path) -> Vec<u8> {
     plain
 }
 
-/// The files of a folder whose names end so, in order; and the names before that.
+/// The files of a folder with this ending, in order, and their names without it.
 fn files(folder: &Path, end: &str) -> Vec<(PathBuf, String)> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> = entries
@@ -62,7 +62,7 @@ fn narrow(program: &str) -> bool {
     program.contains("rv32") || program == "xrle" || program.starts_with("embench")
 }
 
-/// The parameters of a suite's `.scf` file, and what `params.txt` says of the run.
+/// The parameters of a suite's `.scf` file, and the run-time options of `params.txt`.
 fn suite(folder: &Path, program: &str) -> Params {
     let width = if narrow(program) { 32 } else { 64 };
     let scf = fs::read_to_string(folder.join(format!("hardware_{width}.scf"))).unwrap();
@@ -94,7 +94,7 @@ pub fn large(root: &Path) -> Vec<Stream> {
     all(&root.join("etrace-ref-large"), ".te_inst_raw.xz", suite)
 }
 
-/// Those with optional modes: the program and the letters of the modes.
+/// The streams with optional modes: names have the program and the letters of the modes.
 pub fn optional(root: &Path) -> Vec<Stream> {
     all(&root.join("etrace-tecodec-optmodes"), ".te_inst_raw", |_, name| {
         let program = name.split('.').next().unwrap();

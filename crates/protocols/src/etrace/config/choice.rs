@@ -68,22 +68,23 @@ choices! {
 
     /// The header of a packet.
     Framing {
-        /// One byte: length \[4:0], flow \[6:5], extend \[7]; then the source, a timestamp where `extend`
-        /// is 1, the type and the packet. (Encapsulation 1.0)
+        /// One byte: length \[4:0], flow \[6:5], extend \[7]; then the source, a timestamp where
+        /// `extend` is 1, the type and the packet. (Encapsulation 1.0)
         #[default]
         Encapsulated = 0 "encapsulated",
-        /// One byte: length \[4:0], type \[6:5], time \[7]; then the index and a time tag where `time` is
-        /// 1. (Siemens messaging; the reference flow's files)
+        /// One byte: length \[4:0], type \[6:5], time \[7]; then the index, and a time tag where
+        /// `time` is set. (Siemens messaging; the reference flow's files)
         Siemens = 1 "siemens",
-        /// One byte: length \[3:0], message \[5:4], format \[7:6], which is the payload's first field.
+        /// One byte: length \[3:0], message \[5:4], format \[7:6], which is the payload's first
+        /// field.
         PulpTrdb = 2 "pulp-trdb",
         /// Three bytes: length \[4:0] of the whole, and a running index of 16 bits.
         Esp32 = 3 "esp32",
-        /// Records of 40 bytes, the last byte first: zeros, then the payload, the timestamp and the header,
-        /// each with its lowest byte last. (PULP `rv_tracer`, the input of its decoder)
+        /// Records of 40 bytes, the last byte first: zeros, then the payload, the timestamp and the
+        /// header, each with its lowest byte last. (PULP `rv_tracer`, the input of its decoder)
         PulpRecords = 4 "pulp-records",
-        /// Records of 40 bytes: the header, the timestamp and the payload, the last two with their lowest
-        /// byte last. (The lines that PULP `rv_encapsulator` prints)
+        /// Records of 40 bytes: the header, the timestamp and the payload, the last two with their
+        /// lowest byte last. (The lines that PULP `rv_encapsulator` prints)
         PulpLines = 5 "pulp-lines",
     }
 
@@ -101,9 +102,9 @@ choices! {
         /// Whole bytes at the end of the payload.
         #[default]
         Whole = 0 "whole",
-        /// PULP `trdb`: whole bytes of the address at the end of formats 0 to 2, except its lowest bit. In
-        /// an address of 64 bits only the low 32 are examined, unless it is a difference with
-        /// branches. Padding is 0.
+        /// PULP `trdb`: whole bytes of the address at the end of formats 0 to 2, except its lowest
+        /// bit. In an address of 64 bits only the low 32 are examined, unless it is a difference
+        /// with branches. Padding is 0.
         Trdb = 3 "trdb",
         /// Whole bytes of the address; the fields after it move up.
         Address = 1 "address",
@@ -131,8 +132,8 @@ choices! {
 
     /// The meaning of a reported address that the program reaches before a jump to it.
     LoopLabel {
-        /// The next packet decides: before one of format 3, or before the end, the address is reached
-        /// without the jump.
+        /// The next packet decides: before one of format 3, or before the end, the address is
+        /// reached without the jump.
         #[default]
         NextPacket = 0 "next-packet",
         /// The address is reached without the jump.
@@ -144,11 +145,11 @@ choices! {
         /// Implicit return, implicit exception, full address, jump target cache, branch prediction.
         #[default]
         Reference = 0 "reference",
-        /// Sequentially inferred jumps, implicit return, implicit exception, branch prediction, jump
-        /// target cache, full address: the order in which the specification names them.
+        /// Sequentially inferred jumps, implicit return, implicit exception, branch prediction,
+        /// jump target cache, full address: the order in which the specification names them.
         Named = 1 "named",
-        /// Jump target cache, branch prediction, implicit return, sequentially inferred jumps, implicit
-        /// exception, full address, delta address.
+        /// Jump target cache, branch prediction, implicit return, sequentially inferred jumps,
+        /// implicit exception, full address, delta address.
         Pulp = 2 "pulp",
         /// None.
         None = 3 "none",

@@ -102,8 +102,8 @@ macro_rules! address {
     };
 }
 
-/// Every parameter. `version`, `profile` and `xlen` come first, because the defaults of the others depend
-/// on them. A width comes before the flag that sets it to 0.
+/// Every parameter. `version`, `profile` and `xlen` come first, because the defaults of the others
+/// depend on them. A width comes before the flag that sets it to 0.
 pub const PARAMETERS: &[Parameter] = &[
     choice!("version" ["etrace_version"] Version version, "the version of the unit's packets"),
     choice!("profile" [] Profile profile, "the vendor or tool of the unit: defaults for all other parameters"),

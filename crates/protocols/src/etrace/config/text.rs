@@ -1,4 +1,5 @@
-//! Parameters as text: `name = value` lines, as a TOML file of one table or an `.scf` file has them.
+//! Parameters as text: `name = value` lines, as a TOML file of one table or an `.scf` file has
+//! them.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -80,8 +81,8 @@ impl fmt::Display for Malformed {
 }
 
 impl Params {
-    /// The number of the value `value` of parameter `name`: one of its words, `true` or `false`, or a
-    /// decimal or hexadecimal number.
+    /// The number of the value `value` of parameter `name`: one of its words, `true` or `false`, or
+    /// a decimal or hexadecimal number.
     ///
     /// # Errors
     /// [`Wrong`] if there is no such parameter, or it does not have that value.
@@ -96,8 +97,8 @@ impl Params {
         number.map(|number| (known, number)).ok_or_else(|| Wrong::Value(known, value.into()))
     }
 
-    /// Sets one parameter, and no other: only [`from_text`](Self::from_text) applies the defaults of
-    /// versions and profiles.
+    /// Sets one parameter, and no other: only [`from_text`](Self::from_text) applies the defaults
+    /// of versions and profiles.
     ///
     /// # Errors
     /// [`Wrong`] if there is no such parameter, or it does not have that value.
@@ -119,13 +120,12 @@ impl Params {
         Some(taken.map_err(|why| Wrong::Opcode(text.into(), why)))
     }
 
-    /// Reads `name = value` lines in any order: a TOML file of one table, or an `.scf` file. `[section]`s
-    /// and comments after `#` are ignored. A value may be in quotes. The lines after `[[custom]]` are a
-    /// custom opcode.
+    /// Reads `name = value` lines in any order: a TOML file of one table, or an `.scf` file.
+    /// `[section]`s and comments after `#` are ignored. A value may be in quotes. The lines after
+    /// `[[custom]]` are a custom opcode.
     ///
-    /// # Errors
-    /// [`Malformed`] for the first line that is refused. Names of `.scf` files that no packet depends on
-    /// are ignored.
+    /// # Errors [`Malformed`] for the first line that is refused. Names of `.scf` files that no
+    /// packet depends on are ignored.
     pub fn from_text(text: &str) -> Result<Params, Malformed> {
         // The value of each parameter, and its line.
         let mut numbers = [None; PARAMETERS.len()];
@@ -182,8 +182,8 @@ impl Params {
         Ok(params)
     }
 
-    /// Whether decoding does not depend on `name`: a name of `.scf` files, or a register of a filter or a
-    /// comparator.
+    /// Whether decoding does not depend on `name`: a name of `.scf` files, or a register of a
+    /// filter or a comparator.
     pub fn ignores(name: &str) -> bool {
         let begins = |prefix: &&str| {
             name.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix))

@@ -128,8 +128,8 @@ impl History {
         }
     }
 
-    /// A CSR access: the number of the CSR is the address. It is a read of the old value and a write of
-    /// the new one.
+    /// A CSR access: the number of the CSR is the address. It is a read of the old value and a
+    /// write of the new one.
     fn csr(&mut self, access: &DataAccess, params: &Params, emit: &mut impl FnMut(Access)) {
         let Transfer::Csr(kind) = access.transfer else { return };
         let bytes = params.data.width.div_ceil(8);
@@ -149,7 +149,8 @@ impl History {
             value.map_or(made, |value| made.of(value))
         };
         emit(of(Direction::Read, value, 0));
-        // Without data a swap still writes, unless the CSR is read-only: bits [11:10] of its number are 11.
+        // Without data a swap still writes, unless the CSR is read-only: bits [11:10] of its number
+        // are 11.
         let read_only = access.address.is_some_and(|number| number >> 10 == 0b11);
         if operand.is_some() || kind == 0 && params.data.no_data && !read_only {
             let written = operand.and_then(|operand| match kind {
@@ -171,8 +172,8 @@ const fn extended(amount: Amount) -> u64 {
     ((amount.value << shift) as i64 >> shift) as u64
 }
 
-/// A value by its coding. The `reference-flow` encoder marks the first value as a difference, though it
-/// is sent in full.
+/// A value by its coding. The `reference-flow` encoder marks the first value as a difference,
+/// though it is sent in full.
 fn decoded(raw: u64, coding: Coding, base: Option<u64>, params: &Params) -> Option<u64> {
     let base = if params.data.arithmetic { Some(base.unwrap_or(0)) } else { base };
     match coding {
@@ -182,8 +183,8 @@ fn decoded(raw: u64, coding: Coding, base: Option<u64>, params: &Params) -> Opti
     }
 }
 
-/// The value that an atomic operation writes. `None` for minimum and maximum, whose signedness is not
-/// traced.
+/// The value that an atomic operation writes. `None` for minimum and maximum, whose signedness is
+/// not traced.
 fn written(kind: u8, value: Option<u64>, operand: Option<u64>) -> Option<u64> {
     let operand = operand?;
     match kind {

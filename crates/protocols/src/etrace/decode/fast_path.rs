@@ -1,9 +1,9 @@
 //! The fast path: many packets of formats 1 and 2 at once.
 //!
-//! Nearly all packets of a trace are of formats 1 and 2. The program between two addresses is a path
-//! through cached blocks. The fast path holds the position on that path as a [`BlockId`], so that a
-//! branch is one load. The position in the decoder's own terms is computed from the last block only
-//! when it is needed. The fast path leaves every other case to [`Decoder::walk`].
+//! Nearly all packets of a trace are of formats 1 and 2. The program between two addresses is a
+//! path through cached blocks. The fast path holds the position on that path as a [`BlockId`], so
+//! that a branch is one load. The position in the decoder's own terms is computed from the last
+//! block only when it is needed. The fast path leaves every other case to [`Decoder::walk`].
 
 use tracewright_base::{
     BlockId, CachedBlocks, Code, Element, Feed, Inconsistency, Kind, Pc, Role, Sink,
@@ -60,8 +60,8 @@ impl Decoder {
         while self.run_atoms(&shape, feed, params, code, sink) {}
     }
 
-    /// Decodes packets until the fast path stops. Whether the walk finished the current packet, so that
-    /// the fast path can go on.
+    /// Decodes packets until the fast path stops. Whether the walk finished the current packet, so
+    /// that the fast path can go on.
     fn run_atoms<K: Code, S: Sink>(
         &mut self,
         shape: &Shape,

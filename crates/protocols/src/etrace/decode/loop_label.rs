@@ -1,6 +1,6 @@
-//! Loop labels: a reported address that the program reaches without a jump of unknown target, and that
-//! a later jump may have as its target too. The next packet decides which visit was reported. ("Format
-//! 2 notify and updiscon fields")
+//! Loop labels: a reported address that the program reaches without a jump of unknown target, and
+//! that a later jump may have as its target too. The next packet decides which visit was reported.
+//! ("Format 2 notify and updiscon fields")
 
 use tracewright_base::{Code, Element, End, Inconsistency, Kind, Pc, Role, Sink};
 
@@ -60,9 +60,9 @@ impl Decoder {
         by.next.is_none() && own && follows.is_none_or(|follows| follows == next.address)
     }
 
-    /// A start packet with the address `next` and the context `who` comes after a passed address. The
-    /// unit reported the passed address at the first visit only if `next` comes right after it. Else the
-    /// program went on until it jumped to the passed address.
+    /// A start packet with the address `next` and the context `who` comes after a passed address.
+    /// The unit reported the passed address at the first visit only if `next` comes right after it.
+    /// Else the program went on until it jumped to the passed address.
     pub(super) fn resolve_passed<K: Code, S: Sink>(
         &mut self,
         at: u64,
@@ -103,10 +103,11 @@ impl Decoder {
         }
     }
 
-    /// Whether a unit may report the instruction at `by` because a start packet with `who` is next. A
-    /// unit of 0.026 has three reasons: there are branches before the instruction; a block ends with it
-    /// (`itype` is not 0) and the period is over; or it is a jump of unknown target into another
-    /// context. Without a reason the report is for the target of a jump, if there is a jump.
+    /// Whether a unit may report the instruction at `by` because a start packet with `who` is next.
+    /// A unit of 0.026 has three reasons: there are branches before the instruction; a block ends
+    /// with it (`itype` is not 0) and the period is over; or it is a jump of unknown target into
+    /// another context. Without a reason the report is for the target of a jump, if there is a
+    /// jump.
     fn reports_before_start<K: Code>(
         &self,
         by: &PassedAddress,
@@ -126,8 +127,8 @@ impl Decoder {
             || !self.reaches_jump(params, code)
     }
 
-    /// If the last instruction that was emitted is a return, its target is `next`, even if the return
-    /// stack has another.
+    /// If the last instruction that was emitted is a return, its target is `next`, even if the
+    /// return stack has another.
     fn return_to(&mut self, next: u64, params: &Params) {
         if let Position::Jump { role: Role::Return } = self.position {
             if self.returns.pop().is_none() && params.options.jump_target_cache {
@@ -137,8 +138,9 @@ impl Decoder {
         }
     }
 
-    /// A packet of format 3 comes after a passed address. Packets of 0.026 do not distinguish the first
-    /// visit of the address from a later one by a jump: if a jump is possible, the ambiguity is reported.
+    /// A packet of format 3 comes after a passed address. Packets of 0.026 do not distinguish the
+    /// first visit of the address from a later one by a jump: if a jump is possible, the ambiguity
+    /// is reported.
     pub(super) fn report_ambiguity<K: Code, S: Sink>(
         &mut self,
         at: u64,

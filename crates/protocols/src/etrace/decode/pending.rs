@@ -1,10 +1,11 @@
-//! Branch outcomes that packets have reported and the walk has not reached, and the branch predictor.
+//! Branch outcomes that packets have reported and the walk has not reached, and the branch
+//! predictor.
 
 use crate::etrace::config::Params;
 use crate::etrace::packet::{BranchCount, Map};
 
-/// The outcomes of the next branches: first the known ones, the oldest first, then a count of predicted
-/// ones.
+/// The outcomes of the next branches: first the known ones, the oldest first, then a count of
+/// predicted ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pending {
     /// Known outcomes, the oldest in bit 0; 1 is not taken.
@@ -18,8 +19,8 @@ pub(super) struct Pending {
     predictor: Predictor,
 }
 
-/// The last branches of a count, which are taken one by one: the walk may end there, and the last of
-/// them may go otherwise.
+/// The last branches of a count, which are taken one by one: the walk may end there, and the last
+/// of them may go otherwise.
 const ONE_BY_ONE: u64 = 2;
 
 impl Pending {
@@ -96,9 +97,9 @@ impl Pending {
         Some(taken)
     }
 
-    /// How often the branch at `address`, which ends a loop of one block, is predicted to be taken: all
-    /// that is left but the last two. Takes these predictions. `None` if the branch is not predicted to
-    /// be taken. (A correct prediction does not change the predictor entry.)
+    /// How often the branch at `address`, which ends a loop of one block, is predicted to be taken:
+    /// all that is left but the last two. Takes these predictions. `None` if the branch is not
+    /// predicted to be taken. (A correct prediction does not change the predictor entry.)
     #[inline]
     pub(super) fn repeat(&mut self, address: u64, params: &Params) -> Option<u32> {
         if self.known > 0
@@ -113,8 +114,8 @@ impl Pending {
         Some(repeat)
     }
 
-    /// Turns the prediction of the branch at `address`, the only one that is left, into a known outcome,
-    /// because other packets come before the branch is reached.
+    /// Turns the prediction of the branch at `address`, the only one that is left, into a known
+    /// outcome, because other packets come before the branch is reached.
     pub(super) fn resolve(&mut self, address: u64, params: &Params) {
         if self.predicted == 1 {
             let taken = self.predictor.predict(address, params) != self.last_fails;
@@ -172,8 +173,8 @@ impl Predictor {
     }
 }
 
-/// The index of an address in a table of 2 to the power of `size` entries: the address bits from 1 on,
-/// or from 2 on where there are no compressed instructions.
+/// The index of an address in a table of 2 to the power of `size` entries: the address bits from 1
+/// on, or from 2 on where there are no compressed instructions.
 pub(in crate::etrace) fn index(address: u64, size: u8, params: &Params) -> usize {
     let low = params.widths.iaddress_lsb.max(1);
     (address >> low) as usize & ((1 << size.min(7)) - 1)

@@ -4,14 +4,15 @@ use alloc::collections::VecDeque;
 
 use crate::etrace::config::Params;
 
-/// The most entries of the stack. A call counter may count further: deeper returns are not followed.
+/// The most entries of the stack. A call counter may count further: deeper returns are not
+/// followed.
 const MOST_ENTRIES: usize = 512;
 
 /// The return addresses of traced calls. A full stack drops its oldest entry.
 ///
-/// A unit with a stack has 2 to the power of `return_stack_size` entries. If it has a counter as well,
-/// consecutive calls with the same return address share an entry. A unit with only a counter counts up
-/// to its limit. The memory is allocated once, with the first call.
+/// A unit with a stack has 2 to the power of `return_stack_size` entries. If it has a counter as
+/// well, consecutive calls with the same return address share an entry. A unit with only a counter
+/// counts up to its limit. The memory is allocated once, with the first call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::etrace) struct Returns {
     entries: VecDeque<Entry>,
@@ -27,8 +28,8 @@ struct Entry {
 }
 
 impl Returns {
-    /// The number of calls without a return. (`irdepth`, which is wide enough for all calls of a stack
-    /// with counters)
+    /// The number of calls without a return. (`irdepth`, which is wide enough for all calls of a
+    /// stack with counters)
     #[inline]
     pub(in crate::etrace) const fn depth(&self) -> u16 {
         self.calls

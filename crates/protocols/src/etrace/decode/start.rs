@@ -85,8 +85,8 @@ impl Decoder {
         }
     }
 
-    /// Whether the program is in a loop of one jump from `address` to itself. How often it runs is not
-    /// traced.
+    /// Whether the program is in a loop of one jump from `address` to itself. How often it runs is
+    /// not traced.
     fn idles<K: Code>(&self, address: u64, params: &Params, code: &mut K) -> bool {
         let pc = Pc { address, isa: params.isa(), space: self.space };
         matches!(self.position, Position::At { pc, .. } if pc == address)

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use super::pending::index;
 use crate::etrace::config::Params;
 
-/// The cached jump targets, up to 128, by the low bits of their addresses. The memory is allocated once,
-/// with the first target.
+/// The cached jump targets, up to 128, by the low bits of their addresses. The memory is allocated
+/// once, with the first target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::etrace) struct Targets {
     addresses: Vec<Option<u64>>,

@@ -1,5 +1,5 @@
-//! The instruction that was reported last before a trap: whether it was retired or trapped itself, and
-//! the address to which the trap returns.
+//! The instruction that was reported last before a trap: whether it was retired or trapped itself,
+//! and the address to which the trap returns.
 
 use tracewright_base::{Code, Element, Inconsistency, Kind, Pc, Role, Sink};
 
@@ -89,8 +89,8 @@ impl Decoder {
             && !self.trapped
             && after != After::Trap { again: false }
             && self.is_jump(next, params, code);
-        // A trapped instruction is reported in any case if the handler runs at another privilege level
-        // or traps at once.
+        // A trapped instruction is reported in any case if the handler runs at another privilege
+        // level or traps at once.
         let changed = self.changes(trap.who);
         let sure = match choices.trapped_in_stream {
             true => changed || nested == Some(true),
@@ -143,9 +143,9 @@ impl Decoder {
     }
 
     /// Resolves a passed address before a trap, where trapped instructions are in the stream: the
-    /// instruction that was reported last becomes the pending one. `sure`: it trapped. `ends`: the trace
-    /// ends, so that it may have trapped. The result is the reason for its report, if it was reported
-    /// after the passed address.
+    /// instruction that was reported last becomes the pending one. `sure`: it trapped. `ends`: the
+    /// trace ends, so that it may have trapped. The result is the reason for its report, if it was
+    /// reported after the passed address.
     fn resolve_before_trap<K: Code, S: Sink>(
         &mut self,
         at: u64,
@@ -158,8 +158,9 @@ impl Decoder {
         let by = self.passed.take()?;
         if let Some(next) = by.next {
             // The passed address was reported because the next instruction trapped. That one was
-            // reported for its trap, or as the target of a jump. A branch with an outcome was retired, if
-            // a path leads back to it; else a unit may take the jump to the handler for its outcome.
+            // reported for its trap, or as the target of a jump. A branch with an outcome was
+            // retired, if a path leads back to it; else a unit may take the jump to the handler for
+            // its outcome.
             let outcome = next.map.is_some_and(|map| map.len > 0);
             self.report_ambiguity(at, params, code, sink);
             let retired = outcome && self.reaches_jump(params, code);
@@ -179,8 +180,8 @@ impl Decoder {
         None
     }
 
-    /// The trace ends: emits the pending instruction, if it was retired. Where trapped instructions are
-    /// in the stream, it may have trapped without a trap packet.
+    /// The trace ends: emits the pending instruction, if it was retired. Where trapped instructions
+    /// are in the stream, it may have trapped without a trap packet.
     pub(super) fn end<K: Code, S: Sink>(
         &mut self,
         at: u64,
@@ -211,8 +212,8 @@ impl Decoder {
         self.is_jump(None, params, code)
     }
 
-    /// Whether a jump of unknown target is at `address`. `None`: whether it is pending, or was emitted
-    /// last.
+    /// Whether a jump of unknown target is at `address`. `None`: whether it is pending, or was
+    /// emitted last.
     fn is_jump<K: Code>(&self, address: Option<u64>, params: &Params, code: &mut K) -> bool {
         let pc = match (address, self.position) {
             (Some(address), _) => address,
@@ -282,8 +283,8 @@ impl Decoder {
         }
     }
 
-    /// The address to which a trap returns: the exception program counter. `None` if the packets do not
-    /// determine it.
+    /// The address to which a trap returns: the exception program counter. `None` if the packets do
+    /// not determine it.
     fn return_address<K: Code>(
         &mut self,
         trap: &Trap,
@@ -321,8 +322,8 @@ impl Decoder {
         }
     }
 
-    /// Whether the instruction that was reported last is an ECALL or EBREAK, which the unit counts as
-    /// retired, and is the cause of `trap`.
+    /// Whether the instruction that was reported last is an ECALL or EBREAK, which the unit counts
+    /// as retired, and is the cause of `trap`.
     fn trapped_by_call<K: Code>(&self, trap: &Trap, params: &Params, code: &mut K) -> bool {
         let last = match (self.passed.and_then(|by| by.next), self.position) {
             (Some(next), _) => next.address,
@@ -361,8 +362,8 @@ const fn is_call_cause(trap: &Trap) -> bool {
     !trap.interrupt && matches!(trap.ecause, BREAKPOINT | 8..=11)
 }
 
-/// Whether the trap packet has the exception program counter in place of a trap value: version 1.0, for
-/// an illegal instruction.
+/// Whether the trap packet has the exception program counter in place of a trap value: version 1.0,
+/// for an illegal instruction.
 pub(super) fn has_epc(trap: &Trap, params: &Params) -> bool {
     const ILLEGAL: u64 = 2;
     let both = params.choices.trap == TrapPacket::TvalEpc && !params.is_draft();

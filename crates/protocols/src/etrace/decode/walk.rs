@@ -12,8 +12,8 @@ use super::state::{PassedAddress, Position, ReportedAs};
 use crate::etrace::config::{LoopLabel, Params};
 
 impl Decoder {
-    /// Walks to `goal` and emits the instructions on the path. The instruction at the goal is emitted
-    /// too, unless it is the target of a jump: then it is pending.
+    /// Walks to `goal` and emits the instructions on the path. The instruction at the goal is
+    /// emitted too, unless it is the target of a jump: then it is pending.
     pub(super) fn walk<K: Code, S: Sink>(
         &mut self,
         at: u64,
@@ -92,8 +92,8 @@ impl Decoder {
             if count <= 1
                 && let Some(address) = goal.address
                 && (address.wrapping_sub(pc) & isa.address_mask()) < u64::from(block.bytes)
-                // A packet does not report the pending instruction again, nor the target of an implied
-                // return.
+                // A packet does not report the pending instruction again, nor the target of an
+                // implied return.
                 && !((pending_retire || returned && !goal.before) && address == pc)
             {
                 let branch = block.last.conditional && address == last_address(&block);
@@ -126,12 +126,12 @@ impl Decoder {
         }
     }
 
-    /// Walks from cached block to cached block while more than `spare` branch outcomes are known: only
-    /// branches and jumps with known targets can come before them.
+    /// Walks from cached block to cached block while more than `spare` branch outcomes are known:
+    /// only branches and jumps with known targets can come before them.
     ///
-    /// The fast path has such a loop too, but it reads neither packets of 0.026 and ESP32 nor those with
-    /// a compressed address (PULP). Without this one, decoding dhrystone of PULP `trdb` executes 49 %
-    /// more instructions (135.4 million for 91.1 million, counted by callgrind).
+    /// The fast path has such a loop too, but it reads neither packets of 0.026 and ESP32 nor those
+    /// with a compressed address (PULP). Without this one, decoding dhrystone of PULP `trdb`
+    /// executes 49 % more instructions (135.4 million for 91.1 million, counted by callgrind).
     fn walk_cached<K: Code, S: Sink>(
         &mut self,
         at: u64,
@@ -197,8 +197,8 @@ impl Decoder {
         Walked::There
     }
 
-    /// Whether the walk may end at an instruction that no jump leads to, with `count` branch outcomes
-    /// left.
+    /// Whether the walk may end at an instruction that no jump leads to, with `count` branch
+    /// outcomes left.
     fn may_stop(&self, goal: &Goal, count: u64, params: &Params) -> bool {
         if self.pending.count() > count || goal.jumped {
             return false;
@@ -211,8 +211,8 @@ impl Decoder {
         }
     }
 
-    /// Emits all iterations but the last ones of a predicted loop of one block at once. Whether the block
-    /// is such a loop.
+    /// Emits all iterations but the last ones of a predicted loop of one block at once. Whether the
+    /// block is such a loop.
     #[inline]
     fn repeat<S: Sink>(&mut self, at: u64, block: &Block, params: &Params, sink: &mut S) -> bool {
         let last = &block.last;
@@ -232,8 +232,8 @@ impl Decoder {
         true
     }
 
-    /// Emits a whole block. Whether a branch decides the next position; `None` if the program cannot be
-    /// followed, which is reported.
+    /// Emits a whole block. Whether a branch decides the next position; `None` if the program
+    /// cannot be followed, which is reported.
     #[inline]
     fn block<K: Code, S: Sink>(
         &mut self,

@@ -1,5 +1,5 @@
-//! The selection of traced instructions: comparators, filters, triggers. (0.026, chapter 4; 2.0, "Filtering";
-//! Trace Control Interface, "Trace Encoder Filter Registers")
+//! The selection of traced instructions: comparators, filters, triggers. (0.026, chapter 4; 2.0,
+//! "Filtering"; Trace Control Interface, "Trace Encoder Filter Registers")
 
 use alloc::vec::Vec;
 

@@ -1,8 +1,8 @@
-//! The compressed branch trace algorithm: instructions to packets. (2.0, "Reference Compressed Branch
-//! Trace Algorithm"; 0.026, Figure 5.1)
+//! The compressed branch trace algorithm: instructions to packets. (2.0, "Reference Compressed
+//! Branch Trace Algorithm"; 0.026, Figure 5.1)
 //!
-//! An instruction is encoded when the next one is known: the instructions before and after it decide
-//! about its packet. Most instructions need no packet, and [`Flow::plain`] skips them.
+//! An instruction is encoded when the next one is known: the instructions before and after it
+//! decide about its packet. Most instructions need no packet, and [`Flow::plain`] skips them.
 
 use super::executed::ExecutedSpan;
 use super::inst::{Inst, is};
@@ -31,7 +31,8 @@ pub(super) struct Flow {
     /// Outcomes since the last packet, the oldest in bit 0; 1 is not taken.
     map: u32,
     branches: u8,
-    /// The number of correctly predicted branches since the last packet, up to the first misprediction.
+    /// The number of correctly predicted branches since the last packet, up to the first
+    /// misprediction.
     predicted: u64,
     /// All branches since the last packet were predicted correctly, or all up to `failed`.
     all_predicted: bool,
@@ -265,9 +266,9 @@ impl Flow {
         sequential || implicit
     }
 
-    /// 0.026: whether `cur` jumps to an instruction that was executed since the last taken branch or
-    /// packet. The decoder would take a report of the target for the earlier visit (`loop_label =
-    /// first`), so that the jump itself is reported first.
+    /// 0.026: whether `cur` jumps to an instruction that was executed since the last taken branch
+    /// or packet. The decoder would take a report of the target for the earlier visit (`loop_label
+    /// = first`), so that the jump itself is reported first.
     fn jumps_to_executed(&self, cur: &Inst, prev: &Inst, next: &Inst, params: &Params) -> bool {
         let jump = cur.is(is::UPDISCON) && !sequential(cur, prev, params);
         jump && self.executed.is_some_and(|executed| executed.has(next.address))
@@ -298,7 +299,8 @@ impl Flow {
         }
     }
 
-    /// Sends the packet of `cur`, if it needs one. The order of the tests is that of the specification.
+    /// Sends the packet of `cur`, if it needs one. The order of the tests is that of the
+    /// specification.
     fn choose(
         &mut self,
         prev: &Inst,
@@ -372,7 +374,8 @@ impl Flow {
         let unsettled = self.branches != 0 || !by_count && self.returns.implies();
         let flush = due && (unsettled || self.sync_position == SyncPosition::AfterSpecial);
         if flush || late || cur.is(is::TRAP) && !cur.is(is::ONLY) || cur.is(is::NOTIFY) {
-            // `notify` is not set for the target of a discontinuity. ("Format 2 notify and updiscon")
+            // `notify` is not set for the target of a discontinuity. ("Format 2 notify and
+            // updiscon")
             let notify = cur.is(is::NOTIFY) && !self.returns.returned();
             self.report(cur, notify, false, params, out);
             self.sync_next = due && !by_count || late;
@@ -381,8 +384,8 @@ impl Flow {
         let trap = next.is(is::TRAP) && next.is(is::ONLY);
         let changes = next.is(is::CHANGED) && (self.branches != 0 || self.quirks.flushes_privilege);
         // The decoder may reach the start of another context before the jump of unknown target, or
-        // before the implied returns, that lead to it. So the last instruction is reported. (For another
-        // privilege the decoder knows that only a trap return leads there.)
+        // before the implied returns, that lead to it. So the last instruction is reported. (For
+        // another privilege the decoder knows that only a trap return leads there.)
         let jumps = next.is(is::CONTEXT) && (cur.is(is::UPDISCON) || self.returns.implies());
         let call =
             params.options.implicit_return && cur.is(is::CALL) && self.returns.ambiguous(params);

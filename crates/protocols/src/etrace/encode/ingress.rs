@@ -1,5 +1,5 @@
-//! The ingress port: the signals from the processor to the trace unit, cycle by cycle. (0.026, chapter 3; 2.0,
-//! "Hart to encoder interface")
+//! The ingress port: the signals from the processor to the trace unit, cycle by cycle. (0.026,
+//! chapter 3; 2.0, "Hart to encoder interface")
 
 use tracewright_base::{Kind, Retired, Role};
 
@@ -86,8 +86,8 @@ impl Itype {
         }
     }
 
-    /// The code on a port of `width` bits, 3 or 4; `sijump` makes jumps of 0.026 predictable. `None`
-    /// if the port has no such code: 3 bits of 0.026 have no jumps.
+    /// The code on a port of `width` bits, 3 or 4; `sijump` makes jumps of 0.026 predictable.
+    /// `None` if the port has no such code: 3 bits of 0.026 have no jumps.
     pub const fn code(self, version: Version, width: u8, sijump: bool) -> Option<u8> {
         let code = match (version, self) {
             (_, Itype::None) => 0,

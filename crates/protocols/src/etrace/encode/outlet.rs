@@ -1,9 +1,9 @@
 //! The FIFO between the unit and the transport, and the loss of packets that do not fit.
 //!
-//! With `stall` the processor waits, and no packet is lost. Without it packets are lost until there is
-//! room again. From 1.0 on a support packet reports the loss afterwards (`qual_status` *trace lost*;
-//! `dloss` for data trace). 0.026 has no such code: there the unit reserves room for a support packet,
-//! and reports the end of tracing before the loss.
+//! With `stall` the processor waits, and no packet is lost. Without it packets are lost until there
+//! is room again. From 1.0 on a support packet reports the loss afterwards (`qual_status` *trace
+//! lost*; `dloss` for data trace). 0.026 has no such code: there the unit reserves room for a
+//! support packet, and reports the end of tracing before the loss.
 
 use super::length::length;
 use crate::etrace::config::{Framing, Params};
@@ -92,7 +92,8 @@ impl Outlet {
         self.since = (cycles % u64::from(self.settings.drain)) as u32;
     }
 
-    /// The number of cycles for which the processor has to wait, so that all packets of a cycle fit.
+    /// The number of cycles for which the processor has to wait, so that all packets of a cycle
+    /// fit.
     pub(super) fn stalls(&self, params: &Params) -> u64 {
         let FifoSettings { bytes, drain, stall } = self.settings;
         if !stall || bytes == 0 {
@@ -156,7 +157,8 @@ impl Outlet {
         self.level = 0;
     }
 
-    /// Passes a packet of the unit on. `None` if it is lost; in 0.026 the support packet in its place.
+    /// Passes a packet of the unit on. `None` if it is lost; in 0.026 the support packet in its
+    /// place.
     pub(super) fn take(&mut self, mut packet: Packet, params: &Params) -> Option<Packet> {
         let FifoSettings { bytes, stall, .. } = self.settings;
         if params.link.framing == Framing::Esp32 {

@@ -28,8 +28,8 @@ pub struct Port {
     /// The block that is being filled, and the number of its instructions.
     block: Block,
     instructions: u32,
-    /// Branches not taken after that block. In 0.026 such a branch is neither the first nor the last
-    /// instruction of a block of several instructions.
+    /// Branches not taken after that block. In 0.026 such a branch is neither the first nor the
+    /// last instruction of a block of several instructions.
     tail: Vec<Block>,
 }
 

@@ -1,5 +1,5 @@
-//! Implicit returns: returns to the address of the last call are not reported. (2.0, "Implicit return
-//! mode", "Format 2 irreport and irdepth")
+//! Implicit returns: returns to the address of the last call are not reported. (2.0, "Implicit
+//! return mode", "Format 2 irreport and irdepth")
 
 use alloc::boxed::Box;
 
@@ -39,8 +39,8 @@ impl Returns {
         self.implied = 0;
     }
 
-    /// Takes the instruction `cur` before `next`. Whether it is an implied return, which is not reported.
-    /// `sequential`: the instruction before `cur` gives its target.
+    /// Takes the instruction `cur` before `next`. Whether it is an implied return, which is not
+    /// reported. `sequential`: the instruction before `cur` gives its target.
     #[inline]
     pub(super) fn instruction(
         &mut self,
@@ -80,18 +80,18 @@ impl Returns {
         if params.options.iret_ext { self.implied } else { self.calls.depth() }
     }
 
-    /// `irdepth` or `irets` of a packet with the address of the next instruction. If that is the target
-    /// of a return, implied or not, the value identifies the return. `target`: the address is the target
-    /// of another jump, and needs no value.
+    /// `irdepth` or `irets` of a packet with the address of the next instruction. If that is the
+    /// target of a return, implied or not, the value identifies the return. `target`: the address
+    /// is the target of another jump, and needs no value.
     ///
-    /// After returns that were implied since the last branch or packet the decoder may reach the address
-    /// at another depth first, so that the packet has the value too.
+    /// After returns that were implied since the last branch or packet the decoder may reach the
+    /// address at another depth first, so that the packet has the value too.
     pub(super) fn report(&self, target: bool, params: &Params) -> Option<u16> {
         self.returned.or_else(|| (!target && self.implied > 0).then(|| self.count(params)))
     }
 
-    /// Whether the next instruction is the target of a return with an entry on the return stack, right or
-    /// not.
+    /// Whether the next instruction is the target of a return with an entry on the return stack,
+    /// right or not.
     pub(super) const fn returned(&self) -> bool {
         self.returned.is_some()
     }

@@ -13,8 +13,8 @@ use crate::etrace::config::{Params, Profile};
 pub struct Settings {
     /// The most instructions that the processor retires in a block.
     pub retires: u8,
-    /// The instruction that gets the synchronisation packet at the end of a period; `None` for that of
-    /// the profile.
+    /// The instruction that gets the synchronisation packet at the end of a period; `None` for that
+    /// of the profile.
     pub sync_position: Option<SyncPosition>,
     /// `ctype` of a context change in the steps.
     pub context_type: ContextType,
@@ -48,16 +48,18 @@ impl Default for Settings {
 /// The instruction that gets the synchronisation packet at the end of a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SyncPosition {
-    /// The next instruction, after a packet with the branches so far. This requires that the unit sees
-    /// every instruction: inside a block it knows only the addresses of the first and the last.
+    /// The next instruction, after a packet with the branches so far. This requires that the unit
+    /// sees every instruction: inside a block it knows only the addresses of the first and the
+    /// last.
     Next,
-    /// The instruction after the next one whose `itype` is not 0, which is reported. The packets then do
-    /// not depend on the division into blocks. ("Multiple retirement considerations")
+    /// The instruction after the next one whose `itype` is not 0, which is reported. The packets
+    /// then do not depend on the division into blocks. ("Multiple retirement considerations")
     AfterSpecial,
 }
 
 impl SyncPosition {
-    /// The position of the profile of `params`: encoders that see each instruction take the next one.
+    /// The position of the profile of `params`: encoders that see each instruction take the next
+    /// one.
     pub const fn of(params: &Params) -> SyncPosition {
         match params.profile {
             Profile::ReferenceFlow | Profile::Siemens | Profile::PulpTrdb => SyncPosition::Next,

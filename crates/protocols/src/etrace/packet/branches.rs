@@ -58,15 +58,16 @@ pub struct Report {
     pub address: u64,
     /// `notify`: a trigger or comparator asked for the report.
     pub notify: bool,
-    /// `updiscon`: the instruction is the target of an uninferable discontinuity, and a packet of format 3
-    /// follows.
+    /// `updiscon`: the instruction is the target of an uninferable discontinuity, and a packet of
+    /// format 3 follows.
     pub updiscon: bool,
     /// With `irreport`: the depth of the return stack, or the number of implicit returns.
     pub irreport: Option<u16>,
 }
 
 impl Report {
-    /// `address`, `notify`, `updiscon`, `irreport` and `irdepth` or `irets`; 0.026: `address` alone.
+    /// `address`, `notify`, `updiscon`, `irreport` and `irdepth` or `irets`; 0.026: `address`
+    /// alone.
     #[inline(always)]
     pub(super) fn fields<F: Fields>(self, f: &mut F, params: &Params) -> Report {
         let width = params.widths.address();

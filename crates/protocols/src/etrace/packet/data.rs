@@ -16,8 +16,8 @@ pub enum Transfer {
     LoadData,
     /// A control and status register is read, and written (0), bits of it set (1) or cleared (2).
     Csr(u8),
-    /// An atomic operation: swap 0, add 1, and 2, or 3, xor 4, max 5, min 6; 7 is a conditional store
-    /// that failed.
+    /// An atomic operation: swap 0, add 1, and 2, or 3, xor 4, max 5, min 6; 7 is a conditional
+    /// store that failed.
     Atomic(u8),
     /// The response of a split atomic operation.
     AtomicData,
@@ -55,7 +55,8 @@ pub struct DataAccess {
     pub operand: Option<Amount>,
     /// The data.
     pub data: Option<Amount>,
-    /// The address, or its difference; in units of the size unless `unaligned`. The number of a CSR.
+    /// The address, or its difference; in units of the size unless `unaligned`. The number of a
+    /// CSR.
     pub address: Option<u64>,
 }
 

@@ -209,8 +209,8 @@ impl Envelope {
     }
 }
 
-/// A malformed packet of `len` bytes. The reader waits for all of them, so that the extent of undecodable
-/// bytes does not depend on the chunks of the input.
+/// A malformed packet of `len` bytes. The reader waits for all of them, so that the extent of
+/// undecodable bytes does not depend on the chunks of the input.
 fn reserved(header: u8, len: usize, bytes: &[u8]) -> Closed {
     if bytes.len() < len { Closed::Partial } else { Closed::Bad(len, Fault::Reserved(header)) }
 }
@@ -313,7 +313,8 @@ fn esp32(header: u8, bytes: &[u8]) -> Result<Opened, Closed> {
     Ok(Opened { envelope, class: Class::Instruction, len, reader })
 }
 
-/// Bytes of a record of PULP `rv_tracer`: a header, a timestamp of 8 bytes, and the longest payload.
+/// Bytes of a record of PULP `rv_tracer`: a header, a timestamp of 8 bytes, and the longest
+/// payload.
 const RECORD: usize = 1 + TIME + PAYLOAD;
 const TIME: usize = 8;
 const PAYLOAD: usize = 31;

@@ -5,8 +5,8 @@
 
 use crate::Field;
 
-/// A reader or a writer of fields. Each method is given the field's value, which a writer writes, and
-/// returns it, which a reader has read.
+/// A reader or a writer of fields. Each method is given the field's value, which a writer writes,
+/// and returns it, which a reader has read.
 pub trait Fields {
     /// Whether it reads: the given values are ignored.
     const READS: bool;
@@ -39,8 +39,8 @@ pub trait Fields {
         self.uint(name, value.into(), width) as u8
     }
 
-    /// A signed number of `width` bits that is compressed to a multiple of 8 bits plus one. `after` bits
-    /// follow it.
+    /// A signed number of `width` bits that is compressed to a multiple of 8 bits plus one. `after`
+    /// bits follow it.
     fn cut(&mut self, name: &'static str, value: u64, width: u32, after: u32) -> u64 {
         let count = match self.left() {
             // The length of the payload determines the number of bits.
@@ -97,8 +97,8 @@ const WORDS: usize = 4;
 const BYTES: usize = WORDS * 8;
 
 impl Reader {
-    /// Reads the `len` bytes that begin at `start` of `bytes`, without the first `skip` bits, below 8.
-    /// `None` if `bytes` has fewer.
+    /// Reads the `len` bytes that begin at `start` of `bytes`, without the first `skip` bits, below
+    /// 8. `None` if `bytes` has fewer.
     #[inline]
     pub fn new(bytes: &[u8], start: usize, len: usize, skip: u32) -> Option<Reader> {
         let payload = bytes.get(start..start + len)?;

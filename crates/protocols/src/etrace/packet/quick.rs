@@ -1,4 +1,5 @@
-//! A fast reader of the most frequent packets: formats 1 and 2 whose fields after the address are omitted.
+//! A fast reader of the most frequent packets: formats 1 and 2 whose fields after the address are
+//! omitted.
 
 use super::branches::{Branches, Map, Report};
 use super::envelope::Envelope;
@@ -6,13 +7,14 @@ use super::fields::low;
 use super::{INSTRUCTION_MESSAGE, Packet, Payload};
 use crate::etrace::config::{Compression, Framing, Params};
 
-/// A packet of format 1 or 2 with a payload of at most 8 bytes that has only branches and an address.
+/// A packet of format 1 or 2 with a payload of at most 8 bytes that has only branches and an
+/// address.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::etrace) struct Quick {
     /// The branches, none in format 2.
     pub(in crate::etrace) map: Map,
-    /// The sign-extended address or difference, without the bits below `iaddress_lsb`. `None` with a full
-    /// map.
+    /// The sign-extended address or difference, without the bits below `iaddress_lsb`. `None` with
+    /// a full map.
     pub(in crate::etrace) address: Option<i64>,
     /// Bytes of the packet.
     pub(in crate::etrace) len: usize,
@@ -35,8 +37,8 @@ pub(in crate::etrace) struct Shape {
     width: u32,
     /// The header has a flow.
     flow: bool,
-    /// Bits of the source number, between the header and the type. Those beyond whole bytes are in the
-    /// payload.
+    /// Bits of the source number, between the header and the type. Those beyond whole bytes are in
+    /// the payload.
     source: u32,
 }
 
@@ -74,8 +76,8 @@ impl Shape {
         })
     }
 
-    /// Reads the packet at the start of `bytes`. Without source numbers `bytes` must have at least 9 bytes,
-    /// however short the packet is.
+    /// Reads the packet at the start of `bytes`. Without source numbers `bytes` must have at least
+    /// 9 bytes, however short the packet is.
     #[inline(always)]
     pub(in crate::etrace) fn read(&self, bytes: &[u8]) -> Option<Quick> {
         if self.source > 0 {
@@ -127,15 +129,16 @@ impl Shape {
         Some(low(u16::from_le_bytes([first, second]).into(), self.source) as u16)
     }
 
-    /// The packet with the payload in the lowest `left` bits of `word`, after the source number. The bits
-    /// above repeat the last one.
+    /// The packet with the payload in the lowest `left` bits of `word`, after the source number.
+    /// The bits above repeat the last one.
     #[inline(always)]
     fn payload(&self, header: u8, word: i64, left: u32, len: usize) -> Option<Quick> {
         if word as u8 & self.kinds != self.kind {
             return None;
         }
         let (word, left) = (word >> self.kind_width, left.saturating_sub(self.kind_width));
-        // The format and the number of branches are hard to predict, so that a table replaces branches.
+        // The format and the number of branches are hard to predict, so that a table replaces
+        // branches.
         let Row { at, count, kind } = ROWS[(word & 0x7f) as usize];
         let bits = (word >> 7) as u32 & ((1 << count) - 1);
         let map = Map { bits, len: count };

@@ -36,8 +36,8 @@ impl Who {
 /// Sub-format 0: the full address of an instruction, and its privilege, context and time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Start {
-    /// `false` only if `address` is a branch and it was taken. 0.026: `true` only if it is a branch and
-    /// it was not taken.
+    /// `false` only if `address` is a branch and it was taken. 0.026: `true` only if it is a branch
+    /// and it was not taken.
     pub branch: bool,
     /// The privilege, context and time.
     pub who: Who,

@@ -138,7 +138,8 @@ fn calls_are_not_retired() {
     assert_eq!(last(Profile::ReferenceFlow), Some(0x1008));
 }
 
-/// The target of a jump, then an ECALL that is retired: a packet of format 2 is next, not one of format 3.
+/// The target of a jump, then an ECALL that is retired: a packet of format 2 is next, not one of
+/// format 3.
 #[test]
 fn updiscon_before_a_packet_of_format_3() {
     let steps = [
@@ -297,8 +298,8 @@ fn chunks(steps: &[Step], settings: &Settings) -> Vec<(char, u64)> {
     list
 }
 
-/// Chapter 4 of 0.026: comparators of addresses with each function, of contexts and trap values; and
-/// everything that filters match.
+/// Chapter 4 of 0.026: comparators of addresses with each function, of contexts and trap values;
+/// and everything that filters match.
 #[test]
 fn filters() {
     let line: Vec<Step> = (0..8).map(|n| plain(0x1000 + 4 * n)).collect();

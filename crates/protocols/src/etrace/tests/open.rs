@@ -1,6 +1,6 @@
 //! Ambiguities: two executions that give a unit the same packets, which a decoder marks
-//! ([`Inconsistency::Ambiguous`], [`Inconsistency::TrappedOrRetired`]); and the parameters that remove
-//! the ambiguity.
+//! ([`Inconsistency::Ambiguous`], [`Inconsistency::TrappedOrRetired`]); and the parameters that
+//! remove the ambiguity.
 //!
 //! [`Inconsistency::Ambiguous`]: tracewright_base::Inconsistency::Ambiguous
 //! [`Inconsistency::TrappedOrRetired`]: tracewright_base::Inconsistency::TrappedOrRetired
@@ -48,8 +48,9 @@ fn visits_of_an_address() {
     }
 }
 
-/// PULP `trace_debugger` has trapped instructions in its stream, and reports them like retired ones: as the
-/// target of a jump that is itself reported, and as the second instruction of a handler.
+/// PULP `trace_debugger` has trapped instructions in its stream, and reports them like retired
+/// ones: as the target of a jump that is itself reported, and as the second instruction of a
+/// handler.
 #[test]
 fn trapped_or_retired() {
     let target = [plain(0x1000), jump(0x1004, 0x1800), jump(0x1800, 0x2000)];
@@ -75,8 +76,8 @@ fn trapped_or_retired() {
     assert!(trapped != bytes(&[&before, &[plain(0x2000)], &fault(0x2004)], &params));
 }
 
-/// PULP has no end packet: the target of a jump that is itself reported was retired or trapped; and the first
-/// instruction of a handler was retired, or another trap came.
+/// PULP has no end packet: the target of a jump that is itself reported was retired or trapped; and
+/// the first instruction of a handler was retired, or another trap came.
 #[test]
 fn end_of_trace() {
     let params = Params::of(Profile::PulpTrdb, true);
@@ -98,8 +99,8 @@ fn end_of_trace() {
     );
 }
 
-/// 0.026 and 1.0 have no packet for a trap that another one follows before an instruction is retired: the packets
-/// have only the second, at the address of the first.
+/// 0.026 and 1.0 have no packet for a trap that another one follows before an instruction is
+/// retired: the packets have only the second, at the address of the first.
 #[test]
 fn a_trap_before_the_handler() {
     let one = [&[plain(0x1000)][..], &fault(0x1004)];

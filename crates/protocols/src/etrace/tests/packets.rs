@@ -38,8 +38,8 @@ fn reference() -> Params {
 
 const M: Who = Who { privilege: 3, time: 0, context: 0 };
 
-/// A unit without compression whose packets are longer than the length field of the header allows: copies of
-/// the sign are omitted all the same.
+/// A unit without compression whose packets are longer than the length field of the header allows:
+/// copies of the sign are omitted all the same.
 #[test]
 fn payloads_too_long_for_the_header() {
     for (framing, time, context, most) in
@@ -304,7 +304,8 @@ fn envelopes() {
     }
 }
 
-/// Records of PULP `rv_tracer` are those of its decoder: header last, and bytes beyond the length are ignored.
+/// Records of PULP `rv_tracer` are those of its decoder: header last, and bytes beyond the length
+/// are ignored.
 #[test]
 fn pulp_records() {
     let mut params = Params::of(Profile::PulpRvTracer, true);
@@ -365,7 +366,8 @@ fn flow_of_the_draft() {
     assert_eq!(again, bytes);
 }
 
-/// The length of a compressed address depends on the fields after it: there are fewer without `irreport`.
+/// The length of a compressed address depends on the fields after it: there are fewer without
+/// `irreport`.
 #[test]
 fn compressed_addresses_without_irreport() {
     let mut params = Params::of(Profile::Esp32, false);
@@ -381,7 +383,8 @@ fn compressed_addresses_without_irreport() {
     }
 }
 
-/// PULP `trdb` examines the low 32 bits for compression; bits that are only above are preserved all the same.
+/// PULP `trdb` examines the low 32 bits for compression; bits that are only above are preserved all
+/// the same.
 #[test]
 fn addresses_in_the_upper_bits() {
     let mut params = Params::of(Profile::PulpTrdb, true);
