@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tracewright::image::{Image, Region};
 use tracewright::protocols::etrace::Params;
-use tracewright::protocols::etrace::config::{Profile, Version};
+use tracewright::protocols::etrace::config::Profile;
 
 /// A trace.
 pub struct Input {

@@ -1,8 +1,8 @@
-//! What is known of a trace unit: widths, options, and the choices that its version leaves open.
+//! The parameters of a trace unit: widths, options, and the choices that its version leaves open.
 //!
-//! A value comes from four places, each over the one before: the [`Profile`]'s defaults, parameters by
-//! name ([`PARAMETERS`], from registers, a file or the command line), and, as the trace runs, support
-//! packets. Names are those of the specification without their `_p`.
+//! Later sources override earlier ones: the defaults of the version and the [`Profile`]; parameters
+//! by name ([`PARAMETERS`], from registers, a file or the command line); and support packets in the
+//! trace. Names are those of the specification without their `_p`.
 
 mod choice;
 mod profile;
@@ -25,42 +25,42 @@ pub use profile::{UnknownUnit, units};
 pub use table::{PARAMETERS, Parameter};
 pub use text::{Malformed, TEXTS, Wrong};
 
-/// The registers, as the list of protocols wants them: one for each parameter.
+/// The registers of the protocol: one for each parameter.
 pub const REGISTERS: &[Register] = &table::registers();
 
-/// Everything that is known of a trace unit before its first packet.
+/// The parameters of a trace unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// Which packets it writes.
+    /// The version of its packets.
     pub version: Version,
-    /// Whose unit it is.
+    /// The vendor or tool of the unit.
     pub profile: Profile,
     /// RV64, else RV32.
     pub rv64: bool,
-    /// What opcodes mean beyond the standard ones: Zcmp and Zcmt, and the processor's own.
+    /// Opcodes beyond the standard ones: Zcmp and Zcmt, and custom opcodes.
     pub extensions: Extensions,
-    /// How packets are delimited.
+    /// The framing of packets.
     pub link: Link,
     /// Widths of fields, in bits.
     pub widths: Widths,
-    /// What the support packet is like.
+    /// The layout of the support packet.
     pub support: SupportLayout,
-    /// Run-time options, until a support packet says otherwise.
+    /// Run-time options, which support packets change.
     pub options: Options,
-    /// What the specification leaves open.
+    /// Choices that the specification leaves open.
     pub choices: Choices,
-    /// Where traps go: for packets that leave the address out.
+    /// Trap vectors, for packets without the address of a handler.
     pub vectors: Vectors,
     /// Data trace.
     pub data: Data,
     /// The ingress port and the filters, as discovery reports them.
     pub port: Port,
-    /// What a support packet changed, until a packet of format 3 bears it out: one that was damaged
-    /// must not change how all that follows is read.
+    /// The values before the last support packet, until a packet of format 3 confirms the change. A
+    /// damaged support packet must not change the decoding of all later packets.
     pub before: Option<Learned>,
 }
 
-/// What support packets tell of.
+/// The parameters that support packets change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Learned {
     /// The optional modes.
@@ -70,28 +70,28 @@ pub struct Learned {
 }
 
 impl Default for Params {
-    /// E-Trace 2.0 as its specification has it, on RV64.
+    /// Profile `spec` of E-Trace 2.0 on RV64.
     fn default() -> Self {
         Params::spec(Version::V2_0, true)
     }
 }
 
-/// How packets are delimited, and what stands before their payload.
+/// The framing of packets, and the fields before their payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// What comes before each payload.
+    /// The header of a packet.
     pub framing: Framing,
-    /// Width of the source's number in the encapsulation, 0 to 16 bits.
+    /// Width of the source number in the encapsulation, 0 to 16 bits.
     pub source_width: u8,
-    /// The source's number: messages of others are not this unit's, where several share a stream.
+    /// The source number of this unit, where several share a stream.
     pub source: u16,
-    /// Bytes of a timestamp in the encapsulation, where the header says that there is one; 0 to 8.
+    /// Bytes of a timestamp in the encapsulation, in packets whose header announces one; 0 to 8.
     pub timestamp_bytes: u8,
     /// Width of the packet type at the start of the payload, 0 to 2 bits.
     pub type_width: u8,
-    /// The first byte begins a packet. Else alignment is looked for.
+    /// The first byte begins a packet. Else the decoder searches for alignment.
     pub aligned: bool,
-    /// The trace id (ATB id) that carries it.
+    /// The trace ID (ATB ID).
     pub trace_id: u8,
 }
 
@@ -100,7 +100,7 @@ pub struct Link {
 pub struct Widths {
     /// `iaddress_width`: width of an instruction address, 2 to 64 bits.
     pub iaddress: u8,
-    /// `iaddress_lsb`: the lowest address bit that packets have, 0 to 3.
+    /// `iaddress_lsb`: the lowest address bit in packets, 0 to 3.
     pub iaddress_lsb: u8,
     /// `context_width`, 1 to 32; 0 where packets have no context.
     pub context: u8,
@@ -120,17 +120,17 @@ pub struct Widths {
     pub bpred_size: u8,
     /// `cache_size`: the jump target cache has 2 to this power entries; 0 is none.
     pub cache_size: u8,
-    /// `f0s_width`: width of the sub-format of format 0; 0 where there is but one.
+    /// `f0s_width`: width of the sub-format of format 0; 0 if there is only one.
     pub f0s: u8,
 }
 
 impl Link {
-    /// Messages have the numbers of their sources.
+    /// Whether messages have source numbers.
     pub const fn has_sources(&self) -> bool {
         self.source_width > 0 && matches!(self.framing, Framing::Encapsulated | Framing::Siemens)
     }
 
-    /// Two units can share a stream: what stands before their payloads is alike.
+    /// Whether two units can share a stream: the fields before their payloads are the same.
     pub fn shares(&self, other: &Link) -> bool {
         (self.framing, self.source_width, self.timestamp_bytes)
             == (other.framing, other.source_width, other.timestamp_bytes)
@@ -139,40 +139,41 @@ impl Link {
 }
 
 impl Widths {
-    /// Width of an address field; 0 where an address has no more bits than are left out.
+    /// Width of an address field; 0 if all bits of an address are below `iaddress_lsb`.
     #[inline]
     pub const fn address(&self) -> u32 {
         self.iaddress.saturating_sub(self.iaddress_lsb) as u32
     }
 }
 
-/// What the support packet has where the specification lets the unit decide.
+/// The fields of the support packet that the specification leaves to the unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SupportLayout {
     /// Width of `encoder_mode`.
     pub mode_width: u8,
     /// The bits of `ioptions`.
     pub ioptions: OptionBits,
-    /// It ends with `denable`, `dloss` and `doptions`.
+    /// The packet ends with `denable`, `dloss` and `doptions`.
     pub data: bool,
     /// Width of `doptions`.
     pub doptions_width: u8,
-    /// Its options take effect. Else those that were given stay.
+    /// The packet's options take effect. Else the given options stay.
     pub believed: bool,
 }
 
 /// The optional modes of an encoder. ("Optional and run-time configurable modes")
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Targets of jumps that AUIPC or LUI right before makes known are not traced.
+    /// Targets of sequentially inferable jumps are not traced: an AUIPC or LUI right before the
+    /// jump gives them.
     pub sijump: bool,
-    /// Returns that go where they were called from are not traced.
+    /// Returns to the address of the last call are not traced.
     pub implicit_return: bool,
-    /// The address of a trap handler is not traced where the cause tells it.
+    /// The address of a trap handler is not traced if the cause determines it.
     pub implicit_exception: bool,
-    /// Branches that a predictor foresees are counted.
+    /// Correctly predicted branches are counted.
     pub branch_prediction: bool,
-    /// Jumps to targets that a cache holds are traced by their place in it.
+    /// Jumps to cached targets are traced by the index of the target in the cache.
     pub jump_target_cache: bool,
     /// Addresses are never differences.
     pub full_address: bool,
@@ -182,62 +183,64 @@ pub struct Options {
     pub iret_ext: bool,
 }
 
-/// What the specification leaves open, contradicts itself in, or a unit does its own way.
+/// Behaviour that the specification leaves open or contradicts itself in, or that a unit changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choices {
-    /// What a differential address is the difference of.
+    /// The operands of a differential address.
     pub difference: Difference,
     /// The `encoder_mode` of a draft support packet that means full addresses; 4 is none of them.
     pub full_mode: u8,
-    /// What sign compression leaves out.
+    /// The bits that sign compression omits.
     pub compression: Compression,
-    /// How payloads are filled up to whole bytes.
+    /// The padding of payloads to whole bytes.
     pub padding: Padding,
-    /// Where 0.026 packets say what kind of message they are.
+    /// The place of `msg_type` in packets of 0.026.
     pub message_type: MessageType,
-    /// When the decoder stops at an address that it meets before it is jumped to.
+    /// The meaning of a reported address that the program reaches before a jump to it.
     pub loop_label: LoopLabel,
-    /// 0.026: packets with an address may be notifications, which nothing marks.
+    /// 0.026: packets with an address may be notifications, which have no mark.
     pub notifications: bool,
     /// Packets have no `irreport` and `irdepth`.
     pub no_irreport: bool,
-    /// `irdepth` is all ones where there is nothing to report.
+    /// `irdepth` is all ones without `irreport`.
     pub irdepth_ones: bool,
-    /// `notify` is the flag itself, not its difference to the bit before.
+    /// `notify` is a plain flag, and not the difference to the bit before.
     pub plain_notify: bool,
-    /// What the trap packet has.
+    /// The layout of the trap packet.
     pub trap: TrapPacket,
-    /// The trap packet of an interrupt has a trap value, too.
+    /// The trap packet of an interrupt has a trap value.
     pub tval_always: bool,
-    /// When the branch predictor forgets.
+    /// When the branch predictor and the jump target cache are reset.
     pub predictor_reset: Reset,
-    /// Every address that is reported enters the jump target cache, not only jump targets.
+    /// Every reported address enters the jump target cache, and not only jump targets.
     pub cache_all: bool,
-    /// ECALL and EBREAK are retired before their exception.
+    /// ECALL and EBREAK count as retired before their exception.
     pub ecall_retires: bool,
-    /// The unit sends a start for what trapped where one is due, as at the target of a trap return, though it was not
-    /// retired; and it names what trapped, and tells of a trap twice, where another follows at once: as the reference
-    /// flow does.
+    /// Defects of the `reference-flow` encoder: it sends a due start packet for an instruction that
+    /// trapped, as at the target of a trap return. Where another trap follows at once, it reports
+    /// the trapped instruction, and the trap twice.
     pub start_unretired: bool,
-    /// The decoder does not say what a start named. The packets are those of one that was retired
-    /// before the next one trapped: only who knows the program can tell.
+    /// The decoder does not emit an instruction of a start packet that trapped. The packets are the
+    /// same as for an instruction that was retired before the next one trapped: only the program's
+    /// author knows which.
     pub drop_unretired: bool,
-    /// What trapped is in the stream of instructions, and is named where one would be; and a start follows each trap
-    /// packet, for the second instruction of the handler: as PULP's `trace_debugger` has it.
+    /// PULP `trace_debugger`: a trapped instruction is in the stream of instructions, and is
+    /// reported like one that was retired. A start packet for the second instruction of the handler
+    /// follows each trap packet.
     pub trapped_in_stream: bool,
-    /// What the resynchronisation period counts.
+    /// The unit of the resynchronisation period.
     pub resync: Sync,
-    /// The resynchronisation period, in its unit.
+    /// The resynchronisation period in that unit.
     pub resync_max: u32,
-    /// Predicted branches that the decoder follows for one packet.
+    /// The most predicted branches that the decoder follows for one packet.
     pub longest_count: u32,
-    /// 0.026: a context packet is sent only once all branches are reported.
+    /// 0.026: all branches are reported before a context packet.
     pub context_flushes: bool,
     /// 0.026, Table 3.4: termination type 4 is an unpredictable call.
     pub itype4_call: bool,
 }
 
-/// Where traps go, as the CSRs have it; `None` where it is not known.
+/// The trap vectors, as in the CSRs; `None` if not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Vectors {
     /// `mtvec`.
@@ -259,7 +262,7 @@ pub struct Data {
     pub lrid_width: u8,
     /// Loads are traced in two packets: request and data.
     pub split: bool,
-    /// Width of `format`: 2, or 3 where there are atomics, CSR accesses or split loads.
+    /// Width of `format`: 2, or 3 with atomics, CSR accesses or split loads.
     pub format_width: u8,
     /// Width of `diff` in packets without an address, 1 or 2.
     pub diff_width: u8,
@@ -267,9 +270,9 @@ pub struct Data {
     pub no_address: bool,
     /// Packets have no data.
     pub no_data: bool,
-    /// Where `diff` says XOR, data are a difference.
+    /// Data with the `diff` code of XOR are arithmetic differences.
     pub arithmetic: bool,
-    /// `format` and `subformat` as the extension for several accesses has them. (2.1)
+    /// `format` and `subformat` are those of the extension for several accesses. (2.1)
     pub mmacas: bool,
 }
 
@@ -320,7 +323,7 @@ impl Params {
             let either = |name: &str| register(name).or_else(|| register(&format!("{name}_p")));
             either(name).or_else(|| aliases.iter().find_map(|alias| either(alias)))
         };
-        let known = |name: &str| table::named(name).and_then(&find);
+        let known = |name: &str| table::find(name).and_then(&find);
         let version = known("version").and_then(Version::of_number);
         let profile = known("profile").and_then(Profile::of_number).unwrap_or_default();
         let wide = known("xlen").map(|xlen| xlen > 32);
@@ -335,7 +338,7 @@ impl Params {
         Ok(params)
     }
 
-    /// What support packets tell of, as it is.
+    /// The current values of the parameters that support packets change.
     pub const fn learned(&self) -> Learned {
         Learned { options: self.options, widths: self.widths }
     }
@@ -346,27 +349,28 @@ impl Params {
         if self.rv64 { Isa::Rv64 } else { Isa::Rv32 }
     }
 
-    /// The draft's packets.
+    /// Whether the packets are those of the draft 0.026.
     #[inline]
     pub const fn is_draft(&self) -> bool {
         matches!(self.version, Version::Draft)
     }
 
-    /// Payloads come right after a header byte, and begin with their format.
+    /// Whether payloads come right after the header byte and begin with their format.
     #[inline(always)]
     pub(super) const fn has_short_packets(&self) -> bool {
         self.link.source_width == 0 && !self.is_draft()
     }
 
-    /// Whether the decoder leaves out instructions that the `reference-flow` encoder reports although
-    /// they trapped: those of a start packet, and those before a second trap that comes at once.
+    /// Whether the decoder leaves out instructions that the `reference-flow` encoder reports
+    /// although they trapped: those of a start packet, and those before a second trap that comes at
+    /// once.
     #[inline]
     pub(super) const fn drops_unretired(&self) -> bool {
         self.choices.start_unretired && self.choices.drop_unretired
     }
 
-    /// Whether packets may report a trapped instruction as if it had been retired, so that the decoder
-    /// has to find out which.
+    /// Whether packets may report a trapped instruction as if it had been retired, so that the
+    /// decoder has to find out which.
     #[inline]
     pub(super) const fn reports_trapped(&self) -> bool {
         self.choices.trapped_in_stream || self.drops_unretired()
@@ -378,7 +382,7 @@ impl Params {
         self.is_draft() || self.drops_unretired()
     }
 
-    /// The header of a packet tells te_support from te_inst. (0.026)
+    /// Whether the header of a packet distinguishes te_support from te_inst. (0.026)
     pub(super) const fn names_support(&self) -> bool {
         let header = matches!(self.choices.message_type, MessageType::Header);
         self.is_draft() && header && matches!(self.link.framing, Framing::Siemens)
@@ -397,14 +401,13 @@ impl Params {
         }
     }
 
-    /// Nothing but branches ends a block.
+    /// The instructions that end a block: branches.
     pub const fn waypoints(&self) -> Waypoints {
         Waypoints::BRANCHES
     }
 
-    /// The address that the bits of a full address mean. Where packets have fewer bits than an address
-    /// of the processor, a virtual address is taken for what it was cut from, of 39 bits or more: its
-    /// top bit repeats.
+    /// The address of the bits of a full address field. If packets have fewer bits than an RV64
+    /// address, but 39 or more, it is a truncated virtual address and is sign-extended.
     #[inline]
     pub const fn full_address(&self, bits: u64) -> u64 {
         let address = bits << self.widths.iaddress_lsb;
@@ -414,8 +417,8 @@ impl Params {
         }
     }
 
-    /// Where a trap of `cause` goes, if the CSRs are known. ("Implicit exception mode"; Privileged
-    /// ISA, `mtvec`: MODE, bits \[1:0], is 1 where interrupts are vectored.)
+    /// The handler's address for a trap of `cause`, if the CSRs are known. ("Implicit exception
+    /// mode"; Privileged ISA, `mtvec`: MODE, bits \[1:0], is 1 where interrupts are vectored.)
     pub const fn vector(&self, privilege: u8, interrupt: bool, cause: u64) -> Option<u64> {
         let base = match privilege {
             1 => self.vectors.supervisor,

@@ -1,7 +1,7 @@
 //! Packets to elements.
 //!
-//! An instruction that a packet names was retired. One that the program jumped to is *owed*: it is said
-//! with what follows it, or alone where a trap, a context or the end comes next.
+//! An instruction whose address a packet reports was retired. The target of a jump is *pending*: it
+//! is emitted with the instructions after it, or alone if a trap, a context or the end comes next.
 
 mod data;
 mod fast_path;
@@ -31,22 +31,24 @@ use state::{Next, PassedAddress, Phase, Position, ReportedAs, Why};
 use targets::Targets;
 use trapped::{After, BeforeTrap, has_epc, same_trap, waits_for_next};
 
-/// A plain value: it holds what the next packet needs, and no totals. The default knows nothing.
+/// A plain value: it holds the state that the next packet depends on, and no totals. The default is
+/// the state before the first packet.
 ///
-/// After bytes that are no packet, or packets that were lost, nothing is said of the program before the
-/// next packet that names an instruction in full.
+/// After undecodable bytes or lost packets no instruction is emitted before the next packet with a
+/// full address: a start or a trap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decoder {
     phase: Phase,
     /// The address of the last packet that has one: differences are to it.
     address: Option<u64>,
     position: Position,
-    /// The last instruction that was said.
+    /// The address of the last instruction that was emitted.
     last: Option<u64>,
-    /// The last packet's address was come by, not jumped to: unless a packet of format 3 is next, the
-    /// program went on until it was jumped to.
+    /// The address of the last packet, which the program reached without a jump of unknown target.
+    /// If the next packet is not of format 3, the program went on from there and then jumped to the
+    /// same address.
     passed: Option<PassedAddress>,
-    /// The last packet says that one of format 3 comes right after it.
+    /// `updiscon` of the last packet: a packet of format 3 follows.
     followed: bool,
     pending: Pending,
     returns: Returns,
@@ -54,21 +56,21 @@ pub struct Decoder {
     implied: u16,
     targets: Targets,
     data: History,
-    /// Who executes, as it was last said.
+    /// The privilege and context that were last emitted.
     who: Option<Who>,
-    /// The memory that is executed from.
+    /// The memory space of that privilege.
     space: Space,
-    /// The last time in an envelope.
+    /// The last timestamp of an envelope.
     time: Option<u64>,
-    /// The last running number of a packet.
+    /// The index of the last packet. (ESP32)
     number: Option<u16>,
-    /// How the last packet that named an instruction did.
+    /// How the last packet with an address reported its instruction.
     reported_as: ReportedAs,
-    /// A trap packet, where the one after it tells what trapped.
+    /// A trap packet whose elements depend on the packet after it.
     waiting_trap: Option<Trap>,
-    /// Nothing was retired since the last trap.
+    /// No instruction was retired since the last trap.
     trapped: bool,
-    /// Where its handler is.
+    /// The address of that trap's handler.
     handler: Option<u64>,
 }
 
@@ -115,24 +117,24 @@ impl Decode<Params, Packet> for Decoder {
                     if params.is_draft() { branches.full } else { params.options.full_address };
                 let path =
                     PathPacket { map: Some(branches.map), ..PathPacket::of(branches.report, full) };
-                self.go_on(at, &path, params, code, sink);
+                self.follow(at, &path, params, code, sink);
             }
             Payload::Address(report) => {
                 let path = PathPacket::of(Some(report), params.options.full_address);
-                self.go_on(at, &path, params, code, sink);
+                self.follow(at, &path, params, code, sink);
             }
             Payload::BranchCount(count) => {
                 let path = PathPacket::of(count.report, params.options.full_address);
-                self.go_on(at, &PathPacket { count: Some(count), ..path }, params, code, sink);
+                self.follow(at, &PathPacket { count: Some(count), ..path }, params, code, sink);
             }
             Payload::JumpTarget(target) => {
                 let report = Report { irreport: target.irreport, ..Report::default() };
                 let path = PathPacket::of(Some(report), false);
                 let path = PathPacket { map: target.map, cached: Some(target.index), ..path };
-                self.go_on(at, &path, params, code, sink);
+                self.follow(at, &path, params, code, sink);
             }
             Payload::Start(start) => self.start(at, &start, params, code, sink),
-            // What comes next tells of it, too.
+            // The next packet is needed too.
             Payload::Trap(trap) if waits_for_next(&trap, params) => self.waiting_trap = Some(trap),
             Payload::Trap(trap) => self.trap(at, &trap, After::Retired, params, code, sink),
             Payload::Context(context) => {
@@ -170,7 +172,7 @@ impl Decode<Params, Packet> for Decoder {
     fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {
         match self.phase {
             Phase::Fresh => sink.element(at, Element::Gap(Gap::Start)),
-            // The trace ends: nothing that could be doubted follows.
+            // The trace ends: no element follows that could be wrong.
             Phase::Following if fault == Fault::Truncated => return,
             Phase::Following => sink.element(at, Element::Gap(Gap::BadPacket)),
             Phase::Waiting(_) => {}
@@ -196,14 +198,14 @@ impl Decode<Params, Packet> for Decoder {
     }
 }
 
-/// What a packet of format 0, 1 or 2 says.
+/// The content of a packet of format 0, 1 or 2.
 struct PathPacket {
     map: Option<Map>,
     count: Option<BranchCount>,
     report: Option<Report>,
     /// The address is not a difference.
     full: bool,
-    /// The address is here in the jump target cache.
+    /// The index of the address in the jump target cache.
     cached: Option<u16>,
 }
 
@@ -212,7 +214,7 @@ impl PathPacket {
         PathPacket { map: None, count: None, report, full, cached: None }
     }
 
-    /// The outcome of the last branch, where it is known.
+    /// The outcome of the last branch, if the packet has it.
     fn last(&self) -> Option<Map> {
         let map = self.map.filter(|map| map.len > 0)?;
         Some(Map { bits: map.bits >> (map.len - 1) & 1, len: 1 })
@@ -220,9 +222,9 @@ impl PathPacket {
 }
 
 impl Decoder {
-    /// Goes on from the packet before.
+    /// Follows the program to the address or the last branch of a packet of format 0, 1 or 2.
     #[inline]
-    fn go_on<K: BlockCache, S: Sink>(
+    fn follow<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         path: &PathPacket,
@@ -234,10 +236,10 @@ impl Decoder {
             return;
         }
         while let Some(by) = self.passed.take() {
-            if params.reports_trapped() && self.waits(&by, path, params, code) {
+            if params.reports_trapped() && self.defers(&by, path, params, code) {
                 return;
             }
-            self.go_round(at, by, params, code, sink);
+            self.walk_to_jump(at, by, params, code, sink);
         }
         self.followed = path.report.is_some_and(|report| report.updiscon);
         self.implied = 0;
@@ -279,12 +281,12 @@ impl Decoder {
             }
             self.pending.add_count(count);
         }
-        self.name(at, &goal, params, code, sink);
+        self.walk_to_report(at, &goal, params, code, sink);
     }
 
-    /// Walks to what a packet of format 0, 1 or 2 names.
+    /// Walks to the goal of a packet of format 0, 1 or 2, and notes how it was reported.
     #[inline]
-    fn name<K: BlockCache, S: Sink>(
+    fn walk_to_report<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         goal: &Goal,
@@ -306,8 +308,9 @@ impl Decoder {
         walked
     }
 
-    /// A packet that may name what comes after the one that the program came by waits for the packet after it.
-    fn waits<K: BlockCache>(
+    /// Whether a packet may report the instruction right after the passed address `by`. The packet
+    /// after it decides, so that this one waits.
+    fn defers<K: BlockCache>(
         &mut self,
         by: &PassedAddress,
         path: &PathPacket,
@@ -316,12 +319,12 @@ impl Decoder {
     ) -> bool {
         let Some(report) = path.report.filter(|_| path.count.is_none()) else { return false };
         if path.cached.is_some() || report.updiscon || report.notify {
-            // It was jumped to, or not.
+            // The packet states by itself whether its address is the target of a jump.
             return false;
         }
         let Some(address) = self.reported(path, &report, params) else { return false };
         let next = Next { address, map: path.map };
-        let waits = self.may_come_next(by, &next, params, code);
+        let waits = self.may_follow(by, &next, params, code);
         if waits {
             self.passed = Some(PassedAddress { next: Some(next), ..*by });
             self.address = Some(address);
@@ -329,7 +332,7 @@ impl Decoder {
         waits
     }
 
-    /// The program is not known, but an instruction that was executed is.
+    /// Resumes at an address that the packet reports, where the position was not known.
     fn resume<K: BlockCache>(
         &mut self,
         goal: &Goal,
@@ -347,7 +350,8 @@ impl Decoder {
         }
     }
 
-    /// The address that a packet reports. `None` where what it depends on is not known.
+    /// The address that a packet reports. `None` if the address before it, or the cache entry, is
+    /// not known.
     #[inline]
     fn reported(&mut self, path: &PathPacket, report: &Report, params: &Params) -> Option<u64> {
         let address = match path.cached {
@@ -368,12 +372,12 @@ impl Decoder {
         Some(address)
     }
 
-    /// Whether privilege is another than it was last said to be.
+    /// Whether the privilege differs from the last one that was emitted.
     pub(super) fn changes(&self, who: Who) -> bool {
         self.who.is_some_and(|known| known.privilege != who.privilege)
     }
 
-    /// A trap, and what comes after it.
+    /// A trap packet. `after`: the packet after it, as far as it matters.
     fn trap<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
@@ -391,9 +395,9 @@ impl Decoder {
             self.enter(at, trap.who, params, sink);
             return;
         }
-        let BeforeTrap { return_address, trapped, again, named } =
+        let BeforeTrap { return_address, trapped, again, handler_reported } =
             self.leave(at, trap, after, params, code, sink);
-        // Tracing begins with it where it was not on.
+        // A trap packet may be the first one of a trace.
         self.begin(at, sink);
         sink.element(at, Element::Exception(exception(trap, return_address)));
         if let Some(value) = trap.tval.filter(|_| !trap.interrupt)
@@ -405,14 +409,15 @@ impl Decoder {
         self.pending.clear();
         self.reported_as = ReportedAs::Handler { trapped, again };
         let known = params.vector(trap.who.privilege, trap.interrupt, trap.ecause);
-        // Without `thaddr` the privilege is that before the trap, and who takes it is not told.
+        // Without `thaddr` the packet has the privilege before the trap, and not that of the
+        // handler.
         let machine = params.vectors.supervisor.is_none() && params.vectors.guest.is_none();
         self.handler = None;
         if !trap.thaddr {
             self.position = Position::Unknown;
             self.last = None;
-            // Where another trap follows, the reference flow names the handler.
-            self.handler = if named { position } else { known.filter(|_| machine) };
+            // Before another trap the `reference-flow` encoder reports the handler's address.
+            self.handler = if handler_reported { position } else { known.filter(|_| machine) };
             self.trapped = true;
             self.forget(params);
             return;
@@ -420,7 +425,7 @@ impl Decoder {
         match position.or(known.map(|address| address & params.isa().address_mask())) {
             Some(address) => self.arrive(address, trap.branch, params, code),
             None => {
-                // The vector is in a CSR that nobody gave.
+                // The trap vector is not among the parameters.
                 self.position = Position::Unknown;
                 self.address = None;
                 sink.element(at, Element::Inconsistency(Inconsistency::NoAddress));
@@ -429,7 +434,7 @@ impl Decoder {
         self.forget(params);
     }
 
-    /// Tracing is on from here, where it was not.
+    /// Emits the start of tracing, if tracing was off.
     fn begin<S: Sink>(&mut self, at: u64, sink: &mut S) {
         if let Phase::Waiting(why) = self.phase {
             sink.element(
@@ -443,7 +448,8 @@ impl Decoder {
         self.phase = Phase::Following;
     }
 
-    /// The instruction at `address` is next, and was retired. `branch` is its outcome, if it is one.
+    /// Sets the position to `address`, whose instruction was retired. `branch` is its outcome, if
+    /// it is a branch: `true` is not taken.
     fn arrive<K: BlockCache>(&mut self, address: u64, branch: bool, params: &Params, code: &mut K) {
         self.address = Some(address);
         self.position = Position::At { pc: address, pending_retire: true };
@@ -454,19 +460,19 @@ impl Decoder {
         }
     }
 
-    /// What does not outlast a synchronisation.
+    /// Clears the state that a synchronisation ends: the return stack, the predictor, the caches.
     fn forget(&mut self, params: &Params) {
         if params.options.resync_disabled {
             return;
         }
         self.returns.clear();
         if params.choices.predictor_reset == Reset::Sync {
-            self.pending.forget();
+            self.pending.reset_predictor();
             self.targets.clear();
         }
     }
 
-    /// Says who executes where that is news, and when it is.
+    /// Emits the time of a packet, and its privilege and context if they differ from the last ones.
     fn enter<S: Sink>(&mut self, at: u64, who: Who, params: &Params, sink: &mut S) {
         if params.widths.time > 0 {
             sink.element(at, Element::Timestamp { value: who.time, cycles: None });
@@ -479,7 +485,7 @@ impl Decoder {
         self.space = space(who.privilege);
     }
 
-    /// Instructions may no longer be qualified, or packets were lost.
+    /// `qual_status` of a support packet: tracing has ended, or packets were lost.
     fn qualification<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
@@ -492,8 +498,8 @@ impl Decoder {
             return;
         }
         if qualification == Qualification::TraceLost {
-            // What was named was retired. How it went may have been lost.
-            if self.pending.count() > 0 || !self.owes_branch(params, code) {
+            // The reported instruction was retired. If it is a branch, its outcome may be lost.
+            if self.pending.count() > 0 || !self.branch_is_pending(params, code) {
                 self.flush(at, params, code, sink);
             }
             sink.element(at, Element::Gap(Gap::Overflow));
@@ -510,24 +516,24 @@ impl Decoder {
         while let Some(by) = self.passed.take()
             && (qualification == Qualification::EndedUnreported || by.next.is_some())
         {
-            self.go_round(at, by, params, code, sink);
+            self.walk_to_jump(at, by, params, code, sink);
         }
         self.flush(at, params, code, sink);
         self.passed = None;
         self.position = Position::Unknown;
-        // What comes next does not follow it, even where it is the next instruction.
+        // The next instruction in the trace does not follow the last one, even at the next address.
         self.last = None;
         self.pending.clear();
         self.returns.clear();
         self.phase = Phase::Waiting(Why::Off);
     }
 
-    /// The instruction that is owed is a branch.
-    pub(super) fn owes_branch<K: BlockCache>(&self, params: &Params, code: &mut K) -> bool {
+    /// Whether the pending instruction is a branch.
+    pub(super) fn branch_is_pending<K: BlockCache>(&self, params: &Params, code: &mut K) -> bool {
         matches!(self.position, Position::At { pc, pending_retire: true } if self.is_branch(pc, params, code))
     }
 
-    /// The running number of a packet: one that does not follow the last says that packets were lost.
+    /// The index of a packet. One that does not follow the last index means lost packets. (ESP32)
     fn numbered<S: Sink>(&mut self, at: u64, number: u16, sink: &mut S) {
         let follows = self.number.is_none_or(|last| number == last.wrapping_add(1));
         if !follows && self.phase == Phase::Following {
@@ -538,7 +544,7 @@ impl Decoder {
     }
 }
 
-/// A trap as an element has it.
+/// The exception element of a trap.
 const fn exception(trap: &Trap, return_address: Option<u64>) -> Exception {
     let cause = trap.ecause as u16 & !INTERRUPT;
     Exception {
@@ -549,7 +555,7 @@ const fn exception(trap: &Trap, return_address: Option<u64>) -> Exception {
     }
 }
 
-/// `who` as an element has it.
+/// The context element of a privilege and a context.
 fn context(who: Who, params: &Params) -> Context {
     Context {
         context_id: (params.widths.context > 0).then_some(who.context),
@@ -561,7 +567,7 @@ fn context(who: Who, params: &Params) -> Context {
     }
 }
 
-/// The memory of a privilege level: that of the level whose page tables it uses.
+/// The memory space of a privilege level: that of the level whose page tables it uses.
 const fn space(privilege: u8) -> Space {
     Space::new(
         Some(match privilege {

@@ -1,10 +1,11 @@
-//! Messages of several harts in one stream, each with its source's number (`srcID`).
+//! Messages of several harts in one stream, each with a source number (`srcID`).
 //!
-//! The encapsulation tells where a message ends and whose it is, and nothing marks its beginning: once a header is
-//! damaged, what follows cannot be told from payload. So each message is looked into: where one is none of
-//! its hart's, and those after it are none either, boundaries are looked for anew, and every hart is told that some of
-//! its messages may be missing. A message that is damaged inside is its own hart's matter.
-//! (*Unformatted Trace & Diagnostic Data Packet Encapsulation*, "Encapsulation")
+//! The encapsulation has the length and the source of a message, but no mark at its beginning:
+//! after a damaged header the next headers cannot be distinguished from payload. So each message is
+//! parsed. If it is not a packet of its hart, and those after it are not either, the demultiplexer
+//! searches for message boundaries again, and reports to every hart that messages may be missing. A
+//! message that is damaged inside affects only its own hart. (*Unformatted Trace & Diagnostic Data
+//! Packet Encapsulation*, "Encapsulation")
 
 use alloc::vec::Vec;
 
@@ -17,48 +18,49 @@ use super::packet::{Packet, Payload, Shape};
 use super::sync;
 use super::{Etrace, Protocol};
 
-/// So many messages one after another that make sense are no accident.
+/// The number of valid messages in a row that prove the message boundaries.
 const CHAIN: usize = 8;
 
-/// So many messages are looked at, at most, to find as many: others may be of harts that nobody knows, or say
-/// nothing.
+/// The most messages that are examined to find them. Messages of unknown harts and null messages
+/// prove nothing.
 const LOOKED_AT: usize = 64;
 
-/// Takes a stream apart, message by message. A plain value: to clone it is to take a checkpoint.
+/// Splits a stream into messages. A plain value: a clone is a checkpoint.
 ///
-/// A piece is a message, and its id the number in it ([`Link::source`](super::config::Link::source) of its hart), whether
-/// or not a hart has that.
+/// A piece is a message, and its ID the source number
+/// ([`Link::source`](super::config::Link::source) of its hart), whether or not a hart has that
+/// number.
 ///
-/// Bytes may be given in any pieces; what comes out is the same.
+/// The result does not depend on the chunks of the input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demux {
-    /// Their trace units.
+    /// The parameters of the harts.
     harts: Vec<Params>,
-    /// The number of each, and what most of its messages are like.
+    /// The source number of each hart, and the layout of its most frequent messages.
     quick: Vec<(u16, Option<Shape>)>,
-    /// As they were before the first message.
+    /// The parameters before the first message.
     fresh: Vec<Params>,
     /// The next byte begins a message.
     synced: bool,
-    /// Bytes that make no whole message yet.
+    /// Bytes of an incomplete message.
     rest: Vec<u8>,
-    /// Bytes that are none, and have not been reported yet: place and length.
+    /// Undecodable bytes that have not been reported yet: offset and length.
     bad: Option<(u64, u32)>,
-    /// The same of bytes that say nothing.
+    /// Null bytes that have not been reported yet: offset and length.
     nulls: Option<(u64, u32)>,
 }
 
-/// What stands at the beginning of some bytes.
+/// The start of some bytes.
 enum Message {
     /// A header without payload.
     Null,
-    /// A message of so many bytes.
+    /// A message.
     Of {
         len: usize,
-        /// Whose: the place among the harts, and the number.
+        /// The index of the hart, and the source number.
         hart: Option<usize>,
         number: u16,
-        /// What it says, where its hart can have said it.
+        /// The packet, if it is valid for the hart.
         packet: Option<Packet>,
     },
     /// More bytes must follow.
@@ -67,18 +69,19 @@ enum Message {
     Bad,
 }
 
-/// What follows a place.
+/// The messages after an offset.
 enum Chain {
-    /// Messages enough that make sense.
+    /// Enough valid messages.
     Whole,
-    /// So many that make sense, up to the end of the bytes.
+    /// The number of valid messages up to the end of the bytes.
     Unfinished(usize),
-    /// Something that is none.
+    /// Bytes that are not a message.
     Broken,
 }
 
 impl Demux {
-    /// Of these harts, whose link is the same. `None` where there is none, or the link has no numbers.
+    /// The demultiplexer of these harts, which share a link. `None` without harts, or if the link
+    /// has no source numbers.
     pub fn new(harts: Vec<Params>) -> Option<Demux> {
         harts.first().filter(|hart| hart.link.has_sources())?;
         Some(Demux::of(harts))
@@ -91,23 +94,23 @@ impl Demux {
         Demux { harts, quick, fresh, synced, rest, bad: None, nulls: None }
     }
 
-    /// The same at another place, or in another buffer.
+    /// A demultiplexer of the same harts for another offset or buffer.
     #[must_use]
     pub fn fresh(&self) -> Demux {
         Demux::of(self.fresh.clone())
     }
 
-    /// Takes all of `bytes`, which are in the capture from `at` on.
+    /// Splits all of `bytes`, which are at offset `at` of the capture.
     pub fn split<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) {
         self.take(at, bytes, false, out);
     }
 
-    /// Goes past all of `bytes` as [`split`](Self::split) does, and says nothing. What comes after them is the same.
+    /// Updates the state as [`split`](Self::split) does, without output.
     pub fn skip(&mut self, at: u64, bytes: &[u8]) {
         self.take(at, bytes, false, &mut Nowhere);
     }
 
-    /// The bytes end before place `at`, or some are missing there: says what is no whole message.
+    /// The bytes end at offset `at`, or some are missing there: reports the incomplete message.
     pub fn finish<S: Split>(&mut self, at: u64, out: &mut S) {
         self.take(at, &[], true, out);
         self.say_nulls(out);
@@ -130,7 +133,7 @@ impl Demux {
         self.rest = rest;
     }
 
-    /// Takes whole messages, and returns how many bytes they are.
+    /// Splits whole messages, and returns the number of their bytes.
     fn messages<S: Split>(&mut self, at: u64, bytes: &[u8], end: bool, out: &mut S) -> usize {
         let mut taken = 0;
         loop {
@@ -164,7 +167,7 @@ impl Demux {
                     if hart.is_some() && packet.is_none() {
                         match self.chain(rest.get(len..).unwrap_or_default()) {
                             Chain::Whole => {}
-                            // A few at the end must do.
+                            // A few messages suffice at the end of the bytes.
                             Chain::Unfinished(packets)
                                 if end && (packets > 0 || rest.len() == len) => {}
                             Chain::Unfinished(_) if !end => break,
@@ -196,7 +199,7 @@ impl Demux {
         taken
     }
 
-    /// Takes messages of the usual form as far as they go, and returns how many bytes they are.
+    /// Splits messages of the most frequent layout, and returns the number of their bytes.
     #[inline]
     fn usual<S: Split>(&self, at: u64, bytes: &[u8], out: &mut S) -> usize {
         let mut taken = 0;
@@ -214,13 +217,13 @@ impl Demux {
         taken
     }
 
-    /// What hart `n` says may change how its next messages are read.
+    /// A packet of hart `n` may change its parameters.
     fn learn(&mut self, n: usize, packet: &Packet) {
         let (Some(hart), Some((_, shape))) = (self.harts.get_mut(n), self.quick.get_mut(n)) else {
             return;
         };
         Etrace::learn(hart, packet);
-        // What was learned is borne out, or taken back, by the next packet.
+        // The next packet confirms or reverts the change.
         *shape = if hart.before.is_some() { None } else { Shape::of(hart) };
     }
 
@@ -247,11 +250,11 @@ impl Demux {
         Message::Of { len, hart, number, packet }
     }
 
-    /// How many bytes come before the first message, and whether it is there.
+    /// The number of bytes before the first message, and whether a message was found.
     fn find(&self, bytes: &[u8], end: bool) -> (usize, bool) {
         for at in 0..bytes.len() {
             let rest = bytes.get(at..).unwrap_or_default();
-            // A known hart's message is the first.
+            // The first message must be that of a known hart.
             match self.message(rest) {
                 Message::Of { packet: Some(_), .. } => {}
                 Message::Partial if !end => return (at, false),
@@ -276,7 +279,7 @@ impl Demux {
                 Message::Null if !rest.is_empty() => {
                     nulls += 1;
                     at += 1;
-                    // No message has so many.
+                    // No message is that long.
                     if nulls > most {
                         return Chain::Whole;
                     }
@@ -321,8 +324,8 @@ impl Demux {
     }
 }
 
-/// The numbers in messages at the start of `bytes`, the first of which begins there, and how many messages have
-/// each, in the order of the numbers.
+/// The source numbers of the messages from the start of `bytes` on, each with the number of its
+/// messages, in ascending order.
 pub fn numbers(bytes: &[u8], params: &Params) -> Vec<(u16, usize)> {
     let mut found: Vec<(u16, usize)> = Vec::new();
     let mut rest = bytes;
@@ -343,7 +346,7 @@ pub fn numbers(bytes: &[u8], params: &Params) -> Vec<(u16, usize)> {
     found
 }
 
-/// Hears nothing.
+/// Ignores all output.
 struct Nowhere;
 
 impl Split for Nowhere {

@@ -1,9 +1,9 @@
-//! A trace unit in software: what a processor did, to packets.
+//! A trace unit in software: the steps of a processor to packets.
 //!
-//! 1. The processor's side makes cycles of the ingress port of steps: [`Port`]. Who has cycles of
-//!    their own, from a simulation of the hardware, begins with [`Encoder::cycle`].
-//! 2. Triggers and filters say which blocks are traced: [`Filter`].
-//! 3. The algorithm finds a packet for each instruction that needs one: `flow`.
+//! 1. [`Port`] gathers steps into cycles of the ingress port. The cycles of a hardware simulation
+//!    can be given to [`Encoder::cycle`] instead.
+//! 2. Triggers and filters select the blocks that are traced: [`Filter`].
+//! 3. The algorithm in `flow` chooses the packet of each instruction that needs one.
 
 mod data;
 mod executed;
@@ -39,18 +39,19 @@ pub struct Encoder {
     flow: Flow,
     context_type: ContextType,
     quirks: Quirks,
-    /// Steps go through it where the unit has filters, several instructions in a block, or a FIFO, for which cycles count.
+    /// The port that steps pass through if the unit has filters, several instructions in a block,
+    /// or a FIFO, which depends on cycles.
     port: Option<Port>,
     qualifier: Qualifier,
-    /// Bits of instructions that the port cannot say.
-    unsaid: u32,
-    /// Who executes, as of the next instruction.
+    /// Flags of instructions that an `itype` of 3 bits does not have.
+    hidden: u32,
+    /// The privilege and context of the next instruction.
     privilege: u8,
     context: u32,
     time: u64,
     /// Flags for the next instruction.
     report: u32,
-    /// Triggers have not switched trace off.
+    /// Whether triggers have left tracing on.
     on: bool,
     /// Data trace, where it is enabled.
     data: Option<DataEncoder>,
@@ -71,7 +72,7 @@ impl Encode<Params, Packet> for Encoder {
             quirks,
             port: blocks.then(port),
             qualifier,
-            unsaid: match params.port.itype_width {
+            hidden: match params.port.itype_width {
                 3 if !params.is_draft() => is::CALL | is::RETURN | is::SWAP,
                 _ => 0,
             },
@@ -110,24 +111,25 @@ impl Encode<Params, Packet> for Encoder {
 }
 
 impl Encoder {
-    /// The unit asks the processor to wait: what it would retire next may have no room. (Sideband, `stall`)
+    /// Whether the unit stalls the processor: the packets of the next cycle may not fit in the
+    /// FIFO. (Sideband, `stall`)
     pub fn stall(&self, params: &Params) -> bool {
         self.flow.outlet.stalls(params) > 0
     }
 
-    /// For how many cycles the processor has waited.
+    /// The number of cycles for which the processor was stalled.
     pub fn stalled(&self) -> u64 {
         self.flow.outlet.waited()
     }
 
-    /// Takes what the ingress port says in one cycle. Where the unit asks the processor to wait, that cycle comes once
-    /// it does not any more.
+    /// Takes one cycle of the ingress port. While the unit stalls the processor, the cycle is
+    /// delayed.
     pub fn cycle(&mut self, cycle: &Cycle, params: &Params, out: &mut impl Extend<Packet>) {
-        self.flow.pass(1, params);
+        self.flow.advance(1, params);
         let waits = self.flow.outlet.stalls(params);
         if waits > 0 {
             self.flow.outlet.wait(waits);
-            self.flow.pass(waits, params);
+            self.flow.advance(waits, params);
         }
         self.on |= cycle.side.trace_on;
         if cycle.side.halted || cycle.side.reset {
@@ -135,7 +137,7 @@ impl Encoder {
         }
         if cycle.blocks.first().is_some_and(|block| !block.is_empty()) {
             self.time = cycle.time;
-            self.who(cycle.privilege, cycle.context, cycle.ctype, params);
+            self.set_who(cycle.privilege, cycle.context, cycle.ctype, params);
         }
         for block in cycle.blocks.iter().filter(|block| !block.is_empty()) {
             let (passes, notify) = self.qualifier.block(block, cycle);
@@ -178,7 +180,7 @@ impl Encoder {
         }
         inst.address = block.last();
         inst.halfwords = block.iretire;
-        inst.flags |= Inst::flags(block.itype, block.sijump) & !self.unsaid | notify;
+        inst.flags |= Inst::flags(block.itype, block.sijump) & !self.hidden | notify;
         if block.itype.is_trap() {
             (inst.cause, inst.tval) = (cycle.cause & self.quirks.cause_mask, cycle.tval);
         }
@@ -194,8 +196,8 @@ impl Encoder {
         self.flow.push(&inst, params, out);
     }
 
-    /// Who executes from the next instruction on.
-    fn who(&mut self, privilege: u8, context: u32, kind: ContextType, params: &Params) {
+    /// Sets the privilege and the context from the next instruction on.
+    fn set_who(&mut self, privilege: u8, context: u32, kind: ContextType, params: &Params) {
         if privilege != self.privilege {
             self.report |= is::CHANGED;
         }
@@ -214,9 +216,9 @@ impl Encoder {
     #[inline]
     fn retired(&mut self, retired: &Retired, params: &Params, out: &mut impl Extend<Packet>) {
         let (itype, sijump) = Itype::of(retired);
-        let mut flags = Inst::flags(itype, sijump) & !self.unsaid;
+        let mut flags = Inst::flags(itype, sijump) & !self.hidden;
         if params.is_draft() && itype == Itype::NotTaken {
-            // It does not end a block.
+            // A branch that is not taken does not end a block in 0.026.
             flags = is::BRANCH;
         }
         let inst = Inst {
@@ -269,10 +271,10 @@ impl Encoder {
             Step::Context(context) => {
                 let privilege = context.el.unwrap_or(self.privilege);
                 let id = context.context_id.unwrap_or(self.context);
-                self.who(privilege, id, self.context_type, params);
+                self.set_who(privilege, id, self.context_type, params);
             }
             Step::Timestamp(time) => self.time = time,
-            Step::Cycles(cycles) => self.flow.pass(cycles.into(), params),
+            Step::Cycles(cycles) => self.flow.advance(cycles.into(), params),
             Step::Trigger => self.report |= is::NOTIFY,
             Step::Off | Step::Halted => self.stop(params, out),
             Step::On => {}

@@ -1,10 +1,10 @@
 //! RISC-V processor trace: E-Trace.
 //!
-//! Specifications: *RISC-V Processor Trace*, draft 0.026; *Efficient Trace for RISC-V*, 1.0, 2.0 (its
-//! edition 2.0-20250616) and the draft of 2.1; *Unformatted Trace & Diagnostic Data Packet Encapsulation
-//! for RISC-V*, 1.0. A unit traces branches as taken or not and the targets of jumps that the program
-//! does not tell; all else comes from the program image. The bytes do not say which version they are:
-//! [`Params`] do.
+//! Specifications: *RISC-V Processor Trace*, draft 0.026; *Efficient Trace for RISC-V*, 1.0, 2.0
+//! (its edition 2.0-20250616) and the draft of 2.1; *Unformatted Trace & Diagnostic Data Packet
+//! Encapsulation for RISC-V*, 1.0. A unit traces the outcomes of branches and the targets of jumps
+//! that the program does not give. The rest comes from the program image. The trace data do not
+//! contain their version: [`Params`] have it.
 //!
 //! | section | item | test |
 //! |---|---|---|
@@ -89,7 +89,7 @@ impl Protocol for Etrace {
     }
 
     fn parse_value(name: &str, word: &str) -> Option<Result<u64, String>> {
-        if Params::passes_over(name) {
+        if Params::ignores(name) {
             return None;
         }
         let number = Params::number(name, word).map(|(_, number)| number);
@@ -97,8 +97,8 @@ impl Protocol for Etrace {
     }
 
     fn set_text(params: &mut Params, name: &str, text: &str) -> Option<Result<(), String>> {
-        let told = params.tell(name, text)?;
-        Some(told.map_err(|wrong| wrong.to_string()))
+        let set = params.tell(name, text)?;
+        Some(set.map_err(|wrong| wrong.to_string()))
     }
 
     fn riscv(params: &Params) -> Extensions {
@@ -159,7 +159,7 @@ impl Protocol for Etrace {
                     params.before = Some(before);
                 }
             }
-            // A unit whose modes changed begins anew.
+            // A unit synchronises after a change of its modes.
             Payload::Start(_) | Payload::Trap(_) | Payload::Context(_) => params.before = None,
             Payload::Branches(_)
             | Payload::Address(_)

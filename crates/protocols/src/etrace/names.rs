@@ -1,4 +1,4 @@
-//! What traps are called. (Privileged ISA, `mcause`, table "Machine cause register values after trap")
+//! The names of traps. (Privileged ISA, `mcause`, table "Machine cause register values after trap")
 
 use super::decode::INTERRUPT;
 

@@ -1,4 +1,4 @@
-//! One packet: what stands before its payload, and the payload.
+//! A packet: its envelope and its payload.
 
 pub mod branches;
 pub mod data;
@@ -26,21 +26,21 @@ pub(in crate::etrace) use quick::Shape;
 pub use support::{Qualification, Standard, Support};
 pub use sync::{ContextChange, Start, Trap, Who};
 
-/// One packet, as the wire spells it.
+/// A packet: the values of its fields.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
-    /// What stands before the payload.
+    /// The fields before the payload.
     pub envelope: Envelope,
-    /// What it says.
+    /// The payload.
     pub payload: Payload,
 }
 
-/// What a packet says.
+/// The payload of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
-    /// Nothing: the transport had nothing else to send, or marks where bytes begin.
+    /// A null packet: the transport is idle, or marks the alignment.
     Null {
-        /// It marks where a byte begins.
+        /// The packet marks the alignment.
         alignment: bool,
     },
     /// Format 1; 0.026: formats 0 and 1.
@@ -66,7 +66,7 @@ pub enum Payload {
         /// The value.
         ticks: u64,
     },
-    /// A word that software wrote. (PULP `trdb`)
+    /// A software write. (PULP `trdb`)
     Software {
         /// The word.
         word: u32,
@@ -79,7 +79,7 @@ impl From<Payload> for Packet {
     }
 }
 
-/// The payload first: its name is the packet's kind.
+/// The payload comes first: its name is the kind of the packet.
 impl fmt::Debug for Packet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} in {:?}", self.payload, self.envelope)
@@ -105,7 +105,8 @@ impl Wire<Params> for Packet {
         self.payload.write(&mut writer, params);
         let whole = writer.at();
         let trdb = params.choices.compression == Compression::Trdb;
-        // What is longer than its envelope can say is cut to the sign, whatever the unit's way is.
+        // A payload that is too long for its envelope is sign-compressed, whatever the compression
+        // of the unit is.
         let most = self.envelope.room(params);
         let long = whole.div_ceil(8) > most;
         let sign = params.choices.padding == Padding::Sign && !trdb || long;
@@ -129,7 +130,7 @@ impl Wire<Params> for Packet {
 }
 
 impl Packet {
-    /// What a unit sends: `payload`, with its number.
+    /// The packet that a unit sends: `payload` with the unit's source number.
     pub(super) fn sent(payload: Payload, params: &Params) -> Packet {
         let source = if params.link.has_sources() { params.link.source } else { 0 };
         Packet { envelope: Envelope { source, ..Envelope::default() }, payload }
@@ -148,7 +149,7 @@ impl Packet {
         Packet::rare(bytes, params)
     }
 
-    /// One that is not plain, long, or at the end of the bytes.
+    /// A packet that is long, at the end of the bytes, or has more fields before its payload.
     #[inline(never)]
     fn rare(bytes: &[u8], params: &Params) -> Parse<Self> {
         let Opened { envelope, class, len, mut reader } = match Envelope::open(bytes, params) {
@@ -166,8 +167,8 @@ impl Packet {
         }
     }
 
-    /// Names the fields of the packet that begins at the first byte, in their order on the wire.
-    /// `None` where there is none.
+    /// Lists the fields of the packet that begins at the first byte, in their order in the packet.
+    /// `None` if no packet begins there.
     pub fn explain(bytes: &[u8], params: &Params, each: &mut impl FnMut(Field)) -> Option<Packet> {
         let Opened { envelope, class, reader, .. } = Envelope::open(bytes, params).ok()?;
         let mut namer = Namer::new(reader, each);
@@ -177,8 +178,9 @@ impl Packet {
 }
 
 impl Short {
-    /// The payload at the start of `bytes`, its flow, and the length of the packet, if it has at most 16
-    /// bytes of instruction trace and nothing but a header before it. More bytes must follow.
+    /// The payload at the start of `bytes`, its flow, and the length of the packet, if it has at
+    /// most 16 bytes of instruction trace and nothing but a header before it. More bytes must
+    /// follow.
     #[inline]
     fn open(bytes: &[u8], params: &Params) -> Option<(u8, usize, Short)> {
         let &[header, ref payload @ ..] = bytes.first_chunk::<17>()?;
@@ -224,7 +226,7 @@ impl Payload {
         }
     }
 
-    /// How many bits of its address [`Compression::Trdb`] keeps.
+    /// The number of address bits that [`Compression::Trdb`] retains.
     fn kept_by_trdb(&self, params: &Params) -> Option<u32> {
         // Later versions have fields after the address.
         let report = self.report().filter(|_| params.is_draft())?;
@@ -232,13 +234,13 @@ impl Payload {
         let needed = fields::needed(address, width);
         let difference = matches!(self, Payload::Branches(Branches { full: false, .. }));
         Some(match width {
-            // That would leave out what is only in the bits above.
+            // The bits above would be lost.
             33.. if !difference => (fields::needed(address, 32) + width - 32).max(needed),
             _ => needed,
         })
     }
 
-    /// `None` where a code is reserved.
+    /// `None` if a code is reserved.
     #[inline]
     fn read<F: Fields>(class: Class, f: &mut F, params: &Params) -> Option<Payload> {
         match class {
@@ -272,7 +274,7 @@ impl Payload {
         }
     }
 
-    /// An instruction trace payload: `given` is written, or one is read.
+    /// An instruction trace payload: writes `given`, or reads one.
     #[inline]
     fn instruction<F: Fields>(
         given: Option<&Payload>,
@@ -314,7 +316,7 @@ impl Payload {
         })
     }
 
-    /// What follows `msg_type` in te_support. (0.026, Table 6.4)
+    /// The fields after `msg_type` in te_support. (0.026, Table 6.4)
     fn support<F: Fields>(given: Option<&Payload>, f: &mut F, params: &Params) -> Option<Payload> {
         let code = f.uint("control_code", support::CONTROL_CODE, 6);
         let kind = f.uint("support_type", 0, 4);
@@ -326,7 +328,7 @@ impl Payload {
         known.then(|| Payload::Support(support.fields(f, params)))
     }
 
-    /// Format 0: counts of predicted branches, and places in the jump target cache.
+    /// Format 0: counts of predicted branches, and indexes of the jump target cache.
     fn extension<F: Fields>(
         given: Option<&Payload>,
         f: &mut F,
@@ -336,7 +338,7 @@ impl Payload {
         let subformat = u64::from(matches!(given, Some(Payload::JumpTarget(_))));
         let subformat = match widths.f0s {
             0 if widths.cache_size > 0 && widths.bpred_size > 0 => {
-                // One of them is on, or the field would be there.
+                // The sub-format is left out if only one mode exists: it is the one that is on.
                 let options = &params.options;
                 u64::from(options.jump_target_cache && !options.branch_prediction)
             }
@@ -377,11 +379,11 @@ impl Payload {
         })
     }
 
-    /// Whether bytes are left over that no field is in.
+    /// Whether the payload has bytes after the last field.
     #[inline]
     fn is_overlong(&self, at: u32, end: u32, params: &Params) -> bool {
-        // A support packet of 2.1 may have more, and units that do not compress fill up. Behind a full map of
-        // 0.026 there may be an address that means nothing.
+        // A support packet of 2.1 may have more fields. Units without compression pad their
+        // payloads. After a full map of 0.026 there may be an address without meaning.
         let more = match self {
             Payload::Support(_) => params.support.ioptions == OptionBits::Standard,
             Payload::Branches(Branches { report: None, .. }) if params.is_draft() => {

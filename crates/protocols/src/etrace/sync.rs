@@ -1,21 +1,21 @@
-//! Where a decoder may start: packets have no mark, but their lengths lead from one to the next.
+//! Alignment: packets have no mark at their beginning, but their lengths lead from one to the next.
 
 use tracewright_base::{Parse, SyncSearch, Wire};
 
 use super::config::{Framing, Params};
 use super::packet::{Packet, Payload, Who};
 
-/// So many packets one after another that make sense are no accident.
+/// The number of valid packets in a row that prove the alignment.
 const CHAIN: usize = 8;
 
 /// The longest payload, in bytes.
 const LONGEST: usize = 31;
 
-/// So many bytes from a place on may decide whether packets begin there: eight of the longest packets,
-/// each with a header, 8 bytes of timestamp and 2 of the source's number.
+/// The number of bytes that decide whether packets begin at an offset: eight of the longest
+/// packets, each with a header, 8 bytes of timestamp and 2 of source number.
 pub const LOOKED_AHEAD: usize = CHAIN * (1 + LONGEST + 8 + 2);
 
-/// Bytes of the longest message, but for its header.
+/// Bytes of the longest message without its header.
 pub(super) fn longest(params: &Params) -> usize {
     match params.link.framing {
         Framing::Encapsulated | Framing::Siemens => {
@@ -27,7 +27,7 @@ pub(super) fn longest(params: &Params) -> usize {
     }
 }
 
-/// Finds the first place from where eight packets follow one another, or that comes after more null
+/// Finds the first offset from which eight packets follow one another, or that follows more null
 /// bytes than a packet can have. ("Packet Encapsulation", "Synchronization")
 pub fn find(bytes: &[u8], params: &Params) -> SyncSearch {
     for at in 0..bytes.len() {
@@ -40,7 +40,8 @@ pub fn find(bytes: &[u8], params: &Params) -> SyncSearch {
     SyncSearch::NotIn(bytes.len())
 }
 
-/// The same where no more bytes follow: fewer packets suffice if they go on to the end.
+/// Finds the first offset in the last bytes of a trace: fewer packets suffice if they reach the
+/// end.
 pub fn find_at_end(bytes: &[u8], params: &Params) -> Option<usize> {
     (0..bytes.len()).find(|&at| match chain(bytes.get(at..).unwrap_or_default(), params) {
         Chain::Whole => true,
@@ -49,13 +50,13 @@ pub fn find_at_end(bytes: &[u8], params: &Params) -> Option<usize> {
     })
 }
 
-/// What follows a place.
+/// The packets after an offset.
 enum Chain {
-    /// Packets enough.
+    /// Enough packets.
     Whole,
-    /// So many packets, up to the end of the bytes.
+    /// The number of packets up to the end of the bytes.
     Unfinished { packets: usize },
-    /// Something that is no packet.
+    /// Bytes that are not a packet.
     Broken,
 }
 
@@ -67,7 +68,7 @@ fn chain(bytes: &[u8], params: &Params) -> Chain {
         let len = match Packet::parse(rest, params) {
             Parse::Packet(Packet { payload: Payload::Null { .. }, .. }, len) => {
                 run += len;
-                // A run of nulls before the first packet is one only if no packet can hold it.
+                // A run of null bytes counts only if it is longer than any packet.
                 if run > nulls {
                     return if packets == 0 { Chain::Whole } else { Chain::Broken };
                 }
@@ -89,7 +90,7 @@ fn chain(bytes: &[u8], params: &Params) -> Chain {
     Chain::Whole
 }
 
-/// Whether a packet has values that a processor can have.
+/// Whether a processor can have the values of a packet.
 pub(super) fn makes_sense(packet: &Packet, params: &Params) -> bool {
     let known = |who: &Who| match who.privilege {
         0 | 1 | 3 => true,

@@ -1,4 +1,5 @@
-//! Damaged streams: no panic, no endless walk, and the truth again from the next packet of format 3.
+//! Damaged streams: no panic, no endless walk, and the truth again from the next packet of format
+//! 3.
 
 use std::path::Path;
 
@@ -10,10 +11,11 @@ use crate::decode::elf;
 use crate::run::{cache, elements, program};
 use crate::streams::{self, Stream};
 
-/// Bytes that may be read wrong before packets are found again: what is looked ahead.
+/// The bytes that may be decoded wrongly before alignment is found again: the look-ahead.
 const REACH: usize = 600;
 
-/// Damages `bytes` before `end`. Where, and by how much what follows is moved.
+/// Damages `bytes` before `end`. The result is the offset of the damage, and the shift of the bytes
+/// after it.
 fn damage(random: &mut Random, bytes: &mut Vec<u8>, end: usize) -> (usize, isize) {
     let at = random.index(end);
     let count = 1 + random.index(40);
@@ -46,7 +48,7 @@ fn damage(random: &mut Random, bytes: &mut Vec<u8>, end: usize) -> (usize, isize
     }
 }
 
-/// Where packets are that name an instruction in full.
+/// The offsets of packets with a full address.
 pub fn starts(stream: &Stream) -> Vec<usize> {
     let (mut at, mut starts) = (0, Vec::new());
     while let Parse::Packet(packet, len) = Packet::parse(&stream.bytes[at..], &stream.params) {

@@ -1,5 +1,5 @@
-//! Data trace there and back: loads, stores, atomic accesses and CSRs, with loads in one packet or two, with
-//! and without addresses and data, in every coding.
+//! Data trace there and back: loads, stores, atomic accesses and CSRs, with loads in one packet or
+//! two, with and without addresses and data, in every coding.
 
 use tracewright::base::{Access, Direction, Element, Wire};
 use tracewright::image::Image;
@@ -10,7 +10,7 @@ use tracewright::protocols::etrace::packet::Packet;
 use crate::program::Random;
 use crate::run::{cache, elements};
 
-/// What an access is, whatever the packets it took.
+/// An access, independent of the number of its packets.
 pub type Row = (Direction, u8, bool, Option<u64>, Option<u64>);
 
 pub fn row(access: &Access, params: &Params) -> Row {
@@ -96,11 +96,11 @@ fn accesses_there_and_back() {
         let image = std::sync::Arc::new(Image::new([]));
         let mut got: Vec<(u64, Element)> = Vec::new();
         elements(&bytes, &params, &mut cache(&image, &params), &mut got);
-        let said = got.iter().filter_map(|(_, element)| match element {
+        let emitted = got.iter().filter_map(|(_, element)| match element {
             Element::DataAccess(access) => Some(row(access, &params)),
             _ => None,
         });
-        let mut got: Vec<Row> = said.collect();
+        let mut got: Vec<Row> = emitted.collect();
         let mut want: Vec<Row> = given.iter().map(|access| row(access, &params)).collect();
         if params.data.split {
             // Loads come when their data do.

@@ -93,8 +93,8 @@ fn draft_streams() {
     all(results, 10);
 }
 
-/// What `pc-digest.tsv` says of a program: how many instructions, and the CRC-32 of each million of
-/// addresses, as 8 bytes each.
+/// The row of a program in `pc-digest.tsv`: the number of instructions, and the CRC-32 of each
+/// million of addresses, as 8 bytes each.
 struct Digest {
     count: u64,
     chunks: Vec<u32>,
@@ -179,9 +179,8 @@ fn long_streams() {
     all(results, 12);
 }
 
-/// Captures of PULP's unit, against PULP's own decoder.
-/// The records that PULP's decoder reads, and the lines of a simulation, say what the bytes on the bus do; from any
-/// offset, too.
+/// Captures of PULP's unit, against PULP's own decoder. The records that PULP's decoder reads, and
+/// the lines of a simulation, have the packets of the bus; from any offset, too.
 #[test]
 fn pulp_records() {
     let Some(root) = streams::shared() else { return };
@@ -206,7 +205,7 @@ fn pulp_records() {
             elements(&bytes, &params, &mut cache(&image, &params), &mut got);
             let got: Vec<Element> = got.iter().map(|(_, element)| *element).collect();
             assert!(got == want, "{framing}");
-            // What comes before the first whole record is not taken for one.
+            // Bytes before the first whole record are not decoded as a record.
             params.link.aligned = false;
             for cut in 1..40 {
                 let mut got: Vec<(u64, Element)> = Vec::new();

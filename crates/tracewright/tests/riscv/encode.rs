@@ -1,4 +1,4 @@
-//! The encoder writes what other encoders wrote, byte for byte.
+//! The encoder gives the bytes of other encoders.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -59,7 +59,7 @@ fn same(name: &str, packets: &[Packet], got: &[u8], want: &[u8], params: &Params
     panic!("{name}: {} packets, {} bytes of {}", packets.len(), got.len(), want.len());
 }
 
-/// What ran, where its log is there.
+/// The steps of a program, if its log exists.
 pub fn log(root: &Path, program: &str) -> Option<Vec<Step>> {
     let path = root.join(format!("etrace-ref/spike/{program}.spike_pc_trace.csv.xz"));
     if !path.is_file() {
@@ -121,8 +121,8 @@ fn pulp_trdb_sizes() {
     }
 }
 
-/// Blocks of several instructions give the packets of one instruction at a time, whatever the version
-/// and the options are.
+/// Blocks of several instructions give the packets of one instruction at a time, whatever the
+/// version and the options are.
 #[test]
 fn several_at_a_time() {
     for seed in 0..400 {
@@ -191,7 +191,7 @@ pub fn options(params: &mut Params, random: &mut Random) {
     w.cache_size = random.pick(&[1, 4, 7]);
     w.f0s = 1;
     match random.below(4) {
-        // There is one sub-format, or one that is used.
+        // Only one sub-format exists, or only one is used.
         0 if !(o.branch_prediction && o.jump_target_cache) => w.f0s = 0,
         1 if !o.branch_prediction => (w.bpred_size, w.f0s) = (0, 0),
         2 if !o.jump_target_cache => (w.cache_size, w.f0s) = (0, 0),
@@ -207,7 +207,7 @@ pub fn options(params: &mut Params, random: &mut Random) {
     }
 }
 
-/// Steps of what a decoder says, straight into an encoder.
+/// The steps of a decoded trace, passed to an encoder.
 pub struct Again<'a> {
     code: Cache,
     params: &'a Params,
@@ -262,7 +262,7 @@ impl<'a> Again<'a> {
     }
 
     fn trap(&mut self, exception: &Exception) {
-        // Where nothing tells, it is behind.
+        // Without a traced address the trap returns to the next instruction.
         let behind = self.last.map_or(0, |last| last.address + u64::from(last.instruction.size));
         let epc = exception.return_address.unwrap_or(behind);
         // In the reference flow ECALL is retired, and the encoder knows.
@@ -310,7 +310,8 @@ impl Sink for Again<'_> {
         let range = match element {
             Element::Range(range) => range,
             Element::Exception(exception) => return self.trap(&exception),
-            // A notification, which nothing marks, is as good a reason for its packet. (0.026, Table 3.3)
+            // A notification, which nothing marks, is as good a reason for its packet. (0.026,
+            // Table 3.3)
             Element::Inconsistency(Inconsistency::Ambiguous) => {
                 self.asked = !self.params.choices.trapped_in_stream;
                 return;

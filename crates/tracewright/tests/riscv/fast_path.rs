@@ -1,4 +1,5 @@
-//! Many packets at once say what they say one by one: clean streams and damaged ones, fed whole and in pieces.
+//! Packets give the same elements many at once and one by one: clean and damaged streams, whole and
+//! in chunks.
 
 use tracewright::base::{Element, OffsetMap, Piece, Sink};
 use tracewright::image::Cache;

@@ -1,5 +1,6 @@
-//! A unit whose FIFO is too small: the processor waits and nothing is lost, or packets are lost and the trace says so;
-//! then all that is said is what was done, and it goes on exactly where the unit did.
+//! A unit whose FIFO is too small: the processor waits and nothing is lost, or packets are lost and
+//! the trace reports it. Then all emitted instructions were executed, and the trace resumes where
+//! the unit did.
 
 use tracewright::base::{Access, Element, Encode, Gap, Sink, Start, Step, Wire};
 use tracewright::protocols::etrace::config::{Params, Sync, Version};
@@ -41,7 +42,7 @@ fn unit(seed: u64) -> (Run, Params, Settings) {
     (run, params, settings)
 }
 
-/// What was encoded, with how many instructions and traps there were when each packet was sent.
+/// The encoded packets, each with the number of instructions and traps before it.
 fn encoded(
     run: &Run,
     params: &Params,
@@ -63,7 +64,7 @@ fn encoded(
     (bytes, sent, stalled)
 }
 
-/// What a trace says was done, in the stretches that were traced.
+/// The decoded events of the traced chunks.
 struct Chunks<'a> {
     run: &'a Run,
     params: &'a Params,
@@ -73,15 +74,15 @@ struct Chunks<'a> {
 
 struct Chunk {
     trace: Trace,
-    /// It comes after packets that were lost, and the trace says so.
+    /// The chunk follows a reported loss.
     after_loss: bool,
 }
 
 impl Chunks<'_> {
     fn of<'a>(bytes: &[u8], run: &'a Run, params: &'a Params) -> Chunks<'a> {
-        let mut said = Chunks { run, params, all: Vec::new(), odd: Vec::new() };
-        elements(bytes, params, &mut cache(&run.image, params), &mut said);
-        said
+        let mut emitted = Chunks { run, params, all: Vec::new(), odd: Vec::new() };
+        elements(bytes, params, &mut cache(&run.image, params), &mut emitted);
+        emitted
     }
 }
 
@@ -116,7 +117,7 @@ fn seeds(count: u64) -> std::ops::Range<u64> {
     0..std::env::var("SEEDS").map_or(count, |seeds| seeds.parse().unwrap())
 }
 
-/// What leaves the FIFO of a unit that stalls its processor is what leaves one without a limit.
+/// The packets of a unit that stalls its processor are those of a unit without a limit.
 #[test]
 fn a_processor_that_waits_loses_nothing() {
     let mut waited = 0;
@@ -156,22 +157,23 @@ fn what_is_lost_is_said() {
         };
         let settings = Settings { fifo, ..settings };
         let (bytes, sent, _) = encoded(&run, &params, &settings);
-        let said = Chunks::of(&bytes, &run, &params);
+        let emitted = Chunks::of(&bytes, &run, &params);
         let name = format!(
             "seed {seed} {} {:?} retires {} {fifo:?}",
             params.version, params.options, settings.retires
         );
-        assert!(said.odd.is_empty(), "{name}: {:?}", said.odd);
+        assert!(emitted.odd.is_empty(), "{name}: {:?}", emitted.odd);
         let want = wanted(&run, &params);
         // Steps that the unit has not dealt with yet.
         let late = 3 * usize::from(settings.retires) * usize::from(params.port.taken_branches) + 6;
         let (mut from, mut resumed) = (0, resumptions(&sent).into_iter());
-        for (n, chunk) in said.all.iter().enumerate() {
+        for (n, chunk) in emitted.all.iter().enumerate() {
             let Trace { done, odd, .. } = &chunk.trace;
-            assert!(odd.is_empty(), "{name}: stretch {n}: {odd:?}");
-            let (sent, until) = resumed.next().unwrap_or_else(|| panic!("{name}: no stretch {n}"));
-            assert!(n == 0 || params.is_draft() || chunk.after_loss, "{name}: stretch {n}");
-            // It begins with what the packet names, and no earlier than what was said before ended.
+            assert!(odd.is_empty(), "{name}: chunk {n}: {odd:?}");
+            let (sent, until) = resumed.next().unwrap_or_else(|| panic!("{name}: no chunk {n}"));
+            assert!(n == 0 || params.is_draft() || chunk.after_loss, "{name}: chunk {n}");
+            // The chunk begins with the instruction of the packet, and not before the end of the
+            // last chunk.
             let least = from.max(sent.saturating_sub(late));
             let same = |first: usize| {
                 let rest = want.get(first..).unwrap_or_default();
@@ -183,31 +185,33 @@ fn what_is_lost_is_said() {
                 list[at.saturating_sub(3).min(list.len())..(at + 4).min(list.len())].to_vec()
             };
             let same = same(first);
-            // Where the trace says that a longer path was possible, too, that may have been the one.
+            // At a marked ambiguity the longer path may be the one that was executed.
             if chunk.trace.is_ambiguous(same) {
                 continue 'traces;
             }
             assert!(
                 same == done.len(),
-                "{name}: stretch {n} from {first}: {same} of {} are what was done, then {:x?}, not {:x?}",
+                "{name}: chunk {n} from {first}: {same} of {} are what was done, then {:x?}, not {:x?}",
                 done.len(),
                 near(done, same),
                 near(&want, first + same),
             );
             from = first + done.len();
-            // It goes as far as the last packet before the loss; once round less, where what would tell was lost.
+            // The chunk reaches the last packet before the loss, or one loop iteration less if the
+            // packet that decides was lost.
             let there = from <= until && from + late + ROUND > until;
-            assert!(there, "{name}: stretch {n} goes to {from}, not to {until}");
+            assert!(there, "{name}: chunk {n} goes to {from}, not to {until}");
             chunks += 1;
         }
-        assert!(resumed.next().is_none(), "{name}: a stretch is not said");
-        lost += usize::from(said.all.len() > 1);
+        assert!(resumed.next().is_none(), "{name}: a chunk is missing");
+        lost += usize::from(emitted.all.len() > 1);
     }
-    println!("{lost} traces lost something, {chunks} stretches");
+    println!("{lost} traces lost something, {chunks} chunks");
     assert!(lost > 100 || std::env::var("SEED").is_ok());
 }
 
-/// How much was done when each packet was sent that trace goes on with, and when the last one after it was.
+/// How much was done when each packet was sent that trace goes on with, and when the last one after
+/// it was.
 fn resumptions(sent: &[(Packet, usize)]) -> Vec<(usize, usize)> {
     let (mut all, mut off): (Vec<(usize, usize)>, _) = (Vec::new(), true);
     for (packet, done) in sent {
@@ -229,7 +233,7 @@ fn resumptions(sent: &[(Packet, usize)]) -> Vec<(usize, usize)> {
     all
 }
 
-/// Data accesses that have no room: the trace says so, and each access that it tells of was made.
+/// Data accesses that do not fit: the trace reports the loss, and each emitted access was made.
 #[test]
 fn accesses_that_are_lost_are_said() {
     let (mut lost, mut alone) = (0, 0);
@@ -302,8 +306,8 @@ fn accesses_that_are_lost_are_said() {
             let first = first.unwrap_or_else(|| panic!("{name}: accesses that were not made"));
             from = first + chunk.len();
         }
-        let said: usize = chunks.iter().map(Vec::len).sum();
-        assert_eq!(said < made.len(), chunks.len() > 1, "{name}: {said} of {}", made.len());
+        let emitted: usize = chunks.iter().map(Vec::len).sum();
+        assert_eq!(emitted < made.len(), chunks.len() > 1, "{name}: {emitted} of {}", made.len());
         lost += usize::from(chunks.len() > 1);
         let program = all.iter().any(|(_, element)| *element == Element::Gap(Gap::Overflow));
         alone += usize::from(chunks.len() > 1 && !program);

@@ -1,5 +1,5 @@
-//! Several harts in one stream, each message with its source's number: each hart's elements are those of its messages
-//! alone, whatever the others send.
+//! Several harts in one stream, each message with a source number: each hart's elements are those
+//! of its messages alone, whatever the others send.
 
 use std::path::Path;
 
@@ -51,16 +51,17 @@ impl Hart {
         Hart { image: program(elf(root, stream), stream.params.rv64), params, messages }
     }
 
-    /// What its messages say, alone.
+    /// The elements of its messages alone.
     fn alone(&self) -> Vec<(u64, Element)> {
-        let mut said: Vec<(u64, Element)> = Vec::new();
+        let mut emitted: Vec<(u64, Element)> = Vec::new();
         let bytes = self.messages.concat();
-        elements(&bytes, &self.params, &mut cache(&self.image, &self.params), &mut said);
-        said
+        elements(&bytes, &self.params, &mut cache(&self.image, &self.params), &mut emitted);
+        emitted
     }
 }
 
-/// The messages of all in one, in an order that looks random; and for each hart, where its messages are.
+/// The messages of all in one, in an order that looks random; and for each hart, where its messages
+/// are.
 fn mixed(harts: &[Hart], random: &mut Random) -> (Vec<u8>, Vec<Vec<(u64, u64)>>) {
     let mut next = vec![0; harts.len()];
     let mut own = vec![0u64; harts.len()];
@@ -106,10 +107,10 @@ fn capture(harts: &[Hart], format: Format, bytes: Vec<u8>) -> Capture {
     capture
 }
 
-/// What each source says.
-struct Heard(Vec<Vec<(u64, Element)>>, Vec<(u16, usize)>, u64);
+/// The elements of each source.
+struct Recorded(Vec<Vec<(u64, Element)>>, Vec<(u16, usize)>, u64);
 
-impl Listener for Heard {
+impl Listener for Recorded {
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.0[source].push((at, element));
     }
@@ -125,14 +126,14 @@ impl Listener for Heard {
     }
 }
 
-fn decode(capture: &Capture, options: &Options) -> Heard {
+fn decode(capture: &Capture, options: &Options) -> Recorded {
     let plan = Plan::new(capture, 0, options).expect("a plan");
     let memory = Memory::new(capture);
-    let mut heard = Heard(vec![Vec::new(); plan.sources.len()], Vec::new(), 0);
+    let mut recorded = Recorded(vec![Vec::new(); plan.sources.len()], Vec::new(), 0);
     Session::new(capture, &plan, &memory, options)
         .unwrap()
-        .run(capture.buffers[0].parts(), &mut heard);
-    heard
+        .run(capture.buffers[0].parts(), &mut recorded);
+    recorded
 }
 
 /// Without places.
@@ -163,11 +164,11 @@ fn message_by_message() {
         let harts = golden(&root, width, numbers, timestamp);
         let (bytes, offsets) = mixed(&harts, &mut random);
         let capture = capture(&harts, Format::Encapsulated, bytes);
-        let heard = decode(&capture, &Options::default());
-        assert_eq!((heard.1.len(), heard.2), (0, 0), "nothing is anyone else's");
+        let recorded = decode(&capture, &Options::default());
+        assert_eq!((recorded.1.len(), recorded.2), (0, 0), "no unknown IDs");
         let plan = Plan::new(&capture, 0, &Options::default()).unwrap();
         assert!(plan.sources.iter().map(|source| source.id).eq(numbers.iter().copied()));
-        // Those that nobody knows keep their numbers.
+        // Unknown IDs are reported with their numbers.
         let mut some = capture.clone();
         some.sources.truncate(1);
         let mut others: Vec<_> =
@@ -186,7 +187,7 @@ fn message_by_message() {
                 *at = offsets[n][k].1;
             }
             assert!(want.len() > 100, "there is something to compare");
-            assert!(heard.0[n] == want, "width {width}, hart {n}");
+            assert!(recorded.0[n] == want, "width {width}, hart {n}");
             hart.messages.iter().for_each(|m| joiner.push(n as u8 + 1, m, &mut frames).unwrap());
         }
         joiner.finish(&mut frames);
@@ -198,13 +199,13 @@ fn message_by_message() {
             source.parameter("trace_id", &(n + 1).to_string());
         }
         let framed = decode(&bus, &Options::default());
-        for (one, other) in heard.0.iter().zip(&framed.0) {
+        for (one, other) in recorded.0.iter().zip(&framed.0) {
             assert!(what(one) == what(other), "in frames");
         }
     }
 }
 
-/// What is asked for of several, and what no source has.
+/// Selected harts, and unknown IDs.
 #[test]
 fn some_of_them() {
     let Some(root) = streams::shared() else { return };
@@ -214,16 +215,17 @@ fn some_of_them() {
     let sizes: Vec<_> = sizes.collect();
     let mut capture = capture(&harts, Format::Encapsulated, bytes);
     let options = Options { ids: vec![3], ..Options::default() };
-    let heard = decode(&capture, &options);
-    assert!(what(&heard.0[0]) == what(&harts[1].alone()));
-    let of = |id: u16| heard.1.iter().filter(|(i, _)| *i == id).map(|(_, len)| len).sum::<usize>();
+    let recorded = decode(&capture, &options);
+    assert!(what(&recorded.0[0]) == what(&harts[1].alone()));
+    let of =
+        |id: u16| recorded.1.iter().filter(|(i, _)| *i == id).map(|(_, len)| len).sum::<usize>();
     assert_eq!((of(2), of(9)), (sizes[0], sizes[2]));
-    // One of them nobody knows.
+    // One of the IDs is unknown.
     capture.sources.remove(0);
-    let heard = decode(&capture, &Options::default());
-    assert!(what(&heard.0[0]) == what(&harts[1].alone()));
-    assert!(what(&heard.0[1]) == what(&harts[2].alone()));
-    assert!(heard.1.iter().all(|(id, _)| *id == 2));
+    let recorded = decode(&capture, &Options::default());
+    assert!(what(&recorded.0[0]) == what(&harts[1].alone()));
+    assert!(what(&recorded.0[1]) == what(&harts[2].alone()));
+    assert!(recorded.1.iter().all(|(id, _)| *id == 2));
     // Two with one number; one whose messages are otherwise.
     let mut twice = capture.clone();
     twice.sources.push(twice.sources[0].clone());
@@ -236,8 +238,9 @@ fn some_of_them() {
     assert!(plan.skipped[1].message.contains("source_width"), "{}", plan.skipped[1].message);
 }
 
-/// A message that is damaged inside is its own hart's matter. Where it is not known whose the damaged bytes are, each
-/// hart says that it may have lost some, and goes on from its next packet of format 3.
+/// A message that is damaged inside is its own hart's matter. Where it is not known whose the
+/// damaged bytes are, each hart reports that messages may be missing, and resumes at its next
+/// packet of format 3.
 #[test]
 fn damage() {
     let Some(root) = streams::shared() else { return };
@@ -345,18 +348,18 @@ fn threads() {
             let what = json::Shown { packets: true, elements: true };
             let mut view = json::Listing::new(Vec::new(), &plan, sources, "ram", None, what);
             let mut session = Session::new(&capture, &plan, &memory, &Options::default()).unwrap();
-            let mut said: Vec<u8> = Vec::new();
+            let mut emitted: Vec<u8> = Vec::new();
             let input = &mut Parts::new(capture.buffers[0].parts());
             let work =
                 parallel::run(&mut session, input, &mut view, &jobs, |mut more: Vec<u8>, _| {
-                    said.append(&mut more);
+                    emitted.append(&mut more);
                     true
                 })
                 .unwrap();
             assert!(count == 1 || work.chunks > 3, "{work:?}");
             match &one {
-                None => one = Some(said),
-                Some(one) => assert!(*one == said, "round {round}: {count} threads"),
+                None => one = Some(emitted),
+                Some(one) => assert!(*one == emitted, "round {round}: {count} threads"),
             }
         }
         // The same of a damaged one.
@@ -383,20 +386,20 @@ fn pieces() {
     let plan = Plan::new(&capture, 0, &Options::default()).unwrap();
     let memory = Memory::new(&capture);
     for most in [1, 2, 7, 100] {
-        let mut heard = Heard(vec![Vec::new(); 2], Vec::new(), 0);
+        let mut recorded = Recorded(vec![Vec::new(); 2], Vec::new(), 0);
         let mut session = Session::new(&capture, &plan, &memory, &Options::default()).unwrap();
         let mut rest = &bytes[..];
         while !rest.is_empty() {
             let (part, after) = rest.split_at(rest.len().min(1 + random.below(most) as usize));
-            session.feed(part, &mut heard);
+            session.feed(part, &mut recorded);
             rest = after;
         }
-        session.finish(&mut heard);
-        assert!(heard.0 == whole.0 && heard.2 == whole.2, "pieces of {most}");
+        session.finish(&mut recorded);
+        assert!(recorded.0 == whole.0 && recorded.2 == whole.2, "pieces of {most}");
     }
 }
 
-/// Our own units share a stream, too: each hart's elements are those of a buffer of its own.
+/// Units in software share a stream: each hart's elements are those of a buffer of its own.
 #[test]
 fn encoded() {
     for (seed, profile, width) in
@@ -458,16 +461,16 @@ fn encoded() {
         assert_eq!(shared.buffers[0].format, Format::Encapsulated);
         own(&mut shared);
         own(&mut apart);
-        let heard = decode(&shared, &Options::default());
+        let recorded = decode(&shared, &Options::default());
         for n in 0..3 {
             let plan = Plan::new(&apart, n, &Options::default()).unwrap();
             let memory = Memory::new(&apart);
-            let mut alone = Heard(vec![Vec::new()], Vec::new(), 0);
+            let mut alone = Recorded(vec![Vec::new()], Vec::new(), 0);
             Session::new(&apart, &plan, &memory, &Options::default())
                 .unwrap()
                 .run(apart.buffers[n].parts(), &mut alone);
-            assert!(what(&heard.0[n]).len() > 200);
-            assert!(what(&heard.0[n]) == what(&alone.0[0]), "{profile}, hart {n}");
+            assert!(what(&recorded.0[n]).len() > 200);
+            assert!(what(&recorded.0[n]) == what(&alone.0[0]), "{profile}, hart {n}");
         }
         let source = |n: usize| shared.sources[n].register("source");
         let first = u64::from(width > 0);

@@ -1,5 +1,5 @@
-//! The ingress port as the reference flow drives it: the encoder writes the same bytes from its rows, with
-//! a termination type of 3 bits and of 4.
+//! The ingress port as the reference flow drives it: the encoder writes the same bytes from its
+//! rows, with a termination type of 3 bits and of 4.
 
 use tracewright::base::{Encode, Wire};
 use tracewright::protocols::etrace::encode::{Block, Cycle, Encoder, Itype, Settings};

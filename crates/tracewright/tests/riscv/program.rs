@@ -1,5 +1,5 @@
-//! Random programs, and what a processor does that runs them: it need not compute, for the trace tells
-//! where it went, not why.
+//! Random programs, and what a processor does that runs them: it need not compute, for the trace
+//! tells where it went, not why.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use tracewright::isa::rv::Upper;
 use tracewright::protocols::etrace::config::{Params, Vectors};
 pub use tracewright_testing::Random;
 
-/// What a run may have.
+/// The properties of a random run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mix {
     pub rv64: bool,
@@ -28,7 +28,7 @@ pub struct Mix {
     pub levels: bool,
     /// One step in so many changes the context; 0: none.
     pub contexts: u64,
-    /// Where traps go is what the CSRs say, and not any handler.
+    /// Traps go to the vectors of the CSRs, and not to any handler.
     pub vectored: bool,
     /// The program has ECALL, EBREAK and C.EBREAK.
     pub calls: bool,
@@ -52,7 +52,7 @@ impl Mix {
     }
 }
 
-/// A program, and what was done when it ran.
+/// A program, and the steps of its execution.
 #[allow(dead_code, reason = "not every test needs all of it")]
 pub struct Run {
     pub image: Arc<Image>,
@@ -60,7 +60,7 @@ pub struct Run {
     pub steps: Vec<Step>,
     /// Addresses of the instructions that were retired.
     pub pcs: Vec<u64>,
-    /// Where traps of M and U go, and those of S, where [`Mix::vectored`] was asked for.
+    /// The trap vectors, with [`Mix::vectored`].
     pub vectors: Vectors,
 }
 
@@ -104,7 +104,7 @@ pub fn run(seed: u64, size: usize, count: usize, mix: Mix) -> Run {
     Run { image, isa, steps, pcs, vectors: csrs }
 }
 
-/// Random code: what goes back is a branch or an indirect jump, so that no loop is without a trace.
+/// Random code. Only branches and indirect jumps go back, so that every loop is traced.
 /// `traps`: some of it traps.
 fn code(
     random: &mut Random,
@@ -228,7 +228,7 @@ fn code_of_handlers(random: &mut Random, isa: Isa) -> (Vec<u8>, Vec<u64>) {
         vectors.push(base);
         let size = 1 + random.below(8) as usize;
         let (mut body, _) = code(random, isa, base, size, false, false);
-        // In the place of the jump at its end.
+        // It replaces the jump at the end.
         body.truncate(body.len() - 4);
         bytes.extend(body);
         bytes.extend(rv::MRET.to_le_bytes());
@@ -352,7 +352,7 @@ impl Machine {
             (_, 2) if opcode & 0xffff == rv::C_EBREAK => 3,
             _ => return None,
         };
-        // Of a narrower port nobody can tell: the instruction does nothing.
+        // A narrower port has no code for it: the instruction does nothing.
         self.mix.has_cause(code).then_some(code)
     }
 

@@ -1,16 +1,17 @@
-//! Proof that packets leave something open: another execution that gives the unit the very same bytes.
+//! Proof that packets leave something open: another execution that gives the unit the very same
+//! bytes.
 //!
-//! The other execution is what a decoder says: it must be one of the program. What no packet tells is looked for, until the
-//! bytes are the same:
+//! The other execution is the decoded one, which the program must allow. The test varies all that
+//! no packet reports, until the bytes are the same:
 //!
 //! - cycles in which nothing is retired, for a unit whose period counts them
 //! - which instructions are retired together
-//! - where a trap returns to, where that is not told
-//! - what comes after the last packet, of a unit that does not tell of the end
+//! - the return address of a trap, if it is not traced
+//! - the steps after the last packet, of a unit without an end packet
 //!
-//! Where no such execution is found: how long the period is, what it counts, and to which instruction its packet goes, no
-//! packet says. Another unit with the same packets stands in, whose period ends in the right places. And last
-//! notifications, which nothing marks in 0.026 (Table 3.3).
+//! No packet reports the length and unit of the period, nor the instruction that gets its packet.
+//! If no such execution is found, the test uses another unit with the same packets, whose period
+//! ends at the right instructions; and last notifications, which have no mark in 0.026 (Table 3.3).
 
 use std::collections::HashSet;
 
@@ -25,7 +26,7 @@ use tracewright::protocols::etrace::decode::INTERRUPT;
 use tracewright::protocols::etrace::encode::{Encoder, Quirks, Settings, SyncPosition};
 use tracewright::protocols::etrace::packet::{Packet, Payload};
 
-/// What it took beside what was said.
+/// The additions to the decoded execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Proof {
     /// Cycles in which nothing was retired.
@@ -34,13 +35,13 @@ pub struct Proof {
     pub notified: usize,
     /// Instructions that were not retired with the one before.
     pub apart: usize,
-    /// Steps after the last one that was said.
+    /// Steps after the last decoded one.
     pub beyond: usize,
     /// Another period.
     pub period: usize,
 }
 
-/// A step that was said.
+/// A decoded step.
 #[derive(Clone, Debug)]
 struct Said {
     /// The packet with which it was.
@@ -48,11 +49,11 @@ struct Said {
     step: Step,
     /// Two paths lead to it, which is as good as a notification.
     asked: bool,
-    /// Where it returns to was told.
+    /// The return address was traced.
     told: bool,
 }
 
-/// An execution as a decoder says it, in steps.
+/// The steps of a decoded execution.
 pub struct Execution<'a> {
     code: Cache,
     params: &'a Params,
@@ -93,7 +94,7 @@ impl<'a> Execution<'a> {
         })?
     }
 
-    /// The last instruction goes on to `address`: where the program says, if it does.
+    /// The last instruction continues at `address`, unless the program gives its target.
     fn goes_on(&mut self, address: u64) {
         let Some(last) = self.last() else { return };
         let free = last.instruction.kind == Kind::Indirect && last.instruction.target.is_none();
@@ -203,7 +204,7 @@ struct Way {
 /// So many ways are tried before it is remembered which led nowhere, and in all.
 const MOST: [usize; 2] = [2_000, 400_000];
 
-/// As many steps after the last one that was said.
+/// The most steps after the last decoded one.
 const BEYOND: usize = 4;
 
 impl Execution<'_> {
@@ -279,7 +280,7 @@ impl Execution<'_> {
                 break;
             }
             let Some(said) = self.said.get(n) else {
-                // All is said.
+                // All steps are encoded.
                 let beyond = n - self.said.len();
                 if choice == 0 {
                     if endless && rest.is_empty() {
@@ -338,7 +339,7 @@ impl Execution<'_> {
             let last = match &mut step {
                 Step::Retired(retired) => Some(*retired),
                 Step::Exception(taken) if elsewhere == 1 => {
-                    // The packet may tell, though it means nothing by the specification.
+                    // The packet may have it, though the specification leaves it open.
                     let packet = Packet::parse(&bytes[said.at as usize..], params);
                     if let Parse::Packet(Packet { payload: Payload::Trap(trap), .. }, _) = packet
                         && let Some(address) = trap.address
@@ -371,7 +372,7 @@ impl Execution<'_> {
         let known = match last {
             Some(Retired { instruction, .. }) if instruction.kind == Kind::Indirect => None,
             Some(last) => Some(last.next),
-            // A handler, which the trap's packet names.
+            // A handler, which the trap packet reports.
             None => Some(handler(rest, self.params)),
         };
         let (next, kind) = match known {
@@ -389,7 +390,7 @@ impl Execution<'_> {
     }
 }
 
-/// The handler that the next trap packet names, if there is one.
+/// The handler that the next trap packet reports, if there is one.
 fn handler(mut bytes: &[u8], params: &Params) -> u64 {
     while let Parse::Packet(packet, len) = Packet::parse(bytes, params) {
         if let Payload::Trap(trap) = packet.payload {
@@ -400,7 +401,7 @@ fn handler(mut bytes: &[u8], params: &Params) -> u64 {
     0
 }
 
-/// All that what an encoder does next depends on.
+/// The state that the next packets of an encoder depend on.
 fn state(encoder: &Encoder, params: &Params) -> String {
     let text = format!("{encoder:?}");
     let mut state = String::with_capacity(text.len());

@@ -1,5 +1,5 @@
-//! A ring that wrapped has lost the start of its oldest packet: packets are found from any offset, and from
-//! the next one of format 3 on all is as in the whole trace.
+//! A ring that wrapped has lost the start of its oldest packet: packets are found from any offset,
+//! and from the next one of format 3 on all is as in the whole trace.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -67,8 +67,8 @@ fn any_offset() {
     assert!(compared > 200 && (of_trdb > 20 || all.len() == others));
 }
 
-/// Streams of PULP's units of 0.026. They name an instruction in full at traps alone: those that are there have none
-/// but at the start, so these are of programs with traps.
+/// Streams of PULP's units of 0.026. They have full addresses only at traps. The captures have
+/// none but at the start, so that these are of programs with traps.
 fn trdb(root: &Path) -> Vec<Stream> {
     let mut all = Vec::new();
     for (program, rv64) in [("own_traps_rv64", true), ("own_traps_rv32", false)] {
@@ -120,10 +120,10 @@ impl Folder {
     }
 }
 
-/// What a capture folder says, with places counted from its oldest byte.
+/// The elements of a capture folder, with offsets from its oldest byte.
 fn opened(folder: &Path, params: &Params) -> Vec<(u64, Element)> {
-    struct Heard(Vec<(u64, Element)>);
-    impl tracewright::Listener for Heard {
+    struct Recorded(Vec<(u64, Element)>);
+    impl tracewright::Listener for Recorded {
         const PACKETS: bool = false;
 
         fn element(&mut self, _: usize, at: u64, element: Element) {
@@ -135,11 +135,11 @@ fn opened(folder: &Path, params: &Params) -> Vec<(u64, Element)> {
     let plan = Plan::new(&capture, 0, &options).unwrap();
     assert!(matches!(&plan.sources[0].config, AnyConfig::Etrace(read) if read == params));
     let memory = Memory::new(&capture);
-    let mut heard = Heard(Vec::new());
+    let mut recorded = Recorded(Vec::new());
     Session::new(&capture, &plan, &memory, &options)
         .unwrap()
-        .run(capture.buffers[0].parts(), &mut heard);
-    heard.0
+        .run(capture.buffers[0].parts(), &mut recorded);
+    recorded.0
 }
 
 /// The same packets, each in an encapsulation with a source and a time.
@@ -158,8 +158,8 @@ fn encapsulated(stream: &Stream) -> Stream {
     Stream { path: stream.path.clone(), program: stream.program.clone(), params, bytes }
 }
 
-/// A RAM sink that was full is the end of the trace, from wherever the unit wrote last: the instructions are
-/// those of the whole trace from the first packet of format 3 that is whole.
+/// A RAM sink that was full is the end of the trace, from wherever the unit wrote last: the
+/// instructions are those of the whole trace from the first packet of format 3 that is whole.
 #[test]
 fn captures_of_rings() {
     let Some(root) = streams::shared() else { return };
@@ -214,17 +214,18 @@ fn rings(root: &Path, stream: &Stream, random: &mut Random) {
 
         let start = *starts.iter().find(|start| **start >= lost).unwrap();
         let after = whole.partition_point(|(at, _)| *at as usize <= start);
-        let (want, said_before) = (executed(&whole).0, executed(&whole[..after]).0.len());
+        let (want, emitted_before) = (executed(&whole).0, executed(&whole[..after]).0.len());
         let (got, odd) = executed(&got);
         let cut = want.len() - got.len();
         let same = want[cut..].iter().zip(&got).take_while(|(a, b)| a == b).count();
         assert_eq!(same, got.len(), "{name}: not the end of what was executed");
-        // The instruction that the packet names may have been said with those before it; and, where what trapped is in the
-        // stream, of the one before a trap the packet after may tell.
-        let later = params.choices.trapped_in_stream && cut == said_before + 1;
-        let fits = cut == said_before || cut + 1 == said_before || later;
-        assert!(fits, "{name}: {cut}, not {said_before}");
-        // What the whole trace leaves in doubt stays so.
+        // The instruction of the packet may have been emitted with those before it. With trapped
+        // instructions in the stream, the packet after a trap may decide about the instruction
+        // before it.
+        let later = params.choices.trapped_in_stream && cut == emitted_before + 1;
+        let fits = cut == emitted_before || cut + 1 == emitted_before || later;
+        assert!(fits, "{name}: {cut}, not {emitted_before}");
+        // The ambiguities of the whole trace remain.
         let late = executed(&whole[after..]).1.len();
         let (bad, inconsistencies): (Vec<_>, Vec<_>) =
             odd.iter().partition(|odd| odd.contains("undecodable"));

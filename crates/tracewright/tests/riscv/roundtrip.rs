@@ -1,6 +1,6 @@
-//! What was encoded is what is decoded: random programs and very many traps, every version, every profile, any options.
-//! Where packets leave more than one thing open the trace says so; and what it says instead is another execution that
-//! gives the very same bytes.
+//! Encoded executions decode to themselves: random programs with very many traps, for every unit
+//! with any options. Where packets are ambiguous the trace marks it, and the decoded execution
+//! gives the same bytes.
 
 use std::collections::BTreeSet;
 
@@ -16,18 +16,20 @@ use crate::program::{Mix, Random, Run, run};
 use crate::proof::{Execution, Proof};
 use crate::run::{Addresses, cache, elements};
 
-/// What was done: addresses of instructions, and exceptions by number, return address and trap value.
+/// An event of an execution: the address of an instruction, or the number, return address and value
+/// of a trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done {
     Ran(u64),
     Trapped(u16, Option<u64>, Option<u64>),
 }
 
-/// What the steps did, as far as a unit tells.
+/// The events of the steps, as far as a unit reports them.
 pub fn wanted(run: &Run, params: &Params) -> Vec<Done> {
     let quirks = Quirks::of(params);
-    // 0.026 and 1.0 have no packet for a trap that another one follows before an instruction is retired: the last one is
-    // told, and is where the first was. Where what trapped is in the stream, each is.
+    // 0.026 and 1.0 have no packet for a trap that another one follows before an instruction is
+    // retired: the last one is reported, at the address of the first. With trapped instructions in
+    // the stream each is reported.
     let untold = params.is_draft() || params.choices.trap == TrapPacket::TvalEpc;
     let untold = untold && !params.choices.trapped_in_stream;
     let (mut done, mut stopped): (Vec<Done>, _) = (Vec::new(), None);
@@ -71,7 +73,7 @@ pub fn wanted(run: &Run, params: &Params) -> Vec<Done> {
 pub struct Trace {
     pub done: Vec<Done>,
     pub odd: Vec<String>,
-    /// How much was done where something else was possible, too.
+    /// The number of events before each ambiguity.
     ambiguous: Vec<(usize, Inconsistency)>,
     code: tracewright::image::Cache,
     isa: tracewright::base::Isa,
@@ -117,7 +119,7 @@ impl Trace {
         Trace { done: Vec::new(), odd: Vec::new(), ambiguous: Vec::new(), code, isa }
     }
 
-    /// Something else was possible, too, before the element number `same`.
+    /// Whether there is an ambiguity up to the event number `same`.
     pub fn is_ambiguous(&self, same: usize) -> bool {
         same < self.done.len() && self.ambiguous.iter().any(|&(place, _)| place <= same)
     }
@@ -142,29 +144,29 @@ fn encoded(run: &Run, params: &Params, settings: &Settings) -> Vec<u8> {
     bytes
 }
 
-/// What came of an execution.
+/// The results of the executions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tried {
     executions: usize,
     instructions: usize,
     traps: usize,
-    /// Executions with something that the packets leave open, by what: all told, path, retirement.
+    /// Executions with an ambiguity: all, of a path, of retirement.
     open: [usize; 3],
-    /// Executions with a return that may have gone to a start, in versions that leave nothing else open.
+    /// Executions with an ambiguous return before a start, in versions without other ambiguities.
     astray: usize,
-    /// Executions that were not what was said.
+    /// Executions that differ from the decoded one.
     other: usize,
-    /// Of those, where no doubt says that.
+    /// Of these, executions without an inconsistency.
     unnamed: usize,
-    /// Of those that were not what was said, where what was said was not shown to give the same bytes.
+    /// Of these, executions whose decoded one was not shown to give the same bytes.
     unproven: usize,
-    /// Instructions that a start named, and that trapped. (2.0, `reference-flow`)
+    /// Instructions of a start packet that trapped. (2.0, `reference-flow`)
     started: usize,
-    /// Where that took idle cycles, notifications, other blocks, steps beyond the last.
+    /// Proofs with idle cycles, notifications, other blocks, steps beyond the last, another period.
     took: [usize; 5],
 }
 
-/// A unit of this version and profile, and what it traces.
+/// A unit, and the parameters of its program.
 struct Trial {
     params: Params,
     settings: Settings,
@@ -185,17 +187,18 @@ impl Trial {
             w.tval = random.pick(&[1, 7, w.iaddress]);
         }
         match profile {
-            // It says nothing of returns; and its header has no place for the kind of a message.
+            // ESP32 has no `irreport`, and its header no message type.
             Profile::Esp32 => {
                 o.implicit_return = false;
                 c.message_type = MessageType::Payload;
             }
             Profile::ReferenceFlow => {
                 c.drop_unretired = c.start_unretired && random.one_in(2);
-                // Its model leaves out all returns then, and its decoder cannot follow.
+                // The model of the reference flow then omits all returns, and its decoder cannot
+                // follow.
                 o.implicit_return = false;
             }
-            // Its lengths have 4 bits.
+            // The lengths of PULP `trdb` have 4 bits.
             Profile::PulpTrdb => {
                 (w.context, w.tval, w.time) = (0, 0, 0);
                 c.message_type = MessageType::Header;
@@ -204,14 +207,14 @@ impl Trial {
         }
         c.resync = random.pick(&[Sync::Packets, Sync::Packets, Sync::Halfwords, Sync::Cycles]);
         c.resync_max = random.pick(&[3, 16, 300, 1 << 20]);
-        // A counter does not see returns that go astray.
+        // A counter does not detect returns to other addresses.
         let counted = o.implicit_return && w.return_stack_size == 0;
         let mix = Mix {
             rv64,
             traps: random.pick(&[0, 1, 1, 2, 3, 7, 40]),
-            // The reference flow names what traps at once after another trap, and tells of traps twice: its defects.
-            // What the reference flow names then, though it trapped, has to be left out; and it tells of some traps twice:
-            // two that are alike are taken for one.
+            // The reference flow reports an instruction that trapped before another trap, which the
+            // decoder has to omit; and it reports some traps twice, so that two equal traps are
+            // taken for one.
             nested: random.one_in(2) && (c.drop_unretired || !c.start_unretired),
             alternate: c.start_unretired,
             astray: if counted { 0 } else { random.pick(&[0, 5]) },
@@ -229,14 +232,14 @@ impl Trial {
             sync_position: random
                 .pick(&[None, Some(SyncPosition::Next), Some(SyncPosition::AfterSpecial)])
                 .filter(|_| !params.choices.drop_unretired),
-            // Their models retire one at a time, and what trapped is an instruction of its own.
+            // These models retire one instruction at a time.
             retires: if one { 1 } else { random.pick(&[1, 1, 4]) },
             ..Settings::default()
         };
         Trial { params, settings, mix, seed }
     }
 
-    /// What ran, and the unit that knows where its traps go.
+    /// Runs a program, and gives the unit its trap vectors.
     fn run(&mut self, size: usize, count: usize) -> Run {
         let run = run(self.seed, size, count, self.mix);
         if self.mix.vectored {
@@ -245,14 +248,15 @@ impl Trial {
         run
     }
 
-    /// What is decoded is what ran; or the trace says that there was another possibility, and what it says gives the
-    /// same bytes.
+    /// Checks that the decoded execution is the one that ran, or that an ambiguity is marked and
+    /// the decoded execution gives the same bytes.
     fn check(&self, run: &Run, tried: &mut Tried) -> Result<(), String> {
         let Trial { params, settings, .. } = self;
         let mut want = wanted(run, params);
         let bytes = encoded(run, params, settings);
         let Trace { done: got, odd, ambiguous, .. } = decoded(&bytes, params, run);
-        // What a start names is said, and with it that the trap returns behind it: a choice that has a name.
+        // Without `drop_unretired` a trapped instruction of a start packet is emitted, and the trap
+        // returns behind it.
         let said = params.choices.start_unretired && !params.choices.drop_unretired;
         for n in (0..got.len()).filter(|_| said) {
             if let Some(&Done::Trapped(number, Some(epc), value)) = want.get(n)
@@ -273,13 +277,14 @@ impl Trial {
             let named = ambiguous.iter().any(|(_, known)| *known == inconsistency);
             tried.open[1 + n] += usize::from(named);
         }
-        // Where starts do not forget the calls, a return may go astray to one of another context.
+        // If starts do not clear the return stack, a return may go to a start of another context.
         let options = &params.options;
         let starts = !params.is_draft() && options.implicit_return && options.resync_disabled;
         let open = usize::from(!ambiguous.is_empty());
         *if starts { &mut tried.astray } else { &mut tried.open[0] } += open;
         let same = want.iter().zip(&got).take_while(|(want, got)| agree(want, got)).count();
-        // A unit that does not tell of the end leaves out what came after its last packet: no more branches than a map has.
+        // A unit without an end packet omits the steps after its last packet: at most the branches
+        // of a full map.
         let branches: BTreeSet<u64> = run.steps.iter().filter_map(branch).collect();
         let is_branch = |done: &&Done| matches!(done, Done::Ran(at) if branches.contains(at));
         let unsaid = want[same..].iter().filter(is_branch).count();
@@ -306,7 +311,7 @@ impl Trial {
             return Err(differ);
         }
         tried.other += 1;
-        // What no doubt names has a name in the parameters.
+        // A difference without an inconsistency has a parameter.
         let named = known || params.choices.start_unretired || starts;
         if !named {
             return Err(differ);
@@ -320,7 +325,7 @@ impl Trial {
         let offsets: BTreeSet<u64> = run.steps.iter().filter_map(place).collect();
         let offsets = offsets.into_iter().collect();
         let mut said = Execution::new(cache(&run.image, params), params, offsets);
-        // What a start names is no execution.
+        // A trapped instruction of a start packet is not an execution.
         let mut drops = *params;
         drops.choices.drop_unretired = params.choices.start_unretired;
         elements(&bytes, &drops, &mut cache(&run.image, params), &mut said);
@@ -339,7 +344,7 @@ impl Trial {
         }
     }
 
-    /// The same with packets that leave nothing open.
+    /// The same trial with parameters that remove all ambiguities.
     fn plainly(&self) -> Trial {
         let mut params = self.params;
         let choices = &mut params.choices;
@@ -353,7 +358,8 @@ impl Trial {
     }
 }
 
-/// What a unit does its own way. The last address twice is no more than that: golden streams have it.
+/// The quirks of a unit, without the report of the last address a second time, which only golden
+/// streams need.
 fn quirks(params: &Params) -> Quirks {
     Quirks { ends_twice: false, ..Quirks::of(params) }
 }
@@ -373,8 +379,9 @@ fn branch(step: &Step) -> Option<u64> {
     }
 }
 
-/// Seeds with what is rare: returns that go astray to where a start is, which is as good as a return that is not implied, and
-/// ends of a trace at which nothing tells whether what was named last was retired.
+/// Seeds with rare events: returns to the address of a start instead of the top of the return
+/// stack, and traces whose end does not determine whether the last reported instruction was
+/// retired.
 const RARE: [u64; 13] =
     [1283, 1372, 1967, 2411, 2645, 2850, 3316, 4277, 4508, 4579, 4771, 5326, 6899];
 
@@ -421,9 +428,9 @@ fn programs() {
         }
         let Tried { executions, instructions, traps, open: [open, path, fate], .. } = tried;
         println!(
-            "{unit}: {executions} executions, {instructions} instructions, {traps} traps; {open} left something open \
-             ({path} a path, {fate} whether one was retired), {} a return; {} ran otherwise ({} without a doubt), of which {} were not shown to give the same bytes, {:?} by idle cycles, \
-             notifications, other blocks, steps beyond, another period; {} starts named what trapped; {} and {} of {} plainly; {} failed",
+            "{unit}: {executions} executions, {instructions} instructions, {traps} traps; {open} ambiguous \
+             ({path} a path, {fate} whether one was retired), {} a return; {} differ ({} without an inconsistency), of which {} were not shown to give the same bytes, {:?} by idle cycles, \
+             notifications, other blocks, steps beyond, another period; {} starts of trapped instructions; {} and {} of {} plainly; {} failed",
             tried.astray,
             tried.other,
             tried.unnamed,
@@ -435,9 +442,9 @@ fn programs() {
             plain.executions,
             failed.len() - before,
         );
-        // A unit that leaves nothing open can be asked for.
+        // Parameters remove all ambiguities.
         assert_eq!(plain.open[0], 0, "{unit}");
-        // Only 0.026 leaves anything open but what has a name in the parameters.
+        // Only 0.026 has ambiguities without such parameters.
         assert!(only.is_some() || (version == Version::Draft) == (open > 0), "{unit}");
     }
     assert!(
@@ -448,7 +455,7 @@ fn programs() {
     );
 }
 
-/// The trace need not tell where a trap returns to; if it does it is right.
+/// Two events agree; a return address that is not traced agrees with any.
 pub fn agree(want: &Done, got: &Done) -> bool {
     match (want, got) {
         (Done::Trapped(a, x, v), Done::Trapped(b, y, w)) => {
@@ -458,7 +465,7 @@ pub fn agree(want: &Done, got: &Done) -> bool {
     }
 }
 
-/// Steps and the packets that they gave, around the first difference; and what the packets decode to.
+/// Prints the steps and their packets around the first difference, and the decoded elements.
 fn explain(run: &Run, params: &Params, settings: &Settings, ran: usize) {
     let mut encoder = Encoder::new(params, settings);
     let (mut n, mut bytes, mut window) = (0, Vec::new(), [u64::MAX, 0]);

@@ -1,4 +1,4 @@
-//! Decodes a stream and lists what was executed.
+//! Decodes a stream and lists the executed instructions.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use tracewright::protocols::{Observer, Protocol, Stream};
 
 use crate::streams;
 
-/// Where the code is that Spike begins with.
+/// The address of the boot code of Spike.
 pub const BOOT: u64 = 0x1000;
 
-/// The code that Spike begins with, which is in no file.
+/// The boot code of Spike, which is in no file.
 pub fn boot(rv64: bool) -> Vec<u8> {
     let load = if rv64 { 0x0182_b283 } else { 0x0182_a283 };
     let words: [u32; 5] = [0x0000_0297, 0x0202_8593, 0xf140_2573, load, 0x0002_8067];
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// A program, with what Spike begins with.
+/// A program with the boot code of Spike.
 pub fn program(bytes: Vec<u8>, rv64: bool) -> Arc<Image> {
     let image = Image::from_elf(&bytes.into(), "program", 0).unwrap();
     Arc::new(image.with([Region::new("boot", BOOT, boot(rv64))]))
@@ -39,8 +39,8 @@ pub fn elements<O: Observer>(bytes: &[u8], params: &Params, code: &mut Cache, ob
     stream.finish(&bytes[taken..], &OffsetMap::new(&rest), code, observer);
 }
 
-/// Gives each address that was executed to `each`, and the words of what a clean trace does not have
-/// to `odd`.
+/// Passes each executed address to `each`, and the text of elements that a clean trace does not
+/// have to `odd`.
 pub struct Addresses<'a, F> {
     pub code: Cache,
     pub isa: Isa,
@@ -70,7 +70,7 @@ impl<F: FnMut(u64)> Sink for Addresses<'_, F> {
     }
 }
 
-/// The addresses that a stream executes, and what is odd about it.
+/// The executed addresses of a stream, and its unexpected elements.
 pub fn addresses(
     stream: &streams::Stream,
     image: &Arc<Image>,

@@ -1,5 +1,5 @@
-//! What the specification says against what its reference flow writes: where the two differ, it is by a
-//! defect of the flow that is named here.
+//! The encoder of the specification against the reference flow: the two differ only by the defects
+//! of the flow that are listed here.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use tracewright::protocols::etrace::encode::{Encoder, Quirks, Settings, SyncPosi
 use crate::encode::log;
 use crate::streams::{reference, shared};
 
-/// A defect: its name, and what has it.
+/// A defect: its name, and the parameters and quirks that have it.
 type Defect = (&'static str, fn(&mut Params, &mut Quirks));
 
-/// Those that programs of the reference flow meet. `docs/riscv.md` lists two more that none of them does:
-/// `a_trap_is_told_once` and `ends` are their tests.
+/// The defects that affect the programs of the reference flow. `docs/riscv.md` lists two more,
+/// which `a_trap_is_reported_once` and `last_instruction` test.
 const DEFECTS: [Defect; 5] = [
     ("a start for what was not retired", |params, _| {
         params.choices.start_unretired = true;
@@ -29,10 +29,10 @@ const DEFECTS: [Defect; 5] = [
     }),
 ];
 
-/// The unit of a suite as the specification has it, with the defects that `has` lets pass.
+/// The unit of a suite by the specification, with the defects for which `has` is true.
 fn unit(suite: &Params, has: impl Fn(usize) -> bool) -> (Params, Settings) {
     let mut params = Params::spec(suite.version, suite.rv64);
-    // How it was built and set up is no defect.
+    // The configuration of the unit is no defect.
     (params.link, params.widths, params.support) = (suite.link, suite.widths, suite.support);
     (params.options, params.port) = (suite.options, suite.port);
     params.choices.resync_max = suite.choices.resync_max;
@@ -67,18 +67,18 @@ fn the_reference_flow_differs_by_its_defects() {
         let Some(steps) = steps else { continue };
         let name = stream.path.display();
         let with = |has: &dyn Fn(usize) -> bool| encoded(steps, &unit(&stream.params, has));
-        assert!(with(&|_| true) == stream.bytes, "{name}: another difference than those named");
+        assert!(with(&|_| true) == stream.bytes, "{name}: a difference that is not listed");
         // A defect that this stream has makes a difference by itself.
         let own = |n: &usize| with(&|m| m != *n) != stream.bytes;
         let own: Vec<usize> = (0..DEFECTS.len()).filter(own).collect();
         own.iter().for_each(|n| matters[*n] += 1);
-        assert!(with(&|m| own.contains(&m)) == stream.bytes, "{name}: {own:?} are not all");
+        assert!(with(&|m| own.contains(&m)) == stream.bytes, "{name}: {own:?} are not all defects");
         clean += usize::from(own.is_empty());
         streams += 1;
     }
     for ((name, _), count) in DEFECTS.iter().zip(matters) {
         println!("{count} of {streams} streams: {name}");
-        assert!(count > 0 || streams == 0, "no stream has it: {name}");
+        assert!(count > 0 || streams == 0, "no stream has the defect: {name}");
     }
     println!("{clean} without any");
 }

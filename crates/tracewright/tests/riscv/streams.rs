@@ -23,7 +23,7 @@ pub fn shared() -> Option<PathBuf> {
     tracewright_testing::shared("captures/riscv")
 }
 
-/// The files of a folder whose names end so, in order; and the names before that.
+/// The files of a folder with this ending, in order, and their names without it.
 fn files(folder: &Path, end: &str) -> Vec<(PathBuf, String)> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> = entries
@@ -41,7 +41,7 @@ fn narrow(program: &str) -> bool {
     program.contains("rv32") || program == "xrle" || program.starts_with("embench")
 }
 
-/// The parameters of a suite's `.scf` file, and what `params.txt` says of the run.
+/// The parameters of a suite's `.scf` file, and the run-time options of `params.txt`.
 fn suite(folder: &Path, program: &str) -> Params {
     let width = if narrow(program) { 32 } else { 64 };
     let scf = fs::read_to_string(folder.join(format!("hardware_{width}.scf"))).unwrap();
@@ -73,7 +73,7 @@ pub fn large(root: &Path) -> Vec<Stream> {
     all(&root.join("etrace-ref-large"), ".te_inst_raw.xz", suite)
 }
 
-/// Those with optional modes: the program and the letters of the modes.
+/// The streams with optional modes: names have the program and the letters of the modes.
 pub fn optional(root: &Path) -> Vec<Stream> {
     all(&root.join("etrace-tecodec-optmodes"), ".te_inst_raw", |_, name| {
         let program = name.split('.').next().unwrap();

@@ -1,6 +1,6 @@
-//! The words for what can be chosen.
+//! The parameters with named values.
 
-/// An enum of named choices, each with its number in a register and its word in a file.
+/// Enums of named values, each with its number in a register and its word in a file.
 macro_rules! choices {
     ($($(#[$doc:meta])* $name:ident { $($(#[$of:meta])* $choice:ident = $number:literal $word:literal,)* })*) => {
         $($(#[$doc])*
@@ -8,20 +8,20 @@ macro_rules! choices {
         pub enum $name { $($(#[$of])* $choice = $number,)* }
 
         impl $name {
-            /// Its numbers and words.
+            /// The numbers and words of the values.
             pub const WORDS: &'static [(u64, &'static str)] = &[$(($number, $word),)*];
 
-            /// The choice with this number.
+            /// The value with this number.
             pub const fn of_number(number: u64) -> Option<Self> {
                 match number { $($number => Some($name::$choice),)* _ => None }
             }
 
-            /// Its number.
+            /// The number of the value.
             pub const fn number(self) -> u64 {
                 self as u64
             }
 
-            /// Its word.
+            /// The word of the value.
             pub const fn word(self) -> &'static str {
                 match self { $($name::$choice => $word,)* }
             }
@@ -36,7 +36,7 @@ macro_rules! choices {
 }
 
 choices! {
-    /// Which packets a unit writes. The bytes do not say it.
+    /// The version of the packets of a unit. The trace data do not contain it.
     Version {
         /// Draft 0.026 of January 2019.
         Draft = 0 "0.026",
@@ -49,9 +49,9 @@ choices! {
         V2_1 = 21 "2.1",
     }
 
-    /// Whose unit it is: a set of defaults, each of which can be set by itself.
+    /// The vendor or tool of a unit: a set of defaults for all other parameters.
     Profile {
-        /// As the specification says.
+        /// The specification.
         #[default]
         Spec = 0 "spec",
         /// The specification's reference flow.
@@ -66,28 +66,29 @@ choices! {
         Esp32 = 5 "esp32",
     }
 
-    /// What comes before each payload.
+    /// The header of a packet.
     Framing {
-        /// One byte: length \[4:0], flow \[6:5], extend \[7]; then the source, a timestamp where `extend`
-        /// is 1, the type and the packet. (Encapsulation 1.0)
+        /// One byte: length \[4:0], flow \[6:5], extend \[7]; then the source, a timestamp where
+        /// `extend` is 1, the type and the packet. (Encapsulation 1.0)
         #[default]
         Encapsulated = 0 "encapsulated",
-        /// One byte: length \[4:0], type \[6:5], time \[7]; then the index and a time tag where `time` is
-        /// 1. (Siemens messaging; the reference flow's files)
+        /// One byte: length \[4:0], type \[6:5], time \[7]; then the index, and a time tag where
+        /// `time` is set. (Siemens messaging; the reference flow's files)
         Siemens = 1 "siemens",
-        /// One byte: length \[3:0], message \[5:4], format \[7:6], which is the payload's first field.
+        /// One byte: length \[3:0], message \[5:4], format \[7:6], which is the payload's first
+        /// field.
         PulpTrdb = 2 "pulp-trdb",
         /// Three bytes: length \[4:0] of the whole, and a running index of 16 bits.
         Esp32 = 3 "esp32",
-        /// 40 bytes for each packet, last byte first: header, timestamp and payload, each with its lowest byte
-        /// last, behind as many zeros as are left. (PULP `rv_tracer`, as its decoder reads them)
+        /// Records of 40 bytes, the last byte first: zeros, then the payload, the timestamp and the
+        /// header, each with its lowest byte last. (PULP `rv_tracer`, the input of its decoder)
         PulpRecords = 4 "pulp-records",
-        /// 40 bytes for each packet: the header, the timestamp and the payload, of which the last two have their
+        /// Records of 40 bytes: the header, the timestamp and the payload, the last two with their
         /// lowest byte last. (The lines that PULP `rv_encapsulator` prints)
         PulpLines = 5 "pulp-lines",
     }
 
-    /// What a differential address is the difference of.
+    /// The operands of a differential address.
     Difference {
         /// This address minus the one before.
         #[default]
@@ -96,22 +97,22 @@ choices! {
         PreviousMinusCurrent = 1 "previous-current",
     }
 
-    /// What sign compression leaves out: bits at the top that repeat the one below.
+    /// The bits that sign compression omits: those at the top that repeat the bit below.
     Compression {
         /// Whole bytes at the end of the payload.
         #[default]
         Whole = 0 "whole",
-        /// Whole bytes of the address at the end of formats 0 to 2, but for its lowest bit, as PULP
-        /// `trdb` does: of 64 bits it counts those that repeat in the low 32, unless it is a difference
-        /// with branches; and what no field is in is 0.
+        /// PULP `trdb`: whole bytes of the address at the end of formats 0 to 2, except its lowest
+        /// bit. In an address of 64 bits only the low 32 are examined, unless it is a difference
+        /// with branches. Padding is 0.
         Trdb = 3 "trdb",
-        /// Bytes of the address, which what follows it closes up to.
+        /// Whole bytes of the address; the fields after it move up.
         Address = 1 "address",
         /// Nothing.
         None = 2 "none",
     }
 
-    /// How payloads are filled up to whole bytes.
+    /// The padding of payloads to whole bytes.
     Padding {
         /// With copies of the last bit.
         #[default]
@@ -120,21 +121,22 @@ choices! {
         Zero = 1 "zero",
     }
 
-    /// Where 0.026 packets say what kind of message they are (`msg_type`).
+    /// The place of `msg_type` in packets of 0.026.
     MessageType {
-        /// In the header. That of Siemens messaging has it in place of the flow.
+        /// In the header. Siemens messaging has it in the bits of the flow.
         #[default]
         Header = 0 "header",
         /// In the first two bits of the payload: 0 is te_support, 2 is te_inst.
         Payload = 1 "payload",
     }
 
-    /// What an address means that the program comes to before it is jumped to.
+    /// The meaning of a reported address that the program reaches before a jump to it.
     LoopLabel {
-        /// The next packet decides: one of format 3, or the end, says that it was reached already.
+        /// The next packet decides: before one of format 3, or before the end, the address is
+        /// reached without the jump.
         #[default]
         NextPacket = 0 "next-packet",
-        /// It was reached already.
+        /// The address is reached without the jump.
         First = 1 "first",
     }
 
@@ -143,11 +145,11 @@ choices! {
         /// Implicit return, implicit exception, full address, jump target cache, branch prediction.
         #[default]
         Reference = 0 "reference",
-        /// Sequentially inferred jumps, implicit return, implicit exception, branch prediction, jump
-        /// target cache, full address: the order in which the specification names them.
+        /// Sequentially inferred jumps, implicit return, implicit exception, branch prediction,
+        /// jump target cache, full address: the order in which the specification names them.
         Named = 1 "named",
-        /// Jump target cache, branch prediction, implicit return, sequentially inferred jumps, implicit
-        /// exception, full address, delta address.
+        /// Jump target cache, branch prediction, implicit return, sequentially inferred jumps,
+        /// implicit exception, full address, delta address.
         Pulp = 2 "pulp",
         /// None.
         None = 3 "none",
@@ -155,7 +157,7 @@ choices! {
         Standard = 4 "standard",
     }
 
-    /// What the trap packet has.
+    /// The layout of the trap packet.
     TrapPacket {
         /// The handler's address and `tvalepc`. (1.0)
         TvalEpc = 0 "tvalepc",
@@ -164,7 +166,7 @@ choices! {
         ThAddr = 1 "thaddr",
     }
 
-    /// When the branch predictor and the jump target cache forget.
+    /// When the branch predictor and the jump target cache are reset.
     Reset {
         /// With each synchronisation packet.
         #[default]
@@ -173,7 +175,7 @@ choices! {
         Start = 1 "start",
     }
 
-    /// What the resynchronisation period counts.
+    /// The unit of the resynchronisation period.
     Sync {
         /// Packets.
         #[default]

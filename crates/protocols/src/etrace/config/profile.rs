@@ -94,7 +94,8 @@ impl Params {
         }
     }
 
-    /// The defaults of [`Profile::Spec`]: what the specification `version` requires, on RV64 or RV32.
+    /// The defaults of [`Profile::Spec`]: what the specification `version` requires, on RV64 or
+    /// RV32.
     pub const fn spec(version: Version, rv64: bool) -> Params {
         let xlen = if rv64 { 64 } else { 32 };
         let draft = matches!(version, Version::Draft);
@@ -142,7 +143,7 @@ impl Params {
                 believed: true,
             },
             options: Options {
-                // The draft classes those jumps as predictable, always.
+                // The draft always classes those jumps as predictable.
                 sijump: draft,
                 implicit_return: false,
                 implicit_exception: false,
@@ -211,7 +212,8 @@ impl Params {
         }
     }
 
-    /// The reference flow of the specification's repository: Siemens framing, and its defects.
+    /// The reference flow of the specification's repository: Siemens framing, and the flow's
+    /// defects.
     const fn reference_flow(mut self) -> Params {
         self.link.framing = Framing::Siemens;
         self.link.timestamp_bytes = 2;
@@ -228,7 +230,8 @@ impl Params {
         self
     }
 
-    /// The codec that was in the specification's repository until 2021, and the units it was made for.
+    /// Siemens (UltraSoC) units, and the codec that was in the specification's repository until
+    /// 2021.
     const fn siemens(mut self) -> Params {
         self.link.framing = Framing::Siemens;
         self.link.timestamp_bytes = 2;

@@ -1,4 +1,4 @@
-//! The parameters by name: one list for registers, files, the command line and `info`.
+//! The parameters by name: one table for registers, files, the command line and `info`.
 
 use tracewright_base::{Field, Register};
 
@@ -10,30 +10,30 @@ use super::{
 /// One parameter.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
-    /// Its name, other names, what it is, and the words for its values.
+    /// The name, other names, the meaning, and the words for the values.
     pub register: Register,
     /// The least value.
     pub least: u64,
     /// The greatest value.
     pub most: u64,
-    /// Reads it. `None` where it is not known.
+    /// Reads the value. `None` if it is not known.
     pub get: fn(&Params) -> Option<u64>,
-    /// Writes a value that it [`takes`](Self::takes).
+    /// Sets a value that the parameter [`takes`](Self::takes).
     pub set: fn(&mut Params, u64),
 }
 
 impl Parameter {
-    /// Its name.
+    /// The name.
     pub const fn name(&self) -> &'static str {
         self.register.name
     }
 
-    /// The words for its values.
+    /// The words for the values.
     pub fn words(&self) -> &'static [(u64, &'static str)] {
         self.register.fields.first().map_or(&[], |field| field.values)
     }
 
-    /// Whether it may have this value.
+    /// Whether the parameter can have this value.
     pub fn takes(&self, value: u64) -> bool {
         let words = self.words();
         (self.least..=self.most).contains(&value)
@@ -41,8 +41,8 @@ impl Parameter {
     }
 }
 
-/// The parameter that is called `name`, in any case, with or without `_p`.
-pub(super) fn named(name: &str) -> Option<&'static Parameter> {
+/// The parameter with the name `name`, in any case, with or without `_p`.
+pub(super) fn find(name: &str) -> Option<&'static Parameter> {
     let name = name.strip_suffix("_p").unwrap_or(name);
     let is = |known: &&str| known.eq_ignore_ascii_case(name);
     PARAMETERS.iter().find(|p| is(&p.register.name) || p.register.aliases.iter().any(&is))
@@ -51,7 +51,7 @@ pub(super) fn named(name: &str) -> Option<&'static Parameter> {
 const NO_YES: &[(u64, &str)] = &[(0, "false"), (1, "true")];
 const NUMBER: &[(u64, &str)] = &[];
 
-/// A parameter: name, other names, least and most, words, what it is; how it is read and written.
+/// A parameter: name, other names, range, words, meaning, reader and writer.
 macro_rules! parameter {
     ($name:literal, $aliases:tt, ($least:expr, $most:expr), $words:expr, $about:literal, $get:expr, $set:expr) => {
         Parameter {
@@ -78,7 +78,7 @@ macro_rules! number {
     };
 }
 
-/// A yes or no in a field of [`Params`].
+/// A flag in a field of [`Params`].
 macro_rules! flag {
     ($name:literal $aliases:tt $($at:ident).+, $about:literal) => {
         parameter!($name, $aliases, (0, 1), NO_YES, $about,
@@ -95,18 +95,18 @@ macro_rules! choice {
     };
 }
 
-/// An address that may not be known.
+/// An address that may be unknown.
 macro_rules! address {
     ($name:literal $($at:ident).+, $about:literal) => {
         parameter!($name, [], (0, u64::MAX), NUMBER, $about, |p| p.$($at).+, |p, v| p.$($at).+ = Some(v))
     };
 }
 
-/// Every parameter. `version`, `profile` and `xlen` come first: the defaults of the others are theirs.
-/// A width comes before the flag that makes it 0.
+/// Every parameter. `version`, `profile` and `xlen` come first, because the defaults of the others
+/// depend on them. A width comes before the flag that sets it to 0.
 pub const PARAMETERS: &[Parameter] = &[
-    choice!("version" ["etrace_version"] Version version, "which packets the unit writes"),
-    choice!("profile" [] Profile profile, "whose unit it is: defaults for all that follows"),
+    choice!("version" ["etrace_version"] Version version, "the version of the unit's packets"),
+    choice!("profile" [] Profile profile, "the vendor or tool of the unit: defaults for all other parameters"),
     parameter!(
         "xlen",
         [],
@@ -131,21 +131,21 @@ pub const PARAMETERS: &[Parameter] = &[
         [],
         (0, u64::MAX),
         NUMBER,
-        "where the jump table of Zcmt lies: the CSR jvt",
+        "the address of the jump table of Zcmt: the CSR jvt",
         |p| p.extensions.jump_table,
-        // Bits [5:0] are its mode.
+        // Bits [5:0] of the CSR are the mode.
         |p, v| p.extensions.jump_table = Some(v & !0x3f)
     ),
-    choice!("framing" [] Framing link.framing, "what comes before each packet"),
+    choice!("framing" [] Framing link.framing, "the header of each packet"),
     number!("source_width" ["srcid_width", "trTeSrcBits"] 0..=16 link.source_width as u8,
-        "bits of the source's number before each packet"),
+        "bits of the source number before each packet"),
     number!("source" ["srcid", "trTeSrcID"] 0..=0xffff link.source as u16,
-        "the source's number, where several share a stream"),
+        "the source number, where several units share a stream"),
     number!("timestamp_bytes" [] 0..=8 link.timestamp_bytes as u8,
-        "bytes of a timestamp before a packet that has one"),
+        "bytes of the timestamp before a packet"),
     number!("type_width" [] 0..=2 link.type_width as u8, "bits of the type before each packet"),
     flag!("aligned" [] link.aligned, "the first byte begins a packet"),
-    number!("trace_id" ["atid"] 0..=127 link.trace_id as u8, "the trace id on a trace bus"),
+    number!("trace_id" ["atid"] 0..=127 link.trace_id as u8, "the trace ID (ATB ID)"),
     parameter!(
         "iaddress_width",
         [],
@@ -163,7 +163,7 @@ pub const PARAMETERS: &[Parameter] = &[
             }
         }
     ),
-    number!("iaddress_lsb" [] 0..=3 widths.iaddress_lsb as u8, "lowest address bit that packets have"),
+    number!("iaddress_lsb" [] 0..=3 widths.iaddress_lsb as u8, "lowest address bit in packets"),
     number!("context_width" [] 0..=32 widths.context as u8, "bits of a context; 0 is none"),
     parameter!(
         "nocontext",
@@ -228,76 +228,76 @@ pub const PARAMETERS: &[Parameter] = &[
     flag!("iret_ext" [] options.iret_ext, "packets count implicit returns"),
     number!("encoder_mode_width" [] 0..=4 support.mode_width as u8, "bits of encoder_mode"),
     choice!("ioptions" [] OptionBits support.ioptions, "the bits of the options in support packets"),
-    flag!("support_data" [] support.data, "support packets tell of data trace, too"),
+    flag!("support_data" [] support.data, "support packets have the fields of data trace"),
     number!("doptions_width" [] 0..=8 support.doptions_width as u8, "bits of doptions"),
     flag!("support_believed" [] support.believed, "options in support packets take effect"),
-    choice!("difference" [] Difference choices.difference, "what a differential address is"),
+    choice!("difference" [] Difference choices.difference, "the operands of a differential address"),
     number!("full_mode" [] 0..=4 choices.full_mode as u8,
         "the encoder_mode of 0.026 that means full addresses; 4 is none"),
-    choice!("compression" [] Compression choices.compression, "what sign compression leaves out"),
-    choice!("padding" [] Padding choices.padding, "how packets are filled up to bytes"),
-    choice!("message_type" [] MessageType choices.message_type, "where 0.026 has msg_type"),
+    choice!("compression" [] Compression choices.compression, "the bits that sign compression omits"),
+    choice!("padding" [] Padding choices.padding, "the padding of packets to whole bytes"),
+    choice!("message_type" [] MessageType choices.message_type, "0.026: the place of msg_type"),
     choice!("loop_label" [] LoopLabel choices.loop_label,
-        "what an address means that the program comes to before it is jumped to"),
+        "a reported address that the program reaches before a jump to it: which of the two visits it is"),
     flag!("notifications" [] choices.notifications, "0.026: packets may be notifications"),
     flag!("no_irreport" [] choices.no_irreport, "packets have no irreport and irdepth"),
-    flag!("irdepth_ones" [] choices.irdepth_ones, "irdepth is all ones where it says nothing"),
-    flag!("plain_notify" [] choices.plain_notify, "notify is not a difference to the bit before"),
-    choice!("trap_packet" [] TrapPacket choices.trap, "what trap packets have"),
-    flag!("tval_always" [] choices.tval_always, "interrupts have a trap value, too"),
-    choice!("predictor_reset" [] Reset choices.predictor_reset, "when predictor and cache forget"),
-    flag!("cache_all" [] choices.cache_all, "each address that is traced enters the jump target cache"),
-    flag!("ecall_retires" [] choices.ecall_retires, "ECALL and EBREAK are retired"),
+    flag!("irdepth_ones" [] choices.irdepth_ones, "irdepth is all ones without irreport"),
+    flag!("plain_notify" [] choices.plain_notify, "notify is not the difference to the bit before"),
+    choice!("trap_packet" [] TrapPacket choices.trap, "the layout of trap packets"),
+    flag!("tval_always" [] choices.tval_always, "trap packets of interrupts have a trap value"),
+    choice!("predictor_reset" [] Reset choices.predictor_reset, "when the predictor and the jump target cache are reset"),
+    flag!("cache_all" [] choices.cache_all, "every reported address enters the jump target cache"),
+    flag!("ecall_retires" [] choices.ecall_retires, "ECALL and EBREAK count as retired"),
     flag!("start_unretired" [] choices.start_unretired,
-        "the unit sends a start for what trapped, where one is due, as the reference flow does"),
+        "the unit sends a due start packet for an instruction that trapped, as reference-flow does"),
     flag!("drop_unretired" [] choices.drop_unretired,
-        "an instruction that a start names at the target of a trap return, and that traps, is not said"),
-    choice!("resync" [] Sync choices.resync, "what the resynchronisation period counts"),
+        "an instruction of a start packet at the target of a trap return is not emitted if it trapped"),
+    choice!("resync" [] Sync choices.resync, "the unit of the resynchronisation period"),
     number!("resync_max" [] 0..=0xffff_ffff choices.resync_max as u32, "resynchronisation period"),
-    flag!("context_flushes" [] choices.context_flushes, "0.026: branches go before a context packet"),
+    flag!("context_flushes" [] choices.context_flushes, "0.026: branches are reported before a context packet"),
     number!("longest_count" [] 1..=0xffff_ffff choices.longest_count as u32,
-        "predicted branches that one packet may count; a damaged one could count for hours"),
+        "the most predicted branches that one packet may count"),
     flag!("itype4_call" [] choices.itype4_call, "0.026: termination type 4 is an unpredictable call"),
     address!("mtvec" vectors.machine, "trap vector base of M-mode"),
     address!("stvec" vectors.supervisor, "trap vector base of S-mode"),
     address!("vstvec" vectors.guest, "trap vector base of VS-mode"),
     number!("daddress_width" [] 1..=64 data.address_width as u8, "bits of a data address"),
     number!("data_width" [] 8..=64 data.width as u8, "bits of data"),
-    number!("lrid_width" [] 0..=6 data.lrid_width as u8, "bits of a load request's number"),
+    number!("lrid_width" [] 0..=6 data.lrid_width as u8, "bits of the number of a load request"),
     flag!("split_loads" [] data.split, "loads are traced as request and data"),
     number!("data_format_width" [] 0..=3 data.format_width as u8, "bits of a data packet's format"),
     number!("data_diff_width" [] 1..=2 data.diff_width as u8, "bits of diff where there is no address"),
     flag!("no_address" ["noaddr"] data.no_address, "data packets have no address"),
     flag!("no_data" ["nodata"] data.no_data, "data packets have no data"),
-    flag!("data_arithmetic" [] data.arithmetic, "data that should be XORed are subtracted"),
+    flag!("data_arithmetic" [] data.arithmetic, "data with the code of XOR are arithmetic differences"),
     flag!("mmacas_ext" [] data.mmacas, "data packets have the form of the 2.1 extension"),
     number!("itype_width" [] 3..=4 port.itype_width as u8, "bits of a termination type"),
-    number!("iretire_width" [] 1..=8 port.iretire_width as u8, "bits of the half words retired"),
-    number!("ilastsize_width" [] 0..=2 port.ilastsize_width as u8, "bits of the last one's size"),
+    number!("iretire_width" [] 1..=8 port.iretire_width as u8, "bits of the number of retired half words"),
+    number!("ilastsize_width" [] 0..=2 port.ilastsize_width as u8, "bits of the size of the last instruction"),
     number!("ntkn_width" [] 1..=5 port.ntkn_width as u8, "0.026: bits of the branches not taken"),
     number!("context_type_width" ["ctype_width"] 1..=2 port.ctype_width as u8,
         "bits of a context's type"),
-    number!("taken_branches" [] 1..=8 port.taken_branches as u8, "blocks that retire in a cycle"),
-    number!("user_width" ["impdef_width"] 0..=256 port.user_width as u16, "bits of the user's signals"),
-    number!("comparators" [] 0..=16 port.comparators as u8, "how many comparators there are"),
-    number!("filters" [] 0..=16 port.filters as u8, "how many filters there are"),
-    number!("ecause_choice" [] 0..=6 port.ecause_choice as u8, "bits of a cause that choose of many"),
-    flag!("filter_context" [] port.filter_context, "filters know the context"),
+    number!("taken_branches" [] 1..=8 port.taken_branches as u8, "the most blocks in a cycle"),
+    number!("user_width" ["impdef_width"] 0..=256 port.user_width as u16, "bits of the user signals"),
+    number!("comparators" [] 0..=16 port.comparators as u8, "number of comparators"),
+    number!("filters" [] 0..=16 port.filters as u8, "number of filters"),
+    number!("ecause_choice" [] 0..=6 port.ecause_choice as u8, "bits of a cause that a filter selects by"),
+    flag!("filter_context" [] port.filter_context, "filters match the context"),
     number!("filter_ecause" [] 0..=15 port.filter_ecause as u8,
-        "filters know the cause of 2 to this power nested exceptions"),
-    flag!("filter_interrupt" ["filter_excint"] port.filter_interrupt, "filters tell interrupts apart"),
-    flag!("filter_privilege" [] port.filter_privilege, "filters know the privilege level"),
-    flag!("filter_tval" [] port.filter_tval, "filters know the trap value"),
+        "filters match the causes of 2 to this power nested exceptions"),
+    flag!("filter_interrupt" ["filter_excint"] port.filter_interrupt, "filters match interrupts"),
+    flag!("filter_privilege" [] port.filter_privilege, "filters match the privilege level"),
+    flag!("filter_tval" [] port.filter_tval, "filters match the trap value"),
     flag!("trapped_in_stream" [] choices.trapped_in_stream,
-        "what trapped is named where an instruction would be, and the second one of a handler is"),
+        "trapped instructions are reported like retired ones, and so is the second one of a handler"),
 ];
 
 pub(super) const fn registers() -> [Register; PARAMETERS.len()] {
     let mut registers = [PARAMETERS[0].register; PARAMETERS.len()];
-    let mut at = 0;
-    while at < registers.len() {
-        registers[at] = PARAMETERS[at].register;
-        at += 1;
+    let mut n = 0;
+    while n < registers.len() {
+        registers[n] = PARAMETERS[n].register;
+        n += 1;
     }
     registers
 }

@@ -1,4 +1,5 @@
-//! Parameters as text: `name = value` lines, as a TOML file of one table or an `.scf` file has them.
+//! Parameters as text: `name = value` lines, as a TOML file of one table or an `.scf` file has
+//! them.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,15 +11,13 @@ use tracewright_isa::rv::opcodes::WrongOpcode;
 use super::{PARAMETERS, Parameter, Params, UnknownUnit, table};
 
 /// The parameters that are text.
-pub const TEXTS: &[(&str, &str)] = &[(
-    CUSTOM,
-    "an opcode of the processor's own, as name=cv.beqimm mask=0x707f match=0x600b kind=branch offset=B",
-)];
+pub const TEXTS: &[(&str, &str)] =
+    &[(CUSTOM, "a custom opcode, as name=cv.beqimm mask=0x707f match=0x600b kind=branch offset=B")];
 
-/// An opcode of the processor's own.
+/// The name of the parameter for custom opcodes.
 const CUSTOM: &str = "custom";
 
-/// Why a parameter could not be taken.
+/// Why a parameter is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wrong {
     /// The line is not `name = value`.
@@ -27,7 +26,7 @@ pub enum Wrong {
     Unknown(String),
     /// The parameter cannot have this value.
     Value(&'static Parameter, String),
-    /// The opcode is none.
+    /// The text is not an opcode.
     Opcode(String, WrongOpcode),
     /// No trace unit has the version and the profile.
     Unit(UnknownUnit),
@@ -66,10 +65,10 @@ impl fmt::Display for Wrong {
     }
 }
 
-/// A line that is not a parameter.
+/// A line that is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed {
-    /// Its number, from 1.
+    /// The line number, from 1.
     pub line: usize,
     /// Why.
     pub why: Wrong,
@@ -82,13 +81,13 @@ impl fmt::Display for Malformed {
 }
 
 impl Params {
-    /// The number of parameter `name` when it is `value`: a word of its own, `true` or `false`, or a
-    /// number, decimal or hexadecimal.
+    /// The number of the value `value` of parameter `name`: one of its words, `true` or `false`, or
+    /// a decimal or hexadecimal number.
     ///
     /// # Errors
-    /// [`Wrong`] where there is no such parameter, or it cannot have that value.
+    /// [`Wrong`] if there is no such parameter, or it does not have that value.
     pub fn number(name: &str, value: &str) -> Result<(&'static Parameter, u64), Wrong> {
-        let known = table::named(name).ok_or_else(|| Wrong::Unknown(name.into()))?;
+        let known = table::find(name).ok_or_else(|| Wrong::Unknown(name.into()))?;
         let word = known.words().iter().find(|(_, word)| word.eq_ignore_ascii_case(value));
         let number = match word {
             Some((number, _)) => Some(*number),
@@ -98,20 +97,21 @@ impl Params {
         number.map(|number| (known, number)).ok_or_else(|| Wrong::Value(known, value.into()))
     }
 
-    /// Sets one parameter. [`from_text`](Self::from_text) knows the defaults of versions and profiles.
+    /// Sets one parameter, and no other: only [`from_text`](Self::from_text) applies the defaults
+    /// of versions and profiles.
     ///
     /// # Errors
-    /// [`Wrong`] where there is no such parameter, or it cannot have that value.
+    /// [`Wrong`] if there is no such parameter, or it does not have that value.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), Wrong> {
         let (known, number) = Params::number(name, value)?;
         (known.set)(self, number);
         Ok(())
     }
 
-    /// Takes a parameter that is text: one of [`TEXTS`]. `None` where there is none of that name.
+    /// Sets a parameter with a text: one of [`TEXTS`]. `None` if there is no such parameter.
     ///
     /// # Errors
-    /// [`Wrong`] where it cannot be that text.
+    /// [`Wrong`] if the text is malformed.
     pub fn tell(&mut self, name: &str, text: &str) -> Option<Result<(), Wrong>> {
         if !name.eq_ignore_ascii_case(CUSTOM) {
             return None;
@@ -120,18 +120,17 @@ impl Params {
         Some(taken.map_err(|why| Wrong::Opcode(text.into(), why)))
     }
 
-    /// Reads a text of `name = value` lines, in whatever order: a TOML file of one table, or an `.scf` file.
-    /// `[section]`s and what follows `#` are passed over; a value may be in quotes. What follows `[[custom]]` is
-    /// one of the processor's own opcodes.
+    /// Reads `name = value` lines in any order: a TOML file of one table, or an `.scf` file.
+    /// `[section]`s and comments after `#` are ignored. A value may be in quotes. The lines after
+    /// `[[custom]]` are a custom opcode.
     ///
-    /// # Errors
-    /// [`Malformed`] for the first line that is none, with its number. Names that only an `.scf` file
-    /// has, and that say nothing of a trace, are passed over.
+    /// # Errors [`Malformed`] for the first line that is refused. Names of `.scf` files that no
+    /// packet depends on are ignored.
     pub fn from_text(text: &str) -> Result<Params, Malformed> {
         // The value of each parameter, and its line.
         let mut numbers = [None; PARAMETERS.len()];
         let mut texts: Vec<(usize, &str, String)> = Vec::new();
-        // The lines belong to the last of the texts.
+        // Whether the lines belong to the last of the texts.
         let mut inside = false;
         for (line, words) in (1..).zip(text.lines()) {
             let at = |why| Malformed { line, why };
@@ -157,18 +156,18 @@ impl Params {
                 texts.push((line, name, value.into()));
                 continue;
             }
-            if Params::passes_over(name) {
+            if Params::ignores(name) {
                 continue;
             }
             let (known, number) = Params::number(name, value).map_err(at)?;
-            let place = PARAMETERS.iter().position(|p| p == known);
-            if let Some(slot) = place.and_then(|at| numbers.get_mut(at)) {
+            let index = PARAMETERS.iter().position(|p| p == known);
+            if let Some(slot) = index.and_then(|at| numbers.get_mut(at)) {
                 *slot = Some((line, number));
             }
         }
         let find = |name: &str| {
-            let place = PARAMETERS.iter().position(|p| p.name() == name)?;
-            *numbers.get(place)?
+            let index = PARAMETERS.iter().position(|p| p.name() == name)?;
+            *numbers.get(index)?
         };
         let params = Params::from_registers(&|name| find(name).map(|(_, number)| number));
         let mut params = params.map_err(|unit| Malformed {
@@ -176,23 +175,23 @@ impl Params {
             why: Wrong::Unit(unit),
         })?;
         for (line, name, text) in texts {
-            let told = params.tell(name, text.trim());
-            let told = told.unwrap_or_else(|| Err(Wrong::Unknown(name.into())));
-            told.map_err(|why| Malformed { line, why })?;
+            let set = params.tell(name, text.trim());
+            let set = set.unwrap_or_else(|| Err(Wrong::Unknown(name.into())));
+            set.map_err(|why| Malformed { line, why })?;
         }
         Ok(params)
     }
 
-    /// It says nothing of how a trace is read: only an `.scf` file has this name, or it is a register of a filter or a
-    /// comparator.
-    pub fn passes_over(name: &str) -> bool {
+    /// Whether decoding does not depend on `name`: a name of `.scf` files, or a register of a
+    /// filter or a comparator.
+    pub fn ignores(name: &str) -> bool {
         let begins = |prefix: &&str| {
             name.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix))
         };
-        PASSED_OVER.contains(&name) || FILTERS.iter().any(begins)
+        IGNORED.contains(&name) || FILTERS.iter().any(begins)
     }
 
-    /// Writes them so that [`from_text`](Self::from_text) reads the same.
+    /// Writes the parameters in the form that [`from_text`](Self::from_text) reads.
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         for parameter in PARAMETERS {
@@ -217,7 +216,7 @@ impl Params {
     }
 }
 
-/// An opcode as lines of a TOML table.
+/// An opcode in the form of a TOML table.
 struct Lines(Opcode);
 
 impl fmt::Display for Lines {
@@ -233,12 +232,12 @@ impl fmt::Display for Lines {
 }
 
 /// Names in the reference flow's `.scf` files that no packet depends on.
-const PASSED_OVER: &[&str] = &["arch_p", "filter_time_p", "retires_p"];
+const IGNORED: &[&str] = &["arch_p", "filter_time_p", "retires_p"];
 
-/// What registers of filters and comparators begin with. (Trace Control Interface)
+/// The prefixes of the registers of filters and comparators. (Trace Control Interface)
 const FILTERS: &[&str] = &["trTeFilter", "trTeComp"];
 
-/// A number, as TOML writes it.
+/// A number in the syntax of TOML.
 fn parse(text: &str) -> Option<u64> {
     let digits: String = text.chars().filter(|c| *c != '_').collect();
     match digits.strip_prefix("0x") {

@@ -7,12 +7,12 @@ use tracewright_base::{Access, Direction, Element, Sink};
 use crate::etrace::config::Params;
 use crate::etrace::packet::{Amount, Coding, DataAccess, Transfer};
 
-/// What differences are to: the last access of each size. And what was requested and has not come.
+/// The last access of each size, which differences refer to, and the requests without a response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct History {
     sizes: [Last; 4],
     csr: Last,
-    /// By number. Room is made once, with the first one.
+    /// Requests by `lrid`. The memory is allocated once, with the first request.
     requests: Vec<Option<Request>>,
 }
 
@@ -24,7 +24,7 @@ struct Last {
     operand: Option<u64>,
 }
 
-/// An access whose data have not come.
+/// A request without a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Request {
     address: Option<u64>,
@@ -34,7 +34,7 @@ struct Request {
 }
 
 impl History {
-    /// What was lost may have changed all of it.
+    /// Drops all state, because packets were lost.
     pub(super) fn forget(&mut self) {
         *self = History::default();
     }
@@ -50,12 +50,12 @@ impl History {
         let answers = matches!(access.transfer, Transfer::LoadData | Transfer::AtomicData);
         let slot = self.requests.get_mut(usize::from(access.lrid & 63)).filter(|_| answers);
         let request = slot.and_then(Option::take);
-        // The answer of an atomic access does not say its size.
+        // The response of an atomic access has no size.
         let size = request.map_or(access.size, |request| request.size);
         let size = usize::from(size & 3);
-        let mut say = |access: Access| sink.element(at, Element::DataAccess(access));
+        let mut emit = |access: Access| sink.element(at, Element::DataAccess(access));
         if let Transfer::Csr(_) = access.transfer {
-            return self.csr(access, params, &mut say);
+            return self.csr(access, params, &mut emit);
         }
         let width = 8u32 << size;
         let Some(last) = self.sizes.get_mut(size) else { return };
@@ -95,25 +95,25 @@ impl History {
                 let request = Request { address, atomic: Some((kind, operand)), size: access.size };
                 self.request(access.lrid, request);
             }
-            Transfer::Load => say(of(Direction::Read, address, value, flags, bytes)),
-            Transfer::Store => say(of(Direction::Write, address, value, flags, bytes)),
+            Transfer::Load => emit(of(Direction::Read, address, value, flags, bytes)),
+            Transfer::Store => emit(of(Direction::Write, address, value, flags, bytes)),
             Transfer::LoadData | Transfer::AtomicData => {
                 let address = request.and_then(|request| request.address);
-                // A bus error brings no data.
-                say(of(Direction::Read, address, value, Access::LATE, bytes));
+                // A bus error has no data.
+                emit(of(Direction::Read, address, value, Access::LATE, bytes));
                 if let Some(Request { atomic: Some((kind, operand)), .. }) = request {
                     let written = written(kind, value, operand);
                     let written = written.map(|value| low(value, u32::from(bytes) * 8));
-                    say(of(Direction::Write, address, written, Access::LATE, bytes));
+                    emit(of(Direction::Write, address, written, Access::LATE, bytes));
                 }
             }
             Transfer::Atomic(7) | Transfer::CasFailure => {
-                say(of(Direction::Write, address, operand, Access::STORE_FAILED, bytes));
+                emit(of(Direction::Write, address, operand, Access::STORE_FAILED, bytes));
             }
             Transfer::Atomic(kind) => {
-                say(of(Direction::Read, address, value, flags, bytes));
+                emit(of(Direction::Read, address, value, flags, bytes));
                 let written = written(kind, value, operand).map(|value| low(value, width));
-                say(of(Direction::Write, address, written, flags | Access::CONTINUED, bytes));
+                emit(of(Direction::Write, address, written, flags | Access::CONTINUED, bytes));
             }
             Transfer::Csr(_) => {}
         }
@@ -128,9 +128,9 @@ impl History {
         }
     }
 
-    /// A CSR: its number is the address; what was there is read, and what the instruction makes of it
-    /// is written.
-    fn csr(&mut self, access: &DataAccess, params: &Params, say: &mut impl FnMut(Access)) {
+    /// A CSR access: the number of the CSR is the address. It is a read of the old value and a
+    /// write of the new one.
+    fn csr(&mut self, access: &DataAccess, params: &Params, emit: &mut impl FnMut(Access)) {
         let Transfer::Csr(kind) = access.transfer else { return };
         let bytes = params.data.width.div_ceil(8);
         let width = params.data.width.into();
@@ -144,12 +144,13 @@ impl History {
         }
         let operand = access.operand.map(|operand| low(extended(operand), width));
         let of = |direction, value: Option<u64>, flags| {
-            let say = Access::new(direction, bytes, Access::COPROCESSOR | flags);
-            let say = access.address.map_or(say, |number| say.at(number));
-            value.map_or(say, |value| say.of(value))
+            let made = Access::new(direction, bytes, Access::COPROCESSOR | flags);
+            let made = access.address.map_or(made, |number| made.at(number));
+            value.map_or(made, |value| made.of(value))
         };
-        say(of(Direction::Read, value, 0));
-        // Without data a swap still writes, unless the CSR can only be read: those have 11 on top.
+        emit(of(Direction::Read, value, 0));
+        // Without data a swap still writes, unless the CSR is read-only: bits [11:10] of its number
+        // are 11.
         let read_only = access.address.is_some_and(|number| number >> 10 == 0b11);
         if operand.is_some() || kind == 0 && params.data.no_data && !read_only {
             let written = operand.and_then(|operand| match kind {
@@ -157,12 +158,12 @@ impl History {
                 1 => value.map(|value| value | operand),
                 _ => value.map(|value| value & !operand),
             });
-            say(of(Direction::Write, written, Access::CONTINUED));
+            emit(of(Direction::Write, written, Access::CONTINUED));
         }
     }
 }
 
-/// The value of a number in bytes: its top bit repeats.
+/// The sign-extended value of a number of bytes.
 const fn extended(amount: Amount) -> u64 {
     let shift = match amount.bytes {
         bytes @ 1..=7 => 64 - bytes as u32 * 8,
@@ -171,7 +172,8 @@ const fn extended(amount: Amount) -> u64 {
     ((amount.value << shift) as i64 >> shift) as u64
 }
 
-/// A value by its coding. Where nothing was before, the reference flow calls a full one a difference.
+/// A value by its coding. The `reference-flow` encoder marks the first value as a difference,
+/// though it is sent in full.
 fn decoded(raw: u64, coding: Coding, base: Option<u64>, params: &Params) -> Option<u64> {
     let base = if params.data.arithmetic { Some(base.unwrap_or(0)) } else { base };
     match coding {
@@ -181,7 +183,8 @@ fn decoded(raw: u64, coding: Coding, base: Option<u64>, params: &Params) -> Opti
     }
 }
 
-/// What an atomic operation writes. Whether a maximum is of signed numbers is not traced.
+/// The value that an atomic operation writes. `None` for minimum and maximum, whose signedness is
+/// not traced.
 fn written(kind: u8, value: Option<u64>, operand: Option<u64>) -> Option<u64> {
     let operand = operand?;
     match kind {

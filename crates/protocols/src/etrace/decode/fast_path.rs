@@ -1,8 +1,9 @@
-//! Branches and addresses, many packets at once.
+//! The fast path: many packets of formats 1 and 2 at once.
 //!
-//! Nearly all of a trace is packets of formats 1 and 2. The program between two addresses is a path through blocks that
-//! are kept: the lane holds the place on that path, a [`BlockId`], and a branch is one load. What the decoder knows of where
-//! it is is made of the last block alone, where it is needed. What the lane does not know it leaves to the walk.
+//! Nearly all packets of a trace are of formats 1 and 2. The program between two addresses is a
+//! path through cached blocks. The fast path holds the position on that path as a [`BlockId`], so
+//! that a branch is one load. The position in the decoder's own terms is computed from the last
+//! block only when it is needed. The fast path leaves every other case to [`Decoder::walk`].
 
 use tracewright_base::{
     BlockCache, BlockId, CachedBlocks, Element, Feed, Inconsistency, Kind, Pc, Role, Sink,
@@ -15,21 +16,21 @@ use crate::cursor::Cursor;
 use crate::etrace::config::{Difference, Params};
 use crate::etrace::packet::Shape;
 
-/// Why the lane cannot go on.
+/// Why the fast path stops.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stop {
-    /// A packet comes that is not for it.
+    /// The next packet is not one that the fast path reads.
     Packet,
-    /// The next block has to be made.
+    /// The next block is not cached.
     Unknown,
-    /// The walk has to finish the packet in hand.
+    /// The walk has to finish the current packet.
     Walk,
-    /// The program does not come to where the packet in hand says.
+    /// The program does not reach the address of the current packet.
     Lost,
 }
 
 impl Decoder {
-    /// Takes packets of formats 1 and 2 that say nothing but branches and addresses.
+    /// Decodes packets of formats 1 and 2 that have only branches and addresses.
     pub(super) fn fast_path<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
@@ -47,7 +48,8 @@ impl Decoder {
         while self.run_atoms(&shape, feed, params, code, sink) {}
     }
 
-    /// Goes along as far as it can. Whether the walk finished a packet, and there may be more.
+    /// Decodes packets until the fast path stops. Whether the walk finished the current packet, so
+    /// that the fast path can go on.
     fn run_atoms<K: BlockCache, S: Sink>(
         &mut self,
         shape: &Shape,
@@ -78,7 +80,7 @@ impl Decoder {
         // The last block jumped to the reported address `pc`.
         let mut jumped = false;
         let (mut at, mut taken) = (feed.last, feed.taken);
-        // Of the packet in hand.
+        // The state of the current packet.
         let (mut busy, mut goal) = (false, None);
         let (mut path, mut jumps, mut on) = (Path::default(), 0, false);
         loop {
@@ -104,7 +106,7 @@ impl Decoder {
                     goal = quick.address.is_some().then_some(base);
                     (busy, path, jumps, on) = (true, Path::default(), 0, false);
                 }
-                // Nothing but branches, and jumps that the program tells of, can come before the last branch.
+                // Only branches and jumps with known targets can come before the last known branch.
                 let spare = u32::from(goal.is_some());
                 while known > spare {
                     let Some((cached, class)) = blocks.get(cursor.next) else {
@@ -224,7 +226,7 @@ impl Decoder {
     }
 }
 
-/// Whether a branch begins a block that is kept.
+/// Whether a cached block is a single branch.
 #[inline]
 fn is_branch(block: BlockId, blocks: CachedBlocks<'_>) -> bool {
     blocks.get(block).is_some_and(|(cached, class)| {

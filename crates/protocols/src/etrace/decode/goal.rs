@@ -7,8 +7,8 @@ use tracewright_base::Block;
 pub(super) struct Goal {
     /// The address of the reported instruction. `None`: the walk ends with the last known branch.
     pub(super) address: Option<u64>,
-    /// A jump of unknown target leads to the address. An earlier visit without such a jump is not the
-    /// goal.
+    /// A jump of unknown target leads to the address. An earlier visit without such a jump is not
+    /// the goal.
     pub(super) jumped: bool,
     /// The packet may be a notification: a visit without a jump is the goal, without ambiguity.
     pub(super) notified: bool,
@@ -68,8 +68,8 @@ pub(super) const LONGEST_DETOUR: u32 = 64;
 #[derive(Clone, Copy, Default)]
 pub(super) struct Path {
     steps: u32,
-    /// An earlier address on the path. It moves ahead each time that the path is twice as long. `None`
-    /// since the last implied return, because the return stack differs from then on.
+    /// An earlier address on the path. It moves ahead each time that the path is twice as long.
+    /// `None` since the last implied return, because the return stack differs from then on.
     mark: Option<u64>,
 }
 
@@ -94,7 +94,7 @@ impl Path {
     }
 }
 
-/// Address of a block's last instruction.
+/// The address of a block's last instruction.
 #[inline]
 pub(super) fn last_address(block: &Block) -> u64 {
     let bytes = u64::from(block.bytes.saturating_sub(block.last.size.into()));

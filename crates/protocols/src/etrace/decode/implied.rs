@@ -1,4 +1,5 @@
-//! Returns that no packet tells of: the calls before them tell where they go. ("Implicit return mode")
+//! Implied returns: no packet reports them, because the return stack has their targets. ("Implicit
+//! return mode")
 
 use tracewright_base::{BlockCache, End, Kind, Pc};
 
@@ -9,16 +10,16 @@ use crate::etrace::config::Params;
 /// Where a path without a branch leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leads {
-    /// To the address, or nobody knows.
+    /// To the address, or to code that is not known.
     There,
-    /// To a jump whose target it does not tell.
+    /// To a jump of unknown target.
     Anywhere,
     /// To a branch.
     Elsewhere,
 }
 
 impl Decoder {
-    /// How the program may come from one address to another without a branch.
+    /// Where the path from `from` leads without a branch, compared with the address `to`.
     fn leads<K: BlockCache>(&self, mut from: u64, to: u64, params: &Params, code: &mut K) -> Leads {
         for _ in 0..LONGEST_DETOUR {
             let pc = Pc { address: from, isa: params.isa(), space: self.space };
@@ -39,7 +40,7 @@ impl Decoder {
         Leads::There
     }
 
-    /// Whether a return goes where the return stack says, and no packet tells of it.
+    /// Whether a return goes to the top of the return stack, so that no packet reports it.
     pub(super) fn is_implied<K: BlockCache>(
         &self,
         goal: &Goal,
@@ -55,9 +56,9 @@ impl Decoder {
         {
             match self.leads(from, address, params, code) {
                 Leads::There => {}
-                // It went to the start itself, and not where it was foreseen to.
+                // The return goes to the start itself, and not to the top of the return stack.
                 Leads::Elsewhere => return Implied::No,
-                // A jump of unknown target is rather reported before another context begins.
+                // A unit may report a jump of unknown target before another context begins.
                 Leads::Anywhere if goal.context => return Implied::Perhaps,
                 Leads::Anywhere => {}
             }

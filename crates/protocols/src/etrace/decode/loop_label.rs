@@ -1,5 +1,6 @@
-//! Addresses that are reported where the program comes by them, though it may go on and be jumped to the
-//! same place: what comes next settles it. ("Format 2 notify and updiscon fields")
+//! Loop labels: a reported address that the program reaches without a jump of unknown target, and
+//! that a later jump may have as its target too. The next packet decides which visit was reported.
+//! ("Format 2 notify and updiscon fields")
 
 use tracewright_base::{BlockCache, Element, End, Inconsistency, Kind, Pc, Role, Sink};
 
@@ -10,8 +11,9 @@ use crate::etrace::config::Params;
 use crate::etrace::packet::Who;
 
 impl Decoder {
-    /// The program came by the address that was reported, and went on until it was jumped to it.
-    pub(super) fn go_round<K: BlockCache, S: Sink>(
+    /// Walks from the passed address `by` to the jump that has the same address as its target: the
+    /// packet reported this later visit.
+    pub(super) fn walk_to_jump<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         by: PassedAddress,
@@ -21,17 +23,17 @@ impl Decoder {
     ) {
         let address = Some(by.address);
         let goal = Goal { address, jumped: true, returns: by.returns, ..Goal::BRANCHES };
-        let walked = self.name(at, &goal, params, code, sink);
+        let walked = self.walk_to_report(at, &goal, params, code, sink);
         if let Some(next) = by.next.filter(|_| walked == Walked::There) {
             self.pending.add(next.map.unwrap_or_default());
             let notified = params.choices.notifications;
             let goal = Goal { address: Some(next.address), notified, ..Goal::BRANCHES };
-            self.name(at, &goal, params, code, sink);
+            self.walk_to_report(at, &goal, params, code, sink);
         }
     }
 
-    /// Whether a packet after that of `by` may name what comes right after it in the program.
-    pub(super) fn may_come_next<K: BlockCache>(
+    /// Whether `next` may be the instruction right after the passed address `by` in the program.
+    pub(super) fn may_follow<K: BlockCache>(
         &self,
         by: &PassedAddress,
         next: &Next,
@@ -58,10 +60,10 @@ impl Decoder {
         by.next.is_none() && own && follows.is_none_or(|follows| follows == next.address)
     }
 
-    /// An instruction that the program came by was reported, and a packet that names `next` in full
-    /// comes after it. It was reported there and then only because `next` comes right after it; else the
-    /// program went on, until it was jumped to. `who`: who executes it.
-    pub(super) fn settle<K: BlockCache, S: Sink>(
+    /// A start packet with the address `next` and the context `who` comes after a passed address.
+    /// The unit reported the passed address at the first visit only if `next` comes right after it.
+    /// Else the program went on until it jumped to the passed address.
+    pub(super) fn resolve_passed<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         next: u64,
@@ -73,7 +75,7 @@ impl Decoder {
         let followed = core::mem::take(&mut self.followed);
         if let Some(by) = self.passed.filter(|by| by.next.is_some()) {
             self.passed = None;
-            self.go_round(at, by, params, code, sink);
+            self.walk_to_jump(at, by, params, code, sink);
         }
         if params.reports_trapped() && self.passed.is_some() {
             self.flush(at, params, code, sink);
@@ -81,31 +83,32 @@ impl Decoder {
         let Some(by) = self.passed.take() else {
             if followed && params.options.implicit_return {
                 self.flush(at, params, code, sink);
-                self.land(next, params);
+                self.return_to(next, params);
             }
             return;
         };
-        let passed = match self.position {
-            // Only a return from a trap changes the privilege level.
+        let went_on = match self.position {
+            // Only a trap return changes the privilege level.
             Position::At { pending_retire: false, .. } if self.changes(who) => true,
             Position::At { pc, pending_retire: false } => pc != next,
             _ => false,
         };
-        match passed || !self.reports_for_start(&by, who, params, code) {
-            true if self.phase == Phase::Following => self.go_round(at, by, params, code, sink),
+        match went_on || !self.reports_before_start(&by, who, params, code) {
+            true if self.phase == Phase::Following => self.walk_to_jump(at, by, params, code, sink),
             true => {}
-            false => self.question(at, params, code, sink),
+            false => self.report_ambiguity(at, params, code, sink),
         }
         if params.options.implicit_return {
-            self.land(next, params);
+            self.return_to(next, params);
         }
     }
 
-    /// Whether a unit may report an instruction that the program comes by because a synchronisation packet, of `who`, is
-    /// next. In 0.026 it does so for the branches before it; where a block ends with it (`itype` is not 0) and the period
-    /// is over; and where nothing tells where it jumps to, and the context is another there. Else it reports what was
-    /// jumped to, where there is a jump.
-    fn reports_for_start<K: BlockCache>(
+    /// Whether a unit may report the instruction at `by` because a start packet with `who` is next.
+    /// A unit of 0.026 has three reasons: there are branches before the instruction; a block ends
+    /// with it (`itype` is not 0) and the period is over; or it is a jump of unknown target into
+    /// another context. Without a reason the report is for the target of a jump, if there is a
+    /// jump.
+    fn reports_before_start<K: BlockCache>(
         &self,
         by: &PassedAddress,
         who: Who,
@@ -121,12 +124,12 @@ impl Decoder {
         let context = self.who.is_some_and(|known| known.context != who.context);
         special && !params.options.resync_disabled
             || kind == Kind::Indirect && context
-            || !self.comes_to_jump(params, code)
+            || !self.reaches_jump(params, code)
     }
 
-    /// The instruction that was just said, if it is a return, went to `next`, whether or not that was
-    /// foreseen.
-    fn land(&mut self, next: u64, params: &Params) {
+    /// If the last instruction that was emitted is a return, its target is `next`, even if the
+    /// return stack has another.
+    fn return_to(&mut self, next: u64, params: &Params) {
         if let Position::Jump { role: Role::Return } = self.position {
             if self.returns.pop().is_none() && params.options.jump_target_cache {
                 self.targets.put(next, params);
@@ -135,24 +138,25 @@ impl Decoder {
         }
     }
 
-    /// A packet of format 3 comes after one that reported what the program had just come by. In 0.026
-    /// nothing tells whether it went on and was jumped to the same place: where it can have, that is said.
-    pub(super) fn question<K: BlockCache, S: Sink>(
+    /// A packet of format 3 comes after a passed address. Packets of 0.026 do not distinguish the
+    /// first visit of the address from a later one by a jump: if a jump is possible, the ambiguity
+    /// is reported.
+    pub(super) fn report_ambiguity<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         params: &Params,
         code: &mut K,
         sink: &mut S,
     ) {
-        if params.is_draft() && self.comes_to_jump(params, code) {
+        if params.is_draft() && self.reaches_jump(params, code) {
             sink.element(at, Element::Inconsistency(Inconsistency::Ambiguous));
         }
     }
 
-    /// Whether the program comes to a jump of unknown target without a branch.
-    pub(super) fn comes_to_jump<K: BlockCache>(&self, params: &Params, code: &mut K) -> bool {
+    /// Whether the program reaches a jump of unknown target without a branch.
+    pub(super) fn reaches_jump<K: BlockCache>(&self, params: &Params, code: &mut K) -> bool {
         let isa = params.isa();
-        // What is owed may be a branch, and its outcome known.
+        // The pending instruction may be a branch with a known outcome.
         let mut outcome = self.pending.first();
         let mut pc = match self.position {
             Position::At { pc, .. } => pc,

@@ -1,26 +1,27 @@
-//! Branches that are traced and not yet reached, and the predictor that foresees some of them.
+//! Branch outcomes that packets have reported and the walk has not reached, and the branch
+//! predictor.
 
 use crate::etrace::config::Params;
 use crate::etrace::packet::{BranchCount, Map};
 
-/// Outcomes of the branches to come, the oldest first: known ones, then as many as the predictor
-/// foresees.
+/// The outcomes of the next branches: first the known ones, the oldest first, then a count of
+/// predicted ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pending {
     /// Known outcomes, the oldest in bit 0; 1 is not taken.
     map: u64,
     /// How many.
     known: u32,
-    /// Branches after those that go as predicted.
+    /// The number of branches after those that go as predicted.
     predicted: u64,
-    /// But for the last of them, which does not.
+    /// The last of the predicted branches goes otherwise.
     last_fails: bool,
     predictor: Predictor,
 }
 
-/// Branches at the end of those that a packet counts: where it ends, and whether the last goes otherwise, is
-/// found out one by one.
-const KEPT: u64 = 2;
+/// The last branches of a count, which are taken one by one: the walk may end there, and the last
+/// of them may go otherwise.
+const ONE_BY_ONE: u64 = 2;
 
 impl Pending {
     /// How many branches.
@@ -46,20 +47,20 @@ impl Pending {
         if self.known > 0 { Some(self.map & 1 == 0) } else { None }
     }
 
-    /// These known outcomes are all.
+    /// Replaces the known outcomes.
     #[inline]
     pub(super) fn set_known(&mut self, (map, known): (u64, u32)) {
         (self.map, self.known) = (map, known);
     }
 
-    /// All but the last `count` known outcomes were taken.
+    /// Drops all but the last `count` known outcomes.
     #[inline]
     pub(super) fn leave(&mut self, count: u32) {
         self.map >>= self.known.saturating_sub(count) & 63;
         self.known = count;
     }
 
-    /// Adds known outcomes. More than there can be are not.
+    /// Adds known outcomes. There is room for 64.
     #[inline]
     pub(super) fn add(&mut self, map: Map) {
         self.map |= u64::from(map.bits) << (self.known & 63);
@@ -67,15 +68,15 @@ impl Pending {
         debug_assert!(self.known <= 64);
     }
 
-    /// Adds branches that go as predicted. With an address the last of them may be there; without one
-    /// a branch that goes otherwise follows them.
+    /// Adds the branches of a branch count packet. With an address the last of them may be at that
+    /// address. Without one the last of them goes otherwise than predicted.
     pub(super) fn add_count(&mut self, count: &BranchCount) {
         let extra = u64::from(count.failed);
         self.predicted += u64::from(count.count) + u64::from(Map::FULL) + extra;
         self.last_fails = count.failed;
     }
 
-    /// The outcome of the branch at `address`, which is reached. `None` where none is traced.
+    /// Takes the outcome of the branch at `address`. `None` if no packet has it.
     #[inline]
     pub(super) fn take(&mut self, address: u64, params: &Params) -> Option<bool> {
         let taken = if self.known > 0 {
@@ -96,22 +97,26 @@ impl Pending {
         Some(taken)
     }
 
-    /// How often the branch at `address`, which goes to itself, is foreseen to be taken: all that is left but for the last
-    /// two, which are taken then. `None` where that is not so. (A prediction that held holds again.)
+    /// How often the branch at `address`, which ends a loop of one block, is predicted to be taken:
+    /// all that is left but the last two. Takes these predictions. `None` if the branch is not
+    /// predicted to be taken. (A correct prediction does not change the predictor entry.)
     #[inline]
     pub(super) fn repeat(&mut self, address: u64, params: &Params) -> Option<u32> {
-        if self.known > 0 || self.predicted <= KEPT || !self.predictor.predict(address, params) {
+        if self.known > 0
+            || self.predicted <= ONE_BY_ONE
+            || !self.predictor.predict(address, params)
+        {
             return None;
         }
-        let repeat = u32::try_from(self.predicted - KEPT).unwrap_or(u32::MAX);
+        let repeat = u32::try_from(self.predicted - ONE_BY_ONE).unwrap_or(u32::MAX);
         self.predicted -= u64::from(repeat);
         self.predictor.update(address, true, params);
         Some(repeat)
     }
 
-    /// The branch at `address` is the only one that is left, and other packets come before it: its
-    /// outcome is kept.
-    pub(super) fn settle(&mut self, address: u64, params: &Params) {
+    /// Turns the prediction of the branch at `address`, the only one that is left, into a known
+    /// outcome, because other packets come before the branch is reached.
+    pub(super) fn resolve(&mut self, address: u64, params: &Params) {
         if self.predicted == 1 {
             let taken = self.predictor.predict(address, params) != self.last_fails;
             self.predicted = 0;
@@ -119,26 +124,26 @@ impl Pending {
         }
     }
 
-    /// Forgets all branches.
+    /// Drops all outcomes.
     #[inline]
     pub(super) fn clear(&mut self) {
         (self.map, self.known, self.predicted) = (0, 0, 0);
     }
 
-    /// The predictor begins anew.
+    /// Resets the predictor.
     #[inline]
-    pub(super) fn forget(&mut self) {
+    pub(super) fn reset_predictor(&mut self) {
         self.predictor = Predictor::default();
     }
 }
 
-/// Up to 128 entries of two bits: what is predicted, and what the branch did last. (Table "branch
-/// predictor")
+/// The branch predictor: up to 128 entries of two bits, the prediction and the last outcome. (Table
+/// "branch predictor")
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::etrace) struct Predictor {
-    /// A branch of the entry is taken.
+    /// The predictions, a bit for each entry; 1 is taken.
     taken: u128,
-    /// The branch was taken last.
+    /// The last outcomes, a bit for each entry; 1 is taken.
     last: u128,
 }
 
@@ -158,7 +163,7 @@ impl Predictor {
         self.taken & Self::entry(address, params) != 0
     }
 
-    /// What is predicted changes after two wrong predictions in a row.
+    /// Updates the entry of a branch. Its prediction changes after two wrong ones in a row.
     pub(in crate::etrace) fn update(&mut self, address: u64, taken: bool, params: &Params) {
         let entry = Self::entry(address, params);
         if (self.taken ^ self.last) & entry != 0 {
@@ -168,8 +173,8 @@ impl Predictor {
     }
 }
 
-/// Where an address is in a table of 2 to the power of `size` entries: the bits from 1 on, or from 2
-/// where there are no compressed instructions.
+/// The index of an address in a table of 2 to the power of `size` entries: the address bits from 1
+/// on, or from 2 on where there are no compressed instructions.
 pub(in crate::etrace) fn index(address: u64, size: u8, params: &Params) -> usize {
     let low = params.widths.iaddress_lsb.max(1);
     (address >> low) as usize & ((1 << size.min(7)) - 1)

@@ -1,25 +1,26 @@
-//! Return addresses: where a return goes that no packet tells of. ("Implicit return mode")
+//! The return stack: the targets of implied returns. ("Implicit return mode")
 
 use alloc::collections::VecDeque;
 
 use crate::etrace::config::Params;
 
-/// As many calls as are kept. A call counter may count more; then returns deeper than this are lost.
-const ROOM: usize = 512;
+/// The most entries of the stack. A call counter may count further: deeper returns are not
+/// followed.
+const MOST_ENTRIES: usize = 512;
 
-/// Return addresses of the calls that were traced, the oldest given up where there is no room.
+/// The return addresses of traced calls. A full stack drops its oldest entry.
 ///
-/// A unit with a stack keeps 2 to the power of `return_stack_size`; where it counts, too, calls that
-/// return to the same place share one. A unit with only a counter counts up to its limit. Room is made
-/// once, with the first call.
+/// A unit with a stack has 2 to the power of `return_stack_size` entries. If it has a counter as
+/// well, consecutive calls with the same return address share an entry. A unit with only a counter
+/// counts up to its limit. The memory is allocated once, with the first call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::etrace) struct Returns {
     entries: VecDeque<Entry>,
-    /// How many calls they stand for.
+    /// The number of calls that the entries stand for.
     calls: u16,
 }
 
-/// A return address, and how many calls more return there.
+/// A return address, and the number of further calls that return to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     address: u64,
@@ -27,8 +28,8 @@ struct Entry {
 }
 
 impl Returns {
-    /// How many calls were not returned from. (`irdepth`, whose width fits as many as a stack with
-    /// counters holds)
+    /// The number of calls without a return. (`irdepth`, which is wide enough for all calls of a
+    /// stack with counters)
     #[inline]
     pub(in crate::etrace) const fn depth(&self) -> u16 {
         self.calls
@@ -39,11 +40,11 @@ impl Returns {
         let (stack, counter) = (params.widths.return_stack_size, params.widths.call_counter_size);
         let limit = match (stack, counter) {
             (0, 0) => return,
-            // It stops counting at its greatest value.
+            // The counter saturates.
             (0, counter) => (1usize << counter) - 1,
             (stack, _) => 1 << stack,
         };
-        let most = limit.min(ROOM);
+        let most = limit.min(MOST_ENTRIES);
         if stack > 0
             && counter > 0
             && let Some(last) = self.entries.back_mut()
@@ -66,12 +67,12 @@ impl Returns {
         self.calls += 1;
     }
 
-    /// Where the last call returns to.
+    /// The return address of the last call.
     pub(in crate::etrace) fn top(&self) -> Option<u64> {
         self.entries.back().map(|last| last.address)
     }
 
-    /// The last call returns.
+    /// Pops the return address of the last call.
     pub(in crate::etrace) fn pop(&mut self) -> Option<u64> {
         let last = self.entries.back_mut()?;
         let address = last.address;
@@ -85,7 +86,7 @@ impl Returns {
         Some(address)
     }
 
-    /// Forgets all calls.
+    /// Drops all calls.
     pub(in crate::etrace) fn clear(&mut self) {
         self.entries.clear();
         self.calls = 0;

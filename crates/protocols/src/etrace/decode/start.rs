@@ -1,4 +1,4 @@
-//! Packets that name an instruction in full: synchronisation, and what changes there.
+//! Start packets (format 3, sub-format 0): a full address, the privilege and the context.
 
 use tracewright_base::{BlockCache, Pc, Role, Sink};
 
@@ -9,7 +9,7 @@ use crate::etrace::config::Params;
 use crate::etrace::packet;
 
 impl Decoder {
-    /// A packet that names an instruction in full.
+    /// A start packet.
     pub(super) fn start<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
@@ -21,20 +21,20 @@ impl Decoder {
         let address = params.full_address(start.address) & params.isa().address_mask();
         let changed = self.changes(start.who);
         let context = self.who.is_some_and(|known| known.context != start.who.context);
-        let (named, why) = self.last_reported(context);
+        let (reported, why) = self.last_reported(context);
         let second = params.choices.trapped_in_stream
             && matches!(self.reported_as, ReportedAs::Handler { .. });
         if second {
             self.flush(at, params, code, sink);
         } else {
-            self.settle(at, address, start.who, params, code, sink);
+            self.resolve_passed(at, address, start.who, params, code, sink);
         }
         self.implied = 0;
         let mut returned = false;
-        let mut said = false;
+        let mut emitted = false;
         if self.phase == Phase::Following && !second {
             let idles = self.idles(address, params, code);
-            said = idles && self.position == Position::At { pc: address, pending_retire: false };
+            emitted = idles && self.position == Position::At { pc: address, pending_retire: false };
             if self.position != Position::Unknown && !idles {
                 let goal = Goal {
                     address: Some(address),
@@ -48,35 +48,35 @@ impl Decoder {
                     self.returns.clear();
                 }
             }
-            returned = self.returned(params, code);
+            returned = self.follows_trap_return(params, code);
         }
         self.begin(at, sink);
         self.enter(at, start.who, params, sink);
         self.arrive(address, start.branch, params, code);
-        if said && let Position::At { pending_retire, .. } = &mut self.position {
+        if emitted && let Position::At { pending_retire, .. } = &mut self.position {
             *pending_retire = false;
         }
         self.forget(params);
-        let before = match named {
-            Some(_) if self.last != named => Before::Unreported,
+        let before = match reported {
+            Some(_) if self.last != reported => Before::Unreported,
             _ => why,
         };
         self.reported_as = ReportedAs::Start { after_return: returned, before };
     }
 
-    /// What the last packet named, if it did; and what that tells if it is right before what a start names. `context`: in
-    /// another context.
+    /// The address that the last packet reported, if any, and the reason for it in case that the
+    /// instruction of the start comes right after it. `context`: the start is in another context.
     fn last_reported(&self, context: bool) -> (Option<u64>, Before) {
-        let reported = |branches: bool| match branches || context {
+        let reason = |branches: bool| match branches || context {
             true => Before::Perhaps,
             false => Before::ForTrap,
         };
         match (self.passed, self.position) {
             (Some(PassedAddress { next: Some(next), .. }), _) => {
-                (Some(next.address), reported(next.map.is_some_and(|map| map.len > 0)))
+                (Some(next.address), reason(next.map.is_some_and(|map| map.len > 0)))
             }
             (Some(by), Position::At { pc, pending_retire: true }) => {
-                (Some(pc), reported(by.branches))
+                (Some(pc), reason(by.branches))
             }
             (None, Position::At { pc, pending_retire: true }) => (Some(pc), Before::Perhaps),
             (_, Position::Unknown) => (None, Before::Perhaps),
@@ -85,15 +85,16 @@ impl Decoder {
         }
     }
 
-    /// Whether the program jumps from `address`, where it is, to `address`: how often is not traced.
+    /// Whether the program is in a loop of one jump from `address` to itself. How often it runs is
+    /// not traced.
     fn idles<K: BlockCache>(&self, address: u64, params: &Params, code: &mut K) -> bool {
         let pc = Pc { address, isa: params.isa(), space: self.space };
         matches!(self.position, Position::At { pc, .. } if pc == address)
             && code.instruction(pc).is_ok_and(|i| !i.conditional && i.target == Some(address))
     }
 
-    /// Whether the last instruction that was said returned from a trap.
-    fn returned<K: BlockCache>(&self, params: &Params, code: &mut K) -> bool {
+    /// Whether the last instruction that was emitted is a trap return.
+    fn follows_trap_return<K: BlockCache>(&self, params: &Params, code: &mut K) -> bool {
         self.last.is_some_and(|address| {
             let pc = Pc { address, isa: params.isa(), space: self.space };
             code.instruction(pc).is_ok_and(|i| i.role == Role::ExceptionReturn)

@@ -37,8 +37,8 @@ pub(super) enum ReportedAs {
     Passed,
     /// In a start packet. `after_return`: the instruction before it is a trap return.
     Start { after_return: bool, before: Before },
-    /// As the first instruction of a handler. `trapped`: whether it trapped itself, where that is known.
-    /// `again`: the next packet reports the same trap a second time.
+    /// As the first instruction of a handler. `trapped`: whether it trapped itself, where that is
+    /// known. `again`: the next packet reports the same trap a second time.
     Handler { trapped: Option<bool>, again: bool },
 }
 

@@ -5,19 +5,20 @@ use alloc::vec::Vec;
 use super::pending::index;
 use crate::etrace::config::Params;
 
-/// Targets of jumps by their lowest bits, up to 128. Room is made once, with the first target.
+/// The cached jump targets, up to 128, by the low bits of their addresses. The memory is allocated
+/// once, with the first target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::etrace) struct Targets {
     addresses: Vec<Option<u64>>,
 }
 
 impl Targets {
-    /// The target at `place`.
-    pub(in crate::etrace) fn get(&self, place: u16) -> Option<u64> {
-        self.addresses.get(usize::from(place)).copied().flatten()
+    /// The target in entry `index`.
+    pub(in crate::etrace) fn get(&self, index: u16) -> Option<u64> {
+        self.addresses.get(usize::from(index)).copied().flatten()
     }
 
-    /// A jump went to `address`.
+    /// Stores the jump target `address`.
     pub(in crate::etrace) fn put(&mut self, address: u64, params: &Params) {
         let size = params.widths.cache_size;
         if self.addresses.is_empty() {
@@ -28,7 +29,7 @@ impl Targets {
         }
     }
 
-    /// Forgets all targets.
+    /// Drops all targets.
     pub(in crate::etrace) fn clear(&mut self) {
         self.addresses.clear();
     }

@@ -1,4 +1,5 @@
-//! What became of the instruction that was named last before a trap, and where the trap returns to.
+//! The instruction that was reported last before a trap: whether it was retired or trapped itself,
+//! and the address to which the trap returns.
 
 use tracewright_base::{BlockCache, Element, Inconsistency, Kind, Pc, Role, Sink};
 
@@ -7,62 +8,64 @@ use super::state::{Before, Phase, Position, ReportedAs};
 use crate::etrace::config::{Params, TrapPacket};
 use crate::etrace::packet::Trap;
 
-/// What became of an instruction before a trap.
+/// Whether the pending instruction was retired before a trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     /// It was retired.
     Retired,
-    /// It is what trapped.
+    /// It trapped itself.
     Trapped,
-    /// One of the two.
+    /// The packets allow both.
     Unknown,
 }
 
-/// Why what trapped was named.
+/// Why a trapped instruction was reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reported {
-    /// A jump went there.
+    /// It is the target of a jump.
     Target,
-    /// The handler runs at another level, or trapped at once.
+    /// The handler runs at another privilege level, or its first instruction trapped.
     Extra,
 }
 
-/// What comes after a trap packet.
+/// The packet after a trap packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
-    /// Something else, as far as it matters: the handler's first instruction was retired.
+    /// Any packet that is not a trap: the handler's first instruction was retired.
     Retired,
-    /// Another trap packet, perhaps of the same trap `again`.
+    /// Another trap packet. `again`: perhaps of the same trap.
     Trap { again: bool },
     /// The end of the trace.
     End,
 }
 
-/// What a trap left behind.
+/// The state in which a trap left the program.
 pub(super) struct BeforeTrap {
-    /// Where it returns to.
+    /// The address to which the trap returns, where it is known.
     pub(super) return_address: Option<u64>,
-    /// Whether the handler's first instruction trapped.
+    /// Whether the handler's first instruction trapped, where that is known.
     pub(super) trapped: Option<bool>,
-    /// The packet after this one tells of the same trap.
+    /// The packet after this one reports the same trap.
     pub(super) again: bool,
     /// The packet's address is the handler's.
-    pub(super) named: bool,
+    pub(super) handler_reported: bool,
 }
 
-/// The packet after that of `trap` tells of it, too.
+/// Whether the decoder needs the packet after that of `trap`.
 pub(super) const fn waits_for_next(trap: &Trap, params: &Params) -> bool {
     params.choices.trapped_in_stream || params.drops_unretired() && !trap.thaddr
 }
 
-/// Whether `next` may be of the same trap, told again: first with where a jump went, then with the handler.
+/// Whether `next` may report the same trap again: the first packet with the target of a jump, the
+/// second with the handler.
 pub(super) fn same_trap(trap: &Trap, next: &Trap) -> bool {
     let of = |trap: &Trap| (trap.ecause, trap.interrupt, trap.tval);
     !trap.thaddr && !next.thaddr && of(trap) == of(next)
 }
 
 impl Decoder {
-    /// What was named before the trap is said, if it was retired.
+    /// Emits the pending instruction before a trap, if it was retired, and finds out where the trap
+    /// returns to.
     pub(super) fn leave<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
@@ -78,24 +81,26 @@ impl Decoder {
             After::Trap { .. } => Some(true),
             After::End => None,
         };
-        // The reference flow: where a jump went trapped, or what was named last, and then the handler at once.
+        // The `reference-flow` encoder sends such a packet where the target of a jump trapped, or
+        // where the instruction that was reported last trapped and then the handler at once.
         let unretired = params.drops_unretired() && !trap.thaddr;
         let next = self.passed.and_then(|by| by.next).map(|next| next.address);
         let target = unretired
             && !self.trapped
             && after != After::Trap { again: false }
-            && self.jumps_at(next, params, code);
-        // What trapped is named in any case where the handler runs at another level, or traps at once.
+            && self.is_jump(next, params, code);
+        // A trapped instruction is reported in any case if the handler runs at another privilege
+        // level or traps at once.
         let changed = self.changes(trap.who);
         let sure = match choices.trapped_in_stream {
             true => changed || nested == Some(true),
-            false => unretired && !target && !self.called(trap, params, code),
+            false => unretired && !target && !self.trapped_by_call(trap, params, code),
         };
-        let mut told = None;
+        let mut reported = None;
         if params.reports_trapped() {
-            told = self.catch_up(at, sure, nested.is_none(), params, code, sink);
+            reported = self.resolve_before_trap(at, sure, nested.is_none(), params, code, sink);
         } else if self.passed.take().is_some() {
-            self.question(at, params, code, sink);
+            self.report_ambiguity(at, params, code, sink);
         }
         self.implied = 0;
         let fate = if target { Fate::Retired } else { self.fate(trap, sure, params, code) };
@@ -110,8 +115,9 @@ impl Decoder {
                 sink.element(at, Element::Inconsistency(Inconsistency::TrappedOrRetired))
             }
         }
-        // Had the handler trapped at once, what trapped would be named; where nothing else names it, it did.
-        let trapped = nested.or(match (told, fate) {
+        // If the handler had trapped at once, the trapped instruction would have been reported. If
+        // nothing else explains its report, the handler did trap.
+        let trapped = nested.or(match (reported, fate) {
             (Some(Reported::Extra), _) if !changed => Some(true),
             (None, Fate::Trapped) if !changed && self.reported_as == ReportedAs::Passed => {
                 Some(true)
@@ -120,24 +126,27 @@ impl Decoder {
             _ => None,
         });
         self.flush(at, params, code, sink);
-        let (again, named) = (target && after == After::Trap { again: true }, unretired && !target);
+        let (again, handler_reported) =
+            (target && after == After::Trap { again: true }, unretired && !target);
         let return_address = self.return_address(trap, fate, params, code);
-        let left = BeforeTrap { return_address, trapped, again, named };
+        let left = BeforeTrap { return_address, trapped, again, handler_reported };
         let Position::Jump { role: Role::Return } = self.position else { return left };
         if !params.options.implicit_return {
             return left;
         }
-        // Had it gone elsewhere than the calls foresee, the packet would say that nothing was retired.
+        // If the return had gone elsewhere than the top of the return stack, the packet would have
+        // `thaddr` 0: nothing was retired.
         let predicted = self.returns.pop();
-        let told = choices.trap == TrapPacket::ThAddr && !params.is_draft();
-        let predicted = predicted.filter(|_| told && trap.thaddr && fate == Fate::Retired);
+        let has_thaddr = choices.trap == TrapPacket::ThAddr && !params.is_draft();
+        let predicted = predicted.filter(|_| has_thaddr && trap.thaddr && fate == Fate::Retired);
         BeforeTrap { return_address: return_address.or(predicted), ..left }
     }
 
-    /// What trapped is in the stream: what was named last is owed, and what the packets before it left open is settled.
-    /// `sure`: it is what trapped; `ends`: it may be, for all that comes next. Why it was named, if it
-    /// was after what is before it.
-    fn catch_up<K: BlockCache, S: Sink>(
+    /// Resolves a passed address before a trap, where trapped instructions are in the stream: the
+    /// instruction that was reported last becomes the pending one. `sure`: it trapped. `ends`: the
+    /// trace ends, so that it may have trapped. The result is the reason for its report, if it was
+    /// reported after the passed address.
+    fn resolve_before_trap<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         sure: bool,
@@ -148,12 +157,14 @@ impl Decoder {
     ) -> Option<Reported> {
         let by = self.passed.take()?;
         if let Some(next) = by.next {
-            // What is before it was named because it trapped; it itself was, too, or was jumped to. A branch with an
-            // outcome was rather retired, if there is a way round; a unit may take the way to the handler for its own.
+            // The passed address was reported because the next instruction trapped. That one was
+            // reported for its trap, or as the target of a jump. A branch with an outcome was
+            // retired, if a path leads back to it; else a unit may take the jump to the handler for
+            // its outcome.
             let outcome = next.map.is_some_and(|map| map.len > 0);
-            self.question(at, params, code, sink);
-            let retired = outcome && self.comes_to_jump(params, code);
-            let jumps = params.choices.trapped_in_stream && self.jumps(params, code);
+            self.report_ambiguity(at, params, code, sink);
+            let retired = outcome && self.reaches_jump(params, code);
+            let jumps = params.choices.trapped_in_stream && self.jump_is_pending(params, code);
             let ends = ends && params.choices.trapped_in_stream;
             if !retired && (sure || ends || jumps) {
                 self.flush(at, params, code, sink);
@@ -162,15 +173,15 @@ impl Decoder {
                 }
                 return Some(if jumps { Reported::Target } else { Reported::Extra });
             }
-            self.go_round(at, by, params, code, sink);
+            self.walk_to_jump(at, by, params, code, sink);
             self.passed.take()?;
         }
-        self.question(at, params, code, sink);
+        self.report_ambiguity(at, params, code, sink);
         None
     }
 
-    /// The trace ends, and what was named last is said: it was retired, or what trapped is in the stream, and a trap of
-    /// which nothing tells may have come there.
+    /// The trace ends: emits the pending instruction, if it was retired. Where trapped instructions
+    /// are in the stream, it may have trapped without a trap packet.
     pub(super) fn end<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
@@ -183,8 +194,8 @@ impl Decoder {
         {
             match self.reported_as {
                 ReportedAs::Handler { trapped: Some(true), .. } => return,
-                // A branch that is retired has an outcome.
-                _ if self.pending.count() == 0 && self.owes_branch(params, code) => return,
+                // A retired branch has an outcome.
+                _ if self.pending.count() == 0 && self.branch_is_pending(params, code) => return,
                 ReportedAs::Handler { trapped: None, .. }
                 | ReportedAs::Target
                 | ReportedAs::Start { .. } => {
@@ -196,13 +207,14 @@ impl Decoder {
         self.flush(at, params, code, sink);
     }
 
-    /// Whether what is owed is a jump whose target it does not tell.
-    fn jumps<K: BlockCache>(&self, params: &Params, code: &mut K) -> bool {
-        self.jumps_at(None, params, code)
+    /// Whether the pending instruction is a jump of unknown target.
+    fn jump_is_pending<K: BlockCache>(&self, params: &Params, code: &mut K) -> bool {
+        self.is_jump(None, params, code)
     }
 
-    /// The same of what is at an address. `None`: of what is owed, or was said last.
-    fn jumps_at<K: BlockCache>(&self, address: Option<u64>, params: &Params, code: &mut K) -> bool {
+    /// Whether a jump of unknown target is at `address`. `None`: whether it is pending, or was
+    /// emitted last.
+    fn is_jump<K: BlockCache>(&self, address: Option<u64>, params: &Params, code: &mut K) -> bool {
         let pc = match (address, self.position) {
             (Some(address), _) => address,
             (None, Position::At { pc, pending_retire: true }) => pc,
@@ -213,8 +225,8 @@ impl Decoder {
         code.instruction(pc).is_ok_and(|i| i.kind == Kind::Indirect && i.target.is_none())
     }
 
-    /// What became of the instruction that is owed, before `trap`. A specification's unit names none that was not
-    /// retired.
+    /// Whether the pending instruction was retired before `trap`. A unit of the specification never
+    /// reports an instruction that was not retired. `sure`: it trapped.
     fn fate<K: BlockCache>(&self, trap: &Trap, sure: bool, params: &Params, code: &mut K) -> Fate {
         let Position::At { pc, pending_retire: true } = self.position else { return Fate::Retired };
         let choices = &params.choices;
@@ -223,25 +235,25 @@ impl Decoder {
         if choices.trapped_in_stream {
             return match self.reported_as {
                 _ if sure => Fate::Trapped,
-                // It is the cause.
+                // ECALL or EBREAK is the cause of the trap.
                 _ if call && by_call && self.is_cause(pc, trap, params, code) => Fate::Trapped,
-                // Where it had gone would be named.
-                _ if self.jumps(params, code) => Fate::Trapped,
-                // The second instruction of the handler would be named.
+                // The target of a retired jump would be reported.
+                _ if self.jump_is_pending(params, code) => Fate::Trapped,
+                // The second instruction of the handler would be reported.
                 ReportedAs::Handler { .. } => Fate::Trapped,
-                // A branch that is retired has an outcome.
+                // A retired branch has an outcome.
                 ReportedAs::Passed | ReportedAs::Jumped | ReportedAs::Target
                     if self.pending.count() == 0 && self.is_branch(pc, params, code) =>
                 {
                     Fate::Trapped
                 }
-                // What is before it would be named, if it trapped: as it is in any case where it was named itself.
+                // If it had trapped, the instruction before it would be reported.
                 ReportedAs::Passed | ReportedAs::Jumped => Fate::Retired,
                 _ if call => Fate::Trapped,
                 _ if by_call && trap.ecause != BREAKPOINT => Fate::Retired,
                 ReportedAs::Target if self.is_branch(pc, params, code) => {
                     match self.pending.first() {
-                        // A unit may take the way to the handler for the branch's.
+                        // A unit may take the jump to the handler for the branch's outcome.
                         Some(false) => Fate::Retired,
                         Some(true) | None => Fate::Unknown,
                     }
@@ -252,7 +264,7 @@ impl Decoder {
         match self.reported_as {
             ReportedAs::Start { .. } if !choices.drop_unretired => Fate::Retired,
             _ if sure => Fate::Trapped,
-            // What trapped is no branch that was taken.
+            // A branch that was taken did not trap.
             ReportedAs::Start { .. } if self.pending.first() == Some(true) => Fate::Retired,
             ReportedAs::Start { before: Before::ForTrap, .. } if params.drops_unretired() => {
                 Fate::Trapped
@@ -261,16 +273,18 @@ impl Decoder {
                 Fate::Retired
             }
             ReportedAs::Start { after_return, .. } => {
-                // Had it jumped, the packet would say that nothing was retired where it went.
-                let jumps = params.drops_unretired() && trap.thaddr && self.jumps(params, code);
-                let rather = after_return && !trap.interrupt;
-                if jumps || rather { Fate::Trapped } else { Fate::Retired }
+                // If the jump had been retired, the packet would have `thaddr` 0.
+                let jumps =
+                    params.drops_unretired() && trap.thaddr && self.jump_is_pending(params, code);
+                let likely = after_return && !trap.interrupt;
+                if jumps || likely { Fate::Trapped } else { Fate::Retired }
             }
             _ => Fate::Retired,
         }
     }
 
-    /// Where a trap returns to: the exception program counter. `None` where the trace does not tell.
+    /// The address to which a trap returns: the exception program counter. `None` if the packets do
+    /// not determine it.
     fn return_address<K: BlockCache>(
         &mut self,
         trap: &Trap,
@@ -286,11 +300,11 @@ impl Decoder {
             return None;
         }
         if self.trapped {
-            // The handler of the trap before had not begun.
+            // The handler of the trap before retired no instruction.
             return self.handler;
         }
-        let tells = !trap.interrupt || params.drops_unretired();
-        let given = trap.address.filter(|_| !trap.thaddr && tells);
+        let has_epc_address = !trap.interrupt || params.drops_unretired();
+        let given = trap.address.filter(|_| !trap.thaddr && has_epc_address);
         let given = given.map(|address| params.full_address(address) & mask);
         if self.phase != Phase::Following {
             return given;
@@ -308,8 +322,9 @@ impl Decoder {
         }
     }
 
-    /// Whether what was named last is an ECALL that a unit calls retired, and the trap is its own.
-    fn called<K: BlockCache>(&self, trap: &Trap, params: &Params, code: &mut K) -> bool {
+    /// Whether the instruction that was reported last is an ECALL or EBREAK, which the unit counts
+    /// as retired, and is the cause of `trap`.
+    fn trapped_by_call<K: BlockCache>(&self, trap: &Trap, params: &Params, code: &mut K) -> bool {
         let last = match (self.passed.and_then(|by| by.next), self.position) {
             (Some(next), _) => next.address,
             (None, Position::At { pc, pending_retire: true }) => pc,
@@ -318,7 +333,7 @@ impl Decoder {
         params.choices.ecall_retires && is_call_cause(trap) && self.is_call(last, params, code)
     }
 
-    /// Whether the call at `address`, ECALL or a breakpoint, is what `trap` says.
+    /// Whether the ECALL or EBREAK at `address` fits the cause of `trap`.
     fn is_cause<K: BlockCache>(
         &self,
         address: u64,
@@ -331,8 +346,8 @@ impl Decoder {
         (code.opcode(pc) == Some(ECALL)) != (trap.ecause == BREAKPOINT)
     }
 
-    /// Whether ECALL, EBREAK or C.EBREAK is at `address`: where a unit calls it retired, the exception
-    /// is at itself.
+    /// Whether ECALL, EBREAK or C.EBREAK is at `address`. Where a unit counts it as retired, the
+    /// exception program counter is its own address.
     fn is_call<K: BlockCache>(&self, address: u64, params: &Params, code: &mut K) -> bool {
         let pc = Pc { address, isa: params.isa(), space: self.space };
         let opcode = code.opcode(pc);
@@ -345,15 +360,16 @@ impl Decoder {
     }
 }
 
-/// Mcause of a breakpoint exception, which may be an EBREAK.
+/// `mcause` of a breakpoint exception, which may be an EBREAK.
 const BREAKPOINT: u64 = 3;
 
-/// The cause is that of an ECALL, or of an EBREAK.
+/// Whether the cause of `trap` is an ECALL or an EBREAK.
 const fn is_call_cause(trap: &Trap) -> bool {
     !trap.interrupt && matches!(trap.ecause, BREAKPOINT | 8..=11)
 }
 
-/// Version 1.0: the trap value of an illegal instruction is where it is.
+/// Whether the trap packet has the exception program counter in place of a trap value: version 1.0,
+/// for an illegal instruction.
 pub(super) fn has_epc(trap: &Trap, params: &Params) -> bool {
     const ILLEGAL: u64 = 2;
     let both = params.choices.trap == TrapPacket::TvalEpc && !params.is_draft();

@@ -10,7 +10,7 @@ use crate::etrace::config::Params;
 use crate::etrace::packet::fields::low;
 use crate::etrace::packet::{Amount, DataAccess, Packet, Payload, Transfer};
 
-/// What a data trace unit is told beside its parameters.
+/// The settings of a data trace unit, beside its parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DataSettings {
     /// Data accesses are traced.
@@ -19,7 +19,7 @@ pub struct DataSettings {
     pub full_address: bool,
     /// Data are never differences.
     pub full_data: bool,
-    /// How many accesses the data of a split load come after its request.
+    /// The number of accesses between the request of a split load and its data.
     pub latency: u8,
 }
 
@@ -27,12 +27,12 @@ pub struct DataSettings {
 #[derive(Clone, Debug)]
 pub struct DataEncoder {
     settings: DataSettings,
-    /// The last access of each size: what the decoder knows.
+    /// The last access of each size, as the decoder knows it.
     sizes: [Last; 4],
     csr: Option<u64>,
-    /// A read that the next access may belong to.
+    /// A read that may be one access with the next write.
     held: Option<Access>,
-    /// Loads and atomic accesses that were requested and have not brought their data.
+    /// Loads and atomic accesses without a response.
     requests: VecDeque<Request>,
     next_request: u8,
 }
@@ -44,19 +44,19 @@ struct Last {
     value: Option<u64>,
 }
 
-/// A load, or an atomic access, whose data have not come.
+/// A load, or an atomic access, without a response.
 #[derive(Clone, Copy, Debug)]
 struct Request {
     atomic: bool,
     lrid: u8,
     size: u8,
     value: Option<u64>,
-    /// Accesses until they come.
+    /// The number of accesses until the response.
     left: u8,
 }
 
 impl DataEncoder {
-    /// A unit that has just been enabled.
+    /// A unit that is enabled now.
     pub fn new(settings: DataSettings) -> Self {
         DataEncoder {
             settings,
@@ -68,13 +68,13 @@ impl DataEncoder {
         }
     }
 
-    /// A synchronisation packet was sent: what comes next must not need what came before.
+    /// A synchronisation packet was sent: the next packets must not depend on earlier ones.
     pub fn synchronise(&mut self) {
         self.sizes = [Last::default(); 4];
         self.csr = None;
     }
 
-    /// Packets were lost: what is requested and has not come is lost, too.
+    /// Packets were lost: requests without a response are lost too.
     pub fn lose(&mut self) {
         self.synchronise();
         self.held = None;
@@ -107,7 +107,7 @@ impl DataEncoder {
         }
     }
 
-    /// Tracing ends: what was held back is said.
+    /// Tracing ends: sends the accesses that wait.
     pub fn finish(&mut self, params: &Params, out: &mut impl Extend<Packet>) {
         if let Some(read) = self.held.take() {
             self.single(&read, params, out);
@@ -116,7 +116,7 @@ impl DataEncoder {
         self.respond(params, out);
     }
 
-    /// An access that is by itself.
+    /// An access that is not part of a pair.
     fn single(&mut self, access: &Access, params: &Params, out: &mut impl Extend<Packet>) {
         let wide = params.data.format_width > 2;
         let kind = match access.direction {
@@ -170,11 +170,11 @@ impl DataEncoder {
         self.respond(params, out);
     }
 
-    /// The data of split loads whose time has come.
+    /// Sends the responses that are due.
     fn respond(&mut self, params: &Params, out: &mut impl Extend<Packet>) {
         while let Some(request) = self.requests.front().copied().filter(|r| r.left == 0) {
             self.requests.pop_front();
-            // The answer of an atomic access has no size, and says how long it is.
+            // The response of an atomic access has a length in place of a size.
             let (transfer, size) = match request.atomic {
                 true => (Transfer::AtomicData, 0),
                 false => (Transfer::LoadData, request.size),
@@ -229,7 +229,7 @@ impl DataEncoder {
         if split_load || d.split && atomic {
             self.next_request = (self.next_request + 1) & ((1 << d.lrid_width.min(6)) - 1);
         }
-        // The address in units of the size, unless it or what it differs from has none.
+        // The address is in units of the size, unless it or the one before is unaligned.
         let aligned = |address: u64| address & (u64::from(bytes) - 1) == 0;
         let unaligned = !atomic && address.is_some_and(|address| !aligned(address))
             || !atomic && !last.address.is_none_or(aligned) && !settings.full_address;
@@ -246,7 +246,7 @@ impl DataEncoder {
                 }),
             };
             if by & !(u64::MAX << unit) != 0 {
-                // An atomic access after one that was not aligned: only its full address can be told.
+                // After an unaligned access an atomic one can only have a full address.
                 return None;
             }
             let width = d.address_width.into();
@@ -359,7 +359,7 @@ fn coded(code: u8, value: u64, last: Option<u64>, bytes: u8, params: &Params) ->
     Some(low(value, width))
 }
 
-/// Bytes of a value whose top bit repeats, of `bytes` in all.
+/// Bytes of a sign-extended value, at most `bytes`.
 fn needed(value: u64, bytes: u8, params: &Params) -> u8 {
     if params.data.arithmetic {
         // The reference flow leaves nothing out.

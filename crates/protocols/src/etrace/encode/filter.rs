@@ -1,24 +1,24 @@
-//! Which instructions are traced: comparators, filters, triggers. (0.026, chapter 4; 2.0, "Filtering";
-//! Trace Control Interface, "Trace Encoder Filter Registers")
+//! The selection of traced instructions: comparators, filters, triggers. (0.026, chapter 4; 2.0,
+//! "Filtering"; Trace Control Interface, "Trace Encoder Filter Registers")
 
 use alloc::vec::Vec;
 
 use super::ingress::{Block, Cycle, Itype};
 use crate::etrace::config::Params;
 
-/// What a comparator looks at.
+/// The input of a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Input {
-    /// The addresses of the block's instructions. One that fits is enough.
+    /// The addresses of the block's instructions. The comparison holds if any address matches.
     #[default]
     Address,
     /// The context.
     Context,
-    /// The trap value of the handler that runs.
+    /// The trap value of the current handler.
     Tval,
 }
 
-/// What a comparator does.
+/// The function of a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Function {
     /// eq
@@ -53,7 +53,7 @@ impl Function {
         })
     }
 
-    /// A number from `first` to `last` fits.
+    /// Whether any number from `first` to `last` matches.
     const fn fits(self, first: u64, last: u64, value: u64) -> bool {
         match self {
             Function::Equal => first <= value && value <= last,
@@ -70,17 +70,17 @@ impl Function {
 /// One half of a comparator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Compare {
-    /// What is compared.
+    /// The compared signal.
     pub input: Input,
-    /// How.
+    /// The relation.
     pub function: Function,
-    /// With what.
+    /// The value on the right of the relation.
     pub value: u64,
-    /// Report the block in which it fits. (`trTeCompPNotify`, `trTeCompSNotify`)
+    /// A matching block is reported. (`trTeCompPNotify`, `trTeCompSNotify`)
     pub notify: bool,
 }
 
-/// How the two halves make one answer. (`trTeCompMatchMode`)
+/// How the two comparisons are combined. (`trTeCompMatchMode`)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Match {
     /// The primary one.
@@ -90,37 +90,37 @@ pub enum Match {
     Both,
     /// Not both.
     NotBoth,
-    /// From where the primary one fits to where the secondary one does, both included.
+    /// From a match of the primary one to a match of the secondary one, both included.
     Latch,
 }
 
-/// A comparator: two comparisons and what becomes of them.
+/// A comparator: two comparisons and their combination.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Comparator {
     /// The primary comparison.
     pub primary: Compare,
     /// The secondary comparison.
     pub secondary: Compare,
-    /// How they make one answer.
+    /// The combination.
     pub matches: Match,
 }
 
-/// A filter: all that it asks for must be so.
+/// A filter: all conditions that are given must hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Filter {
     /// Comparators that must match, by number.
     pub comparators: [Option<u8>; 3],
     /// Privilege levels that pass: bit n is level n.
     pub privilege: Option<u8>,
-    /// Causes of the trap that is handled, bit n is cause n modulo the number of choices.
+    /// Causes of the current trap: bit n is cause n modulo the number of choices.
     pub cause: Option<u64>,
-    /// The trap that is handled is an interrupt, or is none.
+    /// Whether the current trap is an interrupt.
     pub interrupt: Option<bool>,
-    /// Sideband signals: those in the mask, and what they must be.
+    /// Sideband signals: the mask, and the value of the signals in the mask.
     pub user: Option<([u64; 4], [u64; 4])>,
 }
 
-/// A trap that is being handled.
+/// A trap whose handler runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Handled {
     cause: u64,
@@ -128,19 +128,19 @@ struct Handled {
     tval: u64,
 }
 
-/// Filters at work.
+/// The state of the filters and comparators.
 #[derive(Clone, Debug)]
 pub(super) struct Qualifier {
     comparators: Vec<Comparator>,
     latched: Vec<bool>,
     filters: Vec<Filter>,
-    /// Traps that are being handled, the innermost last.
+    /// Traps whose handlers run, the innermost last.
     handled: Vec<Handled>,
-    /// How many there is room for.
+    /// The most traps in `handled`.
     deepest: usize,
-    /// Traps for which there was no room.
+    /// The number of further nested traps.
     beyond: u32,
-    /// The number of causes to choose from.
+    /// The number of causes that a filter distinguishes.
     choices: u64,
 }
 
@@ -157,12 +157,12 @@ impl Qualifier {
         }
     }
 
-    /// Whether everything passes, and nothing is asked for.
+    /// Whether there are no filters and no comparators.
     pub(super) fn is_open(&self) -> bool {
         self.filters.is_empty() && self.comparators.is_empty()
     }
 
-    /// Whether `block` of `cycle` is to be traced, and whether it is to be reported.
+    /// Whether `block` of `cycle` is traced, and whether a comparator asks for a report.
     pub(super) fn block(&mut self, block: &Block, cycle: &Cycle) -> (bool, bool) {
         if self.is_open() {
             return (true, false);
@@ -221,7 +221,7 @@ impl Qualifier {
         (self.filters.is_empty() || self.filters.iter().any(passes), notify)
     }
 
-    /// What `block` leaves for the next: a handler begins or ends.
+    /// Updates the nested traps after `block`: a handler begins or ends.
     pub(super) fn after(&mut self, block: &Block, cycle: &Cycle) {
         if self.is_open() {
             return;

@@ -1,8 +1,8 @@
-//! The compressed branch trace algorithm: instructions to packets. (2.0, "Reference Compressed Branch
-//! Trace Algorithm"; 0.026, Figure 5.1)
+//! The compressed branch trace algorithm: instructions to packets. (2.0, "Reference Compressed
+//! Branch Trace Algorithm"; 0.026, Figure 5.1)
 //!
-//! An instruction is dealt with when the next one is known: what was before it, and what comes after
-//! it, choose its packet. Most instructions choose none, and are passed over quickly.
+//! An instruction is encoded when the next one is known: the instructions before and after it
+//! decide about its packet. Most instructions need no packet, and [`Flow::plain`] skips them.
 
 use super::executed::ExecutedSpan;
 use super::inst::{Inst, is};
@@ -10,10 +10,10 @@ use super::length::length;
 use super::outlet::Outlet;
 use super::returns::Returns;
 use super::settings::{Quirks, Settings, SyncPosition};
+use crate::bits::sign_extend;
 use crate::etrace::config::{Difference, LoopLabel, Params, Reset, Sync, TrapPacket};
 use crate::etrace::decode::pending::{Predictor, index};
 use crate::etrace::decode::targets::Targets;
-use crate::bits::sign_extend;
 use crate::etrace::packet::fields::low;
 use crate::etrace::packet::{
     BranchCount, Branches, ContextChange, JumpTarget, Map, Packet, Payload, Qualification, Report,
@@ -27,43 +27,45 @@ pub(super) struct Flow {
     sync_position: SyncPosition,
     prev: Inst,
     cur: Inst,
-    /// `cur` is an instruction.
+    /// Whether `cur` is an instruction.
     filled: bool,
     /// Outcomes since the last packet, the oldest in bit 0; 1 is not taken.
     map: u32,
     branches: u8,
-    /// Branches since the last packet that were predicted, as long as all of them were.
+    /// The number of correctly predicted branches since the last packet, up to the first
+    /// misprediction.
     predicted: u64,
-    /// All branches since the last packet were predicted.
+    /// All branches since the last packet were predicted correctly, or all up to `failed`.
     all_predicted: bool,
-    /// The branch after the predicted ones was not.
+    /// The branch after the correctly predicted ones was mispredicted.
     failed: bool,
-    /// The address that the last packet with one had.
+    /// The last address that a packet reported.
     last: u64,
-    /// Since the last synchronisation packet, in the units of the period.
+    /// The time since the last synchronisation packet, in the unit of the period.
     count: u64,
-    /// The trap before this instruction was told.
+    /// A packet with `thaddr` 0 has reported the trap before this instruction.
     trap_reported: bool,
-    /// A synchronisation packet goes with the next instruction.
+    /// The next instruction gets a synchronisation packet.
     sync_next: bool,
-    /// The period was over with the last instruction, and its packet, if any, says so.
+    /// The period was over at the last instruction.
     sync_due: bool,
-    /// The last instruction was the first of a handler, and the next is for a packet, too.
+    /// The next instruction is the second of a handler and gets a synchronisation packet.
     second_of_handler: bool,
     predictor: Predictor,
     targets: Targets,
     returns: Returns,
     enabled: bool,
-    /// Data trace is enabled, too.
+    /// Data trace is enabled.
     data: bool,
     context_due: bool,
-    /// A synchronisation packet was sent, and nobody has asked.
+    /// A synchronisation packet was sent since [`Flow::synchronised_since`] was last called.
     synced: bool,
-    /// The packet of the last instruction is followed by one of format 3.
+    /// `updiscon` of the next report: a packet of format 3 follows it.
     updiscon: bool,
-    /// Where a jump must be reported that goes to what was passed: see `jumps_to_executed`.
+    /// The instructions since the last taken branch, if jumps back to them are reported: see
+    /// [`Flow::jumps_to_executed`].
     executed: Option<ExecutedSpan>,
-    /// There is nothing that plain instructions could change.
+    /// Plain instructions change nothing but the position.
     quiet: bool,
     pub(super) outlet: Outlet,
 }
@@ -103,7 +105,7 @@ impl Flow {
         }
     }
 
-    /// An instruction without anything about it: most of them.
+    /// An instruction without flags, as most are.
     #[inline]
     pub(super) fn plain(&mut self, next: &Inst, params: &Params, out: &mut impl Extend<Packet>) {
         if self.quiet {
@@ -114,7 +116,7 @@ impl Flow {
         self.push(next, params, out);
     }
 
-    /// The next instruction: now the one before it can be dealt with.
+    /// The next instruction. Encodes the one before it.
     pub(super) fn push(&mut self, next: &Inst, params: &Params, out: &mut impl Extend<Packet>) {
         if !self.enabled {
             self.enabled = true;
@@ -130,7 +132,7 @@ impl Flow {
         self.prev = self.cur;
         self.cur = *next;
         self.cur.flags |= if resumes { is::AFTER_LOSS } else { 0 };
-        // A plain instruction after a plain one, and nothing waits.
+        // A plain instruction after a plain one, and no packet is due.
         self.quiet = (self.prev.flags | self.cur.flags) == 0
             && !self.sync_next
             && !self.second_of_handler
@@ -139,15 +141,15 @@ impl Flow {
             && self.count < u64::from(params.choices.resync_max);
     }
 
-    /// Whether a synchronisation packet was sent since this was asked.
+    /// Whether a synchronisation packet was sent since the last call.
     pub(super) fn synchronised_since(&mut self) -> bool {
         core::mem::take(&mut self.synced)
     }
 
-    /// Data trace goes on, after packets that were lost.
+    /// Data trace resumes after lost packets.
     pub(super) fn data_resumes(&mut self, params: &Params, out: &mut impl Extend<Packet>) {
         self.support(true, Qualification::NoChange, params, out);
-        // Some versions have no way to say so.
+        // The support packets of some versions have no `dloss`.
         self.outlet.data_anew();
     }
 
@@ -155,7 +157,7 @@ impl Flow {
     pub(super) fn finish(&mut self, params: &Params, out: &mut impl Extend<Packet>) {
         self.outlet.empty();
         if self.quirks.never_ends {
-            // What comes next is not known, and nothing is said of the last instruction.
+            // The last instruction has no successor, and is not reported.
             return;
         }
         if self.quirks.ends_twice && self.filled {
@@ -173,15 +175,15 @@ impl Flow {
         }
     }
 
-    /// Cycles pass.
-    pub(super) fn pass(&mut self, cycles: u64, params: &Params) {
-        self.outlet.pass(cycles);
+    /// Advances the time by `cycles`.
+    pub(super) fn advance(&mut self, cycles: u64, params: &Params) {
+        self.outlet.advance(cycles);
         if params.choices.resync == Sync::Cycles {
             self.count = self.count.saturating_add(cycles);
         }
     }
 
-    /// One instruction, `cur`, between `prev` and `next`.
+    /// Encodes the instruction `cur` between `prev` and `next`.
     fn encode(&mut self, next: &Inst, params: &Params, out: &mut impl Extend<Packet>) {
         let (prev, cur) = (self.prev, self.cur);
         if cur.is(is::UNQUALIFIED) {
@@ -193,7 +195,7 @@ impl Flow {
         if cur.is(is::AFTER_LOSS) {
             self.forget();
             if params.is_draft() {
-                self.outlet.go_on();
+                self.outlet.resume();
             } else {
                 self.support(true, Qualification::TraceLost, params, out);
             }
@@ -202,7 +204,7 @@ impl Flow {
             self.count += u64::from(cur.halfwords);
         }
         self.branches(&cur, params, out);
-        // The target of an implied return is one, too, once it is reported.
+        // The target of an implied return counts as the target of a jump once it is reported.
         let target = prev.is(is::UPDISCON) || self.returns.returned();
         self.updiscon = target && self.sync_follows(&cur, next, params);
         if let Some(executed) = &mut self.executed {
@@ -222,7 +224,7 @@ impl Flow {
         }
     }
 
-    /// The branches of `cur` go into the map, and by the predictor.
+    /// Adds the branches of `cur` to the map, and updates the predictor.
     fn branches(&mut self, cur: &Inst, params: &Params, out: &mut impl Extend<Packet>) {
         for _ in 0..cur.not_taken {
             self.outcome(true, false);
@@ -255,7 +257,7 @@ impl Flow {
         }
     }
 
-    /// An uninferable jump is inferable after all, by an optional mode.
+    /// Whether an optional mode makes the target of an uninferable jump known to the decoder.
     fn is_inferable(&mut self, cur: &Inst, prev: &Inst, next: &Inst, params: &Params) -> bool {
         let sequential = sequential(cur, prev, params);
         if !params.options.implicit_return {
@@ -265,14 +267,15 @@ impl Flow {
         sequential || implicit
     }
 
-    /// 0.026: `cur` jumps to what was passed since the last branch that was taken or packet. A packet with that address might mean the
-    /// time before: where the decoder takes it for that, the jump is reported first.
+    /// 0.026: whether `cur` jumps to an instruction that was executed since the last taken branch
+    /// or packet. The decoder would take a report of the target for the earlier visit (`loop_label
+    /// = first`), so that the jump itself is reported first.
     fn jumps_to_executed(&self, cur: &Inst, prev: &Inst, next: &Inst, params: &Params) -> bool {
         let jump = cur.is(is::UPDISCON) && !sequential(cur, prev, params);
         jump && self.executed.is_some_and(|executed| executed.has(next.address))
     }
 
-    /// A packet of format 3 comes right after this instruction's.
+    /// Whether a packet of format 3 follows the packet of this instruction.
     fn sync_follows(&self, cur: &Inst, next: &Inst, params: &Params) -> bool {
         let trap = match self.quirks.updiscon_before_any_trap {
             true => next.is(is::TRAP),
@@ -281,8 +284,8 @@ impl Flow {
         trap || next.is(is::CHANGED | is::DISCONTINUITY) || self.flushes(cur, params)
     }
 
-    /// The period is over, and the next instruction is for a synchronisation packet if this one's
-    /// address is reported.
+    /// Whether the period is over, so that this instruction is reported and the next one gets a
+    /// synchronisation packet.
     fn flushes(&self, cur: &Inst, params: &Params) -> bool {
         if params.options.resync_disabled {
             return false;
@@ -297,7 +300,8 @@ impl Flow {
         }
     }
 
-    /// The packet of `cur`, if it is for one. The order of the questions is the specification's.
+    /// Sends the packet of `cur`, if it needs one. The order of the tests is that of the
+    /// specification.
     fn choose(
         &mut self,
         prev: &Inst,
@@ -314,7 +318,7 @@ impl Flow {
         let second = core::mem::take(&mut self.second_of_handler);
         let due = self.flushes(cur, params);
         let was_due = core::mem::replace(&mut self.sync_due, due);
-        // The count of packets tells by itself that the next instruction is for synchronisation.
+        // With a period of packets the packet count alone shows that the next instruction is due.
         let by_count =
             params.choices.resync == Sync::Packets && self.sync_position == SyncPosition::Next;
         if prev.is(is::TRAP) {
@@ -329,7 +333,7 @@ impl Flow {
             }
             // Another trap before the first instruction of the handler.
             if v2 && !draft && (!trap_reported || choices.start_unretired) {
-                // The address means nothing by the specification: say where it was.
+                // The specification leaves the address open: it is that of the first trap.
                 let epc = if prev.is(is::ONLY) { prev.address } else { prev.after };
                 let reported =
                     if choices.start_unretired { *cur } else { Inst { address: epc, ..*cur } };
@@ -343,7 +347,7 @@ impl Flow {
             return Reported::Sync;
         }
         let exceeded = self.exceeded(was_due, prev, cur, params);
-        // Branches inside a block of 0.026 must be told of first.
+        // Branches inside a block of 0.026 must be reported first.
         let late = exceeded && cur.not_taken > 0;
         let starts = prev.is(is::UNQUALIFIED)
             || cur.is(is::CHANGED | is::DISCONTINUITY | is::AFTER_LOSS)
@@ -371,7 +375,8 @@ impl Flow {
         let unsettled = self.branches != 0 || !by_count && self.returns.implies();
         let flush = due && (unsettled || self.sync_position == SyncPosition::AfterSpecial);
         if flush || late || cur.is(is::TRAP) && !cur.is(is::ONLY) || cur.is(is::NOTIFY) {
-            // The target of a discontinuity is not marked. ("Format 2 notify and updiscon")
+            // `notify` is not set for the target of a discontinuity. ("Format 2 notify and
+            // updiscon")
             let notify = cur.is(is::NOTIFY) && !self.returns.returned();
             self.report(cur, notify, false, params, out);
             self.sync_next = due && !by_count || late;
@@ -379,15 +384,15 @@ impl Flow {
         }
         let trap = next.is(is::TRAP) && next.is(is::ONLY);
         let changes = next.is(is::CHANGED) && (self.branches != 0 || self.quirks.flushes_privilege);
-        // Where a jump goes is not told, and the decoder may have come by it before; as it may where it
-        // follows returns that are not told. (Of another privilege it knows that only a return from a
-        // trap leads there.)
+        // The decoder may reach the start of another context before the jump of unknown target, or
+        // before the implied returns, that lead to it. So the last instruction is reported. (For
+        // another privilege the decoder knows that only a trap return leads there.)
         let jumps = next.is(is::CONTEXT) && (cur.is(is::UPDISCON) || self.returns.implies());
         let call =
             params.options.implicit_return && cur.is(is::CALL) && self.returns.ambiguous(params);
         let format3 = trap || changes || jumps || next.is(is::DISCONTINUITY);
         if format3 || call || self.jumps_to_executed(cur, prev, next, params) {
-            // Where no packet of format 3 follows, it must be marked as what was not jumped to.
+            // Without a packet of format 3 after it, `notify` marks that no jump leads here.
             self.report(cur, !format3 && !self.returns.returned(), false, params, out);
             return Reported::Here;
         }
@@ -406,7 +411,7 @@ impl Flow {
         if cur.is(is::IMPRECISE) {
             self.context_due = true;
         }
-        // What is inside a block of 0.026 makes no difference.
+        // A unit of 0.026 does not see the instructions inside a block.
         let visible = !draft || cur.is(is::IMPRECISE | is::SPECIAL);
         if self.context_due && flushed && visible {
             self.context_due = false;
@@ -415,7 +420,7 @@ impl Flow {
         Reported::Not
     }
 
-    /// The synchronisation packet is due with this instruction.
+    /// Whether this instruction gets the synchronisation packet of the period.
     fn exceeded(&self, was_due: bool, prev: &Inst, cur: &Inst, params: &Params) -> bool {
         if params.options.resync_disabled {
             return false;
@@ -428,7 +433,7 @@ impl Flow {
             (SyncPosition::AfterSpecial, _) => false,
             (SyncPosition::Next, Sync::Packets) => self.count > max,
             (SyncPosition::Next, _) => {
-                // The decoder must not come by it before it gets there.
+                // Else the decoder could reach the address before the jump that leads to it.
                 let jumped = prev.is(is::UPDISCON) || self.returns.implies();
                 was_due && !jumped && self.branches == u8::from(cur.is(is::BRANCH))
             }
@@ -481,11 +486,11 @@ impl Flow {
         self.synchronised(cur, params);
     }
 
-    /// A synchronisation packet was sent.
+    /// Resets the state that a synchronisation packet ends.
     fn synchronised(&mut self, cur: &Inst, params: &Params) {
         self.last = cur.address;
         self.synced = true;
-        // The instruction that is named is the first that counts.
+        // The period begins with the reported instruction.
         self.count = match params.choices.resync {
             Sync::Halfwords => cur.halfwords.into(),
             Sync::Packets | Sync::Cycles => 0,
@@ -493,7 +498,7 @@ impl Flow {
         (self.sync_next, self.sync_due) = (false, false);
         self.context_due = false;
         if params.options.resync_disabled {
-            // Whoever decodes it has seen all that came before.
+            // The decoder has seen all earlier packets.
             return;
         }
         if params.choices.predictor_reset == Reset::Sync {
@@ -561,7 +566,7 @@ impl Flow {
         self.send(packet, params, out);
     }
 
-    /// Where a target is in the jump target cache; it is from now on.
+    /// The index of a target in the jump target cache, if it is there. Stores the target.
     fn find(&mut self, address: u64, params: &Params) -> Option<u16> {
         let slot = index(address, params.widths.cache_size, params) as u16;
         let found = self.targets.get(slot) == Some(address);
@@ -569,7 +574,7 @@ impl Flow {
         found.then_some(slot)
     }
 
-    /// The difference to the address before, without the bits that packets leave out.
+    /// The difference to the last reported address, without the bits below `iaddress_lsb`.
     fn address(&self, address: u64, params: &Params) -> u64 {
         let by = match params.choices.difference {
             Difference::CurrentMinusPrevious => address.wrapping_sub(self.last),
@@ -578,7 +583,7 @@ impl Flow {
         full_address(by, params)
     }
 
-    /// 0.026: format 0 has fewer bits to send than format 1, or as many.
+    /// 0.026: whether format 0 is sent in place of format 1.
     fn full_is_shorter(&self, address: u64, params: &Params) -> bool {
         let width = params.widths.address();
         let full = full_address(address, params);
@@ -587,7 +592,7 @@ impl Flow {
                 && significant(full, width) <= significant(self.address(address, params), width)
     }
 
-    /// All branches of a full map, without an address.
+    /// Sends a full map without an address.
     fn full(&mut self, params: &Params, out: &mut impl Extend<Packet>) {
         let map = Map { bits: self.map, len: self.branches };
         self.send(
@@ -597,14 +602,14 @@ impl Flow {
         );
     }
 
-    /// Branches that were predicted, up to one that was not.
+    /// Sends the count of correctly predicted branches before a misprediction.
     fn count_packet(&mut self, params: &Params, out: &mut impl Extend<Packet>) {
         let count = (self.predicted - u64::from(Map::FULL)) as u32;
         let packet = BranchCount { count, report: None, failed: true };
         self.send(Payload::BranchCount(packet), params, out);
     }
 
-    /// The last instruction before tracing stops.
+    /// Sends the packets at the last instruction before tracing stops.
     fn end(
         &mut self,
         reported: Reported,
@@ -663,7 +668,7 @@ impl Flow {
         out.extend(self.outlet.take(Packet::sent(packet, params), params));
     }
 
-    /// Packets were lost: nothing that was not sent counts.
+    /// Drops all state that was not sent, because packets were lost.
     fn forget(&mut self) {
         self.map = 0;
         self.branches = 0;
@@ -677,28 +682,28 @@ impl Flow {
     }
 }
 
-/// Whether the decoder knows where a jump goes, from the instruction before it.
+/// Whether the instruction before a jump gives its target (`sijump`).
 const fn sequential(cur: &Inst, prev: &Inst, params: &Params) -> bool {
     let alone = prev.is(is::UNQUALIFIED | is::TRAP) || cur.is(is::AFTER_LOSS);
     params.options.sijump && cur.is(is::SEQUENTIAL) && !alone
 }
 
-/// What was said of an instruction.
+/// How an instruction was reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reported {
     Not,
-    /// A packet of format 3 said where it is, or it was not retired.
+    /// In a packet of format 3, or it was not retired.
     Sync,
     /// As the target of an uninferable discontinuity.
     Target,
-    /// For another reason.
+    /// In a packet of format 0, 1 or 2 for another reason.
     Here,
 }
 
-/// Mcause of an illegal instruction exception.
+/// `mcause` of an illegal instruction exception.
 const ILLEGAL_INSTRUCTION: u64 = 2;
 
-/// The most branches that a count can tell.
+/// The most branches that a branch count packet can have.
 const MOST_PREDICTED: u64 = u32::MAX as u64 + Map::FULL as u64;
 
 /// An address field.

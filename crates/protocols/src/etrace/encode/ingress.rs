@@ -1,5 +1,5 @@
-//! The ingress port: what the processor tells the trace unit, cycle by cycle. (0.026, chapter 3; 2.0,
-//! "Hart to encoder interface")
+//! The ingress port: the signals from the processor to the trace unit, cycle by cycle. (0.026,
+//! chapter 3; 2.0, "Hart to encoder interface")
 
 use tracewright_base::{Kind, Retired, Role};
 
@@ -24,7 +24,7 @@ pub enum Itype {
     NotTaken,
     /// A branch that was taken.
     Taken,
-    /// A call whose target the program does not tell.
+    /// A call whose target the program does not give.
     UninferableCall,
     /// A call whose target is in the program.
     InferableCall,
@@ -36,7 +36,7 @@ pub enum Itype {
     Swap,
     /// A return.
     Return,
-    /// A return whose target the program tells. (0.026)
+    /// A return whose target the program gives. (0.026)
     InferableReturn,
     /// A jump that links through a register that is no link register.
     OtherUninferable,
@@ -86,8 +86,8 @@ impl Itype {
         }
     }
 
-    /// The code on a port of `width` bits, 3 or 4; `sijump` makes jumps of 0.026 predictable. `None`
-    /// where the port cannot say it: 3 bits of 0.026 have no jumps.
+    /// The code on a port of `width` bits, 3 or 4; `sijump` makes jumps of 0.026 predictable.
+    /// `None` if the port has no such code: 3 bits of 0.026 have no jumps.
     pub const fn code(self, version: Version, width: u8, sijump: bool) -> Option<u8> {
         let code = match (version, self) {
             (_, Itype::None) => 0,
@@ -136,7 +136,7 @@ impl Itype {
         if width < 4 && code >= 8 { None } else { Some(code) }
     }
 
-    /// What a code on a port of `width` bits says; `None` where it is reserved.
+    /// The type of a code on a port of `width` bits; `None` if the code is reserved.
     pub const fn of_code(version: Version, width: u8, code: u8) -> Option<Itype> {
         Some(match (version, code) {
             (_, 0) => Itype::None,
@@ -166,7 +166,7 @@ impl Itype {
         })
     }
 
-    /// What a code on the port of this unit says; `None` where it is reserved.
+    /// The type of a code on the port of this unit; `None` if the code is reserved.
     pub const fn read(code: u8, params: &Params) -> Option<Itype> {
         // 0.026, Table 3.4.
         if params.is_draft() && params.choices.itype4_call && code == 4 {
@@ -180,12 +180,12 @@ impl Itype {
         matches!(self, Itype::Exception | Itype::Interrupt)
     }
 
-    /// A branch whose outcome the branch map holds.
+    /// Whether it is a branch, with an outcome in the branch map.
     pub const fn is_branch(self) -> bool {
         matches!(self, Itype::NotTaken | Itype::Taken)
     }
 
-    /// The program does not tell what comes next. ("updiscon"; the tables leave out trap returns)
+    /// Whether it is an uninferable discontinuity. ("updiscon"; the tables leave out trap returns)
     pub const fn is_uninferable(self) -> bool {
         matches!(
             self,
@@ -216,7 +216,7 @@ pub enum ContextType {
 }
 
 impl ContextType {
-    /// The code on the port; `None` where `version` cannot say it.
+    /// The code on the port; `None` if `version` has no such code.
     pub const fn code(self, version: Version) -> Option<u8> {
         match (version, self) {
             (Version::Draft, ContextType::Discontinuity) => Some(0),
@@ -232,7 +232,7 @@ impl ContextType {
         }
     }
 
-    /// What a code on the port says.
+    /// The type of a code on the port.
     pub const fn of_code(version: Version, code: u8) -> Option<ContextType> {
         match (version, code) {
             (Version::Draft, 0) => Some(ContextType::Discontinuity),
@@ -298,7 +298,7 @@ pub struct Cycle {
     pub privilege: u8,
     /// `context`.
     pub context: u32,
-    /// `ctype`: what to do where `context` is another than before.
+    /// `ctype`: the report of a `context` that differs from the one before.
     pub ctype: ContextType,
     /// `time`.
     pub time: u64,

@@ -1,20 +1,20 @@
-//! An instruction as the algorithm sees it.
+//! An instruction as the algorithm takes it.
 
 use super::ingress::Itype;
 
-/// What there is to know of an instruction, as bits.
+/// The properties of an instruction, as bits.
 pub(super) mod is {
-    /// A trap comes after it, or it is nothing but a trap.
+    /// A trap follows the instruction, or there is a trap without an instruction ([`ONLY`]).
     pub const TRAP: u32 = 1;
     /// The trap is an interrupt.
     pub const INTERRUPT: u32 = 1 << 1;
-    /// Nothing was retired.
+    /// No instruction was retired.
     pub const ONLY: u32 = 1 << 2;
     /// A conditional branch.
     pub const BRANCH: u32 = 1 << 3;
     /// It was taken.
     pub const TAKEN: u32 = 1 << 4;
-    /// The program does not say what comes next.
+    /// An uninferable discontinuity: the program does not give its target.
     pub const UPDISCON: u32 = 1 << 5;
     /// A call.
     pub const CALL: u32 = 1 << 6;
@@ -22,17 +22,17 @@ pub(super) mod is {
     pub const RETURN: u32 = 1 << 7;
     /// A co-routine swap.
     pub const SWAP: u32 = 1 << 8;
-    /// Its target is in the instruction before it.
+    /// The instruction before it gives its target (`sijump`).
     pub const SEQUENTIAL: u32 = 1 << 9;
-    /// Its address is asked for.
+    /// A trigger or a comparator asks for a report of its address.
     pub const NOTIFY: u32 = 1 << 10;
-    /// It does not pass the filters, or there is none: tracing is off.
+    /// The filters reject it, or tracing is off.
     pub const UNQUALIFIED: u32 = 1 << 11;
-    /// Privilege or a precise context is another than before it.
+    /// The privilege or a precise context differs from the instruction before.
     pub const CHANGED: u32 = 1 << 12;
-    /// The context changed, and the last instruction before it is to be reported, too.
+    /// The context changed with a discontinuity: the last instruction before it is reported too.
     pub const DISCONTINUITY: u32 = 1 << 13;
-    /// The context changed, and may be reported when convenient.
+    /// The context changed imprecisely: the report may be delayed.
     pub const IMPRECISE: u32 = 1 << 14;
     /// Its `itype` is not 0.
     pub const SPECIAL: u32 = 1 << 15;
@@ -40,21 +40,21 @@ pub(super) mod is {
     pub const AFTER_LOSS: u32 = 1 << 16;
     /// Tracing ends for good.
     pub const DISABLED: u32 = 1 << 17;
-    /// A precise context is another than before it.
+    /// A precise context differs from the instruction before.
     pub const CONTEXT: u32 = 1 << 18;
 
-    /// What an instruction is because of the one before it.
+    /// The properties that depend on the instruction before.
     pub const CHANGES: u32 = CHANGED | DISCONTINUITY | IMPRECISE | AFTER_LOSS | CONTEXT;
 }
 
 /// An instruction, or a trap without one, in the three stages of the encoder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Inst {
-    /// Its address; without an instruction: of what trapped.
+    /// The address of the instruction, or of the one that trapped.
     pub address: u64,
-    /// The address after it.
+    /// The address after the instruction.
     pub after: u64,
-    /// Half words that were retired with it: of its block, if it ends one.
+    /// The half words that were retired with it, or in its block if it ends one.
     pub halfwords: u16,
     /// See [`is`].
     pub flags: u32,
@@ -73,7 +73,7 @@ impl Inst {
         self.flags & flags != 0
     }
 
-    /// What an `itype` says.
+    /// The flags of an `itype`.
     #[inline]
     pub const fn flags(itype: Itype, sijump: bool) -> u32 {
         let flags = match itype {

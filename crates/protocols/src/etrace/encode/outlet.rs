@@ -1,8 +1,9 @@
-//! The way out of the unit: a FIFO that holds so many bytes, and what becomes of packets that it has no room for.
+//! The FIFO between the unit and the transport, and the loss of packets that do not fit.
 //!
-//! Either the processor waits (`stall`), and nothing is lost; or packets are lost until there is room again. From 1.0 on
-//! a support packet says so then (`qual_status` *trace lost*, `dloss` for data trace). 0.026 has no code for that: there
-//! the unit says that tracing ended while it still can, and keeps room for the packet.
+//! With `stall` the processor waits, and no packet is lost. Without it packets are lost until there
+//! is room again. From 1.0 on a support packet reports the loss afterwards (`qual_status` *trace
+//! lost*; `dloss` for data trace). 0.026 has no such code: there the unit reserves room for a
+//! support packet, and reports the end of tracing before the loss.
 
 use super::length::length;
 use crate::etrace::config::{Framing, Params};
@@ -11,11 +12,11 @@ use crate::etrace::packet::{Packet, Payload, Qualification, Support};
 /// The FIFO before the transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FifoSettings {
-    /// Bytes that it holds; 0 for no limit.
+    /// The size in bytes; 0 for no limit.
     pub bytes: u32,
-    /// Cycles in which it gives off one byte, at least 1.
+    /// The number of cycles in which one byte leaves, at least 1.
     pub drain: u32,
-    /// The processor waits where there is no room (`stall`). Else packets are lost.
+    /// The processor waits while there is no room (`stall`). Else packets are lost.
     pub stall: bool,
 }
 
@@ -26,44 +27,44 @@ impl Default for FifoSettings {
     }
 }
 
-/// The FIFO's state. What it took is given on at once: only how full it is matters here.
+/// The FIFO's fill level. Packets that it accepts are output at once.
 #[derive(Clone, Debug)]
 pub(super) struct Outlet {
     settings: FifoSettings,
-    /// Bytes in it.
+    /// The number of bytes in the FIFO.
     level: u32,
-    /// Cycles since it last gave one off.
+    /// Cycles since the last byte left.
     since: u32,
     /// Instruction trace packets are lost.
     lost: bool,
-    /// The instruction is chosen that trace goes on with.
+    /// The instruction at which trace resumes is chosen.
     resuming: bool,
-    /// It is dealt with. (0.026)
+    /// That instruction is being encoded. (0.026)
     reached: bool,
     /// Data trace packets are lost.
     data_lost: bool,
-    /// The packet to come reports an address because it was jumped to.
+    /// The next packet reports an address as the target of a jump.
     pub(super) target: bool,
-    /// So did the last one that went out.
+    /// The last accepted packet reported the target of a jump.
     last_target: bool,
-    /// Cycles that the processor waited.
+    /// The number of cycles for which the processor waited.
     waited: u64,
-    /// The running number of the next packet. (ESP32)
+    /// The index of the next packet. (ESP32)
     number: u16,
 }
 
-/// So many bytes has the longest packet with all that may stand before its payload.
+/// Bytes of the longest packet: header, payload, timestamp and source number.
 const LONGEST: u32 = 1 + 31 + 8 + 2;
-/// Room that is kept for the support packet of 0.026.
+/// Bytes that are reserved for the support packet of 0.026.
 const SUPPORT: u32 = 6;
-/// A FIFO holds as many as this at least: what trace goes on with must have room when it is half empty.
+/// The least size of a FIFO: the packets with which trace resumes must fit when it is half empty.
 const LEAST: u32 = 2 * (LONGEST + 2 * SUPPORT);
 
 impl Outlet {
     /// An empty FIFO. `no_support`: the unit has no support packets.
     pub(super) fn new(settings: FifoSettings, no_support: bool) -> Self {
         let bytes = if settings.bytes > 0 { settings.bytes.max(LEAST) } else { 0 };
-        // A unit without support packets cannot tell of a loss.
+        // A unit without support packets cannot report a loss.
         let stall = settings.stall || no_support;
         Outlet {
             settings: FifoSettings { bytes, drain: settings.drain.max(1), stall },
@@ -80,8 +81,8 @@ impl Outlet {
         }
     }
 
-    /// Cycles pass.
-    pub(super) fn pass(&mut self, cycles: u64) {
+    /// Advances the time by `cycles`.
+    pub(super) fn advance(&mut self, cycles: u64) {
         if self.settings.bytes == 0 {
             return;
         }
@@ -91,75 +92,77 @@ impl Outlet {
         self.since = (cycles % u64::from(self.settings.drain)) as u32;
     }
 
-    /// For how many cycles the processor has to wait: there may be no room for all that one cycle brings.
+    /// The number of cycles for which the processor has to wait, so that all packets of a cycle
+    /// fit.
     pub(super) fn stalls(&self, params: &Params) -> u64 {
         let FifoSettings { bytes, drain, stall } = self.settings;
         if !stall || bytes == 0 {
             return 0;
         }
-        // Each block is for two packets at most, and so is a data access.
+        // A block has at most two packets, and so has a data access.
         let most = (2 * u32::from(params.port.taken_branches) + 2) * LONGEST;
         let over = self.level.saturating_sub(bytes.saturating_sub(most));
         (u64::from(over) * u64::from(drain)).saturating_sub(self.since.into())
     }
 
-    /// The processor waits.
+    /// The processor waits for `cycles`.
     pub(super) fn wait(&mut self, cycles: u64) {
         self.waited += cycles;
     }
 
-    /// Cycles that the processor waited.
+    /// The number of cycles for which the processor waited.
     pub(super) const fn waited(&self) -> u64 {
         self.waited
     }
 
-    /// There is room for what trace goes on with.
+    /// Whether the packets with which trace resumes fit.
     const fn has_room(&self) -> bool {
         self.level <= self.settings.bytes / 2
     }
 
-    /// Whether trace goes on with the next instruction, after packets that were lost.
+    /// Whether trace resumes with the next instruction, after lost packets.
     pub(super) fn resumes(&mut self) -> bool {
         let resumes = self.lost && !self.resuming && self.has_room();
         self.resuming |= resumes;
         resumes
     }
 
-    /// Instruction trace packets are lost.
+    /// Whether instruction trace packets are being lost.
     pub(super) const fn is_lost(&self) -> bool {
         self.lost
     }
 
-    /// The next packet of format 3 goes on. (0.026)
-    pub(super) fn go_on(&mut self) {
+    /// Trace resumes with the next packet of format 3. (0.026)
+    pub(super) fn resume(&mut self) {
         self.reached = true;
     }
 
-    /// Data trace packets are lost.
+    /// Whether data trace packets are being lost.
     pub(super) const fn is_data_lost(&self) -> bool {
         self.data_lost
     }
 
-    /// Whether data trace can go on, and instruction trace does not have to say so.
+    /// Whether data trace can resume without a support packet of instruction trace.
     pub(super) const fn data_resumes(&self) -> bool {
         self.data_lost && !self.lost && self.has_room()
     }
 
-    /// Nothing tells of data that were lost.
+    /// Data trace resumes without a report of the loss.
     pub(super) fn data_anew(&mut self) {
         self.data_lost = false;
     }
 
-    /// All that is in it is given off.
+    /// All bytes leave.
     pub(super) fn empty(&mut self) {
         self.level = 0;
     }
 
-    /// A packet that the unit makes: what goes out in its place.
+    /// Passes a packet of the unit on. `None` if it is lost; in 0.026 the support packet in its
+    /// place.
     pub(super) fn take(&mut self, mut packet: Packet, params: &Params) -> Option<Packet> {
         let FifoSettings { bytes, stall, .. } = self.settings;
         if params.link.framing == Framing::Esp32 {
-            // Those that are lost count, too.
+            // Lost packets count too.
             packet.envelope.source = self.number;
             self.number = self.number.wrapping_add(1);
         }
@@ -167,12 +170,12 @@ impl Outlet {
             return Some(packet);
         }
         if self.lost && !matches!(packet.payload, Payload::Data(_)) {
-            let goes_on = match packet.payload {
+            let resumes = match packet.payload {
                 Payload::Support(support) => support.qualification == Qualification::TraceLost,
                 Payload::Start(_) | Payload::Trap(_) => self.reached,
                 _ => false,
             };
-            if !goes_on {
+            if !resumes {
                 return None;
             }
             (self.lost, self.resuming, self.reached) = (false, false, false);
@@ -198,7 +201,7 @@ impl Outlet {
             return None;
         }
         if let Payload::Support(support) = packet.payload {
-            // Of data that were lost the next one has to say.
+            // The next support packet reports the lost data.
             self.data_lost |= support.data_lost;
         }
         self.lost = true;
@@ -215,7 +218,7 @@ impl Outlet {
     }
 }
 
-/// Data trace packets on their way through the FIFO.
+/// The path of data trace packets through the FIFO.
 pub(super) struct Gate<'a, E> {
     pub(super) outlet: &'a mut Outlet,
     pub(super) params: &'a Params,

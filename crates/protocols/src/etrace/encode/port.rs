@@ -8,8 +8,7 @@ use super::ingress::{BLOCKS, Block, ContextType, Cycle, Itype};
 use super::{is_call, riscv};
 use crate::etrace::config::Params;
 
-/// Gathers steps into cycles: as many instructions in a block, and as many blocks in a cycle, as
-/// the processor retires.
+/// Gathers steps into cycles of the ingress port.
 #[derive(Clone, Debug)]
 pub struct Port {
     /// Instructions in a block, at most.
@@ -21,16 +20,16 @@ pub struct Port {
     draft: bool,
     /// `ecall_retires` of the unit's parameters.
     ecall_retires: bool,
-    /// What a change of the context is on the port.
+    /// `ctype` of a context change.
     context_type: ContextType,
-    /// What is known for the next cycle.
+    /// The next cycle, as far as it is filled.
     next: Cycle,
     count: usize,
-    /// The block that is being filled, and instructions in it.
+    /// The block that is being filled, and the number of its instructions.
     block: Block,
     instructions: u32,
-    /// Branches not taken after it: in 0.026 they are neither first nor last in a block of several
-    /// instructions, so that the unit knows their places well enough.
+    /// Branches not taken after that block. In 0.026 such a branch is neither the first nor the
+    /// last instruction of a block of several instructions.
     tail: Vec<Block>,
 }
 
@@ -52,7 +51,7 @@ impl Port {
         }
     }
 
-    /// Takes a step; each cycle that it completes is given to `out`.
+    /// Takes a step. Passes each cycle that it completes to `out`.
     pub fn step(&mut self, step: &Step, out: &mut impl FnMut(&Cycle)) {
         match step {
             Step::Retired(retired) => self.retired(retired, out),
@@ -71,7 +70,7 @@ impl Port {
                 self.flush(out);
                 self.block.notify = true;
             }
-            // Time passes: what was retired before is in a cycle of its own.
+            // The instructions before the time are in a cycle of their own.
             Step::Cycles(1..) => self.flush(out),
             Step::Signals(signals) => {
                 self.flush(out);
@@ -94,7 +93,7 @@ impl Port {
         }
     }
 
-    /// What is gathered is a cycle.
+    /// Completes the current cycle.
     pub fn flush(&mut self, out: &mut impl FnMut(&Cycle)) {
         self.close(out);
         if self.count > 0 {
@@ -104,7 +103,7 @@ impl Port {
         }
     }
 
-    /// A cycle in which only the sideband says something.
+    /// A cycle without blocks, for the sideband signals.
     fn pulse(&mut self, set: impl FnOnce(&mut Cycle), out: &mut impl FnMut(&Cycle)) {
         let mut cycle = Cycle { blocks: [Block::default(); BLOCKS], ..self.next };
         set(&mut cycle);
@@ -169,7 +168,7 @@ impl Port {
         }
         let Some((cause, interrupt)) = riscv(taken.cause) else { return };
         let itype = if interrupt { Itype::Interrupt } else { Itype::Exception };
-        // The last instruction of a block that nothing else ends may be said to have trapped after it.
+        // An interrupt may end a block after its last instruction.
         let attached = self.instructions > 0 && self.tail.is_empty() && interrupt;
         if attached {
             self.block.itype = itype;
@@ -195,7 +194,7 @@ impl Port {
         (self.next.cause, self.next.tval) = (0, 0);
     }
 
-    /// The block is complete.
+    /// Completes the current block.
     fn close(&mut self, out: &mut impl FnMut(&Cycle)) {
         if self.instructions > 0 {
             let block = core::mem::take(&mut self.block);

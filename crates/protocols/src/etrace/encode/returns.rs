@@ -1,5 +1,5 @@
-//! Implicit returns: calls that the decoder has seen tell where returns go. (2.0, "Implicit return
-//! mode", "Format 2 irreport and irdepth")
+//! Implicit returns: returns to the address of the last call are not reported. (2.0, "Implicit
+//! return mode", "Format 2 irreport and irdepth")
 
 use alloc::boxed::Box;
 
@@ -7,15 +7,15 @@ use super::inst::{Inst, is};
 use crate::etrace::config::Params;
 use crate::etrace::decode::returns::Returns as Calls;
 
-/// What is known of calls since the last synchronisation.
+/// The calls since the last synchronisation, as the decoder knows them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Returns {
-    /// The calls that were not returned from.
+    /// The return stack.
     calls: Box<Calls>,
     /// Implicit returns since the last branch or packet.
     implied: u16,
-    /// The last instruction was a return that the calls foresee, rightly or not: how deep they were, or
-    /// how many returns had been implied, when it was met.
+    /// If the last instruction was a return with an entry on the return stack, right or not: the
+    /// `irdepth` or `irets` before it.
     returned: Option<u16>,
 }
 
@@ -39,8 +39,8 @@ impl Returns {
         self.implied = 0;
     }
 
-    /// An instruction, `cur`, that goes to `next`; `sequential`: the one before it tells where.
-    /// Whether it is a return that need not be told.
+    /// Takes the instruction `cur` before `next`. Whether it is an implied return, which is not
+    /// reported. `sequential`: the instruction before `cur` gives its target.
     #[inline]
     pub(super) fn instruction(
         &mut self,
@@ -61,12 +61,12 @@ impl Returns {
     }
 
     fn returns(&mut self, next: &Inst, params: &Params) -> bool {
-        let said = self.count(params);
+        let depth = self.count(params);
         if self.calls.depth() == 0 {
             return false;
         }
         let expected = self.calls.pop();
-        self.returned = Some(said);
+        self.returned = Some(depth);
         // A unit with a counter alone does not compare.
         if params.widths.return_stack_size > 0 && expected != Some(next.address) {
             return false;
@@ -75,27 +75,28 @@ impl Returns {
         true
     }
 
-    /// How deep the calls are, or how many returns were implied.
+    /// The value of `irdepth`, or of `irets`.
     const fn count(&self, params: &Params) -> u16 {
         if params.options.iret_ext { self.implied } else { self.calls.depth() }
     }
 
-    /// What a packet with the address of the next instruction says of the calls. Where that is the target
-    /// of a return, the decoder is told which return it is, implied or not. `target`: else it was jumped
-    /// to, which says enough.
+    /// `irdepth` or `irets` of a packet with the address of the next instruction. If that is the
+    /// target of a return, implied or not, the value identifies the return. `target`: the address
+    /// is the target of another jump, and needs no value.
     ///
-    /// Where returns were implied since the last branch or packet the decoder may come by the address
-    /// at another depth before.
+    /// After returns that were implied since the last branch or packet the decoder may reach the
+    /// address at another depth first, so that the packet has the value too.
     pub(super) fn report(&self, target: bool, params: &Params) -> Option<u16> {
         self.returned.or_else(|| (!target && self.implied > 0).then(|| self.count(params)))
     }
 
-    /// The next instruction is the target of a return that the calls foresee, rightly or not.
+    /// Whether the next instruction is the target of a return with an entry on the return stack,
+    /// right or not.
     pub(super) const fn returned(&self) -> bool {
         self.returned.is_some()
     }
 
-    /// Returns were implied since the last branch or packet.
+    /// Whether returns were implied since the last branch or packet.
     pub(super) const fn implies(&self) -> bool {
         self.implied > 0
     }

@@ -1,4 +1,4 @@
-//! What a trace unit in software is told beside its parameters.
+//! The settings of a trace unit in software, beside its parameters.
 
 use alloc::vec::Vec;
 
@@ -11,13 +11,14 @@ use crate::etrace::config::{Params, Profile};
 /// Settings of a trace unit in software.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// How many instructions the processor retires in a block at most.
+    /// The most instructions that the processor retires in a block.
     pub retires: u8,
-    /// Where a synchronisation packet goes once its period is over; `None` for where its profile has it.
+    /// The instruction that gets the synchronisation packet at the end of a period; `None` for that
+    /// of the profile.
     pub sync_position: Option<SyncPosition>,
-    /// What a change of the context in the steps is on the port.
+    /// `ctype` of a context change in the steps.
     pub context_type: ContextType,
-    /// Instructions pass if any of these lets them pass, or if there is none.
+    /// An instruction is traced if any filter matches, or if there is no filter.
     pub filters: Vec<Filter>,
     /// Comparators, by number.
     pub comparators: Vec<Comparator>,
@@ -25,7 +26,7 @@ pub struct Settings {
     pub data: DataSettings,
     /// The FIFO before the transport.
     pub fifo: FifoSettings,
-    /// What the unit does its own way; `None` for what its profile does.
+    /// The deviations of the unit from the specification; `None` for those of its profile.
     pub quirks: Option<Quirks>,
 }
 
@@ -44,20 +45,21 @@ impl Default for Settings {
     }
 }
 
-/// Where a synchronisation packet goes once its period is over.
+/// The instruction that gets the synchronisation packet at the end of a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SyncPosition {
-    /// To the next instruction, after a packet with the branches so far. A unit needs to see every
-    /// instruction for that: inside a block it knows the address of the first and of the last alone.
+    /// The next instruction, after a packet with the branches so far. This requires that the unit
+    /// sees every instruction: inside a block it knows only the addresses of the first and the
+    /// last.
     Next,
-    /// To the instruction after the next one whose `itype` is not 0, which is reported. The blocks in
-    /// which instructions are retired make no difference then. ("Multiple retirement considerations")
+    /// The instruction after the next one whose `itype` is not 0, which is reported. The packets
+    /// then do not depend on the division into blocks. ("Multiple retirement considerations")
     AfterSpecial,
 }
 
 impl SyncPosition {
-    /// Where the profile of `params` has it: the encoders that retire one instruction at a time take
-    /// the next one.
+    /// The position of the profile of `params`: encoders that see each instruction take the next
+    /// one.
     pub const fn of(params: &Params) -> SyncPosition {
         match params.profile {
             Profile::ReferenceFlow | Profile::Siemens | Profile::PulpTrdb => SyncPosition::Next,

@@ -1,4 +1,4 @@
-//! The list of encoders: what a unit is told by name.
+//! The settings of the encoder by name.
 
 use super::{
     Comparator, Compare, ContextType, DataSettings, Encoder, FifoSettings, Filter, Function, Input,
@@ -11,13 +11,13 @@ const fn setting(name: &'static str, about: &'static str) -> Setting {
     Setting { name, about }
 }
 
-/// How many filters and comparators can be told by name.
+/// The number of filters and comparators that can be set by name.
 const MOST: usize = 4;
 
 impl Encodes for Etrace {
     type Encoder = Encoder;
 
-    /// Every parameter has a default; frames need an id.
+    /// Every parameter has a default, but CoreSight frames need a trace ID.
     const USUAL: &'static [(&'static str, u64)] = &[("trace_id", 0x10)];
 
     const CORE: &'static str = "";
@@ -75,7 +75,7 @@ impl Encodes for Etrace {
     }
 }
 
-/// Settings that are there once.
+/// The number of settings that exist once.
 const ONCE: usize = 10;
 
 const SETTINGS: [Setting; ONCE + 8 * MOST] = {
@@ -91,10 +91,10 @@ const SETTINGS: [Setting; ONCE + 8 * MOST] = {
     list[4] = setting("data-full-address", "1: data addresses are never differences");
     list[5] = setting("data-full-data", "1: data are never differences");
     list[6] = setting("data-latency", "accesses between a split load's request and its data");
-    list[7] = setting("fifo", "bytes that the unit holds; 0: no limit");
-    list[8] = setting("fifo-drain", "cycles in which the unit gives off one byte");
+    list[7] = setting("fifo", "size of the unit's FIFO in bytes; 0: no limit");
+    list[8] = setting("fifo-drain", "cycles in which one byte leaves the FIFO");
     list[9] =
-        setting("stall", "1: the processor waits where the FIFO is full; 0: packets are lost");
+        setting("stall", "1: the processor waits while the FIFO is full; 0: packets are lost");
     let names = [
         (
             FILTER_CONTROL,
@@ -102,8 +102,8 @@ const SETTINGS: [Setting; ONCE + 8 * MOST] = {
         ),
         (MATCH_INST, "privilege levels that pass, bit n is level n [7:0]; interrupt [8]"),
         (MATCH_ECAUSE, "causes that pass, bit n is cause n"),
-        (VALUE_IMPDEF, "what the sideband signals must be"),
-        (MASK_IMPDEF, "the sideband signals that count"),
+        (VALUE_IMPDEF, "value of the sideband signals in the mask"),
+        (MASK_IMPDEF, "mask of the sideband signals"),
         (
             COMPARATOR_CONTROL,
             "inputs [1:0] [3:2]: 0 address, 1 context, 2 tval; functions [6:4] [10:8]: eq neq lt lte gt gte - always; mode [13:12]: P, P&&S, !(P&&S), latch; notify [14] [15]",

@@ -9,12 +9,12 @@ use crate::etrace::config::{Compression, Params};
 pub struct Map {
     /// The outcomes.
     pub bits: u32,
-    /// How many, 1 to 31.
+    /// The number of outcomes, 1 to 31.
     pub len: u8,
 }
 
 impl Map {
-    /// Room for branches in a full map.
+    /// The number of outcomes in a full map.
     pub const FULL: u8 = 31;
 
     /// Width of the field for `len` branches; 0 is a full map. (Tables "Packet format 1"; 0.026,
@@ -34,7 +34,7 @@ impl Map {
         }
     }
 
-    /// The same from 1.0 on: 1, 3, 7, 15 or 31.
+    /// The width from 1.0 on: 1, 3, 7, 15 or 31.
     #[inline(always)]
     pub(super) const fn later_width(len: u8) -> u32 {
         match len {
@@ -52,21 +52,23 @@ impl Map {
     }
 }
 
-/// The address of an instruction, and why it is reported.
+/// The reported address of an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Report {
     /// The address, or its difference to the one before, without the bits below `iaddress_lsb`.
     pub address: u64,
-    /// It is reported because a notification was asked for.
+    /// `notify`: a trigger or comparator asked for the report.
     pub notify: bool,
-    /// It follows an uninferable discontinuity, and a packet of format 3 follows it.
+    /// `updiscon`: the instruction is the target of an uninferable discontinuity, and a packet of
+    /// format 3 follows.
     pub updiscon: bool,
-    /// How deep the return stack is, or how many implicit returns there were, where that matters.
+    /// With `irreport`: the depth of the return stack, or the number of implicit returns.
     pub irreport: Option<u16>,
 }
 
 impl Report {
-    /// `address`, `notify`, `updiscon`, `irreport` and `irdepth` or `irets`; 0.026: `address` alone.
+    /// `address`, `notify`, `updiscon`, `irreport` and `irdepth` or `irets`; 0.026: `address`
+    /// alone.
     #[inline(always)]
     pub(super) fn fields<F: Fields>(self, f: &mut F, params: &Params) -> Report {
         let width = params.widths.address();
@@ -103,7 +105,7 @@ impl Report {
 fn depth<F: Fields>(irreport: Option<u16>, f: &mut F, params: &Params) -> Option<u16> {
     let width = params.irdepth_width();
     let given = f.change("irreport", irreport.is_some());
-    // Where there is nothing to report its bits repeat the one before.
+    // Without `irreport` the bits repeat the bit before.
     let idle = if params.choices.irdepth_ones || f.before() { u64::MAX } else { 0 };
     let value = f.uint("irdepth", irreport.map_or(idle, u64::from), width);
     given.then_some(low(value, width) as u16)
@@ -131,19 +133,19 @@ impl Branches {
     }
 }
 
-/// Format 0, sub-format 0: how many branches the predictor foresaw.
+/// Format 0, sub-format 0: the number of correctly predicted branches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct BranchCount {
     /// Correct predictions minus 31.
     pub count: u32,
-    /// The address, where there is one.
+    /// The address, if the packet has one.
     pub report: Option<Report>,
     /// The branch at the address was mispredicted. Without an address: the next branch was.
     pub failed: bool,
 }
 
 impl BranchCount {
-    /// `None` for a `branch_fmt` that is reserved.
+    /// `None` for a reserved `branch_fmt`.
     pub(super) fn fields<F: Fields>(self, f: &mut F, params: &Params) -> Option<BranchCount> {
         let count = f.uint("branch_count", self.count.into(), 32) as u32;
         let format = match (self.report.is_some(), self.failed) {
@@ -160,12 +162,12 @@ impl BranchCount {
     }
 }
 
-/// Format 0, sub-format 1: where in the jump target cache the address is, and branches.
+/// Format 0, sub-format 1: the index of the address in the jump target cache, and branches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct JumpTarget {
-    /// The place in the cache.
+    /// The index in the cache.
     pub index: u16,
-    /// The branches, where there are some.
+    /// The branches, if the packet has any.
     pub map: Option<Map>,
     /// As in a [`Report`].
     pub irreport: Option<u16>,

@@ -4,85 +4,86 @@
 use super::fields::Fields;
 use crate::etrace::config::Params;
 
-/// What kind of access it is.
+/// The kind of a data access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Transfer {
-    /// A load, or the request for one.
+    /// A load, or the request of a split load.
     #[default]
     Load,
     /// A store.
     Store,
-    /// What a load that was requested before brought.
+    /// The response of a split load.
     LoadData,
     /// A control and status register is read, and written (0), bits of it set (1) or cleared (2).
     Csr(u8),
-    /// An atomic operation: swap 0, add 1, and 2, or 3, xor 4, max 5, min 6; 7 is a conditional store
-    /// that failed.
+    /// An atomic operation: swap 0, add 1, and 2, or 3, xor 4, max 5, min 6; 7 is a conditional
+    /// store that failed.
     Atomic(u8),
-    /// What an atomic operation that was requested before brought.
+    /// The response of a split atomic operation.
     AtomicData,
     /// A compare and swap that failed. (2.1)
     CasFailure,
 }
 
-/// A number with its length in bytes, as the packet has it.
+/// A number with its length in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Amount {
-    /// The bytes.
+    /// The number.
     pub value: u64,
-    /// How many, 1 to 8.
+    /// The length in bytes, 1 to 8.
     pub bytes: u8,
 }
 
-/// A data access, as the wire spells it.
+/// The fields of a data access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DataAccess {
-    /// What it is.
+    /// The kind of the access.
     pub transfer: Transfer,
-    /// One of several that an instruction makes. (2.1)
+    /// The access is one of several of an instruction. (2.1)
     pub multiple: bool,
-    /// The address is no multiple of the size, and is given in bytes.
+    /// The address is not a multiple of the size, and is in bytes.
     pub unaligned: bool,
-    /// It moves 2 to this power bytes.
+    /// The access has 2 to this power bytes.
     pub size: u8,
-    /// How address and data are coded: see [`Coding`].
+    /// The coding of address and data: see [`Coding`].
     pub diff: u8,
-    /// The number of the load request, where loads are split.
+    /// The number of the request, if loads are split.
     pub lrid: u8,
-    /// How the data of a split load are coded; 0 is an error, without data.
+    /// The coding of the data of a split load; 0 is an error without data.
     pub resp: u8,
     /// The operand of an atomic operation or of a CSR access.
     pub operand: Option<Amount>,
     /// The data.
     pub data: Option<Amount>,
-    /// The address, or its difference; in units of the size unless `unaligned`. The number of a CSR.
+    /// The address, or its difference; in units of the size unless `unaligned`. The number of a
+    /// CSR.
     pub address: Option<u64>,
 }
 
-/// How a value is coded.
+/// The coding of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coding {
-    /// As it is.
+    /// In full.
     Full,
-    /// The exclusive or with the one of the same size before.
+    /// The exclusive or with the last value of the same size.
     Xor,
-    /// What to add to the one of the same size before.
+    /// The difference to the last value of the same size.
     Difference,
 }
 
 impl DataAccess {
-    /// How the address is coded.
+    /// The coding of the address.
     pub const fn address_coding(&self) -> Coding {
         if self.diff == 0 { Coding::Full } else { Coding::Difference }
     }
 
-    /// How the data are coded.
+    /// The coding of the data.
     pub const fn data_coding(&self, params: &Params) -> Coding {
         let code = match self.transfer {
             Transfer::LoadData | Transfer::AtomicData => self.resp,
             _ => self.diff,
         };
-        // The others have two bits always.
+        // All other packets have two bits.
         let plain = matches!(self.transfer, Transfer::Load | Transfer::Store);
         let narrow = plain && params.data.no_address && params.data.diff_width == 1;
         match code {
@@ -94,7 +95,7 @@ impl DataAccess {
         }
     }
 
-    /// `None` for a code that is reserved.
+    /// `None` for a reserved code.
     pub(super) fn fields<F: Fields>(mut self, f: &mut F, params: &Params) -> Option<DataAccess> {
         if params.data.mmacas {
             self.header_mmacas(f, params)?
@@ -128,7 +129,7 @@ impl DataAccess {
                 self.resp = f.byte("resp", self.resp, 2);
                 self.data = (self.resp != 0).then(|| last(self.data, "data", f, params));
             }
-            // Its size is the request's. The widest is taken.
+            // The request has the size. The widest one is assumed.
             Transfer::AtomicData => {
                 self.lrid = f.byte("lrid", self.lrid, d.lrid_width.into());
                 self.resp = f.byte("resp", self.resp, 2);
@@ -233,7 +234,7 @@ impl DataAccess {
         }
     }
 
-    /// `size`: `None` where no data are so wide.
+    /// `size`: `None` if it is wider than the data.
     fn size_field<F: Fields>(&mut self, f: &mut F, params: &Params) -> Option<()> {
         self.size = f.byte("size", self.size, size_width(params));
         (self.size <= 3).then_some(())
@@ -244,7 +245,7 @@ impl DataAccess {
         self.address = Some(f.uint("address", self.address.unwrap_or(0), width));
     }
 
-    /// The address of a CSR is in two parts; one that can only be read has no operand.
+    /// The address of a CSR is in two parts. A read-only CSR has no operand.
     fn csr_fields<F: Fields>(&mut self, f: &mut F, params: &Params) {
         let address = self.address.unwrap_or(0);
         let len = len_width(params) as u8;
@@ -278,7 +279,7 @@ const fn clog2(n: u32) -> u32 {
     if n <= 1 { 0 } else { 32 - (n - 1).leading_zeros() }
 }
 
-/// Data that are not last: their length comes before them, in `width` bits.
+/// Data before the last field: their length comes first, in `width` bits.
 fn counted<F: Fields>(
     amount: Option<Amount>,
     len_name: &'static str,
@@ -292,7 +293,7 @@ fn counted<F: Fields>(
     Amount { value, bytes }
 }
 
-/// Data that are last: as wide as data can be, or less where the rest repeats the last bit.
+/// Data in the last field: of the full width, or less if the omitted bits repeat the last one.
 fn last<F: Fields>(amount: Option<Amount>, name: &'static str, f: &mut F, p: &Params) -> Amount {
     let value = amount.unwrap_or_default().value;
     Amount { value: f.uint(name, value, p.data.width.into()), bytes: p.data.width.div_ceil(8) }

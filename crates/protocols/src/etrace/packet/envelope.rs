@@ -1,63 +1,63 @@
-//! What stands before a payload: how long it is, whose it is, when it was.
+//! The envelope of a payload: its length, its source and its time.
 
 use tracewright_base::Fault;
 
 use super::fields::{Fields, Reader, Writer, low};
 use crate::etrace::config::{Framing, Params};
 
-/// What an encapsulation says beside the payload.
+/// The fields of an encapsulation beside the payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Envelope {
-    /// The source (`srcID`, index). For ESP32: the running number of the packet.
+    /// The source (`srcID`, index). For ESP32: the index of the packet.
     pub source: u16,
-    /// Where the packet goes to (`flow`). Siemens framing has the type there.
+    /// The destination of the packet (`flow`). Siemens framing has the type in its bits.
     pub flow: u8,
-    /// When it was, in the units of the transport.
+    /// The timestamp, in the units of the transport.
     pub timestamp: Option<u64>,
 }
 
-/// What kind of message a payload is.
+/// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     /// No payload.
     Null { alignment: bool },
-    /// Instruction trace. 0.026: what the payload's own type says.
+    /// Instruction trace. 0.026: the payload has a type of its own.
     Instruction,
-    /// te_support, where the header tells. (0.026)
+    /// te_support, if the header distinguishes it. (0.026)
     Support,
     /// Data trace.
     Data,
-    /// A counter's value (PULP `trdb`).
+    /// The value of a counter (PULP `trdb`).
     Timer,
-    /// A word that software wrote (PULP `trdb`).
+    /// A software write (PULP `trdb`).
     Software,
 }
 
-/// An envelope that was opened.
+/// An envelope that was read.
 pub(super) struct Opened {
     pub(super) envelope: Envelope,
     pub(super) class: Class,
-    /// Of all bytes.
+    /// The length of the packet in bytes.
     pub(super) len: usize,
-    /// At the first bit of the payload.
+    /// A reader at the first bit of the payload.
     pub(super) reader: Reader,
 }
 
-/// Why none was.
+/// Why no envelope was read.
 pub(super) enum Closed {
     Partial,
     Bad(usize, Fault),
 }
 
-/// How far the message at the start of some bytes goes, and whose it is.
+/// The extent and the source of the message at the start of some bytes.
 pub(in crate::etrace) enum Extent {
     /// A header without payload.
     Null,
     /// More bytes must follow.
     Partial,
-    /// No message begins so.
+    /// No message begins with these bytes.
     Bad,
-    /// So many bytes, of the source with this number.
+    /// The length in bytes, and the source number.
     Of { len: usize, source: u16 },
 }
 
@@ -80,7 +80,7 @@ impl Envelope {
         }
     }
 
-    /// How far the message at the start of `bytes` goes, where messages have their sources' numbers.
+    /// The extent of the message at the start of `bytes`, if messages have source numbers.
     pub(in crate::etrace) fn extent(bytes: &[u8], params: &Params) -> Extent {
         let Some(&header) = bytes.first() else { return Extent::Partial };
         let (len, extend) = (usize::from(header & 0x1f), header >> 7 != 0);
@@ -98,7 +98,7 @@ impl Envelope {
         Extent::Of { len: 1 + (head_bits(params, extend) / 8) as usize + len, source }
     }
 
-    /// What the header of instruction trace says of its flow, where it is a plain one.
+    /// The flow of a plain header of instruction trace.
     #[inline(always)]
     pub(super) const fn plain(header: u8, params: &Params) -> Option<u8> {
         match (params.link.framing, header >> 5 & 0b11) {
@@ -118,7 +118,7 @@ impl Envelope {
     ) {
         let bytes = payload.at().div_ceil(8) as usize;
         match params.link.framing {
-            // The payload's first two bits are in the header.
+            // The first two bits of the payload are in the header.
             Framing::PulpTrdb => {
                 let kind = match class {
                     Class::Null { .. } => return out.extend([0]),
@@ -156,14 +156,14 @@ impl Envelope {
                     (Framing::Encapsulated, _) => self.flow & 0b11,
                     (_, Class::Data) => DATA,
                     (_, Class::Support) => SUPPORT,
-                    // 0.026 does not say what its flow is.
+                    // 0.026 does not define the flow.
                     (_, Class::Instruction) if self.flow != 0 && params.is_draft() => {
                         self.flow & 0b11
                     }
                     _ => INSTRUCTION,
                 };
                 let extend = u8::from(self.timestamp.is_some() && params.link.timestamp_bytes > 0);
-                // Bits of the source beyond whole bytes count as payload.
+                // Bits of the source number beyond whole bytes count as payload.
                 let before = head_bits(params, extend != 0) / 8;
                 let len = bytes.saturating_sub(before as usize) as u8;
                 out.extend([extend << 7 | flow << 5 | len & 0x1f]);
@@ -172,7 +172,7 @@ impl Envelope {
         }
     }
 
-    /// How many bytes [`close`](Self::close) has room for.
+    /// The most payload bytes of [`close`](Self::close).
     pub(super) const fn room(&self, params: &Params) -> u32 {
         match params.link.framing {
             Framing::PulpTrdb => 16,
@@ -184,7 +184,7 @@ impl Envelope {
         }
     }
 
-    /// Writes what comes between the header byte and the payload.
+    /// Writes the fields between the header byte and the payload.
     pub(super) fn head(&self, class: Class, params: &Params, out: &mut Writer) {
         match params.link.framing {
             // The payload begins in the top two bits of the header.
@@ -209,13 +209,13 @@ impl Envelope {
     }
 }
 
-/// A packet of `len` bytes that the header cannot begin. It is waited for, so that what is bad does not
-/// depend on how the bytes come.
+/// A malformed packet of `len` bytes. The reader waits for all of them, so that the extent of
+/// undecodable bytes does not depend on the chunks of the input.
 fn reserved(header: u8, len: usize, bytes: &[u8]) -> Closed {
     if bytes.len() < len { Closed::Partial } else { Closed::Bad(len, Fault::Reserved(header)) }
 }
 
-/// Bits between the header byte and the type.
+/// The number of bits between the header byte and the type.
 const fn head_bits(params: &Params, extend: bool) -> u32 {
     let time = if extend { params.link.timestamp_bytes as u32 * 8 } else { 0 };
     params.link.source_width as u32 + time
@@ -229,7 +229,7 @@ fn encapsulated(header: u8, bytes: &[u8], params: &Params) -> Result<Opened, Clo
     let siemens = params.link.framing == Framing::Siemens;
     let mut envelope = Envelope { flow: if siemens { 0 } else { flow }, ..Envelope::default() };
     if len == 0 {
-        // It is a header alone. A type that Siemens messages do not have is none.
+        // A header alone. Siemens messages have no other types.
         let class = Class::Null { alignment: extend };
         let reader = Reader::new(bytes, 0, 1, 0).ok_or(Closed::Partial)?;
         envelope.flow = flow;
@@ -239,7 +239,7 @@ fn encapsulated(header: u8, bytes: &[u8], params: &Params) -> Result<Opened, Clo
         (false, _) | (true, INSTRUCTION) => Class::Instruction,
         (true, DATA) => Class::Data,
         (true, SUPPORT) if params.names_support() => Class::Support,
-        // 0.026 does not say what its flow is.
+        // 0.026 does not define the flow.
         (true, _) if params.is_draft() => Class::Instruction,
         (true, _) => return Err(reserved(header, 1 + len, bytes)),
     };
@@ -289,10 +289,10 @@ fn trdb(header: u8, bytes: &[u8]) -> Result<Opened, Closed> {
     Ok(Opened { envelope: Envelope::default(), class, len: 1 + len, reader })
 }
 
-/// Bytes before an ESP32 payload: the length of all, and the running number.
+/// Bytes before an ESP32 payload: the length of the packet, and the index.
 const ESP32_HEADER: usize = 3;
 
-/// Header: length \[4:0] of the packet with its header, and 16 bits of a running number.
+/// Header: length \[4:0] of the packet with its header, and an index of 16 bits.
 #[inline]
 fn esp32(header: u8, bytes: &[u8]) -> Result<Opened, Closed> {
     let len = usize::from(header & 0x1f);
@@ -313,12 +313,13 @@ fn esp32(header: u8, bytes: &[u8]) -> Result<Opened, Closed> {
     Ok(Opened { envelope, class: Class::Instruction, len, reader })
 }
 
-/// Bytes of a record of PULP `rv_tracer`: a header, 8 of a timestamp, and room for the longest payload.
+/// Bytes of a record of PULP `rv_tracer`: a header, a timestamp of 8 bytes, and the longest
+/// payload.
 const RECORD: usize = 1 + TIME + PAYLOAD;
 const TIME: usize = 8;
 const PAYLOAD: usize = 31;
 
-/// A record with its lowest bytes first as it is sent, or the other way round.
+/// Reverses a record between the order of transmission and the order of the file.
 fn turned(mut record: [u8; RECORD], framing: Framing) -> [u8; RECORD] {
     if framing == Framing::PulpRecords {
         record.reverse();
@@ -331,13 +332,13 @@ fn turned(mut record: [u8; RECORD], framing: Framing) -> [u8; RECORD] {
     record
 }
 
-/// Header: length \[4:0], flow \[6:5], extend \[7]. There is room for a timestamp in any case. (PULP
-/// `rv_encapsulator`, `encap_pkg`: 8, 64 and 248 bits; what is beyond the length does not count.)
+/// Header: length \[4:0], flow \[6:5], extend \[7]. The timestamp is always present. (PULP
+/// `rv_encapsulator`, `encap_pkg`: 8, 64 and 248 bits; bits beyond the length are ignored.)
 fn record(bytes: &[u8], framing: Framing) -> Result<Opened, Closed> {
     let record = turned(*bytes.first_chunk().ok_or(Closed::Partial)?, framing);
     let [header, rest @ ..] = record;
     let (len, flow, extend) = (usize::from(header & 0x1f), header >> 5 & 0b11, header >> 7 != 0);
-    // A unit writes no records that say nothing.
+    // A unit writes no empty records.
     if len == 0 {
         return Err(Closed::Bad(RECORD, Fault::Reserved(header)));
     }

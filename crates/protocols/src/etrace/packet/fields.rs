@@ -1,24 +1,24 @@
-//! Fields in a row: one description reads them, writes them, and names them.
+//! The fields of a payload: one description reads, writes and lists them.
 //!
-//! The first field is in the lowest bits, and each field begins with its lowest bit. What a payload
-//! leaves out at its end repeats its last bit. ("Instruction Trace Encoder Output Packets")
+//! The first field is in the lowest bits, and each field begins with its lowest bit. The bits that
+//! a payload omits at its end repeat its last bit. ("Instruction Trace Encoder Output Packets")
 
 use crate::Field;
 use crate::bits::sign_extend;
 
-/// A reader or a writer of fields. Each method is given the field's value, which a writer writes, and
-/// returns it, which a reader has read.
+/// A reader or a writer of fields. Each method is given the field's value, which a writer writes,
+/// and returns it, which a reader has read.
 pub trait Fields {
-    /// It reads: what it is given does not matter.
+    /// Whether it reads: the given values are ignored.
     const READS: bool;
 
     /// A number of `width` bits, 0 to 64.
     fn uint(&mut self, name: &'static str, value: u64, width: u32) -> u64;
 
-    /// The bit before this place.
+    /// The bit before the current one.
     fn before(&self) -> bool;
 
-    /// Bits that are left to be read, up to the end of the payload; what was left out is not counted.
+    /// The number of bits left to read, without omitted bits.
     fn left(&self) -> Option<u32>;
 
     /// One bit.
@@ -34,17 +34,17 @@ pub trait Fields {
         self.flag(name, value != before) != before
     }
 
-    /// A byte or less.
+    /// A number of at most 8 bits.
     #[inline]
     fn byte(&mut self, name: &'static str, value: u8, width: u32) -> u8 {
         self.uint(name, value.into(), width) as u8
     }
 
-    /// A signed number of `width` bits that was cut down to a multiple of 8 bits and one, with
-    /// `after` bits behind it.
+    /// A signed number of `width` bits that is compressed to a multiple of 8 bits plus one. `after`
+    /// bits follow it.
     fn cut(&mut self, name: &'static str, value: u64, width: u32, after: u32) -> u64 {
         let count = match self.left() {
-            // A reader knows by the length how many bits were left.
+            // The length of the payload determines the number of bits.
             Some(left) => match left.saturating_sub(after + 1) / 8 {
                 0 => 0,
                 bytes => bytes * 8 + 1,
@@ -65,7 +65,7 @@ pub const fn low(value: u64, width: u32) -> u64 {
     if width >= 64 { value } else { value & !(u64::MAX << width) }
 }
 
-/// How many bits the signed number in the low `width` bits needs.
+/// The number of bits that the signed number in the low `width` bits needs.
 pub(super) const fn needed(value: u64, width: u32) -> u32 {
     let value = sign_extend(value, width) as i64;
     let magnitude = if value < 0 { !value } else { value };
@@ -75,7 +75,7 @@ pub(super) const fn needed(value: u64, width: u32) -> u32 {
 /// Reads fields from the bytes of one payload.
 #[derive(Clone, Debug)]
 pub struct Reader {
-    /// The payload, and after it copies of its last bit.
+    /// The payload, then copies of its last bit.
     words: [u64; WORDS],
     /// Bits read.
     at: u32,
@@ -88,8 +88,8 @@ const WORDS: usize = 4;
 const BYTES: usize = WORDS * 8;
 
 impl Reader {
-    /// Reads the `len` bytes that begin at `start` of `bytes`, without the first `skip` bits, below 8.
-    /// `None` where there are not so many.
+    /// Reads the `len` bytes that begin at `start` of `bytes`, without the first `skip` bits, below
+    /// 8. `None` if `bytes` has fewer.
     #[inline]
     pub fn new(bytes: &[u8], start: usize, len: usize, skip: u32) -> Option<Reader> {
         let payload = bytes.get(start..start + len)?;
@@ -120,7 +120,7 @@ impl Reader {
         Some(Reader { words, at: skip, end })
     }
 
-    /// Bits read, those before the payload included.
+    /// The number of bits read, including those before the payload.
     pub const fn at(&self) -> u32 {
         self.at
     }
@@ -140,7 +140,7 @@ impl Reader {
     }
 }
 
-/// The low `count` bits of a word, and `fill` above them.
+/// The low `count` bits of a word, with `fill` above them.
 #[inline]
 const fn filled(word: u64, count: u32, fill: u64) -> u64 {
     match count {
@@ -159,7 +159,7 @@ impl Fields for Reader {
             return 0;
         }
         let (word, shift) = ((self.at >> 6) as usize, self.at & 63);
-        // In two steps, as a shift by 64 is none.
+        // Two shifts, because a shift by 64 is not defined.
         let bits = self.word(word) >> shift | self.word(word + 1) << 1 << (63 - shift);
         self.at += width;
         bits & u64::MAX >> (64 - width)
@@ -180,9 +180,9 @@ impl Fields for Reader {
 /// Reads fields from a payload of at most 16 bytes: most are.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Short {
-    /// What is left of the payload, and after it copies of its last bit.
+    /// The rest of the payload, then copies of its last bit.
     rest: i128,
-    /// The bit before that.
+    /// The bit before the rest.
     before: bool,
     /// Bits read.
     at: u32,
@@ -191,7 +191,7 @@ pub(super) struct Short {
 }
 
 impl Short {
-    /// Reads the `len` bytes, 1 to 16, in which `bytes` begins.
+    /// Reads the first `len` bytes of `bytes`, 1 to 16.
     #[inline(always)]
     pub(super) const fn new(bytes: [u8; 16], len: u32) -> Short {
         let above = 128 - len * 8;
@@ -241,7 +241,7 @@ impl Fields for Short {
 /// Writes fields.
 #[derive(Clone, Debug, Default)]
 pub struct Writer {
-    /// Room for a header, a source's number, a timestamp and the widest payload.
+    /// The size covers a header, a source number, a timestamp and the widest payload.
     words: [u64; 8],
     at: u32,
 }
@@ -263,18 +263,18 @@ impl Writer {
         range.map(move |n| words.as_flattened().get(n).copied().unwrap_or_default())
     }
 
-    /// Fills up to a whole byte with `bit`.
+    /// Pads to a whole byte with `bit`.
     pub fn align(&mut self, bit: bool) {
         let count = self.at.wrapping_neg() & 7;
         self.uint("", if bit { u64::MAX } else { 0 }, count);
     }
 
-    /// Cuts off what is past the first `bytes` bytes.
+    /// Cuts off all bits after the first `bytes` bytes.
     pub fn truncate(&mut self, bytes: u32) {
         self.at = self.at.min(bytes * 8);
     }
 
-    /// Leaves out bytes at the end that repeat the bit before them, down to `least` bytes.
+    /// Omits bytes at the end that repeat the bit before them, down to `least` bytes.
     pub fn compress(&mut self, least: u32) {
         let bytes = self.words.map(u64::to_le_bytes);
         let bytes = bytes.as_flattened();
@@ -323,16 +323,16 @@ impl Fields for Writer {
     }
 }
 
-/// Reads fields and names each.
+/// Reads fields and lists each of them.
 pub struct Namer<'a, F> {
     reader: Reader,
-    /// The payload's first bit.
+    /// The first bit of the payload.
     start: u32,
     each: &'a mut F,
 }
 
 impl<'a, F: FnMut(Field)> Namer<'a, F> {
-    /// Names what `reader` reads from here on.
+    /// Lists the fields that `reader` reads.
     pub fn new(reader: Reader, each: &'a mut F) -> Self {
         Namer { start: reader.at, reader, each }
     }

@@ -1,4 +1,5 @@
-//! The packets that most of a trace is made of: formats 1 and 2 that leave out all that comes after their address.
+//! A fast reader of the most frequent packets: formats 1 and 2 whose fields after the address are
+//! omitted.
 
 use super::branches::{Branches, Map, Report};
 use super::envelope::Envelope;
@@ -6,44 +7,46 @@ use super::fields::low;
 use super::{INSTRUCTION_MESSAGE, Packet, Payload};
 use crate::etrace::config::{Compression, Framing, Params};
 
-/// A packet of format 1 or 2 of at most 8 bytes, that reports no more than branches and an address.
+/// A packet of format 1 or 2 with a payload of at most 8 bytes that has only branches and an
+/// address.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::etrace) struct Quick {
     /// The branches, none in format 2.
     pub(in crate::etrace) map: Map,
-    /// The address or difference, without the bits below `iaddress_lsb`; its sign goes on. `None` where the map is
-    /// full.
+    /// The sign-extended address or difference, without the bits below `iaddress_lsb`. `None` with
+    /// a full map.
     pub(in crate::etrace) address: Option<i64>,
     /// Bytes of the packet.
     pub(in crate::etrace) len: usize,
-    /// The source's number.
+    /// The source number.
     pub(in crate::etrace) source: u16,
     header: u8,
 }
 
-/// What such packets are like.
+/// The layout of such packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::etrace) struct Shape {
-    /// The bits of the header that are the same in all of them, but for the length.
+    /// The header bits that are the same in all such packets: mask and value.
     mask: u8,
     header: u8,
-    /// The type before the payload: the bits of it, what they are, and how many.
+    /// The type before the payload: mask, value and width.
     kinds: u8,
     kind: u8,
     kind_width: u32,
-    /// Of an address.
+    /// The width of an address.
     width: u32,
-    /// The header says where the packet goes to.
+    /// The header has a flow.
     flow: bool,
-    /// Bits of the source's number, between the header and the type. Those beyond whole bytes are in the payload.
+    /// Bits of the source number, between the header and the type. Those beyond whole bytes are in
+    /// the payload.
     source: u32,
 }
 
-/// The longest of them: a header, two bytes of a source's number, and the payload.
+/// The length of the longest such packet: a header, two bytes of a source number, and the payload.
 const LONGEST: usize = 1 + 2 + 8;
 
 impl Shape {
-    /// `None` where there are none, or they mean more than they say.
+    /// `None` if the unit has no such packets.
     #[inline(always)]
     pub(in crate::etrace) const fn of(params: &Params) -> Option<Shape> {
         let Params { link, choices, .. } = params;
@@ -73,7 +76,8 @@ impl Shape {
         })
     }
 
-    /// The packet that `bytes` begin with. Without a source's number at least 9 bytes must be there, however long it is.
+    /// Reads the packet at the start of `bytes`. Without source numbers `bytes` must have at least
+    /// 9 bytes, however short the packet is.
     #[inline(always)]
     pub(in crate::etrace) fn read(&self, bytes: &[u8]) -> Option<Quick> {
         if self.source > 0 {
@@ -85,12 +89,12 @@ impl Shape {
             return None;
         }
         let above = 64 - len * 8;
-        // Behind its end the payload goes on with its last bit.
+        // The omitted bits repeat the last bit of the payload.
         let word = (u64::from_le_bytes(*payload) << above) as i64 >> above;
         self.payload(header, word, len * 8, len as usize + 1)
     }
 
-    /// The same behind a source's number.
+    /// Reads a packet with a source number.
     #[inline]
     fn numbered(&self, bytes: &[u8]) -> Option<Quick> {
         let (whole, skip) = (self.source as usize / 8, self.source % 8);
@@ -103,7 +107,7 @@ impl Shape {
         let mut room = [0; LONGEST];
         let chunk = match bytes.first_chunk::<LONGEST>() {
             Some(chunk) => chunk,
-            // The last message of some.
+            // Fewer bytes are left than the longest packet has.
             None => {
                 room.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
                 &room
@@ -118,32 +122,34 @@ impl Shape {
         Some(Quick { source, ..quick })
     }
 
-    /// The source's number in a message, where it has one and that is there.
+    /// The source number of a message. `None` if it is not complete.
     #[inline]
     pub(in crate::etrace) fn number(&self, message: &[u8]) -> Option<u16> {
         let &[_, first, second] = message.first_chunk()?;
         Some(low(u16::from_le_bytes([first, second]).into(), self.source) as u16)
     }
 
-    /// The packet whose payload is the lowest `left` bits of `word`, after the source's number; and that bit goes on.
+    /// The packet with the payload in the lowest `left` bits of `word`, after the source number.
+    /// The bits above repeat the last one.
     #[inline(always)]
     fn payload(&self, header: u8, word: i64, left: u32, len: usize) -> Option<Quick> {
         if word as u8 & self.kinds != self.kind {
             return None;
         }
         let (word, left) = (word >> self.kind_width, left.saturating_sub(self.kind_width));
-        // Which of the two it is, and how many branches, is hard to foretell: there is no jump for it.
+        // The format and the number of branches are hard to predict, so that a table replaces
+        // branches.
         let Row { at, count, kind } = ROWS[(word & 0x7f) as usize];
         let bits = (word >> 7) as u32 & ((1 << count) - 1);
         let map = Map { bits, len: count };
         let (at, source) = (u32::from(at), 0);
         match kind {
-            // The bits after the address repeat its last one: all is as usual.
+            // The bits after the address repeat its last one: the fields after it are omitted.
             Kind::Address => {
                 let address = Some(word >> at);
                 (left <= at + self.width).then_some(Quick { map, address, len, source, header })
             }
-            // Whole bytes that no field is in are too many.
+            // The payload has bytes after its last field.
             Kind::Full => {
                 (left < at + 8).then_some(Quick { map, address: None, len, source, header })
             }
@@ -151,13 +157,13 @@ impl Shape {
         }
     }
 
-    /// An address as packets have it.
+    /// The address field of an address.
     #[inline(always)]
     pub(in crate::etrace) const fn bits(&self, address: i64) -> u64 {
         low(address as u64, self.width)
     }
 
-    /// The packet in full.
+    /// The complete packet.
     #[inline(always)]
     pub(super) fn packet(&self, quick: &Quick) -> Packet {
         let flow = if self.flow { quick.header >> 5 & 0b11 } else { 0 };
@@ -173,23 +179,23 @@ impl Shape {
     }
 }
 
-/// What `format` and `branches` say.
+/// The meaning of `format` and `branches`.
 #[derive(Clone, Copy)]
 struct Row {
-    /// Where the address begins, or would.
+    /// The first bit of the address.
     at: u8,
-    /// How many branches there are.
+    /// The number of branches.
     count: u8,
     kind: Kind,
 }
 
-/// What comes after the branches.
+/// The field after the branches.
 #[derive(Clone, Copy)]
 enum Kind {
     Address,
     /// Nothing: the map is full.
     Full,
-    /// It is another format.
+    /// The format is another one.
     Other,
 }
 

@@ -1,19 +1,19 @@
-//! Support packets: whether the unit traces, what was lost, and which optional modes are on.
+//! Support packets: whether the unit traces, losses, and the optional modes.
 
 use super::fields::Fields;
 use crate::etrace::config::{OptionBits, Options, Params};
 
-/// What became of the qualification of instructions. (`qual_status`)
+/// The qualification status. (`qual_status`)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Qualification {
-    /// 00: nothing.
+    /// 00: no change.
     #[default]
     NoChange,
-    /// 01: it ended; the packet before was sent to say with which instruction.
+    /// 01: ended; the packet before was sent to report the last instruction.
     EndedReported,
     /// 10: packets were lost. Reserved in 0.026.
     TraceLost,
-    /// 11: it ended; the packet before would have been sent anyway.
+    /// 11: ended; the packet before would have been sent anyway.
     EndedUnreported,
 }
 
@@ -35,7 +35,7 @@ pub struct Support {
     pub enabled: bool,
     /// The algorithm; 0 is branch trace.
     pub mode: u8,
-    /// What became of the qualification.
+    /// The qualification status.
     pub qualification: Qualification,
     /// The bits of `ioptions`, in the unit's order.
     pub ioptions: u8,
@@ -45,18 +45,18 @@ pub struct Support {
     pub data_lost: bool,
     /// The bits of `doptions`: no address, no data, full addresses, full data.
     pub doptions: u8,
-    /// What the standard packet says beside. (2.1)
+    /// The further fields of the standard packet. (2.1)
     pub standard: Option<Standard>,
 }
 
-/// What the standard support packet says of the unit. ("Standard Support Packet format")
+/// The further fields of the standard support packet. ("Standard Support Packet format")
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Standard {
     /// Resynchronisation is disabled.
     pub resync_disabled: bool,
     /// Packets have `irets`.
     pub iret_ext: bool,
-    /// Time has 16 times as many bits.
+    /// The width of the time is 16 times this number.
     pub time_width: u8,
     /// `f0s_width`.
     pub f0s_width: u8,
@@ -159,7 +159,7 @@ impl Support {
         }
     }
 
-    /// What the unit's parameters are from this packet on.
+    /// Changes the parameters as of this packet.
     pub fn learn(&self, params: &mut Params) {
         if !params.support.believed {
             return;
@@ -173,7 +173,7 @@ impl Support {
         let mut options = params.options;
         params.support.ioptions.read(self.ioptions, &mut options);
         let w = &params.widths;
-        // Without a table or a stack there is no such mode, unless the packet brings its size.
+        // A mode without a table or a stack is off, unless the packet has the size.
         let impossible = options.branch_prediction && w.bpred_size == 0
             || options.jump_target_cache && w.cache_size == 0
             || options.implicit_return && w.return_stack_size == 0 && w.call_counter_size == 0;
@@ -200,7 +200,7 @@ impl Support {
 }
 
 impl OptionBits {
-    /// How many bits `ioptions` has.
+    /// The number of bits of `ioptions`.
     pub const fn width(self) -> u32 {
         self.order().len() as u32
     }
@@ -290,7 +290,7 @@ enum Mode {
 }
 
 impl Mode {
-    /// As explained packets have it.
+    /// The name in explained packets.
     const fn name(self) -> &'static str {
         match self {
             Mode::Sijump => "sijump",

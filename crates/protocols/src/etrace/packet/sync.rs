@@ -3,14 +3,14 @@
 use super::fields::Fields;
 use crate::etrace::config::{Compression, Params, TrapPacket, Version};
 
-/// Who executes, and when.
+/// The privilege, context and time of an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Who {
     /// The privilege level: 0 U, 1 S, 3 M; with 3 bits 4 is D, 5 VU, 6 VS.
     pub privilege: u8,
-    /// The time, where packets have it.
+    /// The time, if packets have it.
     pub time: u64,
-    /// The context, where packets have it.
+    /// The context, if packets have it.
     pub context: u32,
 }
 
@@ -33,13 +33,13 @@ impl Who {
     }
 }
 
-/// Sub-format 0: all that names an instruction.
+/// Sub-format 0: the full address of an instruction, and its privilege, context and time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Start {
-    /// `false` only if `address` is a branch and it was taken. 0.026: `true` only if it is a branch and
-    /// it was not taken.
+    /// `false` only if `address` is a branch and it was taken. 0.026: `true` only if it is a branch
+    /// and it was not taken.
     pub branch: bool,
-    /// Who executes.
+    /// The privilege, context and time.
     pub who: Who,
     /// The address, without the bits below `iaddress_lsb`.
     pub address: u64,
@@ -64,16 +64,17 @@ impl Start {
 pub struct Trap {
     /// As in [`Start`].
     pub branch: bool,
-    /// Who executes the handler.
+    /// The privilege, context and time of the handler.
     pub who: Who,
     /// The cause, without its interrupt bit.
     pub ecause: u64,
-    /// It is an interrupt.
+    /// The trap is an interrupt.
     pub interrupt: bool,
-    /// The address is the handler's, whose first instruction was retired. Else it is where the
-    /// exception was, if nothing else tells that, and nothing was retired.
+    /// `thaddr`: the address is that of the handler, whose first instruction was retired. Else no
+    /// instruction was retired, and the address is that of the exception if no other packet has it.
     pub thaddr: bool,
-    /// The address, without the bits below `iaddress_lsb`. `None` where the cause tells it.
+    /// The address, without the bits below `iaddress_lsb`. `None` if the cause
+    /// determines it.
     pub address: Option<u64>,
     /// The trap value; 1.0: for illegal instructions their address.
     pub tval: Option<u64>,
@@ -121,7 +122,7 @@ impl Trap {
 /// Sub-format 2: the context alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ContextChange {
-    /// Who executes from about here on.
+    /// The privilege, context and time, imprecisely from here on.
     pub who: Who,
 }
 

@@ -1,4 +1,4 @@
-//! Packets in words, a line each.
+//! Packets as text, a line each.
 
 use core::fmt::{self, Display, Formatter};
 
@@ -14,7 +14,7 @@ impl Display for Packet {
     }
 }
 
-/// What of the envelope is worth saying.
+/// The fields of the envelope that are shown.
 impl Display for Envelope {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if self.source != 0 {

@@ -1,5 +1,5 @@
-//! What the specifications leave open: each choice, and what it changes. What decoders do about it is in
-//! the cases `tests/cases/etrace/choice-*` and `draft-*`.
+//! The choices that the specifications leave open, and their effect on packets. The cases
+//! `tests/cases/etrace/choice-*` and `draft-*` have their effect on decoders.
 
 use std::string::ToString;
 use std::vec::Vec;
@@ -52,7 +52,7 @@ fn differences() {
     }
 }
 
-/// 0.026, formats 0 and 1: the packet says by itself whether its address is full, whatever the mode is.
+/// 0.026, formats 0 and 1: the format marks a full address, whatever the mode is.
 #[test]
 fn full_addresses_are_tagged() {
     for full in [false, true] {
@@ -67,13 +67,13 @@ fn full_addresses_are_tagged() {
     }
 }
 
-/// What is left out at the end of a payload, and what fills it up: reading always extends the sign.
+/// The bits that compression omits, and padding: reading always extends the sign.
 #[test]
 fn compression_and_padding() {
     let report = Report { address: 0x7fff_fff0, ..Report::default() };
     for (compression, padding, want) in [
         (Compression::Whole, Padding::Sign, &[0x41, 0xc2][..]),
-        // Zeros are not what the sign would be: nothing can be left out.
+        // Padding with zeros differs from the sign: nothing can be omitted.
         (Compression::Whole, Padding::Zero, &[0x45, 0xc2, 0xff, 0xff, 0xff, 0x0f]),
         (Compression::None, Padding::Sign, &[0x45, 0xc2, 0xff, 0xff, 0xff, 0xff]),
         (Compression::None, Padding::Zero, &[0x45, 0xc2, 0xff, 0xff, 0xff, 0x0f]),
@@ -112,10 +112,10 @@ fn message_types() {
     assert_eq!(bytes(start, &params)[0] >> 4 & 0b11, 2);
 }
 
-/// What the resynchronisation period counts.
+/// The unit of the resynchronisation period.
 #[test]
 fn periods() {
-    // A branch that is taken, 4 bytes, time and again; a cycle each.
+    // A loop with a taken branch; each iteration is a cycle.
     let steps: Vec<Step> =
         (0..180).flat_map(|_| [Step::Cycles(1), plain(0x1000), taken(0x1004, 0x1000)]).collect();
     for (unit, max, want) in [
@@ -196,7 +196,7 @@ fn termination_type_4() {
     assert_eq!(Itype::read(4, &later), Some(Itype::NotTaken));
 }
 
-/// Addresses of 128 bits are refused, not cut.
+/// Addresses of 128 bits are refused, and not truncated.
 #[test]
 fn wide_addresses() {
     let refused = Params::from_text("version = \"0.026\"\niaddress_width = 128").unwrap_err();
@@ -217,7 +217,7 @@ fn discovery() {
     assert_eq!(Params::from_text(&params.to_text()), Ok(params));
 }
 
-/// A checkpoint of a decoder is a small copy: tables are there only where their modes are on.
+/// A checkpoint of a decoder is a small copy: tables are allocated only if their modes are on.
 #[test]
 fn decoders_are_small() {
     assert!(size_of::<crate::etrace::Decoder>() <= 640, "{}", size_of::<crate::etrace::Decoder>());

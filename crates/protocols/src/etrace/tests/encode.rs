@@ -1,4 +1,4 @@
-//! The trace unit in software: the port, the filters, and what the profiles do their own way.
+//! The trace unit in software: the port, the filters, and the quirks of the profiles.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -77,8 +77,8 @@ fn with(steps: &[Step], profile: Profile) -> Vec<Payload> {
     encode(steps, &params(profile), &Settings::default())
 }
 
-/// Addresses of what packets of format 3 name, with what they are.
-fn named(payloads: &[Payload]) -> Vec<(char, u64)> {
+/// The addresses of the packets of format 3, and their kinds.
+fn reported(payloads: &[Payload]) -> Vec<(char, u64)> {
     payloads
         .iter()
         .filter_map(|payload| match payload {
@@ -92,7 +92,7 @@ fn named(payloads: &[Payload]) -> Vec<(char, u64)> {
 
 /// A trap at the target of a return to another privilege level: nothing was retired there.
 #[test]
-fn a_start_for_what_was_not_retired() {
+fn start_of_an_unretired_instruction() {
     let steps = [
         plain(0x1000),
         mret(0x1004, 0x2000),
@@ -102,12 +102,15 @@ fn a_start_for_what_was_not_retired() {
         plain(0x3000),
         plain(0x3004),
     ];
-    assert_eq!(named(&with(&steps, Profile::Spec)), [('s', 0x1000), ('e', 0x2000), ('s', 0x3000)]);
-    let reference = named(&with(&steps, Profile::ReferenceFlow));
+    assert_eq!(
+        reported(&with(&steps, Profile::Spec)),
+        [('s', 0x1000), ('e', 0x2000), ('s', 0x3000)]
+    );
+    let reference = reported(&with(&steps, Profile::ReferenceFlow));
     assert_eq!(reference, [('s', 0x1000), ('s', 0x2000), ('t', 0x3000)]);
 }
 
-/// The reference flow keeps 8 bits of causes and trap values.
+/// The reference flow has 8 bits of causes and trap values.
 #[test]
 fn trap_values_are_whole() {
     let steps = [plain(0x1000), trap(0x105, 0x1004, 0x3000, 0x1234), plain(0x3000)];
@@ -135,7 +138,8 @@ fn calls_are_not_retired() {
     assert_eq!(last(Profile::ReferenceFlow), Some(0x1008));
 }
 
-/// The target of a jump, then an ECALL that is retired: a packet of format 2 is next, not one of format 3.
+/// The target of a jump, then an ECALL that is retired: a packet of format 2 is next, not one of
+/// format 3.
 #[test]
 fn updiscon_before_a_packet_of_format_3() {
     let steps = [
@@ -158,9 +162,9 @@ fn updiscon_before_a_packet_of_format_3() {
     assert_eq!(marked(true), [true, false]);
 }
 
-/// Two traps after a jump are two packets with a cause; the reference flow makes three of them.
+/// Two traps after a jump are two packets with a cause; the reference flow sends three.
 #[test]
-fn a_trap_is_told_once() {
+fn a_trap_is_reported_once() {
     let steps = [
         plain(0x1000),
         jump(0x1004, 0x2000),
@@ -183,7 +187,7 @@ fn a_trap_is_told_once() {
     assert_eq!(causes(Profile::ReferenceFlow), [(1, false), (1, false), (5, true)]);
 }
 
-/// `irdepth` that says nothing repeats the bit before it; in the reference flow it is ones.
+/// `irdepth` without `irreport` repeats the bit before it; in the reference flow it is ones.
 #[test]
 fn idle_depths_compress() {
     let steps = [plain(0x1000), jump(0x1004, 0x1800), plain(0x1800), plain(0x1804)];
@@ -202,9 +206,9 @@ fn idle_depths_compress() {
     assert_eq!((size(Profile::Spec), size(Profile::ReferenceFlow)), (3, 10));
 }
 
-/// The last instruction is reported once, and `qual_status` says whether only because of the end.
+/// The last instruction is reported once, and `qual_status` states whether only because of the end.
 #[test]
-fn ends() {
+fn last_instruction() {
     let end = |steps: &[Step], profile| {
         let payloads = with(steps, profile);
         let reports = payloads.iter().filter(|p| matches!(p, Payload::Address(_))).count();
@@ -222,11 +226,11 @@ fn ends() {
     assert_eq!(end(&jumped, Profile::ReferenceFlow), (2, false, reported));
 }
 
-/// Tracing starts at the first instruction of a handler: the trap is told, not a start.
+/// Tracing starts at the first instruction of a handler: the packet is a trap, not a start.
 #[test]
 fn a_trap_first() {
     let steps = [trap(3, 0x1000, 0x3000, 7), plain(0x3000), plain(0x3004)];
-    assert_eq!(named(&with(&steps, Profile::Spec)), [('t', 0x3000)]);
+    assert_eq!(reported(&with(&steps, Profile::Spec)), [('t', 0x3000)]);
 }
 
 /// 0.026, tables 3.1 and 3.2; 1.0, "Instruction Type (itype) encoding".
@@ -274,7 +278,7 @@ fn termination_types() {
     }
 }
 
-/// Which addresses start and end traced stretches.
+/// The addresses at which tracing starts and ends.
 fn chunks(steps: &[Step], settings: &Settings) -> Vec<(char, u64)> {
     let mut at = 0;
     let mut list = Vec::new();
@@ -294,8 +298,8 @@ fn chunks(steps: &[Step], settings: &Settings) -> Vec<(char, u64)> {
     list
 }
 
-/// Chapter 4 of 0.026: comparators of addresses with each function, of contexts and trap values; and
-/// all that filters match.
+/// Chapter 4 of 0.026: comparators of addresses with each function, of contexts and trap values;
+/// and everything that filters match.
 #[test]
 fn filters() {
     let line: Vec<Step> = (0..8).map(|n| plain(0x1000 + 4 * n)).collect();
@@ -355,7 +359,7 @@ fn filters() {
     let traced = |filter: Filter, steps: &[Step]| {
         let settings = Settings { filters: vec![filter], ..Settings::default() };
         let payloads = encode(steps, &params(Profile::Spec), &settings);
-        named(&payloads)
+        reported(&payloads)
     };
     let cause = |n: u64| Filter { cause: Some(1 << n), ..Filter::default() };
     assert_eq!(traced(cause(5), &handled), [('t', 0x3000), ('s', 0x3004)]);
@@ -391,7 +395,7 @@ fn sideband() {
             encoder.cycle(&cycle(n, *side), &params, &mut packets);
         }
         encoder.finish(&params, &mut packets);
-        named(&packets.iter().map(|packet| packet.payload).collect::<Vec<_>>())
+        reported(&packets.iter().map(|packet| packet.payload).collect::<Vec<_>>())
     };
     let filter = Filter { user: Some(([0b110, 0, 0, 0], [0b010, 0, 0, 0])), ..Filter::default() };
     let settings = Settings { filters: vec![filter], ..Settings::default() };
@@ -406,9 +410,9 @@ fn sideband() {
     assert_eq!(run(&open, &[idle, idle, halted, idle]), [('s', 0x1000), ('s', 0x1008)]);
 }
 
-/// Packets of ESP32 have running numbers, which tell of losses.
+/// Packets of ESP32 have indexes, which reveal losses.
 #[test]
-fn running_numbers() {
+fn packet_indexes() {
     let params = params(Profile::Esp32);
     let mut encoder = Encoder::new(&params, &Settings::default());
     let mut packets: Vec<Packet> = Vec::new();

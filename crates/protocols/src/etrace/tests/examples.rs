@@ -1,5 +1,5 @@
-//! The examples that the specifications print: "Example code and packets", "Code fragment and transport",
-//! and Table 3.4 of 0.026.
+//! The examples that the specifications print: "Example code and packets", "Code fragment and
+//! transport", and Table 3.4 of 0.026.
 
 use std::vec::Vec;
 
@@ -237,14 +237,14 @@ fn siemens_transport() {
     let packet = Packet { envelope, payload: Payload::Address(report) };
     let mut bytes = Vec::new();
     packet.emit(&params, &mut bytes);
-    // It prints 0x41 for the second byte, with a type of 01; te_inst is 10. The encapsulation counts that
-    // byte, whose bits are not whole ones of the index, in the length.
+    // It prints 0x41 for the second byte, with a type of 01; te_inst is 10. The encapsulation
+    // counts that byte, whose bits are not whole ones of the index, in the length.
     assert_eq!(bytes, [0x06, 0x81, 0x32, 0x04, 0x00, 0x00, 0x02]);
     assert_eq!(Packet::parse(&bytes, &params), Parse::Packet(packet, bytes.len()));
 }
 
-/// The blocks of Table 3.4 (0.026), by the codes that it prints: `itype` 4 for C.JALR, 6 for the taken
-/// branch; and 9 instructions in one cycle.
+/// The blocks of Table 3.4 (0.026), by the codes that it prints: `itype` 4 for C.JALR, 6 for the
+/// taken branch; and 9 instructions in one cycle.
 #[test]
 fn nine_instructions_in_a_cycle() {
     let mut params = Params::spec(Version::Draft, true);

@@ -1,8 +1,9 @@
-//! What packets leave open: two executions that give a unit the very same packets. No decoder can tell which one was;
-//! where there are two it says so ([`Inconsistency::Ambiguous`], [`Inconsistency::TrappedOrRetired`]). And what makes units tell.
+//! Ambiguities: two executions that give a unit the same packets, which a decoder marks
+//! ([`Inconsistency::Ambiguous`], [`Inconsistency::TrappedOrRetired`]); and the parameters that
+//! remove the ambiguity.
 //!
-//! [`Inconsistency::Ambiguous`]: tracewright_base::Doubt::Ambiguous
-//! [`Inconsistency::TrappedOrRetired`]: tracewright_base::Doubt::TrappedOrRetired
+//! [`Inconsistency::Ambiguous`]: tracewright_base::Inconsistency::Ambiguous
+//! [`Inconsistency::TrappedOrRetired`]: tracewright_base::Inconsistency::TrappedOrRetired
 
 use std::vec::Vec;
 
@@ -28,9 +29,9 @@ fn fault(epc: u64) -> [Step; 4] {
     [trap(5, epc, 0x3000, 0), plain(0x3000), plain(0x3004), plain(0x3008)]
 }
 
-/// 0.026 has no `updiscon` bit: the trap came the first time after 1004, or once round more.
+/// 0.026 has no `updiscon` bit: the trap came after the first visit of 1004, or after the second.
 #[test]
-fn the_way_to_an_address() {
+fn visits_of_an_address() {
     let once = [&[plain(0x1000), plain(0x1004)][..], &fault(0x1008)];
     let round = [plain(0x1000), plain(0x1004), plain(0x1008), jump(0x100c, 0x1004), plain(0x1004)];
     let twice = [&round[..], &fault(0x1008)];
@@ -38,7 +39,7 @@ fn the_way_to_an_address() {
     for profile in [Profile::Spec, Profile::PulpTrdb] {
         let mut params = Params::new(Version::Draft, profile, true).unwrap();
         assert!(same(&params), "{profile}");
-        // The jump is reported where it goes to what was passed.
+        // The jump back to an executed instruction is reported.
         params.choices.loop_label = LoopLabel::First;
         assert!(!same(&params), "{profile}");
     }
@@ -47,8 +48,9 @@ fn the_way_to_an_address() {
     }
 }
 
-/// PULP `trace_debugger` has what trapped in its stream of instructions, and names it where it would name one: as the target
-/// of a jump that is named itself, and as the second instruction of a handler.
+/// PULP `trace_debugger` has trapped instructions in its stream, and reports them like retired
+/// ones: as the target of a jump that is itself reported, and as the second instruction of a
+/// handler.
 #[test]
 fn trapped_or_retired() {
     let target = [plain(0x1000), jump(0x1004, 0x1800), jump(0x1800, 0x2000)];
@@ -59,7 +61,7 @@ fn trapped_or_retired() {
         let same = |params: &Params| bytes(&trapped, params) == bytes(&retired, params);
         let mut params = Params::of(Profile::PulpTrdb, true);
         assert!(same(&params), "{at:x}");
-        // A handler at another level: what trapped is named, too.
+        // Before a handler at another level the trapped instruction is reported.
         let up = |epc| [trap(5, epc, 0x3000, 0), level(1), plain(0x3000), plain(0x3004)];
         let trapped_up = bytes(&[before, &up(at)], &params);
         assert!(trapped_up != bytes(&[before, &[plain(at)], &up(at + 4)], &params), "{at:x}");
@@ -67,38 +69,38 @@ fn trapped_or_retired() {
         assert!(!same(&params), "{at:x}");
         assert!(!same(&Params::spec(Version::Draft, true)), "{at:x}");
     }
-    // A jump that is not named for its own sake is named because of the trap.
+    // A jump that has no other reason for a report is reported because of the trap.
     let params = Params::of(Profile::PulpTrdb, true);
     let before = [plain(0x1000), jump(0x1004, 0x2000)];
     let trapped = bytes(&[&before, &fault(0x2000)], &params);
     assert!(trapped != bytes(&[&before, &[plain(0x2000)], &fault(0x2004)], &params));
 }
 
-/// PULP does not tell of the end: the last packet's address is the target of a jump that is named itself, or what trapped
-/// there; and the first instruction of a handler was retired, or another trap came.
+/// PULP has no end packet: the target of a jump that is itself reported was retired or trapped; and
+/// the first instruction of a handler was retired, or another trap came.
 #[test]
-fn the_end() {
+fn end_of_trace() {
     let params = Params::of(Profile::PulpTrdb, true);
     let target = [plain(0x1000), jump(0x1004, 0x1800), jump(0x1800, 0x2000)];
     let retired = [plain(0x2000), plain(0x2004)];
     let trapped = [trap(5, 0x2000, 0x3000, 0), plain(0x3000)];
     assert_eq!(bytes(&[&target, &retired], &params), bytes(&[&target, &trapped], &params));
-    // What trapped is named in both, for it is the target of a jump.
+    // The trapped instruction is reported in both, because it is the target of a jump.
     let first = [&target[..], &[trap(5, 0x2000, 0x3000, 0)]].concat();
     let again = [trap(7, 0x3000, 0x4000, 0), plain(0x4000)];
     let retired = [plain(0x3000), plain(0x3004)];
     let short = bytes(&[&first, &again], &params);
     assert!(bytes(&[&first, &retired], &params).starts_with(&short));
     assert!(bytes(&[&first, &[plain(0x3000)], &again], &params) != short);
-    // Else it is named only where the handler trapped at once.
+    // Else it is reported only if the handler trapped at once.
     let plainly = [plain(0x1000), plain(0x1004), trap(5, 0x1008, 0x3000, 0)];
     assert!(
         !bytes(&[&plainly, &retired], &params).starts_with(&bytes(&[&plainly, &again], &params))
     );
 }
 
-/// 0.026 and 1.0 have no packet for a trap that another one follows before an instruction is retired: the second seems to
-/// have come in the place of the first.
+/// 0.026 and 1.0 have no packet for a trap that another one follows before an instruction is
+/// retired: the packets have only the second, at the address of the first.
 #[test]
 fn a_trap_before_the_handler() {
     let one = [&[plain(0x1000)][..], &fault(0x1004)];
@@ -106,7 +108,7 @@ fn a_trap_before_the_handler() {
     for (version, profile, same) in [
         (Version::Draft, Profile::Spec, true),
         (Version::V1_0, Profile::Spec, true),
-        // It tells of each.
+        // PULP reports each trap.
         (Version::Draft, Profile::PulpTrdb, false),
         (Version::V2_0, Profile::Spec, false),
         (Version::V2_1, Profile::Spec, false),

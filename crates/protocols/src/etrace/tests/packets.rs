@@ -1,4 +1,4 @@
-//! Packets, a row each: bytes, what they say.
+//! Packets, a row each: bytes and text.
 
 use std::string::ToString;
 use std::vec::Vec;
@@ -15,12 +15,12 @@ use crate::etrace::packet::{
 use crate::etrace::{Packet, Params};
 use crate::ways::Random;
 
-/// `bytes` are `payload`, and `payload` is written as `bytes`.
+/// Parses `bytes` as `payload`, and emits `payload` as `bytes`.
 #[track_caller]
 fn check(params: &Params, bytes: &[u8], payload: Payload, text: &str) {
     let want = Parse::Packet(Packet::from(payload), bytes.len());
     assert_eq!(Packet::parse(bytes, params), want, "{bytes:02x?}");
-    // What comes after does not matter.
+    // The bytes after the packet do not matter.
     let more: Vec<u8> = bytes.iter().copied().chain([0x5a; 40]).collect();
     assert_eq!(Packet::parse(&more, params), want, "{bytes:02x?} and more");
     for len in 0..bytes.len() {
@@ -38,10 +38,10 @@ fn reference() -> Params {
 
 const M: Who = Who { privilege: 3, time: 0, context: 0 };
 
-/// A unit that leaves nothing out, behind a header that has fewer bits for a length than its packets need: copies of
-/// the sign are left out all the same.
+/// A unit without compression whose packets are longer than the length field of the header allows:
+/// copies of the sign are omitted all the same.
 #[test]
-fn longer_than_the_header_can_say() {
+fn payloads_too_long_for_the_header() {
     for (framing, time, context, most) in
         [(Framing::PulpTrdb, 0, 0, 16), (Framing::Esp32, 64, 32, 31)]
     {
@@ -218,7 +218,7 @@ fn payloads(params: &Params, random: &mut Random) -> Vec<Payload> {
     all
 }
 
-/// Version by profile by option: what is written is read the same, whatever comes after it.
+/// Every unit with any options: a written packet is read as the same, whatever bytes follow.
 #[test]
 fn written_packets_are_read() {
     let mut random = Random::new(7);
@@ -304,7 +304,8 @@ fn envelopes() {
     }
 }
 
-/// Records of PULP `rv_tracer` are those of its decoder: header last, what is beyond the length is nothing.
+/// Records of PULP `rv_tracer` are those of its decoder: header last, and bytes beyond the length
+/// are ignored.
 #[test]
 fn pulp_records() {
     let mut params = Params::of(Profile::PulpRvTracer, true);
@@ -337,7 +338,7 @@ fn pulp_records() {
             assert_eq!(Packet::parse(&bytes, &params), Parse::Packet(packet, 40), "{framing}");
             let mut again = Vec::new();
             packet.emit(&params, &mut again);
-            // The unit keeps bytes of an address that it need not.
+            // The unit sends bytes of an address that it could omit.
             assert_eq!(Packet::parse(&again, &params), Parse::Packet(packet, 40), "{framing}");
             for len in 0..40 {
                 assert_eq!(Packet::parse(&bytes[..len], &params), Parse::Partial);
@@ -348,7 +349,7 @@ fn pulp_records() {
     }
 }
 
-/// 0.026 does not say what the flow bits of a header are: they are kept.
+/// 0.026 does not define the flow bits of a header: they are preserved.
 #[test]
 fn flow_of_the_draft() {
     let mut params = Params::spec(Version::Draft, true);
@@ -365,7 +366,8 @@ fn flow_of_the_draft() {
     assert_eq!(again, bytes);
 }
 
-/// An address that is compressed in its place knows what comes after it: less without `irreport`.
+/// The length of a compressed address depends on the fields after it: there are fewer without
+/// `irreport`.
 #[test]
 fn compressed_addresses_without_irreport() {
     let mut params = Params::of(Profile::Esp32, false);
@@ -381,7 +383,8 @@ fn compressed_addresses_without_irreport() {
     }
 }
 
-/// PULP `trdb` counts what repeats in the low 32 bits; what is only in those above is kept all the same.
+/// PULP `trdb` examines the low 32 bits for compression; bits that are only above are preserved all
+/// the same.
 #[test]
 fn addresses_in_the_upper_bits() {
     let mut params = Params::of(Profile::PulpTrdb, true);
@@ -552,9 +555,9 @@ fn data_packets() {
     }
 }
 
-/// `explain` names each field of what `parse` reads.
+/// `explain` lists each field that `parse` reads.
 #[test]
-fn fields_are_named() {
+fn fields_are_listed() {
     let params = reference();
     let mut names = Vec::new();
     let bytes = [0x42, 0xfe, 0xfa];
@@ -571,7 +574,7 @@ fn fields_are_named() {
     assert_eq!(names, want);
 }
 
-/// Addresses of as few bits as are left out, or fewer, have none in packets.
+/// Addresses whose bits are all below `iaddress_lsb` have no bits in packets.
 #[test]
 fn addresses_without_bits() {
     let mut random = Random::new(7);

@@ -1,4 +1,4 @@
-//! Parameters: their ranges, their texts, and what each profile makes of them. (0.026, Table 3.7;
+//! Parameters: their ranges, their texts, and the profiles. (0.026, Table 3.7;
 //! "Discovery of encoder parameters")
 
 use std::format;
@@ -72,7 +72,7 @@ fn other_pairs_are_refused() {
 }
 
 #[test]
-fn every_set_is_written_and_read_the_same() {
+fn parameters_round_trip_through_text() {
     for params in all() {
         assert_eq!(Params::from_text(&params.to_text()), Ok(params), "{}", params.to_text());
         let number = |name: &str| {
@@ -83,7 +83,7 @@ fn every_set_is_written_and_read_the_same() {
     }
 }
 
-/// Each parameter takes its least and its greatest value and no other beyond.
+/// Each parameter takes its least and its greatest value, and no greater one.
 #[test]
 fn ranges() {
     for (name, least, most) in [
@@ -116,7 +116,7 @@ fn ranges() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn invalid_input_is_reported() {
     for (text, want) in [
         ("version = \"2.0\"\nnonsense", "line 2: not `name = value`"),
         (
@@ -131,9 +131,9 @@ fn what_is_wrong_is_said() {
     assert!(unknown.starts_with("line 1: no parameter is called `speed`; there are version"));
 }
 
-/// The order of lines does not matter: profile and version come first whatever the text says.
+/// The order of lines does not matter: the defaults of profile and version are applied first.
 #[test]
-fn defaults_come_before_what_is_given() {
+fn defaults_are_applied_first() {
     let text =
         "iaddress_lsb = 0\nsijump_p=1\nnotime_p=1\ntime_width_p=1\nprofile = siemens\nxlen = 32";
     let params = Params::from_text(text).unwrap();
@@ -143,7 +143,7 @@ fn defaults_come_before_what_is_given() {
     assert_eq!(params, want);
 }
 
-/// Registers by the names of `.scf` files.
+/// Registers with the names of `.scf` files.
 #[test]
 fn names_of_the_specification() {
     let given = [("iaddress_lsb_p", 0), ("call_counter_size_p", 9), ("impdef_width_p", 1)];
@@ -153,7 +153,7 @@ fn names_of_the_specification() {
     assert_eq!((widths.iaddress_lsb, widths.call_counter_size, port.user_width), (0, 9, 1));
 }
 
-/// Where CSRs say that traps go. (Privileged ISA, `mtvec`)
+/// The trap vectors of the CSRs. (Privileged ISA, `mtvec`)
 #[test]
 fn vectors() {
     let mut params = Params::default();
