@@ -328,8 +328,8 @@ impl Encoder {
                     self.needs |= needs::ADDRESS | needs::TARGET;
                 }
                 // In the M profile only the processor knows which branch returns from an exception.
-                let says = !config.is_ete() && !config.microcontroller();
-                if i.role == Role::ExceptionReturn && says {
+                let is_sent = !config.is_ete() && !config.microcontroller();
+                if i.role == Role::ExceptionReturn && is_sent {
                     self.needs |= needs::RETURN;
                 }
             }

@@ -17,7 +17,7 @@ impl Waiting {
         let bits = self.bits | u32::from(taken) << self.len;
         let len = self.len + 1;
         let ones = |n: u8| (1u32 << n) - 1;
-        let (out, keep) = match (len, bits) {
+        let (out, rest) = match (len, bits) {
             // Format 3 holds any three atoms; longer formats begin with some of them.
             (0..=3, _) => (None, Waiting { bits, len }),
             (24, _) => (Atoms::new(bits, len), Waiting::default()),
@@ -31,7 +31,7 @@ impl Waiting {
             }
             _ => (self.take(), Waiting { bits: taken.into(), len: 1 }),
         };
-        *self = keep;
+        *self = rest;
         out
     }
 

@@ -64,7 +64,7 @@ mod tests {
         assert!(!returns.matches(0x30, true), "another instruction set");
         assert!(returns.matches(0x30, false));
         assert!(returns.matches(0x20, false));
-        assert!(!returns.matches(0x10, false), "made room");
+        assert!(!returns.matches(0x10, false), "the oldest is dropped");
     }
 
     #[test]

@@ -39,8 +39,9 @@ impl Encoder {
     pub(super) fn uncertain(&mut self, config: &Config, out: &mut impl Extend<Packet>) -> bool {
         let (taken, i) = (self.last.taken, self.last.instruction);
         let max = self.counter.max();
-        let guess = self.settings.speculation > 0 && self.random.often(self.settings.speculation);
-        let choice = if guess { self.random.below(4) } else { 0 };
+        let speculate =
+            self.settings.speculation > 0 && self.random.often(self.settings.speculation);
+        let choice = if speculate { self.random.below(4) } else { 0 };
         let open = i.kind == Kind::Indirect || i.conditional && i.kind == Kind::Branch;
         match choice {
             1 if open && max > 0 => {
@@ -62,7 +63,7 @@ impl Encoder {
                 self.put(cancel, config, out);
                 self.cancelled(n);
             }
-            _ if guess && max > 0 => {
+            _ if speculate && max > 0 => {
                 self.flush(config, out);
                 let n = self.random.below(self.counter.depth() + 1);
                 self.commit(n, config, out);

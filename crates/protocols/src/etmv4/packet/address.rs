@@ -149,11 +149,11 @@ impl Address {
 /// and \[15:9], for IS1 \[7:1] and \[15:8]. Bit 7 of a byte with 7 address bits should be zero; it
 /// is ignored.
 #[inline]
-const fn join(is: SubIsa, wire: u64) -> u64 {
-    let low = wire & 0x7f;
+const fn join(is: SubIsa, bytes: u64) -> u64 {
+    let low = bytes & 0x7f;
     match is {
-        SubIsa::Is0 => wire & !0xffff | low << 2 | (wire >> 8 & 0x7f) << 9,
-        SubIsa::Is1 => wire & !0xff | low << 1,
+        SubIsa::Is0 => bytes & !0xffff | low << 2 | (bytes >> 8 & 0x7f) << 9,
+        SubIsa::Is1 => bytes & !0xff | low << 1,
     }
 }
 

@@ -251,12 +251,12 @@ mod tests {
     fn a_run_ends_at_the_first_byte_that_is_no_header() {
         let headers: Vec<u8> = (0..=u8::MAX).filter(|&byte| Atoms::is_header(byte)).collect();
         for byte in 0..=u8::MAX {
-            for place in 0..20 {
+            for index in 0..20 {
                 let mut bytes: Vec<u8> =
-                    headers.iter().copied().cycle().skip(place).take(21).collect();
-                bytes[place] = byte;
-                let want = if Atoms::is_header(byte) { 21 } else { place };
-                assert_eq!(Atoms::run(&bytes), want, "{byte:#04x} at {place}");
+                    headers.iter().copied().cycle().skip(index).take(21).collect();
+                bytes[index] = byte;
+                let want = if Atoms::is_header(byte) { 21 } else { index };
+                assert_eq!(Atoms::run(&bytes), want, "{byte:#04x} at {index}");
             }
         }
         assert_eq!(Atoms::run(&[]), 0);
