@@ -57,5 +57,5 @@ pub use range::{Counted, Last, Range};
 pub use register::{Field, MissingRegister, Register};
 pub use sink::Sink;
 pub use software::{Channel, Software};
-pub use step::{Cause, Retired, Step, Taken};
-pub use wire::{Decode, Encode, Parse, Spanned, Sync, Wire};
+pub use step::{Cause, Retired, Step, StepSink, Taken};
+pub use wire::{Decode, Encode, Parse, Spanned, SyncSearch, Wire};

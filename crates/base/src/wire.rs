@@ -17,7 +17,7 @@ pub enum Parse<P> {
 
 /// Whether a decoder may start somewhere in some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sync {
+pub enum SyncSearch {
     /// It may start at this offset.
     At(usize),
     /// It cannot start in this many bytes; the rest may be the beginning of a synchronisation.

@@ -1,4 +1,4 @@
-//! What is written reads back equal.
+//! Snapshots that are written read back equal.
 
 mod common;
 
@@ -50,13 +50,13 @@ fn made_in_memory() {
         device_type: "Cortex-M4".into(),
         ..Core::default()
     });
-    check(&capture, "a core that nobody watches");
+    check(&capture, "a core without a source");
     capture.sources[0].core = Some(0);
-    check(&capture, "a core that is watched");
+    check(&capture, "a core with a source");
     check(&Capture::default(), "nothing at all");
 }
 
-/// Names as in memory may be what no file can be called.
+/// Names in memory may be invalid as file names.
 #[test]
 fn file_names_are_safe() {
     let core =
@@ -98,16 +98,17 @@ fn file_names_are_safe() {
 }
 
 #[test]
-fn names_that_ini_files_cannot_hold() {
-    let named = |name: &str| Capture {
+fn names_that_ini_files_reserve() {
+    let with_name = |name: &str| Capture {
         cores: vec![Core { name: name.into(), ..Core::default() }],
         ..Capture::default()
     };
     for name in ["", " a", "a ", "a;b", "a#b", "a\nb", "\"a\"", "'"] {
         let folder = Folder::new();
-        let error = write(&named(name), &folder.0).unwrap_err();
+        let error = write(&with_name(name), &folder.0).unwrap_err();
         let want = format!(
-            ": `{}` cannot stand in a snapshot's ini file, whose marks it contains; rename it",
+            ": `{}` cannot be written to a snapshot: it is empty or contains characters that ini \
+             files reserve; rename it",
             name.replace('\n', "\u{fffd}"),
         );
         assert!(error.to_string().ends_with(&want), "{error}");
@@ -120,7 +121,7 @@ fn names_that_ini_files_cannot_hold() {
 }
 
 #[test]
-fn files_are_not_overwritten_unasked() {
+fn files_are_not_overwritten() {
     let folder = base(&[]);
     let capture = open(&folder.0).unwrap();
     let error = write(&capture, &folder.0).unwrap_err();
@@ -128,12 +129,12 @@ fn files_are_not_overwritten_unasked() {
         error.to_string().ends_with(": the folder is not empty; choose another, or empty it"),
         "{error}"
     );
-    // Over itself: what is read is what is written.
+    // Over itself: the read capture is written again.
     write_over(&capture, &folder.0).unwrap();
     assert_eq!(open(&folder.0).unwrap(), capture);
-    // A file where the folder should be.
+    // The path of the folder is a file.
     let error = write(&capture, &folder.0.join("trace.bin")).unwrap_err();
-    assert!(error.to_string().contains("trace.bin: cannot write it, "), "{error}");
+    assert!(error.to_string().contains("trace.bin: cannot be written: "), "{error}");
 }
 
 #[test]
@@ -154,7 +155,7 @@ fn the_same_bytes_are_written_once() {
     assert_eq!(bins.count(), 1);
 }
 
-/// An ELF file is kept for its symbols, and its memory is there for readers that know only dumps.
+/// An ELF file is written as it is, and its memory as dumps for other readers.
 #[test]
 fn an_elf_file_is_written_as_memory_too() {
     // One LOAD segment of 4 bytes, at 0x8000. (ELF-64: header 64 bytes, program header 56)
@@ -192,7 +193,7 @@ fn an_elf_file_is_written_as_memory_too() {
     assert_eq!(std::fs::read(folder.0.join("out/prog_2.bin")).unwrap(), b"code");
 }
 
-/// Random captures of everything that the format can hold.
+/// Random captures with all features of the format.
 #[test]
 fn random_captures_read_back_equal() {
     let mut dice = Dice(0x2545_f491_4f6c_dd1d);
@@ -265,7 +266,7 @@ fn random(dice: &mut Dice) -> Capture {
                 }
             }
         }
-        // With nothing to link, nothing is said of links.
+        // Without cores, sources have no link to a core.
         let some_core = dice.roll(2) == 0 && !capture.cores.is_empty();
         capture.sources.push(Source {
             name: name(dice, n + 10),
@@ -296,7 +297,7 @@ fn random(dice: &mut Dice) -> Capture {
     if devices != [0, 0, 0] {
         owners.push(Owner::Any);
     }
-    // Devices of three kinds, mixed.
+    // Devices of three kinds, interleaved.
     let mut next = [0; 3];
     while next != devices {
         let kind = dice.roll(3) as usize;

@@ -13,8 +13,8 @@ mod returns;
 mod window;
 
 use tracewright_base::{
-    BlockCache, Code, Context, Decode, Element, Exception as Taken, Fault, Feed, Gap,
-    Inconsistency, Sink, Spanned, Transaction,
+    BlockCache, Context, Decode, Element, Exception as Taken, Fault, Feed, Gap, Inconsistency,
+    Sink, Spanned, Transaction,
 };
 
 use self::flow::{Flow, Rules};
@@ -69,7 +69,7 @@ pub struct Decoder {
 
 impl Decode<Config, Packet> for Decoder {
     #[inline]
-    fn packet<K: Code, S: Sink>(
+    fn packet<K: BlockCache, S: Sink>(
         &mut self,
         p: Spanned<Packet>,
         config: &Config,
@@ -111,7 +111,13 @@ impl Decode<Config, Packet> for Decoder {
 
     /// Timestamps and events that cannot be cancelled are emitted; P0 elements that were not
     /// committed are not.
-    fn finish<K: Code, S: Sink>(&mut self, at: u64, config: &Config, _: &mut K, sink: &mut S) {
+    fn finish<K: BlockCache, S: Sink>(
+        &mut self,
+        at: u64,
+        config: &Config,
+        _: &mut K,
+        sink: &mut S,
+    ) {
         while let Some(item) = self.window.pop_front() {
             match item.what {
                 what if what.survives() => emit(item.at, what, sink),
@@ -178,7 +184,7 @@ impl Decoder {
 
     /// A synchronised packet: adds its elements to the window, and removes those that it resolves.
     #[inline]
-    fn running<K: Code, S: Sink>(
+    fn running<K: BlockCache, S: Sink>(
         &mut self,
         p: Spanned<Packet>,
         config: &Config,
@@ -396,7 +402,7 @@ impl Decoder {
 
     /// Cancel and Mispredict packets: atoms first, then the resolution.
     #[cold]
-    fn speculation<K: Code, S: Sink>(
+    fn speculation<K: BlockCache, S: Sink>(
         &mut self,
         p: Spanned<Packet>,
         max: u32,
@@ -447,7 +453,7 @@ impl Decoder {
 
     /// Resolves all items of a window without P0 elements. Returns `false` if the program image is
     /// wrong.
-    fn flush<K: Code, S: Sink>(&mut self, rules: Rules, code: &mut K, sink: &mut S) -> bool {
+    fn flush<K: BlockCache, S: Sink>(&mut self, rules: Rules, code: &mut K, sink: &mut S) -> bool {
         let mut good = true;
         while let Some(item) = self.window.pop_front() {
             let mut zero = 0;
@@ -457,7 +463,7 @@ impl Decoder {
     }
 
     /// Commits the `n` oldest P0 elements and all items before them.
-    fn commit<K: Code, S: Sink>(
+    fn commit<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         mut n: u32,
@@ -485,7 +491,7 @@ impl Decoder {
 
     /// Resolves one item, or at most `n` of its atoms. Subtracts the number of P0 elements from
     /// `n`.
-    fn resolve<K: Code, S: Sink>(
+    fn resolve<K: BlockCache, S: Sink>(
         &mut self,
         item: Item,
         n: &mut u32,

@@ -1,6 +1,6 @@
 //! Packets to elements: those that do not depend on the packets of data transfers.
 
-use tracewright_base::{Code, Decode, Element, Fault, Gap, Sink, Spanned};
+use tracewright_base::{BlockCache, Decode, Element, Fault, Gap, Sink, Spanned};
 
 use super::config::Config;
 use super::packet::Packet;
@@ -25,7 +25,7 @@ impl Decoder {
 }
 
 impl Decode<Config, Packet> for Decoder {
-    fn packet<K: Code, S: Sink>(
+    fn packet<K: BlockCache, S: Sink>(
         &mut self,
         p: Spanned<Packet>,
         _config: &Config,
@@ -63,7 +63,7 @@ impl Decode<Config, Packet> for Decoder {
         self.time = None;
     }
 
-    fn finish<K: Code, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
+    fn finish<K: BlockCache, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
         sink.element(at, Element::End);
     }
 }

@@ -1,8 +1,8 @@
 //! The program flow: resolved elements to executed instructions. (ETE K10.5.5)
 
 use tracewright_base::{
-    BlockCache, Code, CodeSpace, Context, Counted, Element, End, Exception, Inconsistency,
-    Instruction, Isa, Kind, Last, Pc, Range, Role, Sink, Space, Start,
+    BlockCache, CodeSpace, Context, Counted, Element, End, Exception, Inconsistency, Instruction,
+    Isa, Kind, Last, Pc, Range, Role, Sink, Space, Start,
 };
 
 use super::super::Config;
@@ -270,7 +270,7 @@ impl Flow {
     }
 
     /// [`atom`](Self::atom) for a block that is not cached. A return has been taken already.
-    pub(super) fn single_atom<K: Code, S: Sink>(
+    pub(super) fn single_atom<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         taken: bool,
@@ -289,7 +289,7 @@ impl Flow {
     /// the traced value of the atom, before mispredicts. Returns `false` if the program image is
     /// wrong.
     #[inline]
-    pub(super) fn atom<K: Code, S: Sink>(
+    pub(super) fn atom<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         taken: bool,
@@ -328,7 +328,7 @@ impl Flow {
 
     /// An atom whose block has the maximum length, or ends at unknown memory.
     #[cold]
-    fn long_atom<K: Code, S: Sink>(
+    fn long_atom<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         taken: bool,
@@ -389,7 +389,12 @@ impl Flow {
 
     /// Reports missing memory at the next instruction, if an earlier read failed there.
     #[inline]
-    pub(super) fn is_missing<K: Code, S: Sink>(&mut self, at: u64, code: &K, sink: &mut S) -> bool {
+    pub(super) fn is_missing<K: BlockCache, S: Sink>(
+        &mut self,
+        at: u64,
+        code: &K,
+        sink: &mut S,
+    ) -> bool {
         let Some(pc) = self.pc() else { return false };
         let Some(miss) = code.absent(pc) else { return false };
         self.missing(at, pc, miss.address, sink);
@@ -445,7 +450,7 @@ impl Flow {
     }
 
     /// A Mispredict after the commit of its branch: reverses the branch.
-    pub(super) fn mispredict<K: Code, S: Sink>(
+    pub(super) fn mispredict<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         rules: Rules,
@@ -466,7 +471,7 @@ impl Flow {
     }
 
     /// An exception: all instructions before its return address were executed.
-    pub(super) fn exception<K: Code, S: Sink>(
+    pub(super) fn exception<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         exception: Exception,
@@ -506,7 +511,7 @@ impl Flow {
     }
 
     /// Executes the instructions before `to`; no branch among them was taken.
-    fn walk_to<K: Code, S: Sink>(
+    fn walk_to<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         pc: Pc,
@@ -529,7 +534,7 @@ impl Flow {
     /// A source address: all instructions up to and including the one there were executed, and that
     /// one took effect.
     #[expect(clippy::too_many_arguments, reason = "an atom with an address of its own")]
-    pub(super) fn source<K: Code, S: Sink>(
+    pub(super) fn source<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         address: u64,
@@ -589,7 +594,7 @@ impl Flow {
     }
 
     /// A Q element: `count` instructions were executed, then the one at `next`.
-    pub(super) fn q<K: Code, S: Sink>(
+    pub(super) fn q<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         count: Option<u32>,
@@ -656,7 +661,7 @@ enum Until {
 }
 
 /// Walks consecutive instructions from `pc`.
-fn walk<K: Code>(pc: Pc, code: &mut K, until: Until) -> (Walked, Option<Stop>) {
+fn walk<K: BlockCache>(pc: Pc, code: &mut K, until: Until) -> (Walked, Option<Stop>) {
     let mask = pc.isa.address_mask();
     let mut walked = Walked { start: pc.address, end: pc.address, instructions: 0, last: None };
     loop {

@@ -48,7 +48,7 @@ fn a_walk_to_a_waypoint_ends() {
     let mut code = Uncached(Endless::default());
     let mut elements: Vec<(u64, Element)> = Vec::new();
     let pieces = [Piece { start: 0, at: 0, fragment: true }];
-    stream.feed(&bytes, &OffsetMap::new(&pieces), &mut code, &mut elements, &mut ());
+    stream.feed(&bytes, &OffsetMap::new(&pieces), &mut code, &mut elements);
     let inconsistencies = elements
         .iter()
         .filter(|(_, e)| *e == Element::Inconsistency(Inconsistency::AddressNotReached))

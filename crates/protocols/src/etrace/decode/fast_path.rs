@@ -8,8 +8,9 @@ use tracewright_base::{
     BlockCache, BlockId, CachedBlocks, Element, Feed, Inconsistency, Kind, Pc, Role, Sink,
 };
 
-use super::walk::{Goal, MOST_JUMPS, Path, last_address};
-use super::{Decoder, Phase, Position, ReportedAs};
+use super::Decoder;
+use super::goal::{Goal, MOST_JUMPS, Path, last_address};
+use super::state::{Phase, Position, ReportedAs};
 use crate::cursor::Cursor;
 use crate::etrace::config::{Difference, Params};
 use crate::etrace::packet::Shape;
@@ -62,8 +63,8 @@ impl Decoder {
         };
         let (mut map, mut known) = self.pending.known_map();
         let usual = self.phase == Phase::Following
-            && self.inferred.is_none()
-            && self.waiting.is_none()
+            && self.passed.is_none()
+            && self.waiting_trap.is_none()
             && self.pending.count() == u64::from(known)
             && !(pending_retire && pc != base);
         if !usual {
@@ -191,7 +192,7 @@ impl Decoder {
             self.pending.set_known((map, known));
             self.address = Some(base);
             if taken != feed.taken {
-                (self.named, self.followed, self.implied) = (ReportedAs::default(), false, 0);
+                (self.reported_as, self.followed, self.implied) = (ReportedAs::default(), false, 0);
             }
             (feed.last, feed.taken) = (at, taken);
             if !busy {

@@ -3,18 +3,8 @@
 use tracewright_base::{BlockCache, End, Kind, Pc};
 
 use super::Decoder;
-use super::loop_label::FARTHEST;
-use super::walk::Goal;
+use super::goal::{Goal, Implied, LONGEST_DETOUR};
 use crate::etrace::config::Params;
-
-/// Whether a return is implied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Implied {
-    Yes,
-    No,
-    /// If a unit does not report a jump that another context begins after.
-    Perhaps,
-}
 
 /// Where a path without a branch leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +20,7 @@ enum Leads {
 impl Decoder {
     /// How the program may come from one address to another without a branch.
     fn leads<K: BlockCache>(&self, mut from: u64, to: u64, params: &Params, code: &mut K) -> Leads {
-        for _ in 0..FARTHEST {
+        for _ in 0..LONGEST_DETOUR {
             let pc = Pc { address: from, isa: params.isa(), space: self.space };
             let Ok(block) = code.block(pc) else { return Leads::There };
             if to.wrapping_sub(block.start) < u64::from(block.bytes) {

@@ -3,37 +3,11 @@
 
 use tracewright_base::{BlockCache, Element, End, Inconsistency, Kind, Pc, Role, Sink};
 
-use super::trapped::names_trapped;
-use super::walk::{Goal, Walked};
-use super::{Decoder, Phase, Position};
+use super::Decoder;
+use super::goal::{Goal, LONGEST_DETOUR, Walked};
+use super::state::{Next, PassedAddress, Phase, Position};
 use crate::etrace::config::Params;
-use crate::etrace::packet::{Map, Who};
-
-/// An address that was reported where the program came by it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PassedAddress {
-    /// The address.
-    pub(super) address: u64,
-    /// What its packet says of the calls.
-    pub(super) returns: Option<u16>,
-    /// Its packet says how branches went.
-    pub(super) branches: bool,
-    /// The packet after it, if that named what comes next in the program. Where what trapped is in the stream, a trap
-    /// packet says that it did, and that the program did not go on before; any other, that it was retired.
-    pub(super) next: Option<Next>,
-}
-
-/// A packet that named what comes next in the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Next {
-    /// What it named.
-    pub(super) address: u64,
-    /// Its outcome, if it is a branch that may have been retired.
-    pub(super) map: Option<Map>,
-}
-
-/// So many blocks may be between an address and the jump to it.
-pub(super) const FARTHEST: u32 = 64;
+use crate::etrace::packet::Who;
 
 impl Decoder {
     /// The program came by the address that was reported, and went on until it was jumped to it.
@@ -97,14 +71,14 @@ impl Decoder {
         sink: &mut S,
     ) {
         let followed = core::mem::take(&mut self.followed);
-        if let Some(by) = self.inferred.filter(|by| by.next.is_some()) {
-            self.inferred = None;
+        if let Some(by) = self.passed.filter(|by| by.next.is_some()) {
+            self.passed = None;
             self.go_round(at, by, params, code, sink);
         }
-        if names_trapped(params) && self.inferred.is_some() {
+        if params.reports_trapped() && self.passed.is_some() {
             self.flush(at, params, code, sink);
         }
-        let Some(by) = self.inferred.take() else {
+        let Some(by) = self.passed.take() else {
             if followed && params.options.implicit_return {
                 self.flush(at, params, code, sink);
                 self.land(next, params);
@@ -185,7 +159,7 @@ impl Decoder {
             Position::Jump { .. } => return true,
             Position::Unknown => return false,
         };
-        for _ in 0..FARTHEST {
+        for _ in 0..LONGEST_DETOUR {
             let Ok(block) = code.block(Pc { address: pc, isa, space: self.space }) else { break };
             let block = *block;
             pc = match (block.end, block.last.kind) {

@@ -6,57 +6,10 @@ use tracewright_base::{
 };
 use tracewright_isa::rv::Upper;
 
-use super::implied::Implied;
-use super::trapped::names_trapped;
-use super::{Decoder, PassedAddress, Position, ReportedAs};
+use super::Decoder;
+use super::goal::{Goal, Implied, MOST_JUMPS, Path, Walked, last_address};
+use super::state::{PassedAddress, Position, ReportedAs};
 use crate::etrace::config::{LoopLabel, Params};
-
-/// Where a walk ends.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Goal {
-    /// The instruction that is reported. `None`: the last of the branches.
-    pub(super) address: Option<u64>,
-    /// It was jumped to; to come by it does not count.
-    pub(super) jumped: bool,
-    /// It may be come by, and that settles it.
-    pub(super) notified: bool,
-    /// How deep the return stack is there, or how many returns were implied.
-    pub(super) returns: Option<u16>,
-    /// Its packet says how branches went, where that matters.
-    pub(super) branches: bool,
-    /// It is not part of what was walked: what comes after it begins there.
-    pub(super) before: bool,
-    /// In another context.
-    pub(super) context: bool,
-}
-
-impl Goal {
-    /// The last of the branches.
-    pub(super) const BRANCHES: Goal = Goal {
-        address: None,
-        jumped: false,
-        notified: false,
-        returns: None,
-        branches: false,
-        before: false,
-        context: false,
-    };
-}
-
-/// So many jumps one after another without a branch are a loop.
-pub(super) const MOST_JUMPS: u32 = 1 << 10;
-
-/// How a walk ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Walked {
-    /// At its goal.
-    There,
-    /// Nowhere: what is wrong was said.
-    Lost,
-}
-
-/// Jumps and straight code that no packet tells of: a longer path is a loop that never ends.
-const LONGEST_PATH: u32 = 1 << 14;
 
 impl Decoder {
     /// Walks on to `goal`. Instructions on the way are said; that at the goal is said too if the
@@ -107,7 +60,7 @@ impl Decoder {
                 Position::Jump { role } => match self.jump(role, goal, params, code) {
                     Jumped::On => {
                         returned = true;
-                        path.mark = None;
+                        path.forget_mark();
                         if !path.goes_on(self.pc()) {
                             return self.lose(at, Inconsistency::AddressNotReached, sink);
                         }
@@ -144,7 +97,7 @@ impl Decoder {
             {
                 let branch = block.last.conditional && address == last_address(&block);
                 // What trapped has no outcome.
-                let may_trap = names_trapped(params) && !goal.before;
+                let may_trap = params.reports_trapped() && !goal.before;
                 if (count == u64::from(branch && !goal.before) || count == 0 && may_trap)
                     && self.may_stop(goal, count, params)
                     && let Some(walked) = self.stop(at, &block, goal, params, code, sink)
@@ -449,11 +402,11 @@ impl Decoder {
             let undecided = !goal.notified && params.choices.loop_label == LoopLabel::NextPacket;
             let (returns, branches) = (goal.returns, goal.branches);
             let by = PassedAddress { address, returns, branches, next: None };
-            self.inferred = undecided.then_some(by);
-            self.named = ReportedAs::Passed;
+            self.passed = undecided.then_some(by);
+            self.reported_as = ReportedAs::Passed;
         }
         // What trapped may be named, too: whether this was retired is settled by what comes next.
-        if goal.before || names_trapped(params) {
+        if goal.before || params.reports_trapped() {
             say(at, block.start, bytes, count, &last, true, sink);
             self.last = before.or(self.last);
             self.position = Position::At { pc: address, pending_retire: !goal.before };
@@ -527,7 +480,7 @@ impl Decoder {
         sink: &mut S,
     ) -> Walked {
         self.position = Position::Unknown;
-        self.inferred = None;
+        self.passed = None;
         self.pending.clear();
         sink.element(at, Element::Inconsistency(inconsistency));
         Walked::Lost
@@ -542,7 +495,7 @@ impl Decoder {
         sink: &mut S,
     ) -> Walked {
         self.position = Position::Unknown;
-        self.inferred = None;
+        self.passed = None;
         self.pending.clear();
         sink.element(at, Element::NoCode { address, space: self.space });
         Walked::Lost
@@ -559,36 +512,6 @@ enum Jumped {
     Astray,
     /// It cannot go there.
     Nowhere,
-}
-
-/// How far a path went that no branch decided on: one that comes to where it was never ends.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Path {
-    steps: u32,
-    /// A place on the path, farther along each time that the path is twice as long. None before a
-    /// return: where the next ones go has changed.
-    mark: Option<u64>,
-}
-
-impl Path {
-    #[inline]
-    pub(super) fn goes_on(&mut self, pc: u64) -> bool {
-        self.steps += 1;
-        if self.mark == Some(pc) || self.steps > LONGEST_PATH {
-            return false;
-        }
-        if self.steps.is_power_of_two() {
-            self.mark = Some(pc);
-        }
-        true
-    }
-}
-
-/// Address of a block's last instruction.
-#[inline]
-pub(super) fn last_address(block: &Block) -> u64 {
-    let bytes = u64::from(block.bytes.saturating_sub(block.last.size.into()));
-    block.start.wrapping_add(bytes) & block.last.isa.address_mask()
 }
 
 /// Says a range, where there is one.
