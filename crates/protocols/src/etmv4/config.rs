@@ -1,23 +1,23 @@
-//! What an ETMv4 or an ETE was built and programmed to trace.
+//! The implementation and the programming of an ETMv4 or an ETE.
 
 use tracewright_base::{CoreType, MissingRegister, Profile, Waypoints};
 
-/// A trace unit's registers, as the capture recorded them, and the core that it watches.
+/// The registers of a trace unit, as recorded in the capture, and its core.
 ///
-/// Registers are numbered and their fields placed as in IHI 0064 (ETMv4) and the Arm ARM chapter
-/// D24 (ETE). Methods name what they read; a method with `enabled` in its comment reads
-/// TRCCONFIGR, the others read what was built.
+/// Register names and field positions are those of IHI 0064 (ETMv4) and the Arm ARM chapter D24
+/// (ETE). Each method names its field; a method with `enabled` in its comment reads TRCCONFIGR, the
+/// others read the implemented features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// The unit is an ETE.
     ete: bool,
-    /// The core, where the capture names it.
+    /// The core, if the capture records it.
     core: Option<CoreType>,
     /// TRCCONFIGR: what is traced.
     pub trcconfigr: u32,
     /// TRCTRACEIDR: the ATB id.
     pub trctraceidr: u32,
-    /// TRCIDR0 to TRCIDR2: what was built.
+    /// TRCIDR0: the implemented features.
     pub trcidr0: u32,
     /// TRCIDR1: architecture version of an ETMv4.
     pub trcidr1: u32,
@@ -29,7 +29,7 @@ pub struct Config {
     pub trcidr9_13: [u32; 5],
     /// TRCDEVARCH: architecture version of an ETE.
     pub trcdevarch: u32,
-    /// A choice of the reader, not of the unit: a range ends at each waypoint on the way to a source
+    /// An option of the decoder, not of the unit: a range ends at each waypoint before a source
     /// address, not only at the source address.
     pub split_source_ranges: bool,
 }
@@ -47,7 +47,7 @@ pub enum InstP0 {
     Both,
 }
 
-/// What the unit can say with Q elements. (TRCIDR0.QSUPP, bits \[16:15])
+/// The Q elements of the unit. (TRCIDR0.QSUPP, bits \[16:15])
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QSupport {
     /// There are no Q packets.
@@ -60,14 +60,14 @@ pub enum QSupport {
     Both,
 }
 
-/// TRCIDR1 where the capture has none: ETMv4.0.
+/// The default of TRCIDR1: ETMv4.0.
 const TRCIDR1_DEFAULT: u32 = 0x4100_f403;
-/// TRCDEVARCH where the capture has none: ETE 1.0.
+/// The default of TRCDEVARCH: ETE 1.0.
 const TRCDEVARCH_DEFAULT: u32 = 0x4770_5a13;
 
 impl Config {
-    /// Reads the registers of an ETMv4. Those that a capture may leave out have defaults:
-    /// TRCIDR1 0x4100F403 (version 4.0), TRCIDR8 to TRCIDR13 zero (nothing is speculative, no keys).
+    /// Reads the registers of an ETMv4. Registers that a capture may omit have defaults: TRCIDR1
+    /// 0x4100F403 (version 4.0), TRCIDR8 to TRCIDR13 zero (nothing is speculative, no keys).
     ///
     /// # Errors
     /// [`MissingRegister`] without TRCCONFIGR, TRCTRACEIDR, TRCIDR0 or TRCIDR2.
@@ -127,7 +127,7 @@ impl Config {
         self.ete
     }
 
-    /// The core that the unit watches, where the capture names it.
+    /// The traced core, if the capture records it.
     pub const fn core(&self) -> Option<CoreType> {
         self.core
     }
@@ -153,8 +153,8 @@ impl Config {
         (self.trctraceidr & 0x7f) as u8
     }
 
-    /// The instructions that end a block: ISB always, WFI and WFE where TRCIDR2.WFXMODE says so,
-    /// with them WFIT and WFET, and TSTART for an ETE.
+    /// The instructions that end a block: always ISB; WFI, WFE, WFIT and WFET if TRCIDR2.WFXMODE is
+    /// 1; TSTART for an ETE.
     pub fn waypoints(&self) -> Waypoints {
         let wait = self.wait_is_waypoint();
         let transaction = self.ete;
@@ -163,7 +163,8 @@ impl Config {
 
     // TRCIDR0.
 
-    /// Which loads and stores can be P0 elements. (TRCIDR0.INSTP0, bits \[2:1]: 0b11 both, else none)
+    /// Which loads and stores can be P0 elements. (TRCIDR0.INSTP0, bits \[2:1]: 0b11 both, else
+    /// none)
     pub const fn can_trace_load_store_as_p0(&self) -> bool {
         self.trcidr0 >> 1 & 0b11 == 0b11
     }
@@ -173,7 +174,7 @@ impl Config {
         self.trcidr0 >> 3 & 0b11 == 0b11
     }
 
-    /// Branch broadcasting is there. (TRCIDR0.TRCBB, bit \[5])
+    /// Branch broadcasting is implemented. (TRCIDR0.TRCBB, bit \[5])
     pub const fn has_branch_broadcast(&self) -> bool {
         self.trcidr0 >> 5 & 1 != 0
     }
@@ -183,12 +184,12 @@ impl Config {
         self.trcidr0 >> 6 & 1 != 0
     }
 
-    /// Cycle counting is there. (TRCIDR0.TRCCCI, bit \[7])
+    /// Cycle counting is implemented. (TRCIDR0.TRCCCI, bit \[7])
     pub const fn can_count_cycles(&self) -> bool {
         self.trcidr0 >> 7 & 1 != 0
     }
 
-    /// The return stack is there. (TRCIDR0.RETSTACK, bit \[9])
+    /// The return stack is implemented. (TRCIDR0.RETSTACK, bit \[9])
     pub const fn has_return_stack(&self) -> bool {
         self.trcidr0 >> 9 & 1 != 0
     }
@@ -198,12 +199,13 @@ impl Config {
         (self.trcidr0 >> 10 & 0b11) as u8 + 1
     }
 
-    /// Conditional results are APSR flags, not pass or fail. (TRCIDR0.CONDTYPE, bits \[13:12]: 0b01)
+    /// Conditional results are APSR flags, not pass or fail. (TRCIDR0.CONDTYPE, bits \[13:12]:
+    /// 0b01)
     pub const fn condition_is_flags(&self) -> bool {
         self.trcidr0 >> 12 & 0b11 == 0b01
     }
 
-    /// What Q elements can say. (TRCIDR0.QSUPP, bits \[16:15])
+    /// The form of Q elements. (TRCIDR0.QSUPP, bits \[16:15])
     pub const fn q_support(&self) -> QSupport {
         match self.trcidr0 >> 15 & 0b11 {
             0b00 => QSupport::None,
@@ -218,7 +220,7 @@ impl Config {
         self.trcidr0 >> 23 & 1 != 0
     }
 
-    /// Bits of a timestamp: 48 or 64, 0 where there are none. (TRCIDR0.TSSIZE, bits \[28:24])
+    /// Bits of a timestamp: 48 or 64, 0 if there are no timestamps. (TRCIDR0.TSSIZE, bits \[28:24])
     pub const fn timestamp_bits(&self) -> u8 {
         match self.trcidr0 >> 24 & 0x1f {
             0b0_0110 => 48,
@@ -227,8 +229,8 @@ impl Config {
         }
     }
 
-    /// Commit mode 1: Cycle Count packets commit nothing. (TRCIDR0.COMMOPT, bit \[29]; it means
-    /// something only where cycle counting is there)
+    /// Commit mode 1: Cycle Count packets commit nothing. (TRCIDR0.COMMOPT, bit \[29]; it is valid
+    /// only if cycle counting is implemented)
     #[inline]
     pub const fn commit_mode_1(&self) -> bool {
         self.trcidr0 >> 29 & 1 != 0 && self.can_count_cycles()
@@ -241,7 +243,8 @@ impl Config {
 
     // TRCIDR2.
 
-    /// Instruction addresses have 64 bits, not 32. (TRCIDR2.IASIZE, bits \[4:0]: 0b01000 or 0b00100)
+    /// Instruction addresses have 64 bits, not 32. (TRCIDR2.IASIZE, bits \[4:0]: 0b01000 or
+    /// 0b00100)
     pub const fn addresses_64(&self) -> bool {
         self.trcidr2 & 0x1f == 0b0_1000
     }
@@ -252,8 +255,8 @@ impl Config {
         if self.trcidr2 >> 5 & 0x1f == 0b0_0100 { 4 } else { 0 }
     }
 
-    /// Bytes of a virtual machine identifier: 0, 1, 2 or 4. (TRCIDR2.VMIDSIZE, bits \[14:10]; 2 and 4
-    /// from ETMv4.1 on)
+    /// Bytes of a virtual machine identifier: 0, 1, 2 or 4. (TRCIDR2.VMIDSIZE, bits \[14:10]; 2 and
+    /// 4 from ETMv4.1 on)
     #[inline]
     pub const fn vmid_bytes(&self) -> u8 {
         match self.trcidr2 >> 10 & 0x1f {
@@ -269,8 +272,8 @@ impl Config {
         (self.trcidr2 >> 25 & 0xf) as u8 + 12
     }
 
-    /// Which identifier stands for the virtual machine can be chosen. (TRCIDR2.VMIDOPT, bits
-    /// \[30:29]: 0 it is VTTBR_EL2.VMID, 1 TRCCONFIGR.VMIDOPT chooses, 2 it is CONTEXTIDR_EL2)
+    /// The possible identifiers of the virtual machine. (TRCIDR2.VMIDOPT, bits
+    /// \[30:29]: 0 VTTBR_EL2.VMID, 1 selected by TRCCONFIGR.VMIDOPT, 2 CONTEXTIDR_EL2)
     pub const fn vmid_options(&self) -> u8 {
         (self.trcidr2 >> 29 & 0b11) as u8
     }
@@ -282,7 +285,7 @@ impl Config {
 
     // TRCIDR8 and on.
 
-    /// P0 elements that may be uncommitted at a time. (TRCIDR8.MAXSPEC, bits \[31:0])
+    /// The maximum number of uncommitted P0 elements. (TRCIDR8.MAXSPEC, bits \[31:0])
     #[inline]
     pub const fn max_speculation(&self) -> u32 {
         self.trcidr8
@@ -331,7 +334,7 @@ impl Config {
         self.trcconfigr >> 11 & 1 != 0
     }
 
-    /// The return stack is there and enabled. (TRCCONFIGR.RS, bit \[12])
+    /// The return stack is implemented and enabled. (TRCCONFIGR.RS, bit \[12])
     pub const fn return_stack(&self) -> bool {
         self.has_return_stack() && self.trcconfigr >> 12 & 1 != 0
     }
@@ -342,8 +345,8 @@ impl Config {
         (self.trcconfigr >> 13 & 0b11) as u8
     }
 
-    /// The virtual machine identifier is CONTEXTIDR_EL2: chosen (TRCCONFIGR.VMIDOPT, bit \[15]) or
-    /// the only one that there is (TRCIDR2.VMIDOPT is 2).
+    /// The virtual machine identifier is CONTEXTIDR_EL2: selected (TRCCONFIGR.VMIDOPT, bit \[15])
+    /// or the only option (TRCIDR2.VMIDOPT is 2).
     pub const fn vmid_is_context_id(&self) -> bool {
         match self.vmid_options() {
             0 => false,

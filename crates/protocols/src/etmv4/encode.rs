@@ -1,8 +1,8 @@
-//! A trace unit in software: what a processor did, to the packets of an ETMv4 or an ETE.
+//! A trace unit in software: the steps of a processor to packets of an ETMv4 or an ETE.
 //!
 //! 1. Steps become P0 elements here: filters, addresses, exceptions.
-//! 2. `speculation` resolves them, and makes up what a speculative core would trace besides.
-//! 3. `Compressor` and `Waiting` find the shortest packets.
+//! 2. `speculation` resolves them, and adds the elements of simulated speculative execution.
+//! 3. `Compressor` and `Waiting` choose the shortest packets.
 
 mod atoms;
 mod compress;
@@ -27,23 +27,23 @@ use self::speculation::Random;
 use super::packet::{Exception, Packet, Q, SubIsa};
 use super::{Config, QSupport};
 
-/// What has to be said before the next instruction is traced.
+/// What has to be traced before the next instruction.
 mod needs {
     /// Alignment Sync and Trace Info.
     pub(super) const SYNC: u8 = 1;
     /// Trace On.
     pub(super) const TRACE_ON: u8 = 2;
-    /// Where the processor is.
+    /// The address of the next instruction.
     pub(super) const ADDRESS: u8 = 4;
-    /// Who executes.
+    /// The context.
     pub(super) const CONTEXT: u8 = 8;
-    /// The address is the target of an indirect branch, or an exception's vector.
+    /// The address is the target of an indirect branch or the vector of an exception.
     pub(super) const TARGET: u8 = 16;
-    /// Address and context for those who start at the last Trace Info.
-    pub(super) const PLACE: u8 = 32;
+    /// Address and context for decoders that start at the last Trace Info.
+    pub(super) const START_POINT: u8 = 32;
     /// Exception Return. (ETMv4)
     pub(super) const RETURN: u8 = 64;
-    /// All that the first instruction needs after trace was off.
+    /// What the first instruction needs after tracing was off.
     pub(super) const START: u8 = TRACE_ON | ADDRESS | CONTEXT;
 }
 
@@ -53,42 +53,43 @@ pub struct Encoder {
     settings: Settings,
     compressor: Compressor,
     waiting: Waiting,
-    /// N atoms that a source address may yet make superfluous.
+    /// N atoms that a source address may make superfluous.
     deferred: u32,
     returns: Returns,
     counter: Counter,
     random: Random,
     /// Kinds of instruction that are P0, by number.
     p0: u16,
-    /// The filter keeps something out.
+    /// The filter excludes some instructions.
     filtered: bool,
-    /// Neither the filter nor the FIFO nor Q elements have to look at every instruction.
+    /// Neither the filter nor the FIFO nor Q elements depend on every instruction.
     plain: bool,
-    /// Branches are traced as they went, by atoms.
+    /// Each branch is traced by an atom with its final value.
     certain: bool,
-    /// How many bytes there may be between two synchronisations.
+    /// The maximum number of bytes between two synchronisations.
     period: u64,
-    /// The instruction that comes next, if nothing comes between.
+    /// Address of the next instruction, if no other step is before it.
     next: u64,
     next_isa: Isa,
-    /// The next instruction needs more than a look at its address.
+    /// The next instruction needs more than a comparison of its address.
     busy: bool,
-    /// `last` is a P0 instruction that an exception may still take back.
-    held: bool,
+    /// `last` is a P0 instruction that is not traced yet; an exception may cancel it.
+    pending: bool,
     last: Retired,
     /// Tracing was not switched off.
     on: bool,
-    /// The filter let the last instruction through.
+    /// The filter includes the last instruction.
     through: bool,
-    /// The next instruction may be anywhere: an address tells.
+    /// The next instruction may have any address: its address is traced.
     jumped: bool,
     needs: u8,
-    /// P0 elements before the address that [`needs::PLACE`] asks for.
+    /// P0 elements before the address of [`needs::START_POINT`].
     late: u8,
-    /// Who executes, and what the trace has said of it.
+    /// The current context.
     context: Context,
-    said: Option<Context>,
-    /// `context` may differ from `said`.
+    /// The context that was traced last.
+    traced: Option<Context>,
+    /// `context` may differ from `traced`.
     moved: bool,
     in_transaction: bool,
     /// Instructions and P0 instructions left of a Q element.
@@ -97,14 +98,14 @@ pub struct Encoder {
     time: Option<u64>,
     /// Bytes since the last Alignment Sync.
     bytes: u64,
-    /// The FIFO, where it has a limit: bytes in it, and instructions since it last gave one off.
+    /// The FIFO, if it has a limit: bytes in it, and instructions since it output one.
     level: u32,
     drained: u32,
-    /// The FIFO was full: packets are lost.
+    /// The FIFO is full: packets are lost.
     lost: bool,
 }
 
-/// Instructions that a Q element stands for.
+/// The instructions of a Q element.
 #[derive(Clone, Copy, Debug, Default)]
 struct Region {
     instructions: u32,
@@ -144,7 +145,7 @@ impl Encode<Config, Packet> for Encoder {
             next: 0,
             next_isa: Isa::default(),
             busy: true,
-            held: false,
+            pending: false,
             last: Retired::default(),
             on: true,
             through: true,
@@ -152,7 +153,7 @@ impl Encode<Config, Packet> for Encoder {
             needs: needs::SYNC | needs::START,
             late: 0,
             context: Context::default(),
-            said: None,
+            traced: None,
             moved: true,
             in_transaction: false,
             q: None,
@@ -179,7 +180,7 @@ impl Encode<Config, Packet> for Encoder {
         if self.lost {
             self.lost = false;
             self.put(Packet::Overflow, config, out);
-        } else if self.counter.waits() && self.settings.discard_at_end {
+        } else if self.counter.has_uncommitted() && self.settings.discard_at_end {
             self.put(Packet::Discard, config, out);
         } else {
             self.commit_all(config, out);
@@ -203,14 +204,14 @@ impl Encoder {
             return;
         }
         self.last = *r;
-        self.held = true;
+        self.pending = true;
         self.busy = true;
         self.next = r.next;
         self.next_isa = r.next_isa;
     }
 
-    /// What comes before an instruction: the branch that led to it, and whatever an analyzer needs
-    /// that is not straight on. Returns whether the instruction is traced.
+    /// Traces what is before an instruction: the branch to it, and what an analyzer needs if
+    /// execution is not sequential. Returns whether the instruction is traced.
     #[inline]
     fn before(&mut self, r: &Retired, config: &Config, out: &mut impl Extend<Packet>) -> bool {
         let boundary = self.settle(config, out);
@@ -230,7 +231,7 @@ impl Encoder {
         self.arrival(r, boundary, config, out)
     }
 
-    /// The rest of [`before`](Self::before), where anything is out of the ordinary.
+    /// The slow path of [`before`](Self::before).
     fn arrival(
         &mut self,
         r: &Retired,
@@ -241,7 +242,7 @@ impl Encoder {
         let isa = r.instruction.isa;
         self.arrive(r.address, isa, config, out);
         if self.filtered {
-            let through = self.settings.filter.lets(r.address, &self.context);
+            let through = self.settings.filter.includes(r.address, &self.context);
             if self.on && self.through && !through {
                 self.stop(config, out);
                 self.needs |= needs::START;
@@ -262,7 +263,8 @@ impl Encoder {
         true
     }
 
-    /// The processor is at `address`: if nothing led there, an analyzer must start again.
+    /// Execution continues at `address`. If no traced element leads there, an analyzer needs a new
+    /// start.
     fn arrive(&mut self, address: u64, isa: Isa, config: &Config, out: &mut impl Extend<Packet>) {
         if (address, isa) != (self.next, self.next_isa) || self.jumped {
             if self.jumped {
@@ -282,10 +284,10 @@ impl Encoder {
         }
     }
 
-    /// Traces the P0 instruction that is held. Returns whether there was one.
+    /// Traces the pending P0 instruction. Returns whether there was one.
     #[inline]
     fn settle(&mut self, config: &Config, out: &mut impl Extend<Packet>) -> bool {
-        if !core::mem::take(&mut self.held) {
+        if !core::mem::take(&mut self.pending) {
             return false;
         }
         if self.q.is_some() {
@@ -308,9 +310,9 @@ impl Encoder {
             self.uncertain(config, out)
         };
         self.late = self.late.saturating_sub(1);
-        // An analyzer that starts at the last Trace Info has not got its address yet.
-        let placed = self.needs & needs::PLACE == 0;
-        if first && i.role == Role::Call && placed {
+        // An analyzer that starts at the last Trace Info does not have an address yet.
+        let has_address = self.needs & needs::START_POINT == 0;
+        if first && i.role == Role::Call && has_address {
             self.returns.push(after, selector(i.isa) == SubIsa::Is1);
         }
         let broadcast = taken && config.branch_broadcast() && self.settings.broadcasts(address);
@@ -322,12 +324,12 @@ impl Encoder {
             }
             (true, Kind::Branch | Kind::Indirect, _) => {
                 let is1 = selector(next_isa) == SubIsa::Is1;
-                if broadcast || !placed || !self.returns.matches(next, is1) {
+                if broadcast || !has_address || !self.returns.matches(next, is1) {
                     self.needs |= needs::ADDRESS | needs::TARGET;
                 }
-                // Of the M profile only the processor knows which branch is one.
-                let says = !config.is_ete() && !config.microcontroller();
-                if i.role == Role::ExceptionReturn && says {
+                // In the M profile only the processor knows which branch returns from an exception.
+                let is_sent = !config.is_ete() && !config.microcontroller();
+                if i.role == Role::ExceptionReturn && is_sent {
                     self.needs |= needs::RETURN;
                 }
             }
@@ -340,12 +342,12 @@ impl Encoder {
         self.resolve(config, out);
     }
 
-    /// The address is said from `needs`, whatever asks for it.
+    /// Traces address and context as `needs` requires.
     fn announce(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         if self.needs & needs::SYNC != 0 {
             self.synchronise(config, out);
         }
-        let changed = core::mem::take(&mut self.moved) && !self.is_said();
+        let changed = core::mem::take(&mut self.moved) && !self.is_context_traced();
         if self.needs == 0 && !changed {
             return;
         }
@@ -353,26 +355,26 @@ impl Encoder {
             self.put(Packet::TraceOn, config, out);
             self.returns.clear();
         }
-        let place = self.needs & needs::PLACE != 0
+        let start_point = self.needs & needs::START_POINT != 0
             && (self.late == 0 || self.needs & (needs::ADDRESS | needs::CONTEXT) != 0 || changed);
-        let context = place || changed || self.needs & needs::CONTEXT != 0;
-        let address = place || self.needs & needs::ADDRESS != 0;
+        let context = start_point || changed || self.needs & needs::CONTEXT != 0;
+        let address = start_point || self.needs & needs::ADDRESS != 0;
         self.address(address, context, config, out);
         if self.needs & needs::RETURN != 0 {
             self.put(Packet::ExceptionReturn, config, out);
         }
-        self.needs &= if place { 0 } else { needs::PLACE };
+        self.needs &= if start_point { 0 } else { needs::START_POINT };
     }
 
-    /// The trace has said who executes, as far as it shows that.
-    fn is_said(&self) -> bool {
+    /// Whether the visible part of the context has been traced.
+    fn is_context_traced(&self) -> bool {
         let (vmid, id) = self.counter.identifiers;
         let shown = |context: &Context| {
             let vmid = context.vmid.filter(|_| vmid).unwrap_or(0);
             let id = context.context_id.filter(|_| id).unwrap_or(0);
             (compress::plain(context), vmid, id)
         };
-        self.said.is_some_and(|said| shown(&said) == shown(&self.context))
+        self.traced.is_some_and(|traced| shown(&traced) == shown(&self.context))
     }
 
     fn other(&mut self, step: &Step, config: &Config, out: &mut impl Extend<Packet>) {
@@ -385,7 +387,7 @@ impl Encoder {
             | Step::Trigger => {}
             Step::Exception(taken) => self.exception(&taken, config, out),
             Step::Context(context) => {
-                // Who executes changes after what has been executed.
+                // The context changes after the executed instructions.
                 self.end_q(config, out);
                 self.context = Context { bits64: self.context.bits64, ..context };
                 self.moved = true;
@@ -423,7 +425,7 @@ impl Encoder {
                 self.stop(config, out);
                 self.commit_all(config, out);
                 if self.on && self.in_transaction {
-                    // What becomes of the transaction is not traced.
+                    // The end of the transaction is not traced.
                     self.put(Packet::Discard, config, out);
                     self.needs |= needs::SYNC;
                 }
@@ -447,7 +449,7 @@ impl Encoder {
                     value: None,
                     cancels: false,
                 };
-                // Before anything was traced nothing is known of where it is.
+                // Before the first traced element the address is not known.
                 if !self.jumped && self.needs & needs::TRACE_ON == 0 {
                     self.exception(&halt, config, out);
                     self.commit_all(config, out);
@@ -456,13 +458,13 @@ impl Encoder {
                 self.jumped = true;
             }
             Step::Overflow => {
-                self.held = false;
+                self.pending = false;
                 self.overflow(config, out);
             }
         }
     }
 
-    /// Before the first packet that is none of the program's.
+    /// Before the first packet that does not concern the program flow.
     fn start(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         if self.needs & needs::SYNC != 0 {
             self.synchronise(config, out);
@@ -471,8 +473,8 @@ impl Encoder {
 
     fn exception(&mut self, e: &Taken, config: &Config, out: &mut impl Extend<Packet>) {
         if e.cancels {
-            // What was retired last runs again.
-            self.held = false;
+            // The last retired instruction is executed again.
+            self.pending = false;
             if let Some(q) = &mut self.q {
                 q.instructions = q.instructions.saturating_sub(1);
             }
@@ -490,7 +492,7 @@ impl Encoder {
             let shared = self.settings.shared_address
                 && !unknown
                 && self.needs == target
-                && (!self.moved || self.is_said());
+                && (!self.moved || self.is_context_traced());
             if !shared {
                 self.announce(config, out);
             }
@@ -504,7 +506,7 @@ impl Encoder {
             if !unknown {
                 self.address(true, false, config, out);
             }
-            self.needs = self.needs & needs::PLACE | target;
+            self.needs = self.needs & needs::START_POINT | target;
             self.added(1);
             self.resolve(config, out);
         }
@@ -546,15 +548,16 @@ impl Encoder {
                     fault_pending: false,
                 };
                 self.put(Packet::Exception(failure), config, out);
-                // Whether an analyzer takes a return off that failed with the rest is not said.
+                // Whether an analyzer pops a return that failed with the transaction is not
+                // specified.
                 self.returns.clear();
-                // Execution goes on after TSTART, or where that says.
+                // Execution continues after TSTART, or at the address that it specifies.
                 self.jumped = true;
             }
         }
     }
 
-    /// Tracing stops here: what was traced is said to its end.
+    /// Tracing stops: the traced elements are completed.
     fn stop(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         self.end_q(config, out);
         let target = needs::ADDRESS | needs::TARGET;
@@ -565,7 +568,7 @@ impl Encoder {
         self.returns.clear();
     }
 
-    /// The unit lost what it held; the next instruction starts again.
+    /// The unit lost its elements; the next instruction starts again.
     fn overflow(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         self.lost = false;
         self.waiting = Waiting::default();
@@ -573,16 +576,16 @@ impl Encoder {
         self.q = None;
         self.returns.clear();
         self.counter.overflow();
-        if self.said.is_some() || self.needs & needs::SYNC == 0 {
+        if self.traced.is_some() || self.needs & needs::SYNC == 0 {
             self.put(Packet::Overflow, config, out);
         }
-        self.said = None;
+        self.traced = None;
         self.needs = needs::SYNC | needs::START;
         self.late = 0;
         self.busy = true;
     }
 
-    /// Gives off bytes of the FIFO, and starts again where trace was lost and there is room.
+    /// Outputs bytes of the FIFO, and starts again if trace was lost and the FIFO has space.
     fn drain(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         if self.settings.fifo == 0 {
             return;
@@ -597,7 +600,7 @@ impl Encoder {
         }
     }
 
-    /// Begins a Q element where one is wanted, at the beginning of a block; counts instructions.
+    /// Begins a Q element if one is due, at the start of a block; counts instructions.
     fn q_elements(&mut self, boundary: bool, config: &Config) {
         if let Some(q) = &mut self.q {
             q.instructions += 1;
@@ -612,8 +615,7 @@ impl Encoder {
             (QSupport::Both, 3) => self.random.below(2) == 0,
             _ => true,
         };
-        // Without a count only a single block is certain to be told from another, and that not if a
-        // transaction fails in it.
+        // Without a count only a single block is unambiguous, unless a transaction fails in it.
         if !counted && self.in_transaction {
             return;
         }
@@ -621,7 +623,7 @@ impl Encoder {
         self.q = Some(Region { instructions: 1, p0_left, counted });
     }
 
-    /// The P0 instruction that is held belongs to a Q element.
+    /// The pending P0 instruction belongs to a Q element.
     fn settle_q(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         if let Some(q) = &mut self.q {
             q.p0_left -= 1;
@@ -631,9 +633,9 @@ impl Encoder {
         }
     }
 
-    /// Says the Q element, if there is one: the processor is at `next`.
+    /// Traces the Q element, if there is one: execution continues at `next`.
     fn end_q(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
-        if self.held {
+        if self.pending {
             self.settle(config, out);
         }
         let Some(q) = self.q.take() else { return };
@@ -650,7 +652,7 @@ impl Encoder {
     }
 }
 
-/// The number that an exception has in packets. (IHI 0064 and Arm ARM, "Exception packet", TYPE)
+/// The number of an exception in packets. (IHI 0064 and Arm ARM, "Exception packet", TYPE)
 fn number(cause: Cause, config: &Config) -> u16 {
     if config.microcontroller() {
         return match cause {

@@ -1,4 +1,4 @@
-//! What an ETE has that is different from an ETMv4: its name, its registers, its version.
+//! The ETE as a protocol. It differs from the ETMv4 in name, registers and version.
 
 use alloc::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What completes compressed packets: the last addresses, the timestamp, the context.
+//! The state that completes compressed packets: the last addresses, the timestamp, the context.
 
 use tracewright_base::{Context, El, Isa, Security};
 
@@ -6,23 +6,23 @@ use super::Config;
 use super::packet::{Address, ContextInfo, Packet, Q, SubIsa, TraceInfo};
 use crate::bits::replace_low;
 
-/// An address of the history.
+/// An address in the history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Entry {
-    /// The address; bits from `known` up are zero.
+    /// The address. Bits from `known` up are zero.
     pub address: u64,
-    /// How many low bits are known, bits \[7:0]; bit 8: IS1. (Two whole words are kept in registers.)
+    /// The number of known low bits, bits \[7:0]; IS1, bit 8. (Two whole words stay in registers.)
     form: u64,
 }
 
 impl Entry {
-    /// Of an address the low `known` bits, which `is` selects.
+    /// The low `known` bits of an address with the sub-ISA `is`.
     #[inline]
     const fn new(address: u64, known: u8, is: SubIsa) -> Entry {
         Entry { address, form: known as u64 | (is as u64) << 8 }
     }
 
-    /// How many low bits are known: 64 once a Trace Info packet has been seen.
+    /// The number of known low bits: 64 after a Trace Info packet.
     #[inline]
     pub const fn known(self) -> u8 {
         self.form as u8
@@ -35,8 +35,8 @@ impl Entry {
     }
 }
 
-/// The state that packets are compressed against. The default knows nothing; a Trace Info packet
-/// sets all of it. (Arm ARM, K10.5.2.1 "Retained state", K10.5.2.4 "Trace Info packet")
+/// The state against which packets are compressed. All of it is unknown by default; a Trace Info
+/// packet sets it. (Arm ARM, K10.5.2.1 "Retained state", K10.5.2.4 "Trace Info packet")
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct History {
     /// The last three addresses, the last first.
@@ -47,7 +47,7 @@ pub struct History {
     /// Cycles that are added to each cycle count.
     threshold: u32,
     context: Retained,
-    /// A Trace Info packet has been seen.
+    /// A Trace Info packet was taken.
     started: bool,
 }
 
@@ -62,8 +62,8 @@ struct Retained {
 }
 
 impl History {
-    /// Takes in what `packet` changes. For a packet with an address, [`address`](Self::address) is
-    /// then that address; for one with a context, [`context`](Self::context).
+    /// Updates the state with `packet`. Afterwards [`address`](Self::address) is the address of the
+    /// packet, if it has one, and [`context`](Self::context) its context.
     #[inline]
     pub fn packet(&mut self, packet: &Packet) {
         match *packet {
@@ -86,7 +86,7 @@ impl History {
         }
     }
 
-    /// Everything starts again: zero addresses, time zero, context zero. Both ETE and ETMv4 do so.
+    /// Resets addresses, timestamp and context to zero, for an ETE and for an ETMv4.
     pub fn trace_info(&mut self, info: &TraceInfo) {
         *self = History {
             addresses: [Entry::new(0, 64, SubIsa::Is0); 3],
@@ -104,9 +104,9 @@ impl History {
         };
     }
 
-    /// The address of the Address packet that `bytes` begin with, complete, and the packet's length;
-    /// 0 where they begin with no such, or it does not end before the last byte.
-    // Nearly all are of these forms; they are read without a branch on what cannot be foreseen.
+    /// The complete address of the Address packet at the start of `bytes`, and the packet's length.
+    /// The length is 0 if there is no Address packet or it does not end before the last byte.
+    // Most packets are of these forms. Reading them has no branch that is hard to predict.
     #[inline(always)]
     pub(super) fn peek(&self, header: u8, bytes: &[u8]) -> (Entry, usize) {
         let [last, ..] = self.addresses;
@@ -138,7 +138,7 @@ impl History {
         }
     }
 
-    /// Completes an address, and makes it the last.
+    /// Completes an address and makes it the last one.
     #[inline]
     pub fn complete(&mut self, address: Address) -> Entry {
         let entry = self.completed(address);
@@ -163,31 +163,31 @@ impl History {
         }
     }
 
-    /// The unit does not know an exception's return address: the history takes up a zero.
+    /// The return address of an exception is unknown: adds a zero to the history.
     pub fn unknown_address(&mut self) {
         self.push(Entry::new(0, 64, SubIsa::Is0));
     }
 
-    /// Makes `entry` the last.
+    /// Makes `entry` the last address.
     #[inline]
     pub(super) fn push(&mut self, entry: Entry) {
         self.addresses.copy_within(..2, 1);
         self.addresses[0] = entry;
     }
 
-    /// The last address, complete. `None` before it can be known.
+    /// The last address. `None` if it is not completely known.
     #[inline]
     pub fn address(&self) -> Option<(u64, SubIsa)> {
         let [last, ..] = self.addresses;
         if last.known() == 64 { Some((last.address, last.is())) } else { None }
     }
 
-    /// The last address, as far as it is known.
+    /// The last address with the number of known bits.
     pub const fn last(&self) -> Entry {
         self.addresses[0]
     }
 
-    /// Takes in a context.
+    /// Updates the context.
     #[inline]
     pub fn set_context(&mut self, info: &ContextInfo) {
         self.context = Retained {
@@ -224,12 +224,12 @@ impl History {
         self.timestamp
     }
 
-    /// The last timestamp. `None` before it can be known whole.
+    /// The last timestamp. `None` if it is not completely known.
     pub const fn timestamp(&self) -> Option<u64> {
         if self.timestamp_known == 64 { Some(self.timestamp) } else { None }
     }
 
-    /// The last timestamp, with zeros for bits that are not known.
+    /// The last timestamp. Unknown bits are zero.
     pub const fn timestamp_so_far(&self) -> u64 {
         self.timestamp
     }
@@ -240,8 +240,8 @@ impl History {
         self.threshold
     }
 
-    /// P0 elements that `packet` commits, and the cycles that it counts, `None` where the unit lost
-    /// count. For the three formats of cycle count; `None` for any other packet.
+    /// The number of P0 elements that a cycle count packet commits, and its cycles, which are
+    /// `None` if the unit lost the count. `None` for any other packet.
     pub fn cycles(&self, config: &Config, packet: &Packet) -> Option<(u32, Option<u32>)> {
         let (commit, cycles) = match *packet {
             Packet::CycleCount1 { commit, cycles } => (commit.unwrap_or(0), cycles),
@@ -259,7 +259,7 @@ impl History {
         Some((commit, cycles.map(|cycles| cycles.saturating_add(self.threshold))))
     }
 
-    /// A Trace Info packet has been seen.
+    /// A Trace Info packet was taken.
     pub const fn started(&self) -> bool {
         self.started
     }

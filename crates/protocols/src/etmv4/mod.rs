@@ -1,7 +1,7 @@
 //! ETMv4 (4.0 to 4.6) and ETE (1.0 to 1.3): the instruction trace of Arm cores from Armv7 to Armv9.
 //!
-//! Specifications: IHI 0064 "ETM architecture specification, ETMv4.0 to ETMv4.6"; Arm ARM (DDI 0487)
-//! part D5 and K10.5 for ETE. One packet set serves both.
+//! Specifications: IHI 0064 "ETM architecture specification, ETMv4.0 to ETMv4.6"; Arm ARM (DDI
+//! 0487) part D5 and K10.5 for ETE. One packet set serves both.
 //!
 //! | section | item | test |
 //! |---|---|---|
@@ -11,7 +11,7 @@
 //! | data encodings (POD, ULEB128, BitReplacement) | [`crate::bits`] | `tests/fields.rs` |
 //! | Alignment Sync | `sync.rs` | `tests/sync.rs` |
 //! | retained state | [`History`] | `tests/history.rs` |
-//! | trace unit | [`Encoder`] | `encode/`, the model's properties |
+//! | trace unit | [`Encoder`] | `encode/`, the model's round trips |
 //!
 //! ```
 //! use tracewright_base::{Parse, Wire};
@@ -27,14 +27,14 @@
 //! };
 //! let config = Config::etmv4(None, &registers)?;
 //! let mut bytes: &[u8] = &[0x01, 0x00, 0x9a, 0x42, 0x3d, 0x0a, 0x00, 0x95, 0x59, 0xfb];
-//! let (mut history, mut said) = (History::default(), Vec::new());
+//! let (mut history, mut texts) = (History::default(), Vec::new());
 //! while let Parse::Packet(packet, len) = Packet::parse(bytes, &config) {
 //!     history.packet(&packet);
-//!     said.push(packet.to_string());
+//!     texts.push(packet.to_string());
 //!     bytes = &bytes[len..];
 //! }
 //! assert_eq!(
-//!     said,
+//!     texts,
 //!     [
 //!         "trace info, no cycle counts",
 //!         "address 0x..000a7b08 IS0 (32 bits)",

@@ -1,4 +1,4 @@
-//! The packets of ETMv4 and ETE: parse, emit, words.
+//! The packets of ETMv4 and ETE: parse, emit, display.
 
 mod address;
 mod atoms;
@@ -21,21 +21,21 @@ pub use trace_info::TraceInfo;
 use super::Config;
 use crate::bits::emit_groups;
 
-/// One packet, as the wire spells it. What completes an address, a timestamp or a cycle count is in
-/// [`History`](super::History). (IHI 0064, chapter 6; Arm ARM, chapter D5 and K10.5.2)
+/// One packet in its encoded form. [`History`](super::History) completes addresses, timestamps and
+/// cycle counts. (IHI 0064, chapter 6; Arm ARM, chapter D5 and K10.5.2)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packet {
     /// 11 or more bytes `0000_0000`, then `1000_0000`: the next byte begins a packet.
     AlignSync,
-    /// `0000_0000 0000_0011`: what was not resolved will never be.
+    /// `0000_0000 0000_0011`: the unresolved elements are discarded.
     Discard,
     /// `0000_0000 0000_0101`: trace was lost before this packet.
     Overflow,
-    /// `0000_0001`: what a decoder needs to start.
+    /// `0000_0001`: the state that a decoder needs to start.
     TraceInfo(TraceInfo),
     /// `0000_001n`: a timestamp, and with `n` cycles.
     Timestamp {
-        /// The low `count` bits, the others are those of the last timestamp.
+        /// The low `count` bits; the others are those of the last timestamp.
         bits: u64,
         /// 7 to 56 in steps of 7, or 64.
         count: u8,
@@ -50,7 +50,7 @@ pub enum Packet {
     Exception(Exception),
     /// `0000_0111`: return from an exception. (ETMv4)
     ExceptionReturn,
-    /// `0000_1001`: a value that the program put into the trace. (FEAT_ITE, from ETE 1.3 on)
+    /// `0000_1001`: a value that the program wrote into the trace. (FEAT_ITE, from ETE 1.3 on)
     Instrumentation {
         /// Exception level of the write.
         el: u8,
@@ -63,14 +63,14 @@ pub enum Packet {
     TransactionCommit,
     /// `0000_111u`: P0 elements committed, and cycles.
     CycleCount1 {
-        /// How many, in commit mode 0.
+        /// The number of committed elements, in commit mode 0.
         commit: Option<u32>,
         /// Cycles above the threshold, 20 bits. `None` (`u` is 1): the unit lost count.
         cycles: Option<u32>,
     },
     /// `0000_110f aaaa_bbbb`: P0 elements committed, and cycles.
     CycleCount2 {
-        /// `aaaa` counts down from 15: MAXSPEC + `commit` - 15 were committed, not `commit` + 1.
+        /// `f`: MAXSPEC + `commit` - 15 elements were committed, instead of `commit` + 1.
         from_max: bool,
         /// `aaaa`.
         commit: u8,
@@ -79,7 +79,7 @@ pub enum Packet {
     },
     /// `0001_aabb`: P0 elements committed, and cycles.
     CycleCount3 {
-        /// `aa`; one more was committed.
+        /// `aa`; `aa` + 1 elements were committed.
         commit: u8,
         /// `bb`, cycles above the threshold.
         cycles: u8,
@@ -90,19 +90,19 @@ pub enum Packet {
     UnnumberedSync(u8),
     /// `0010_1101`: the oldest P0 elements are committed.
     Commit(u32),
-    /// `0010_111m`: the newest P0 elements are cancelled; with `m` the branch before them went the
-    /// other way.
+    /// `0010_111m`: the newest P0 elements are cancelled; `m`: the branch before them is
+    /// mispredicted.
     Cancel1 {
-        /// How many.
+        /// The number of elements.
         count: u32,
         /// `m`.
         mispredict: bool,
     },
-    /// `0011_00aa`: atoms, and then the last branch went the other way.
+    /// `0011_00aa`: atoms, then a mispredict of the last branch.
     Mispredict(Before),
     /// `0011_01aa`: atoms, then one P0 element is cancelled, then a mispredict.
     Cancel2(Before),
-    /// `0011_1cca`: an E atom where `a`, then `cc` + 2 P0 elements are cancelled, then a mispredict.
+    /// `0011_1cca`: an E atom if `a`, then `cc` + 2 P0 elements are cancelled, then a mispredict.
     Cancel3 {
         /// `a`.
         atom: bool,
@@ -111,21 +111,21 @@ pub enum Packet {
     },
     /// `010x_xxxx`, `0110_xxxx`: conditional instructions and their results. (ETMv4)
     Conditional(Conditional),
-    /// `0111_0000`: nothing. (From ETMv4.3 on)
+    /// `0111_0000`: no effect. (From ETMv4.3 on)
     Ignore,
     /// `0111_eeee`: trace unit events; bit n is event n.
     Event(u8),
-    /// `1000_000p`: the context; `None` (`p` is 0) is the same as the last.
+    /// `1000_000p`: the context; `None` (`p` is 0) is the last context again.
     Context(Option<ContextInfo>),
     /// `1000_0010`, `_0011`, `_0101`, `_0110`: a long address and the context.
     AddressContext(Address, ContextInfo),
-    /// `1000_1000`: the next timestamp belongs to this place. (From ETMv4.6 and ETE 1.1 on)
+    /// `1000_1000`: the position of the next timestamp. (From ETMv4.6 and ETE 1.1 on)
     TimestampMarker,
-    /// `1001_xxxx`: where execution goes on.
+    /// `1001_xxxx`: the address at which execution continues.
     Address(Address),
-    /// `1010_xxxx`: instructions of which it is not known where they branched.
+    /// `1010_xxxx`: a Q element: instructions whose branches are not traced.
     Q(Q),
-    /// `1011_xxxx`: the P0 instruction at this address was taken, all before it were not. (ETE)
+    /// `1011_xxxx`: the P0 instruction at this address was taken, and all before it were not. (ETE)
     SourceAddress(Address),
     /// `11xx_xxxx`: one bit for each P0 instruction.
     Atoms(Atoms),
@@ -136,13 +136,13 @@ const _: () = assert!(core::mem::size_of::<Packet>() <= 32);
 /// An exception. (IHI 0064 and Arm ARM, "Exception packet")
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Exception {
-    /// TYPE, 5 bits; 10 bits where the core is of the M profile.
+    /// TYPE, 5 bits; 10 bits in the M profile.
     pub number: u16,
-    /// The address that follows is the target of the branch before the exception, too. (`E` is 0b10,
-    /// else 0b01)
+    /// The address that follows is also the target of the branch before the exception. (`E` is
+    /// 0b10, otherwise 0b01)
     pub also_target: bool,
-    /// `0111_0000` is in the place of the address: it is not known, and the address history takes
-    /// up a zero. (ETE, TYPE 0, 24 and 25)
+    /// `0111_0000` replaces the address, which is unknown; the address history gets a zero. (ETE,
+    /// TYPE 0, 24 and 25)
     pub unknown_address: bool,
     /// A fault is pending. (M profile)
     pub fault_pending: bool,
@@ -151,24 +151,24 @@ pub struct Exception {
 impl Exception {
     /// PE reset, of an ETE.
     pub const PE_RESET: u16 = 0;
-    /// The transaction failed: this is no exception. (ETE)
+    /// The transaction failed: this is not an exception. (ETE)
     pub const TRANSACTION_FAILURE: u16 = 0b1_1000;
 
-    /// Whether the return address of `number` may be unknown, in an ETE. (Arm ARM K10.5.6.3.12, and
+    /// Whether the return address of `number` may be unknown in an ETE. (Arm ARM K10.5.6.3.12, and
     /// Transaction Failure)
     pub const fn may_be_unknown(number: u16) -> bool {
         matches!(number, Self::PE_RESET | Self::TRANSACTION_FAILURE | 0b1_1001)
     }
 }
 
-/// A Q element, and the address that execution goes on at.
+/// A Q element and the address at which execution continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Q {
-    /// `1111`: it is not known how many instructions; an address follows.
+    /// `1111`: an unknown number of instructions; an address follows.
     Uncounted,
-    /// `1100`: so many instructions; an address follows.
+    /// `1100`: this number of instructions; an address follows.
     Counted(u32),
-    /// `00mm`, `0101`, `0110`, `1010`, `1011`: so many instructions, and then this address.
+    /// `00mm`, `0101`, `0110`, `1010`, `1011`: this number of instructions, then this address.
     To(Address, u32),
 }
 
@@ -182,11 +182,11 @@ impl Wire<Config> for Packet {
         }
     }
 
-    /// What has no encoding is written as packets that mean the same: a Q element with a 64-bit
-    /// address as one without and the address, a context with a short address as two packets.
+    /// A packet without an encoding is emitted as equivalent packets: a Q element with a 64-bit
+    /// address as a Q element and an Address packet, a context with a short address as two packets.
     ///
-    /// An ETE's exception whose return address may be unknown, and is not, is parsed when the byte
-    /// after it is there.
+    /// An ETE exception whose return address may be unknown is parsed only when the byte after it
+    /// is present.
     fn emit(&self, config: &Config, out: &mut impl Extend<u8>) {
         match *self {
             Packet::AlignSync => out.extend([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80]),

@@ -1,4 +1,5 @@
-//! The registers of an ETMv4 and an ETE, in words. (IHI 0064, chapter 7; Arm ARM, chapter D24)
+//! Descriptions of the registers of an ETMv4 and an ETE. (IHI 0064, chapter 7; Arm ARM, chapter
+//! D24)
 
 use tracewright_base::{Field, Register};
 
@@ -17,7 +18,7 @@ const fn register(
 
 const TRCCONFIGR: Register = register(
     "TRCCONFIGR",
-    "what the unit was programmed to trace",
+    "programmed trace features",
     true,
     &[
         field("ITO", 18, 18, "trace of the instrumentation instruction (ETE 1.3)", OFF_ON),
@@ -27,7 +28,7 @@ const TRCCONFIGR: Register = register(
             "VMIDOPT",
             15,
             15,
-            "what is traced as virtual machine identifier",
+            "the traced virtual machine identifier",
             &[(0, "VTTBR_EL2.VMID"), (1, "CONTEXTIDR_EL2")],
         ),
         field(
@@ -37,13 +38,13 @@ const TRCCONFIGR: Register = register(
             "Q elements",
             &[(0, "off"), (1, "with a count"), (2, "reserved"), (3, "with or without a count")],
         ),
-        field("RS", 12, 12, "return stack: addresses of returns are left out", OFF_ON),
+        field("RS", 12, 12, "return stack: addresses of returns are omitted", OFF_ON),
         field("TS", 11, 11, "global timestamps", OFF_ON),
         field(
             "COND",
             10,
             8,
-            "trace of conditional instructions that are no branches",
+            "trace of conditional non-branch instructions",
             &[(0, "off"), (1, "loads"), (2, "stores"), (3, "loads and stores"), (7, "all")],
         ),
         field("VMID", 7, 7, "trace of virtual machine identifiers", OFF_ON),
@@ -62,14 +63,14 @@ const TRCCONFIGR: Register = register(
 
 const TRCTRACEIDR: Register = register(
     "TRCTRACEIDR",
-    "the id of the unit's bytes among those of other sources",
+    "trace ID of the unit",
     true,
     &[field("TRACEID", 6, 0, "trace id (ATB id)", &[])],
 );
 
 const TRCIDR0: Register = register(
     "TRCIDR0",
-    "what the unit can trace",
+    "implemented trace features",
     true,
     &[
         field(
@@ -87,7 +88,7 @@ const TRCIDR0: Register = register(
             "size of timestamps",
             &[(0, "none"), (0b00110, "48 bits"), (0b01000, "64 bits")],
         ),
-        field("TSMARK", 23, 23, "a marker says where a timestamp belongs", YES),
+        field("TSMARK", 23, 23, "a marker shows the position of a timestamp", YES),
         field("ITE", 22, 22, "instrumentation instruction (ETE 1.3)", YES),
         field("TRCEXDATA", 17, 17, "data of exceptions can be traced", YES),
         field(
@@ -114,7 +115,7 @@ const TRCIDR0: Register = register(
         ),
         field("RETSTACK", 9, 9, "return stack", YES),
         field("TRCCCI", 7, 7, "cycle counting", YES),
-        field("TRCCOND", 6, 6, "trace of conditional instructions that are no branches", YES),
+        field("TRCCOND", 6, 6, "trace of conditional non-branch instructions", YES),
         field("TRCBB", 5, 5, "branch broadcasting", YES),
         field("TRCDATA", 4, 3, "trace of data", &[(0, "no"), (3, "yes")]),
         field(
@@ -129,10 +130,10 @@ const TRCIDR0: Register = register(
 
 const TRCIDR1: Register = register(
     "TRCIDR1",
-    "who made the unit, and which version of ETMv4 it is; 0x4100F403 where the capture has none",
+    "designer of the unit and version of ETMv4; by default 0x4100F403",
     false,
     &[
-        field("DESIGNER", 31, 24, "who designed it", &[(0x41, "Arm")]),
+        field("DESIGNER", 31, 24, "designer", &[(0x41, "Arm")]),
         field(
             "TRCARCHMAJ",
             11,
@@ -147,7 +148,7 @@ const TRCIDR1: Register = register(
 
 const TRCIDR2: Register = register(
     "TRCIDR2",
-    "sizes of what is traced",
+    "sizes of traced values",
     true,
     &[
         field("WFXMODE", 31, 31, "WFI and WFE are traced like branches", YES),
@@ -155,8 +156,8 @@ const TRCIDR2: Register = register(
             "VMIDOPT",
             30,
             29,
-            "what can be traced as virtual machine identifier",
-            &[(0, "VTTBR_EL2.VMID"), (1, "TRCCONFIGR.VMIDOPT chooses"), (2, "CONTEXTIDR_EL2")],
+            "possible virtual machine identifiers",
+            &[(0, "VTTBR_EL2.VMID"), (1, "selected by TRCCONFIGR.VMIDOPT"), (2, "CONTEXTIDR_EL2")],
         ),
         field("CCSIZE", 28, 25, "bits of the cycle counter, less 12", &[]),
         field(
@@ -187,53 +188,53 @@ const TRCIDR2: Register = register(
 
 const TRCIDR8: Register = register(
     "TRCIDR8",
-    "speculation; 0 where the capture has none",
+    "speculation; by default 0",
     false,
-    &[field("MAXSPEC", 31, 0, "elements that may be traced before they are sure", &[])],
+    &[field("MAXSPEC", 31, 0, "maximum number of uncommitted elements", &[])],
 );
 
 const TRCIDR9: Register = register(
     "TRCIDR9",
-    "keys of data trace; 0 where the capture has none",
+    "keys of data trace; by default 0",
     false,
     &[field("NUMP0KEY", 31, 0, "right-hand keys of P0 elements", &[])],
 );
 
 const TRCIDR10: Register = register(
     "TRCIDR10",
-    "keys of data trace; 0 where the capture has none",
+    "keys of data trace; by default 0",
     false,
     &[field("NUMP1KEY", 31, 0, "right-hand keys of P1 elements", &[])],
 );
 
 const TRCIDR11: Register = register(
     "TRCIDR11",
-    "keys of data trace; 0 where the capture has none",
+    "keys of data trace; by default 0",
     false,
     &[field("NUMP1SPC", 31, 0, "special right-hand keys of P1 elements", &[])],
 );
 
 const TRCIDR12: Register = register(
     "TRCIDR12",
-    "keys of conditional trace; 0 where the capture has none",
+    "keys of conditional trace; by default 0",
     false,
     &[field("NUMCONDKEY", 31, 0, "right-hand keys of conditional instructions", &[])],
 );
 
 const TRCIDR13: Register = register(
     "TRCIDR13",
-    "keys of conditional trace; 0 where the capture has none",
+    "keys of conditional trace; by default 0",
     false,
     &[field("NUMCONDSPC", 31, 0, "special right-hand keys of conditional instructions", &[])],
 );
 
 const TRCDEVARCH: Register = register(
     "TRCDEVARCH",
-    "which version of ETE the unit is; 0x47705A13 where the capture has none",
+    "version of ETE; by default 0x47705A13",
     false,
     &[
-        field("ARCHITECT", 31, 21, "who defines the architecture", &[(0x23b, "Arm")]),
-        field("PRESENT", 20, 20, "the register is there", YES),
+        field("ARCHITECT", 31, 21, "owner of the architecture", &[(0x23b, "Arm")]),
+        field("PRESENT", 20, 20, "the register is present", YES),
         field(
             "REVISION",
             19,

@@ -1,16 +1,16 @@
-//! Where a decoder may start: after an alignment synchronisation.
+//! Start points for a decoder: Alignment Sync packets.
 
 use tracewright_base::SyncSearch;
 
-/// Zero bytes before the `1000_0000`, at least.
+/// The minimum number of zero bytes before the `1000_0000`.
 const ZEROS: usize = 11;
 
-/// Finds the first Alignment Sync packet: 11 or more zero bytes and `1000_0000`. A decoder starts at
-/// the last 11 of the zeros: those before them may be the end of another packet. At the end of
-/// `bytes` up to 11 zeros may be the beginning of one.
+/// Finds the first Alignment Sync packet: 11 or more zero bytes and `1000_0000`. A decoder starts
+/// at the last 11 zeros: zeros before them may belong to another packet. At the end of `bytes` up
+/// to 11 zeros may be the start of a packet.
 pub fn find(bytes: &[u8]) -> SyncSearch {
     let mut at = ZEROS - 1;
-    // Of any 11 zeros in a row the last is at a place that this looks at, or one that follows a zero
+    // The last of any 11 consecutive zeros is at an index that this loop examines, or after a zero
     // that it found.
     while let Some(&byte) = bytes.get(at) {
         if byte != 0 {

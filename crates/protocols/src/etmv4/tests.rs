@@ -36,13 +36,13 @@ pub(super) fn config(ete: bool, core: Option<CoreType>, registers: &[(&str, u64)
     if ete { Config::ete(core, &register) } else { Config::etmv4(core, &register) }.unwrap()
 }
 
-/// ETMv4.0 with nothing optional.
+/// ETMv4.0 without optional features.
 pub(super) fn etmv4_0() -> Config {
     config(false, None, &[("TRCIDR1", 0x4100_f403)])
 }
 
-/// ETMv4.6 of an Armv8-M core, with everything that there is, enabled: TRCCONFIGR INSTP0, COND all,
-/// DA and DV.
+/// ETMv4.6 of an Armv8-M core with all features implemented and enabled: TRCCONFIGR INSTP0, COND
+/// all, DA and DV.
 pub(super) fn etmv4_6() -> Config {
     let core = CoreType { profile: Profile::Microcontroller, version: 8 };
     let configr = 0b11 << 1 | 0b111 << 8 | 0b11 << 16;
@@ -72,14 +72,14 @@ pub(super) fn emit(config: &Config, packet: &Packet) -> Vec<u8> {
     bytes
 }
 
-/// `bytes` are `packet`, and `packet` is `bytes`; less of them is not enough, and more change
-/// nothing.
+/// `packet` is emitted as `bytes` and `bytes` are parsed as `packet`. Fewer bytes are not enough;
+/// more bytes change nothing.
 #[track_caller]
 pub(super) fn both_ways(config: &Config, bytes: &[u8], packet: Packet) {
     assert_eq!(emit(config, &packet), bytes, "emit {packet:?}");
     for next in [0x00, 0x04, 0x70, 0x80, 0xff] {
         let more = [bytes, &[next]].concat();
-        // An unknown address is the one thing that changes what is before it.
+        // Only an unknown address changes the packet before it.
         let changes = matches!(packet, Packet::Exception(e)
             if config.is_ete() && !e.unknown_address && next == 0x70
                 && super::Exception::may_be_unknown(e.number));

@@ -1,4 +1,4 @@
-//! What an ETMv4's registers say of its data stream.
+//! The configuration of an ETMv4's data stream, from its registers.
 
 use tracewright_base::{Field, MissingRegister, Register};
 
@@ -7,7 +7,7 @@ use tracewright_base::{Field, MissingRegister, Register};
 pub struct Config {
     /// TRCTRACEIDR: the trace id of the instruction stream.
     pub trace_id: u32,
-    /// TRCCONFIGR, where the capture has it: what is traced.
+    /// TRCCONFIGR, if the capture has it: what is traced.
     pub configuration: Option<u32>,
 }
 
@@ -15,7 +15,7 @@ impl Config {
     /// Reads the configuration from registers by name.
     ///
     /// # Errors
-    /// [`MissingRegister`] where one that decoding needs is absent.
+    /// [`MissingRegister`] if a required register is absent.
     pub fn from_registers(register: &dyn Fn(&str) -> Option<u64>) -> Result<Self, MissingRegister> {
         let Register { name, about, .. } = TRCTRACEIDR;
         let trace_id = register(name).ok_or(MissingRegister { name, about })? as u32;
@@ -23,13 +23,14 @@ impl Config {
         Ok(Config { trace_id, configuration })
     }
 
-    /// The trace id of the data: that of the instructions, TRCTRACEIDR bits \[6:0], with bit 0 set.
-    /// The register's bit 0 is clear where data are traced.
+    /// The trace ID of the data: that of the instructions, TRCTRACEIDR bits \[6:0], with bit 0 set.
+    /// Bit 0 of the register is 0 if data are traced.
     pub const fn data_id(&self) -> u8 {
         (self.trace_id & 0x7f) as u8 | 1
     }
 
-    /// TRCCONFIGR.DA, bit \[16]: data addresses are traced; `None` where the capture does not say.
+    /// TRCCONFIGR.DA, bit \[16]: data addresses are traced; `None` if the capture does not record
+    /// it.
     pub const fn traces_addresses(&self) -> Option<bool> {
         match self.configuration {
             Some(configuration) => Some(configuration >> 16 & 1 != 0),
@@ -37,7 +38,7 @@ impl Config {
         }
     }
 
-    /// TRCCONFIGR.DV, bit \[17]: data values are traced; `None` where the capture does not say.
+    /// TRCCONFIGR.DV, bit \[17]: data values are traced; `None` if the capture does not record it.
     pub const fn traces_values(&self) -> Option<bool> {
         match self.configuration {
             Some(configuration) => Some(configuration >> 17 & 1 != 0),

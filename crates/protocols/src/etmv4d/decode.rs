@@ -1,4 +1,4 @@
-//! Packets to elements: only what is certain without the packets of data transfers.
+//! Packets to elements: those that do not depend on the packets of data transfers.
 
 use tracewright_base::{BlockCache, Decode, Element, Fault, Gap, Sink, Spanned};
 
@@ -6,11 +6,12 @@ use super::config::Config;
 use super::packet::Packet;
 use crate::bits;
 
-/// A plain value: it holds what the next packet needs, and no totals. The default knows nothing.
+/// A plain value: it holds the state for the next packet and no totals. By default nothing is
+/// known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decoder {
     started: bool,
-    /// The timestamp so far: Trace Info sets it to 0, before that it is not known.
+    /// The last timestamp. Trace Info sets it to 0; before that it is not known.
     time: Option<u64>,
 }
 

@@ -1,6 +1,6 @@
 //! The first byte of a packet.
 
-/// What a header begins. (IHI 0064, "Data trace packet headers")
+/// The kind of packet that a header begins. (IHI 0064, "Data trace packet headers")
 ///
 /// | header | packet | | header | packet |
 /// |---|---|---|---|---|
@@ -17,13 +17,13 @@
 /// | `010x_xxxx` | P2, format 3 | | | |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Header {
-    /// The next byte says which.
+    /// An extension: the next byte selects the packet.
     Extension,
     /// An unnumbered data synchronisation marker.
     Marker,
-    /// Time.
+    /// A timestamp.
     Timestamp,
-    /// Data transfers were left out.
+    /// Data transfers were not traced.
     Suppression,
     /// A trace unit event.
     Event,
@@ -31,20 +31,20 @@ pub enum Header {
     Address {
         /// 1 to 7.
         format: u8,
-        /// The header's own payload: the bits that are x in the table.
+        /// The payload in the header: the bits that are x in the table.
         bits: u8,
     },
     /// A P2 packet: the value of a data transfer.
     Value {
         /// 1 to 6.
         format: u8,
-        /// The header's own payload: the bits that are x in the table.
+        /// The payload in the header: the bits that are x in the table.
         bits: u8,
     },
 }
 
 impl Header {
-    /// `None` where the header is reserved.
+    /// `None` if the header is reserved.
     pub const fn from_byte(byte: u8) -> Option<Self> {
         Some(match byte {
             0x00 => Header::Extension,
@@ -69,8 +69,8 @@ impl Header {
         })
     }
 
-    /// The byte. A format that does not exist is written as the last that does; bits that do not fit
-    /// are dropped.
+    /// The byte of the header. An invalid format becomes the last valid one; excess bits are
+    /// dropped.
     pub const fn byte(self) -> u8 {
         match self {
             Header::Extension => 0x00,

@@ -1,19 +1,19 @@
-//! The data stream of an ETMv4: data addresses and data values, in a stream of their own.
+//! The data stream of an ETMv4: data addresses and data values in a separate stream.
 //!
 //! Specification: *Arm Embedded Trace Macrocell Architecture Specification*, ETMv4, IHI 0064,
 //! "Data trace stream". A unit that traces data (Cortex-M7, Cortex-R5 and later R profile
 //! processors may) sends it with the trace id of its instructions plus 1.
 //!
-//! **What is here and what is not.** The headers of all packets are public, and so are the packets
-//! that synchronise the stream, mark it and time it: those are read and written. The payloads of P1
-//! (address) and P2 (value) packets are described in IHI 0064 only, which was not at hand: their
-//! headers are told apart, [`Header::Address`] and [`Header::Value`], and as their length is
-//! unknown, everything up to the next Alignment Sync is reported as `Fault::Opaque` and then as unsynchronised. Nothing is guessed.
+//! **Limits.** The headers of all packets are public, and so are the packets for synchronisation,
+//! markers and timestamps: these are parsed and emitted. Only IHI 0064 describes the payloads of P1
+//! (address) and P2 (value) packets, and it was not available. Their headers are classified as
+//! [`Header::Address`] and [`Header::Value`]. Their length is unknown, so all bytes up to the next
+//! Alignment Sync are reported as `Fault::Opaque` and then as unsynchronised.
 //!
 //! Nothing here was verified against silicon. Unverified in particular: that Trace Info has the
-//! fields of the instruction stream's; that it sets the timestamp to zero; that a timestamp has no
-//! cycle count; that an Event packet has no payload and means event 0 (TRCEVENTCTL1R.DATAEN speaks
-//! of no other).
+//! fields of that of the instruction stream; that it sets the timestamp to zero; that a timestamp
+//! has no cycle count; that an Event packet has no payload and is event 0, the only one in
+//! TRCEVENTCTL1R.DATAEN.
 //!
 //! | section of IHI 0064 | item | test |
 //! |---|---|---|

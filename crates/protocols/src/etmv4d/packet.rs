@@ -1,4 +1,4 @@
-//! The packets of a data stream whose form is public.
+//! The packets of a data stream with a public encoding.
 
 use core::fmt;
 
@@ -9,45 +9,45 @@ use super::header::Header;
 use super::sync::ALIGN_ZEROS;
 use crate::bits;
 
-/// One packet of a data stream. (IHI 0064, "Data trace packets") The packets of data transfers are
-/// not among them: see the module.
+/// One packet of a data stream. (IHI 0064, "Data trace packets") It does not include the packets of
+/// data transfers: see the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packet {
     /// `00` eleven times or more, then `1000_0000`: Alignment Sync.
     Align,
     /// `00`, `0000_0001`, and groups of seven bits: Trace Info.
     Info(Info),
-    /// `00`, `0000_0011`: what was not resolved is discarded.
+    /// `00`, `0000_0011`: the unresolved elements are discarded.
     Discard,
-    /// `00`, `0000_0101`: the trace unit ran out of room.
+    /// `00`, `0000_0101`: the trace unit's buffer overflowed.
     Overflow,
-    /// `00`, `0001_nnn1`: data synchronisation marker n, as the instruction stream has it, too.
+    /// `00`, `0001_nnn1`: data synchronisation marker n, which is also in the instruction stream.
     NumberedMarker(u8),
     /// `0000_0001`: a data synchronisation marker.
     Marker,
-    /// `0000_0010` and 1 to 9 bytes: time.
+    /// `0000_0010` and 1 to 9 bytes: a timestamp.
     Timestamp {
-        /// The low bits of the timestamp. The rest is as it was.
+        /// The low bits of the timestamp. The others do not change.
         bits: u64,
-        /// How many bits there are: 7, 14, .. 56, then 64.
+        /// The number of bits: 7, 14, .. 56, or 64.
         count: u8,
     },
-    /// `0000_0011`: data transfers were left out for lack of room.
+    /// `0000_0011`: data transfers were not traced because the buffer was full.
     Suppression,
     /// `0000_0100`: event 0 of the trace unit.
     Event,
 }
 
-/// A Trace Info packet: which sections it has (PLCTL), and their values, low section first.
+/// A Trace Info packet: its sections (PLCTL) and their values, the low section first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Info {
-    /// PLCTL, bit \[n]: section n is there.
+    /// PLCTL, bit \[n]: section n is present.
     pub sections: u8,
-    /// The sections in order; those that are not there are 0.
+    /// The sections in order; absent ones are 0.
     pub values: [u32; INFO_SECTIONS],
 }
 
-/// Sections that PLCTL can announce: bits \[6:0].
+/// The number of sections in PLCTL: bits \[6:0].
 const INFO_SECTIONS: usize = 7;
 /// Bits of a section.
 const SECTION_BITS: u8 = 32;
@@ -105,10 +105,11 @@ impl Wire<Config> for Packet {
     }
 }
 
-/// Zero bytes that are accepted before the `1000_0000` of an Alignment Sync. More are no packet.
+/// The maximum number of zero bytes before the `1000_0000` of an Alignment Sync. More are
+/// undecodable.
 const ALIGN_LIMIT: usize = 64;
 
-/// `None` where bytes are missing.
+/// `None` if bytes are missing.
 fn extension(bytes: &[u8]) -> Option<Parse<Packet>> {
     let packet = match bytes.get(1)? {
         0x00 => {

@@ -1,12 +1,12 @@
-//! Where a decoder may start: at an Alignment Sync.
+//! Start points for a decoder: Alignment Sync packets.
 
 use tracewright_base::SyncSearch;
 
-/// Zero bytes that an Alignment Sync has at least.
+/// The minimum number of zero bytes in an Alignment Sync.
 pub const ALIGN_ZEROS: usize = 11;
 
-/// Finds the first Alignment Sync: eleven zero bytes or more and `1000_0000`. It begins with the
-/// last eleven. (IHI 0064, "Alignment Sync")
+/// Finds the first Alignment Sync: eleven or more zero bytes and `1000_0000`. It starts at the last
+/// eleven. (IHI 0064, "Alignment Sync")
 pub fn find(bytes: &[u8]) -> SyncSearch {
     let mut zeros = 0;
     for (at, &byte) in bytes.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Tables laid out from the list of headers; each row is taken every way.
+//! Tables made from the list of headers. Each row is decoded whole and in parts.
 
 use std::string::ToString;
 use std::vec::Vec;
@@ -15,7 +15,7 @@ const CONFIG: Config = Config { trace_id: 0x10, configuration: Some(0b11 << 16) 
 /// Alignment Sync, and a Trace Info without sections: 15 bytes.
 const HEAD: &[u8] = &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x00, 0x01, 0x00];
 
-/// Every header is one of the table, or reserved, and is written as it was read.
+/// Every header is in the table or reserved, and is emitted as it was parsed.
 #[test]
 fn headers() {
     let mut reserved = 0;
@@ -46,7 +46,7 @@ fn headers() {
         (0b0011_1001, Header::Value { format: 6, bits: 1 }),
     ] {
         assert_eq!(Header::from_byte(byte), Some(header));
-        // What follows is not known, and not guessed.
+        // The bytes after it are not interpreted.
         assert_eq!(Packet::parse(&[byte, 0], &CONFIG), Parse::Bad(1, Fault::Opaque(byte)));
     }
 }
@@ -149,7 +149,7 @@ fn timestamps() {
     );
 }
 
-/// What was lost is said; what cannot be read is said, and read on after the next Alignment Sync.
+/// Losses and undecodable bytes are reported. Decoding continues after the next Alignment Sync.
 #[test]
 fn losses() {
     let bytes = [&[0x00, 0x05, 0x03, 0x00, 0x03, 0x71, 0x12, 0x34][..], HEAD, &[0x04]].concat();

@@ -1,8 +1,8 @@
-//! Atoms on their way into the longest packets that there are for them.
+//! Collects atoms into the longest possible packets.
 
 use crate::etmv4::packet::Atoms;
 
-/// Atoms that wait: always the beginning of some packet, and a packet by themselves.
+/// Atoms that are not sent: the first atoms of a longer packet, and always a packet themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Waiting {
     /// Oldest in bit 0; 1 is E.
@@ -11,14 +11,14 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// Adds one. What cannot become longer comes out.
+    /// Adds an atom. Returns a packet that cannot become longer.
     #[inline]
     pub(super) fn push(&mut self, taken: bool) -> Option<Atoms> {
         let bits = self.bits | u32::from(taken) << self.len;
         let len = self.len + 1;
         let ones = |n: u8| (1u32 << n) - 1;
-        let (out, keep) = match (len, bits) {
-            // Format 3 holds any three, and others begin with them.
+        let (out, rest) = match (len, bits) {
+            // Format 3 holds any three atoms; longer formats begin with some of them.
             (0..=3, _) => (None, Waiting { bits, len }),
             (24, _) => (Atoms::new(bits, len), Waiting::default()),
             _ if bits == ones(len) => (None, Waiting { bits, len }),
@@ -31,11 +31,11 @@ impl Waiting {
             }
             _ => (self.take(), Waiting { bits: taken.into(), len: 1 }),
         };
-        *self = keep;
+        *self = rest;
         out
     }
 
-    /// All that wait, as one packet. `None` where there are none.
+    /// All unsent atoms as one packet. `None` if there are none.
     #[inline]
     pub(super) fn take(&mut self) -> Option<Atoms> {
         let Waiting { bits, len } = core::mem::take(self);
@@ -58,7 +58,7 @@ mod tests {
         out.iter().map(Atoms::to_string).collect()
     }
 
-    /// Each format of the packet set is chosen where it fits.
+    /// Each format is used where it fits.
     #[test]
     fn every_format_is_used() {
         for whole in [
@@ -87,9 +87,9 @@ mod tests {
         }
     }
 
-    /// Whatever the atoms: the packets say them in order.
+    /// The packets have the same atoms in the same order.
     #[test]
-    fn nothing_is_lost() {
+    fn atoms_are_preserved() {
         for pattern in 0u32..1 << 13 {
             let atoms: String =
                 (0..13).map(|k| if pattern >> k & 1 != 0 { 'E' } else { 'N' }).collect();

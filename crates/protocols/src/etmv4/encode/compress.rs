@@ -1,5 +1,4 @@
-//! What the unit remembers of its packets, to make the next ones short: the mirror of a decoder's
-//! [`History`].
+//! The unit's state for the compression of packets: the counterpart of a decoder's [`History`].
 
 use tracewright_base::{Context, Isa, Security};
 
@@ -15,13 +14,13 @@ pub(super) const fn selector(isa: Isa) -> SubIsa {
     }
 }
 
-/// A context without its identifiers. Where the steps do not say: EL0, Non-secure.
+/// A context without its identifiers. The default for unknown parts is EL0, Non-secure.
 pub(super) fn plain(context: &Context) -> ContextInfo {
     let security = context.security.unwrap_or(Security::NonSecure);
     ContextInfo::new(context.el.unwrap_or(0), security, context.bits64)
 }
 
-/// The last addresses and the rest of what packets are compressed against.
+/// The last addresses and the rest of the compression state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Compressor {
     history: History,
@@ -32,9 +31,9 @@ pub(super) struct Compressor {
 }
 
 impl Compressor {
-    /// Takes in a packet that is about to be sent.
+    /// Records a packet that is sent.
     #[inline]
-    pub(super) fn sent(&mut self, packet: &Packet) {
+    pub(super) fn record(&mut self, packet: &Packet) {
         match packet {
             Packet::Atoms(_) => return,
             Packet::TraceInfo(_) => {
@@ -73,7 +72,7 @@ impl Compressor {
         }
     }
 
-    /// A context, with the identifiers that the unit traces and that a decoder cannot know.
+    /// A context with the identifiers that the unit traces and that differ from the decoder's.
     pub(super) fn context(&self, context: &Context, config: &Config) -> ContextInfo {
         let retained = self.history.context();
         let mut info = plain(context);
@@ -92,7 +91,7 @@ impl Compressor {
         info
     }
 
-    /// A timestamp of so many bits as changed, 7 to 56 in steps of 7, or all.
+    /// A timestamp with the bits that changed: 7 to 56 in steps of 7, or all.
     pub(super) fn timestamp(&self, value: u64, cycles: Option<u32>) -> Packet {
         let changed = 64 - (value ^ self.history.timestamp_so_far()).leading_zeros() as u8;
         let count = match changed.div_ceil(7).max(1) * 7 {
@@ -104,7 +103,7 @@ impl Compressor {
     }
 }
 
-/// Whether the address history takes up an address of this packet.
+/// Whether this packet adds an address to the address history.
 fn has_address(packet: &Packet) -> bool {
     match packet {
         Packet::Address(_)

@@ -8,12 +8,12 @@ use tracewright_base::{Context, Security};
 /// Address ranges, first and last address of each.
 pub(super) type Ranges = Vec<(u64, u64)>;
 
-/// Whether one of `ranges` has `address`.
+/// Whether one of `ranges` contains `address`.
 pub(super) fn within(ranges: &[(u64, u64)], address: u64) -> bool {
     ranges.iter().any(|&(first, last)| first <= address && address <= last)
 }
 
-/// The ranges that the bits of `selected` name: bit n is the pair TRCACVR2n, TRCACVR2n+1.
+/// The ranges of the bits of `selected`: bit n is the pair TRCACVR2n, TRCACVR2n+1.
 pub(super) fn ranges(selected: u64, register: &dyn Fn(&str) -> Option<u64>) -> Ranges {
     const PAIRS: [(&str, &str); 8] = [
         ("TRCACVR0", "TRCACVR1"),
@@ -31,15 +31,15 @@ pub(super) fn ranges(selected: u64, register: &dyn Fn(&str) -> Option<u64>) -> R
         .collect()
 }
 
-/// What ViewInst lets through.
+/// The instructions that ViewInst includes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Filter {
-    /// Only these, where there are any. (TRCVIIECTLR.INCLUDE, bits \[7:0])
+    /// The included ranges; all addresses if empty. (TRCVIIECTLR.INCLUDE, bits \[7:0])
     include: Ranges,
-    /// Not these. (TRCVIIECTLR.EXCLUDE, bits \[23:16])
+    /// The excluded ranges. (TRCVIIECTLR.EXCLUDE, bits \[23:16])
     exclude: Ranges,
-    /// TRCVICTLR: EXLEVEL_S, bits \[19:16], EXLEVEL_NS, bits \[22:20], and EXLEVEL_RL, bits \[26:24]:
-    /// a level whose bit is 1 is not traced; those of EXLEVEL_RL are relative to those of
+    /// TRCVICTLR: EXLEVEL_S, bits \[19:16], EXLEVEL_NS, bits \[22:20], and EXLEVEL_RL, bits
+    /// \[26:24]: a level whose bit is 1 is not traced; those of EXLEVEL_RL are relative to those of
     /// EXLEVEL_NS.
     levels: u64,
 }
@@ -54,13 +54,13 @@ impl Filter {
         }
     }
 
-    /// Nothing is kept out.
+    /// Whether every instruction is included.
     pub(super) fn is_open(&self) -> bool {
         *self == Filter::default()
     }
 
     /// Whether the instruction at `address` is traced.
-    pub(super) fn lets(&self, address: u64, context: &Context) -> bool {
+    pub(super) fn includes(&self, address: u64, context: &Context) -> bool {
         let el = context.el.unwrap_or(0).min(3);
         let bit = |low: u8| self.levels >> (low + el) & 1 != 0;
         let shut = match context.security.unwrap_or(Security::NonSecure) {
@@ -110,7 +110,7 @@ mod tests {
             (1, 0x2010, user(0, NonSecure), false),
         ] {
             let filter = Filter::new(&registers(control));
-            assert_eq!(filter.lets(address, &context), want, "{control:#x} {address:#x}");
+            assert_eq!(filter.includes(address, &context), want, "{control:#x} {address:#x}");
         }
         assert!(Filter::new(&|_| None).is_open());
     }

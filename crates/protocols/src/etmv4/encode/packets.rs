@@ -1,4 +1,4 @@
-//! Packets on their way out: synchronisation, addresses, time.
+//! Sends packets: synchronisation, addresses, timestamps.
 
 use tracewright_base::{Retired, Wire};
 
@@ -16,13 +16,13 @@ impl Extend<u8> for Size {
 }
 
 impl Encoder {
-    /// Sends a packet after the atoms that wait.
+    /// Sends a packet after the unsent atoms.
     pub(super) fn put(&mut self, packet: Packet, config: &Config, out: &mut impl Extend<Packet>) {
         self.flush(config, out);
         self.send(packet, config, out);
     }
 
-    /// Sends the atoms that wait.
+    /// Sends the unsent atoms.
     pub(super) fn flush(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         while self.deferred > 0 {
             self.deferred -= 1;
@@ -66,7 +66,7 @@ impl Encoder {
         out.extend([Packet::Atoms(atoms)]);
     }
 
-    /// Sends a packet, if the FIFO takes it.
+    /// Sends a packet, if the FIFO has space.
     pub(super) fn send(&mut self, packet: Packet, config: &Config, out: &mut impl Extend<Packet>) {
         if self.lost {
             return;
@@ -75,19 +75,19 @@ impl Encoder {
         packet.emit(config, &mut size);
         if self.settings.fifo > 0 && packet != Packet::Overflow {
             let level = self.level + size.0 as u32;
-            // What starts trace again finds room.
-            if level > self.settings.fifo && self.said.is_some() {
+            // The packets that restart the trace always have space.
+            if level > self.settings.fifo && self.traced.is_some() {
                 self.lost = true;
                 return;
             }
             self.level = level;
         }
-        self.compressor.sent(&packet);
+        self.compressor.record(&packet);
         self.bytes += size.0;
         out.extend([packet]);
     }
 
-    /// Alignment Sync and Trace Info, and the time.
+    /// Sends Alignment Sync, Trace Info and a timestamp.
     pub(super) fn synchronise(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         self.needs &= !needs::SYNC;
         self.put(Packet::AlignSync, config, out);
@@ -105,7 +105,7 @@ impl Encoder {
         self.put(Packet::TraceInfo(info), config, out);
         self.bytes = 0;
         self.returns.clear();
-        self.needs |= needs::PLACE;
+        self.needs |= needs::START_POINT;
         self.late = self.settings.late_address;
         if let Some(time) = self.time
             && config.timestamps()
@@ -115,7 +115,7 @@ impl Encoder {
         }
     }
 
-    /// A timestamp, and the marker before it where the unit has one.
+    /// Sends a timestamp, after a marker if the unit has markers.
     pub(super) fn timestamp(&mut self, value: u64, config: &Config, out: &mut impl Extend<Packet>) {
         let value = if config.timestamp_bits() == 48 { value & 0xffff_ffff_ffff } else { value };
         self.flush(config, out);
@@ -127,7 +127,7 @@ impl Encoder {
         self.put(timestamp, config, out);
     }
 
-    /// Where the processor is, and who executes, in as few bytes as can be.
+    /// Sends address and context in the shortest form.
     pub(super) fn address(
         &mut self,
         address: bool,
@@ -135,18 +135,18 @@ impl Encoder {
         config: &Config,
         out: &mut impl Extend<Packet>,
     ) {
-        let place = self.compressor.address(self.next, self.next_isa, config);
+        let target = self.compressor.address(self.next, self.next_isa, config);
         let info = self.compressor.context(&self.context, config);
         if context {
-            self.said = Some(self.context);
+            self.traced = Some(self.context);
         }
-        match (address, context, place) {
+        match (address, context, target) {
             (true, true, Address::Long32 { .. } | Address::Long64 { .. }) => {
-                self.put(Packet::AddressContext(place, info), config, out);
+                self.put(Packet::AddressContext(target, info), config, out);
             }
             _ => {
                 if address {
-                    self.put(Packet::Address(place), config, out);
+                    self.put(Packet::Address(target), config, out);
                 }
                 if context {
                     self.put(Packet::Context(Some(info)), config, out);
@@ -155,7 +155,8 @@ impl Encoder {
         }
     }
 
-    /// The branch `r` by its own address: it was taken, and all P0 instructions before it were not.
+    /// Sends the branch `r` as a source address: it was taken, and all P0 instructions before it
+    /// were not.
     pub(super) fn source(&mut self, r: &Retired, config: &Config, out: &mut impl Extend<Packet>) {
         self.deferred = 0;
         let address = self.compressor.address(r.address, r.instruction.isa, config);

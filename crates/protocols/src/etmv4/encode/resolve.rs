@@ -1,19 +1,19 @@
-//! Which P0 elements are committed, and the cycles in between.
+//! Commits of P0 elements, and cycle counts.
 
 use super::{Encoder, Settings};
 use crate::etmv4::Config;
 use crate::etmv4::packet::Packet;
 
-/// P0 elements that wait for their commit, and cycles.
+/// The uncommitted P0 elements, and cycles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counter {
     /// P0 elements that were traced and are not committed.
     depth: u32,
-    /// As many as can wait: an analyzer commits the oldest by itself. (TRCIDR8.MAXSPEC)
+    /// Their maximum number: an analyzer commits the oldest of more. (TRCIDR8.MAXSPEC)
     max: u32,
     /// Cycles since the last cycle count.
     cycles: u64,
-    /// The first cycle count after trace was lost says nothing.
+    /// The first cycle count after a loss of trace is unknown.
     unknown: bool,
     /// P0 elements were traced since the last cycle count.
     traced: bool,
@@ -21,9 +21,9 @@ pub(super) struct Counter {
     /// Cycle counts commit. (Commit mode 0)
     commits: bool,
     threshold: u64,
-    /// The largest count that the unit's counter holds.
+    /// The maximum of the unit's cycle counter.
     largest: u64,
-    /// VMIDs are traced; context ids are.
+    /// Whether VMIDs are traced, and whether context IDs are.
     pub(super) identifiers: (bool, bool),
 }
 
@@ -48,7 +48,7 @@ impl Counter {
         self.cycles = self.cycles.saturating_add(cycles.into());
     }
 
-    /// Cycles since the last cycle count, as far as a timestamp has room for them.
+    /// Cycles since the last cycle count, limited to the width in a timestamp.
     pub(super) fn since_last(&self) -> u32 {
         self.cycles.min(0xf_ffff) as u32
     }
@@ -61,12 +61,12 @@ impl Counter {
         self.max
     }
 
-    /// P0 elements wait.
-    pub(super) const fn waits(&self) -> bool {
+    /// Whether there are uncommitted P0 elements.
+    pub(super) const fn has_uncommitted(&self) -> bool {
         self.depth > 0
     }
 
-    /// What waited is lost, and the count with it.
+    /// The uncommitted elements and the cycle count are lost.
     pub(super) fn overflow(&mut self) {
         self.depth = 0;
         self.unknown = true;
@@ -75,7 +75,8 @@ impl Counter {
 }
 
 impl Encoder {
-    /// `n` P0 elements were traced. The oldest of too many are committed without a packet.
+    /// `n` P0 elements were traced. Elements beyond the maximum are committed without a packet, the
+    /// oldest first.
     #[inline]
     pub(super) fn added(&mut self, n: u32) {
         self.counter.depth = self.counter.depth.saturating_add(n).min(self.counter.max);
@@ -87,7 +88,7 @@ impl Encoder {
         self.counter.depth = self.counter.depth.saturating_sub(n);
     }
 
-    /// After a P0 element: commits, with the cycles where they are counted.
+    /// Commits after a P0 element, with the cycle count if cycles are counted.
     #[inline]
     pub(super) fn resolve(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         let Counter { cycles, threshold, counting, traced, depth, .. } = self.counter;
@@ -103,13 +104,13 @@ impl Encoder {
         }
     }
 
-    /// Commits all that wait.
+    /// Commits all elements.
     pub(super) fn commit_all(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         self.flush(config, out);
         self.commit(self.counter.depth, config, out);
     }
 
-    /// Commits the `n` oldest.
+    /// Commits the `n` oldest elements.
     pub(super) fn commit(&mut self, n: u32, config: &Config, out: &mut impl Extend<Packet>) {
         if n > 0 {
             self.put(Packet::Commit(n), config, out);
@@ -117,7 +118,7 @@ impl Encoder {
         }
     }
 
-    /// The cycles since the last count, and in commit mode 0 a commit of the `n` oldest.
+    /// Sends the cycles since the last count, and in commit mode 0 commits the `n` oldest elements.
     pub(super) fn cycle_count(&mut self, n: u32, config: &Config, out: &mut impl Extend<Packet>) {
         let Counter { cycles, threshold, max, largest, commits, .. } = self.counter;
         let unknown = core::mem::take(&mut self.counter.unknown) || cycles > largest;

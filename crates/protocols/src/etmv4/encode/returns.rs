@@ -1,7 +1,7 @@
-//! The trace unit's return stack: which addresses it need not send. (Arm ARM D5, "Return stack";
-//! IHI 0064, the same)
+//! The trace unit's return stack, whose addresses are not sent. (Arm ARM D5 and IHI 0064, "Return
+//! stack")
 
-/// The deepest stack that an analyzer follows.
+/// The depth of an analyzer's stack.
 const DEEPEST: usize = 15;
 
 /// Return addresses with their instruction set selector, newest last.
@@ -9,17 +9,18 @@ const DEEPEST: usize = 15;
 pub(super) struct Returns {
     entries: [(u64, bool); DEEPEST],
     len: u8,
-    /// How many the unit keeps.
+    /// The depth of the stack.
     depth: u8,
 }
 
 impl Returns {
-    /// An empty one of `depth` entries, 15 at most.
+    /// An empty stack of `depth` entries, at most 15.
     pub(super) fn new(depth: u8) -> Self {
         Returns { entries: [(0, false); DEEPEST], len: 0, depth: depth.min(DEEPEST as u8) }
     }
 
-    /// A branch with link was traced as taken. The oldest entry makes room.
+    /// Pushes the return address of a branch with link that was traced as taken. A full stack drops
+    /// the oldest entry.
     #[inline]
     pub(super) fn push(&mut self, address: u64, is1: bool) {
         if self.depth == 0 {
@@ -35,8 +36,7 @@ impl Returns {
         }
     }
 
-    /// Whether an analyzer can tell that an indirect branch goes to `target`; takes the entry away
-    /// then.
+    /// Whether an analyzer can infer that an indirect branch goes to `target`. Pops the entry then.
     #[inline]
     pub(super) fn matches(&mut self, target: u64, is1: bool) -> bool {
         let Some(top) = self.len.checked_sub(1) else { return false };
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_top_matches_and_the_oldest_makes_room() {
+    fn only_the_top_matches_and_a_full_stack_drops_the_oldest() {
         let mut returns = Returns::new(2);
         for address in [0x10, 0x20, 0x30] {
             returns.push(address, false);
@@ -64,11 +64,11 @@ mod tests {
         assert!(!returns.matches(0x30, true), "another instruction set");
         assert!(returns.matches(0x30, false));
         assert!(returns.matches(0x20, false));
-        assert!(!returns.matches(0x10, false), "made room");
+        assert!(!returns.matches(0x10, false), "the oldest is dropped");
     }
 
     #[test]
-    fn a_stack_of_no_depth_matches_nothing() {
+    fn a_stack_of_depth_0_matches_nothing() {
         let mut returns = Returns::new(0);
         returns.push(0x10, false);
         assert!(!returns.matches(0x10, false));

@@ -1,4 +1,4 @@
-//! What the unit is programmed with beside the registers that a decoder reads.
+//! The programming of the unit in addition to the registers that a decoder reads.
 
 use super::filter::{Filter, Ranges, ranges, within};
 use crate::trace_unit::Setting;
@@ -6,41 +6,41 @@ use crate::trace_unit::Setting;
 /// The settings of [`Encoder`](super::Encoder): programming registers, and what to inject.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Bytes between synchronisations; 0 is never again. (TRCSYNCPR.PERIOD, bits \[4:0]: 2 to the
-    /// power of it)
+    /// Bytes between synchronisations; 0: only one at the start. (2 to the power of
+    /// TRCSYNCPR.PERIOD, bits \[4:0])
     pub period: u64,
-    /// A cycle count waits until so many cycles have passed. (TRCCCCTLR.THRESHOLD, bits \[11:0])
+    /// The minimum number of cycles between cycle counts. (TRCCCCTLR.THRESHOLD, bits \[11:0])
     pub threshold: u32,
     /// The events that are traced. (TRCEVENTCTL1R.INSTEN, bits \[3:0])
     pub events: u8,
     pub(super) filter: Filter,
-    /// Where branches are broadcast. (TRCBBCTLR: RANGE, bits \[7:0]; MODE, bit \[8]: in these ranges,
-    /// not outside them)
+    /// The addresses of broadcast branches. (TRCBBCTLR: RANGE, bits \[7:0]; MODE, bit \[8]: inside
+    /// these ranges instead of outside)
     broadcast: (Ranges, bool),
     /// Entries of the unit's return stack, 0 to 15.
     pub return_stack_depth: u8,
-    /// P0 elements are committed when so many wait; 0: only when they must be.
+    /// The number of uncommitted P0 elements at which they are committed; 0: only when necessary.
     pub commit_batch: u32,
-    /// P0 elements between a Trace Info that repeats and the address and context after it.
+    /// P0 elements between a repeated Trace Info and the address and context after it.
     pub late_address: u8,
-    /// An exception at a branch target is one with E = 0b10.
+    /// An exception at a branch target has E = 0b10.
     pub shared_address: bool,
-    /// Tracing ends with Discard, not with a commit of what waits.
+    /// Tracing ends with Discard instead of a commit.
     pub discard_at_end: bool,
-    /// A mispredict may come after its branch was committed.
+    /// A mispredict may be after the commit of its branch.
     pub late_mispredicts: bool,
-    /// Seeds what is chosen at random.
+    /// The seed of random choices.
     pub seed: u64,
-    /// How often, of 256 P0 elements, something speculative is made up: a false path that is
-    /// cancelled, a mispredict, a commit. Needs TRCIDR8.MAXSPEC.
+    /// How often, of 256 P0 elements, speculation is simulated: a false path that is cancelled, a
+    /// mispredict, a commit. Needs TRCIDR8.MAXSPEC.
     pub speculation: u8,
-    /// How often, of 256 P0 elements, Q elements take over. Needs TRCIDR0.QSUPP and TRCCONFIGR.QE.
+    /// How often, of 256 P0 elements, a Q element begins. Needs TRCIDR0.QSUPP and TRCCONFIGR.QE.
     pub q: u8,
-    /// How often, of 256 taken branches, a branch is given by its own address. (ETE)
+    /// How often, of 256 taken branches, a branch is traced as a source address. (ETE)
     pub sources: u8,
-    /// Bytes that the unit holds; 0 is no limit. When they are full trace is lost.
+    /// Size of the FIFO in bytes; 0 is no limit. Trace is lost when it is full.
     pub fifo: u32,
-    /// Instructions in which the FIFO gives off one byte.
+    /// Instructions for each byte that the FIFO outputs.
     pub fifo_drain: u32,
 }
 
@@ -51,7 +51,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads settings by name; those that are absent are as in a usual unit.
+    /// Reads settings by name; absent ones have defaults.
     pub fn new(setting: &dyn Fn(&str) -> Option<u64>) -> Self {
         let or = |name, default| setting(name).unwrap_or(default);
         let rate = |name| or(name, 0).min(255) as u8;
@@ -93,10 +93,10 @@ const fn setting(name: &'static str, about: &'static str) -> Setting {
 
 const RANGE: &str = "an address comparator; two are a range, last address included";
 
-/// Every setting, in words.
+/// Every setting with a description.
 pub(super) const SETTINGS: &[Setting] = &[
     setting("TRCSYNCPR", "synchronise every 2^n bytes; 0: only at the start"),
-    setting("TRCCCCTLR", "cycle counts wait until so many cycles have passed"),
+    setting("TRCCCCTLR", "minimum number of cycles between cycle counts"),
     setting("TRCEVENTCTL1R", "bits [3:0]: the events that are traced"),
     setting("TRCVICTLR", "bits [19:16], [22:20], [26:24]: exception levels that are not traced"),
     setting("TRCVIIECTLR", "bits [7:0] ranges to trace, bits [23:16] ranges not to trace"),
@@ -118,15 +118,18 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting("TRCACVR15", RANGE),
     setting("TRCBBCTLR", "bits [7:0] ranges, bit [8]: broadcast branches in them, not outside"),
     setting("return-stack-depth", "entries of the return stack, 0 to 15"),
-    setting("commit-batch", "P0 elements that wait before a commit; 0: only when they must"),
+    setting(
+        "commit-batch",
+        "uncommitted P0 elements at which they are committed; 0: only when necessary",
+    ),
     setting("late-address", "P0 elements between a repeated Trace Info and its address"),
     setting("shared-address", "1: an exception at a branch target shares its address (E = 0b10)"),
-    setting("discard-at-end", "1: what is not committed at the end is discarded"),
-    setting("late-mispredicts", "1: a mispredict may come after its branch was committed"),
-    setting("seed", "of what is chosen at random"),
-    setting("speculation", "of 256 P0 elements: false paths, mispredicts and commits made up"),
-    setting("q-elements", "of 256 P0 elements: Q elements begun"),
-    setting("source-addresses", "of 256 taken branches: given by their own address (ETE)"),
-    setting("fifo", "bytes that the unit holds before trace is lost; 0: no limit"),
-    setting("fifo-drain", "instructions in which the unit gives off one byte"),
+    setting("discard-at-end", "1: uncommitted elements are discarded at the end"),
+    setting("late-mispredicts", "1: a mispredict may be after the commit of its branch"),
+    setting("seed", "seed of random choices"),
+    setting("speculation", "of 256 P0 elements: simulated false paths, mispredicts and commits"),
+    setting("q-elements", "of 256 P0 elements: started Q elements"),
+    setting("source-addresses", "of 256 taken branches: traced as source addresses (ETE)"),
+    setting("fifo", "size of the FIFO in bytes; trace is lost when it is full; 0: no limit"),
+    setting("fifo-drain", "instructions for each byte that the FIFO outputs"),
 ];

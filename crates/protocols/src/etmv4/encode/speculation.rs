@@ -1,5 +1,5 @@
-//! What a speculative core traces beside what it executes: false paths that are cancelled, branches
-//! that are mispredicted, commits in any portions. All of it made up, from a seed.
+//! Simulated speculation of a core: false paths that are cancelled, mispredicted branches, commits
+//! of any size. All choices are random, from a seed.
 
 use tracewright_base::{Context, Kind, Security};
 
@@ -34,13 +34,14 @@ impl Random {
 }
 
 impl Encoder {
-    /// Traces `last` as a core that guesses would, or by its own address. Returns which way it was
-    /// traced first.
+    /// Traces `last` as a core that predicts branches would, or as a source address. Returns its
+    /// first traced value.
     pub(super) fn uncertain(&mut self, config: &Config, out: &mut impl Extend<Packet>) -> bool {
         let (taken, i) = (self.last.taken, self.last.instruction);
         let max = self.counter.max();
-        let guess = self.settings.speculation > 0 && self.random.often(self.settings.speculation);
-        let choice = if guess { self.random.below(4) } else { 0 };
+        let speculate =
+            self.settings.speculation > 0 && self.random.often(self.settings.speculation);
+        let choice = if speculate { self.random.below(4) } else { 0 };
         let open = i.kind == Kind::Indirect || i.conditional && i.kind == Kind::Branch;
         match choice {
             1 if open && max > 0 => {
@@ -48,12 +49,12 @@ impl Encoder {
                 return !taken;
             }
             2 if open && self.settings.late_mispredicts => {
-                self.way(!taken, config, out);
+                self.outcome(!taken, config, out);
                 self.commit_all(config, out);
                 self.put(Packet::Mispredict(Before::Nothing), config, out);
                 return !taken;
             }
-            _ => self.way(taken, config, out),
+            _ => self.outcome(taken, config, out),
         }
         match choice {
             3 if max > 0 => {
@@ -62,7 +63,7 @@ impl Encoder {
                 self.put(cancel, config, out);
                 self.cancelled(n);
             }
-            _ if guess && max > 0 => {
+            _ if speculate && max > 0 => {
                 self.flush(config, out);
                 let n = self.random.below(self.counter.depth() + 1);
                 self.commit(n, config, out);
@@ -72,8 +73,8 @@ impl Encoder {
         taken
     }
 
-    /// An atom, or a source address in its place.
-    fn way(&mut self, taken: bool, config: &Config, out: &mut impl Extend<Packet>) {
+    /// Traces an atom, or a source address instead.
+    fn outcome(&mut self, taken: bool, config: &Config, out: &mut impl Extend<Packet>) {
         let source = taken
             && config.is_ete()
             && self.settings.sources > 0
@@ -87,19 +88,19 @@ impl Encoder {
         }
     }
 
-    /// `last` goes the `first` way, and further on that way, until the core finds out.
+    /// Traces `last` as `first`, and a false path after it, until the core cancels both.
     fn mispredicted(&mut self, first: bool, config: &Config, out: &mut impl Extend<Packet>) {
         let atom = |taken: bool| if taken { Before::E } else { Before::N };
         let form = self.random.below(6);
         self.flush(config, out);
         match form {
-            // The atom is in the packet that takes it back.
+            // The atom is in the packet that cancels it.
             0 => {
                 self.added(1);
                 self.put(Packet::Mispredict(atom(first)), config, out);
             }
             1 => {
-                self.way(first, config, out);
+                self.outcome(first, config, out);
                 self.put(Packet::Mispredict(Before::Nothing), config, out);
             }
             // One false atom is in the packet that cancels it.
@@ -109,14 +110,14 @@ impl Encoder {
                 self.cancelled(1);
             }
             2 | 3 if self.counter.max() > 1 => {
-                self.way(first, config, out);
+                self.outcome(first, config, out);
                 self.added(1);
                 let before = atom(self.random.below(2) == 0);
                 self.put(Packet::Cancel2(before), config, out);
                 self.cancelled(1);
             }
             _ if self.counter.max() > 1 => {
-                self.way(first, config, out);
+                self.outcome(first, config, out);
                 let n = self.false_path(config, out);
                 match n {
                     1 if form == 4 => {
@@ -140,20 +141,21 @@ impl Encoder {
                 self.cancelled(n);
             }
             _ => {
-                self.way(first, config, out);
+                self.outcome(first, config, out);
                 self.put(Packet::Mispredict(Before::Nothing), config, out);
             }
         }
     }
 
-    /// P0 elements that never were, at least one, and fewer than may wait. Returns how many.
+    /// Traces P0 elements of a false path: at least one, and fewer than the maximum of uncommitted
+    /// elements. Returns their number.
     fn false_path(&mut self, config: &Config, out: &mut impl Extend<Packet>) -> u32 {
         self.flush(config, out);
         let n = 1 + self.random.below(self.counter.max().saturating_sub(1).clamp(1, 6));
         for k in 0..n {
             match self.random.below(16) {
                 0 if config.is_ete() && self.settings.sources > 0 => {
-                    let address = self.anywhere(config);
+                    let address = self.random_address(config);
                     self.put(Packet::SourceAddress(address), config, out);
                 }
                 1 => {
@@ -165,7 +167,7 @@ impl Encoder {
                         fault_pending: false,
                     };
                     self.put(Packet::Exception(exception), config, out);
-                    let address = self.anywhere(config);
+                    let address = self.random_address(config);
                     self.put(Packet::Address(address), config, out);
                 }
                 2 if k > 0 => {
@@ -179,7 +181,7 @@ impl Encoder {
                     self.atom_now(true, config, out);
                 }
                 3 if k > 0 => {
-                    let address = self.anywhere(config);
+                    let address = self.random_address(config);
                     self.put(Packet::Address(address), config, out);
                     self.atom_now(true, config, out);
                 }
@@ -190,15 +192,15 @@ impl Encoder {
         n
     }
 
-    /// An atom that is counted by the caller.
+    /// Traces an atom that the caller counts.
     fn atom_now(&mut self, taken: bool, config: &Config, out: &mut impl Extend<Packet>) {
         if let Some(atoms) = self.waiting.push(taken) {
             self.send(Packet::Atoms(atoms), config, out);
         }
     }
 
-    /// An address near the program.
-    fn anywhere(&mut self, config: &Config) -> crate::etmv4::packet::Address {
+    /// A random address near the program.
+    fn random_address(&mut self, config: &Config) -> crate::etmv4::packet::Address {
         let near = self.last.address ^ u64::from(self.random.below(1 << 14)) << 2;
         self.compressor.address(near, self.last.instruction.isa, config)
     }

@@ -1,4 +1,4 @@
-//! The registers of a usual unit.
+//! The registers of a typical unit.
 
 use super::{Encoder, Settings, settings};
 use crate::etmv4::{Config, Ete, Etmv4};
@@ -6,7 +6,7 @@ use crate::trace_unit::{Encodes, Setting};
 
 /// Branch broadcasting, cycle counting, return stack, 4 events, 64-bit timestamps, commit mode 1;
 /// nothing is speculative. 64-bit addresses, context and virtual machine identifiers of 4 bytes.
-/// Traced are contexts, timestamps and what the return stack leaves over.
+/// Contexts, timestamps and the return stack are enabled.
 const COMMON: [(&str, u64); 5] = [
     ("TRCCONFIGR", 0x18c1),
     ("TRCTRACEIDR", 0x10),

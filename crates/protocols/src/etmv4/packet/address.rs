@@ -1,10 +1,10 @@
-//! Target and source addresses as the wire spells them.
+//! Target and source addresses in their encoded forms.
 
 use core::fmt;
 
 use tracewright_base::Isa;
 
-/// Which of two instruction sets an address is in: the low bits that it leaves out tell.
+/// Which of two instruction sets an address is in. It determines the low bits that are omitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SubIsa {
     /// IS0, instructions of 4 bytes: A64, or A32 in AArch32 state.
@@ -15,7 +15,7 @@ pub enum SubIsa {
 }
 
 impl SubIsa {
-    /// Low address bits that are not sent: 2 or 1.
+    /// The number of low address bits that are not sent: 2 or 1.
     #[inline]
     pub const fn shift(self) -> u8 {
         match self {
@@ -44,21 +44,21 @@ impl fmt::Display for SubIsa {
     }
 }
 
-/// An address, as far as the packet gives it. [`History`](crate::etmv4::History) has the rest.
+/// The address bits of a packet. [`History`](crate::etmv4::History) has the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Address {
     /// One of the last three addresses: 0 is the last, up to 2.
     Match(u8),
-    /// The low `count` bits, the others are those of the last address.
+    /// The low `count` bits; the others are those of the last address.
     Short {
         /// Instruction set.
         is: SubIsa,
-        /// The address bits \[count - 1:0], in place.
+        /// The address bits \[count - 1:0].
         bits: u32,
         /// 9 or 17 for IS0, 8 or 16 for IS1.
         count: u8,
     },
-    /// The low 32 bits, the others are those of the last address.
+    /// The low 32 bits; the others are those of the last address.
     Long32 {
         /// Instruction set.
         is: SubIsa,
@@ -75,8 +75,9 @@ pub enum Address {
 }
 
 impl Address {
-    /// Reads the address of an address packet, `bytes` after its `header`, and says how many bytes it
-    /// takes. [`None`]: `header` is that of no address packet. `Some(None)`: more bytes are needed.
+    /// Reads the address of an address packet from `bytes`, which follow `header`. Returns it with
+    /// the number of its bytes. [`None`]: `header` is not that of an address packet. `Some(None)`:
+    /// more bytes are needed.
     #[inline]
     pub(in crate::etmv4) fn parse(header: u8, bytes: &[u8]) -> Option<Option<(Self, usize)>> {
         Some(match header {
@@ -91,7 +92,7 @@ impl Address {
         })
     }
 
-    /// Reads the bytes of a short address and says how many there were. `None`: more are needed.
+    /// Reads the bytes of a short address and returns their number. `None`: more are needed.
     #[inline]
     pub(super) fn short(is: SubIsa, bytes: &[u8]) -> Option<(Self, usize)> {
         let low = *bytes.first()?;
@@ -124,7 +125,7 @@ impl Address {
         Some(Address::Long64 { is, bits: join(is, u64::from_le_bytes(bytes)) })
     }
 
-    /// Writes what follows the header.
+    /// Writes the bytes after the header.
     pub(super) fn emit(self, out: &mut impl Extend<u8>) {
         match self {
             Address::Match(_) => {}
@@ -144,15 +145,15 @@ impl Address {
     }
 }
 
-/// Moves the bits of the first two bytes of a long address to their places: IS0 has address bits
-/// \[8:2] and \[15:9] there, IS1 \[7:1] and \[15:8]. Bit 7 of a byte of 7 bits should be zero; it is
-/// not looked at.
+/// Shifts the bits of the first two bytes of a long address: for IS0 they are address bits \[8:2]
+/// and \[15:9], for IS1 \[7:1] and \[15:8]. Bit 7 of a byte with 7 address bits should be zero; it
+/// is ignored.
 #[inline]
-const fn join(is: SubIsa, wire: u64) -> u64 {
-    let low = wire & 0x7f;
+const fn join(is: SubIsa, bytes: u64) -> u64 {
+    let low = bytes & 0x7f;
     match is {
-        SubIsa::Is0 => wire & !0xffff | low << 2 | (wire >> 8 & 0x7f) << 9,
-        SubIsa::Is1 => wire & !0xff | low << 1,
+        SubIsa::Is0 => bytes & !0xffff | low << 2 | (bytes >> 8 & 0x7f) << 9,
+        SubIsa::Is1 => bytes & !0xff | low << 1,
     }
 }
 

@@ -3,14 +3,15 @@
 use core::fmt;
 
 /// The atoms of one packet, oldest first: E (the P0 instruction took effect; a branch was taken) or
-/// N. Only what an Atom packet can hold can be made. (IHI 0064 and Arm ARM, "Atom packets")
+/// N. Only combinations that an Atom packet can hold are possible. (IHI 0064 and Arm ARM, "Atom
+/// packets")
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Atoms(
-    /// The atoms from bit 0, the oldest; 1 is E. Bits \[31:24]: how many, 0 to 24.
+    /// The atoms from bit 0, the oldest; 1 is E. Bits \[31:24]: their number, 0 to 24.
     u32,
 );
 
-/// Every header's atoms; 0 where it is no Atom packet.
+/// The atoms of every header; 0 if it is not that of an Atom packet.
 const OF_HEADER: [u32; 256] = {
     let mut table = [0; 256];
     let mut header = 0;
@@ -23,7 +24,7 @@ const OF_HEADER: [u32; 256] = {
     table
 };
 
-/// The same with a 1 behind the last atom.
+/// The atoms of every header with a 1 after the last atom.
 const STEPS: [u32; 256] = {
     let mut table = [0; 256];
     let mut header = 0;
@@ -37,7 +38,7 @@ const STEPS: [u32; 256] = {
 };
 
 impl Atoms {
-    /// No atoms: a Mispredict or Cancel packet without any.
+    /// No atoms: for a Mispredict or Cancel packet without atoms.
     pub const NONE: Atoms = Atoms(0);
     /// One E atom.
     pub const E: Atoms = Atoms::of(0b1, 1);
@@ -50,13 +51,13 @@ impl Atoms {
         Atoms(bits | (len as u32) << 24)
     }
 
-    /// The packet of these atoms, where there is one: `bits` from bit 0, the oldest; 1 is E.
+    /// The packet of these atoms, if there is one: `bits` from bit 0, the oldest; 1 is E.
     pub const fn new(bits: u32, len: u8) -> Option<Self> {
         let atoms = Atoms::of(bits & 0xff_ffff, len);
         if bits >> 24 == 0 && atoms.header().is_some() { Some(atoms) } else { None }
     }
 
-    /// The atoms that `header` is.
+    /// The atoms of `header`.
     #[inline]
     pub const fn from_header(header: u8) -> Option<Self> {
         match OF_HEADER[header as usize] {
@@ -65,7 +66,8 @@ impl Atoms {
         }
     }
 
-    /// The atoms that `header` is, from bit 0 on, and a 1 behind the last; 0 where it is no Atom packet.
+    /// The atoms of `header` from bit 0 on, and a 1 after the last; 0 if it is not that of an Atom
+    /// packet.
     #[inline]
     pub(in crate::etmv4) const fn steps(header: u8) -> u32 {
         STEPS[header as usize]
@@ -77,13 +79,13 @@ impl Atoms {
         OF_HEADER[header as usize] != 0
     }
 
-    /// How many Atom packets `bytes` begin with. Each is one byte.
+    /// The number of Atom packets at the start of `bytes`. Each is one byte.
     #[inline]
     pub(in crate::etmv4) fn run(bytes: &[u8]) -> usize {
         let (eights, rest) = bytes.as_chunks::<8>();
         let mut count = 0;
         for eight in eights {
-            // Bits 7 and 6 of a header are set, and of no other.
+            // Bits 7 and 6 are set in the headers of Atom packets only.
             let word = u64::from_le_bytes(*eight);
             let others = !(word & word << 1) & 0x8080_8080_8080_8080;
             if others != 0 {
@@ -120,7 +122,7 @@ impl Atoms {
         Some(Atoms::of(bits, len))
     }
 
-    /// The packet's one byte. `None` for no atoms.
+    /// The byte of the packet. `None` for no atoms.
     pub const fn header(self) -> Option<u8> {
         Some(match (self.len(), self.bits()) {
             (1, a) if a < 2 => 0b1111_0110 | a as u8,
@@ -156,13 +158,13 @@ impl Atoms {
         self.0 & 0xff_ffff
     }
 
-    /// How many.
+    /// The number of atoms.
     #[inline]
     pub const fn len(self) -> u8 {
         (self.0 >> 24) as u8
     }
 
-    /// There are none.
+    /// Whether there are no atoms.
     #[inline]
     pub const fn is_empty(self) -> bool {
         self.len() == 0
@@ -191,7 +193,7 @@ impl fmt::Debug for Atoms {
     }
 }
 
-/// The atoms that a Mispredict or a Cancel format 2 packet traces before it acts. (The `A` field)
+/// The atoms before the effect of a Mispredict or a Cancel format 2 packet. (The `A` field)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Before {
     /// `00`: none.
@@ -244,17 +246,17 @@ mod tests {
 
     use super::*;
 
-    /// Each byte at each place among headers of atoms, and behind the last of them.
+    /// Each byte at each index among Atom headers, and after the last of them.
     #[test]
     fn a_run_ends_at_the_first_byte_that_is_no_header() {
         let headers: Vec<u8> = (0..=u8::MAX).filter(|&byte| Atoms::is_header(byte)).collect();
         for byte in 0..=u8::MAX {
-            for place in 0..20 {
+            for index in 0..20 {
                 let mut bytes: Vec<u8> =
-                    headers.iter().copied().cycle().skip(place).take(21).collect();
-                bytes[place] = byte;
-                let want = if Atoms::is_header(byte) { 21 } else { place };
-                assert_eq!(Atoms::run(&bytes), want, "{byte:#04x} at {place}");
+                    headers.iter().copied().cycle().skip(index).take(21).collect();
+                bytes[index] = byte;
+                let want = if Atoms::is_header(byte) { 21 } else { index };
+                assert_eq!(Atoms::run(&bytes), want, "{byte:#04x} at {index}");
             }
         }
         assert_eq!(Atoms::run(&[]), 0);

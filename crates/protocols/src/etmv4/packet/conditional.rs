@@ -7,7 +7,7 @@ use tracewright_base::Fault;
 use super::read::{Bytes, Stop};
 use crate::bits::emit_groups;
 
-/// A packet of conditional tracing. Its keys and tokens mean what TRCIDR0.CONDTYPE says.
+/// A packet of conditional tracing. TRCIDR0.CONDTYPE determines the meaning of its keys and tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Conditional {
     /// `0110_1100` and a key: one conditional instruction.
@@ -19,9 +19,9 @@ pub enum Conditional {
     Instruction2(u8),
     /// `0110_1101` and a byte: several conditional instructions, keys from the last.
     Instruction3 {
-        /// Bits \[6:1] of the byte, 0 to 63: how many.
+        /// The number of instructions: bits \[6:1] of the byte, 0 to 63.
         count: u8,
-        /// Bit \[0]: one more that shares its key.
+        /// Bit \[0]: one more instruction with a shared key.
         last: bool,
     },
     /// `0100_0011`: keys start again.
@@ -30,12 +30,12 @@ pub enum Conditional {
     Result1 {
         /// The older.
         first: Outcome,
-        /// The newer, where there are two.
+        /// The newer, if there are two.
         second: Option<Outcome>,
     },
     /// `0100_1ktt`, tt in 0..=2: a result, its key from the last and `k`.
     Result2 {
-        /// One key was left out.
+        /// One key is skipped.
         skip: bool,
         /// The result.
         token: u8,
@@ -59,7 +59,7 @@ pub struct Outcome {
     pub result: u8,
     /// The key of the instruction.
     pub key: u32,
-    /// It is an element that a Conditional Instruction element belongs to. (`CI`)
+    /// A Conditional Instruction element belongs to it. (`CI`)
     pub interleaved: bool,
 }
 
@@ -96,13 +96,12 @@ impl Outcome {
 }
 
 impl Conditional {
-    /// Whether `header` begins one of these packets.
+    /// Whether `header` is that of one of these packets.
     pub(super) const fn is_header(header: u8) -> bool {
         matches!(header, 0x40..=0x46 | 0x48..=0x4a | 0x4c..=0x4e | 0x50..=0x5f | 0x68..=0x6f)
     }
 
-    /// Reads the packet that `header`, `0100_xxxx` to `0110_xxxx`, begins. `None`: the header is
-    /// reserved.
+    /// Reads the packet with `header`, `0100_xxxx` to `0110_xxxx`. `None`: the header is reserved.
     pub(super) fn parse(header: u8, bytes: &mut Bytes<'_>) -> Option<Result<Self, Stop>> {
         Some(Ok(match header {
             0x40..=0x42 => Conditional::Instruction2(header & 0b11),

@@ -6,8 +6,8 @@ use tracewright_base::{El, Security};
 
 use crate::etmv4::Config;
 
-/// What a Context packet, or a Target Address with Context packet, says. Identifiers that it leaves
-/// out are as before.
+/// The contents of a Context packet or of a Target Address with Context packet. Omitted identifiers
+/// do not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ContextInfo {
     /// EL \[1:0], NSE \[3], SF \[4], NS \[5], V \[6], C \[7].
@@ -35,13 +35,13 @@ impl ContextInfo {
         ContextInfo { info, vmid: 0, context_id: 0 }
     }
 
-    /// The same with a virtual machine identifier.
+    /// This context with a virtual machine identifier.
     #[must_use]
     pub const fn with_vmid(self, vmid: u32) -> Self {
         ContextInfo { info: self.info | Self::V, vmid, ..self }
     }
 
-    /// The same with a context identifier.
+    /// This context with a context identifier.
     #[must_use]
     pub const fn with_context_id(self, context_id: u32) -> Self {
         ContextInfo { info: self.info | Self::C, context_id, ..self }
@@ -70,22 +70,22 @@ impl ContextInfo {
         self.info & Self::SF != 0
     }
 
-    /// Virtual machine identifier, where the packet has it.
+    /// Virtual machine identifier, if the packet has it.
     #[inline]
     pub const fn vmid(&self) -> Option<u32> {
         if self.info & Self::V != 0 { Some(self.vmid) } else { None }
     }
 
-    /// Context identifier, where the packet has it.
+    /// Context identifier, if the packet has it.
     #[inline]
     pub const fn context_id(&self) -> Option<u32> {
         if self.info & Self::C != 0 { Some(self.context_id) } else { None }
     }
 
-    /// Reads the information byte and what follows it, and says how many bytes that was. `None`:
-    /// more are needed. An identifier that the unit does not have takes no bytes.
+    /// Reads the information byte and the identifiers, and returns the number of bytes. `None`:
+    /// more are needed. An identifier that the unit does not have has no bytes.
     pub(super) fn parse(bytes: &[u8], config: &Config) -> Option<(Self, usize)> {
-        // Bit 2 should be zero; it is not looked at.
+        // Bit 2 should be zero; it is ignored.
         let mut info = *bytes.first()? & !0b100;
         let mut len = 1;
         let (mut vmid, mut context_id) = (0, 0);
@@ -110,7 +110,7 @@ impl ContextInfo {
         Some((ContextInfo { info, vmid, context_id }, len))
     }
 
-    /// Writes the information byte and what follows it.
+    /// Writes the information byte and the identifiers.
     pub(super) fn emit(self, config: &Config, out: &mut impl Extend<u8>) {
         let vmid = if self.info & Self::V != 0 { config.vmid_bytes() } else { 0 };
         let context_id = if self.info & Self::C != 0 { config.context_id_bytes() } else { 0 };

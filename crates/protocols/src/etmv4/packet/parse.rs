@@ -1,4 +1,4 @@
-//! From a header to a packet: which headers there are depends on version and configuration.
+//! Parses packets by header. The valid headers depend on version and configuration.
 
 use tracewright_base::{Fault, Parse};
 
@@ -6,7 +6,7 @@ use super::read::{Bytes, Stop};
 use super::{Address, Before, Conditional, ContextInfo, Exception, Packet, Q, SubIsa, TraceInfo};
 use crate::etmv4::{Config, QSupport};
 
-/// Parses what is no Atom packet. `bytes` begin with `header`.
+/// Parses any packet but an Atom packet. `bytes` begin with `header`.
 pub(super) fn parse(header: u8, bytes: &[u8], config: &Config) -> Parse<Packet> {
     if header == 0x00 {
         return extension(bytes);
@@ -116,11 +116,11 @@ fn has_function_return(config: &Config) -> bool {
         && config.core().is_some_and(|core| core.version >= 8)
 }
 
-/// `cett_ttte`: E1 and E0 around TYPE; `c` says that TYPE bits \[9:5] and P follow, which an ETE does
-/// not have.
+/// `cett_ttte`: E1 and E0 around TYPE. If `c` is 1, TYPE bits \[9:5] and P follow, which an ETE
+/// does not have.
 ///
-/// An address packet follows. In an ETE, where the return address of this TYPE may be unknown, one
-/// byte can be in its place: alone it would be an Ignore packet, so it is a part of this packet.
+/// An address packet follows. In an ETE, if the return address of this TYPE may be unknown, one
+/// byte can replace it. Alone that byte would be an Ignore packet, so it is part of this packet.
 fn exception(bytes: &mut Bytes<'_>, config: &Config) -> Result<Exception, Stop> {
     let low = bytes.byte()?;
     let mut number = u16::from(low >> 1 & 0x1f);

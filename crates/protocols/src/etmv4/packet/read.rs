@@ -9,11 +9,11 @@ use crate::bits::{Groups, groups};
 pub(super) enum Stop {
     /// More bytes are needed.
     Partial,
-    /// So many bytes, from the header on, are no packet.
+    /// This number of bytes, from the header on, is undecodable.
     Bad(usize, Fault),
 }
 
-/// A packet's bytes and how many have been read, the header included.
+/// The bytes of a packet and the number of bytes read, including the header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bytes<'a> {
     all: &'a [u8],
@@ -27,7 +27,7 @@ impl<'a> Bytes<'a> {
         Bytes { all, taken: 1 }
     }
 
-    /// What has not been read.
+    /// The bytes that have not been read.
     #[inline]
     pub(super) fn rest(&self) -> &'a [u8] {
         self.all.get(self.taken..).unwrap_or_default()
@@ -63,12 +63,12 @@ impl<'a> Bytes<'a> {
         Ok(self.groups(width)?.bits as u32)
     }
 
-    /// What has been read is no packet.
+    /// The bytes read are undecodable.
     pub(super) const fn bad(&self, fault: Fault) -> Stop {
         Stop::Bad(self.taken, fault)
     }
 
-    /// Takes what another reader took from [`rest`](Self::rest).
+    /// Skips the bytes that another reader read from [`rest`](Self::rest).
     #[inline]
     pub(super) fn take<T>(&mut self, read: Option<(T, usize)>) -> Result<T, Stop> {
         let (value, len) = read.ok_or(Stop::Partial)?;

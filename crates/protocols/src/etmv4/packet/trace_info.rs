@@ -1,4 +1,4 @@
-//! Trace Info: what a decoder needs to start.
+//! Trace Info: the state that a decoder needs to start.
 
 use core::fmt;
 
@@ -7,10 +7,10 @@ use tracewright_base::Fault;
 use super::read::{Bytes, Stop};
 use crate::bits::emit_groups;
 
-/// A Trace Info packet. A section that is not there is zero to the protocol.
+/// A Trace Info packet. An absent section is zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TraceInfo {
-    /// The sections that are there, as in PLCTL: INFO \[0], KEY \[1], SPEC \[2], CYCT \[3], WNDW \[4].
+    /// The present sections, as in PLCTL: INFO \[0], KEY \[1], SPEC \[2], CYCT \[3], WNDW \[4].
     sections: u8,
     /// Their values, in the same order.
     values: [u32; 5],
@@ -34,31 +34,31 @@ impl TraceInfo {
         if self.sections >> section & 1 != 0 { Some(self.values[section as usize]) } else { None }
     }
 
-    /// The same with the INFO section.
+    /// This packet with the INFO section.
     #[must_use]
     pub const fn with_info(self, info: u32) -> Self {
         self.with(Self::INFO, info)
     }
 
-    /// The same with the KEY section.
+    /// This packet with the KEY section.
     #[must_use]
     pub const fn with_key(self, key: u32) -> Self {
         self.with(Self::KEY, key)
     }
 
-    /// The same with the SPEC section.
+    /// This packet with the SPEC section.
     #[must_use]
     pub const fn with_speculation(self, depth: u32) -> Self {
         self.with(Self::SPEC, depth)
     }
 
-    /// The same with the CYCT section.
+    /// This packet with the CYCT section.
     #[must_use]
     pub const fn with_threshold(self, threshold: u32) -> Self {
         self.with(Self::CYCT, threshold)
     }
 
-    /// The same with the WNDW section.
+    /// This packet with the WNDW section.
     #[must_use]
     pub const fn with_window(self, window: u32) -> Self {
         self.with(Self::WNDW, window)
@@ -74,12 +74,12 @@ impl TraceInfo {
         self.section(Self::KEY)
     }
 
-    /// SPEC: P0 elements that were traced before and are not resolved yet.
+    /// SPEC: the number of earlier P0 elements that are not resolved.
     pub const fn speculation(&self) -> Option<u32> {
         self.section(Self::SPEC)
     }
 
-    /// CYCT: what is added to each traced cycle count.
+    /// CYCT: the number that is added to each traced cycle count.
     pub const fn threshold(&self) -> Option<u32> {
         self.section(Self::CYCT)
     }
@@ -101,8 +101,8 @@ impl TraceInfo {
         self.values[0] >> 6 & 1 != 0
     }
 
-    /// Reads what follows the header. Bytes that continue PLCTL, and its bits \[6:5], are not looked
-    /// at.
+    /// Reads the bytes after the header. Bytes that continue PLCTL, and its bits \[6:5], are
+    /// ignored.
     pub(super) fn parse(bytes: &mut Bytes<'_>) -> Result<Self, Stop> {
         let control = bytes.byte()?;
         let mut last = control;
@@ -123,7 +123,7 @@ impl TraceInfo {
         Ok(info)
     }
 
-    /// Writes what follows the header.
+    /// Writes the bytes after the header.
     pub(super) fn emit(&self, out: &mut impl Extend<u8>) {
         out.extend([self.sections]);
         for section in Self::INFO..=Self::WNDW {

@@ -8,10 +8,10 @@ use tracewright_base::{Fault, Parse, Wire};
 use super::super::Packet;
 use super::{ete_1_0, ete_1_3, etmv4_0, etmv4_6};
 
-/// Headers, the words that the packet begins with, and whether the header is a packet (`P`), reserved
-/// (`R`) or reserved in this configuration (`C`) in: an ETMv4.0 with nothing optional, an ETMv4.6 with
-/// everything, an ETE 1.0, an ETE 1.3 with Q elements. Each of the words stands for one header where
-/// there are several.
+/// Headers, the start of the displayed packet, and whether the header is a packet (`P`), reserved
+/// (`R`) or reserved in this configuration (`C`) in: an ETMv4.0 without optional features, an
+/// ETMv4.6 with all features, an ETE 1.0, an ETE 1.3 with Q elements. If there are several texts,
+/// each is that of one header.
 const HEADERS: &[(u8, u8, &str, &str)] = &[
     (0x00, 0x00, "discard", "PPPP"),
     (0x01, 0x01, "trace info", "PPPP"),
@@ -154,8 +154,8 @@ fn all() {
             for (config, legal) in configs.iter().zip(legal.chars()) {
                 match (legal, Packet::parse(&bytes, config)) {
                     ('P', Parse::Packet(packet, _)) => {
-                        let said = packet.to_string();
-                        assert!(said.starts_with(words), "{header:02x}: {said}");
+                        let text = packet.to_string();
+                        assert!(text.starts_with(words), "{header:02x}: {text}");
                     }
                     ('R', Parse::Bad(1, Fault::Reserved(h))) if h == header => {}
                     ('C', Parse::Bad(1, Fault::ReservedForConfig(h))) if h == header => {}

@@ -1,11 +1,11 @@
-//! What completes compressed packets. (Arm ARM K10.5.2.1, K10.5.2.4, K10.5.2.14)
+//! The completion of compressed packets. (Arm ARM K10.5.2.1, K10.5.2.4, K10.5.2.14)
 
 use tracewright_base::{Isa, Parse, Security, Wire};
 
 use super::super::{Config, History, Packet, SubIsa};
 use super::{commit_mode_1, ete_1_0, ete_1_3, etmv4_0};
 
-/// Parses and takes in all of `bytes`.
+/// Parses all of `bytes` and updates a history with them.
 fn fed(config: &Config, bytes: &[u8]) -> History {
     let mut history = History::default();
     let mut rest = bytes;
@@ -24,11 +24,11 @@ const INFO: &[u8] = &[0x01, 0x00];
 #[test]
 fn addresses() {
     for (bytes, address, is) in [
-        // After Trace Info the last address is 0: a short address is whole.
+        // After Trace Info the last address is 0: a short address is complete.
         (&[0x95, 0xaf, 0x17][..], 0x2ebc, SubIsa::Is0),
         (&[0x95, 0xaf, 0x17, 0x95, 0x3d], 0x2ef4, SubIsa::Is0),
         (&[0x9a, 0x01, 0x02, 0x03, 0x04], 0x0403_0404, SubIsa::Is0),
-        // 32 bits leave the others alone.
+        // 32 bits do not change the others.
         (
             &[0x9d, 0, 0, 0, 0, 1, 2, 3, 4, 0x9b, 0x01, 0x02, 0x03, 0x04],
             0x0403_0201_0403_0202,
@@ -37,7 +37,7 @@ fn addresses() {
         // IS1 then IS0: bit 1 is zero.
         (&[0x96, 0x01, 0x95, 0x01], 0x004, SubIsa::Is0),
         (&[0x9a, 1, 0, 0, 0, 0x9b, 1, 0, 0, 0, 0x91], 0x004, SubIsa::Is0),
-        // A match becomes the last: 4, 2, 4, then the third of 4 2 4 is 4, of 4 4 2 is 2.
+        // A matched address becomes the last: 4, 2, 4, then the third of 4 2 4 is 4, of 4 4 2 is 2.
         (&[0x9a, 1, 0, 0, 0, 0x9b, 1, 0, 0, 0, 0x91, 0x92], 0x004, SubIsa::Is0),
         (&[0x9a, 1, 0, 0, 0, 0x9b, 1, 0, 0, 0, 0x91, 0x92, 0x92], 0x002, SubIsa::Is1),
         // Source addresses and Q elements are addresses too.
@@ -53,7 +53,7 @@ fn addresses() {
     }
 }
 
-/// Nothing is known before Trace Info but what packets give in full.
+/// Before Trace Info only complete fields of packets are known.
 #[test]
 fn unknown_before_trace_info() {
     for (bytes, address, known) in [
@@ -100,14 +100,14 @@ fn contexts() {
     assert_eq!((context.el, context.security), (Some(0), Some(Security::Secure)));
     assert_eq!((context.vmid, context.context_id, context.bits64), (Some(0), Some(0), false));
 
-    // Identifiers that a packet leaves out are as before.
+    // Identifiers that a packet omits do not change.
     let bytes = [0x81, 0xf1, 7, 0, 0, 0, 9, 0, 0, 0, 0x81, 0x12];
     let context = fed(&ete_1_0(), &[INFO, &bytes].concat()).context();
     assert_eq!((context.el, context.security), (Some(2), Some(Security::Secure)));
     assert_eq!((context.vmid, context.context_id), (Some(7), Some(9)));
     assert_eq!((context.bits64, context.isa), (true, Isa::A64));
 
-    // Trace Info makes them zero again.
+    // Trace Info resets them to zero.
     let context = fed(&ete_1_0(), &[INFO, &bytes, INFO].concat()).context();
     assert_eq!((context.vmid, context.context_id), (Some(0), Some(0)));
 

@@ -1,4 +1,5 @@
-//! Every packet both ways. (Arm ARM K10.5.2.3 on, and IHI 0064 for what an ETE does not have)
+//! Every packet, emitted and parsed. (Arm ARM K10.5.2.3 on, and IHI 0064 for packets that an ETE
+//! does not have)
 
 use tracewright_base::{Fault, Parse, Security, Wire};
 
@@ -11,21 +12,20 @@ use SubIsa::{Is0, Is1};
 
 #[test]
 fn trace_info() {
-    let nothing = TraceInfo::default();
+    let none = TraceInfo::default();
     for (bytes, info) in [
         // PLCTL, then INFO, KEY, SPEC, CYCT, WNDW for its bits 0 to 4.
-        (&[0x01, 0x00][..], nothing),
-        (&[0x01, 0x01, 0x00], nothing.with_info(0)),
-        (&[0x01, 0x01, 0x41], nothing.with_info(0x41)),
-        (&[0x01, 0x02, 0x05], nothing.with_key(5)),
-        (&[0x01, 0x04, 0x02], nothing.with_speculation(2)),
-        (&[0x01, 0x09, 0x01, 0x16], nothing.with_info(1).with_threshold(0x16)),
-        (&[0x01, 0x08, 0x80, 0x02], nothing.with_threshold(0x100)),
-        (&[0x01, 0x10, 0x7f], nothing.with_window(0x7f)),
+        (&[0x01, 0x00][..], none),
+        (&[0x01, 0x01, 0x00], none.with_info(0)),
+        (&[0x01, 0x01, 0x41], none.with_info(0x41)),
+        (&[0x01, 0x02, 0x05], none.with_key(5)),
+        (&[0x01, 0x04, 0x02], none.with_speculation(2)),
+        (&[0x01, 0x09, 0x01, 0x16], none.with_info(1).with_threshold(0x16)),
+        (&[0x01, 0x08, 0x80, 0x02], none.with_threshold(0x100)),
+        (&[0x01, 0x10, 0x7f], none.with_window(0x7f)),
         (
             &[0x01, 0x1f, 0x41, 0x01, 0x02, 0x03, 0xff, 0xff, 0xff, 0xff, 0x0f],
-            nothing
-                .with_info(0x41)
+            none.with_info(0x41)
                 .with_key(1)
                 .with_speculation(2)
                 .with_threshold(3)
@@ -36,12 +36,12 @@ fn trace_info() {
             both_ways(&config, bytes, Packet::TraceInfo(info));
         }
     }
-    let info = nothing.with_info(0x41).with_threshold(0x16);
+    let info = none.with_info(0x41).with_threshold(0x16);
     assert!(info.cycle_counting() && info.in_transaction());
     assert_eq!((info.key(), info.threshold()), (None, Some(0x16)));
-    // Bytes that continue PLCTL are there to be skipped.
+    // Bytes that continue PLCTL are skipped.
     let longer = Packet::parse(&[0x01, 0x81, 0x80, 0x00, 0x41], &etmv4_0());
-    assert_eq!(longer, Parse::Packet(Packet::TraceInfo(nothing.with_info(0x41)), 5));
+    assert_eq!(longer, Parse::Packet(Packet::TraceInfo(none.with_info(0x41)), 5));
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn addresses() {
             6,
         ),
     ];
-    // Headers by form: target address, source address, Q element; 0 where there is none.
+    // Headers by form: target address, source address, Q element; 0 if there is none.
     let headers = [
         (0x90, 0xb0, 0xa0),
         (0x95, 0xb4, 0xa5),
@@ -142,7 +142,7 @@ fn addresses() {
     }
     both_ways(&ete_1_3(), &[0xac, 0x02], Packet::Q(Q::Counted(2)));
     both_ways(&ete_1_3(), &[0xaf], Packet::Q(Q::Uncounted));
-    // Bit 7 of a byte of 7 address bits is not looked at.
+    // Bit 7 of a byte with 7 address bits is ignored.
     let address = Packet::Address(Address::Long32 { is: Is0, bits: 0xa_7b08 });
     assert_eq!(
         Packet::parse(&[0x9a, 0xc2, 0xbd, 0x0a, 0x00], &etmv4_0()),
@@ -176,7 +176,7 @@ fn contexts() {
     }
     both_ways(&ete_1_0(), &[0x80], Packet::Context(None));
 
-    // TRCIDR2.VMIDSIZE and CIDSIZE say how many bytes there are.
+    // TRCIDR2.VMIDSIZE and CIDSIZE determine the number of bytes.
     for (idr2, payload, want) in [
         (0x0488, &[0x51, 0x07][..], context.with_vmid(7)),
         (0x0888, &[0x51, 0x07, 0x01], context.with_vmid(0x107)),
@@ -230,7 +230,7 @@ fn exceptions() {
     ] {
         both_ways(&ete_1_0(), bytes, Packet::Exception(exception));
     }
-    // A reset whose address is known after all, and an Ignore packet after an exception.
+    // A reset with a known address, and an Ignore packet after an exception.
     for (config, bytes, number) in [
         (ete_1_0(), [0x06, 0x01, 0x9a], 0),
         (ete_1_0(), [0x06, 0x1d, 0x70], 14),
@@ -302,7 +302,7 @@ fn only_in_an_ete() {
     }
 }
 
-/// Packets that the wire has no form for are written as others that mean the same.
+/// Packets without an encoding are emitted as equivalent packets.
 #[test]
 fn without_a_form_of_their_own() {
     let far = Address::Long64 { is: Is0, bits: 0x1_0000_1000 };
@@ -314,7 +314,7 @@ fn without_a_form_of_their_own() {
     assert_eq!(both, [0x95, 0x59, 0x81, 0x11]);
 }
 
-/// Only the atoms of a header can be made.
+/// Only the atoms of a header are possible.
 #[test]
 fn atoms() {
     for header in 0xc0..=0xff {

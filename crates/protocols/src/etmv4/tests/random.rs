@@ -1,4 +1,4 @@
-//! Any bytes: no panic, and what parses is written and parsed again as the same.
+//! Random bytes: no panic, and each parsed packet is the same after it is emitted and parsed again.
 
 use tracewright_base::{Parse, Wire};
 
@@ -7,12 +7,12 @@ use super::{commit_mode_1, emit, ete_1_0, ete_1_3, etmv4_0, etmv4_6};
 use crate::ways::Random;
 
 #[test]
-fn there_and_back() {
+fn packets_round_trip() {
     let configs = [etmv4_0(), etmv4_6(), ete_1_0(), ete_1_3(), commit_mode_1()];
     let mut random = Random::new(0x1dea);
     for round in 0..200_000u32 {
         let mut bytes = random.bytes(24);
-        // Every header as often as any other, and continuations that end.
+        // Headers are equally frequent, and continuations end.
         bytes[0] = round as u8;
         if round & 0x100 != 0 {
             bytes[1..].iter_mut().step_by(2).for_each(|byte| *byte &= 0x7f);
@@ -23,7 +23,7 @@ fn there_and_back() {
                 Parse::Packet(packet, len) => {
                     let mut again = emit(config, &packet);
                     assert!(again.len() <= len, "{packet:?} is not the shortest form");
-                    // What is after it decides whether an unknown address is.
+                    // The bytes after it determine whether the address is unknown.
                     again.extend_from_slice(&bytes[len..]);
                     let want = Parse::Packet(packet, again.len() + len - bytes.len());
                     assert_eq!(Packet::parse(&again, config), want, "{bytes:02x?}");

@@ -14,7 +14,7 @@ fn versions() {
         (false, "TRCIDR1", 0x4100_f460, 0x46),
         (true, "TRCDEVARCH", 0x4770_5a13, 0x50),
         (true, "TRCDEVARCH", 0x4773_5a13, 0x53),
-        // TRCIDR1 of an ETE says nothing.
+        // TRCIDR1 of an ETE has no version.
         (true, "TRCIDR1", 0x4100_fff0, 0x50),
         // Defaults.
         (false, "none", 0, 0x40),
@@ -34,7 +34,7 @@ fn missing() {
             assert!(matches!(made, Err(MissingRegister { name, .. }) if name == absent));
         }
     }
-    // They are the required ones of the tables, whose fields are from the top down.
+    // They are the required registers of the tables, whose fields are in descending order.
     for registers in [Etmv4::REGISTERS, Ete::REGISTERS] {
         for register in registers {
             assert_eq!(register.required, all.contains(&register.name), "{}", register.name);
@@ -74,7 +74,7 @@ fn fields() {
     assert!(enabled.branch_broadcast() && enabled.cycle_counting() && enabled.context_id());
     assert!(enabled.vmid() && enabled.timestamps() && enabled.return_stack());
     assert_eq!(enabled.q_elements(), 1);
-    // TRCIDR2.VMIDOPT 0: there is no choice. 1: TRCCONFIGR.VMIDOPT, bit 15. 2: no choice either.
+    // TRCIDR2.VMIDOPT 0: VTTBR_EL2.VMID. 1: TRCCONFIGR.VMIDOPT, bit 15. 2: CONTEXTIDR_EL2.
     for (option, chosen, want) in
         [(0, 1, false), (1, 0, false), (1, 1, true), (2, 0, true), (2, 1, true)]
     {

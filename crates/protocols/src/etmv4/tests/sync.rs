@@ -9,7 +9,7 @@ use super::super::{Packet, sync};
 use super::ete_1_0;
 use crate::ways::Random;
 
-/// The same by the definition.
+/// A search by the definition.
 fn slow(bytes: &[u8]) -> SyncSearch {
     let ends = |k: &usize| {
         bytes[*k] == 0x80 && *k >= 11 && bytes[*k - 11..*k].iter().all(|&byte| byte == 0)

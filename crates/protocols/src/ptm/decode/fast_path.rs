@@ -69,7 +69,7 @@ impl Decoder {
             let enter = 'fast_path: loop {
                 while steps > 1 {
                     let Some((cached, class)) = blocks.get(cursor.next) else {
-                        if RETURNS && self.return_from(&cursor, code) {
+                        if RETURNS && cursor.taken && self.return_from(&cursor, code) {
                             cursor = self.find(&sets, code);
                             if cursor.next != BlockId::NONE {
                                 continue;
@@ -171,7 +171,7 @@ impl Decoder {
     fn return_from<K: BlockCache>(&mut self, cursor: &Cursor, code: &K) -> bool {
         let Some((cached, class)) = code.blocks().get(cursor.last) else { return false };
         let last = class.last[1];
-        if !cursor.taken || last.kind != Kind::Indirect {
+        if last.kind != Kind::Indirect {
             return false;
         }
         let Some((address, isa)) = self.returns.pop() else { return false };
