@@ -1,4 +1,4 @@
-//! What is assembled is classified as what was asked for.
+//! Assembled instructions are classified as the requested instructions.
 
 use tracewright_base::{Instruction, Isa, Kind, Role};
 use tracewright_isa::assemble::{a32, a64, assemble, t32};
@@ -95,7 +95,7 @@ fn instructions() {
     }
 }
 
-/// Encoders reach exactly as far as the manuals say: the last offset that fits, and the next.
+/// The range of each encoder is that of the manual: the last offset that fits, and the next.
 #[test]
 fn reach() {
     type Encode = fn(i32) -> Option<u32>;

@@ -267,7 +267,7 @@ fn predictable_jumps() {
     assert_eq!(Upper::default().target(Rv64, asm::c_jr(1)), None);
 }
 
-/// What is assembled by name is what the listings say. (The mixes of fields: `assemble.rs`.)
+/// Instructions assembled by name have the opcodes of the listings. (Combinations of fields: `assemble.rs`.)
 #[test]
 fn encoders() {
     for (got, want) in [
