@@ -449,9 +449,9 @@ cpu,address,isa,el,opcode
     let said =
         encode("--config xlen=32 --config source_width=1 --config source=1", &folder.path("none"));
     assert_eq!(said.code, Some(2), "{}", said.out);
-    assert!(said.err.contains("has no room"), "{}", said.err);
+    assert!(said.err.contains("does not fit"), "{}", said.err);
     let said = encode("--config profile=esp32", &folder.path("none"));
-    assert!(said.err.contains("no source's number"), "{}", said.err);
+    assert!(said.err.contains("no source number"), "{}", said.err);
 }
 
 /// A description with a table says file, section and key of what is wrong, and what could stand there.
