@@ -79,7 +79,8 @@ pub(crate) fn take_along(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to).or_else(|_| fs::copy(from, to).and_then(|_| fs::remove_file(from)))
 }
 
-#[cfg(all(test, feature = "toml"))]
+#[cfg(feature = "toml")]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::{BufferRef, Capture, Format, Source};
