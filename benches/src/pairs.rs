@@ -63,7 +63,8 @@ fn pass(capture: &Capture, jobs: usize) -> Result<(Checksum, Duration), String> 
     let memory = Memory::new(capture);
     let buffer = &capture.buffers[0];
     let start = Instant::now();
-    let mut session = Session::new(capture, &plan, &memory, &options);
+    let mut session =
+        Session::new(capture, &plan, &memory, &options).map_err(|error| error.to_string())?;
     let mut input = Known::new(Parts::new(buffer.parts()), buffer.len());
     let (mut sink, mut sum) = (Merging(Checksum::default()), Checksum::default());
     let how = Jobs::new(jobs);

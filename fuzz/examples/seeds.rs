@@ -1,7 +1,8 @@
-//! What a fuzzer may begin with: the cases of `tests/cases`, in the form of each target that takes a source's
-//! bytes or frames. They are written to `corpus/`, where `cargo fuzz` looks for them.
+//! What a fuzzer may begin with: the cases of `tests/cases`, in the form of each target that takes
+//! a source's bytes or frames. They are written to `corpus/`, where `cargo fuzz` looks for them.
 //!
-//! A corpus is for the cases that there are: those that come between others change the numbers of `cases`.
+//! A corpus is for the cases that there are: those that come between others change the numbers of
+//! `cases`.
 #![forbid(unsafe_code)]
 
 use std::path::Path;
@@ -29,7 +30,7 @@ fn main() -> io::Result<()> {
             ("cases", &number.to_le_bytes()[..], &case.bytes),
             ("source", &[protocol, 0], &case.bytes),
             ("packets", &[protocol, 0], &case.bytes),
-            // A framing, a cut or a program, a step, a stretch.
+            // A framing, a cut or a program, a step, a chunk.
             ("link", &[0, 20], &frames),
             ("session", &[0, 0, 16], &frames),
             ("chunks", &[0, 0, 0, 1], &frames),

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tracewright::Capture;
 use tracewright::capture::cycles::{self, Form};
 use tracewright::capture::{Buffer, Kind, folder, open, write};
-use tracewright::decode::words::settle;
+use tracewright::decode::parameters::resolve;
 use tracewright::decode::{Memory, Options, Plan, Session, Tally};
 use tracewright::frames::cycles::{self as port, Width, records};
 use tracewright::views::explain::Decoded;
@@ -17,10 +17,10 @@ use tracewright::views::{Source, json, text};
 /// What stands before a file's name, on a line of its own.
 const MARK: &str = "== ";
 
-/// More files, or longer ones, say nothing else.
+/// More or longer files test nothing else.
 const MOST_FILES: usize = 16;
 
-/// A folder of files, and each of the files by itself: no panic; what is wrong is said in a line; what can be read is
+/// A folder of files, and each file by itself: no panic; an error is one line; what can be read is
 /// shown, in JSON that is JSON; and what is written of it is read again as the same.
 ///
 /// The files come one after another, each after a line `== NAME`.
@@ -79,7 +79,7 @@ fn lines_of_json(text: &str) {
 fn capture_is_sound(mut capture: Capture) {
     capture.notes.iter().for_each(|note| line(&note.to_string()));
     written_again(&capture);
-    if let Err(error) = settle(&mut capture) {
+    if let Err(error) = resolve(&mut capture) {
         return line(&error.to_string());
     }
     let options = Options::default();
@@ -104,7 +104,8 @@ fn shown(capture: &Capture, buffer: usize, memory: &Memory, options: &Options) {
     let mut out = Vec::new();
     let programs = json::Listing::new(&mut out, &plan, sources.clone(), name, len, programs);
     let mut all = ((people, programs), Tally::default());
-    let mut session = Session::new(capture, &plan, memory, options);
+    let mut session =
+        Session::new(capture, &plan, memory, options).expect("a plan of this capture");
     session.run(capture.buffers[buffer].parts(), &mut all);
     let ((people, programs), tally) = all;
     people.finish().and_then(|()| programs.finish(&tally, None)).expect("memory can be written");
@@ -143,8 +144,8 @@ fn written_again(capture: &Capture) {
     }
 }
 
-/// Dumps come back by device; a folder has one file for a buffer, and its parameters in order of their names; and text
-/// has only records that are cycles of the port.
+/// Dumps come back by device; a folder has one file for a buffer, and its parameters in order of
+/// their names; and text has only records that are cycles of the port.
 fn same(capture: &Capture, again: Capture) {
     let mut capture = capture.clone();
     if let (Kind::Raw, [buffer], [whole]) =

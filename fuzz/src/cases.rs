@@ -6,7 +6,8 @@ use crate::case::Case;
 use crate::properties::{LONGEST_COUNT, Take, holds, taken};
 use crate::ways::cut_once;
 
-/// The trace unit and the program of one of `cases`, and other bytes than its own: the same as for [`source`](crate::properties::source).
+/// The trace unit and the program of one of `cases`, and other bytes than its own: the same as for
+/// [`source`](crate::properties::source).
 ///
 /// The first bytes are its number.
 pub fn damaged(cases: &[Case], data: &[u8], take: Take) {
@@ -20,10 +21,11 @@ pub fn damaged(cases: &[Case], data: &[u8], take: Take) {
     take(&Case::of(config, case.image.clone(), bytes.to_vec()));
 }
 
-/// One in so many cases is taken every way by [`taken_mostly_once`].
+/// [`taken_mostly_once`] takes one of this number of cases every way.
 const EVERY_WAY: usize = 64;
 
-/// Cut once, at a place that the bytes choose: so a fuzzer tries a hundred times as many. Some are taken every way.
+/// Cut once, at a place that the bytes choose: so a fuzzer tries a hundred times as many. Some are
+/// taken every way.
 pub fn taken_mostly_once(case: &Case) {
     let add = |sum: usize, byte: &u8| sum.wrapping_mul(31).wrapping_add(usize::from(*byte));
     let sum = case.bytes.iter().fold(0, add);

@@ -1,4 +1,5 @@
-//! What must hold of ETMv1 and ETMv2: made-up programs there and back, whatever the port and the unit.
+//! What must hold of ETMv1 and ETMv2: made-up programs there and back, whatever the port and the
+//! unit.
 
 use std::ops::Range;
 
@@ -16,10 +17,10 @@ use tracewright::protocols::etmv2;
 use tracewright::protocols::etmv2::fifo::{Fifo, Out};
 use tracewright::protocols::registry::{AnyConfig, AnyProtocol};
 
-use crate::properties::Random;
 use crate::script::{Events, LDC_WORDS, Script};
+use tracewright_testing::Random;
 
-/// A trace unit and what it was told.
+/// A trace unit and its ETMCR.
 #[derive(Clone, Debug)]
 pub struct Unit {
     pub version: Version,
@@ -39,25 +40,25 @@ const SIZE: u64 = 7 << 4;
 impl Unit {
     /// Any unit at all, whose processor waits for its FIFO.
     pub fn any(random: &mut Random, events: Events) -> Unit {
-        let version = if random.below(2) == 0 { Version::V1 } else { Version::V2 };
+        let version = if random.index(2) == 0 { Version::V1 } else { Version::V2 };
         let mut control = random.next() & (CPRT | VALUES | ADDRESSES | CYCLES | CONTEXT) | STALL;
-        control |= (random.below(3) as u64) << 4;
-        if random.below(4) == 0 {
+        control |= (random.index(3) as u64) << 4;
+        if random.index(4) == 0 {
             control |= BRANCHES;
         }
-        let minor = random.below(4) as u64;
-        let rate = |random: &mut Random| [0, 20, 128][random.below(3)];
+        let minor = random.index(4) as u64;
+        let rate = |random: &mut Random| [0, 20, 128][random.index(3)];
         let fifo = match version {
             // ETM7 and ETM9. (IHI 0014, Tables 2-19 and 2-20)
-            Version::V1 => [9, 10, 18, 20, 45][random.below(5)],
-            Version::V2 => [20, 48, 95][random.below(3)],
+            Version::V1 => [9, 10, 18, 20, 45][random.index(5)],
+            Version::V2 => [20, 48, 95][random.index(3)],
         };
         let registers = vec![
             ("ETMCR", control),
             ("ETMCCR", minor << 28),
             // ETMv2.1 may load the PC first.
             ("ETMIDR", 0x4100_2100 | (minor & 1) << 4 | (minor & minor >> 1 & 1) << 16),
-            ("ETMSYNCFR", [0, 300][random.below(2)]),
+            ("ETMSYNCFR", [0, 300][random.index(2)]),
             ("HIVECS", events.high_vectors.into()),
             ("LDCWORDS", u64::from(LDC_WORDS) << 4),
             ("fifo", fifo),
@@ -69,7 +70,7 @@ impl Unit {
             ("speculation", rate(random)),
             ("fold", rate(random)),
             ("miss", rate(random)),
-            ("in-progress", [0, 128, 255][random.below(3)]),
+            ("in-progress", [0, 128, 255][random.index(3)]),
         ];
         Unit { version, registers }
     }
@@ -91,7 +92,7 @@ impl Unit {
         self.get("ETMCR").unwrap_or(0)
     }
 
-    fn told(&self, bits: u64) -> bool {
+    fn traces(&self, bits: u64) -> bool {
         self.control() & bits != 0
     }
 
@@ -107,8 +108,9 @@ impl Unit {
         }
     }
 
-    /// Of an instruction the transfers before the first that is traced are not in the trace; of those after it
-    /// that are not, all but the value is. `traced`, and the last of `data`, are in the order of addresses.
+    /// Of an instruction the transfers before the first that is traced are not in the trace; of
+    /// those after it that are not, all but the value is. `traced`, and the last of `data`, are in
+    /// the order of addresses.
     fn leave_out(&self, data: &mut Vec<Moved>, traced: &mut Vec<bool>, by: Option<&Retired>) {
         let mut own = data.split_off(data.len() - traced.len());
         let pc_first = self.version == Version::V2
@@ -142,7 +144,7 @@ impl Unit {
         cycles(&bytes, self.width()).collect()
     }
 
-    /// What `cycles` say.
+    /// The elements of `cycles`.
     pub fn decode(&self, image: &Image, cycles: &[Cycle]) -> Vec<Element> {
         self.decode_with_places(image, cycles).into_iter().map(|(_, element)| element).collect()
     }
@@ -173,7 +175,7 @@ impl Sink for Elements {
     }
 }
 
-/// What was done, as far as a trace can say.
+/// What was executed, as far as a trace can report it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Did {
     /// Instructions and exceptions.
@@ -190,16 +192,16 @@ pub enum Ran {
 }
 
 impl Ran {
-    /// `said` is this, or a half of it: the other may be lost.
-    fn is(&self, said: &Ran) -> bool {
-        let half = match (*self, *said) {
+    /// `got` is this, or a half of it: the other half may be lost.
+    fn is(&self, got: &Ran) -> bool {
+        let half = match (*self, *got) {
             (
                 Ran::Instruction { address: a, bytes: 4, isa: Isa::T32, .. },
                 Ran::Instruction { address: b, bytes: 2, .. },
             ) => a == b || a + 2 == b,
             _ => false,
         };
-        half || self == said
+        half || self == got
     }
 }
 
@@ -242,8 +244,8 @@ impl Did {
                 Step::Access(access) => {
                     let coprocessor = access.has(Access::COPROCESSOR);
                     let traced = match coprocessor {
-                        true => unit.told(CPRT) && unit.told(VALUES),
-                        false => unit.told(VALUES | ADDRESSES),
+                        true => unit.traces(CPRT) && unit.traces(VALUES),
+                        false => unit.traces(VALUES | ADDRESSES),
                     };
                     if !traced {
                         continue;
@@ -251,8 +253,8 @@ impl Did {
                     let not_traced = access.has(Access::VALUE_NOT_TRACED);
                     let mut access = Moved::of(access);
                     access.by = last.map(|last| last.address);
-                    access.address = access.address.filter(|_| unit.told(ADDRESSES));
-                    access.value = access.value.filter(|_| unit.told(VALUES));
+                    access.address = access.address.filter(|_| unit.traces(ADDRESSES));
+                    access.value = access.value.filter(|_| unit.traces(VALUES));
                     did.data.push(access);
                     group.push(!not_traced);
                 }
@@ -275,8 +277,8 @@ impl Did {
         did
     }
 
-    /// What `elements` say.
-    fn said(elements: &[Element]) -> Did {
+    /// What `elements` report.
+    fn of(elements: &[Element]) -> Did {
         let mut did = Did::default();
         for element in elements {
             match element {
@@ -340,22 +342,23 @@ fn calm(elements: &[Element], unit: &Unit) {
     }
 }
 
-/// There and back, in each width, with each TCD, with the trigger in some cycle; through each form of a
-/// capture; cycles add up; and what was decoded encodes to the same cycles.
+/// There and back, in each width, with each TCD, with the trigger in some cycle; through each form
+/// of a capture; cycles add up; and what was decoded encodes to the same cycles.
 pub fn round_trip(seed: u64, len: usize) {
-    let mut random = Random(seed | 1);
+    let mut random = Random::new(seed | 1);
     let events = Events {
-        exceptions: random.below(2) == 0,
-        contexts: random.below(2) == 0,
-        switches: random.below(3) == 0,
-        high_vectors: random.below(3) == 0,
+        exceptions: random.index(2) == 0,
+        contexts: random.index(2) == 0,
+        switches: random.index(3) == 0,
+        high_vectors: random.index(3) == 0,
         ldc: true,
     };
     let unit = Unit::any(&mut random, events);
     let mut script = Script::new(&mut random, len, events);
-    // Of a load multiple that reads the PC first, a part that an overflow ends is not told from one that is whole.
+    // Of a load multiple that reads the PC first, a part that an overflow ends looks like a whole
+    // one.
     let pc_first = unit.get("ETMIDR").unwrap_or(0) >> 16 & 1 != 0;
-    if unit.version == Version::V2 && !pc_first && random.below(2) == 0 {
+    if unit.version == Version::V2 && !pc_first && random.index(2) == 0 {
         script.trace_in_part(&mut random);
     }
     let image = script.image();
@@ -366,7 +369,7 @@ pub fn round_trip(seed: u64, len: usize) {
         let placed = unit.decode_with_places(&image, &trace);
         cycles_add_up(&unit, &trace, &placed);
         let elements: Vec<Element> = placed.into_iter().map(|(_, element)| element).collect();
-        let got = Did::said(&elements).in_order(&unit);
+        let got = Did::of(&elements).in_order(&unit);
         same("there and back", &unit, &want, &got);
         calm(&elements, &unit);
         discarded(&unit, &image, &trace, &elements);
@@ -378,27 +381,27 @@ pub fn round_trip(seed: u64, len: usize) {
 
 /// A capture device may leave out cycles of Trace Disabled. (IHI 0014, 4.4.2)
 fn discarded(unit: &Unit, image: &Image, trace: &[Cycle], whole: &[Element]) {
-    let kept: Vec<Cycle> =
+    let traced: Vec<Cycle> =
         trace.iter().filter(|cycle| cycle.action(unit.version).stores()).copied().collect();
-    // Of no cycles at all there is nothing to say.
-    if !kept.is_empty() {
-        assert_eq!(unit.decode(image, &kept), whole, "without cycles of nothing\n{unit:x?}");
+    // A capture without cycles decodes to nothing.
+    if !traced.is_empty() {
+        assert_eq!(unit.decode(image, &traced), whole, "without cycles of nothing\n{unit:x?}");
     }
 }
 
-/// The trigger is said, and changes nothing else.
+/// The trigger is reported, and changes nothing else.
 fn triggers(unit: &Unit, random: &mut Random, script: &Script, image: &Image, whole: &[Element]) {
     let mut steps = script.steps.clone();
     // What an instruction moved comes right after it.
     let offsets: Vec<usize> = (0..steps.len())
         .filter(|&n| matches!(steps[n], Step::Retired(_) | Step::Exception(_)))
         .collect();
-    let Some(&at) = offsets.get(random.below(offsets.len())) else { return };
+    let Some(&at) = offsets.get(random.index(offsets.len())) else { return };
     steps.insert(at, Step::Trigger);
     let elements = unit.decode(image, &unit.trace(&steps));
     let found = elements.iter().filter(|e| **e == Element::Trigger).count();
     assert_eq!(found, 1, "the trigger\n{unit:x?}");
-    let [got, want] = [&elements[..], whole].map(|e| Did::said(e).in_order(unit));
+    let [got, want] = [&elements[..], whole].map(|e| Did::of(e).in_order(unit));
     // It takes a cycle of its own, so the periods may end elsewhere; what ran is the same.
     same("with a trigger", unit, &want, &got);
 }
@@ -440,15 +443,15 @@ fn forms(unit: &Unit, trace: &[Cycle]) {
     }
 }
 
-/// Where cycles are traced, those of ranges and those between are, in each stretch that is traced, all that
-/// passed from its start to its last status.
+/// Where cycles are traced, those of ranges and those between are, in each chunk that is traced,
+/// all that passed from its start to its last status.
 fn cycles_add_up(unit: &Unit, trace: &[Cycle], elements: &[(usize, Element)]) {
     let cycles = |element: &Element| match element {
         Element::Range(range) => u64::from(range.cycles.get().unwrap_or(0)),
         Element::Cycles(cycles) => cycles.unwrap_or(0).into(),
         _ => 0,
     };
-    if !unit.told(CYCLES) {
+    if !unit.traces(CYCLES) {
         let sum: u64 = elements.iter().map(|(_, element)| cycles(element)).sum();
         return assert_eq!(sum, 0);
     }
@@ -462,8 +465,8 @@ fn cycles_add_up(unit: &Unit, trace: &[Cycle], elements: &[(usize, Element)]) {
     for (k, &(from, start)) in starts.iter().enumerate() {
         let (to, end) = starts.get(k + 1).copied().unwrap_or((elements.len(), trace.len()));
         let sum: u64 = elements[from..to].iter().map(|(_, element)| cycles(element)).sum();
-        // Tracing is off where cycles need not be kept; data may come late even then, and those that come after
-        // the last instruction count only at the end.
+        // Tracing is off where cycles need not be preserved; data may come late even then, and
+        // those that come after the last instruction count only at the end.
         let nothing = |at: &usize| !trace[*at].action(unit.version).stores();
         let off = (start..end).find(nothing).unwrap_or(end);
         let last = |begin: usize, end: usize, all: bool| {
@@ -497,7 +500,8 @@ fn functional_v1(trace: &[Cycle]) -> Vec<usize> {
     found
 }
 
-/// The same: an offset has the place of an instruction or begins the trace, and data may come alone.
+/// The same: an offset has the place of an instruction or begins the trace, and data may come
+/// alone.
 fn functional_v2(trace: &[Cycle]) -> Vec<usize> {
     let status = |cycle: &Cycle| match cycle.pipestat() {
         6 => (cycle.packet as u8 & 0xf, true),
@@ -518,9 +522,9 @@ fn again(unit: &Unit, script: &Script, image: &Image) {
     for name in ["noise", "waits", "miss", "hasty", "in-progress"] {
         unit = unit.with(name, 0);
     }
-    // What is moved is said in the order of the trace, which is that of addresses then.
+    // Transfers are reported in the order of the trace, which is the order of addresses here.
     let unit = unit.with("ETMIDR", 0x4100_2110);
-    // Both are told once per instruction, in the order of the instructions.
+    // Both are reported once per instruction, in the order of the instructions.
     let unit = unit.with("ETMCR", unit.control() & !CYCLES | VALUES | ADDRESSES | CPRT);
     let plain =
         |step: &&Step| !matches!(step, Step::Context(_) | Step::Off | Step::On | Step::Halted);
@@ -533,7 +537,7 @@ fn again(unit: &Unit, script: &Script, image: &Image) {
     let trace = unit.trace(&steps);
     let elements = unit.decode(image, &trace);
     let want = Did::wanted(&unit, &steps).in_order(&unit);
-    same("again", &unit, &want, &Did::said(&elements).in_order(&unit));
+    same("again", &unit, &want, &Did::of(&elements).in_order(&unit));
     let ranges: Vec<_> = elements
         .iter()
         .filter_map(|element| match element {
@@ -565,7 +569,7 @@ fn again(unit: &Unit, script: &Script, image: &Image) {
             _ => {}
         }
     }
-    // Nothing says where the last instruction goes.
+    // No packet reports where the last instruction goes.
     if let (Some(Step::Retired(last)), Some(n)) = (
         steps.iter().rev().find(|step| matches!(step, Step::Retired(_))),
         redone.iter().rposition(|step| matches!(step, Step::Retired(_))),
@@ -592,24 +596,24 @@ fn like(a: &Step, b: &Step) -> bool {
     }
 }
 
-/// A capture that begins in the middle says what the whole says, from some place on; what is damaged
-/// or not known costs a stretch and no more.
+/// A capture that begins in the middle decodes to the end of what the whole decodes to; damage and
+/// unknown state affect the elements near it alone.
 pub fn parts(seed: u64, len: usize) {
-    let mut random = Random(seed | 1);
-    let events = Events { exceptions: random.below(2) == 0, ..Events::default() };
+    let mut random = Random::new(seed | 1);
+    let events = Events { exceptions: random.index(2) == 0, ..Events::default() };
     let unit = Unit::any(&mut random, events);
     let script = Script::new(&mut random, len, events);
     let image = script.image();
     let trace = unit.trace(&script.steps);
     let elements = unit.decode(&image, &trace);
     calm(&elements, &unit);
-    let whole = Did::said(&elements);
+    let whole = Did::of(&elements);
     same_flow("whole", &unit, &Did::wanted(&unit, &script.steps).flow, &whole.flow);
 
     // From any cycle on.
-    let start = random.below(trace.len() / 2);
+    let start = random.index(trace.len() / 2);
     let elements = unit.decode(&image, &trace[start..]);
-    let late = Did::said(&elements);
+    let late = Did::of(&elements);
     let gone = whole.flow.len().checked_sub(late.flow.len()).expect("no more than there was");
     // It may begin between the halves of a BL.
     let half = late
@@ -622,27 +626,27 @@ pub fn parts(seed: u64, len: usize) {
     calm(&elements, &unit);
 
     // Up to any cycle: less of it, and nothing that is doubted.
-    let end = random.below(trace.len());
+    let end = random.index(trace.len());
     let elements = unit.decode(&image, &trace[..end]);
     calm(&elements, &unit);
-    let early = Did::said(&elements).flow;
+    let early = Did::of(&elements).flow;
     // An exception may come after the end that withdraws the last; a BL may be half done.
     let sound = early.len().saturating_sub(1);
     same_flow("up to the middle", &unit, &whole.flow[..sound], &early[..sound]);
 
     // Some cycles are wrong.
     let mut damaged = trace.clone();
-    for _ in 0..1 + random.below(3) {
-        let at = random.below(damaged.len() / 3);
-        match random.below(3) {
-            0 => damaged[at].packet ^= 1 << random.below(unit.width().pins().into()),
-            1 => damaged[at].status ^= 1 << random.below(3),
+    for _ in 0..1 + random.index(3) {
+        let at = random.index(damaged.len() / 3);
+        match random.index(3) {
+            0 => damaged[at].packet ^= 1 << random.index(unit.width().pins().into()),
+            1 => damaged[at].status ^= 1 << random.index(3),
             _ => {
                 damaged.remove(at);
             }
         }
     }
-    let got = Did::said(&unit.decode(&image, &damaged));
+    let got = Did::of(&unit.decode(&image, &damaged));
     // Synchronisations come every 1024 cycles or soon after.
     let tail = whole.flow.len() / 4;
     if len >= 8000 {
@@ -652,10 +656,10 @@ pub fn parts(seed: u64, len: usize) {
     }
 
     // Some of the program is not known.
-    let at = 0x8000 + random.below(0x400) as u32 / 4 * 4;
+    let at = 0x8000 + random.index(0x400) as u32 / 4 * 4;
     let hole = at..at + 0x80;
     let elements = unit.decode(&script.image_without(hole.clone()), &trace);
-    let got = Did::said(&elements);
+    let got = Did::of(&elements);
     let mut rest = whole.flow.iter();
     let outside = |ran: &&Ran| match ran {
         Ran::Instruction { address, .. } => !hole.contains(&(*address as u32)),
@@ -707,22 +711,23 @@ fn same_flow(what: &str, unit: &Unit, want: &[Ran], got: &[Ran]) {
     same(what, unit, &want, &Did { flow: got.to_vec(), data: Vec::new() });
 }
 
-/// A FIFO that overflows: nothing is said that was not done, and each stretch is whole.
+/// A FIFO that overflows: only executed instructions are reported, and each run between two gaps is
+/// whole.
 pub fn overflow(seed: u64, len: usize) {
-    let mut random = Random(seed | 1);
+    let mut random = Random::new(seed | 1);
     let unit = Unit::any(&mut random, Events::default());
     let unit = unit.with("ETMCR", unit.control() & !STALL | VALUES | ADDRESSES);
     let script = Script::new(&mut random, len, Events::default());
     let elements = unit.decode(&script.image(), &unit.trace(&script.steps));
     let want = Did::wanted(&unit, &script.steps);
-    let got = Did::said(&elements);
+    let got = Did::of(&elements);
     let mut rest = want.flow.iter();
     for ran in &got.flow {
         assert!(rest.any(|other| other.is(ran)), "{ran:x?} was not done then\n{unit:x?}");
     }
     let mut rest = want.data.iter().collect::<Vec<_>>();
-    // While it drains, a 16-bit port of an ETMv1 shows noise beside a single byte, and a value that lost
-    // its last byte has that in its place.
+    // While it drains, a 16-bit port of an ETMv1 shows noise beside a single byte, and a value that
+    // lost its last byte has that in its place.
     let sound = unit.version == Version::V2 || unit.width() != Width::W16;
     let mut moved: Vec<&Moved> = got.data.iter().filter(|m| sound && m.value.is_some()).collect();
     moved.sort_by_key(|moved| moved.address.is_none());
@@ -743,8 +748,8 @@ pub fn overflow(seed: u64, len: usize) {
         rest.swap_remove(at);
     }
     let lost = elements.iter().filter(|e| **e == Element::TraceOn(Start::Overflow)).count();
-    // It may also have been the last that happened: then what the last instruction moved may be cut off, and a
-    // value that comes late may be lost.
+    // It may also have been the last that happened: then what the last instruction moved may be cut
+    // off, and a value that comes late may be lost.
     if lost == 0 && got.flow.len() == want.flow.len() {
         let last = want.flow.iter().rev().find_map(|ran| match ran {
             Ran::Instruction { address, .. } => Some(*address),
@@ -760,10 +765,10 @@ pub fn overflow(seed: u64, len: usize) {
     }
 }
 
-/// What the FIFO of an ETMv2 sends while a made-up program runs: a word for each kind of packet, of reason and of
-/// status.
+/// What the FIFO of an ETMv2 sends while a made-up program runs: a word for each kind of packet, of
+/// reason and of status.
 pub fn kinds(seed: u64, len: usize) -> Vec<String> {
-    let mut random = Random(seed | 1);
+    let mut random = Random::new(seed | 1);
     let events = Events { exceptions: true, contexts: true, switches: true, ..Events::default() };
     let unit =
         Unit { version: Version::V2, ..Unit::any(&mut random, events) }.with("in-progress", 200);
@@ -791,7 +796,7 @@ pub fn kinds(seed: u64, len: usize) -> Vec<String> {
 /// An exception that nothing came before.
 pub fn first_exception(taken: Taken) {
     for version in [Version::V1, Version::V2] {
-        let mut random = Random(7);
+        let mut random = Random::new(7);
         let unit = Unit { version, ..Unit::any(&mut random, Events::default()) };
         unit.decode(&Image::default(), &unit.trace(&[Step::Exception(taken), Step::Trigger]));
     }

@@ -10,16 +10,19 @@ use tracewright::protocols::registry::AnyConfig;
 
 use crate::case::Case;
 use crate::packets::at_each_byte;
-use crate::properties::{LONGEST_COUNT, Random, Take};
+use tracewright_testing::Random;
+
+use crate::properties::{LONGEST_COUNT, Take};
 
 /// Where the program is, beside the bottom of memory.
 const HIGH: u64 = 0x8000_0000;
 
-/// Parameters, a program, and a source's bytes, whatever they are. Each packet that is read, at any place, is
-/// written so that it is read again as the same, and explains itself; and the source is taken every way.
+/// Parameters, a program, and a source's bytes, whatever they are. Each packet that is read, at any
+/// place, is written so that it is read again as the same, and explains itself; and the source is
+/// taken every way.
 ///
-/// The first bytes are how many parameters there are, the program's number, and the parameters in pairs: which
-/// and its value.
+/// The first bytes are how many parameters there are, the program's number, and the parameters in
+/// pairs: which and its value.
 pub fn etrace(data: &[u8], take: Take) {
     let Some((&[count, seed], rest)) = data.split_first_chunk::<2>() else { return };
     let (named, bytes) = rest.split_at((usize::from(count % 16) * 2).min(rest.len()));
@@ -37,10 +40,11 @@ pub fn etrace(data: &[u8], take: Take) {
     take(&Case::of(AnyConfig::Etrace(params), program(seed, params.rv64), source));
 }
 
-/// A stream of several harts, whatever its bytes are: what comes out tiles it, and is the same however it is cut, and
-/// from a clone; who goes past it is where one is that took it.
+/// A stream of several harts, whatever its bytes are: what comes out tiles it, and is the same
+/// however it is cut, and from a clone; who goes past it is where one is that took it.
 ///
-/// The first bytes choose the link; then come messages of harts, each with where its instruction is, and any bytes.
+/// The first bytes choose the link; then come messages of harts, each with where its instruction
+/// is, and any bytes.
 pub fn harts(data: &[u8]) {
     let Some((&[link, width, count, cut], rest)) = data.split_first_chunk::<4>() else { return };
     let (mut messages, mut harts) = (Vec::new(), Vec::new());
@@ -130,36 +134,39 @@ fn params(named: &[u8]) -> Params {
     });
     let values: Vec<_> = values.chain([("longest_count", LONGEST_COUNT.into())]).collect();
     let value = |name: &str| values.iter().find(|(known, _)| *known == name).map(|v| v.1);
-    Params::from_registers(&value).expect("every parameter has a default")
+    // A profile that does not exist in the version is tried in its own version.
+    let own = |name: &str| if name == "version" { None } else { value(name) };
+    let params = Params::from_registers(&value).or_else(|_| Params::from_registers(&own));
+    params.expect("each profile exists in its own version")
 }
 
 /// Branches, jumps, calls, returns, what makes their bases, and opcodes of any kind.
 fn program(seed: u8, rv64: bool) -> Image {
-    let mut random = Random(u64::from(seed) * 0x101 + 5);
+    let mut random = Random::new(u64::from(seed) * 0x101 + 5);
     let mut code = Vec::new();
     while code.len() < 0x400 {
         let any = random.next() as u32;
         let near = any >> 8 & 0xf00;
-        let opcode = match random.below(12) {
+        let opcode = match random.index(12) {
             0 | 1 => near | 0x0000_0063,
             2 => near << 16 & 0x07e0_0000 | 0x0000_006f,
             3 => near << 16 & 0x07e0_0000 | 0x0000_00ef,
             // JALR: a return, a call, a jump.
-            4 => [0x0000_8067, 0x000f_80e7, 0x0007_8067][random.below(3)],
+            4 => [0x0000_8067, 0x000f_80e7, 0x0007_8067][random.index(3)],
             // AUIPC, and JALR of what it made.
             5 => {
                 code.extend(0x0000_0097_u32.to_le_bytes());
                 near << 16 & 0x03c0_0000 | 0x0000_80e7
             }
-            6 => [0x0000_0073, 0x0010_0073, 0x3020_0073, 0x1020_0073][random.below(4)],
+            6 => [0x0000_0073, 0x0010_0073, 0x3020_0073, 0x1020_0073][random.index(4)],
             7 => any | 0b11,
             _ => 0x0000_0013,
         };
         // Half of the plain ones, branches, jumps and returns are compressed.
         let short = [0x0001_u16, 0xc101, 0xe781, 0xa011, 0x8082, 0x9782, any as u16 & !0b10];
-        match random.below(2) {
+        match random.index(2) {
             0 => code.extend(opcode.to_le_bytes()),
-            _ => code.extend(short[random.below(short.len())].to_le_bytes()),
+            _ => code.extend(short[random.index(short.len())].to_le_bytes()),
         }
     }
     let top = if rv64 { u64::MAX } else { u64::from(u32::MAX) } - 0x3ff;

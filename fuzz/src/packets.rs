@@ -6,8 +6,8 @@ use tracewright::protocols::{Protocol, TraceForm, for_each_protocol};
 
 use crate::properties::config;
 
-/// A packet begins at every byte, or not: no panic; what is read is within the bytes, and is written so that it is
-/// read again as the same.
+/// A packet begins at every byte, or not: no panic; what is read is within the bytes, and is
+/// written so that it is read again as the same.
 ///
 /// The first bytes choose the protocol and its configuration.
 pub fn packets(data: &[u8]) {
@@ -53,7 +53,8 @@ fn packet<P: Protocol>(bytes: &[u8], config: &P::Config) {
     };
     assert!((1..=bytes.len()).contains(&len), "{packet:?} is {len} of {bytes:02x?}");
     let own = &bytes[..len];
-    // Some packets end where the byte after them begins another; that does not change what they are.
+    // Some packets end where the byte after them begins another; that does not change what they
+    // are.
     let alone = P::Packet::parse(own, config);
     let same = [Parse::Packet(packet, len), Parse::Partial].contains(&alone);
     assert!(same, "{alone:?}, not {packet:?}, of {own:02x?} {config:?}");

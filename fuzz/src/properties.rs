@@ -15,13 +15,15 @@ use tracewright::protocols::registry::{AnyConfig, AnyPacket, AnyProtocol};
 use tracewright::views::disassembly::disassemble;
 use tracewright::{Element, Listener};
 use tracewright_model::trial::Trial;
+use tracewright_testing::Random;
 
 use crate::case::Case;
-use crate::chunks::same as same_in_stretches;
+use crate::chunks::same as same_in_chunks;
 use crate::ways::every_way;
 
-/// A source's bytes, whatever they are: no panic; packets and bad bytes tile them; cutting, cloning, framing
-/// and writing again change nothing; a late start that comes to the same state stays the same.
+/// A source's bytes, whatever they are: no panic; packets and bad bytes tile them; cutting,
+/// cloning, framing and writing again change nothing; a late start that comes to the same state
+/// stays the same.
 ///
 /// The first bytes choose the protocol, its configuration and the program.
 pub fn source(data: &[u8], take: Take) {
@@ -40,19 +42,19 @@ pub fn taken(case: &Case) {
     holds(case, every_way(case).map(drop));
 }
 
-/// Says of a case why something does not hold.
+/// Panics with the case and the reason if a property does not hold.
 pub fn holds(case: &Case, done: Result<(), String>) {
     if let Err(why) = done {
         panic!("{why}\n{:?}\n{:02x?}", case.config, case.bytes);
     }
 }
 
-/// Predicted branches that one packet of E-Trace may count: more say nothing else, and take long.
+/// Predicted branches that one packet of E-Trace may count: more test nothing else, and take long.
 pub const LONGEST_COUNT: u32 = 100;
 
 /// A configuration: for seed 0 what a usual unit has, else any registers at all.
 pub fn config(protocol: AnyProtocol, seed: u8) -> Option<AnyConfig> {
-    let mut random = Random(u64::from(seed) * 0x1_0001 + 1);
+    let mut random = Random::new(u64::from(seed) * 0x1_0001 + 1);
     let any: Vec<(&str, u64)> = protocol
         .about()
         .registers
@@ -79,9 +81,10 @@ fn usual(register: &str) -> u64 {
     }
 }
 
-/// Random code at the bottom, in the middle and at the top of memory, so that walks end in every way.
+/// Random code at the bottom, in the middle and at the top of memory, so that walks end in every
+/// way.
 pub fn program(seed: u8) -> Image {
-    let mut random = Random(u64::from(seed) + 77);
+    let mut random = Random::new(u64::from(seed) + 77);
     let code = |random: &mut Random| -> Vec<u8> { (0..512).map(|_| random.next() as u8).collect() };
     Image::new([0, 0x1000, 0xffff_fe00, 0xffff_ffff_ffff_fe00].map(|address| {
         let bytes = code(&mut random);
@@ -136,28 +139,29 @@ pub fn joined(data: &[u8]) {
     }
 }
 
-/// A capture whose buffer holds any bytes, with a source of each protocol: no panic in a session, and the
-/// same elements however the buffer is fed.
+/// A capture whose buffer holds any bytes, with a source of each protocol: no panic in a session,
+/// and the same elements however the buffer is fed.
 pub fn session(data: &[u8]) {
     let Some((&[framing, seed, step], bytes)) = data.split_first_chunk::<3>() else { return };
     let framing = Framing::ALL[usize::from(framing) % Framing::ALL.len()];
     let capture = every_protocol(seed, bytes);
-    let said = |step: usize| {
+    let decoded = |step: usize| {
         let options = Options { framing: Some(framing), ..Options::default() };
         let plan = Plan::new(&capture, 0, &options).expect("a buffer");
         let memory = Memory::new(&capture);
-        let mut session = Session::new(&capture, &plan, &memory, &options);
-        let mut heard = Heard::default();
+        let mut session =
+            Session::new(&capture, &plan, &memory, &options).expect("a plan of this capture");
+        let mut observed = Observed::default();
         for part in bytes.chunks(step) {
-            session.feed(part, &mut heard);
+            session.feed(part, &mut observed);
         }
-        session.finish(&mut heard);
-        // Sources may speak in another order when pieces are cut elsewhere; each says the same.
-        heard.0.sort_by_key(|(source, _)| *source);
-        heard.0
+        session.finish(&mut observed);
+        // The order of sources depends on where pieces are cut; the elements of each source do not.
+        observed.0.sort_by_key(|(source, _)| *source);
+        observed.0
     };
-    let whole = said(bytes.len().max(1));
-    let parts = said(usize::from(step).max(1));
+    let whole = decoded(bytes.len().max(1));
+    let parts = decoded(usize::from(step).max(1));
     assert_eq!(whole, parts, "{framing:?} in steps of {step}");
 }
 
@@ -191,7 +195,7 @@ fn every_protocol(seed: u8, bytes: &[u8]) -> Capture {
     }
 }
 
-/// The same capture on one thread and on several, in short stretches: every view of it shows the same.
+/// The same capture on one thread and on several, in short chunks: every view of it is the same.
 pub fn chunks(data: &[u8]) {
     let Some((&[framing, seed, step, chunk], bytes)) = data.split_first_chunk::<4>() else {
         return;
@@ -203,7 +207,7 @@ pub fn chunks(data: &[u8]) {
     // Mostly whole frames; or any bytes at all.
     let step = if step < 0xc0 { 16 * (1 + usize::from(step) / 48) } else { usize::from(step) };
     let chunk = step * (1 + usize::from(chunk) % 6);
-    if let Err(why) = same_in_stretches(&capture, &plan, step, chunk) {
+    if let Err(why) = same_in_chunks(&capture, &plan, step, chunk) {
         panic!("{framing:?}: {why}");
     }
 }
@@ -213,9 +217,9 @@ pub const FIRST_ID: u8 = 0x10;
 
 /// Every element, with its source, and its packets in words.
 #[derive(Default)]
-struct Heard(Vec<(usize, String)>);
+struct Observed(Vec<(usize, String)>);
 
-impl Listener for Heard {
+impl Listener for Observed {
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.0.push((source, format!("{at} {element}")));
     }
@@ -232,8 +236,8 @@ impl Listener for Heard {
     }
 }
 
-/// A random program through a random trace unit, both chosen by the first bytes: what is decoded is what ran, and
-/// its bytes mean the same every way that they are taken.
+/// A random program through a random trace unit, both chosen by the first bytes: what is decoded is
+/// what ran, and its bytes mean the same every way that they are taken.
 pub fn round_trip(data: &[u8], take: Take) {
     let Some((seed, _)) = data.split_first_chunk::<8>() else { return };
     let trial = Trial::new(u64::from_le_bytes(*seed));
@@ -246,8 +250,8 @@ pub fn round_trip(data: &[u8], take: Take) {
     take(&Case::of(config, Image::clone(&program.image), bytes));
 }
 
-/// Program memory, whatever it is: no panic in the reader of ELF files, in what is walked of one, nor in any
-/// instruction and its text.
+/// Program memory, whatever it is: no panic in the reader of ELF files, in what is walked of one,
+/// nor in any instruction and its text.
 pub fn memory(data: &[u8]) {
     if let Ok(elf) =
         Elf::read(&Bytes::from(data.to_vec()), "fuzz", Load { zeros: true, ..Load::default() })
@@ -297,28 +301,9 @@ fn walked(elf: Elf) {
     }
 }
 
-/// Numbers that repeat for the same seed. (xorshift64*)
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.next() >> 11) as usize % n.max(1)
-    }
-
-    pub fn bytes(&mut self, len: usize) -> Vec<u8> {
-        (0..len).map(|_| (self.next() >> 33) as u8).collect()
-    }
-}
-
-/// An execution log in any format, whatever it is: no panic; the same entries however it is cut; CSV that was
-/// written is read again as the same; the steps go through a trace unit, and its bytes through a decoder.
+/// An execution log in any format, whatever it is: no panic; the same entries however it is cut;
+/// CSV that was written is read again as the same; the steps go through a trace unit, and its bytes
+/// through a decoder.
 pub fn log(data: &[u8]) {
     let Some((&[format, unit, seed], text)) = data.split_first_chunk::<3>() else { return };
     let format = Log::ALL[usize::from(format) % Log::ALL.len()];

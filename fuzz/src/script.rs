@@ -1,7 +1,8 @@
-//! Made-up programs for classic cores (Armv4T, Armv5TE): code, and what a processor did that ran it.
+//! Made-up programs for classic cores (Armv4T, Armv5TE): code, and what a processor did that ran
+//! it.
 //!
-//! Values and the ways of conditional branches are chosen at random, not computed: a trace unit does
-//! not mind. What is at an address stays there.
+//! Values and the ways of conditional branches are chosen at random, not computed: a trace unit
+//! does not mind. What is at an address stays there.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use tracewright::image::{Image, Region};
 use tracewright::isa::assemble::{a32, t32};
 use tracewright::isa::{ItState, classify};
 
-use crate::properties::Random;
+use tracewright_testing::Random;
 
 /// What happens beside the program.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,7 +49,7 @@ struct Op {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Moves {
     Nothing,
-    /// So many transfers of so many bytes; the last one is the PC.
+    /// The number of transfers and the bytes of each; the last one is the PC.
     Memory {
         size: u8,
         count: u8,
@@ -80,13 +81,13 @@ impl Script {
         let (mut pc, mut isa) = (A32_BASE, Isa::A32);
         let mut sp = 0x2000_0000u32;
         for _ in 0..instructions {
-            let aside = random.below(100);
+            let aside = random.index(100);
             if events.contexts && aside == 0 {
                 let context_id = Some(random.next() as u32 & 0xff);
                 script.steps.push(Step::Context(Context { context_id, ..Context::default() }));
             }
             if events.switches && aside == 1 {
-                script.steps.push(if random.below(2) == 0 { Step::Off } else { Step::Halted });
+                script.steps.push(if random.index(2) == 0 { Step::Off } else { Step::Halted });
                 script.steps.push(Step::On);
                 (pc, isa) = target(random);
             }
@@ -96,7 +97,7 @@ impl Script {
                     (Cause::Fiq, 0x1c),
                     (Cause::InstructionFault, 0x0c),
                     (Cause::Reset, 0),
-                ][random.below(4)];
+                ][random.index(4)];
                 // What does not execute is there all the same.
                 script.op(random, pc, isa, events);
                 script.raise(cause, pc, isa, base + offset, false);
@@ -119,11 +120,11 @@ impl Script {
                     script.raise(Cause::Undefined, before, before_isa, base + 4, false);
                     (pc, isa) = (base + 4, Isa::A32);
                 }
-                _ if memory && taken && random.below(40) == 0 => {
+                _ if memory && taken && random.index(40) == 0 => {
                     script.raise(Cause::DataFault, before, before_isa, base + 0x10, false);
                     (pc, isa) = (base + 0x10, Isa::A32);
                 }
-                _ if random.below(100) == 0 => {
+                _ if random.index(100) == 0 => {
                     script.raise(Cause::Irq, before, before_isa, base + 0x18, true);
                     (pc, isa) = (base + 0x18, Isa::A32);
                 }
@@ -153,8 +154,8 @@ impl Script {
         Image::new(regions.map(|(at, bytes)| Region::new("script", at.into(), bytes)))
     }
 
-    /// Some transfers of load and store multiples are not traced. (A swap of which only the store were
-    /// traced would look like one of which only the load is.)
+    /// Some transfers of load and store multiples are not traced. (A swap of which only the store
+    /// were traced would look like one of which only the load is.)
     pub fn trace_in_part(&mut self, random: &mut Random) {
         let like = |step: &Step, other: &Access| matches!(step, Step::Access(access) if access.direction == other.direction);
         for n in 1..self.steps.len() {
@@ -167,7 +168,7 @@ impl Script {
             if let Step::Access(access) = &mut self.steps[n]
                 && (follows || goes_on)
                 && !access.has(Access::COPROCESSOR)
-                && random.below(4) == 0
+                && random.index(4) == 0
             {
                 access.flags |= Access::VALUE_NOT_TRACED;
             }
@@ -212,7 +213,7 @@ impl Script {
     fn execute(&mut self, random: &mut Random, pc: u32, op: Op, sp: &mut u32) -> (u32, Isa, bool) {
         use tracewright::base::Kind;
         let instruction = op.instruction;
-        let taken = !instruction.conditional || random.below(2) == 0;
+        let taken = !instruction.conditional || random.index(2) == 0;
         let (next, next_isa) = match instruction.kind {
             Kind::Branch if taken => {
                 (instruction.target.unwrap_or(0) as u32, instruction.target_isa)
@@ -228,9 +229,9 @@ impl Script {
             instruction,
         }));
         if taken {
-            *sp = match random.below(8) {
+            *sp = match random.index(8) {
                 0 => random.next() as u32 & !3,
-                _ => sp.wrapping_add(4 * random.below(64) as u32),
+                _ => sp.wrapping_add(4 * random.index(64) as u32),
             };
             self.moved(random, op.moves, *sp);
         }
@@ -241,7 +242,7 @@ impl Script {
         let way = |load| if load { Direction::Read } else { Direction::Write };
         let mut push = |direction, size, flags, address: Option<u32>| {
             let value =
-                random.next() >> random.below(64) & (u64::MAX >> (64 - 8 * u32::from(size)));
+                random.next() >> random.index(64) & (u64::MAX >> (64 - 8 * u32::from(size)));
             let access = Access::new(direction, size, flags).of(value);
             let access = address.map_or(access, |address| access.at(address.into()));
             self.steps.push(Step::Access(access));
@@ -270,8 +271,8 @@ impl Script {
 
 /// Where an indirect branch goes.
 fn target(random: &mut Random) -> (u32, Isa) {
-    let n = random.below(16) as u32;
-    if random.below(2) == 0 {
+    let n = random.index(16) as u32;
+    if random.index(2) == 0 {
         (A32_BASE + 0x40 * n, Isa::A32)
     } else {
         (T32_BASE + 0x20 * n, Isa::T32)
@@ -281,17 +282,17 @@ fn target(random: &mut Random) -> (u32, Isa) {
 const ALWAYS: u8 = a32::ALWAYS;
 
 fn a32_op(random: &mut Random, pc: u32, events: Events) -> (u32, Moves) {
-    let condition = if random.below(4) == 0 { 0 } else { ALWAYS };
+    let condition = if random.index(4) == 0 { 0 } else { ALWAYS };
     let when = |opcode: u32| opcode & 0x0fff_ffff | u32::from(condition) << 28;
     let memory = |size, count, load| Moves::Memory { size, count, load };
     let by = |to: u32| to.wrapping_sub(pc) as i32;
-    let place = A32_BASE + 0x40 * random.below(16) as u32;
+    let place = A32_BASE + 0x40 * random.index(16) as u32;
     let list = |random: &mut Random| 1 + (random.next() as u32 & 0x7ffe);
-    // The end of a stretch of code.
+    // The end of a chunk of code.
     if pc & 0x3f == 0x3c {
         return (a32::bx(ALWAYS, 14), Moves::Nothing);
     }
-    match random.below(26) {
+    match random.index(26) {
         0 => (when(0xe590_1000), memory(4, 1, true)), // ldr r1, [r0]
         1 => (when(0xe580_1000), memory(4, 1, false)), // str
         2 => (when(0xe5d0_1000), memory(1, 1, true)), // ldrb
@@ -323,11 +324,11 @@ fn a32_op(random: &mut Random, pc: u32, events: Events) -> (u32, Moves) {
         19 => (a32::b(condition, by(place)).unwrap_or(0xe1a0_0000), Moves::Nothing),
         20 => (a32::bl(condition, by(place)).unwrap_or(0xe1a0_0000), Moves::Nothing),
         21 => {
-            let thumb = T32_BASE + 0x20 * random.below(16) as u32;
+            let thumb = T32_BASE + 0x20 * random.index(16) as u32;
             (a32::blx(by(thumb)).unwrap_or(0xe1a0_0000), Moves::Nothing)
         }
         22 => (a32::bx(condition, 3), Moves::Nothing),
-        23 if events.exceptions => match random.below(3) {
+        23 if events.exceptions => match random.index(3) {
             0 => (0xe7f0_00f0, Moves::Undefined),
             _ => (0xef00_0000, Moves::Call),
         },
@@ -339,13 +340,13 @@ fn a32_op(random: &mut Random, pc: u32, events: Events) -> (u32, Moves) {
 fn t32_op(random: &mut Random, pc: u32, events: Events) -> (u32, Moves) {
     let memory = |size, count, load| Moves::Memory { size, count, load };
     let by = |to: u32| to.wrapping_sub(pc) as i32;
-    let place = T32_BASE + 0x20 * random.below(16) as u32;
+    let place = T32_BASE + 0x20 * random.index(16) as u32;
     let wide = pc & 0x1f != 0x1c;
     let nop = (0x46c0, Moves::Nothing);
     if pc & 0x1f == 0x1e {
         return (t32::bx(14), Moves::Nothing);
     }
-    match random.below(16) {
+    match random.index(16) {
         0 => (0x6801, memory(4, 1, true)),  // ldr r1, [r0]
         1 => (0x6001, memory(4, 1, false)), // str
         2 => (0x7801, memory(1, 1, true)),  // ldrb
@@ -354,7 +355,7 @@ fn t32_op(random: &mut Random, pc: u32, events: Events) -> (u32, Moves) {
         5 | 6 => {
             let list = 1 + (random.next() as u32 & 0xfe);
             let count = list.count_ones() as u8;
-            match random.below(4) {
+            match random.index(4) {
                 0 => (0xb500 | list, memory(4, count + 1, false)), // push {.., lr}
                 1 => (0xbd00 | list, memory(4, count + 1, true)),  // pop {.., pc}
                 2 => (0xc800 | list, memory(4, count, true)),      // ldmia r0!
@@ -365,7 +366,7 @@ fn t32_op(random: &mut Random, pc: u32, events: Events) -> (u32, Moves) {
         8 | 9 => t32::b_cond(0, by(place)).map_or(nop, |opcode| (opcode, Moves::Nothing)),
         10 if wide => t32::bl(by(place)).map_or(nop, |opcode| (opcode, Moves::Nothing)),
         11 if wide => {
-            let arm = A32_BASE + 0x40 * random.below(16) as u32;
+            let arm = A32_BASE + 0x40 * random.index(16) as u32;
             let blx = t32::blx(pc.into(), by(arm).wrapping_sub((pc & 2) as i32));
             let blx = blx.filter(|opcode| {
                 let bytes = opcode.rotate_left(16).to_le_bytes();

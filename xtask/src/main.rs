@@ -1,4 +1,5 @@
-//! Chores of this repository: `cargo xtask tidy`, `cargo xtask bench-reference`, `cargo xtask real-programs`.
+//! Chores of this repository: `cargo xtask tidy`, `cargo xtask bench-reference`,
+//! `cargo xtask real-programs`.
 #![forbid(unsafe_code)]
 
 use std::path::Path;
@@ -11,17 +12,17 @@ mod tidy;
 
 const USAGE: &str = "\
 usage: cargo xtask tidy           check the invariants of ARCHITECTURE.md
-       cargo xtask tidy --list    say what is checked
+       cargo xtask tidy --list    list the checks
        cargo xtask dependencies   check licences and duplicate versions of all dependencies
        cargo xtask real-programs [NAME...]
                                   compile programs, run them under QEMU, encode, decode and compare
        cargo xtask bench-reference [OPTION...]
-                                  time decoding beside the reference, OpenCSD, on the same inputs
+                                  time decoding beside OpenCSD on the same inputs
          --only NAME              only this input (repeatable)
-         --rounds N               so many rounds, by turns; default 3
+         --rounds N               rounds, in which the programs alternate; default 3
          --scale PERCENT          inputs of this part of their size; default 100
          --sizes                  instead: cost and memory against size, 1 to 256 MB
-         --listings               instead: the listing, beside the reference's trc_pkt_lister
+         --listings               instead: the listing, beside OpenCSD's trc_pkt_lister
          --record FILE            write the answer there, too
        cargo xtask bench-riscv [OPTION...]
                                   time RISC-V decoding beside riscv-etrace, and encoding, on the reference flow's traces

@@ -21,6 +21,7 @@
 extern crate alloc;
 
 pub mod access;
+#[doc(hidden)]
 pub mod cached_block;
 pub mod code;
 pub mod context;
@@ -41,10 +42,12 @@ pub mod step;
 pub mod wire;
 
 pub use access::{Access, Direction};
+#[doc(hidden)]
 pub use cached_block::{
-    BLOCK_CLASSES, BlockClass, BlockId, CachedBlock, CachedBlocks, CodeSpace, Successors,
+    BLOCK_CLASSES, BlockCache, BlockClass, BlockId, CachedBlock, CachedBlocks, CodeSpace,
+    Successors,
 };
-pub use code::{Block, Code, End, Miss, NoMemory, Pc, Waypoints};
+pub use code::{Block, Code, End, Miss, NoMemory, Pc, Uncached, Waypoints};
 pub use context::{Context, El, Security, Space};
 pub use core_type::{CoreType, Profile};
 pub use dwt_event::{Dwt, DwtEvent, ExceptionStep, LocalTimestamp, TimeDelay};

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::{Code, Fault, Feed, Sink, Step};
+use crate::{BlockCache, Fault, Feed, Sink, Step};
 
 /// The result of parsing at an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,13 +52,19 @@ pub trait Wire<C>: Copy + Eq + fmt::Debug + fmt::Display {
 /// needs, and no totals. The default has no state.
 pub trait Decode<C, P>: Clone + Eq + Default + fmt::Debug {
     /// Takes one packet.
-    fn packet<K: Code, S: Sink>(&mut self, p: Spanned<P>, config: &C, code: &mut K, sink: &mut S);
+    fn packet<K: BlockCache, S: Sink>(
+        &mut self,
+        p: Spanned<P>,
+        config: &C,
+        code: &mut K,
+        sink: &mut S,
+    );
 
     /// The fast path: takes complete packets while the fast path supports them, possibly none. The
     /// elements and the state afterwards are those that [`packet`](Decode::packet) would make. None of
     /// the packets is one from which a decoder may start.
     #[inline]
-    fn packets<K: Code, S: Sink>(
+    fn packets<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         config: &C,
@@ -75,7 +81,7 @@ pub trait Decode<C, P>: Clone + Eq + Default + fmt::Debug {
     fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S);
 
     /// Ends the trace: emits pending elements.
-    fn finish<K: Code, S: Sink>(&mut self, at: u64, config: &C, code: &mut K, sink: &mut S);
+    fn finish<K: BlockCache, S: Sink>(&mut self, at: u64, config: &C, code: &mut K, sink: &mut S);
 }
 
 /// An encoder from steps to packets: a trace unit in software. It is a plain value: a clone is a

@@ -8,24 +8,24 @@ use std::{fmt, fs};
 use crate::files::MAP_FROM;
 use crate::{Bytes, Pipe};
 
-/// How the bytes of a buffer are laid out.
+/// The format of the bytes of a buffer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Format {
-    /// `coresight`: 16-byte frames of several sources.
+    /// `coresight`: 16-byte formatter frames with the data of several sources.
     #[default]
     CoreSight,
-    /// `source_data`: one source's bytes as it wrote them.
+    /// `source_data`: the unframed data of one source.
     SourceData,
-    /// `dstream_coresight`: frames with synchronisation packets, as a trace port probe keeps them.
+    /// `dstream_coresight`: frames with synchronisation packets, as a trace port probe stores them.
     DstreamCoreSight,
-    /// `encapsulated`: messages of several RISC-V sources, each with its source's number.
+    /// `encapsulated`: messages of several RISC-V sources, each with its source number.
     Encapsulated,
-    /// Another word, as written.
+    /// An unknown format, as written.
     Other(String),
 }
 
 impl Format {
-    /// The format that a snapshot calls `word`, in any case.
+    /// The format with the name `word`, compared without case.
     pub fn from_word(word: &str) -> Self {
         match word.to_ascii_lowercase().as_str() {
             "coresight" => Format::CoreSight,
@@ -36,7 +36,7 @@ impl Format {
         }
     }
 
-    /// Several sources share the buffer, told apart by trace id, or by their numbers in messages.
+    /// Whether the buffer can contain several sources, distinguished by trace ID or source number.
     pub fn holds_several(&self) -> bool {
         !matches!(self, Format::SourceData)
     }
@@ -54,23 +54,23 @@ impl fmt::Display for Format {
     }
 }
 
-/// One file of a buffer.
+/// A file of a buffer.
 #[derive(Clone, Debug)]
 pub struct File {
-    /// Its name as the capture spells it.
+    /// The name as written in the capture.
     pub name: String,
-    /// Where it was found; empty for bytes that never were a file.
+    /// The path of the file; empty for bytes in memory.
     pub path: PathBuf,
-    /// What it holds; of a pipe, nothing.
+    /// The contents; empty for a pipe.
     pub bytes: Bytes,
-    /// Where its bytes come through a pipe.
+    /// The pipe, where the data are read from one.
     pub pipe: Option<Pipe>,
-    /// It was made for this capture, which takes it along when it is written ([`Spool`](crate::Spool)).
+    /// The file was created by a [`Spool`](crate::Spool); writing the capture moves it.
     pub spooled: bool,
 }
 
 impl File {
-    /// All that it holds. Of a pipe, it waits for the end.
+    /// The contents. For a pipe, blocks until its end.
     pub fn all(&self) -> &[u8] {
         match &self.pipe {
             Some(pipe) => pipe.all(),
@@ -78,7 +78,7 @@ impl File {
         }
     }
 
-    /// The same, to keep.
+    /// The contents, shared. For a pipe, blocks until its end.
     pub(crate) fn shared(&self) -> Bytes {
         match &self.pipe {
             Some(pipe) => Bytes::from(pipe.all().to_vec()),
@@ -86,25 +86,25 @@ impl File {
         }
     }
 
-    /// Its size in bytes; of a pipe, as far as it was read.
+    /// The size in bytes; for a pipe, the number of bytes read so far.
     pub fn len(&self) -> u64 {
         self.pipe.as_ref().map_or(self.bytes.len() as u64, Pipe::so_far)
     }
 
-    /// It holds no bytes. Of a pipe that is not known.
+    /// Whether there are no bytes. `false` for a pipe, whose size is unknown.
     pub fn is_empty(&self) -> bool {
         self.pipe.is_none() && self.bytes.is_empty()
     }
 
-    /// Its bytes from front to back. A large file is read, not mapped, so that what was read need not stay
-    /// in memory.
+    /// A reader of the bytes. A large file is read instead of mapped, so that its pages do not
+    /// accumulate in memory.
     fn reader(&self) -> Box<dyn Read + Send> {
         if let Some(pipe) = &self.pipe {
             return Box::new(pipe.reader());
         }
         let size = self.bytes.len() as u64;
         if size >= MAP_FROM && !self.path.as_os_str().is_empty() {
-            // Where it is gone meanwhile, or another one, what is mapped is still there.
+            // If the file was deleted or replaced since, the mapped bytes are used.
             let same = fs::File::open(&self.path)
                 .ok()
                 .filter(|file| file.metadata().is_ok_and(|about| about.len() == size));
@@ -116,7 +116,7 @@ impl File {
     }
 }
 
-/// Equal where the bytes are.
+/// Only the bytes are compared.
 impl PartialEq for File {
     fn eq(&self, other: &Self) -> bool {
         self.pipe.is_none() && other.pipe.is_none() && self.bytes == other.bytes
@@ -124,14 +124,14 @@ impl PartialEq for File {
     }
 }
 
-/// One trace buffer.
+/// A trace buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Buffer {
-    /// Its name, unique in the capture.
+    /// The name, unique in the capture.
     pub name: String,
-    /// Its files, in order. Those that could not be read are left out, and a note says so.
+    /// The files, in order. Files that could not be read are omitted and have a note.
     pub files: Vec<File>,
-    /// How its bytes are laid out.
+    /// The format of the bytes.
     pub format: Format,
 }
 
@@ -144,8 +144,8 @@ impl Buffer {
         Buffer { name, files: vec![file], format }
     }
 
-    /// Its bytes: borrowed from the file where it is one, joined where there are several. Of a pipe, it
-    /// waits for the end.
+    /// The bytes: borrowed if the buffer is one file, joined if it is several. For a pipe, blocks
+    /// until its end.
     pub fn bytes(&self) -> Cow<'_, [u8]> {
         match self.files.as_slice() {
             [] => Cow::Borrowed(&[]),
@@ -154,33 +154,33 @@ impl Buffer {
         }
     }
 
-    /// Its files' bytes, one after another. Of a pipe, it waits for the end.
+    /// The bytes of each file, in order. For a pipe, blocks until its end.
     pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
         self.files.iter().map(File::all)
     }
 
-    /// Its size in bytes; of a pipe, as far as it was read.
+    /// The size in bytes; for a pipe, the number of bytes read so far.
     pub fn len(&self) -> u64 {
         self.files.iter().map(File::len).sum()
     }
 
-    /// Its size in bytes, where that is known: `None` where some of it is still to come through a pipe.
+    /// The size in bytes; `None` if data from a pipe are outstanding.
     pub fn size(&self) -> Option<u64> {
         (!self.is_piped()).then(|| self.len())
     }
 
-    /// Some of it comes through a pipe, and is not in memory.
+    /// Whether data are read from a pipe and not in memory.
     pub fn is_piped(&self) -> bool {
         self.files.iter().any(|file| file.pipe.as_ref().is_some_and(|pipe| !pipe.is_whole()))
     }
 
-    /// It holds no bytes. Of a pipe that is not known.
+    /// Whether there are no bytes. `false` for a pipe, whose size is unknown.
     pub fn is_empty(&self) -> bool {
         self.files.iter().all(File::is_empty)
     }
 
-    /// Its first bytes: at most `most`, and of a pipe at most 64 KiB. They are there still for whoever reads
-    /// it.
+    /// The first bytes: at most `most`, and at most 64 KiB of a pipe. A later reader receives them
+    /// as well.
     pub fn head(&self, most: usize) -> Cow<'_, [u8]> {
         match self.files.as_slice() {
             [] => Cow::Borrowed(&[]),
@@ -201,7 +201,7 @@ impl Buffer {
         }
     }
 
-    /// Its bytes from front to back, without more of them in memory than are asked for.
+    /// A reader of the bytes, which loads only the bytes that are requested.
     pub fn reader(&self) -> Box<dyn Read + Send> {
         let nothing: Box<dyn Read + Send> = Box::new(io::empty());
         self.files.iter().fold(nothing, |all, file| Box::new(all.chain(file.reader())))

@@ -1,15 +1,15 @@
-//! A capture: everything that decoding starts from.
+//! A capture: the complete input of decoding.
 
 use std::path::PathBuf;
 
 use tracewright_base::{CoreType, MissingRegister};
 
-use crate::{Buffer, Core, Dump, Form, Note, OpenError, Origin, Other, Owner, Source, Wrong};
+use crate::{Buffer, Core, Dump, Form, Note, OpenError, Origin, Other, Owner, Problem, Source};
 
-/// So many pairs of dumps that contradict each other say enough.
+/// Limit of the number of conflicting pairs of dumps that are searched for.
 const MOST_CONFLICTS: usize = 64;
 
-/// Where a capture came from.
+/// The origin of a capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// Made in memory.
@@ -19,63 +19,63 @@ pub enum Kind {
     Snapshot,
     /// A folder with a `capture.toml`.
     Folder,
-    /// Bare bytes, and what the user said of them.
+    /// Raw trace data with the user's description, or a file of cycles.
     Raw,
 }
 
-/// Cores that belong together.
+/// A cluster of cores.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cluster {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its members: which of the capture's cores.
+    /// Indices of the cores in the capture.
     pub cores: Vec<usize>,
 }
 
-/// A capture. Devices name each other by their place in the lists here.
+/// A capture. Devices refer to each other by their index in the lists of the capture.
 #[derive(Clone, Debug, Default)]
 pub struct Capture {
-    /// Where it was read from, as the user gave it; empty for one made in memory.
+    /// The path as the user gave it; empty for a capture made in memory.
     pub path: PathBuf,
-    /// Where it came from.
+    /// The origin of the capture.
     pub kind: Kind,
-    /// What its maker says it is.
+    /// The description that the capture contains.
     pub description: Option<String>,
-    /// The trace, in the order that the capture lists it.
+    /// The trace buffers, in the order of the capture.
     pub buffers: Vec<Buffer>,
-    /// What wrote the trace.
+    /// The trace sources.
     pub sources: Vec<Source>,
-    /// What the sources watched.
+    /// The cores.
     pub cores: Vec<Core>,
     /// Other devices.
     pub others: Vec<Other>,
-    /// Which cores belong together. Empty: all of them do.
+    /// The clusters of cores. An empty list stands for one cluster of all cores.
     pub clusters: Vec<Cluster>,
-    /// What memory held, in the order that the capture lists it, missing files too.
+    /// The memory contents, in the order of the capture, including missing files.
     pub memory: Vec<Dump>,
-    /// What was odd, and what could not be read.
+    /// Problems that did not prevent reading the capture.
     pub notes: Vec<Note>,
 }
 
 impl Capture {
-    /// The core that `source` watches.
+    /// The core that `source` traces.
     pub fn core(&self, source: &Source) -> Option<&Core> {
         self.cores.get(source.core?)
     }
 
-    /// What is known of the core that `source` watches.
+    /// The profile and architecture version of the core that `source` traces.
     pub fn core_type(&self, source: &Source) -> Option<CoreType> {
         self.core(source)?.core_type()
     }
 
-    /// The buffer called `name`.
+    /// The index of the buffer with this name.
     pub fn buffer(&self, name: &str) -> Option<usize> {
         self.buffers.iter().position(|b| b.name == name)
     }
 
-    /// The sources that may have data in `buffer`, in the capture's order.
+    /// The sources that may have data in `buffer`, in the order of the capture.
     ///
-    /// An unformatted buffer holds one source: the first that names it.
+    /// An unformatted buffer contains one source: the first that is linked to it.
     pub fn sources_of(&self, buffer: usize) -> Vec<&Source> {
         let mut sources: Vec<_> = self
             .sources
@@ -88,13 +88,13 @@ impl Capture {
         sources
     }
 
-    /// The memory that can be read for `source`, the first that holds an address being the one that
-    /// counts: what all devices see (images beside the capture), then what its core sees, then what the
-    /// other cores of the cluster see, then all the rest, each in the capture's order.
+    /// The memory for decoding `source`, by descending priority: memory of all devices (including
+    /// images that the user added), memory of its core, memory of the other cores of its cluster,
+    /// and the remaining memory, each in the order of the capture.
     ///
-    /// Captures often give one core's memory and mean it for all, so all of it is there. Where no two
-    /// dumps differ about an address ([`Capture::one_memory`]), that is the same as [`Capture::memory`]
-    /// for every source.
+    /// All memory is included, as many captures record the memory of one core for all. Where no two
+    /// dumps conflict ([`Capture::one_memory`]), every source has the same memory as in
+    /// [`Capture::memory`].
     pub fn images_for(&self, source: &Source) -> Vec<&Dump> {
         let rank = |dump: &Dump| match (dump.owner, source.core) {
             (Owner::Any, _) => 0,
@@ -107,7 +107,7 @@ impl Capture {
         dumps
     }
 
-    /// Says that decoding `source` needs a register that is not there.
+    /// The error that decoding `source` needs a register that is missing.
     pub fn missing_register(&self, source: &Source, missing: MissingRegister) -> OpenError {
         let MissingRegister { name, about } = missing;
         let snapshot = self.kind == Kind::Snapshot;
@@ -115,27 +115,27 @@ impl Capture {
         let key = snapshot.then(|| name.to_owned());
         let origin = Origin { path: source.path.clone(), line: None, section, key };
         let device = source.name.clone();
-        OpenError::at(origin, Wrong::NoRegister { device, name, about, snapshot })
+        OpenError::at(origin, Problem::NoRegister { device, name, about, snapshot })
     }
 
-    /// Says that the type of `source` names none of the protocols, which are called `known`.
+    /// The error that the type of `source` is none of the protocols `known`.
     pub fn unknown_protocol(&self, source: &Source, known: &[&str]) -> OpenError {
         let snapshot = self.kind == Kind::Snapshot;
         let section = snapshot.then(|| "device".to_owned());
         let key = snapshot.then(|| "type".to_owned());
         let origin = Origin { path: source.path.clone(), line: None, section, key };
         let device_type = source.device_type.clone();
-        OpenError::at(origin, Wrong::UnknownProtocol { device_type, known: known.join(", ") })
+        OpenError::at(origin, Problem::UnknownProtocol { device_type, known: known.join(", ") })
     }
 
-    /// Whether no two dumps hold different bytes for one address of one space, so that one image serves
-    /// every source.
+    /// Whether no two dumps contain different bytes for one address of one space, so that all
+    /// sources can share one image.
     pub fn one_memory(&self) -> bool {
         self.conflicts().is_empty()
     }
 
-    /// Pairs of dumps, the earlier first, that hold different bytes for an address that both have: not all
-    /// where there are very many.
+    /// Pairs of dumps, the earlier first, that contain different bytes for a common address. The
+    /// search stops once [`MOST_CONFLICTS`] are found.
     pub(crate) fn conflicts(&self) -> Vec<(usize, usize)> {
         let mut spans: Vec<_> = self
             .memory
@@ -145,7 +145,7 @@ impl Capture {
             .collect();
         spans.sort_unstable();
         let mut found = Vec::new();
-        // Those before the one in hand that reach past its start.
+        // Earlier dumps that extend past the start of the current one.
         let mut open: Vec<(u64, usize)> = Vec::new();
         for (start, last, n) in spans {
             open.retain(|(end, _)| *end >= start);
@@ -164,7 +164,7 @@ impl Capture {
             if found.len() >= MOST_CONFLICTS {
                 break;
             }
-            // What differs from one that is repeated differs from the one that is there already.
+            // A dump that repeats another one has the same conflicts.
             if !repeats {
                 open.push((last, n));
             }
@@ -179,7 +179,7 @@ impl Capture {
     }
 }
 
-/// Whether two dumps hold different bytes for an address of a space that both are in.
+/// Whether two dumps contain different bytes for an address of a common space.
 fn differ(a: &Dump, b: &Dump) -> bool {
     if a.form != Form::Raw || b.form != Form::Raw || !a.space().meets(b.space()) {
         return false;
@@ -192,7 +192,7 @@ fn differ(a: &Dump, b: &Dump) -> bool {
     mine.part(0, len) != its.part(0, len)
 }
 
-/// Equal where they say the same of the same bytes. Paths and notes do not count.
+/// Paths and notes are not compared.
 impl PartialEq for Capture {
     fn eq(&self, other: &Self) -> bool {
         self.description == other.description

@@ -1,11 +1,11 @@
-//! A core's name to its architecture.
+//! The architecture of a core by its name.
 
 use tracewright_base::{CoreType, Profile};
 
 use Profile::{Application as A, Microcontroller as M, RealTime as R};
 
-/// The cores of Arm by name, without what may follow (`ARM1136JF-S` is `ARM1136`): profile and
-/// architecture version. Names after a common prefix are told apart by whole words.
+/// The cores of Arm by name, with profile and architecture version. A row is a prefix and the names
+/// that follow it, which are compared as a whole.
 const CORES: &[(&str, &[&str], Profile, u8)] = &[
     ("cortex-a", &["5", "7", "8", "9", "12", "15", "17"], A, 7),
     (
@@ -57,14 +57,14 @@ const CORES: &[(&str, &[&str], Profile, u8)] = &[
     ),
 ];
 
-/// The profile and architecture version of the core that a capture calls `name`, in any case.
+/// The profile and architecture version of the core type `name`, compared without case.
 ///
-/// Beside the names of cores it knows architectures: `ARMv7-A`, `ARMv8.1-M`, `ARM-AA64`, `ARM-aa64-R`.
-/// `None` for a name that it does not know.
+/// The name is that of a core or of an architecture: `ARMv7-A`, `ARMv8.1-M`, `ARM-AA64`,
+/// `ARM-aa64-R`. `None` for an unknown name.
 pub fn core_type(name: &str) -> Option<CoreType> {
     let name = name.trim().to_ascii_lowercase().replace([' ', '_'], "-");
     let name = name.strip_prefix("arm-").filter(|rest| !rest.starts_with("aa")).unwrap_or(&name);
-    // `CortexA9` is written too.
+    // `CortexA9` occurs as well.
     let name = match name.strip_prefix("cortex") {
         Some(rest) => format!("cortex-{}", rest.trim_start_matches('-')),
         None => name.to_owned(),
@@ -72,7 +72,7 @@ pub fn core_type(name: &str) -> Option<CoreType> {
     architecture(&name).or_else(|| product(&name))
 }
 
-/// `armvN[.m]-a`, `-r` or `-m`, and more letters where a name has them; `arm-aa64[-r|-m]`.
+/// The architectures `armvN[.m]-a`, `-r` and `-m`, with optional letters, and `arm-aa64[-r|-m]`.
 fn architecture(name: &str) -> Option<CoreType> {
     let letter = |text: &str| match text {
         "a" => Some(A),
@@ -102,7 +102,7 @@ fn architecture(name: &str) -> Option<CoreType> {
     let profile = match (letters, tail) {
         (Some(text), "") => match letter(text) {
             Some(profile) => profile,
-            // Armv8-M has its variants: `armv8-m.main`, `armv8-m.base`.
+            // The variants of Armv8-M: `armv8-m.main`, `armv8-m.base`.
             None if text.starts_with("m.") => M,
             None => return None,
         },
@@ -115,7 +115,7 @@ fn architecture(name: &str) -> Option<CoreType> {
 }
 
 fn product(name: &str) -> Option<CoreType> {
-    // What follows a dash says which options it was made with: `ARM1136JF-S`, `ARM7TDMI-S`.
+    // The suffix `-S` denotes a synthesisable core: `ARM1136JF-S`, `ARM7TDMI-S`.
     let bare = name.strip_suffix("-s").unwrap_or(name);
     CORES.iter().find_map(|(prefix, names, profile, version)| {
         let rest = bare.strip_prefix(prefix)?;
@@ -168,7 +168,7 @@ mod tests {
             ("ARM-AA64-R", core(R, 8)),
             ("ARM-aa64-M", core(M, 8)),
             ("AArch64", core(A, 8)),
-            // Not known: no guess from a part of a name.
+            // Unknown names: nothing is inferred from a part of a name.
             ("", None),
             ("Cortex-A", None),
             ("Cortex-A999", None),
@@ -185,7 +185,7 @@ mod tests {
         }
     }
 
-    /// Every name of the table is found under its own row, however its letters are written.
+    /// Every name of the table is found in its own row, in any case.
     #[test]
     fn the_table_is_reachable() {
         for (prefix, names, profile, version) in CORES {

@@ -1,10 +1,10 @@
-//! Files of one trace port's cycles: ETMv1 and ETMv2.
+//! Files with the cycles of one trace port of an ETMv1 or ETMv2.
 //!
-//! | form | known by |
+//! | form | detected by |
 //! |---|---|
-//! | `.etmp` ([`etmp`]) | its first bytes |
-//! | the same as text ([`text`]) | its first line |
-//! | what OpenOCD's `etm dump` writes ([`openocd`]) | its length, and that every word is one that it can have |
+//! | `.etmp` ([`etmp`]) | the first bytes |
+//! | the text form of `.etmp` ([`text`]) | the first line |
+//! | a file of OpenOCD's `etm dump` ([`openocd`]) | the length, and the value range of every word |
 
 use std::fs;
 use std::path::Path;
@@ -14,29 +14,28 @@ use tracewright_frames::cycles::{
 };
 
 use crate::files::Files;
-use crate::probe::{Found, probe};
-use crate::raw::assignment;
 use crate::{
-    Buffer, BufferRef, Bytes, Capture, Format, Kind, Note, OpenError, Origin, Registers, Source,
-    Wrong,
+    Buffer, BufferRef, Bytes, Capture, Format, Kind, Note, OpenError, Origin, Problem, Registers,
+    Source,
 };
 
-/// In text, cycles may be repeated until there are so many: a word of a few letters must not fill memory.
+/// Limit of the number of cycles that repeats in a text file expand to. It bounds the memory that a
+/// short text can use.
 const MOST_REPEATED: usize = 1 << 24;
 
-/// Which of them a file is.
+/// The form of a file of cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// `.etmp`.
     Etmp,
-    /// The same as text.
+    /// The text form of `.etmp`.
     Text,
-    /// OpenOCD's.
+    /// The form of OpenOCD's `etm dump`.
     OpenOcd,
 }
 
 impl Form {
-    /// What a file is that begins with `head`.
+    /// The form of the file at `path`, which begins with `head`.
     pub(crate) fn probe(path: &Path, head: &[u8]) -> Option<Form> {
         if head.starts_with(&etmp::MAGIC) {
             return Some(Form::Etmp);
@@ -44,7 +43,8 @@ impl Form {
         if head.starts_with(text::FIRST.as_bytes()) {
             return Some(Form::Text);
         }
-        // It has no magic number: 12 bytes for each cycle that it says it has, and 12 more.
+        // OpenOCD's form has no magic number: a header of 12 bytes with the count, and 12 bytes per
+        // cycle.
         let count = head.get(8..12)?.first_chunk().map(|word| u32::from_be_bytes(*word))?;
         let len = fs::metadata(path).ok()?.len();
         if count == 0 || len != (u64::from(count) + 1) * 12 {
@@ -57,33 +57,38 @@ impl Form {
 
 /// Reads the file at `path`.
 pub(crate) fn read(path: &Path, form: Form) -> Result<Capture, OpenError> {
-    let bytes =
-        Files::default().open(path).map_err(|why| OpenError::new(path, Wrong::Unreadable(why)))?;
-    let wrong = |why: String| OpenError::new(path, Wrong::Cycles(why));
+    let bytes = Files::default()
+        .open(path)
+        .map_err(|why| OpenError::new(path, Problem::Unreadable(why)))?;
+    let problem = |why: String| OpenError::new(path, Problem::Cycles(why));
     let (head, body) = match form {
         Form::Etmp => {
-            let head = etmp::Head::read(&bytes).map_err(|why| wrong(why.to_string()))?;
+            let head = etmp::Head::read(&bytes).map_err(|why| problem(why.to_string()))?;
             (head, bytes.part(etmp::HEAD as u64, bytes.len() as u64))
         }
         Form::Text => {
-            let words = str::from_utf8(&bytes).map_err(|why| wrong(why.to_string()))?;
-            let (head, words) = text::read(words).map_err(|why| wrong(why.to_string()))?;
-            // Without repeats a cycle takes more than a byte.
+            let words = str::from_utf8(&bytes).map_err(|why| problem(why.to_string()))?;
+            let (head, words) = text::read(words).map_err(|why| problem(why.to_string()))?;
+            // Without repeats a cycle takes more than one byte of text.
             let most = words.len().max(MOST_REPEATED);
             let cycles = text::cycles(words, version(&head)).take(most + 1);
             let cycles: Result<Vec<Cycle>, _> = cycles.collect();
-            let cycles = cycles.map_err(|why| wrong(format!("after `cycles`, {why}")))?;
+            let cycles =
+                cycles.map_err(|why| problem(format!("after the line `cycles`: {why}")))?;
             if cycles.len() > most {
-                let why = "it repeats cycles (`xN`) until there are more than";
-                return Err(wrong(format!("{why} {most}; correct N, or write an .etmp file")));
+                return Err(problem(format!(
+                    "the repeats (`xN`) expand to more than {most} cycles; correct N, or write an \
+                     .etmp file"
+                )));
             }
             (head, Bytes::from(records(cycles, head.width).collect::<Vec<u8>>()))
         }
         Form::OpenOcd => {
-            let dump = openocd::Dump::read(&bytes).map_err(|why| wrong(why.to_string()))?;
-            let width = Width::of_control(dump.control)
-                .ok_or_else(|| wrong(format!("ETMCR {:#010x} has no port size", dump.control)))?;
-            // It does not say which ETMv1 it is: the last one has what all have.
+            let dump = openocd::Dump::read(&bytes).map_err(|why| problem(why.to_string()))?;
+            let width = Width::of_control(dump.control).ok_or_else(|| {
+                problem(format!("ETMCR {:#010x} encodes no known port size", dump.control))
+            })?;
+            // The file does not record the minor version: ETMv1.3 has the features of all of them.
             let head = etmp::Head {
                 major: 1,
                 minor: 3,
@@ -99,29 +104,9 @@ pub(crate) fn read(path: &Path, form: Form) -> Result<Capture, OpenError> {
     Ok(capture(path, &head, body))
 }
 
-/// Reads the file at `path`, where it is one of a trace port's cycles, with the values of `registers`
-/// (`NAME=VALUE`) in the place of its own. `None` where it is something else.
-///
-/// # Errors
-/// [`OpenError`] where it cannot be read, and where a register is not `NAME=VALUE`.
-pub fn open_with(path: &Path, registers: &[String]) -> Result<Option<Capture>, OpenError> {
-    let Ok(Found::Cycles(form)) = probe(path) else { return Ok(None) };
-    let mut capture = read(path, form)?;
-    for text in registers {
-        let register = assignment(text)
-            .ok_or_else(|| OpenError::new(path, Wrong::NotAssignment(text.clone())))?;
-        for source in &mut capture.sources {
-            let all = &mut source.registers.0;
-            all.retain(|old| !old.name.eq_ignore_ascii_case(&register.name));
-            all.push(register.clone());
-        }
-    }
-    Ok(Some(capture))
-}
-
-/// Unpacks the first buffer of `capture`: words of the RAM of a 24-bit Embedded Trace Buffer, little endian
-/// in 32 bits each, the oldest first ([`etb`]). `control` is ETMCR. What does not fill a word at the end is left
-/// out.
+/// Unpacks the first buffer of `capture` from words of a 24-bit Embedded Trace Buffer ([`etb`]):
+/// 32-bit little endian words, the oldest first. `control` is ETMCR. An incomplete word at the end
+/// is dropped.
 pub fn unpack_etb(capture: &mut Capture, control: u32) {
     let Some((buffer, width)) = capture.buffers.first_mut().zip(Width::of_control(control)) else {
         return;
@@ -138,14 +123,14 @@ fn version(head: &etmp::Head) -> Version {
 }
 
 fn capture(path: &Path, head: &etmp::Head, body: Bytes) -> Capture {
-    // The records are as wide as the head says, whatever ETMCR does.
+    // The header determines the width of the records, not the port size in ETMCR.
     let size = match head.width {
         Width::W4 => 0,
         Width::W8 => 1 << 4,
         Width::W16 => 2 << 4,
     };
     let control = u64::from(head.control) & !(0b111 << 4) | size;
-    // The protocol that belongs to the version, where ETMCCR is not there.
+    // Without ETMCCR, its protocol field follows from the version.
     let code = match (head.code, head.minor) {
         (0, minor) => u64::from(minor.min(3)) << 28,
         (code, _) => code.into(),
@@ -162,11 +147,11 @@ fn capture(path: &Path, head: &etmp::Head, body: Bytes) -> Capture {
     registers.push(("HIVECS", head.high_vectors.into()));
     registers.push(("BIGEND", head.big_endian.into()));
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-    let there = body.len() as u64 / head.width.record() as u64;
+    let actual = body.len() as u64 / head.width.record() as u64;
     let mut notes = Vec::new();
-    if there != head.cycles && head.cycles != 0 {
-        let wrong = Wrong::CycleCount { said: head.cycles, there };
-        notes.push(Note { origin: Origin::file(path), wrong });
+    if actual != head.cycles && head.cycles != 0 {
+        let problem = Problem::CycleCount { recorded: head.cycles, actual };
+        notes.push(Note { origin: Origin::file(path), problem });
     }
     Capture {
         path: path.to_owned(),
@@ -185,8 +170,8 @@ fn capture(path: &Path, head: &etmp::Head, body: Bytes) -> Capture {
     }
 }
 
-/// The `.etmp` file, or its text, of a capture with an ETMv1 or ETMv2 in its first buffer. `None` where
-/// it has none.
+/// A file of the given form with the first buffer of `capture`. `None` where the source of that
+/// buffer is not an ETMv1 or ETMv2.
 pub fn write(capture: &Capture, form: Form) -> Option<Vec<u8>> {
     let source = capture.sources_of(0).first().copied()?;
     let (major, minor) = match source.device_type.split_once('.') {
@@ -222,7 +207,7 @@ pub fn write(capture: &Capture, form: Form) -> Option<Vec<u8>> {
         Form::Etmp => head.write().into_iter().chain(body.iter().copied()).collect(),
         Form::Text => {
             let mut out = String::new();
-            // Text has no word for a record that is none.
+            // The text form cannot express invalid records.
             let head = etmp::Head { cycles: all().count() as u64, ..head };
             text::write(&head, all(), &mut out).ok()?;
             out.into_bytes()

@@ -9,13 +9,14 @@ use crate::Origin;
 /// One register as the capture recorded it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Register {
-    /// Its name as written.
+    /// The name as written.
     pub name: String,
-    /// Its number. For a CoreSight component, its offset in bytes is four times that.
+    /// The number of the register. For a CoreSight component, it is the offset in bytes divided by
+    /// 4.
     pub id: Option<u32>,
-    /// Its width in bits, where the capture says it; else 32.
+    /// The width in bits, where the capture records it; else 32.
     pub size: Option<u32>,
-    /// Its value.
+    /// The value.
     pub value: u128,
 }
 
@@ -24,7 +25,8 @@ pub struct Register {
 pub struct Registers(pub Vec<Register>);
 
 impl Registers {
-    /// The value of the register called `name`, in any case. `None` too for one wider than 64 bits.
+    /// The value of register `name`, compared without case. `None` where it is missing or wider
+    /// than 64 bits.
     pub fn get(&self, name: &str) -> Option<u64> {
         let register = self.0.iter().find(|r| r.name.eq_ignore_ascii_case(name))?;
         u64::try_from(register.value).ok()
@@ -43,28 +45,28 @@ impl<'a> FromIterator<(&'a str, u64)> for Registers {
     }
 }
 
-/// Where the data of a source are.
+/// A link from a source to a buffer with its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferRef {
-    /// Which of the capture's buffers.
+    /// Index of the buffer in the capture.
     pub buffer: usize,
-    /// Which of the source's streams, as an offset to its trace id: for an ETMv4, 0 is instructions
-    /// and 1 is data. `None` is all that are not named elsewhere.
+    /// The stream of the source, as an offset to its trace ID: for an ETMv4, 0 is the instruction
+    /// stream and 1 the data stream. `None` stands for all streams without a link of their own.
     pub stream: Option<u8>,
 }
 
-/// A parameter that is no number, and of which there may be several.
+/// A parameter that is text, and may occur repeatedly.
 #[derive(Clone, Debug, Default)]
 pub struct Text {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it is. Of a table, `KEY=VALUE` with blanks between.
+    /// The text. For a table, `KEY=VALUE` pairs separated by blanks.
     pub text: String,
-    /// Where it stands.
+    /// The origin of the parameter.
     pub origin: Origin,
 }
 
-/// Equal where they say the same; where they stand does not count.
+/// Origins are not compared.
 impl PartialEq for Text {
     fn eq(&self, other: &Self) -> bool {
         (&self.name, &self.text) == (&other.name, &other.text)
@@ -76,40 +78,40 @@ impl Eq for Text {}
 /// One trace source.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
-    /// Its name, unique in the capture.
+    /// The name, unique in the capture.
     pub name: String,
-    /// Its protocol and version as written: `ETM4.2`, `ETE`, `PFT1.1`.
+    /// The protocol and version as written: `ETM4.2`, `ETE`, `PFT1.1`.
     pub device_type: String,
-    /// How the tool that made the capture found it: `key:value` words, comma separated.
+    /// The location in the debug system, as written: comma-separated `key:value` words.
     pub location: Option<String>,
-    /// What it was programmed with.
+    /// The registers of the trace unit during the capture.
     pub registers: Registers,
-    /// Parameters in words that its protocol knows the numbers of: name and word.
+    /// Parameters given as a word that the protocol maps to a number: name and word.
     pub words: Vec<(String, String)>,
-    /// Parameters that stay text.
+    /// Parameters that are text.
     pub texts: Vec<Text>,
-    /// The core that it watches: which of the capture's cores.
+    /// Index of the traced core in the capture.
     pub core: Option<usize>,
-    /// The buffers that may hold its data.
+    /// The buffers that may contain data of the source.
     pub buffers: Vec<BufferRef>,
-    /// The file that describes it.
+    /// The file that describes the device.
     pub path: PathBuf,
-    /// Where those of its parameters stand that are elsewhere, by name.
-    pub offsets: Vec<(String, Origin)>,
+    /// The origins of parameters that are not in `path`, by name.
+    pub origins: Vec<(String, Origin)>,
 }
 
 impl Source {
-    /// The value of the register called `name`, in any case.
+    /// The value of register `name`, compared without case.
     pub fn register(&self, name: &str) -> Option<u64> {
         self.registers.get(name)
     }
 
-    /// The type up to the first full stop: `ETM4` of `ETM4.2`. Protocols are named so.
+    /// The name of the protocol: the type up to the first full stop, `ETM4` of `ETM4.2`.
     pub fn protocol(&self) -> &str {
         self.device_type.split('.').next().unwrap_or_default()
     }
 
-    /// What it traces comes from a core's execution, as far as its type says: not an ITM or STM.
+    /// Whether the source traces the execution of a core, by its type; an ITM or STM does not.
     pub fn watches_core(&self) -> bool {
         let kind = self.device_type.to_ascii_uppercase();
         !["ITM", "STM", "HTM", "ELA", "SWIT"].iter().any(|p| kind.starts_with(p))
@@ -119,43 +121,43 @@ impl Source {
 /// One core.
 #[derive(Clone, Debug, Default)]
 pub struct Core {
-    /// Its name, unique in the capture.
+    /// The name, unique in the capture.
     pub name: String,
-    /// What it is, as written: `Cortex-A57`, `ARMv8-A`.
+    /// The type as written: `Cortex-A57`, `ARMv8-A`.
     pub device_type: String,
-    /// How the tool that made the capture found it.
+    /// The location in the debug system, as written.
     pub location: Option<String>,
-    /// Its registers when the capture was made. Decoding needs none of them.
+    /// The registers when the capture was made. Decoding needs none of them.
     pub registers: Registers,
-    /// The file that describes it.
+    /// The file that describes the device.
     pub path: PathBuf,
 }
 
 impl Core {
-    /// Its profile and architecture version, where its type is a known one.
+    /// The profile and architecture version, where the type is known.
     pub fn core_type(&self) -> Option<CoreType> {
         crate::core_type(&self.device_type)
     }
 }
 
-/// A device that is neither core nor trace source: a view of a bus, or for information only.
+/// A device that is neither a core nor a trace source, such as a view of a bus.
 #[derive(Clone, Debug, Default)]
 pub struct Other {
-    /// Its name, unique in the capture.
+    /// The name, unique in the capture.
     pub name: String,
-    /// Its class as written: `memory_space` and others.
+    /// The class as written: `memory_space` and others.
     pub class: String,
-    /// What it is, as written.
+    /// The type as written.
     pub device_type: String,
-    /// How the tool that made the capture found it.
+    /// The location in the debug system, as written.
     pub location: Option<String>,
-    /// Its registers.
+    /// The registers.
     pub registers: Registers,
-    /// The file that describes it.
+    /// The file that describes the device.
     pub path: PathBuf,
 }
 
-// Equal where they say the same; the file that says it does not count.
+// Paths of the describing files are not compared.
 
 impl PartialEq for Source {
     fn eq(&self, other: &Self) -> bool {

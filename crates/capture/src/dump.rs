@@ -1,4 +1,4 @@
-//! Memory in a capture.
+//! Memory contents in a capture.
 
 use std::path::PathBuf;
 
@@ -6,10 +6,10 @@ use tracewright_image::SpaceMask;
 
 use crate::Bytes;
 
-/// Which device sees a [`Dump`].
+/// The device that sees a [`Dump`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Owner {
-    /// All of them.
+    /// All devices.
     #[default]
     Any,
     /// One of the capture's cores.
@@ -20,41 +20,53 @@ pub enum Owner {
     Other(usize),
 }
 
-/// What the bytes of a [`Dump`] are.
+/// The format of the bytes of a [`Dump`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
-    /// Memory from `address` on.
+    /// Memory contents from `address` on.
     #[default]
     Raw,
-    /// An ELF file. `address` is added to the addresses that it names.
+    /// An ELF file. `address` is added to the addresses in the file.
     Elf,
 }
 
-/// What memory held, in one piece.
+/// The first bytes of an ELF file.
+pub(crate) const ELF: &[u8] = b"\x7fELF";
+
+impl Form {
+    /// The format of `bytes`, by their first bytes.
+    pub(crate) fn detect(bytes: &[u8]) -> Form {
+        if bytes.starts_with(ELF) { Form::Elf } else { Form::Raw }
+    }
+}
+
+/// The contents of one region of memory.
 #[derive(Clone, Debug, Default)]
 pub struct Dump {
-    /// What the capture calls it: a section's name, or a file's.
+    /// The name in the capture: that of a section or a file.
     pub name: String,
-    /// The file as the capture spells it.
+    /// The file as written in the capture.
     pub file: String,
-    /// Where it was found, or would be.
+    /// The path of the file, or the expected path of a missing one.
     pub path: PathBuf,
-    /// Which device sees it.
+    /// The device that sees the memory.
     pub owner: Owner,
-    /// Who reads the capture gave it beside what is there: it counts more than the capture's own.
+    /// The memory was added by the user ([`Capture::add_image`](crate::Capture::add_image)), and
+    /// has priority over that of the capture.
     pub given: bool,
     /// The address of the first byte.
     pub address: u64,
-    /// The memory spaces that it is in, as written: `S`, `EL2`. None is any.
+    /// The memory spaces that contain the memory, as written: `S`, `EL2`. An empty list stands for
+    /// any.
     pub spaces: Vec<String>,
     /// Offset in the file of the first byte.
     pub offset: u64,
-    /// How many bytes the capture says there are.
+    /// The length in bytes that the capture records.
     pub length: Option<u64>,
-    /// What `bytes` are.
+    /// The format of `bytes`.
     pub form: Form,
-    /// The memory: that part of the file which `offset` and `length` name. `None` where the file could
-    /// not be read.
+    /// The part of the file that `offset` and `length` select. `None` where the file could not be
+    /// read.
     pub bytes: Option<Bytes>,
 }
 
@@ -64,7 +76,7 @@ impl Dump {
         Dump { name: name.into(), address, bytes: Some(bytes.into()), ..Dump::default() }
     }
 
-    /// The core that sees it, where it is a core's.
+    /// The core that sees the memory; `None` where the owner is not a core.
     pub fn core(&self) -> Option<usize> {
         match self.owner {
             Owner::Core(core) => Some(core),
@@ -72,20 +84,21 @@ impl Dump {
         }
     }
 
-    /// The memory spaces that it is in. A word that is not known is any of them.
+    /// The memory spaces that contain the memory. An unknown word stands for any space.
     pub fn space(&self) -> SpaceMask {
         let masks = self.spaces.iter().map(|word| word.parse().unwrap_or(SpaceMask::ANY));
         masks.reduce(|all, mask| all | mask).unwrap_or(SpaceMask::ANY)
     }
 
-    /// The last address that it holds; `None` for one without bytes, and for an ELF file.
+    /// The last address of the memory; `None` for an empty dump and for an ELF file.
     pub fn last(&self) -> Option<u64> {
         let bytes = self.bytes.as_ref().filter(|_| self.form == Form::Raw)?;
         (bytes.len() as u64).checked_sub(1).map(|n| self.address.saturating_add(n))
     }
 }
 
-/// Equal where they put the same bytes at the same place for the same device. Names do not count.
+/// Dumps are equal that define the same bytes at the same addresses for the same device. Names are
+/// not compared.
 impl PartialEq for Dump {
     fn eq(&self, other: &Self) -> bool {
         self.owner == other.owner

@@ -1,4 +1,4 @@
-//! Files, each opened once.
+//! Files, each opened once per capture.
 
 use std::collections::HashMap;
 use std::io;
@@ -7,23 +7,26 @@ use std::sync::Arc;
 
 use crate::{Bytes, Pipe};
 
-/// The files of one capture.
+/// The open files of one capture.
 #[derive(Default)]
 pub(crate) struct Files {
     open: HashMap<PathBuf, Bytes>,
 }
 
 impl Files {
-    /// The bytes of the file at `path`, which a capture names. That is a file, not a pipe or a device,
-    /// which may never end.
+    /// The bytes of the file at `path`, which a capture refers to. A pipe or device is rejected, as
+    /// reading it may not end.
     pub(crate) fn open_named(&mut self, path: &Path) -> Result<Bytes, String> {
         match std::fs::metadata(path) {
-            Ok(about) if !about.is_file() && !about.is_dir() => Err("it is not a file".into()),
+            Ok(about) if !about.is_file() && !about.is_dir() => {
+                Err("it is not a regular file".into())
+            }
             _ => self.open(path),
         }
     }
 
-    /// The bytes of the file of trace at `path`, which a capture names: they may come through a pipe.
+    /// The bytes of the file of trace data at `path`, which a capture refers to. It may be a named
+    /// pipe.
     pub(crate) fn trace_named(&mut self, path: &Path) -> Result<(Bytes, Option<Pipe>), String> {
         match std::fs::metadata(path) {
             Ok(about) if is_pipe(&about) => Ok((Bytes::default(), Some(Pipe::new(path)))),
@@ -31,7 +34,8 @@ impl Files {
         }
     }
 
-    /// The same of a path that the user names: `-` is the standard input, and it may be a device, too.
+    /// The bytes of the file of trace data at `path`, which the user gave. `-` is the standard
+    /// input, and the path may be a pipe or a device.
     pub(crate) fn trace(&mut self, path: &Path) -> Result<(Bytes, Option<Pipe>), String> {
         let piped = path == Path::new("-")
             || std::fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir());
@@ -41,7 +45,7 @@ impl Files {
         Ok((self.open(path)?, None))
     }
 
-    /// The bytes of the file at `path`, which the user names.
+    /// The bytes of the file at `path`, which the user gave.
     pub(crate) fn open(&mut self, path: &Path) -> Result<Bytes, String> {
         if let Some(bytes) = self.open.get(path) {
             return Ok(bytes.clone());
@@ -62,13 +66,14 @@ fn is_pipe(_: &std::fs::Metadata) -> bool {
     false
 }
 
-/// Files from this size on are mapped. A smaller one is read: it may then be changed meanwhile.
+/// Files of at least this many bytes are mapped. A smaller file is read, so that it may change
+/// afterwards.
 pub(crate) const MAP_FROM: u64 = 1 << 20;
 
 /// The bytes of the file at `path`.
 pub(crate) fn read(path: &Path) -> io::Result<Bytes> {
     let about = std::fs::metadata(path)?;
-    // Some systems open a folder, and fail at the first read.
+    // Some systems open a folder without an error, and fail at the first read.
     if about.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
@@ -78,8 +83,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Bytes> {
     tracewright_scan::map(path).map(|map| Bytes::new(Arc::new(map)))
 }
 
-/// The bytes of the file at `path`, which may be a pipe or a device, if they are no more than `most`.
-#[cfg(feature = "toml")]
+/// The bytes of the file at `path`, which may be a pipe or a device, if there are at most `most`.
 pub(crate) fn read_small(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     use std::io::Read;
 
@@ -95,20 +99,20 @@ pub(crate) fn read_small(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Why a file could not be read or written, in words that are the same on every system.
+/// The reason why a file could not be read or written, with the same text on every system.
 pub(crate) fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "no such file".into(),
         io::ErrorKind::PermissionDenied => "permission denied".into(),
         io::ErrorKind::IsADirectory => "it is a folder".into(),
-        io::ErrorKind::NotADirectory => "a part of its path is not a folder".into(),
-        io::ErrorKind::InvalidFilename | io::ErrorKind::InvalidInput => "no valid file name".into(),
+        io::ErrorKind::NotADirectory => "a component of the path is not a folder".into(),
+        io::ErrorKind::InvalidFilename | io::ErrorKind::InvalidInput => "invalid file name".into(),
         _ => error.to_string().to_lowercase(),
     }
 }
 
-/// Where a capture's file `written` is: beside the index, else beside the file that names it. Captures
-/// made elsewhere may have backslashes between folders.
+/// The path of a capture's file `written`: relative to the folder of the index, else to that of the
+/// file that refers to it. Captures of other systems may separate folders by backslashes.
 pub(crate) fn find(root: &Path, beside: &Path, written: &str) -> PathBuf {
     let slashes = written.replace('\\', "/");
     for name in [written, &slashes] {

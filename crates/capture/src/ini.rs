@@ -1,40 +1,40 @@
 //! The ini files of snapshots: sections of `KEY=VALUE` lines, in order and with line numbers.
 //!
-//! `;` and `#` begin a comment anywhere in a line. Sections and keys may come twice. Nothing is an
-//! error here: a line that is no `KEY=VALUE` is an [`Entry`] without a value, and lines before the first
-//! header are in a section without a name.
+//! `;` and `#` begin a comment anywhere in a line. Sections and keys may be repeated. Parsing never
+//! fails: a line that is not `KEY=VALUE` is an [`Entry`] without a value, and lines before the
+//! first header form a section with an empty name.
 
-/// A file.
+/// An ini file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ini<'a> {
-    /// Its sections, in order.
+    /// The sections, in order.
     pub sections: Vec<Section<'a>>,
 }
 
 /// A section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section<'a> {
-    /// The text between the brackets; empty for what comes before the first header.
+    /// The text between the brackets; empty for lines before the first header.
     pub name: &'a str,
-    /// The header's line, from 1; 0 where there is none.
+    /// The line of the header, from 1; 0 without a header.
     pub line: u32,
-    /// Its lines, in order.
+    /// The lines, in order.
     pub entries: Vec<Entry<'a>>,
 }
 
-/// A line that is neither blank nor a header.
+/// A line that is neither empty nor a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// What stands before the first `=`, or the whole line.
+    /// The text before the first `=`, or the whole line.
     pub key: &'a str,
-    /// What stands after it, without quotes around it.
+    /// The text after the first `=`, without enclosing quotes.
     pub value: Option<&'a str>,
-    /// Its line, from 1.
+    /// The line, from 1.
     pub line: u32,
 }
 
 impl<'a> Ini<'a> {
-    /// Reads a file.
+    /// Parses the text of a file.
     pub fn parse(text: &'a str) -> Self {
         let mut sections = Vec::new();
         let mut current = Section { name: "", line: 0, entries: Vec::new() };
@@ -64,14 +64,14 @@ impl<'a> Ini<'a> {
         Ini { sections }
     }
 
-    /// The first section called `name`, in any case.
+    /// The first section with this name, compared without case.
     pub fn section(&self, name: &str) -> Option<&Section<'a>> {
         self.sections.iter().find(|s| s.name.eq_ignore_ascii_case(name))
     }
 }
 
 impl<'a> Section<'a> {
-    /// The first entry with this key, in any case.
+    /// The value and line of the first entry with this key, compared without case.
     pub fn entry(&self, key: &str) -> Option<(&'a str, u32)> {
         let entry = self.entries.iter().find(|e| e.key.eq_ignore_ascii_case(key));
         entry.and_then(|e| Some((e.value?, e.line)))
@@ -82,17 +82,20 @@ fn header(line: &str) -> Option<&str> {
     Some(line.strip_prefix('[')?.split_once(']')?.0.trim())
 }
 
-/// The words of a comma separated list, blanks around them dropped, empty ones left out.
+/// The words of a comma-separated list, without surrounding blanks and without empty words.
 pub fn list(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|word| !word.is_empty())
 }
 
 #[cfg(test)]
 mod tests {
+    use tracewright_testing::Random;
+
     use super::*;
 
-    /// A file in one line: `[section@line]`, `key=value@line`, `(text)@line` for a line without `=`.
-    fn spell(text: &str) -> String {
+    /// The parsed file in one line: `[section@line]`, `key=value@line`, `(text)@line` for a line
+    /// without `=`.
+    fn describe(text: &str) -> String {
         let mut out = String::new();
         for section in &Ini::parse(text).sections {
             out += &format!("[{}@{}]", section.name, section.line);
@@ -127,13 +130,13 @@ mod tests {
             ("[a\nk=v", "[@0]([a)@1 k=v@2 "),
             ("[a]\n[a]\nk=1\nk=2", "[a@1][a@2]k=1@3 k=2@4 "),
             ("[]\nk=v", "[@1]k=v@2 "),
-            // As snapshots have them.
+            // Forms that occur in snapshots.
             (
                 "[regs]\nPC(size:64)=0x1\nTRCIDR0(0x078)=2",
                 "[regs@1]PC(size:64)=0x1@2 TRCIDR0(0x078)=2@3 ",
             ),
         ] {
-            assert_eq!(spell(text), want, "{text:?}");
+            assert_eq!(describe(text), want, "{text:?}");
         }
     }
 
@@ -161,19 +164,13 @@ mod tests {
         }
     }
 
-    /// Any text: every piece is of the line that it says, and no line is lost.
+    /// For random text, every name and key is part of its recorded line, and no line is dropped.
     #[test]
-    fn any_text() {
-        let mut seed = 0x1234_5678_9abc_def1u64;
-        let mut dice = |below: u64| {
-            seed ^= seed << 13;
-            seed ^= seed >> 7;
-            seed ^= seed << 17;
-            seed % below
-        };
+    fn random_text_is_parsed_completely() {
+        let mut random = Random::new(1);
         for _ in 0..4000 {
             let marks = ["[", "]", "=", ";", "#", "\n", "\r", " ", "'", "k", "é", "\u{feff}", "\0"];
-            let text: String = (0..dice(40)).map(|_| marks[dice(13) as usize]).collect();
+            let text: String = (0..random.below(40)).map(|_| random.pick(&marks)).collect();
             let ini = Ini::parse(&text);
             let lines: Vec<_> = text.split('\n').collect();
             let mut last = 0;
@@ -191,11 +188,11 @@ mod tests {
                     assert!(lines[entry.line as usize - 1].contains(entry.value.unwrap_or("")));
                 }
             }
-            let told = ini.sections.iter().map(|s| s.entries.len() + usize::from(s.line != 0));
+            let parsed = ini.sections.iter().map(|s| s.entries.len() + usize::from(s.line != 0));
             let blank = |l: &&str| l.split([';', '#', '\r']).next().unwrap().trim().is_empty();
             let first = text.strip_prefix('\u{feff}').unwrap_or(&text);
-            let said = first.split('\n').filter(|l| !blank(l)).count();
-            assert_eq!(told.sum::<usize>(), said, "{text:?}: every line is there");
+            let expected = first.split('\n').filter(|l| !blank(l)).count();
+            assert_eq!(parsed.sum::<usize>(), expected, "{text:?}: lines");
         }
     }
 }

@@ -1,26 +1,29 @@
-//! Captures on disk: Arm snapshots and raw buffers, read and written.
+//! Captures on disk: reading and writing of Arm snapshots, described folders and raw trace data.
 //!
-//! A capture is what a trace tool left behind: buffers of trace, the sources that wrote into them with
-//! the registers that configured each, the cores that they watched, and dumps of memory. [`open`] reads
-//! one; [`Capture::raw`] makes one from a bare file and what the user knows of it; [`write()`] writes one as a
-//! snapshot that reads back equal. Nothing here knows what a register means: that is the
-//! protocols' to say.
+//! A capture is the output of a trace tool: trace buffers, the trace sources that wrote them with
+//! their configuration registers, the traced cores, and dumps of memory. [`open`] reads a capture,
+//! [`Capture::raw`] makes one of raw trace data and the user's description, and [`write()`] writes
+//! one as a snapshot that reads back equal. The protocols interpret the registers, this crate does
+//! not.
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
-//! | `capture.rs` | [`Capture`], and which memory and which buffers belong to a source |
-//! | `buffer.rs`, `device.rs`, `dump.rs` | what a capture is made of |
-//! | `pipe.rs` | trace that comes through a pipe |
-//! | `core_type.rs` | a core's name to its [`tracewright_base::CoreType`]: a table |
-//! | `probe.rs` | what a path is, by its content |
+//! | `capture.rs` | [`Capture`], with the memory and the buffers of a source |
+//! | `buffer.rs`, `device.rs`, `dump.rs` | the parts of a capture |
+//! | `pipe.rs` | trace data from a pipe |
+//! | `spool.rs` | trace data that are written to disk while they are encoded |
+//! | `cycles.rs` | files with the cycles of an ETMv1 or ETMv2 trace port |
+//! | `core_type.rs` | the table from core names to [`tracewright_base::CoreType`] |
+//! | `probe.rs` | detection of formats by content |
 //! | `ini.rs` | the ini files of snapshots, with line numbers |
-//! | `snapshot/` | an Arm snapshot, read and written |
-//! | `folder.rs` | a folder described by `capture.toml`, read and written |
-//! | `raw.rs` | bare bytes, and images beside a capture |
-//! | `plain.rs` | text from files, fit to be shown |
-//! | `problem.rs` | [`OpenError`] and [`Note`]: where, what, and what to do |
+//! | `snapshot/` | reading and writing of Arm snapshots |
+//! | `folder/` | reading and writing of folders with a `capture.toml` |
+//! | `parameters.rs` | parameters of trace sources |
+//! | `raw.rs` | raw trace data, and images that the user adds |
+//! | `plain.rs` | removal of control characters from text of files |
+//! | `origin.rs`, `problem.rs`, `message.rs` | errors and notes: origin, problem and text |
 //!
-//! What is wrong with one device or one file is a [`Note`] in the capture; the rest is still read.
+//! A problem of one device or one file is a [`Note`] in the capture, and the rest is read.
 //! An [`OpenError`] means that nothing can be decoded.
 //!
 //! ```
@@ -56,13 +59,16 @@ pub mod dump;
 #[cfg(feature = "toml")]
 pub mod folder;
 pub mod ini;
+pub mod origin;
 pub mod probe;
 pub mod problem;
 pub mod raw;
 pub mod snapshot;
 
 mod files;
+mod message;
 mod number;
+mod parameters;
 mod pipe;
 mod plain;
 mod spool;
@@ -73,9 +79,10 @@ pub use capture::{Capture, Cluster, Kind};
 pub use core_type::core_type;
 pub use device::{BufferRef, Core, Other, Register, Registers, Source, Text};
 pub use dump::{Dump, Form, Owner};
+pub use origin::Origin;
 pub use pipe::{Pipe, PipeReader};
 pub use probe::{Found, probe};
-pub use problem::{Note, OpenError, Origin, Severity, Wrong};
+pub use problem::{Note, OpenError, Problem, Severity};
 pub use raw::Raw;
 pub use snapshot::{write, write_over};
 pub use spool::Spool;
@@ -84,11 +91,11 @@ pub use tracewright_image::Bytes;
 
 use std::path::Path;
 
-/// Reads the capture at `path`: a snapshot's folder, its `snapshot.ini`, or another of its ini files; a
-/// folder with a `capture.toml`, or that file; a file of one trace port's [`cycles`].
+/// Reads the capture at `path`: the folder of a snapshot or one of its ini files; a folder with a
+/// `capture.toml` or that file; or a file with the [`cycles`] of one trace port.
 ///
 /// # Errors
-/// [`OpenError`] where nothing can be decoded, or where the path is no capture.
+/// [`OpenError`] where nothing can be decoded, or where the path is not a capture.
 pub fn open(path: &Path) -> Result<Capture, OpenError> {
     match probe(path)? {
         Found::Snapshot(index) => snapshot::read(path, &index),
@@ -97,11 +104,11 @@ pub fn open(path: &Path) -> Result<Capture, OpenError> {
         #[cfg(not(feature = "toml"))]
         Found::Folder(index) => {
             let what = "this build cannot read it: it lacks the feature `toml`";
-            Err(OpenError::new(&index, Wrong::Toml(what.to_owned())))
+            Err(OpenError::new(&index, Problem::Toml(what.to_owned())))
         }
         Found::Cycles(form) => cycles::read(path, form),
-        Found::Perf => Err(OpenError::new(path, Wrong::Perf)),
-        Found::Program => Err(OpenError::new(path, Wrong::Program)),
-        Found::Raw => Err(OpenError::new(path, Wrong::NeedsProtocol)),
+        Found::Perf => Err(OpenError::new(path, Problem::Perf)),
+        Found::Program => Err(OpenError::new(path, Problem::Program)),
+        Found::Raw => Err(OpenError::new(path, Problem::NeedsProtocol)),
     }
 }

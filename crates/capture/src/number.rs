@@ -1,20 +1,20 @@
-//! Numbers in captures and on command lines.
+//! Parsing of numbers in captures and on command lines.
 
-/// A number: decimal, or hexadecimal after `0x`.
+/// Parses a decimal number, or a hexadecimal number after `0x`.
 pub(crate) fn number(text: &str) -> Option<u128> {
     let text = text.trim();
     let (digits, radix) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(hex) => (hex, 16),
         None => (text, 10),
     };
-    // The standard parser takes a sign.
+    // The parser of the standard library accepts a sign.
     if digits.starts_with(['+', '-']) {
         return None;
     }
     u128::from_str_radix(digits, radix).ok()
 }
 
-/// A number of at most 64 bits.
+/// Parses a number of at most 64 bits.
 pub(crate) fn number64(text: &str) -> Option<u64> {
     number(text).and_then(|n| u64::try_from(n).ok())
 }
@@ -31,7 +31,7 @@ mod tests {
             ("0XfF", Some(255)),
             (" 42 ", Some(42)),
             ("0010", Some(10)),
-            // 17 digits, as a printed example has it.
+            // 17 digits, more than 64 bits.
             ("0x12340000123400000", Some(0x1_2340_0001_2340_0000)),
             ("0xffffffffffffffffffffffffffffffff", Some(u128::MAX)),
             ("0x1ffffffffffffffffffffffffffffffff", None),

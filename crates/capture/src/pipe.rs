@@ -1,42 +1,42 @@
-//! Trace that comes through a pipe: there is no telling how much, and it can be read once.
+//! Trace data from a pipe. Their length is unknown, and they can be read only once.
 
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::{fmt, fs};
 
-/// So many of the first bytes are kept, for those who want to see what they are.
+/// Number of first bytes that are stored, so that the format can be detected before decoding.
 const HEAD: usize = 1 << 16;
 
-/// A pipe, or the standard input. It is opened when it is first read. Clones are the same pipe.
+/// A pipe, or the standard input, opened at the first read. Clones share the pipe.
 #[derive(Clone)]
 pub struct Pipe(Arc<Shared>);
 
 struct Shared {
     path: PathBuf,
     state: Mutex<State>,
-    /// All of it, where someone wanted that.
+    /// All bytes, where [`Pipe::all`] was called.
     all: OnceLock<Vec<u8>>,
 }
 
 #[derive(Default)]
 struct State {
-    /// Where the bytes after `head` come from, once it is open and while no one reads it.
+    /// The source of the bytes after `head`: `Some` while the pipe is open and has no reader.
     open: Option<Box<dyn Read + Send>>,
     /// The first bytes.
     head: Vec<u8>,
-    /// Bytes that were read so far.
+    /// Number of bytes read so far.
     read: u64,
-    /// A reader was given out.
+    /// A reader was created.
     given: bool,
     ended: bool,
-    /// Why the head could not be read to its end.
+    /// The error that ended the reading of the head.
     error: Option<io::Error>,
 }
 
 impl State {
-    /// Keeps count of `bytes`, and keeps the first.
-    fn passed(&mut self, bytes: &[u8]) {
+    /// Counts `bytes`, and stores the first of them in the head.
+    fn record(&mut self, bytes: &[u8]) {
         self.read += bytes.len() as u64;
         let room = HEAD - self.head.len().min(HEAD);
         self.head.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
@@ -54,18 +54,18 @@ impl Pipe {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many bytes were read so far.
+    /// Number of bytes read so far.
     pub fn so_far(&self) -> u64 {
         self.0.all.get().map_or_else(|| self.state().read, |all| all.len() as u64)
     }
 
-    /// Whether all of it was read into memory.
+    /// Whether all bytes are in memory.
     pub fn is_whole(&self) -> bool {
         self.0.all.get().is_some()
     }
 
-    /// Its first `most` bytes, and no more than 64 KiB. It waits for them, unless there is a reader: then
-    /// these are of the ones that were read.
+    /// The first bytes: at most `most`, and at most 64 KiB. Blocks until they have arrived; once
+    /// there is a reader, returns those of them that it has read.
     pub fn head(&self, most: usize) -> Vec<u8> {
         let most = most.min(HEAD);
         if let Some(all) = self.0.all.get() {
@@ -77,7 +77,7 @@ impl Pipe {
             let room = HEAD - state.head.len();
             match self.read(&mut state, &mut some[..room]) {
                 Ok(0) => state.ended = true,
-                Ok(n) => state.passed(&some[..n]),
+                Ok(n) => state.record(&some[..n]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => state.error = Some(error),
             }
@@ -92,28 +92,28 @@ impl Pipe {
         state.open.as_mut().map_or(Ok(0), |open| open.read(into))
     }
 
-    /// All of it, as far as it can be read: it waits for the end. What a reader has taken is gone from it,
-    /// but for the head.
+    /// All bytes, up to the end or a read error. Blocks until the end. Once a reader was created,
+    /// only the head is available.
     pub fn all(&self) -> &[u8] {
         self.0.all.get_or_init(|| {
             if self.state().given {
                 return self.state().head.clone();
             }
             let mut all = Vec::new();
-            // What was read before it broke is there.
+            // Bytes that were read before an error remain.
             let _ = self.reader().read_to_end(&mut all);
             all
         })
     }
 
-    /// Its bytes as they come, from the first on.
+    /// A reader of the bytes from the first on.
     pub fn reader(&self) -> PipeReader {
         if let Some(all) = self.0.all.get() {
             return PipeReader { pipe: self.clone(), from: From::Memory(Cursor::new(all.clone())) };
         }
         let mut state = self.state();
         let from = if std::mem::replace(&mut state.given, true) {
-            From::Error(io::Error::other("what comes through a pipe can be read once"))
+            From::Error(io::Error::other("a pipe can be read only once"))
         } else {
             let rest = match (state.error.take(), state.open.take(), state.ended) {
                 (Some(error), _, _) => From::Error(error),
@@ -148,11 +148,11 @@ pub struct PipeReader {
 }
 
 enum From {
-    /// What was read before; then the rest.
+    /// The stored head, then the remaining bytes.
     Head(Cursor<Vec<u8>>, Box<From>),
     Memory(Cursor<Vec<u8>>),
     Open(Box<dyn Read + Send>),
-    /// Not open yet.
+    /// A pipe that is not open yet.
     Path,
     Error(io::Error),
 }
@@ -176,7 +176,7 @@ impl Read for PipeReader {
                 From::Open(open) => open.read(into)?,
                 From::Error(error) => return Err(io::Error::new(error.kind(), error.to_string())),
             };
-            self.pipe.state().passed(into.get(..read).unwrap_or_default());
+            self.pipe.state().record(into.get(..read).unwrap_or_default());
             return Ok(read);
         }
     }
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_looks_at_the_head_takes_nothing_away() {
+    fn reading_the_head_consumes_nothing() {
         for len in [0, 5, HEAD, 3 * HEAD + 1] {
             let bytes: Vec<u8> = (0..len).map(|n| (n % 251) as u8).collect();
             let head = &bytes[..len.min(HEAD)];
@@ -213,20 +213,20 @@ mod tests {
             let whole = pipe_of(&bytes);
             assert_eq!(whole.all(), bytes);
             assert_eq!((whole.head(HEAD), read(&whole).unwrap()), (head.to_vec(), bytes.clone()));
-            assert_eq!(read(&whole).unwrap(), bytes, "from memory as often as one likes");
+            assert_eq!(read(&whole).unwrap(), bytes, "memory can be read repeatedly");
         }
     }
 
     #[test]
-    fn it_can_be_read_once() {
+    fn a_pipe_is_read_once() {
         let pipe = pipe_of(b"trace");
         assert_eq!(read(&pipe).unwrap(), b"trace");
         assert!(read(&pipe).unwrap_err().to_string().contains("once"));
-        assert_eq!(pipe.all(), b"trace", "the head is kept");
+        assert_eq!(pipe.all(), b"trace", "the head is stored");
     }
 
     #[test]
-    fn one_that_is_not_there_is_an_error() {
+    fn a_missing_pipe_is_an_error() {
         let pipe = Pipe::new(Path::new("/nowhere/at all"));
         assert_eq!(pipe.so_far(), 0);
         assert_eq!(read(&pipe).unwrap_err().kind(), io::ErrorKind::NotFound);

@@ -1,18 +1,18 @@
-//! Text from files, fit to be shown: a control character is something that a terminal may obey.
+//! Removal of control characters from text of files, as terminals interpret them.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
-/// What is shown in the place of a character that cannot be.
+/// The replacement of a control character.
 pub(crate) const UNSHOWN: char = '\u{fffd}';
 
-/// `text` with `\u{fffd}` in the place of control characters other than line breaks and tabs.
+/// `text` with `\u{fffd}` instead of control characters other than line breaks and tabs.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     let odd = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
     if text.contains(odd) { Cow::Owned(text.replace(odd, "\u{fffd}")) } else { Cow::Borrowed(text) }
 }
 
-/// What is written to it goes on as one line without control characters.
+/// A writer that replaces control characters, line breaks as well, before it passes text on.
 pub(crate) struct Line<'a, 'b>(pub(crate) &'a mut fmt::Formatter<'b>);
 
 impl Write for Line<'_, '_> {

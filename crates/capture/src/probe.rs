@@ -1,21 +1,22 @@
-//! What a path is, by its content.
+//! Detection of the format of a file or folder by its content.
 
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::cycles;
+use crate::dump::ELF;
 use crate::files::reason;
-use crate::{OpenError, Wrong, ini::Ini};
+use crate::{OpenError, Problem, ini::Ini};
 
-/// What a path turned out to be.
+/// The format of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// An Arm snapshot, and its index: the `snapshot.ini`.
+    /// An Arm snapshot, with the path of its index, usually `snapshot.ini`.
     Snapshot(PathBuf),
-    /// A folder with a description in TOML, and that file: `capture.toml`.
+    /// A folder with a `capture.toml`, with the path of that file.
     Folder(PathBuf),
-    /// The cycles of one trace port.
+    /// A file with the cycles of one trace port.
     Cycles(cycles::Form),
     /// An ELF file.
     Program,
@@ -25,21 +26,19 @@ pub enum Found {
     Raw,
 }
 
-/// The first bytes of an ELF file.
-pub(crate) const ELF: &[u8] = b"\x7fELF";
-/// The first bytes of a `perf.data` file, in either byte order, and of its first version.
+/// The first bytes of a `perf.data` file of version 2 in either byte order, and of version 1.
 const PERF: [&[u8]; 3] = [b"PERFILE2", b"2ELIFREP", b"PERFFILE"];
-/// How much is looked at: an ini file shows what it is by then.
+/// Number of bytes that are examined. An ini file has a section that identifies it by then.
 const LOOK: u64 = 64 << 10;
 /// The file name of the description of a folder.
 pub(crate) const DESCRIPTION: &str = "capture.toml";
-/// The usual name of an index.
+/// The usual file name of the index of a snapshot.
 pub(crate) const INDEX: &str = "snapshot.ini";
 
-/// Looks at `path`; `-` is the standard input.
+/// Detects the format of `path`; `-` is the standard input.
 ///
 /// # Errors
-/// [`OpenError`] where it cannot be read, and where a folder or an ini file has no index.
+/// [`OpenError`] where the path cannot be read, and where a folder or an ini file has no index.
 pub fn probe(path: &Path) -> Result<Found, OpenError> {
     if path == Path::new("-") {
         return Ok(Found::Raw);
@@ -51,7 +50,7 @@ pub fn probe(path: &Path) -> Result<Found, OpenError> {
         }
         return in_folder(path).map(Found::Snapshot);
     }
-    // What is read of a pipe is gone from it.
+    // A pipe can be read only once.
     if fs::metadata(path).is_ok_and(|about| !about.is_file()) {
         return Ok(Found::Raw);
     }
@@ -74,13 +73,13 @@ pub fn probe(path: &Path) -> Result<Found, OpenError> {
             let beside = path.parent().unwrap_or(Path::new(""));
             index_in(beside)
                 .map(Found::Snapshot)
-                .ok_or_else(|| OpenError::new(path, Wrong::NoIndexBeside))
+                .ok_or_else(|| OpenError::new(path, Problem::NoIndexBeside))
         }
         Role::None => Ok(Found::Raw),
     }
 }
 
-/// What an ini file is to a snapshot.
+/// The role of an ini file in a snapshot.
 #[derive(PartialEq)]
 enum Role {
     Index,
@@ -89,7 +88,7 @@ enum Role {
 }
 
 fn role(head: &[u8]) -> Role {
-    // Trace is full of zeros; text has none.
+    // Trace data contain zero bytes; text does not.
     if head.contains(&0) {
         return Role::None;
     }
@@ -107,12 +106,12 @@ fn role(head: &[u8]) -> Role {
 
 fn in_folder(path: &Path) -> Result<PathBuf, OpenError> {
     if let Err(error) = fs::read_dir(path) {
-        return Err(OpenError::new(path, Wrong::Unreadable(reason(&error))));
+        return Err(OpenError::new(path, Problem::Unreadable(reason(&error))));
     }
-    index_in(path).ok_or_else(|| OpenError::new(path, Wrong::NoIndex))
+    index_in(path).ok_or_else(|| OpenError::new(path, Problem::NoIndex))
 }
 
-/// The index in a folder: `snapshot.ini`, or the only ini file that is one.
+/// The index in a folder: `snapshot.ini`, or the only ini file with the sections of an index.
 fn index_in(folder: &Path) -> Option<PathBuf> {
     let usual = folder.join(INDEX);
     if usual.is_file() {
@@ -131,6 +130,6 @@ fn head(path: &Path) -> Result<Vec<u8>, OpenError> {
     let read = fs::File::open(path).and_then(|file| file.take(LOOK).read_to_end(&mut head));
     match read {
         Ok(_) => Ok(head),
-        Err(error) => Err(OpenError::new(path, Wrong::Unreadable(reason(&error)))),
+        Err(error) => Err(OpenError::new(path, Problem::Unreadable(reason(&error)))),
     }
 }

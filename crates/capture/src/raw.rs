@@ -1,36 +1,37 @@
-//! Bare bytes as a capture, from what the user says of them; and images beside a capture.
+//! Captures made of raw trace data, and program images added to a capture.
 
 use std::path::{Path, PathBuf};
 
+use crate::cycles;
 use crate::files::Files;
 use crate::number::{number, number64};
-use crate::probe::ELF;
+use crate::probe::{Found, probe};
 use crate::{
-    Buffer, BufferRef, Capture, Core, Dump, File, Form, Format, Kind, OpenError, Register,
-    Registers, Source, Wrong,
+    Buffer, BufferRef, Capture, Core, Dump, File, Form, Format, Kind, OpenError, Problem, Register,
+    Registers, Source,
 };
 
-/// What the user says of a file of trace.
+/// The user's description of raw trace data.
 #[derive(Clone, Debug, Default)]
 pub struct Raw {
-    /// The trace unit's protocol, as a device's type is written: `ETM4`, `ITM`.
+    /// The protocol of the trace unit, in the form of a device type: `ETM4`, `ITM`.
     pub device_type: String,
-    /// Its registers: `NAME=VALUE`.
+    /// The registers of the trace unit: `NAME=VALUE`.
     pub registers: Vec<String>,
-    /// How the file is framed.
+    /// The framing of the data.
     pub format: Format,
-    /// The core that it watches, as a device's type is written: `Cortex-A53`.
+    /// The traced core, in the form of a device type: `Cortex-A53`.
     pub core: Option<String>,
     /// Program memory: `FILE` (ELF) or `FILE@ADDRESS`.
     pub images: Vec<String>,
 }
 
 impl Capture {
-    /// Makes a capture of the files of trace `paths`, which are read one after another. `-` is the
-    /// standard input. What comes through a pipe is read when it is decoded.
+    /// Makes a capture of the files of trace data `paths`, which form one buffer. `-` is the
+    /// standard input. A pipe is read when it is decoded.
     ///
     /// # Errors
-    /// [`OpenError`] where a file cannot be read, or what is said of it not be understood.
+    /// [`OpenError`] where a file cannot be read, or the description is invalid.
     pub fn raw(paths: &[PathBuf], raw: &Raw) -> Result<Capture, OpenError> {
         let path = paths.first().cloned().unwrap_or_default();
         let mut files = Files::default();
@@ -38,7 +39,7 @@ impl Capture {
             Buffer { name: label(&path), files: Vec::new(), format: raw.format.clone() };
         for path in paths {
             let (bytes, pipe) =
-                files.trace(path).map_err(|why| OpenError::new(path, Wrong::Unreadable(why)))?;
+                files.trace(path).map_err(|why| OpenError::new(path, Problem::Unreadable(why)))?;
             buffer.files.push(File {
                 name: label(path),
                 path: path.clone(),
@@ -49,7 +50,7 @@ impl Capture {
         }
         let registers = raw.registers.iter().map(|text| {
             assignment(text)
-                .ok_or_else(|| OpenError::new(&path, Wrong::NotAssignment(text.clone())))
+                .ok_or_else(|| OpenError::new(&path, Problem::NotAssignment(text.clone())))
         });
         let source = Source {
             name: raw.device_type.clone(),
@@ -79,16 +80,16 @@ impl Capture {
         Ok(capture)
     }
 
-    /// Adds program memory that every core sees: `FILE` for an ELF file, `FILE@ADDRESS` for bytes as
-    /// they were in memory. For an ELF file, an address is added to those that it names.
+    /// Adds program memory that every core sees: `FILE` for an ELF file, `FILE@ADDRESS` for the
+    /// bytes from an address on. For an ELF file, the address is added to those in the file.
     ///
-    /// It comes before all of the capture's own memory where both hold an address, and after those that were added
-    /// before it.
+    /// Added memory has priority over the capture's own memory, and over memory that is added
+    /// later.
     ///
     /// # Errors
     /// [`OpenError`] where the file cannot be read, or is not ELF and has no address.
     pub fn add_image(&mut self, image: &str) -> Result<(), OpenError> {
-        // A file may have `@` in its name.
+        // The name of a file may contain `@`.
         let split = image.rsplit_once('@').and_then(|(file, at)| Some((file, number64(at)?)));
         let (name, address) = match split {
             Some((file, address)) if !Path::new(image).exists() => (file, Some(address)),
@@ -97,13 +98,13 @@ impl Capture {
         let path = Path::new(name);
         let bytes = Files::default()
             .open(path)
-            .map_err(|why| OpenError::new(path, Wrong::Unreadable(why)))?;
-        let form = if bytes.starts_with(ELF) { Form::Elf } else { Form::Raw };
+            .map_err(|why| OpenError::new(path, Problem::Unreadable(why)))?;
+        let form = Form::detect(&bytes);
         let address = match (form, address) {
             (_, Some(address)) => address,
             (Form::Elf, None) => 0,
             (Form::Raw, None) => {
-                return Err(OpenError::new(path, Wrong::NoAddress(name.to_owned())));
+                return Err(OpenError::new(path, Problem::NoAddress(name.to_owned())));
             }
         };
         let dump = Dump {
@@ -122,8 +123,31 @@ impl Capture {
     }
 }
 
-/// `NAME=VALUE`.
-pub(crate) fn assignment(text: &str) -> Option<Register> {
+/// Reads the file at `path`, where it is a file of cycles, with the values of `registers`
+/// (`NAME=VALUE`) instead of those in the file. `None` for any other file.
+///
+/// # Errors
+/// [`OpenError`] where the file cannot be read, and where a register is not `NAME=VALUE`.
+pub fn cycles_with_registers(
+    path: &Path,
+    registers: &[String],
+) -> Result<Option<Capture>, OpenError> {
+    let Ok(Found::Cycles(form)) = probe(path) else { return Ok(None) };
+    let mut capture = cycles::read(path, form)?;
+    for text in registers {
+        let register = assignment(text)
+            .ok_or_else(|| OpenError::new(path, Problem::NotAssignment(text.clone())))?;
+        for source in &mut capture.sources {
+            let all = &mut source.registers.0;
+            all.retain(|old| !old.name.eq_ignore_ascii_case(&register.name));
+            all.push(register.clone());
+        }
+    }
+    Ok(Some(capture))
+}
+
+/// Parses `NAME=VALUE`.
+fn assignment(text: &str) -> Option<Register> {
     let (name, value) = text.split_once('=')?;
     let name = name.trim();
     let value = number(value).filter(|_| !name.is_empty())?;

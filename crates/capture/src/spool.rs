@@ -1,14 +1,14 @@
-//! Trace on its way into a capture.
+//! Trace data that are stored on disk until their capture is written.
 
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::files::{read, reason};
-use crate::{Buffer, File, OpenError, Wrong};
+use crate::{Buffer, File, OpenError, Problem};
 
-/// The bytes of a buffer while they are made: in a file beside the capture that will have them, so that memory
-/// need not hold them. What is not finished is deleted.
+/// The bytes of a buffer while they are encoded, in a file next to the folder of their capture. The
+/// file bounds memory use. It is deleted if the spool is dropped before [`Spool::finish`].
 #[derive(Debug)]
 pub struct Spool {
     path: PathBuf,
@@ -19,12 +19,12 @@ impl Spool {
     /// A file for buffer `n` of the capture that will be written to `folder`.
     ///
     /// # Errors
-    /// [`OpenError`] where it cannot be made.
+    /// [`OpenError`] where the file cannot be created.
     pub fn new(folder: &Path, n: usize) -> Result<Spool, OpenError> {
         let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let beside = match folder.file_name() {
             Some(_) => folder,
-            // `..`, which is not empty.
+            // A path such as `..` has no file name.
             None => std::env::temp_dir().join("tracewright"),
         };
         let name = beside.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -33,10 +33,10 @@ impl Spool {
         Ok(Spool { path, file: Some(BufWriter::new(file)) })
     }
 
-    /// Adds what comes next.
+    /// Appends bytes.
     ///
     /// # Errors
-    /// [`OpenError`] where it cannot be written.
+    /// [`OpenError`] where the file cannot be written.
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), OpenError> {
         let done = match &mut self.file {
             Some(file) => file.write_all(bytes),
@@ -45,10 +45,10 @@ impl Spool {
         done.map_err(|error| failed(&self.path, &error))
     }
 
-    /// Gives the file to `buffer`, behind whose bytes there is nothing more.
+    /// Appends the bytes of `buffer`, and makes the file its only contents.
     ///
     /// # Errors
-    /// [`OpenError`] where it cannot be written, or read again.
+    /// [`OpenError`] where the file cannot be written or read.
     pub fn finish(mut self, buffer: &mut Buffer) -> Result<(), OpenError> {
         self.append(&buffer.bytes())?;
         let flushed = self.file.take().map_or(Ok(()), |mut file| file.flush());
@@ -63,19 +63,19 @@ impl Spool {
 impl Drop for Spool {
     fn drop(&mut self) {
         if !self.path.as_os_str().is_empty() {
-            // It may be gone already.
+            // The file may be deleted already.
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
 fn failed(path: &Path, error: &io::Error) -> OpenError {
-    OpenError::new(path, Wrong::NotWritten(reason(error)))
+    OpenError::new(path, Problem::NotWritten(reason(error)))
 }
 
-/// Puts a spooled file where a capture has it.
-pub(crate) fn take_along(from: &Path, to: &Path) -> io::Result<()> {
-    // A second time, or on another disk.
+/// Moves the file of a spool to its place in a capture.
+pub(crate) fn move_file(from: &Path, to: &Path) -> io::Result<()> {
+    // Renaming fails across file systems.
     fs::rename(from, to).or_else(|_| fs::copy(from, to).and_then(|_| fs::remove_file(from)))
 }
 
@@ -86,7 +86,7 @@ mod tests {
     use crate::{BufferRef, Capture, Format, Source};
 
     #[test]
-    fn a_capture_takes_it_along() {
+    fn a_written_capture_contains_the_spool() {
         let root = std::env::temp_dir().join(format!("tracewright-spool-{}", std::process::id()));
         fs::create_dir_all(&root).unwrap();
         for (form, name) in [("snapshot", "a"), ("folder", "b")] {
@@ -112,7 +112,7 @@ mod tests {
             let read = crate::open(&folder).unwrap();
             assert_eq!(*read.buffers[0].bytes(), [1, 2, 3, 4, 5], "{form}");
         }
-        // What is not finished is not left.
+        // A spool that is not finished leaves no file.
         drop(Spool::new(&root.join("c"), 0).unwrap());
         let mut left: Vec<_> =
             fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().file_name()).collect();

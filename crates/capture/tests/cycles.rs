@@ -1,4 +1,4 @@
-//! Files of one trace port's cycles.
+//! Files with the cycles of one trace port.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -9,7 +9,7 @@ use tracewright_capture::{
     Buffer, BufferRef, Capture, Format, Found, Registers, Source, open, probe,
 };
 
-/// A file of its own in the temporary folder.
+/// Writes a file in the temporary folder.
 fn file(name: &str, bytes: &[u8]) -> PathBuf {
     let path = std::env::temp_dir().join(format!("tracewright-{}-{name}", std::process::id()));
     fs::write(&path, bytes).unwrap();
@@ -66,9 +66,10 @@ fn there_and_back() {
     assert_eq!(write(&capture("ETM4.2", &[], Vec::new()), Form::Etmp), None);
 }
 
-/// Bits that the port does not have are no cycle, and a record that is cut is none: text has the others, and as many.
+/// Records with bits outside the port, and truncated records, are invalid. The text form omits
+/// them.
 #[test]
-fn what_is_no_cycle_has_no_word() {
+fn invalid_records_are_omitted_from_text() {
     let damaged = [&RECORDS[..2], &[0x31, 0xff], &RECORDS[2..], &[0x0c]].concat();
     let capture = capture("ETM1.2", &[("ETMCR", 0x14)], damaged.clone());
     for (form, want) in [(Form::Text, &RECORDS[..]), (Form::Etmp, &damaged)] {
@@ -80,21 +81,21 @@ fn what_is_no_cycle_has_no_word() {
     }
 }
 
-/// A few letters do not fill memory.
+/// Repeats in a short text do not exhaust memory.
 #[test]
-fn endless_repeats() {
+fn repeats_are_limited() {
     let text = |times: &str| format!("etmp 1\narch 1.3\nwidth 8\ncycles\nTD:00 x{times}\n");
     let path = file("repeats", text("100000").as_bytes());
     assert_eq!(open(&path).unwrap().buffers[0].len(), 200_000);
     for times in ["16777217", "18446744073709551615"] {
         fs::write(&path, text(times)).unwrap();
         let error = open(&path).unwrap_err().to_string();
-        assert!(error.contains("more than 16777216; correct N"), "{error}");
+        assert!(error.contains("more than 16777216 cycles; correct N"), "{error}");
     }
     fs::remove_file(path).unwrap();
 }
 
-/// OpenOCD says ETMCR and no more.
+/// A file of OpenOCD records ETMCR, and no other register.
 #[test]
 fn openocd() {
     let one = capture("ETM1.3", &[("ETMCR", 0x14)], RECORDS.to_vec());
@@ -104,7 +105,7 @@ fn openocd() {
     assert_eq!(got.buffers[0].bytes(), one.buffers[0].bytes());
     assert_eq!(got.sources[0].register("ETMCR"), Some(0x14));
     assert_eq!(got.sources[0].device_type, "ETM1.3");
-    // One byte less, and it is anything.
+    // Without the last byte, the form is not detected.
     let bytes = fs::read(&path).unwrap();
     fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
     assert_eq!(probe(&path).unwrap(), Found::Raw);
@@ -112,7 +113,7 @@ fn openocd() {
 }
 
 #[test]
-fn what_cannot_be_read_says_why() {
+fn unreadable_files_are_explained() {
     let one = capture("ETM1.3", &[("ETMCR", 0x14)], RECORDS.to_vec());
     let whole = write(&one, Form::Etmp).unwrap();
     let mut odd = whole.clone();
@@ -120,18 +121,22 @@ fn what_cannot_be_read_says_why() {
     for (name, bytes, why) in [
         ("short", &whole[..60], "it is shorter than the 64 bytes of its head"),
         ("width", &odd, "the byte at offset 12 has a value that it cannot have"),
-        ("line", &b"etmp 1\nwidth 8\nhello\n"[..], "line 3: `hello` is not understood"),
-        ("word", b"etmp 1\narch 1.0\nwidth 8\ncycles\nIE:0 XX:1\n", "line 2: `XX:1` is no cycle"),
+        ("line", &b"etmp 1\nwidth 8\nhello\n"[..], "line 3: `hello` is not valid"),
+        (
+            "word",
+            b"etmp 1\narch 1.0\nwidth 8\ncycles\nIE:0 XX:1\n",
+            "line 2: `XX:1` is not a cycle",
+        ),
     ] {
         let path = file(name, bytes);
         let error = open(&path).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
         fs::remove_file(path).unwrap();
     }
-    // Some cycles are missing: the rest is decoded.
+    // If cycles are missing, the others are read.
     let path = file("less", &whole[..whole.len() - 2]);
     let got = open(&path).unwrap();
     assert_eq!(got.buffers[0].len(), 4);
-    assert!(got.notes[0].to_string().contains("says that it has 3 cycles, and has 2"));
+    assert!(got.notes[0].to_string().contains("records 3 cycles, but the file contains 2"));
     fs::remove_file(path).unwrap();
 }

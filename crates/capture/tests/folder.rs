@@ -1,4 +1,4 @@
-//! Folders described by `capture.toml`: what they say, what they cannot, and that they read back equal.
+//! Folders described by `capture.toml`: reading, invalid descriptions, and writing.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use tracewright_capture::{
     Buffer, BufferRef, Capture, Core, Dump, Form, Format, Kind, Registers, Source, folder, open,
 };
 
-/// A folder of its own, that is gone when the test ends.
+/// A temporary folder, deleted on drop.
 struct Folder(std::path::PathBuf);
 
 impl Folder {
@@ -89,47 +89,51 @@ address = "0xffffffff80000000"
     let [rom] = &capture.memory[..] else { panic!() };
     assert_eq!((rom.address, rom.form), (0xffff_ffff_8000_0000, Form::Raw));
     assert!(capture.notes.is_empty());
-    // The file itself is the capture, too.
+    // The path of the description denotes the same capture.
     assert_eq!(open(&folder.0.join("capture.toml")).unwrap(), capture);
 }
 
-/// What is missing is noted; what cannot be meant is an error that says where.
+/// A missing file is a note; an invalid description is an error with its place.
 #[test]
-fn slips() {
+fn invalid_descriptions_are_reported() {
     for (text, want) in [
         ("[[buffer]\n", "FOLDER/capture.toml:1: "),
         ("", "[[buffer]]"),
-        ("buffer = 1", "FOLDER/capture.toml: [buffer] write it as [[buffer]]"),
-        ("[[buffer]]\nname = \"x\"", "[buffer 1] file: it is missing"),
-        ("[[buffer]]\nfile = 5", "[buffer 1] file: it must be text in quotes"),
-        ("[[buffer]]\nfiles = [5]", "[buffer 1] files: it must be a list of texts"),
-        ("[[buffer]]\nfile = \"a.bin\"\nsize = 5", "[buffer 1] size: there is no such key"),
-        ("[[buffer]]\nfile = \"a.bin\"\nformat = \"best\"", "format: `best` is none of"),
-        ("[[buffer]]\nfile = \"a.bin\"\nwrap = 5", "wrap: it is past the end"),
-        ("[[buffer]]\nfile = \"a.bin\"\nwrap = -1", "wrap: it must be a number"),
-        ("[[buffer]]\nfile = \"a.bin\"\n[[source]]\n", "[source 1] protocol: it is missing"),
+        (
+            "buffer = 1",
+            "FOLDER/capture.toml: [buffer] expected an array of tables, written [[buffer]]",
+        ),
+        ("[[buffer]]\nname = \"x\"", "[buffer 1] file: missing"),
+        ("[[buffer]]\nfile = 5", "[buffer 1] file: expected a string in quotes"),
+        ("[[buffer]]\nfiles = [5]", "[buffer 1] files: expected a list of strings"),
+        ("[[buffer]]\nfile = \"a.bin\"\nsize = 5", "[buffer 1] size: unknown key"),
+        (
+            "[[buffer]]\nfile = \"a.bin\"\nformat = \"best\"",
+            "format: unknown format `best`; expected",
+        ),
+        ("[[buffer]]\nfile = \"a.bin\"\nwrap = 5", "wrap: expected an offset within the file"),
+        ("[[buffer]]\nfile = \"a.bin\"\nwrap = -1", "wrap: expected an unsigned number"),
+        ("[[buffer]]\nfile = \"a.bin\"\n[[source]]\n", "[source 1] protocol: missing"),
         (
             "[[buffer]]\nfile = \"a.bin\"\n[[source]]\nprotocol = \"ITM\"\nbuffer = \"b\"",
-            "[source 1] buffer: there is no buffer `b`; there are a.bin",
+            "[source 1] buffer: unknown buffer `b`; expected one of a.bin",
         ),
         (
             "[[buffer]]\nfile = \"a.bin\"\n[[source]]\nprotocol = \"ITM\"\nparams = \"gone\"",
-            "FOLDER/gone: cannot read it, no such file",
+            "FOLDER/gone: cannot be read: no such file",
         ),
-        (
-            "[[buffer]]\nfile = \"a.bin\"\n[[image]]\nfile = \"a.bin\"",
-            "[image 1] address: it is missing",
-        ),
+        ("[[buffer]]\nfile = \"a.bin\"\n[[image]]\nfile = \"a.bin\"", "[image 1] address: missing"),
     ] {
-        let folder = Folder::new("slips");
+        let folder = Folder::new("invalid");
         folder.put("a.bin", [1, 2, 3]).put("capture.toml", text);
         let got = folder.open().unwrap_err();
         assert!(got.contains(want), "{text:?}: {got}");
     }
-    // Parameters without an end: a device where there are such, and a file that is none.
+    // Files of parameters without a limit: a long file, and a device.
     let folder = Folder::new("endless");
     folder.put("a.bin", [1, 2, 3]).put("long.params", vec![b'\n'; (1 << 20) + 1]);
-    for (params, want) in [("long.params", "it is longer than"), ("/dev/zero", "it is not a file")]
+    for (params, want) in
+        [("long.params", "it is longer than"), ("/dev/zero", "it is not a regular file")]
     {
         if params.starts_with('/') && !cfg!(unix) {
             continue;
@@ -149,7 +153,7 @@ fn slips() {
     assert_eq!(capture.memory[0].bytes, None);
 }
 
-/// What is written reads back equal, whatever things are called.
+/// A written capture reads back equal, for all names.
 #[test]
 fn written_and_read() {
     let elf = [&b"\x7fELF"[..], &[0; 60]].concat();
@@ -185,7 +189,7 @@ fn written_and_read() {
     let folder = Folder::new("written");
     folder::write(&capture, &folder.0).unwrap();
     assert_eq!(folder.open().unwrap(), capture);
-    // A folder with files in it is not written into.
+    // A folder with files is not overwritten.
     let again = folder::write(&capture, &folder.0).unwrap_err().to_string();
     assert!(again.contains("not empty"), "{again}");
 }

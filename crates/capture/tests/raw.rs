@@ -54,34 +54,34 @@ fn bytes_registers_and_images() {
 }
 
 #[test]
-fn what_cannot_be_understood() {
+fn invalid_descriptions_are_reported() {
     let folder = folder();
     for (registers, images, want) in [
         (
             &["TRCIDR0"][..],
             &[][..],
-            "a.bin: `TRCIDR0` is not NAME=VALUE; write such as TRCCONFIGR=0xC1",
+            "a.bin: `TRCIDR0` is not NAME=VALUE; expected, for example, TRCCONFIGR=0xC1",
         ),
         (
             &["TRCIDR0=x"],
             &[],
-            "a.bin: `TRCIDR0=x` is not NAME=VALUE; write such as TRCCONFIGR=0xC1",
+            "a.bin: `TRCIDR0=x` is not NAME=VALUE; expected, for example, TRCCONFIGR=0xC1",
         ),
-        (&["=1"], &[], "a.bin: `=1` is not NAME=VALUE; write such as TRCCONFIGR=0xC1"),
+        (&["=1"], &[], "a.bin: `=1` is not NAME=VALUE; expected, for example, TRCCONFIGR=0xC1"),
         (
             &[],
             &["code.bin"],
-            "code.bin: not ELF, and does not say where it was in memory; write code.bin@ADDRESS",
+            "code.bin: not an ELF file, so its address is needed; write code.bin@ADDRESS",
         ),
-        (&[], &["gone.elf"], "gone.elf: cannot read it, no such file; check the path"),
-        (&[], &["gone.elf@0"], "gone.elf: cannot read it, no such file; check the path"),
-        (&[], &["code.bin@here"], "code.bin@here: cannot read it, no such file; check the path"),
+        (&[], &["gone.elf"], "gone.elf: cannot be read: no such file; check the path"),
+        (&[], &["gone.elf@0"], "gone.elf: cannot be read: no such file; check the path"),
+        (&[], &["code.bin@here"], "code.bin@here: cannot be read: no such file; check the path"),
     ] {
         assert_eq!(raw(&folder, registers, images).unwrap_err(), want);
     }
     std::fs::remove_file(folder.0.join("b.bin")).unwrap();
     assert_eq!(
         raw(&folder, &[], &[]).unwrap_err(),
-        "b.bin: cannot read it, no such file; check the path"
+        "b.bin: cannot be read: no such file; check the path"
     );
 }

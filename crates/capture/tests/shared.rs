@@ -1,11 +1,9 @@
-//! The captures of `../shared`, read.
+//! Reading of the captures of `../shared`.
 
-mod common;
-
-use common::shared;
 use tracewright_capture::{Severity, open};
+use tracewright_testing::shared;
 
-/// Counted in the ini files: buffers, sources, cores, dumps, and of those the missing files.
+/// Counts from the ini files: buffers, sources, cores, dumps, and dumps whose file is missing.
 const SNAPSHOTS: &[(&str, [usize; 5])] = &[
     ("001-ack_test", [1, 1, 1, 125, 0]),
     ("Snowball", [1, 2, 2, 2, 0]),

@@ -1,16 +1,17 @@
-//! What snapshots can say, one thing a test.
+//! The features of snapshots, one per test.
 
 mod common;
 
 use common::Edit::{Gone, Text, Whole};
-use common::{Dice, Folder, base};
+use common::{Folder, base};
 use tracewright_base::MissingRegister;
-use tracewright_capture::{BufferRef, Dump, Found, Owner, Severity, Wrong, open, probe};
+use tracewright_capture::{BufferRef, Dump, Found, Owner, Problem, Severity, open, probe};
+use tracewright_testing::Random;
 
 #[test]
 fn the_small_snapshot() {
     let folder = base(&[]);
-    // The folder, its index, and each of its other ini files are the same capture.
+    // The folder, its index, and each of its other ini files denote the same capture.
     for path in ["", "snapshot.ini", "trace.ini", "etm.ini", "cpu.ini"] {
         let path = folder.0.join(path);
         assert_eq!(probe(&path), Ok(Found::Snapshot(folder.0.join("snapshot.ini"))));
@@ -33,11 +34,14 @@ fn the_small_snapshot() {
 fn an_index_of_another_name() {
     let index = std::fs::read(base(&[]).0.join("snapshot.ini")).unwrap();
     let folder = base(&[Gone("snapshot.ini")]);
-    folder.put("board.ini", &index);
-    assert_eq!(probe(&folder.0), Ok(Found::Snapshot(folder.0.join("board.ini"))));
-    assert_eq!(probe(&folder.0.join("trace.ini")), Ok(Found::Snapshot(folder.0.join("board.ini"))));
+    folder.put("target.ini", &index);
+    assert_eq!(probe(&folder.0), Ok(Found::Snapshot(folder.0.join("target.ini"))));
+    assert_eq!(
+        probe(&folder.0.join("trace.ini")),
+        Ok(Found::Snapshot(folder.0.join("target.ini")))
+    );
     folder.put("other.ini", &index);
-    assert!(probe(&folder.0).is_err(), "two of them: which is not said");
+    assert!(probe(&folder.0).is_err(), "two indices are ambiguous");
     assert!(probe(&folder.0.join("other.ini")).is_ok());
 }
 
@@ -62,7 +66,7 @@ fn line_ends_comments_blanks_and_quotes() {
     assert!(capture.memory[0].bytes.is_some());
 }
 
-/// The forms of RCTDL 4.2.2.2, and those of real snapshots.
+/// The forms of RCTDL 4.2.2.2, and those that occur in snapshots.
 #[test]
 fn register_forms() {
     for (text, id, size, value) in [
@@ -114,7 +118,7 @@ fn a_dump_is_a_part_of_a_file() {
         ("offset=4\nlength=4", &b"4567"[..]),
         ("offset=0xc", b"cdef"),
         ("length=2", b"01"),
-        // Some tools write 0 for the whole file.
+        // Some tools write a length of 0 for the whole file.
         ("length=0", b"0123456789abcdef"),
         ("offset=16", b""),
         ("offset=8\nlength=100", b"89abcdef"),
@@ -140,7 +144,7 @@ fn files_in_folders_by_either_slash() {
         let capture = open(&folder.0).unwrap();
         assert_eq!(capture.memory[0].bytes.as_deref(), Some(&b"deep"[..]), "{name}");
     }
-    // A device file in a folder of its own names files from the index, or from where it is.
+    // A device file in another folder refers to files relative to the index or to itself.
     let folder = base(&[
         Text("snapshot.ini", "cpu.ini", "cpu/cpu.ini"),
         Whole("cpu/cpu.ini", b"[device]\nname=cpu\nclass=core\ntype=ARMv7-A\n[dump1]\nfile=code.bin\naddress=0\n[dump2]\nfile=mine.bin\naddress=64\n"),
@@ -163,9 +167,9 @@ fn a_buffer_of_several_files() {
     assert_eq!(capture.buffers[0].parts().count(), 3);
 }
 
-/// What follows a hole was not written in one go with what precedes it.
+/// The files after a missing file do not continue those before it.
 #[test]
-fn a_hole_in_a_buffer() {
+fn a_missing_file_splits_a_buffer() {
     let folder =
         base(&[Text("trace.ini", "file=trace.bin", "file=trace.bin,gone.bin,code.bin,away.bin")]);
     let capture = open(&folder.0).unwrap();
@@ -184,10 +188,10 @@ fn a_hole_in_a_buffer() {
     assert_eq!(
         notes,
         [
-            "trace.ini:6: [buffer0] file: cannot read gone.bin, no such file, so its trace is \
-             missing and what follows is a buffer of its own; copy the file there",
-            "trace.ini:6: [buffer0] file: cannot read away.bin, no such file, so its trace is \
-             missing; copy the file there",
+            "trace.ini:6: [buffer0] file: cannot read gone.bin, so its trace is missing and the \
+             files after it form a separate buffer: no such file; copy the file there",
+            "trace.ini:6: [buffer0] file: cannot read away.bin, so its trace is missing: no such \
+             file; copy the file there",
         ]
     );
 }
@@ -195,25 +199,25 @@ fn a_hole_in_a_buffer() {
 const TWO: &str = "[trace_buffers]\nbuffers=b0, b1\n[b0]\nname=ETB 0\nfile=trace.bin\nformat=CoreSight\n\
                    [b1]\nname=ETB 1\nfile=code.bin\nformat=source_data\n";
 
-/// Row: what follows the buffers, the links of the one source, and its core.
+/// Rows: text after the buffers, links of the one source, index of its core.
 #[test]
 fn links() {
     let link = |buffer, stream| BufferRef { buffer, stream };
     for (text, want, core) in [
-        // Nothing said: in every buffer that tells sources apart; of the only core.
+        // Without sections: every buffer of several sources, and the only core.
         ("", vec![link(0, None)], Some(0)),
         ("[source_buffers]\netm=ETB 0,ETB 1\n", vec![link(0, None), link(1, None)], Some(0)),
-        // By section, and in another case.
+        // By section name, and in another case.
         ("[source_buffers]\nETM=b1,etb 0\n", vec![link(1, None), link(0, None)], Some(0)),
-        // An ETMv4's two streams.
+        // The two streams of an ETMv4.
         (
             "[source_buffers]\netm(stream:0)=ETB 1\netm(stream:1)=ETB 0\n",
             vec![link(1, Some(0)), link(0, Some(1))],
             Some(0),
         ),
-        // Said to be nowhere.
+        // An empty section: no buffer.
         ("[source_buffers]\n", vec![], Some(0)),
-        // Cores by name and by location, whose numbers may be written in many ways.
+        // Cores by name and by location, with numbers in several forms.
         ("[core_trace_sources]\ncpu=etm\n", vec![link(0, None)], Some(0)),
         ("[core_trace_sources]\ncpu=@address:0x0012308000, dap:2\n", vec![link(0, None)], Some(0)),
         ("[core_trace_sources]\ncpu=@dap:2,address:0x12308001\n", vec![link(0, None)], None),
@@ -228,7 +232,7 @@ fn links() {
     }
 }
 
-/// Validation snapshots list a core once for each session's source.
+/// Validation snapshots list a core once for the source of each session.
 #[test]
 fn a_core_with_several_sources() {
     let folder = base(&[
@@ -266,16 +270,16 @@ fn memory_of_a_source() {
     assert_eq!(
         owners,
         [Owner::Any, Owner::Core(2), Owner::Core(1), Owner::Core(0), Owner::Other(0)],
-        "for all, its own, its cluster's, the rest"
+        "all devices, its core, its cluster, the rest"
     );
     assert!(!capture.one_memory(), "the cores' memories differ at 0");
     capture.memory.retain(|d| matches!(d.owner, Owner::Core(1) | Owner::Other(_)));
     assert!(capture.one_memory());
 }
 
-/// What is given beside a capture counts more than memory of its own that all cores see.
+/// Added images have priority over memory of the capture that all cores see.
 #[test]
-fn an_image_beside_memory_of_all_cores() {
+fn added_images_have_priority() {
     let folder = base(&[
         Whole(
             "cpu.ini",
@@ -299,36 +303,36 @@ fn an_image_beside_memory_of_all_cores() {
 }
 
 #[test]
-fn what_a_decoder_misses() {
+fn errors_of_missing_registers_and_protocols() {
     let folder = base(&[]);
     let capture = open(&folder.0).unwrap();
     let source = &capture.sources[0];
     let missing = MissingRegister { name: "TRCIDR0", about: "what is traced" };
     assert_eq!(
         folder.short(capture.missing_register(source, missing)),
-        "etm.ini: [regs] TRCIDR0: etm needs this register to be decoded (what is traced); add \
-         `TRCIDR0=VALUE`"
+        "etm.ini: [regs] TRCIDR0: etm cannot be decoded without this register (what is traced); \
+         add `TRCIDR0=VALUE`"
     );
     assert_eq!(
         folder.short(capture.unknown_protocol(source, &["ETM3", "ETE"])),
-        "etm.ini: [device] type: no protocol is called `ETM4`; one of ETM3, ETE is"
+        "etm.ini: [device] type: unknown protocol `ETM4`; expected one of ETM3, ETE"
     );
 }
 
 #[test]
-fn so_many_bad_lines_are_counted() {
+fn further_malformed_lines_are_counted() {
     let folder = base(&[]);
     folder.put("etm.ini", format!("[device]\nname=etm\n{}", "garbage\n".repeat(100)));
     let capture = open(&folder.0).unwrap();
-    let bad = |w: &Wrong| matches!(w, Wrong::Malformed(_));
-    assert_eq!(capture.notes.iter().filter(|n| bad(&n.wrong)).count(), 8);
-    assert!(capture.notes.iter().any(|n| n.wrong == Wrong::MoreMalformed(92)));
+    let bad = |w: &Problem| matches!(w, Problem::Malformed(_));
+    assert_eq!(capture.notes.iter().filter(|n| bad(&n.problem)).count(), 8);
+    assert!(capture.notes.iter().any(|n| n.problem == Problem::MoreMalformed(92)));
     assert_eq!(capture.notes[0].severity(), Severity::Error);
 }
 
-/// Thousands of dumps over each other, all of them different: some contradictions say enough.
+/// Of thousands of conflicting dumps, a limited number is noted.
 #[test]
-fn so_many_conflicts_are_noted() {
+fn conflicts_are_limited() {
     let mut cpu = "[device]\nname=cpu\nclass=core\ntype=Cortex-A53\n".to_owned();
     for n in 0..5000 {
         cpu += &format!("[dump{n}]\nfile=code.bin\naddress={}\n", 0x1000 + n);
@@ -337,15 +341,15 @@ fn so_many_conflicts_are_noted() {
     folder.put("cpu.ini", cpu);
     folder.put("code.bin", (0..8000u32).map(|n| (n * n >> 3) as u8).collect::<Vec<_>>());
     let capture = open(&folder.0).unwrap();
-    let conflict = |w: &Wrong| matches!(w, Wrong::DumpConflict { .. });
-    let noted = capture.notes.iter().filter(|n| conflict(&n.wrong)).count();
+    let conflict = |w: &Problem| matches!(w, Problem::DumpConflict { .. });
+    let noted = capture.notes.iter().filter(|n| conflict(&n.problem)).count();
     assert!((64..1000).contains(&noted), "{noted} conflicts");
     assert!(!capture.one_memory());
 }
 
-/// Any bytes in any of the files: an answer, and never a panic.
+/// Random contents of any file give a capture or an error, and never a panic.
 #[test]
-fn nonsense_is_survived() {
+fn random_files_do_not_panic() {
     const WORDS: &[&str] = &[
         "[",
         "]",
@@ -404,20 +408,20 @@ fn nonsense_is_survived() {
         "ETB",
         "buffer0",
     ];
-    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let mut random = Random::new(0x9e37_79b9_7f4a_7c15);
     let folder = base(&[]);
     for round in 0..600 {
-        let (name, text) = dice.pick(&common::BASE[..4]);
-        // The file with a stretch of it replaced, or all of it.
+        let (name, text) = random.pick(&common::BASE[..4]);
+        // The file with random ranges replaced.
         let mut bytes = text.as_bytes().to_vec();
-        for _ in 0..=dice.roll(6) {
-            let at = dice.roll(bytes.len() as u64 + 1) as usize;
-            let to = (at + dice.roll(9) as usize).min(bytes.len());
+        for _ in 0..=random.below(6) {
+            let at = random.below(bytes.len() as u64 + 1) as usize;
+            let to = (at + random.below(9) as usize).min(bytes.len());
             let mut new = Vec::new();
-            for _ in 0..dice.roll(7) {
-                match dice.roll(8) {
-                    0 => new.push(dice.roll(256) as u8),
-                    _ => new.extend_from_slice(dice.pick(WORDS).as_bytes()),
+            for _ in 0..random.below(7) {
+                match random.below(8) {
+                    0 => new.push(random.below(256) as u8),
+                    _ => new.extend_from_slice(random.pick(WORDS).as_bytes()),
                 }
             }
             bytes.splice(at..to, new);

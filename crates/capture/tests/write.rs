@@ -1,12 +1,13 @@
-//! What is written reads back equal.
+//! Snapshots that are written read back equal.
 
 mod common;
 
-use common::{Dice, Folder, base, shared};
+use common::{Folder, base};
 use tracewright_capture::{
     Buffer, BufferRef, Bytes, Capture, Cluster, Core, Dump, File, Form, Format, Other, Owner,
     Register, Registers, Source, open, write, write_over,
 };
+use tracewright_testing::{Random, shared};
 
 #[track_caller]
 fn check(capture: &Capture, what: &str) {
@@ -50,13 +51,13 @@ fn made_in_memory() {
         device_type: "Cortex-M4".into(),
         ..Core::default()
     });
-    check(&capture, "a core that nobody watches");
+    check(&capture, "a core without a source");
     capture.sources[0].core = Some(0);
-    check(&capture, "a core that is watched");
+    check(&capture, "a core with a source");
     check(&Capture::default(), "nothing at all");
 }
 
-/// Names as in memory may be what no file can be called.
+/// Names in memory may be invalid as file names.
 #[test]
 fn file_names_are_safe() {
     let core =
@@ -98,16 +99,17 @@ fn file_names_are_safe() {
 }
 
 #[test]
-fn names_that_ini_files_cannot_hold() {
-    let named = |name: &str| Capture {
+fn names_that_ini_files_reserve() {
+    let with_name = |name: &str| Capture {
         cores: vec![Core { name: name.into(), ..Core::default() }],
         ..Capture::default()
     };
     for name in ["", " a", "a ", "a;b", "a#b", "a\nb", "\"a\"", "'"] {
         let folder = Folder::new();
-        let error = write(&named(name), &folder.0).unwrap_err();
+        let error = write(&with_name(name), &folder.0).unwrap_err();
         let want = format!(
-            ": `{}` cannot stand in a snapshot's ini file, whose marks it contains; rename it",
+            ": `{}` cannot be written to a snapshot: it is empty or contains characters that ini \
+             files reserve; rename it",
             name.replace('\n', "\u{fffd}"),
         );
         assert!(error.to_string().ends_with(&want), "{error}");
@@ -120,7 +122,7 @@ fn names_that_ini_files_cannot_hold() {
 }
 
 #[test]
-fn files_are_not_overwritten_unasked() {
+fn files_are_not_overwritten() {
     let folder = base(&[]);
     let capture = open(&folder.0).unwrap();
     let error = write(&capture, &folder.0).unwrap_err();
@@ -128,12 +130,12 @@ fn files_are_not_overwritten_unasked() {
         error.to_string().ends_with(": the folder is not empty; choose another, or empty it"),
         "{error}"
     );
-    // Over itself: what is read is what is written.
+    // Over itself: the read capture is written again.
     write_over(&capture, &folder.0).unwrap();
     assert_eq!(open(&folder.0).unwrap(), capture);
-    // A file where the folder should be.
+    // The path of the folder is a file.
     let error = write(&capture, &folder.0.join("trace.bin")).unwrap_err();
-    assert!(error.to_string().contains("trace.bin: cannot write it, "), "{error}");
+    assert!(error.to_string().contains("trace.bin: cannot be written: "), "{error}");
 }
 
 #[test]
@@ -154,7 +156,7 @@ fn the_same_bytes_are_written_once() {
     assert_eq!(bins.count(), 1);
 }
 
-/// An ELF file is kept for its symbols, and its memory is there for readers that know only dumps.
+/// An ELF file is written as it is, and its memory as dumps for other readers.
 #[test]
 fn an_elf_file_is_written_as_memory_too() {
     // One LOAD segment of 4 bytes, at 0x8000. (ELF-64: header 64 bytes, program header 56)
@@ -192,103 +194,103 @@ fn an_elf_file_is_written_as_memory_too() {
     assert_eq!(std::fs::read(folder.0.join("out/prog_2.bin")).unwrap(), b"code");
 }
 
-/// Random captures of everything that the format can hold.
+/// Random captures with all features of the format.
 #[test]
 fn random_captures_read_back_equal() {
-    let mut dice = Dice(0x2545_f491_4f6c_dd1d);
+    let mut random = Random::new(0x2545_f491_4f6c_dd1d);
     for round in 0..150 {
-        check(&random(&mut dice), &format!("round {round}"));
+        check(&any_capture(&mut random), &format!("round {round}"));
     }
 }
 
-fn random(dice: &mut Dice) -> Capture {
-    let name = |dice: &mut Dice, n: usize| {
+fn any_capture(random: &mut Random) -> Capture {
+    let name = |random: &mut Random, n: usize| {
         const PARTS: &[&str] =
             &["cpu", "ETM", "é", " x", ".", "-", "_", "/", "\\", ")", "\"", "!", "'s"];
-        let parts: String = (0..dice.roll(4)).map(|_| *dice.pick(PARTS)).collect();
+        let parts: String = (0..random.below(4)).map(|_| random.pick(PARTS)).collect();
         format!("d{n}{parts}z")
     };
-    let bytes = |dice: &mut Dice| -> Bytes {
-        let len = dice.roll(40);
-        (0..len).map(|_| dice.roll(256) as u8).collect::<Vec<_>>().into()
+    let bytes = |random: &mut Random| -> Bytes {
+        let len = random.below(40);
+        (0..len).map(|_| random.below(256) as u8).collect::<Vec<_>>().into()
     };
-    let registers = |dice: &mut Dice| {
-        let register = |(n, dice): (u64, &mut Dice)| Register {
+    let registers = |random: &mut Random| {
+        let register = |(n, random): (u64, &mut Random)| Register {
             name: format!("R{n}"),
-            id: (dice.roll(2) == 0).then(|| dice.roll(1 << 32) as u32),
-            size: (dice.roll(2) == 0).then(|| 8 << dice.roll(5)),
-            value: u128::from(dice.roll(u64::MAX)) << dice.roll(64),
+            id: (random.below(2) == 0).then(|| random.below(1 << 32) as u32),
+            size: (random.below(2) == 0).then(|| 8 << random.below(5)),
+            value: u128::from(random.below(u64::MAX)) << random.below(64),
         };
-        let count = dice.roll(4);
-        Registers((0..count).map(|n| register((n, &mut *dice))).collect())
+        let count = random.below(4);
+        Registers((0..count).map(|n| register((n, &mut *random))).collect())
     };
-    let location = |dice: &mut Dice| {
-        (dice.roll(3) == 0).then(|| format!("address:{:#x}", dice.roll(u64::MAX)))
+    let location = |random: &mut Random| {
+        (random.below(3) == 0).then(|| format!("address:{:#x}", random.below(u64::MAX)))
     };
 
     let mut capture = Capture::default();
-    if dice.roll(2) == 0 {
+    if random.below(2) == 0 {
         capture.description = Some("a = b, [c] (d) @e".into());
     }
-    for n in 0..dice.roll(4) as usize {
-        let format = match dice.roll(4) {
+    for n in 0..random.below(4) as usize {
+        let format = match random.below(4) {
             0 => Format::CoreSight,
             1 => Format::SourceData,
             2 => Format::DstreamCoreSight,
             _ => Format::Other("STP".into()),
         };
-        let file = |dice: &mut Dice| File {
-            name: (*dice.pick(&["a.bin", "b", ""])).into(),
+        let file = |random: &mut Random| File {
+            name: (random.pick(&["a.bin", "b", ""])).into(),
             path: "".into(),
-            bytes: bytes(dice),
+            bytes: bytes(random),
             pipe: None,
             spooled: false,
         };
-        let files = (0..dice.roll(4)).map(|_| file(dice)).collect();
-        capture.buffers.push(Buffer { name: name(dice, n), files, format });
+        let files = (0..random.below(4)).map(|_| file(random)).collect();
+        capture.buffers.push(Buffer { name: name(random, n), files, format });
     }
-    for n in 0..dice.roll(4) as usize {
+    for n in 0..random.below(4) as usize {
         capture.cores.push(Core {
-            name: name(dice, n),
-            device_type: (*dice.pick(&["", "Cortex-A9", "whatever"])).into(),
-            location: location(dice),
-            registers: registers(dice),
+            name: name(random, n),
+            device_type: (random.pick(&["", "Cortex-A9", "whatever"])).into(),
+            location: location(random),
+            registers: registers(random),
             ..Core::default()
         });
     }
-    for n in 0..dice.roll(4) as usize {
+    for n in 0..random.below(4) as usize {
         let mut buffers = Vec::new();
         for buffer in 0..capture.buffers.len() {
             for stream in [None, Some(0), Some(255)] {
-                if dice.roll(3) == 0 {
+                if random.below(3) == 0 {
                     buffers.push(BufferRef { buffer, stream });
                 }
             }
         }
-        // With nothing to link, nothing is said of links.
-        let some_core = dice.roll(2) == 0 && !capture.cores.is_empty();
+        // Without cores, sources have no link to a core.
+        let some_core = random.below(2) == 0 && !capture.cores.is_empty();
         capture.sources.push(Source {
-            name: name(dice, n + 10),
-            device_type: (*dice.pick(&["", "ETM4", "ITM", "ETE"])).into(),
-            location: location(dice),
-            registers: registers(dice),
-            core: some_core.then(|| dice.roll(capture.cores.len() as u64) as usize),
+            name: name(random, n + 10),
+            device_type: (random.pick(&["", "ETM4", "ITM", "ETE"])).into(),
+            location: location(random),
+            registers: registers(random),
+            core: some_core.then(|| random.below(capture.cores.len() as u64) as usize),
             buffers,
             ..Source::default()
         });
     }
-    for n in 0..dice.roll(3) as usize {
+    for n in 0..random.below(3) as usize {
         capture.others.push(Other {
-            name: name(dice, n + 20),
-            class: (*dice.pick(&["", "memory_space", "CTI"])).into(),
-            device_type: (*dice.pick(&["", "AXI"])).into(),
-            location: location(dice),
-            registers: registers(dice),
+            name: name(random, n + 20),
+            class: (random.pick(&["", "memory_space", "CTI"])).into(),
+            device_type: (random.pick(&["", "AXI"])).into(),
+            location: location(random),
+            registers: registers(random),
             ..Other::default()
         });
     }
-    for n in 0..dice.roll(3) as usize {
-        let cores = (0..capture.cores.len()).filter(|_| dice.roll(2) == 0).collect();
+    for n in 0..random.below(3) as usize {
+        let cores = (0..capture.cores.len()).filter(|_| random.below(2) == 0).collect();
         capture.clusters.push(Cluster { name: format!("Cluster {n}"), cores });
     }
     let devices = [capture.cores.len(), capture.sources.len(), capture.others.len()];
@@ -296,28 +298,28 @@ fn random(dice: &mut Dice) -> Capture {
     if devices != [0, 0, 0] {
         owners.push(Owner::Any);
     }
-    // Devices of three kinds, mixed.
+    // Devices of three kinds, interleaved.
     let mut next = [0; 3];
     while next != devices {
-        let kind = dice.roll(3) as usize;
+        let kind = random.below(3) as usize;
         if next[kind] < devices[kind] {
             owners.push([Owner::Core, Owner::Source, Owner::Other][kind](next[kind]));
             next[kind] += 1;
         }
     }
     for owner in owners {
-        for _ in 0..dice.roll(3) {
-            let form = if dice.roll(4) == 0 { Form::Elf } else { Form::Raw };
+        for _ in 0..random.below(3) {
+            let form = if random.below(4) == 0 { Form::Elf } else { Form::Raw };
             let words = ["S", "EL1N", "H"];
             let spaces: Vec<_> =
-                (0..dice.roll(3)).map(|_| (*dice.pick(&words)).to_owned()).collect();
+                (0..random.below(3)).map(|_| (random.pick(&words)).to_owned()).collect();
             capture.memory.push(Dump {
                 owner,
                 form,
-                file: (*dice.pick(&["", "x.bin", "deep/x.bin"])).into(),
-                address: dice.roll(u64::MAX) >> dice.roll(64),
+                file: (random.pick(&["", "x.bin", "deep/x.bin"])).into(),
+                address: random.below(u64::MAX) >> random.below(64),
                 spaces,
-                bytes: (dice.roll(5) != 0).then(|| bytes(dice)),
+                bytes: (random.below(5) != 0).then(|| bytes(random)),
                 ..Dump::default()
             });
         }

@@ -1,7 +1,8 @@
-//! From the command line to a capture and what of it to decode.
+//! The capture and the buffers that the command line selects.
 
 use tracewright::Capture;
 use tracewright::capture::{Buffer, Format, Found, probe};
+use tracewright::decode::raw::{self, RawTrace};
 use tracewright::decode::{Memory, Options, Plan, Session, Tally};
 use tracewright::frames::{Framing, Numbering};
 use tracewright::views::Source;
@@ -9,42 +10,54 @@ use tracewright::views::explain::Decoded;
 
 use crate::args::{FramingArg, HowArgs, InputArgs};
 use crate::fail::Fail;
-use crate::raw;
 
-/// A capture and the buffers of it that were asked for.
+/// A capture and its selected buffers.
 pub struct Input {
     pub capture: Capture,
     pub buffers: Vec<usize>,
     pub memory: Memory,
     pub options: Options,
-    /// What was guessed, a line each.
+    /// What was inferred, one text per line.
     pub notes: Vec<String>,
 }
 
 impl Input {
-    /// Opens what the user named, to be decoded.
+    /// Opens the capture of the command line for decoding.
     pub fn open(args: &InputArgs, how: Option<&HowArgs>) -> Result<Input, Fail> {
-        let input = Input::look(args, how)?;
+        let input = Input::inspect(args, how)?;
         if input.buffers.is_empty() {
             return Err(Fail::usage(
                 &args.input,
-                "there is no trace in this capture: no buffer could be read; `tracewright info` says why",
+                "there is no trace in this capture, no buffer could be read; `tracewright info` lists the \
+                 reasons",
             ));
         }
         Ok(input)
     }
 
-    /// Opens what the user named, whether or not there is something to decode.
-    pub fn look(args: &InputArgs, how: Option<&HowArgs>) -> Result<Input, Fail> {
+    /// Opens the capture of the command line, which may have no trace.
+    pub fn inspect(args: &InputArgs, how: Option<&HowArgs>) -> Result<Input, Fail> {
         let mut notes = Vec::new();
         let capture = match probe(&args.input)? {
             Found::Snapshot(_) | Found::Folder(_) if !args.protocols.is_empty() => {
                 return Err(Fail::usage(
                     &args.input,
-                    "a capture says its protocols itself; leave out --protocol",
+                    "--protocol is for raw trace data, and this capture records its protocols; remove \
+                     --protocol",
                 ));
             }
-            _ => raw::read(args, &mut notes)?,
+            _ if args.protocols.is_empty() => tracewright::read_capture(&args.input)?,
+            _ => {
+                let raw = RawTrace {
+                    units: args.protocols.clone(),
+                    registers: args.registers.clone(),
+                    parameters: args.params.clone(),
+                    core: args.core.clone(),
+                    framing: args.framing.of_raw(),
+                    ids: args.ids.clone(),
+                };
+                raw::capture(&args.input, &raw, &mut notes)?
+            }
         };
         Input::of(capture, args, how, notes)
     }
@@ -74,14 +87,14 @@ impl Input {
         Ok(Input { capture, buffers, memory, options, notes })
     }
 
-    /// All of `capture`.
+    /// All buffers of `capture`.
     pub fn all(capture: Capture) -> Input {
         let buffers = (0..capture.buffers.len()).collect();
         let memory = Memory::new(&capture);
         Input { capture, buffers, memory, options: Options::default(), notes: Vec::new() }
     }
 
-    /// One of the buffers, ready to be decoded.
+    /// A buffer with its sources, for decoding.
     pub fn job(&self, buffer: usize) -> Job<'_> {
         let plan = Plan::new(&self.capture, buffer, &self.options).unwrap_or_else(|| Plan {
             buffer,
@@ -96,25 +109,26 @@ impl Input {
 }
 
 impl Input {
-    /// Whether there is a trace at all. What could not be read has been said.
+    /// Fails where no file of trace data could be read. The notes list the files.
     pub fn readable(&self) -> Result<(), Fail> {
         let no_file = |&buffer: &usize| self.capture.buffers[buffer].files.is_empty();
         if !self.buffers.is_empty() && self.buffers.iter().all(no_file) {
             return Err(Fail::usage(
                 &self.capture.path,
-                "nothing can be decoded; the trace itself could not be read",
+                "nothing can be decoded, as no file of trace data could be read; the notes list the \
+                 files",
             ));
         }
         Ok(())
     }
 
-    /// Whether anything at all can be decoded. What each source lacks has been said.
+    /// Fails where no source can be decoded. The notes list what each source lacks.
     pub fn decodable(&self) -> Result<(), Fail> {
         let mut plans = self.buffers.iter().map(|&buffer| self.job(buffer).plan);
         if plans.all(|plan| plan.sources.is_empty()) {
             return Err(Fail::usage(
                 &self.capture.path,
-                "nothing can be decoded; the notes say what is missing",
+                "nothing can be decoded, as no source is complete; the notes list what is missing",
             ));
         }
         Ok(())
@@ -130,13 +144,13 @@ pub struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// A session that knows nothing yet.
-    pub fn session(&self) -> Session {
+    /// A session in its initial state.
+    pub fn session(&self) -> Result<Session, Fail> {
         let Input { capture, memory, options, .. } = self.input;
-        Session::new(capture, &self.plan, memory, options)
+        Ok(Session::new(capture, &self.plan, memory, options)?)
     }
 
-    /// What came of it.
+    /// The result of decoding, for its summary.
     pub fn decoded<'b>(&'b self, tally: &'b Tally) -> Decoded<'b> {
         let Input { capture, memory, options, .. } = self.input;
         Decoded { capture, plan: &self.plan, sources: &self.sources, memory, options, tally }
@@ -150,7 +164,10 @@ fn buffers(capture: &Capture, args: &InputArgs) -> Result<Vec<usize>, Fail> {
             None => {
                 let names: Vec<_> = capture.buffers.iter().map(|b| b.name.as_str()).collect();
                 let names = names.join(", ");
-                Err(Fail::usage(&args.input, &format!("has no buffer `{name}`; it has {names}")))
+                Err(Fail::usage(
+                    &args.input,
+                    &format!("unknown buffer `{name}`; --source expects one of {names}"),
+                ))
             }
         };
     }

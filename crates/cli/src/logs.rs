@@ -1,4 +1,4 @@
-//! Execution logs: from the command line to steps.
+//! Execution logs: reading of the log that the command line selects.
 
 use std::io::Read;
 use std::path::Path;
@@ -15,28 +15,29 @@ use tracewright::logs::{
 use crate::args::{IsaArg, LogArgs, LogFormat, SecurityArg};
 use crate::fail::Fail;
 
-/// So much of a log is read at a time.
+/// Number of bytes of a log that are read at a time.
 const CHUNK: usize = 1 << 20;
 
-/// So much of it is looked at for its instruction set.
+/// Number of first bytes of a log that are searched for the instruction set.
 const HEAD: usize = 1 << 16;
 
-/// A log on its way in.
+/// A log that is being read.
 pub struct Log<'a> {
     path: &'a Path,
     input: Box<dyn Read>,
-    /// What was read to find out the format.
+    /// The first bytes, read to detect the format.
     first: Vec<u8>,
     reader: Reader,
-    /// The program, as a capture keeps it.
+    /// The program images.
     pub images: Vec<Dump>,
     pub format: Format,
     pub isa: Isa,
 }
 
 impl<'a> Log<'a> {
-    /// Opens a log, and reads as much of it as says what it is. `or`: its instruction set, where neither the user nor
-    /// a program says it. (The lines of QEMU's logs are read as those of an Arm processor otherwise.)
+    /// Opens a log, and reads its first bytes to detect the format. `or` is the instruction set
+    /// where neither the options nor an image determine it. (Without one, QEMU's logs are read as
+    /// logs of an Arm processor.)
     pub fn open(path: &'a Path, args: &LogArgs, or: Option<Isa>) -> Result<Log<'a>, Fail> {
         let mut program = Capture::default();
         for image in &args.images {
@@ -54,18 +55,20 @@ impl<'a> Log<'a> {
             let column = csv::unknown_column(head).map(String::from_utf8_lossy);
             let column = column.filter(|column| !column.contains(char::is_control));
             let what = match (first.is_empty(), column) {
-                (true, _) => "an empty log; check that what ran the program wrote it".to_owned(),
+                (true, _) => {
+                    "the log is empty; check that the simulator was run with logging".to_owned()
+                }
                 (false, Some(column)) => {
-                    format!("no column is called `{column}`; see docs/logs.md")
+                    format!("unknown CSV column `{column}`; docs/logs.md lists the columns")
                 }
                 (false, None) => format!(
-                    "not an execution log of a known format; name it with --log-format: {known}"
+                    "unknown format of execution log; select one with --log-format: {known}"
                 ),
             };
             Fail::usage(path, &what)
         })?;
         let isa = args.isa.map(isa).or_else(|| program.memory.iter().find_map(machine));
-        let isa = isa.or(or).or_else(|| told(format, &first));
+        let isa = isa.or(or).or_else(|| logged_isa(format, &first));
         let isa = isa.unwrap_or(match format {
             Format::Spike | Format::SpikeCsv => Isa::Rv64,
             Format::Qemu | Format::Tarmac | Format::Csv => Isa::A64,
@@ -74,7 +77,7 @@ impl<'a> Log<'a> {
         Ok(Log { path, input, first, reader, images: program.memory, format, isa })
     }
 
-    /// What makes steps of the log, where RISC-V opcodes mean what `riscv` says.
+    /// The assembler of the log's entries to steps, for the RISC-V extensions `riscv`.
     pub fn assembler(&self, args: &LogArgs, riscv: Extensions) -> Result<Assembler, Fail> {
         let program = Capture { memory: self.images.clone(), ..Capture::default() };
         let image = Memory::new(&program).of(&program, &Source::default());
@@ -92,48 +95,50 @@ impl<'a> Log<'a> {
         Ok(assembler)
     }
 
-    /// Reads more of the log. `false` at its end.
+    /// Reads a chunk of the log. Returns `false` at its end.
     pub fn more(&mut self, out: &mut impl FnMut(Entry)) -> Result<bool, Fail> {
         let path = self.path;
-        let wrong = |error: LogError| Fail::usage(path, &error.to_string());
+        let invalid = |error: LogError| Fail::usage(path, &error.to_string());
         if self.first.is_empty() {
             let read = self.input.by_ref().take(CHUNK as u64).read_to_end(&mut self.first);
             read.map_err(|error| Fail::usage(path, &error.to_string()))?;
             if self.first.is_empty() {
-                self.reader.finish(out).map_err(wrong)?;
+                self.reader.finish(out).map_err(invalid)?;
                 return Ok(false);
             }
         }
-        self.reader.feed(&self.first, out).map_err(wrong)?;
+        self.reader.feed(&self.first, out).map_err(invalid)?;
         self.first.clear();
         Ok(true)
     }
 
-    /// Lines that were read.
+    /// Number of lines read.
     pub fn lines(&self) -> u64 {
         self.reader.lines()
     }
 }
 
-/// Says on stderr what of a log was not as it should be.
+/// Prints the problems of a log to standard error.
 pub fn notes(assembler: &Assembler) {
     let summary = assembler.summary;
     if let Some(address) = summary.first_unknown {
         let n = summary.unknown;
         eprintln!(
-            "tracewright: note: {n} instructions have no opcode in the log and none in an --image, the first \
-             at {address:#x}; tracing is off there"
+            "tracewright: note: {n} instructions have no opcode in the log or in an --image, the first at \
+             {address:#x}; they are not traced"
         );
     }
     if summary.jumps > 0 {
         let n = summary.jumps;
         eprintln!(
-            "tracewright: note: {n} times the program went on elsewhere and the log does not say why; tracing \
-             is off between"
+            "tracewright: note: {n} discontinuities without a branch or exception in the log; tracing is off \
+             in between"
         );
     }
     if summary.instructions == 0 {
-        eprintln!("tracewright: note: the log has no instructions");
+        eprintln!(
+            "tracewright: note: the log contains no instructions; check the log options of the simulator"
+        );
     }
 }
 
@@ -157,20 +162,22 @@ fn isa(isa: IsaArg) -> Isa {
     }
 }
 
-/// The instruction set of the first instruction in a log that says it itself; `first` is how the log begins.
-fn told(format: Format, first: &[u8]) -> Option<Isa> {
-    let mut told = None;
+/// The instruction set that the log records for its first instruction; `first` is the start of the
+/// log.
+fn logged_isa(format: Format, first: &[u8]) -> Option<Isa> {
+    let mut isa = None;
     let mut out = |entry: Entry| match entry.event {
-        Event::Instruction(executed) if told.is_none() => told = executed.isa,
+        Event::Instruction(executed) if isa.is_none() => isa = executed.isa,
         _ => {}
     };
-    // Whoever does not say it is taken for this; what is wrong is said when it is read.
+    // A64 applies to logs that do not record it. Errors are reported when the log is read.
     let mut reader = Reader::new(format, Isa::A64);
     let _ = reader.feed(first.get(..HEAD).unwrap_or(first), &mut out);
-    told.filter(|_| !matches!(format, Format::Spike | Format::SpikeCsv))
+    isa.filter(|_| !matches!(format, Format::Spike | Format::SpikeCsv))
 }
 
-/// The instruction set that an ELF file begins in. (ELF, e_machine: 40 Arm, 183 AArch64, 243 RISC-V)
+/// The instruction set at the entry point of an ELF file. (ELF, e_machine: 40 Arm, 183 AArch64, 243
+/// RISC-V)
 fn machine(dump: &Dump) -> Option<Isa> {
     let file = dump.bytes.as_ref().filter(|_| dump.form == Form::Elf)?;
     let elf = Elf::read(file, dump.name.as_str(), Load::default()).ok()?;

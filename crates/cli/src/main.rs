@@ -1,4 +1,4 @@
-//! The `tracewright` command: one file a verb, no logic.
+//! The `tracewright` command: one file per verb, argument handling only.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -8,7 +8,6 @@ mod input;
 mod listing;
 mod logs;
 mod output;
-mod raw;
 mod report;
 mod run;
 mod verbs;

@@ -1,4 +1,4 @@
-//! Where answers go.
+//! Standard output or an output file.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -12,13 +12,13 @@ pub struct Output {
     path: Option<PathBuf>,
     writer: Box<dyn Write>,
     terminal: bool,
-    /// Who read it went away.
-    gone: Cell<bool>,
+    /// The reader of standard output closed it.
+    closed: Cell<bool>,
     error: Option<io::Error>,
 }
 
 impl Output {
-    /// Opens it.
+    /// Opens the file at `path`, or standard output.
     pub fn open(path: Option<&Path>) -> Result<Output, Fail> {
         let (writer, terminal): (Box<dyn Write>, bool) = match path {
             Some(path) => {
@@ -31,19 +31,20 @@ impl Output {
                 (Box::new(BufWriter::with_capacity(1 << 16, stdout.lock())), terminal)
             }
         };
-        let (path, gone) = (path.map(Path::to_path_buf), Cell::new(false));
-        Ok(Output { path, writer, terminal, gone, error: None })
+        let (path, closed) = (path.map(Path::to_path_buf), Cell::new(false));
+        Ok(Output { path, writer, terminal, closed, error: None })
     }
 
-    /// A person reads it as it comes, in colour if they like. (<https://no-color.org>)
+    /// Whether to use colours: on a terminal, unless the environment disables it.
+    /// (<https://no-color.org>)
     pub fn colour(&self) -> bool {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         self.terminal && set("NO_COLOR").is_none() && set("TERM").is_none_or(|term| term != "dumb")
     }
 
-    /// Whether the reader went away: nothing more is wanted.
-    pub fn gone(&self) -> bool {
-        self.gone.get()
+    /// Whether the reader closed the output, so that no more output is needed.
+    pub fn closed(&self) -> bool {
+        self.closed.get()
     }
 
     /// Writes `text`.
@@ -52,8 +53,8 @@ impl Output {
         self.check(done)
     }
 
-    /// Writes `bytes` through to the reader, who may wait for them, and answers whether more can be
-    /// written. What went wrong is kept for [`failed`](Self::failed).
+    /// Writes and flushes `bytes`, and returns whether more can be written. An error is stored for
+    /// [`failed`](Self::failed).
     pub fn put(&mut self, bytes: &[u8]) -> bool {
         if self.error.is_none()
             && let Err(error) = self.write_all(bytes).and_then(|()| self.flush())
@@ -63,22 +64,22 @@ impl Output {
         self.error.is_none()
     }
 
-    /// Says what went wrong in [`put`](Self::put). A reader that went away is nothing wrong.
+    /// The error of [`put`](Self::put), if any. A reader that closed the output is not an error.
     pub fn failed(&mut self) -> Result<(), Fail> {
         let done = self.error.take().map_or(Ok(()), Err);
         self.check(done)
     }
 
-    /// Writes what waits.
+    /// Flushes the output.
     pub fn close(mut self) -> Result<(), Fail> {
         let done = self.flush();
         self.check(done)
     }
 
-    /// Says whether `result` is a failure. A reader that went away is none.
+    /// Converts the error of `result`. A reader that closed the output is not an error.
     pub fn check(&self, result: io::Result<()>) -> Result<(), Fail> {
         match result {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.gone.set(true),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.closed.set(true),
             Err(error) => return Err(Fail::write(self.path.as_deref(), &error)),
             Ok(()) => {}
         }

@@ -1,4 +1,4 @@
-//! Messages: what is odd in a capture, and what came of decoding it.
+//! Messages on standard error: problems of a capture, and the summary of decoding.
 
 use tracewright::capture::Severity;
 use tracewright::views::Stats;
@@ -8,7 +8,7 @@ use crate::fail::Fail;
 use crate::input::Input;
 use crate::output::Output;
 
-/// Prints what is odd in the capture.
+/// Prints the problems of the capture.
 pub fn notes(input: &Input) {
     let notes = input.capture.notes.iter().filter(|note| note.severity() > Severity::Info);
     for note in notes {
@@ -17,41 +17,41 @@ pub fn notes(input: &Input) {
     for problem in input.memory.problems.iter().chain(&input.notes) {
         eprintln!("note: {problem}");
     }
-    let mut said = Vec::new();
+    let mut printed = Vec::new();
     for note in
         input.buffers.iter().flat_map(|&buffer| input.job(buffer).plan.notes().collect::<Vec<_>>())
     {
-        if !said.contains(&note) {
+        if !printed.contains(&note) {
             eprintln!("note: {note}");
-            said.push(note);
+            printed.push(note);
         }
     }
 }
 
-/// Prints what was found: on `answer` where the summary is the answer, else beside it where something is
-/// missing.
+/// Prints the summary of decoding: to `output` where it is the output of the command, else to
+/// standard error if there are problems.
 pub fn found(
     decoded: &Decoded<'_>,
     stats: Option<&Stats>,
-    answer: Option<&mut Output>,
+    output: Option<&mut Output>,
 ) -> Result<(), Fail> {
     let table = stats.map(|stats| stats.table(decoded.sources)).unwrap_or_default();
-    match answer {
+    match output {
         Some(output) => output.print(&format!("{}{table}", decoded.summary()))?,
-        None if decoded.doubtful() => eprint!("{}{table}", decoded.summary()),
+        None if decoded.needs_explanation() => eprint!("{}{table}", decoded.summary()),
         None => eprint!("{table}"),
     }
-    if decoded.doubtful() {
+    if decoded.needs_explanation() {
         remarks(&decoded.remarks());
     }
     Ok(())
 }
 
-/// Says why there is no instruction in what could be decoded.
+/// Prints why a trace without instructions gives no output.
 pub fn no_instructions() {
     remarks(&[Remark {
-        what: "no instruction is in this trace, only what was written and accessed".into(),
-        help: "`tracewright decode` shows that".into(),
+        what: "the trace contains no instructions, only software writes and data accesses".into(),
+        help: "`tracewright decode` shows them".into(),
     }]);
 }
 

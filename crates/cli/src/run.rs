@@ -1,4 +1,4 @@
-//! Runs a session over a buffer, on all cores, and shows how far it is.
+//! Runs a session over a buffer on several threads, and shows the progress.
 
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
@@ -7,42 +7,52 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tracewright::Listener;
 use tracewright::capture::Buffer;
 use tracewright::decode::input::Input;
-use tracewright::decode::{Fork, Merge, Merging, Session, Tally, parallel};
+use tracewright::decode::{Fork, Jobs, Merge, Merging, Session, Tally, parallel};
 
 use crate::fail::Fail;
-use crate::listing::How;
 
-/// A shorter job shows nothing.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// Time before the progress is shown.
+const DELAY: Duration = Duration::from_millis(500);
 
-/// Decodes `input`, the bytes of `buffer`, to `listener` and returns what was counted. `write` gets what the
-/// listener says, in order, and answers whether more is wanted.
+/// How a buffer is decoded.
+pub struct RunOptions {
+    /// Elements of a transaction are withheld until it commits.
+    pub committed: bool,
+    /// The threads.
+    pub jobs: Jobs,
+    /// No other buffer is decoded at the same time, so that the progress can be shown.
+    pub alone: bool,
+}
+
+/// Decodes `input`, the bytes of `buffer`, to `listener`, and returns the counts. `write` receives
+/// the output of the listener in order, and returns whether more is needed.
 pub fn run<L: Listener + Fork + Send>(
     mut session: Session,
     buffer: &Buffer,
     input: &mut dyn Input,
     listener: L,
-    how: &How,
+    options: &RunOptions,
     mut write: impl FnMut(L::Output) -> bool,
 ) -> Result<(L, Tally), Fail> {
     let mut both = (listener, Merging(Tally::default()));
     let mut tally = Tally::default();
-    let mut progress = Progress::new(buffer.size(), how.alone);
-    let read = parallel::run(&mut session, input, &mut both, &how.jobs, |(said, counts), at| {
-        tally.merge(counts);
-        progress.done(at, &tally);
-        write(said)
-    });
+    let mut progress = Progress::new(buffer.size(), options.alone);
+    let read =
+        parallel::run(&mut session, input, &mut both, &options.jobs, |(output, counts), at| {
+            tally.merge(counts);
+            progress.update(at, &tally);
+            write(output)
+        });
     progress.end();
     read.map_err(|error| Fail::read(&buffer.name, &error))?;
     Ok((both.0, tally))
 }
 
-/// A bar on the terminal, for those who wait.
+/// A progress bar on the terminal.
 struct Progress {
     start: Instant,
     total: Option<u64>,
-    /// Someone may see it.
+    /// Standard error is a terminal.
     terminal: bool,
     bar: Option<ProgressBar>,
 }
@@ -53,16 +63,17 @@ impl Progress {
         Progress { start: Instant::now(), total, terminal, bar: None }
     }
 
-    fn done(&mut self, bytes: u64, tally: &Tally) {
+    fn update(&mut self, bytes: u64, tally: &Tally) {
         if !self.terminal {
             return;
         }
         let elapsed = self.start.elapsed();
-        if self.bar.is_none() && elapsed < PATIENCE {
+        if self.bar.is_none() && elapsed < DELAY {
             return;
         }
         let bar = self.bar.get_or_insert_with(|| bar(self.total));
-        let faults: u64 = tally.sources.iter().map(|c| c.bad + c.inconsistencies + c.no_code).sum();
+        let faults: u64 =
+            tally.sources.iter().map(|c| c.undecodable + c.inconsistencies + c.no_code).sum();
         let rate = bytes as f64 / 1e6 / elapsed.as_secs_f64();
         bar.set_message(format!("{rate:.1} MB/s, {} faults", faults + tally.bad_frames));
         bar.set_position(bytes);

@@ -44,6 +44,13 @@ pub enum RecordError {
         /// The names of the protocol.
         known: Vec<&'static str>,
     },
+    /// Registers that no trace unit combines.
+    Refused {
+        /// The register to change.
+        name: &'static str,
+        /// Why the combination is refused.
+        why: String,
+    },
     /// A register that the unit needs is missing.
     Missing(MissingRegister),
     /// The core type is unknown, or a trace ID is above 0x6f.
@@ -62,6 +69,7 @@ impl fmt::Display for RecordError {
             RecordError::UnknownRegister { name, known } => {
                 write!(f, "no register or setting {name}; there are {}", known.join(", "))
             }
+            RecordError::Refused { why, .. } => f.write_str(why),
             RecordError::Missing(missing) => missing.fmt(f),
             RecordError::Invalid(what) => f.write_str(what),
         }
@@ -128,7 +136,9 @@ impl Recorder {
         let unknown = registers.iter().find(|(name, _)| !known.iter().any(|k| is(k, name)));
         match unknown {
             Some((name, _)) => Err(RecordError::UnknownRegister { name: name.clone(), known }),
-            None => Ok(()),
+            None => protocol
+                .check(&|name| self.register(name, 0))
+                .map_err(|(name, why)| RecordError::Refused { name, why }),
         }
     }
 

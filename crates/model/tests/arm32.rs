@@ -12,8 +12,9 @@ use tracewright_model::{Machine, Random, Recipe, Sets, Stimulus, generate};
 use tracewright_protocols::encoders::AnyUnit;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
+/// How often each property is tried.
 fn times() -> u64 {
-    std::env::var("TRACEWRIGHT_TIMES").ok().and_then(|n| n.parse().ok()).unwrap_or(300)
+    tracewright_testing::times(300)
 }
 
 /// Programs that differ in their seeds, and their external events.

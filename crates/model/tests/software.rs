@@ -5,8 +5,9 @@ use tracewright_model::Random;
 use tracewright_protocols::encoders::AnyUnit;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
+/// How often each property is tried.
 fn times() -> u64 {
-    std::env::var("TRACEWRIGHT_TIMES").ok().and_then(|n| n.parse().ok()).unwrap_or(300)
+    tracewright_testing::times(300)
 }
 
 fn encode(

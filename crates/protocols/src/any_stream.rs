@@ -2,14 +2,15 @@
 
 use alloc::boxed::Box;
 
-use tracewright_base::{Code, OffsetMap, Sink};
+use tracewright_base::{BlockCache, OffsetMap, Sink};
 
 use crate::registry::AnyConfig;
 use crate::{Observer, Protocol, Stream, TraceForm, for_each_protocol};
 
 macro_rules! any_stream {
     ($($(#[$doc:meta])* $name:ident: $protocol:ty,)*) => {
-        /// A stream of any protocol: one `match` for each block of bytes; inside it all calls are direct.
+        /// A stream of any protocol. It has one `match` for each block of bytes; all calls inside
+        /// are direct.
         #[derive(Clone, Debug, PartialEq)]
         pub enum AnyStream { $($(#[$doc])* $name(Box<Stream<$protocol>>),)* }
 
@@ -56,7 +57,7 @@ macro_rules! any_stream {
             }
 
             /// See [`Stream::feed`].
-            pub fn feed<K: Code, O: Observer>(
+            pub fn feed<K: BlockCache, O: Observer>(
                 &mut self,
                 bytes: &[u8],
                 offsets: &OffsetMap<'_>,
@@ -67,7 +68,7 @@ macro_rules! any_stream {
             }
 
             /// See [`Stream::finish`].
-            pub fn finish<K: Code, O: Observer>(
+            pub fn finish<K: BlockCache, O: Observer>(
                 &mut self,
                 rest: &[u8],
                 offsets: &OffsetMap<'_>,

@@ -7,11 +7,12 @@ use tracewright_base::{Element, Fault, OffsetMap, Sink};
 
 use crate::registry::AnyPacket;
 
-/// Receives the elements of one source, and its packets and undecodable bytes. The methods that an observer does not
-/// implement ignore what they are given.
+/// Receives the elements of one source, and its packets and undecodable bytes. The methods that an
+/// observer does not implement ignore what they are given.
 ///
-/// `bytes[span]` are the bytes in question in each method, and `offsets` maps positions in `bytes` to offsets in the
-/// buffer. The spans of packets and of undecodable bytes tile the bytes of the source.
+/// `bytes[span]` are the bytes in question in each method, and `offsets` maps positions in `bytes`
+/// to offsets in the buffer. The spans of packets and of undecodable bytes tile the bytes of the
+/// source.
 pub trait Observer: Sink {
     /// A packet, before the decoder takes it.
     #[inline]
@@ -25,14 +26,16 @@ pub trait Observer: Sink {
         let _ = (offsets, span, bytes, packet);
     }
 
-    /// Whether the decoder must take packets one by one, each preceded by [`packet`](Self::packet). Otherwise the
-    /// decoder may take several packets at once, which are reported by [`packets`](Self::packets).
+    /// Whether the decoder must take packets one by one, each preceded by [`packet`](Self::packet).
+    /// Otherwise the decoder may take several packets at once, which are reported by
+    /// [`packets`](Self::packets).
     #[inline]
     fn wants_each_packet(&self) -> bool {
         false
     }
 
-    /// `count` packets, `span`, that the decoder took at once. None of them is one from which a decoder may start.
+    /// `count` packets, `span`, that the decoder took at once. None of them is one from which a
+    /// decoder may start.
     #[inline]
     fn packets(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, count: usize) {
         let _ = (offsets, span, count);
@@ -50,8 +53,8 @@ pub trait Observer: Sink {
         let _ = (offsets, span, bytes, fault);
     }
 
-    /// The stream is not synchronised, and `bytes` may begin a synchronisation: the stream waits for the bytes that
-    /// follow.
+    /// The stream is not synchronised, and `bytes` may begin a synchronisation: the stream waits
+    /// for the bytes that follow.
     #[inline]
     fn awaiting_sync(&mut self, bytes: &[u8]) {
         let _ = bytes;

@@ -1,4 +1,4 @@
-//! The list of protocols. Joining it is a line.
+//! The list of protocols: one line for each.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -10,16 +10,16 @@ use tracewright_isa::rv::Extensions;
 
 use crate::{Field, PacketKind, Protocol, TraceForm};
 
-/// What every protocol says of itself.
+/// The description of a protocol.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// How captures spell it.
+    /// Its names in captures.
     pub names: &'static [&'static str],
-    /// What it is, in a few words.
+    /// A short description.
     pub title: &'static str,
     /// Its registers.
     pub registers: &'static [Register],
-    /// Its parameters that are text: name, and what it is.
+    /// Its parameters that are text: name and description.
     pub texts: &'static [(&'static str, &'static str)],
     /// See [`Protocol::FORM`].
     pub form: TraceForm,
@@ -29,7 +29,7 @@ pub struct About {
     pub isas: &'static [Isa],
 }
 
-/// Why no configuration could be made of a device's registers.
+/// Why a configuration cannot be made from a device's registers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigureError {
     /// No protocol has this name.
@@ -69,10 +69,10 @@ macro_rules! protocols {
         pub enum AnyProtocol { $($(#[$doc])* $name,)* }
 
         impl AnyProtocol {
-            /// All of them.
+            /// Every protocol.
             pub const ALL: &'static [AnyProtocol] = &[$(AnyProtocol::$name,)*];
 
-            /// What it says of itself.
+            /// The description of the protocol.
             pub const fn about(self) -> About {
                 match self {
                     $(AnyProtocol::$name => About {
@@ -87,10 +87,10 @@ macro_rules! protocols {
                 }
             }
 
-            /// See [`Protocol::word`].
-            pub fn word(self, name: &str, word: &str) -> Option<Result<u64, String>> {
+            /// See [`Protocol::parse_value`].
+            pub fn parse_value(self, name: &str, text: &str) -> Option<Result<u64, String>> {
                 match self {
-                    $(AnyProtocol::$name => <$protocol as Protocol>::word(name, word),)*
+                    $(AnyProtocol::$name => <$protocol as Protocol>::parse_value(name, text),)*
                 }
             }
 
@@ -101,10 +101,23 @@ macro_rules! protocols {
                 }
             }
 
+            /// See [`Protocol::check`].
+            ///
+            /// # Errors
+            /// The name of a register to change, and why the combination is refused.
+            pub fn check(
+                self,
+                register: &dyn Fn(&str) -> Option<u64>,
+            ) -> Result<(), (&'static str, String)> {
+                match self {
+                    $(AnyProtocol::$name => <$protocol as Protocol>::check(register),)*
+                }
+            }
+
             /// Makes a configuration from registers by name.
             ///
             /// # Errors
-            /// [`MissingRegister`] where one that decoding needs is absent.
+            /// [`MissingRegister`] where a register that decoding needs is absent.
             pub fn configure(
                 self,
                 core: Option<CoreType>,
@@ -120,23 +133,23 @@ macro_rules! protocols {
 
         /// A configuration of any protocol.
         #[derive(Clone, Debug, PartialEq)]
-        #[allow(clippy::large_enum_variant, reason = "there is one for each source, not many")]
+        #[allow(clippy::large_enum_variant, reason = "there are few: one for each source")]
         pub enum AnyConfig { $($(#[$doc])* $name(<$protocol as Protocol>::Config),)* }
 
         impl AnyConfig {
-            /// Which protocol it is of.
+            /// The protocol.
             pub const fn protocol(&self) -> AnyProtocol {
                 match self { $(AnyConfig::$name(_) => AnyProtocol::$name,)* }
             }
 
-            /// See [`Protocol::tell`].
-            pub fn tell(&mut self, name: &str, text: &str) -> Option<Result<(), String>> {
+            /// See [`Protocol::set_text`].
+            pub fn set_text(&mut self, name: &str, text: &str) -> Option<Result<(), String>> {
                 match self {
-                    $(AnyConfig::$name(c) => <$protocol as Protocol>::tell(c, name, text),)*
+                    $(AnyConfig::$name(c) => <$protocol as Protocol>::set_text(c, name, text),)*
                 }
             }
 
-            /// What RISC-V opcodes mean to the processor that is watched.
+            /// See [`Protocol::riscv`].
             pub fn riscv(&self) -> Extensions {
                 match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::riscv(c),)* }
             }
@@ -163,24 +176,24 @@ macro_rules! protocols {
                 }
             }
 
-            /// The trace id that the unit was programmed with.
+            /// See [`Protocol::trace_id`].
             pub fn trace_id(&self) -> u8 {
                 match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::trace_id(c),)* }
             }
 
-            /// The instructions that end a block for this unit.
+            /// See [`Protocol::waypoints`].
             pub fn waypoints(&self) -> Waypoints {
                 match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::waypoints(c),)* }
             }
 
-            /// What exception `number` is called, where it has a name.
+            /// The name of exception `number`, if it has one.
             pub fn exception_name(&self, number: u16) -> Option<Cow<'static, str>> {
                 match self {
                     $(AnyConfig::$name(c) => <$protocol as Protocol>::exception_name(c, number),)*
                 }
             }
 
-            /// Where in `bytes` a decoder that knows nothing may start.
+            /// See [`Protocol::sync`].
             pub fn sync(&self, bytes: &[u8]) -> SyncSearch {
                 match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::sync(c, bytes),)* }
             }
@@ -192,7 +205,7 @@ macro_rules! protocols {
                 }
             }
 
-            /// See [`Protocol::learn`]. From packets of another protocol nothing is learnt.
+            /// See [`Protocol::learn`]. Packets of another protocol are ignored.
             pub fn learn(&mut self, packet: AnyPacket<'_>) {
                 match (self, packet) {
                     $((AnyConfig::$name(c), AnyPacket::$name(packet)) => {
@@ -210,7 +223,7 @@ macro_rules! protocols {
         }
 
         impl AnyPacket<'_> {
-            /// What kind of packet it is, of those of its protocol.
+            /// The kind of the packet, among those of its protocol.
             pub fn kind(&self) -> PacketKind {
                 match self { $(AnyPacket::$name(packet) => PacketKind::of(packet),)* }
             }
@@ -220,7 +233,8 @@ macro_rules! protocols {
                 match self { $(AnyPacket::$name(packet) => <$protocol as Protocol>::is_sync(packet),)* }
             }
 
-            /// Writes the packet in its shortest form. Where `config` is another protocol's, nothing.
+            /// Writes the packet in its shortest form. Writes nothing where `config` is another
+            /// protocol's.
             pub fn emit(&self, config: &AnyConfig, out: &mut impl Extend<u8>) {
                 match (self, config) {
                     $((AnyPacket::$name(packet), AnyConfig::$name(c)) => packet.emit(c, out),)*
@@ -286,7 +300,7 @@ macro_rules! for_each_protocol {
 for_each_protocol!(protocols);
 
 impl AnyProtocol {
-    /// A parameter called `name` is text: see [`AnyConfig::tell`].
+    /// Whether parameter `name` is text: see [`AnyConfig::set_text`].
     pub fn has_text(self, name: &str) -> bool {
         self.about().texts.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
     }
@@ -318,7 +332,7 @@ impl AnyProtocol {
 
     /// The protocol of a device that a capture calls `type_name`: `ETM4.2`, `ete`, `PFT1.1`.
     ///
-    /// What follows the name must be a version: `.` and a digit, or nothing.
+    /// A version may follow the name: `.` and a number.
     pub fn named(type_name: &str) -> Option<AnyProtocol> {
         let name = type_name.split('.').next().unwrap_or(type_name).trim();
         Self::ALL

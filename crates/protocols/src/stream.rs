@@ -3,15 +3,15 @@
 use core::ops::Range;
 
 use tracewright_base::{
-    Code, Decode, Element, Fault, Feed, OffsetMap, Parse, Sink, Spanned, SyncSearch, Wire,
+    BlockCache, Decode, Element, Fault, Feed, OffsetMap, Parse, Sink, Spanned, SyncSearch, Wire,
 };
 
 use crate::Observer;
 use crate::protocol::{Protocol, Resume};
 use crate::registry::Listed;
 
-/// The state of one source between its bytes and its elements: synchronisation and decoder. It is a plain value: a
-/// clone is a checkpoint.
+/// The state of one source between its bytes and its elements: synchronisation and decoder. It is a
+/// plain value: a clone is a checkpoint.
 ///
 /// The elements do not depend on how the bytes are cut into pieces. The spans of packets and of
 /// [`Element::Undecodable`] tile the bytes.
@@ -42,13 +42,15 @@ impl<P: Protocol> Stream<P> {
         Stream { config, decoder: P::Decoder::default(), synced, last: 0, undecodable: None }
     }
 
-    /// Returns to the initial state. The configuration stays. For bytes that do not follow those fed so far.
+    /// Returns to the initial state. The configuration stays. For bytes that do not follow those
+    /// fed so far.
     pub fn reset(&mut self) {
         *self = Stream::new(self.config.clone());
     }
 
-    /// Whether both streams emit the same elements for the same bytes from here on, up to and including the end of the
-    /// trace. (Streams that compare equal may differ in the offset of [`Element::End`].)
+    /// Whether both streams emit the same elements for the same bytes from here on, up to and
+    /// including the end of the trace. (Streams that compare equal may differ in the offset of
+    /// [`Element::End`].)
     pub fn agrees(&self, other: &Self) -> bool {
         self.last == other.last && self == other
     }
@@ -83,9 +85,9 @@ impl<P: Protocol> Stream<P> {
 }
 
 impl<P: Listed> Stream<P> {
-    /// Takes as much of `bytes` as makes whole packets and returns how much that is. The caller gives the
-    /// remaining bytes again, together with those that follow.
-    pub fn feed<K: Code, O: Observer>(
+    /// Takes as much of `bytes` as makes whole packets and returns how much that is. The caller
+    /// gives the remaining bytes again, together with those that follow.
+    pub fn feed<K: BlockCache, O: Observer>(
         &mut self,
         bytes: &[u8],
         offsets: &OffsetMap<'_>,
@@ -96,7 +98,7 @@ impl<P: Listed> Stream<P> {
     }
 
     /// The trace ends. `rest` is what [`feed`](Self::feed) did not take.
-    pub fn finish<K: Code, O: Observer>(
+    pub fn finish<K: BlockCache, O: Observer>(
         &mut self,
         rest: &[u8],
         offsets: &OffsetMap<'_>,
@@ -116,8 +118,9 @@ impl<P: Listed> Stream<P> {
         self.decoder.finish(self.last, &self.config, code, observer);
     }
 
-    /// `end`: no more bytes follow these.
-    fn take<K: Code, O: Observer>(
+    /// Decodes whole packets of `bytes` and returns the number of bytes taken. `end`: no bytes
+    /// follow.
+    fn take<K: BlockCache, O: Observer>(
         &mut self,
         bytes: &[u8],
         offsets: &OffsetMap<'_>,
@@ -187,6 +190,8 @@ impl<P: Listed> Stream<P> {
         feed.taken
     }
 
+    /// Reports undecodable bytes to the observer and the decoder. Their element waits, because more
+    /// unsynchronised bytes may follow.
     fn take_undecodable<O: Observer>(
         &mut self,
         span: Range<usize>,

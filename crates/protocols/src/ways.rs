@@ -1,13 +1,16 @@
-//! The ways in which each test vector is decoded: whole, cut at each byte, resumed from a clone, parsed and emitted.
+//! The ways in which each test vector is decoded: whole, cut at each byte, resumed from a clone,
+//! parsed and emitted.
 #![allow(dead_code, reason = "each protocol uses the ways that fit it")]
 //!
-//! A protocol's tests call [`check`]; it is the one place that touches the streaming interface.
+//! A protocol's tests call [`check`]. Only this file uses the streaming interface.
 
 use core::ops::Range;
 use std::vec::Vec;
 
+pub(crate) use tracewright_testing::Random;
+
 use tracewright_base::{
-    Code, Decode, Element, Fault, OffsetMap, Parse, Piece, Sink, Spanned, Wire,
+    BlockCache, Decode, Element, Fault, OffsetMap, Parse, Piece, Sink, Spanned, Wire,
 };
 
 use crate::registry::{AnyPacket, Listed};
@@ -60,7 +63,7 @@ impl<P: Listed> Observer for Output<P> {
 }
 
 /// Decodes `bytes`, fed in pieces that end at `cuts`.
-pub(crate) fn decode<P: Listed, K: Code>(
+pub(crate) fn decode<P: Listed, K: BlockCache>(
     config: &P::Config,
     code: &mut K,
     bytes: &[u8],
@@ -84,7 +87,7 @@ pub(crate) fn decode<P: Listed, K: Code>(
 
 /// Decodes `bytes` in every way and returns the output of the bytes fed whole.
 #[track_caller]
-pub(crate) fn check<P: Listed, K: Code>(
+pub(crate) fn check<P: Listed, K: BlockCache>(
     config: &P::Config,
     code: &mut K,
     bytes: &[u8],
@@ -130,7 +133,7 @@ pub(crate) fn round_trip<P: Protocol>(config: &P::Config, packet: P::Packet, at:
 }
 
 /// Decodes packets without bytes. The offsets are the numbers of the packets.
-pub(crate) fn decoded<P: Protocol, K: Code>(
+pub(crate) fn decoded<P: Protocol, K: BlockCache>(
     config: &P::Config,
     code: &mut K,
     packets: &[P::Packet],
@@ -145,31 +148,16 @@ pub(crate) fn decoded<P: Protocol, K: Code>(
     elements
 }
 
-/// Checks of arbitrary bytes: no panic, spans that tile the bytes, and the same elements for any cut.
+/// Checks of arbitrary bytes: no panic, spans that tile the bytes, and the same elements for any
+/// cut.
 #[track_caller]
-pub(crate) fn garbage<P: Listed, K: Code>(config: &P::Config, code: &mut K, bytes: &[u8]) {
+pub(crate) fn garbage<P: Listed, K: BlockCache>(config: &P::Config, code: &mut K, bytes: &[u8]) {
     let whole = decode::<P, K>(config, code, bytes, &[]);
     let covered: u64 = whole.spans.iter().map(|s| s.end - s.start).sum();
     assert_eq!(covered, bytes.len() as u64, "bytes not accounted for");
     for cut in [bytes.len() / 3, bytes.len() / 2, bytes.len().saturating_sub(1)] {
         let parts = decode::<P, K>(config, code, bytes, &[cut]);
         assert_eq!(parts.elements, whole.elements, "cut at {cut} of {bytes:02x?}");
-    }
-}
-
-/// A generator of test bytes: xorshift, so that a failure can be reproduced from its seed.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    pub(crate) fn bytes(&mut self, len: usize) -> Vec<u8> {
-        (0..len).map(|_| (self.next() >> 24) as u8).collect()
     }
 }
 
@@ -180,6 +168,6 @@ pub(crate) fn whole() -> OffsetMap<'static> {
 
 #[test]
 fn bytes_differ_by_seed() {
-    assert_ne!(Random(1).bytes(16), Random(2).bytes(16));
+    assert_ne!(Random::new(1).bytes(16), Random::new(2).bytes(16));
     assert_eq!(whole().at(7), 7);
 }

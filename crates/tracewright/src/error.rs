@@ -2,7 +2,7 @@
 
 use std::{error, fmt, io};
 
-use tracewright_decode::Skipped;
+use tracewright_decode::{ForeignPlan, Skipped};
 
 /// Why [`Trace::decode`](crate::Trace::decode) or [`Trace::elements`](crate::Trace::elements) failed.
 #[derive(Debug)]
@@ -17,6 +17,8 @@ pub enum DecodeError {
         /// The sources that cannot be decoded.
         left_out: Vec<Skipped>,
     },
+    /// The plan of a buffer does not fit the capture.
+    Plan(ForeignPlan),
     /// A trace buffer cannot be read.
     Read {
         /// Its name.
@@ -40,6 +42,7 @@ impl fmt::Display for DecodeError {
                 }
             }
             DecodeError::NothingToDecode { left_out, .. } => reasons(left_out, f),
+            DecodeError::Plan(error) => error.fmt(f),
             DecodeError::Read { buffer, error } => write!(f, "{buffer}: cannot be read: {error}"),
         }
     }

@@ -28,6 +28,9 @@
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "std")]
+pub mod encode;
+
 pub use tracewright_base as base;
 #[cfg(feature = "std")]
 pub use tracewright_capture as capture;
@@ -80,6 +83,6 @@ struct Readme;
 #[cfg(feature = "std")]
 pub fn read_capture(path: &std::path::Path) -> Result<Capture, OpenError> {
     let mut capture = tracewright_capture::open(path)?;
-    tracewright_decode::words::settle(&mut capture)?;
+    tracewright_decode::parameters::resolve(&mut capture)?;
     Ok(capture)
 }

@@ -38,8 +38,8 @@ impl Summary {
     /// program memory missing, and no bytes of trace IDs without a source.
     pub fn is_complete(&self) -> bool {
         let clean = |counts: &Counts| {
-            counts.bad == 0
-                && counts.unsynced == 0
+            counts.undecodable == 0
+                && counts.unsynchronised == 0
                 && counts.inconsistencies == 0
                 && counts.no_code == 0
         };
@@ -61,8 +61,8 @@ impl fmt::Display for Summary {
                 c.packets,
                 c.elements,
                 c.instructions,
-                c.bad,
-                c.unsynced,
+                c.undecodable,
+                c.unsynchronised,
                 c.inconsistencies,
                 c.no_code,
             )?;

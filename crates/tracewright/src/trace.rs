@@ -153,7 +153,7 @@ impl Trace {
     }
 
     pub(crate) fn session(&self, plan: &Plan) -> Result<Session, DecodeError> {
-        Ok(Session::new(&self.capture, plan, &self.memory, &self.options))
+        Session::new(&self.capture, plan, &self.memory, &self.options).map_err(DecodeError::Plan)
     }
 }
 

@@ -1,5 +1,5 @@
-//! Made-up programs through trace units of ETMv1 and ETMv2 and back: the properties of `fuzz/src/cycles.rs`,
-//! for a short while.
+//! Made-up programs through trace units of ETMv1 and ETMv2 and back: the properties of
+//! `fuzz/src/cycles.rs`, for a short while.
 #![forbid(unsafe_code)]
 #![allow(dead_code, reason = "the properties have more than each test needs")]
 
@@ -16,9 +16,9 @@ mod script;
 #[path = "cases/ways.rs"]
 mod ways;
 
-/// How often each property is tried: `TRACEWRIGHT_TIMES`, or so often.
+/// How often each property is tried.
 fn times() -> u64 {
-    std::env::var("TRACEWRIGHT_TIMES").ok().and_then(|n| n.parse().ok()).unwrap_or(60)
+    tracewright_testing::times(60)
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Cases of configurations that no public capture exercises, as our trace units write them: the files
-//! `generated-*.case` hold what comes out, and `cases` takes them every way.
+//! Cases of configurations that no public capture exercises, as our trace units write them: the
+//! files `generated-*.case` hold what comes out, and `cases` takes them every way.
 //!
 //! `BLESS=1` writes their heads anew; then `BLESS=1` with `cases` writes what they mean.
 #![forbid(unsafe_code)]
@@ -64,7 +64,7 @@ fn all() -> Vec<Generated> {
         },
         Generated {
             file: "ete/generated-overflow",
-            about: "# Overflow: the unit loses what it holds, and says everything anew; the first cycle count is unknown.",
+            about: "# Overflow: the unit loses what it holds, and reports everything anew; the first cycle count is unknown.",
             registers: &[("TRCCONFIGR", 0x18d1), ("TRCCCCTLR", 4)],
             stimulus: Stimulus { overflows: 30, cycles: true, ..quiet },
             seed: 4,

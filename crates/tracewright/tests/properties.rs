@@ -1,5 +1,5 @@
-//! What must hold of any bytes, for a short while: the properties of `fuzz/`, with random bytes and with
-//! damaged cases.
+//! What must hold of any bytes, for a short while: the properties of `fuzz/`, with random bytes and
+//! with damaged cases.
 #![forbid(unsafe_code)]
 
 #[path = "../../../fuzz/src/captures.rs"]
@@ -18,14 +18,12 @@ mod properties;
 mod ways;
 
 use case::Case;
-use properties::Random;
 use tracewright::frames::{Framing, Joiner};
 use tracewright::protocols::registry::AnyProtocol;
+use tracewright_testing::{Random, times};
 
-/// How often each property is tried with each kind of input: `TRACEWRIGHT_TIMES`, or so often.
-fn times() -> u64 {
-    std::env::var("TRACEWRIGHT_TIMES").ok().and_then(|n| n.parse().ok()).unwrap_or(200)
-}
+/// How often each property is tried with each kind of input where `TRACEWRIGHT_TIMES` is not set.
+const TIMES: u64 = 40;
 
 /// Random bytes, half of them with what synchronises the protocols here and there.
 fn bytes(random: &mut Random, len: usize) -> Vec<u8> {
@@ -44,10 +42,10 @@ fn bytes(random: &mut Random, len: usize) -> Vec<u8> {
         &[0xff, 0xff, 0xff, 0x7f],
     ];
     let mut bytes = random.bytes(len);
-    if random.below(2) == 0 {
-        for _ in 0..1 + random.below(3) {
-            let at = random.below(bytes.len());
-            bytes.splice(at..at, SYNCS[random.below(SYNCS.len())].iter().copied());
+    if random.index(2) == 0 {
+        for _ in 0..1 + random.index(3) {
+            let at = random.index(bytes.len());
+            bytes.splice(at..at, SYNCS[random.index(SYNCS.len())].iter().copied());
         }
     }
     bytes
@@ -56,11 +54,11 @@ fn bytes(random: &mut Random, len: usize) -> Vec<u8> {
 #[test]
 fn sources_of_random_bytes() {
     for (n, _) in AnyProtocol::ALL.iter().enumerate() {
-        let mut random = Random(n as u64 + 1);
-        for time in 0..times() {
+        let mut random = Random::new(n as u64 + 1);
+        for time in 0..times(TIMES) {
             let seed = if time % 2 == 0 { 0 } else { random.next() as u8 };
             let mut data = vec![n as u8, seed];
-            let len = random.below(60);
+            let len = random.index(60);
             data.extend(bytes(&mut random, len));
             properties::source(&data, properties::taken);
         }
@@ -70,14 +68,14 @@ fn sources_of_random_bytes() {
 /// E-Trace units of any parameters.
 #[test]
 fn etrace_of_random_bytes() {
-    let mut random = Random(21);
-    for _ in 0..times() {
-        let len = random.below(90);
+    let mut random = Random::new(21);
+    for _ in 0..times(TIMES) {
+        let len = random.index(90);
         let mut data = random.bytes(2 + len);
         // Mostly short packets of instruction trace.
         for byte in data.iter_mut().skip(34) {
-            if random.below(4) == 0 {
-                *byte = 0x40 | random.below(8) as u8;
+            if random.index(4) == 0 {
+                *byte = 0x40 | random.index(8) as u8;
             }
         }
         etrace::etrace(&data, properties::taken);
@@ -87,9 +85,9 @@ fn etrace_of_random_bytes() {
 /// Several harts in one stream.
 #[test]
 fn harts_of_random_bytes() {
-    let mut random = Random(22);
-    for _ in 0..5 * times() {
-        let len = random.below(300);
+    let mut random = Random::new(22);
+    for _ in 0..5 * times(TIMES) {
+        let len = random.index(300);
         let data = random.bytes(4 + len);
         etrace::harts(&data);
     }
@@ -97,13 +95,13 @@ fn harts_of_random_bytes() {
 
 /// Bits turned round, bytes lost, bytes doubled, the end cut off.
 fn damage(random: &mut Random, bytes: &mut Vec<u8>) {
-    for _ in 0..1 + random.below(3) {
+    for _ in 0..1 + random.index(3) {
         if bytes.is_empty() {
             return;
         }
-        let at = random.below(bytes.len());
-        match random.below(5) {
-            0 | 1 => bytes[at] ^= 1 << random.below(8),
+        let at = random.index(bytes.len());
+        match random.index(5) {
+            0 | 1 => bytes[at] ^= 1 << random.index(8),
             2 => {
                 bytes.remove(at);
             }
@@ -115,28 +113,28 @@ fn damage(random: &mut Random, bytes: &mut Vec<u8>) {
 
 #[test]
 fn damaged_cases() {
-    let mut random = Random(4711);
+    let mut random = Random::new(4711);
     let mut cases = 0;
     for (name, case) in Case::all() {
         let mut case = case.unwrap_or_else(|error| panic!("{name}: {error}"));
         let whole = case.bytes.clone();
-        for _ in 0..times() / 10 {
+        for _ in 0..times(TIMES).div_ceil(10) {
             case.bytes.clone_from(&whole);
             damage(&mut random, &mut case.bytes);
             properties::taken(&case);
         }
         cases += 1;
     }
-    assert!(cases > 40, "only {cases} cases");
+    assert!(cases >= 185, "only {cases} cases");
 }
 
 #[test]
 fn links_of_random_bytes() {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     for framing in 0..5 {
-        for _ in 0..times() {
+        for _ in 0..times(TIMES) {
             let mut data = vec![framing, random.next() as u8];
-            let len = random.below(400);
+            let len = random.index(400);
             data.extend(bytes(&mut random, len));
             properties::link(&data);
             properties::joined(&data);
@@ -147,12 +145,12 @@ fn links_of_random_bytes() {
 /// Frames of random sources, damaged; and anything at all.
 #[test]
 fn sessions_of_random_bytes() {
-    let mut random = Random(9);
-    for time in 0..times() {
-        let framing = random.below(5) as u8;
+    let mut random = Random::new(9);
+    for time in 0..times(TIMES) {
+        let framing = random.index(5) as u8;
         let mut data = vec![framing, 0, random.next() as u8];
         if time % 4 == 0 {
-            let len = random.below(300);
+            let len = random.index(300);
             data.extend(bytes(&mut random, len));
         } else {
             data.extend(frames(&mut random, framing));
@@ -164,21 +162,21 @@ fn sessions_of_random_bytes() {
     }
 }
 
-/// The same in stretches on several threads; anything at all, and frames that go on for a while.
+/// Captures decoded in chunks on several threads: random bytes, and frames of several sources.
 #[test]
-fn stretches_of_random_bytes() {
-    let mut random = Random(10);
-    for time in 0..times() {
-        let framing = random.below(5) as u8;
+fn chunks_of_random_bytes() {
+    let mut random = Random::new(10);
+    for time in 0..times(TIMES) {
+        let framing = random.index(5) as u8;
         let mut data = vec![framing, 0, random.next() as u8, random.next() as u8];
         if time % 4 == 0 {
-            let len = random.below(300);
+            let len = random.index(300);
             data.extend(bytes(&mut random, len));
         } else {
-            for _ in 0..1 + random.below(4) {
+            for _ in 0..1 + random.index(4) {
                 let mut more = frames(&mut random, framing);
                 // Most have no damage, so that most frames stay frames.
-                if random.below(4) == 0 {
+                if random.index(4) == 0 {
                     damage(&mut random, &mut more);
                 }
                 data.extend(more);
@@ -188,9 +186,9 @@ fn stretches_of_random_bytes() {
     }
 }
 
-/// Each protocol's cases over and over: stretches begin anywhere in them, and yet they join.
+/// Each protocol's cases, repeated: chunks begin anywhere in them and are joined.
 #[test]
-fn stretches_of_repeated_cases_join() {
+fn chunks_of_repeated_cases_join() {
     let mut joined: Vec<(AnyProtocol, bool, u64)> = Vec::new();
     for (name, case) in Case::all() {
         let case = case.unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -223,15 +221,15 @@ fn stretches_of_repeated_cases_join() {
     assert!(joined.len() > 80, "only {} buffers", joined.len());
 }
 
-/// What each protocol's source may say, in frames.
+/// Bytes of each protocol's source, in frames.
 fn frames(random: &mut Random, framing: u8) -> Vec<u8> {
     let mut out = Vec::new();
     let mut joiner = Joiner::new(Framing::ALL[usize::from(framing)]);
-    for _ in 0..random.below(12) {
-        let id = properties::FIRST_ID + random.below(AnyProtocol::ALL.len() + 1) as u8;
-        let len = 1 + random.below(40);
-        let said = bytes(random, len);
-        joiner.push(id, &said, &mut out).unwrap();
+    for _ in 0..random.index(12) {
+        let id = properties::FIRST_ID + random.index(AnyProtocol::ALL.len() + 1) as u8;
+        let len = 1 + random.index(40);
+        let source = bytes(random, len);
+        joiner.push(id, &source, &mut out).unwrap();
     }
     joiner.finish(&mut out);
     out
@@ -240,8 +238,8 @@ fn frames(random: &mut Random, framing: u8) -> Vec<u8> {
 /// What trace units write of random programs.
 #[test]
 fn random_programs_there_and_back() {
-    let mut random = Random(13);
-    for _ in 0..times() / 2 {
+    let mut random = Random::new(13);
+    for _ in 0..times(TIMES) / 2 {
         properties::round_trip(&random.next().to_le_bytes(), properties::taken);
     }
 }
@@ -249,11 +247,11 @@ fn random_programs_there_and_back() {
 /// A packet or none at every byte.
 #[test]
 fn packets_of_random_bytes() {
-    let mut random = Random(17);
+    let mut random = Random::new(17);
     for n in 0..AnyProtocol::ALL.len() {
-        for time in 0..times() {
+        for time in 0..times(TIMES) {
             let mut data = vec![n as u8, if time % 2 == 0 { 0 } else { random.next() as u8 }];
-            let len = random.below(60);
+            let len = random.index(60);
             data.extend(bytes(&mut random, len));
             packets::packets(&data);
         }
@@ -280,15 +278,16 @@ fn damaged_captures() {
         "== port\netmp 1\narch 1.3\nwidth 8\nport normal\nhalf-rate 0\nhivecs 1\netmcr 0x0000000c\n\
          samples 6\ncycles\nIE:00 IN:12 x3 WT:05 TR:06 TD:00\nBE*:80 BD:01\n== ETMPORT1\n",
     ];
-    let mut random = Random(31);
-    for _ in 0..times() {
+    let mut random = Random::new(31);
+    for _ in 0..times(TIMES) {
         for folder in FOLDERS {
             let mut data = folder.as_bytes().to_vec();
             damage(&mut random, &mut data);
             captures::captures(&data);
         }
     }
-    // A port's cycles, of which the last but one has bits that the port does not have, and the last is cut.
+    // A port's cycles, of which the last but one has bits that the port does not have, and the last
+    // is cut.
     let port = [
         &b"== a.etmp\nETMPORT1\x01\0\x01\x03\x08\0\0\0\x0c\0\0\0"[..],
         &[0; 16],
@@ -304,11 +303,11 @@ fn damaged_captures() {
 
 #[test]
 fn memory_of_random_bytes() {
-    let mut random = Random(5);
-    for _ in 0..times() * 10 {
-        let len = random.below(80);
+    let mut random = Random::new(5);
+    for _ in 0..times(TIMES) * 10 {
+        let len = random.index(80);
         let mut data = random.bytes(len);
-        if random.below(2) == 0 {
+        if random.index(2) == 0 {
             data.splice(0..0, *b"\x7fELF\x02\x01\x01");
         }
         properties::memory(&data);
@@ -334,15 +333,15 @@ fn execution_logs() {
         "0,instruction,8000,A32,e5910000,,,\n0,read,20000000,,,1,4,late\n",
         "0,software-write,1,,,5,32,\n0,exception,8004,,,,,irq\n0,halted,,,,,,\n",
     ];
-    let mut random = Random(0x10_65);
-    for _ in 0..times() * 4 {
+    let mut random = Random::new(0x10_65);
+    for _ in 0..times(TIMES) * 4 {
         let mut log = random.bytes(3);
-        for _ in 0..random.below(12) {
-            log.extend_from_slice(LINES[random.below(LINES.len())].as_bytes());
+        for _ in 0..random.index(12) {
+            log.extend_from_slice(LINES[random.index(LINES.len())].as_bytes());
         }
-        if random.below(2) == 0 {
-            for _ in 0..random.below(4) {
-                let at = random.below(log.len());
+        if random.index(2) == 0 {
+            for _ in 0..random.index(4) {
+                let at = random.index(log.len());
                 log[at] = random.next() as u8;
             }
         }

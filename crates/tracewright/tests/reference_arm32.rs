@@ -1,7 +1,7 @@
-//! What ETMv3 and PTM units in software write, as the reference's lister reads it: Debian's
-//! `trc_pkt_lister` (libopencsd-bin), where it is installed.
+//! Captures of ETMv3 and PTM units in software, listed by OpenCSD: Debian's `trc_pkt_lister`
+//! (libopencsd-bin), where it is installed.
 //!
-//! Elements are compared. How packets are spelled changes from version to version.
+//! Elements are compared. The text of packets differs between versions of OpenCSD.
 #![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};
@@ -16,14 +16,10 @@ use tracewright::logs::{Recorder, Recording};
 use tracewright::protocols::registry::AnyProtocol;
 use tracewright::views::opencsd::{Listing, Shown};
 use tracewright_model::{Machine, Recipe, Sets, Stimulus, generate};
+use tracewright_testing::tool;
 
-fn installed() -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join("trc_pkt_lister").is_file())
-}
-
-/// The lines of a listing that are elements. The reference has forgotten which T32 branches are in an IT
-/// block: it says of some that have no condition that they were not taken.
+/// The lines of a listing that are elements. OpenCSD loses the IT state of T32 branches, and lists
+/// some branches without a condition as not taken.
 fn elements(listing: &[u8]) -> Vec<String> {
     String::from_utf8_lossy(listing)
         .lines()
@@ -44,20 +40,22 @@ fn reference(folder: &Path) -> Vec<String> {
 
 fn ours(folder: &Path) -> Vec<String> {
     let capture = tracewright::read_capture(folder).unwrap();
-    let options = Options { numbering: Numbering::Reference, ..Options::default() };
+    let options = Options { numbering: Numbering::Opencsd, ..Options::default() };
     let plan = Plan::new(&capture, 0, &options).unwrap();
     let memory = Memory::new(&capture);
     let mut text = Vec::new();
     let shown =
         Shown { packets: true, bytes: true, elements: true, packed: false, unpacked: false };
     let mut listing = Listing::new(&mut text, &plan, shown, false);
-    Session::new(&capture, &plan, &memory, &options).run(capture.buffers[0].parts(), &mut listing);
+    Session::new(&capture, &plan, &memory, &options)
+        .unwrap()
+        .run(capture.buffers[0].parts(), &mut listing);
     listing.finish().unwrap();
     elements(&text)
 }
 
-/// The program as dumps that lie apart: the reference reads opcodes ahead, and finds none where a dump ends
-/// or the next one begins.
+/// The program as dumps with space between them: OpenCSD reads opcodes ahead, and finds none where
+/// a dump ends or the next one begins.
 fn memory(image: &Image) -> Vec<Dump> {
     const APART: u64 = 0x1000;
     let mut regions: Vec<_> = image.regions().iter().collect();
@@ -109,14 +107,11 @@ fn record(
 }
 
 #[test]
-fn the_reference_lists_the_same_elements() {
-    if !installed() {
-        println!("skipped: reference: trc_pkt_lister is not installed (Debian: libopencsd-bin)");
-        return;
-    }
+fn opencsd_lists_the_same_elements() {
+    let Some(_) = tool(&[("trc_pkt_lister", "libopencsd-bin")]) else { return };
     let folder = std::env::temp_dir().join(format!("tracewright-reference-{}", std::process::id()));
     let a32 = [Sets::A32, Sets::T32];
-    // Where direct branches have no packet, the reference's ETMv3 decoder loses the instruction set.
+    // Where direct branches have no packet, OpenCSD's ETMv3 decoder loses the instruction set.
     type Unit<'a> = (&'a str, AnyProtocol, &'a [Sets], &'a [(&'a str, u64)], &'a str);
     let units: [Unit<'_>; 4] = [
         ("ptm", AnyProtocol::Ptm, &a32, &[], "Cortex-A15"),

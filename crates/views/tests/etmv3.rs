@@ -1,29 +1,9 @@
-//! ETMv3 packets against the reference's listings: bytes, spans, and words.
-
-use std::path::{Path, PathBuf};
-use std::process::Command;
+//! ETMv3 packets against listings of OpenCSD: bytes, lengths and text.
 
 use tracewright_base::{Fault, Parse, Wire};
 use tracewright_protocols::etmv3::{Config, Packet};
+use tracewright_testing::shared;
 use tracewright_views::opencsd::{Etmv3Text, PacketText};
-
-fn shared(path: &str) -> Option<PathBuf> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let root = std::env::var_os("TRACEWRIGHT_SHARED").map(PathBuf::from);
-    // A worktree is one level deeper than the main checkout.
-    let roots =
-        root.into_iter().chain(["../../../shared", "../../../../shared"].map(|r| here.join(r)));
-    let found = roots.map(|root| root.join(path)).find(|path| path.exists());
-    if found.is_none() {
-        eprintln!("skipped: no {path}");
-    }
-    found
-}
-
-fn unpacked(tool: &str, path: &Path) -> Option<String> {
-    let out = Command::new(tool).arg("-dc").arg(path).output().ok()?;
-    out.status.success().then(|| String::from_utf8_lossy(&out.stdout).into_owned())
-}
 
 fn unit(control: u64, id: u64, extension: u64) -> Config {
     let register = |name: &str| match name {
@@ -35,8 +15,8 @@ fn unit(control: u64, id: u64, extension: u64) -> Config {
     Config::new(None, &register).unwrap()
 }
 
-/// Every packet line of `id`: the bytes are one packet, it gives them back, and the words are the
-/// line's. Returns how many there were.
+/// For each packet line of `id`: the bytes parse to one packet, the packet emits the bytes, and its
+/// text is that of the line. Returns the number of packets.
 fn lines(listing: &str, id: &str, config: &Config) -> usize {
     let (mut count, mut text) = (0, Etmv3Text::default());
     for line in listing.lines() {
@@ -53,7 +33,7 @@ fn lines(listing: &str, id: &str, config: &Config) -> usize {
             .filter_map(|byte| u8::from_str_radix(byte.strip_prefix("0x")?, 16).ok())
             .collect();
         let parsed = Packet::parse(&bytes, config);
-        // The end of a buffer cuts a packet off; the reference lists it as a whole one.
+        // OpenCSD lists a packet that the end of the buffer cuts as a complete packet.
         if at == "Idx:65533" && bytes == [0x87, 0xf8] {
             assert_eq!(parsed, Parse::Partial);
             continue;
@@ -73,27 +53,25 @@ fn lines(listing: &str, id: &str, config: &Config) -> usize {
 }
 
 #[test]
-fn packets_as_the_reference_has_them() {
-    if let Some(path) = shared("conformance/arm/expected/TC2.decode.ppl.xz")
-        && let Some(listing) = unpacked("xz", &path)
-    {
+fn packets_equal_those_of_opencsd() {
+    if let Some(path) = shared("conformance/arm/expected/TC2.decode.ppl.xz") {
+        let listing = tracewright_testing::text(&path);
         let config = unit(0x1000_1860, 0x410c_f250, 0x3440_08f2);
         let count: usize =
             ["ID:10", "ID:11", "ID:12"].iter().map(|id| lines(&listing, id, &config)).sum();
         assert_eq!(count, 18_683 + 419 + 20 + 272 + 23 + 64 + 9);
     }
-    if let Some(path) = shared("captures/ti-am243x-r5f/freertos/opencsd-1.3.3-decode.ppl.gz")
-        && let Some(listing) = unpacked("gzip", &path)
-    {
+    if let Some(path) = shared("captures/ti-am243x-r5f/freertos/opencsd-1.3.3-decode.ppl.gz") {
+        let listing = tracewright_testing::text(&path);
         let config = unit(0xc40, 0x4104_f230, 0x9ba);
         assert_eq!(lines(&listing, "ID:10", &config), 31_798 + 9_387 + 61 + 61 - 1);
     }
 }
 
-/// What the goldens do not have, laid out from the reference's formats.
+/// Packets that the listings do not contain, in OpenCSD's formats.
 #[test]
-fn other_words() {
-    // All data, context ids, cycles.
+fn other_packets() {
+    // All data, context IDs, cycles.
     let config = unit(0xd00c, 0x4104_f250, 0x3000_0000);
     let mut text = Etmv3Text::default();
     for (bytes, want) in [

@@ -1,37 +1,26 @@
-//! PTM captures, from their bytes to the reference's lines.
+//! Listings of PTM captures against those of OpenCSD.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use tracewright_base::Element;
 use tracewright_decode::{Listener, Memory, Options, Plan, Session};
 use tracewright_frames::Numbering;
+use tracewright_testing::{shared, text};
 use tracewright_views::opencsd::{Listing, Shown};
 
-fn shared() -> Option<PathBuf> {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR"));
-    // A worktree is one level deeper than the main checkout.
-    std::env::var_os("TRACEWRIGHT_SHARED")
-        .map(PathBuf::from)
-        .into_iter()
-        .chain([crates.join("../../../shared"), crates.join("../../../../shared")])
-        .map(|folder| folder.join("conformance/arm"))
-        .find(|folder| folder.is_dir())
-}
-
-/// Decodes the first buffer of a snapshot, with places as the reference counts them.
+/// Decodes the first buffer of a snapshot, with OpenCSD's offsets.
 fn decode<L: Listener>(folder: &Path, make: impl FnOnce(&Plan) -> L) -> L {
     let capture = tracewright_capture::open(folder).unwrap();
-    let options = Options { numbering: Numbering::Reference, ..Options::default() };
+    let options = Options { numbering: Numbering::Opencsd, ..Options::default() };
     let plan = Plan::new(&capture, 0, &options).unwrap();
     let mut listener = make(&plan);
-    let mut session = Session::new(&capture, &plan, &Memory::new(&capture), &options);
+    let mut session = Session::new(&capture, &plan, &Memory::new(&capture), &options).unwrap();
     session.run(capture.buffers[0].parts(), &mut listener);
     listener
 }
 
-/// The lines of some ids: `ID:13;`. A line may end in spaces.
+/// The lines of some trace IDs: `ID:13;`, without spaces at their ends.
 fn lines<'a>(text: &'a str, ids: &'a [&str]) -> impl Iterator<Item = &'a str> {
     text.lines()
         .filter(move |line| line.starts_with("Idx:") && ids.iter().any(|id| line.contains(id)))
@@ -39,26 +28,21 @@ fn lines<'a>(text: &'a str, ids: &'a [&str]) -> impl Iterator<Item = &'a str> {
 }
 
 #[test]
-fn as_the_reference_lists_them() {
-    let Some(folder) = shared() else {
-        return eprintln!("skipped: the reference's listings are not here");
-    };
+fn listings_equal_those_of_opencsd() {
+    let Some(folder) = shared("conformance/arm") else { return };
     for (name, ids, differences) in [
         ("tc2-ptm-rstk-t32", &[" ID:0;", " ID:2;"], &[][..]),
-        // The reference counts a byte twice: see docs/differences-from-opencsd.md.
+        // OpenCSD counts a byte twice: see docs/differences-from-opencsd.md.
         (
             "Snowball",
             &[" ID:10;", " ID:11;"],
             &[("Idx:4670; ID:11; [0xc0 ", "Idx:4672; ID:11; [0xc0 ")],
         ),
-        // The reference does not see the IT block: see there.
+        // OpenCSD does not decode the IT block: see the same page.
         ("TC2", &[" ID:13;", " ID:14;"], &[]),
     ] {
         let want = folder.join(format!("expected/{name}.decode.ppl.xz"));
-        let Ok(want) = Command::new("xz").arg("-dc").arg(want).output() else {
-            return eprintln!("skipped: no xz to unpack the reference's listings");
-        };
-        let want = String::from_utf8(want.stdout).unwrap();
+        let want = text(&want);
         let mut got = Vec::new();
         let shown = Shown { packets: true, bytes: true, elements: true, ..Shown::default() };
         let snapshot = folder.join("snapshots").join(name);
@@ -103,21 +87,19 @@ impl Listener for Clock {
     }
 }
 
-/// In Snowball, timestamps count processor cycles: the counts between two add up to their difference,
-/// to the tick, once the Gray code is decoded.
+/// In the Snowball capture, timestamps count processor cycles: the cycle counts between two
+/// timestamps add up to their exact difference, after the Gray code is decoded.
 #[test]
 fn cycle_counts_add_up_to_the_time() {
-    let Some(folder) = shared() else {
-        return eprintln!("skipped: the captures are not here");
-    };
+    let Some(folder) = shared("conformance/arm") else { return };
     let clock = decode(&folder.join("snapshots/Snowball"), |_| Clock::default());
     assert_eq!(clock.intervals, 19);
 }
 
-/// A reserved header: the reference says at once that it is lost, and waits for an A-sync and an
-/// I-sync.
+/// After a reserved header, OpenCSD reports the loss at once, and waits for an A-sync and an I-sync
+/// packet.
 #[test]
-fn a_bad_packet_is_said_at_once() {
+fn a_bad_packet_is_reported_at_once() {
     let folder = std::env::temp_dir().join(format!("tracewright-ptm-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     for (name, text) in [

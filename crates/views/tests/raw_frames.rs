@@ -1,11 +1,7 @@
-//! Raw frame lines against the reference's.
-
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-};
+//! Lines of raw frames against those of OpenCSD.
 
 use tracewright_frames::{Event, Frame, Framing, Link, Split, Splitter};
+use tracewright_testing::{shared, text};
 use tracewright_views::opencsd::frames::RawFrames;
 
 struct Listing {
@@ -36,7 +32,7 @@ impl Split for Listing {
 }
 
 fn list(framing: Framing, bytes: &[u8], step: usize) -> String {
-    let mut splitter = Splitter::new(Link::new(framing).reference());
+    let mut splitter = Splitter::new(Link::new(framing).opencsd());
     let mut listing = Listing { frames: RawFrames::new(framing, true, true), out: String::new() };
     for (k, part) in bytes.chunks(step).enumerate() {
         splitter.split((k * step) as u64, part, &mut listing);
@@ -46,27 +42,11 @@ fn list(framing: Framing, bytes: &[u8], step: usize) -> String {
     listing.out
 }
 
-fn shared() -> Option<PathBuf> {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR"));
-    // A worktree is one level deeper than the main checkout.
-    std::env::var_os("TRACEWRIGHT_SHARED")
-        .map(PathBuf::from)
-        .into_iter()
-        .chain([crates.join("../../../shared"), crates.join("../../../../shared")])
-        .map(|folder| folder.join("conformance/arm"))
-        .find(|folder| folder.is_dir())
-}
-
 #[test]
-fn dstream_as_the_reference_lists_it() {
-    let Some(folder) = shared() else {
-        return println!("skipped: no conformance captures");
-    };
-    let listing = folder.join("expected/a55-test-tpiu.dstream-raw.ppl.xz");
-    let Ok(want) = Command::new("xz").arg("-dc").arg(listing).output() else {
-        return println!("skipped: no `xz`");
-    };
-    // All but the packets and the lister's own words.
+fn dstream_listing_equals_that_of_opencsd() {
+    let Some(folder) = shared("conformance/arm") else { return };
+    let want = text(&folder.join("expected/a55-test-tpiu.dstream-raw.ppl.xz"));
+    // The lines of frames: those of packets and the messages of the lister are left out.
     let is_frame = |line: &&str| {
         let hex = line
             .as_bytes()
@@ -74,9 +54,8 @@ fn dstream_as_the_reference_lists_it() {
             .is_some_and(|[a, b, c]| a.is_ascii_hexdigit() && b.is_ascii_hexdigit() && *c == b' ');
         hex || line.starts_with("Frame Data") || line.starts_with("DSTREAM")
     };
-    let want = String::from_utf8(want.stdout).unwrap();
     let mut want: Vec<_> = want.lines().filter(is_frame).collect();
-    // At the end of the file the reference says the last footer once more.
+    // At the end of the file OpenCSD lists the last footer again.
     assert_eq!(want.pop(), want.last().copied());
     assert!(want.len() > 6000, "{} lines", want.len());
 

@@ -13,7 +13,8 @@ pub(super) struct Target {
     pub(super) without: &'static [&'static str],
 }
 
-/// A program without an operating system, and the machine that it runs on: what user programs never see.
+/// A program without an operating system, and the machine that it runs on: what user programs never
+/// see.
 pub(super) struct System {
     pub(super) name: &'static str,
     /// In `xtask/programs/system`.
@@ -32,7 +33,7 @@ pub(super) struct Config {
     pub(super) name: &'static str,
     pub(super) protocol: &'static str,
     pub(super) options: &'static [&'static str],
-    /// The reference's lister is asked, too.
+    /// OpenCSD's lister is asked, too.
     pub(super) listed: bool,
 }
 
@@ -81,7 +82,7 @@ const ARM: &[Config] = &[
     ETM4,
     ETE,
     config("ETM3", "ETM3", &["--config", "ETMSYNCFR=512"]),
-    // Every branch has an address: the reference loses the instruction set without one.
+    // Every branch has an address: OpenCSD loses the instruction set without one.
     listed(config("ETM3-broadcast", "ETM3", &["--config", "ETMCR=0x10000900"])),
     config("ETM3-cycles", "ETM3", &["--config", "ETMCR=0x10001800", "--cycles", "3"]),
     config("ETM3-halves", "ETM3", &["--config", "ETMIDR=0x4108f250", "--timestamps", "2000"]),
@@ -92,7 +93,8 @@ const ARM: &[Config] = &[
     config("PTM-broadcast", "PTM", &["--config", "ETMCR=0x20000500", "--framing", "tpiu"]),
 ];
 
-/// On cores before Thumb-2, with ports of each width: a FIFO that makes the processor wait, early and late data, waits.
+/// On cores before Thumb-2, with ports of each width: a FIFO that makes the processor wait, early
+/// and late data, waits.
 const CLASSIC: &[Config] = &[
     config("ETM1", "ETM1", &[]),
     config(
@@ -166,7 +168,8 @@ pub(super) const TARGETS: [Target; 5] = [
 
 /// With a return stack, and not listed: see below.
 const ETE_RETURNS: Config = config("ETE", "ETE", &[]);
-/// No return stack: the reference takes a return off it where an exception's address is the branch's target.
+/// No return stack: OpenCSD takes a return off it where an exception's address is the branch's
+/// target.
 const ETE_NO_RETURNS: Config =
     listed(config("ETE-no-returns", "ETE", &["--config", "TRCCONFIGR=0x8c1"]));
 

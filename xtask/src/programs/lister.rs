@@ -1,4 +1,4 @@
-//! Our listing beside the reference's, line by line.
+//! Our listing beside OpenCSD's, line by line.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::path::Path;
@@ -20,7 +20,8 @@ impl Listing {
         Ok(Listing { child, lines: BufReader::new(output).lines() })
     }
 
-    /// The next element. Packets are spelled otherwise from version to version; what they mean is what counts.
+    /// The next element. Packets are spelled otherwise from version to version; what they mean is
+    /// what counts.
     fn next(&mut self) -> Option<String> {
         loop {
             let line = self.lines.next()?.ok()?;
@@ -39,18 +40,18 @@ impl Drop for Listing {
     }
 }
 
-/// The reference does not follow IT blocks: a T32 branch that only its IT block makes conditional has no
-/// condition there, not even where it says that it was not taken.
+/// OpenCSD does not follow IT blocks: a T32 branch that only its IT block makes conditional has no
+/// condition there, not even in a listing of the branch as not taken.
 fn known(theirs: Option<&str>, mine: Option<&str>) -> bool {
     let (Some(theirs), Some(mine)) = (theirs, mine) else { return false };
     let bare = mine.replace(" <cond>", "");
-    // 0xfffffffe says that an exception is tail-chained. (M profile)
+    // 0xfffffffe reports a tail-chained exception. (M profile)
     let tail = theirs.replace("pref ret addr:0xfffffffe [addr also prev br tgt]; ", "");
     tail != theirs && tail == mine || mine.contains("(ISA=T32) ") && bare != mine && bare == theirs
 }
 
-/// An ETE has no packet for a return from an exception: it is the instruction that says so. The reference looks
-/// for A64's only.
+/// An ETE has no packet for a return from an exception: the instruction is the only sign of it.
+/// OpenCSD looks for A64's only.
 fn only_ours(theirs: Option<&str>, mine: Option<&str>) -> bool {
     let returns = |line: Option<&str>| line.is_some_and(|line| line.contains("_EXCEPTION_RET()"));
     returns(mine) && !returns(theirs)
@@ -82,7 +83,7 @@ pub(super) fn compare(tools: &Tools, snapshot: &Path) -> Result<Result<Same, Str
             .is_some_and(|line| line.contains("(ISA=A32)") || line.contains("(ISA=T32)"));
         if theirs.is_none() && mine.is_none() {
             let empty = same.elements == 0;
-            return Ok(if empty { Err("the reference lists no element".into()) } else { Ok(same) });
+            return Ok(if empty { Err("OpenCSD lists no element".into()) } else { Ok(same) });
         }
         let explained = theirs != mine;
         if explained && !known(theirs.as_deref(), mine.as_deref()) {

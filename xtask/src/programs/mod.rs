@@ -1,11 +1,12 @@
-//! Real programs through trace units in software, and back: compiled, run under QEMU, encoded, decoded, and
-//! compared with what ran. Where the reference's lister is installed, it must say the same of the snapshots.
+//! Real programs through trace units in software, and back: compiled, run under QEMU, encoded,
+//! decoded, and compared with what ran. Where OpenCSD's lister is installed, it must list the same
+//! of the snapshots.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `configs.rs` | the instruction sets, and the configurations of each protocol |
 //! | `tools.rs` | the programs that are run |
-//! | `lister.rs` | our listing beside the reference's |
+//! | `lister.rs` | our listing beside OpenCSD's |
 //! | `table.rs` | what came of all runs, a row a configuration |
 //!
 //! The programs are in `xtask/programs`, a C file each.
@@ -24,12 +25,12 @@ use configs::{Config, SYSTEMS, System, TARGETS, Target};
 use table::Table;
 use tools::Tools;
 
-/// Fewer instructions of its own set than this would be no real program. (The C library of Debian's armhf is
-/// T32, whatever calls it.)
+/// Fewer instructions of its own set than this would be no real program. (The C library of Debian's
+/// armhf is T32, whatever calls it.)
 const LEAST: u64 = 1_000_000;
 
-/// Runs it. Words are parts of names: only programs, instruction sets and configurations that have one
-/// of them in their names, where any has.
+/// Runs it. Words are parts of names: only programs, instruction sets and configurations that have
+/// one of them in their names, where any has.
 pub(crate) fn run(root: &Path, words: &[&str]) -> ExitCode {
     match answer(root, words) {
         Ok(0) => ExitCode::SUCCESS,
@@ -44,7 +45,8 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> ExitCode {
     }
 }
 
-/// Whether `name` is one of `names` that the words choose; all are where the words name none of them.
+/// Whether `name` is one of `names` that the words choose; all are where the words name none of
+/// them.
 fn chosen(words: &[&str], name: &str, names: &[&str]) -> bool {
     let has = |name: &str| words.iter().any(|word| name.contains(word));
     has(name) || !names.iter().any(|name| has(name))
@@ -78,9 +80,7 @@ fn answer(root: &Path, words: &[&str]) -> Result<u64, String> {
     }
     let tools = Tools::new(root)?;
     if !tools.lister {
-        println!(
-            "skipped: the reference's trc_pkt_lister is not installed (Debian: libopencsd-bin)"
-        );
+        println!("skipped: OpenCSD's trc_pkt_lister is not installed (Debian: libopencsd-bin)");
     }
     let mut table = Table::default();
     for target in TARGETS.iter().filter(|target| chosen(words, target.name, &sets)) {
@@ -133,7 +133,7 @@ fn program(
         table.short += 1;
         println!("{name} {}: only {own} instructions of {instructions} are", target.name);
     }
-    let done = carried(tools, (target.name, name), configs, &elf, &log, instructions, table)?;
+    let done = round_trip(tools, (target.name, name), configs, &elf, &log, instructions, table)?;
     tools.forget(&log)?;
     println!(
         "{name} {}: {instructions} instructions, {own} of them in {0}; {done}; {:.0} s",
@@ -150,13 +150,13 @@ fn bare(tools: &Tools, root: &Path, system: &System, table: &mut Table) -> Resul
     let (instructions, _) = tools.count(system.name, &log, &elf)?;
     let configs: Vec<&Config> = system.configs.iter().collect();
     let name = (system.name, system.source);
-    let done = carried(tools, name, &configs, &elf, &log, instructions, table)?;
+    let done = round_trip(tools, name, &configs, &elf, &log, instructions, table)?;
     println!("{}: {instructions} instructions; {done}", system.name);
     tools.forget(&log)
 }
 
 /// Takes a log through trace units and back. What came of it, in words.
-fn carried(
+fn round_trip(
     tools: &Tools,
     (set, name): (&'static str, &str),
     configs: &[&Config],
@@ -196,7 +196,7 @@ fn carried(
         tools.forget(&snapshot)?;
     }
     Ok(format!(
-        "{exact} of {} configurations exact, {listed} listed as the reference does",
+        "{exact} of {} configurations exact, {listed} listed as OpenCSD does",
         configs.len()
     ))
 }

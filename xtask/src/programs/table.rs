@@ -19,7 +19,7 @@ pub(super) struct Row {
     pub(super) instructions: u64,
     /// Bytes of trace, in their framing.
     pub(super) bytes: u64,
-    /// Programs whose snapshot the reference lists as we do.
+    /// Programs whose snapshot OpenCSD lists as we do.
     pub(super) listed: u64,
     /// The elements of those.
     pub(super) elements: u64,
@@ -50,7 +50,7 @@ impl fmt::Display for Table {
         writeln!(
             f,
             "\n| set | configuration | programs | instructions | bytes of trace | bits an instruction | listed by \
-             the reference | elements | explained | wrong |\n|---|---|---|---|---|---|---|---|---|---|"
+             OpenCSD | elements | explained | wrong |\n|---|---|---|---|---|---|---|---|---|---|"
         )?;
         for row in &self.rows {
             let Row { target, config, programs, instructions, bytes, .. } = row;

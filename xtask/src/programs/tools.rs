@@ -1,4 +1,4 @@
-//! The programs that are run: compilers, QEMU, the command itself, the reference's lister.
+//! The programs that are run: compilers, QEMU, the command itself, OpenCSD's lister.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::configs::{Config, System, Target};
 pub(super) struct Tools {
     command: PathBuf,
     folder: PathBuf,
-    /// The reference's lister is installed.
+    /// OpenCSD's lister is installed.
     pub(super) lister: bool,
 }
 
@@ -105,7 +105,8 @@ impl Tools {
         Ok(log)
     }
 
-    /// How many instructions a log has, and how many of those are of the set that `set` begins with.
+    /// How many instructions a log has, and how many of those are of the set that `set` begins
+    /// with.
     pub(super) fn count(&self, set: &str, log: &Path, elf: &Path) -> Result<(u64, u64), String> {
         let mut info = Command::new(&self.command);
         let output = good(info.args(["log", "info"]).arg(log).arg("--image").arg(elf))?;
@@ -121,7 +122,7 @@ impl Tools {
             all += count;
             own += if set.starts_with(name) { count } else { 0 };
         }
-        if all == 0 { Err(format!("log info says {text}")) } else { Ok((all, own)) }
+        if all == 0 { Err(format!("log info prints {text}")) } else { Ok((all, own)) }
     }
 
     /// Encodes a log to a snapshot; how many bytes of trace it has.
@@ -138,14 +139,14 @@ impl Tools {
         encode.args(["--protocol", config.protocol]).args(config.options).arg("-o").arg(&snapshot);
         let output = good(&mut encode)?;
         // `.. to N bytes of trace in ..`
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let bytes = said.split(" bytes of trace").next().and_then(|t| t.rsplit(' ').next());
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        let bytes = errors.split(" bytes of trace").next().and_then(|t| t.rsplit(' ').next());
         let bytes =
-            bytes.and_then(|n| n.parse().ok()).ok_or_else(|| format!("encode says {said}"))?;
+            bytes.and_then(|n| n.parse().ok()).ok_or_else(|| format!("encode prints {errors}"))?;
         Ok((snapshot, bytes))
     }
 
-    /// What `compare` says where a snapshot is not what the log says.
+    /// The output of `compare` where a snapshot differs from the log.
     pub(super) fn compare(
         &self,
         snapshot: &Path,
@@ -172,7 +173,7 @@ impl Tools {
         list
     }
 
-    /// The reference's.
+    /// OpenCSD's.
     pub(super) fn reference(&self, snapshot: &Path) -> Command {
         let mut list = Command::new("trc_pkt_lister");
         // It leaves a file where it runs.
@@ -192,8 +193,8 @@ impl Tools {
     }
 }
 
-/// What has `qemu` put one instruction into a block: its name has changed with QEMU 8.1. Empty where it is a
-/// setting of the accelerator.
+/// What has `qemu` put one instruction into a block: its name has changed with QEMU 8.1. Empty
+/// where it is a setting of the accelerator.
 fn one_instruction(qemu: &str, user: bool) -> Result<&'static str, String> {
     let help = Command::new(qemu).arg("-h").output();
     let help = help.map_err(|error| format!("{qemu}: {error}"))?;
@@ -217,6 +218,6 @@ fn good(command: &mut Command) -> Result<Output, String> {
     if output.status.success() {
         return Ok(output);
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("{name}: {}\n{said}", output.status))
+    let errors = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{name}: {}\n{errors}", output.status))
 }

@@ -15,8 +15,9 @@ pub(super) struct Input {
     pub(super) capture: Option<PathBuf>,
 }
 
-/// Name, size in MB, and whether it is one of the captures of the conformance tests. A byte of the loop
-/// makes 20 ranges, one of the others 1 to 2: sizes are such that the reference takes a minute at most.
+/// Name, size in MB, and whether it is one of the captures of the conformance tests. A byte of the
+/// loop makes 20 ranges, one of the others 1 to 2: sizes are such that OpenCSD takes a minute at
+/// most.
 const INPUTS: [(&str, usize, bool); 12] = [
     ("bugfix-exact-match", 64, true),
     ("loop", 4, false),
@@ -32,7 +33,8 @@ const INPUTS: [(&str, usize, bool); 12] = [
     ("TC2", 64, true),
 ];
 
-/// All inputs that are there, and the names of those that are not: they are captures from elsewhere.
+/// All inputs that are there, and the names of those that are not: they are captures from
+/// elsewhere.
 pub(super) fn all(shared: &std::path::Path) -> (Vec<Input>, Vec<&'static str>) {
     let (mut inputs, mut missing) = (Vec::new(), Vec::new());
     for (name, mb, captured) in INPUTS {

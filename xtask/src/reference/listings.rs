@@ -1,4 +1,4 @@
-//! The listing beside the reference's.
+//! The listing beside OpenCSD's.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -8,9 +8,9 @@ use super::table::{Spread, table};
 use super::tools::{Tools, size};
 
 const METHOD: &str = "\
-Method. In each round, by turns: `trc_pkt_lister -ss_dir CAPTURE -decode -logfilename FILE`, Debian's, and `tracewright decode --packets --format opencsd \
+Method. In each round, alternately: `trc_pkt_lister -ss_dir CAPTURE -decode -logfilename FILE`, Debian's, and `tracewright decode --packets --format opencsd \
 --jobs 1 -o FILE CAPTURE`, to a file in memory (/dev/shm where there is one). Time is that of the processor, user and system, of the whole process, as \
-bash's `time` says it. Ratios are made round by round: median (least to \
+bash's `time` measures it. Ratios are made round by round: median (least to \
 greatest). `text` is the size of Tracewright's listing. It is in the words of version 1.8.0, which differ a little from 1.3.3's, but not in the lines of \
 executed ranges: those are compared.
 ";
@@ -93,7 +93,7 @@ pub(super) fn measure(tools: &Tools, options: &Options) -> Result<(String, bool)
     Ok((format!("\n{METHOD}\n{}", table(&head, &rows)), agree))
 }
 
-/// How many lines of ranges a listing has, and a number for what they say.
+/// How many lines of ranges a listing has, and a checksum of them.
 fn lines(path: &Path) -> (u64, u64) {
     let text = std::fs::read(path).unwrap_or_default();
     let mut found = (0, 0u64);

@@ -1,4 +1,4 @@
-//! Times decoding beside the reference: the same inputs, in the same run, by turns.
+//! Times decoding beside OpenCSD: the same inputs, in the same run, alternately.
 //!
 //! | file | holds |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | `tools.rs` | the programs: built, found, run |
 //! | `ratio.rs` | full decode: the ratio and its spread |
 //! | `sizes.rs` | cost and memory against size |
-//! | `listings.rs` | the listing beside the reference's |
+//! | `listings.rs` | the listing beside OpenCSD's |
 //! | `table.rs` | tables, as Markdown |
 
 mod inputs;

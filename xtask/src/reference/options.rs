@@ -3,12 +3,12 @@
 /// What to measure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum What {
-    /// Full decode, beside the reference.
+    /// Full decode, beside OpenCSD.
     #[default]
     Ratio,
     /// Cost against size.
     Sizes,
-    /// Listings, beside the reference.
+    /// Listings, beside OpenCSD.
     Listings,
 }
 

@@ -1,4 +1,4 @@
-//! Full decode beside the reference.
+//! Full decode beside OpenCSD.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,17 +6,17 @@ use std::process::Command;
 use super::inputs::Input;
 use super::options::Options;
 use super::table::{Spread, table};
-use super::tools::{Row, Tools, said, size};
+use super::tools::{Row, Tools, output, size};
 
 const METHOD: &str = "\
-Method. Each input is one capture: formatter frames (or bare bytes), registers, program memory. Both decoders get the same bytes of trace and of \
-memory. In each round, by turns: Tracewright decodes the capture three times in one process (`tracewright bench --repeat 3 --jobs 1`), OpenCSD once with \
+Method. Each input is one capture: formatter frames (or raw trace data), registers, program memory. Both decoders get the same bytes of trace and of \
+memory. In each round, alternately: Tracewright decodes the capture three times in one process (`tracewright bench --repeat 3 --jobs 1`), OpenCSD once with \
 program memory given as files, which is how its own lister gives it, and once as buffers, which is faster (`benches/reference/driver.c`, -O2, Debian's \
 library, blocks of 1 KiB as its lister gives them). Each pass begins with a decoder that knows nothing. Every element is delivered, and every field of it \
 folded into a number, on both sides. Timed is from the first byte of trace to the last, without reading files, as time of the processor (user and system) \
 and not on the clock, because the machine may be busy. Of Tracewright's three passes the shortest counts for the round. Ratios are made round by round: \
 median (least to greatest). Before the rounds, each decoder folds its ranges alone, with start, end, number of instructions and kind, size, condition \
-and outcome of the last instruction: `ranges` says whether the two numbers are equal.
+and outcome of the last instruction: `ranges` shows whether the two numbers are equal.
 ";
 
 /// Measures all inputs. Answers with the text, and whether both found the same ranges everywhere.
@@ -54,7 +54,7 @@ pub(super) fn measure(tools: &Tools, options: &Options) -> Result<(String, bool)
 struct Measured {
     name: &'static str,
     ours: Row,
-    /// The reference's shortest passes, with files and with buffers.
+    /// OpenCSD's shortest passes, with files and with buffers.
     files: Vec<f64>,
     buffers: Vec<f64>,
     ratio_files: Vec<f64>,
@@ -77,7 +77,7 @@ impl Measured {
         let job = folder.join("reference/reference.job");
         let reference = |repeat: &str, memory: &str| -> Result<Option<Row>, String> {
             let Ok(driver) = &tools.driver else { return Ok(None) };
-            let words = said(Command::new(driver).arg(&job).args([repeat, memory]))?;
+            let words = output(Command::new(driver).arg(&job).args([repeat, memory]))?;
             Ok(Some(Row::of_driver(&words)))
         };
         let counted = reference("0", "buffers")?;

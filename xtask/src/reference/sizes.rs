@@ -16,7 +16,7 @@ which maps the trace, too.
 
 /// The sizes in MB.
 const SIZES: [usize; 5] = [1, 4, 16, 64, 256];
-/// The reference is not asked to decode more MB than this.
+/// OpenCSD is not asked to decode more MB than this.
 const PATIENCE: usize = 16;
 /// The inputs, where no others are named.
 const INPUTS: [&str; 2] = ["bugfix-exact-match", "large"];

@@ -13,7 +13,7 @@ use super::options::Options;
 pub(super) struct Tools {
     pub(super) tracewright: PathBuf,
     inputs: PathBuf,
-    /// The reference's driver, where its library is installed; else why not.
+    /// OpenCSD's driver, where its library is installed; else why not.
     pub(super) driver: Result<PathBuf, String>,
     /// Captures of the conformance tests.
     shared: PathBuf,
@@ -31,7 +31,7 @@ pub(super) struct Used {
     pub(super) all: u64,
 }
 
-const NO_LIBRARY: &str = "the reference's library is not installed, so Tracewright is timed alone; \
+const NO_LIBRARY: &str = "OpenCSD's library is not installed, so Tracewright is timed alone; \
                           on Debian: apt-get install libopencsd-dev (and libopencsd-bin for --listings)";
 
 impl Tools {
@@ -56,7 +56,7 @@ impl Tools {
             eprintln!("note: {NO_LIBRARY}\nnote: {why}");
         }
         let commit =
-            said(Command::new("git").args(["rev-parse", "--short", "HEAD"]).current_dir(root));
+            output(Command::new("git").args(["rev-parse", "--short", "HEAD"]).current_dir(root));
         let shared = std::env::var_os("TRACEWRIGHT_SHARED").map(PathBuf::from);
         Ok(Tools {
             tracewright: target.join("release/tracewright"),
@@ -78,11 +78,11 @@ impl Tools {
         if list.is_empty() { Err("no such input".into()) } else { Ok(list) }
     }
 
-    /// Writes `input`, `bytes` long, and says where it is.
+    /// Writes `input`, `bytes` long, and returns its path.
     pub(super) fn write(&self, input: &Input, bytes: usize) -> Result<PathBuf, String> {
         let mut command = Command::new(&self.inputs);
         command.arg(&self.folder).arg(input.name).arg(bytes.to_string()).args(&input.capture);
-        said(&mut command)?;
+        output(&mut command)?;
         Ok(self.folder.join(input.name))
     }
 
@@ -97,7 +97,7 @@ impl Tools {
         let models =
             || cpus.lines().filter_map(|line| line.strip_prefix("model name")?.split_once(": "));
         let model = models().next().map_or("unknown processor", |(_, name)| name);
-        let rustc = said(Command::new("rustc").arg("--version")).unwrap_or_default();
+        let rustc = output(Command::new("rustc").arg("--version")).unwrap_or_default();
         let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
         let load = load.split(' ').next().unwrap_or("?");
         format!(
@@ -114,7 +114,7 @@ impl Tools {
         let mut command = Command::new(&self.tracewright);
         command.arg("bench").args(["--format", "json", "--jobs", "1", "--repeat"]);
         command.arg(repeat.to_string()).arg(capture);
-        Row::of(&said(&mut command)?)
+        Row::of(&output(&mut command)?)
     }
 }
 
@@ -131,7 +131,7 @@ fn driver(root: &Path, folder: &Path) -> Result<PathBuf, String> {
 }
 
 /// Runs a program and answers with what it printed.
-pub(super) fn said(command: &mut Command) -> Result<String, String> {
+pub(super) fn output(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| format!("{name}: {error}"))?;
     if !output.status.success() {

@@ -59,7 +59,7 @@ pub fn all(only: &[String]) -> Result<Vec<Input>, String> {
     let folder = root.join("captures/riscv");
     if !folder.is_dir() {
         return Err(format!(
-            "skipped: no {}; TRACEWRIGHT_SHARED says where it is",
+            "skipped: no {}; set TRACEWRIGHT_SHARED to its folder",
             folder.display()
         ));
     }
@@ -75,7 +75,7 @@ fn read(
 ) -> Result<Input, String> {
     let bytes = unpacked(&folder.join(trace))?;
     let elf = unpacked(&folder.join(program))?;
-    let mut params = Params::new(Version::V2_0, Profile::ReferenceFlow, rv64);
+    let mut params = Params::of(Profile::ReferenceFlow, rv64);
     if !rv64 {
         params.widths.iaddress = 32;
         params.widths.tval = 32;

@@ -1,5 +1,5 @@
-//! `cargo xtask bench-riscv`: RISC-V traces decoded beside riscv-etrace, the same bytes in the same run, by
-//! turns; and packets read, and steps encoded.
+//! `cargo xtask bench-riscv`: RISC-V traces decoded beside riscv-etrace, the same bytes in the same
+//! run, alternately; and packets read, and steps encoded.
 #![forbid(unsafe_code)]
 
 mod inputs;
@@ -78,8 +78,8 @@ fn run() -> Result<(), String> {
     Ok(())
 }
 
-/// Seconds of the processor that `f` takes, and what it gives. Where the system does not tell them,
-/// seconds of the clock on the wall.
+/// Seconds of the processor that `f` takes, and what it gives. Where the system does not measure
+/// them, seconds of the clock on the wall.
 ///
 /// It is done over until that takes a while: the system counts in ticks.
 fn timed<T>(mut f: impl FnMut() -> T) -> (f64, T) {
@@ -99,7 +99,7 @@ fn timed<T>(mut f: impl FnMut() -> T) -> (f64, T) {
     }
 }
 
-/// What is timed takes so many seconds at least.
+/// The least time of a measurement, in seconds.
 const LEAST: f64 = 0.2;
 
 /// Nanoseconds that this thread has had a processor. (Linux)
@@ -116,7 +116,7 @@ fn row(input: &Input, rounds: usize) -> Result<String, String> {
         let (b, its) = timed(|| peer::decode(input));
         let its = its?;
         if mine != its {
-            return Err(format!("{}: {mine} instructions, riscv-etrace says {its}", input.name));
+            return Err(format!("{}: {mine} instructions, riscv-etrace counts {its}", input.name));
         }
         count = mine;
         ours.push(a);

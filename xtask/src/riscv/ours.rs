@@ -67,7 +67,7 @@ pub fn packets(input: &Input) -> u64 {
     count
 }
 
-/// At most so many steps are kept.
+/// The most steps that are stored.
 const MOST: usize = 4_000_000;
 
 struct Steps {
@@ -104,7 +104,7 @@ impl Sink for Steps {
     }
 }
 
-/// What the trace says was done.
+/// The steps that the trace reports.
 pub fn steps(input: &Input) -> Vec<Step> {
     let mut steps = Steps { code: cache(input), steps: Vec::new() };
     decode(input, &mut steps);

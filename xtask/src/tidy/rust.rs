@@ -1,7 +1,7 @@
-//! Just enough Rust to tell code from comments, strings and tests.
+//! Just enough Rust to separate code from comments, strings and tests.
 
-/// The code and the comments of a file, each with everything else turned to spaces. Lines stay where
-/// they are. Doc comments are comments; what a string holds is neither.
+/// The code and the comments of a file, each with everything else turned to spaces. Lines stay
+/// where they are. Doc comments are comments; what a string holds is neither.
 pub(crate) fn split(text: &str) -> (String, String) {
     let chars: Vec<char> = text.chars().collect();
     let (mut code, mut comments) = (String::new(), String::new());
@@ -17,6 +17,16 @@ pub(crate) fn split(text: &str) -> (String, String) {
         i = end;
     }
     (code, comments)
+}
+
+/// A file with its comments turned to spaces. Lines stay where they are.
+pub(crate) fn without_comments(text: &str) -> String {
+    let (_, comments) = split(text);
+    let blank = |(c, comment): (char, char)| match comment {
+        ' ' | '\n' => c,
+        _ => ' ',
+    };
+    text.chars().zip(comments.chars()).map(blank).collect()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -97,8 +107,8 @@ fn raw(rest: &[char], from: usize) -> (Kind, usize) {
     (Kind::Literal, rest.len())
 }
 
-/// `code` without items under `#[cfg(test)]`, and the names of the modules among them that are files
-/// of their own.
+/// `code` without items under `#[cfg(test)]`, and the names of the modules among them that are
+/// files of their own.
 pub(crate) fn without_tests(code: &str) -> (String, Vec<String>) {
     const MARK: &str = "#[cfg(test)]";
     let mut out = code.to_owned();
@@ -158,6 +168,11 @@ mod tests {
         ] {
             assert_eq!(split(text), (code.to_owned(), comments.to_owned()), "{text}");
         }
+    }
+
+    #[test]
+    fn comments_are_taken_out() {
+        assert_eq!(without_comments("a \"b // c\" // d\ne"), "a \"b // c\"     \ne");
     }
 
     #[test]

@@ -32,7 +32,8 @@ const TEXT: [&str; 12] =
     ["rs", "toml", "md", "case", "yml", "yaml", "json", "txt", "sh", "py", "ini", "run"];
 
 impl Tree {
-    /// Reads what is below `root`, without build output, version control, and what `.gitignore` names from the root on.
+    /// Reads what is below `root`, without build output, version control, and what `.gitignore`
+    /// names from the root on.
     pub(crate) fn read(root: &Path) -> io::Result<Tree> {
         let ignored = fs::read_to_string(root.join(".gitignore")).unwrap_or_default();
         let ignored: Vec<&str> =
@@ -98,6 +99,7 @@ impl Tree {
                 stem.strip_prefix(test.as_str()).is_some_and(|r| r.is_empty() || r.starts_with('/'))
             };
             file.test = in_folder(&file.path, "tests")
+                || file.path.starts_with("crates/testing/")
                 || in_folder(&file.path, "benches")
                 || tests.iter().any(below);
         }

@@ -1,4 +1,4 @@
-//! Device files: what a device is, its registers, and the memory that it sees.
+//! Device files: the description of a device, its registers, and the memory that it sees.
 //! (RCTDL design, 4.2.2)
 
 use std::path::{Path, PathBuf};
@@ -7,36 +7,39 @@ use tracewright_image::SpaceMask;
 
 use super::reader::{Doc, Reader, Table};
 use super::register::register;
+use crate::dump::ELF;
 use crate::ini::{Ini, Section};
 use crate::number::{number, number64};
-use crate::probe::ELF;
-use crate::{Capture, Core, Dump, Form, Origin, Other, Owner, Register, Registers, Source, Wrong};
+use crate::{
+    Capture, Core, Dump, Form, Origin, Other, Owner, Problem, Register, Registers, Source,
+};
 
-/// The sections of a device file that are read, with those of older files; `*` is any end.
+/// The sections of a device file that are read, including those of older files; `*` is any suffix.
 const SECTIONS: &[&str] = &["device", "regs", "dump*", "elf*", "global", "extendregs"];
 
-/// Sections whose names begin so are dumps that every device sees. To other readers, they are this
-/// device's.
+/// Prefix of sections with dumps that every device sees. Other readers assign them to this device.
 pub(super) const SHARED: &str = "dump_all";
-/// An ELF file, `address` added to the addresses that it names. Other readers skip the section.
+/// Prefix of sections with an ELF file; `address` is added to the addresses in it. Other readers
+/// skip the section.
 pub(super) const ELF_IMAGE: &str = "elf";
-/// The memory of an ELF file that the same device file names: for other readers, skipped here.
+/// Prefix of sections with the memory of an ELF file, for other readers. It is skipped here, as the
+/// same device file refers to the ELF file.
 pub(super) const FLAT: &str = "dump_elf";
-/// An ELF file that every device sees.
+/// Prefix of sections with an ELF file that every device sees.
 pub(super) const SHARED_ELF: &str = "elf_all";
 
-/// Reads the device file `file`, which the index names at `at`, into `capture`.
+/// Reads the device file `file` into `capture`. `at` is the origin of the reference in the index.
 pub(super) fn read(reader: &mut Reader, capture: &mut Capture, at: Origin, file: &str) {
     let path = reader.find(&at.path, file);
     let text = match reader.text(&path) {
         Ok(text) => text,
-        Err(wrong) => {
-            let reason = match wrong {
-                Wrong::Unreadable(reason) => reason,
-                _ => "it is too large for an ini file".into(),
+        Err(problem) => {
+            let reason = match problem {
+                Problem::Unreadable(reason) => reason,
+                _ => "too large for an ini file".into(),
             };
             reader.lost_device = true;
-            return reader.note(at, Wrong::DeviceUnreadable { file: file.to_owned(), reason });
+            return reader.note(at, Problem::DeviceUnreadable { file: file.to_owned(), reason });
         }
     };
     let doc = Doc { path: &path, ini: Ini::parse(&text) };
@@ -45,8 +48,8 @@ pub(super) fn read(reader: &mut Reader, capture: &mut Capture, at: Origin, file:
     let head = head(reader, &doc);
     if let Some(first) = described(capture, &head.name) {
         let again = first == head.path;
-        let wrong = Wrong::DuplicateDevice { name: head.name.clone(), first, again };
-        reader.note(head.origin.clone(), wrong);
+        let problem = Problem::DuplicateDevice { name: head.name.clone(), first, again };
+        reader.note(head.origin.clone(), problem);
     }
     let registers = registers(reader, &doc);
     let owner = add(reader, capture, head, registers);
@@ -77,7 +80,7 @@ struct Head {
 
 fn head(reader: &mut Reader, doc: &Doc<'_>) -> Head {
     let section = reader.section(doc, "device");
-    // Older files have only the core's type, in `[global]`.
+    // Older files have only the type of the core, in `[global]`.
     let global = reader.section(doc, "global");
     let origin = section.as_ref().map_or_else(|| Origin::file(doc.path), |s| s.origin.clone());
     let value = |table: &Option<Table<'_>>, key: &str| {
@@ -87,7 +90,7 @@ fn head(reader: &mut Reader, doc: &Doc<'_>) -> Head {
     let core = value(&global, "core");
     let name = value(&section, "name").unwrap_or_else(|| {
         let stem = doc.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        reader.note(origin.clone(), Wrong::Unnamed(stem.clone()));
+        reader.note(origin.clone(), Problem::Unnamed(stem.clone()));
         stem
     });
     let class = value(&section, "class").or_else(|| core.as_ref().map(|_| "core".to_owned()));
@@ -96,26 +99,26 @@ fn head(reader: &mut Reader, doc: &Doc<'_>) -> Head {
     Head { origin, path, name, class, device_type, location }
 }
 
-/// Puts the device into its list.
+/// Adds the device to its list in `capture`.
 fn add(reader: &mut Reader, capture: &mut Capture, head: Head, registers: Registers) -> Owner {
     let Head { origin, path, name, class, device_type, location } = head;
     let class = class.unwrap_or_else(|| {
-        let class = guess(&device_type);
-        let wrong = if class.is_empty() { Wrong::Unclassed } else { Wrong::NoClass(class) };
-        reader.note(origin.clone(), wrong);
+        let class = infer_class(&device_type);
+        let problem = if class.is_empty() { Problem::Unclassed } else { Problem::NoClass(class) };
+        reader.note(origin.clone(), problem);
         class.to_owned()
     });
     match class.to_ascii_lowercase().as_str() {
         "core" => {
             if crate::core_type(&device_type).is_none() {
-                reader.note(origin, Wrong::UnknownCore(device_type.clone()));
+                reader.note(origin, Problem::UnknownCore(device_type.clone()));
             }
             capture.cores.push(Core { name, device_type, location, registers, path });
             Owner::Core(capture.cores.len() - 1)
         }
         "trace_source" => {
             if device_type.is_empty() {
-                reader.note(origin, Wrong::NoType);
+                reader.note(origin, Problem::NoType);
             }
             let source =
                 Source { name, device_type, location, registers, path, ..Source::default() };
@@ -129,7 +132,7 @@ fn add(reader: &mut Reader, capture: &mut Capture, head: Head, registers: Regist
     }
 }
 
-/// The file that describes the device called `name`.
+/// The file that describes the device with this name.
 fn described(capture: &Capture, name: &str) -> Option<PathBuf> {
     let cores = capture.cores.iter().map(|d| (&d.name, &d.path));
     let sources = capture.sources.iter().map(|d| (&d.name, &d.path));
@@ -138,8 +141,8 @@ fn described(capture: &Capture, name: &str) -> Option<PathBuf> {
     devices.find(|(n, _)| *n == name).map(|(_, path)| path.clone())
 }
 
-/// The class of a device that does not say it.
-pub(super) fn guess(device_type: &str) -> &'static str {
+/// The class of a device without a `class`, inferred from its type; empty if unknown.
+pub(super) fn infer_class(device_type: &str) -> &'static str {
     let upper = device_type.to_ascii_uppercase();
     if ["ETM", "ETE", "PTM", "PFT", "ITM", "STM"].iter().any(|p| upper.starts_with(p)) {
         "trace_source"
@@ -150,7 +153,7 @@ pub(super) fn guess(device_type: &str) -> &'static str {
     }
 }
 
-/// The `[regs]` section, and `[extendregs]` of older files, which has numbers for names.
+/// The `[regs]` section, and `[extendregs]` of older files, whose keys are register numbers.
 fn registers(reader: &mut Reader, doc: &Doc<'_>) -> Registers {
     let mut registers = Vec::<Register>::new();
     if let Some(section) = reader.lines(doc, "regs") {
@@ -158,19 +161,19 @@ fn registers(reader: &mut Reader, doc: &Doc<'_>) -> Registers {
         for entry in &section.entries {
             let origin = section.key(entry);
             match register(entry.key, entry.value.unwrap_or_default()) {
-                Ok((register, wrong)) => {
+                Ok((register, problem)) => {
                     let name = register.name.to_ascii_lowercase();
                     let first = *seen.entry(name).or_insert(entry.line);
                     if first != entry.line {
-                        reader.note(origin, Wrong::DuplicateKey(first));
+                        reader.note(origin, Problem::DuplicateKey(first));
                         continue;
                     }
-                    if let Some(wrong) = wrong {
-                        reader.note(origin, wrong);
+                    if let Some(problem) = problem {
+                        reader.note(origin, problem);
                     }
                     registers.push(register);
                 }
-                Err(wrong) => reader.note(origin, wrong),
+                Err(problem) => reader.note(origin, problem),
             }
         }
     }
@@ -185,7 +188,7 @@ fn registers(reader: &mut Reader, doc: &Doc<'_>) -> Registers {
                 }
                 (id, _) => {
                     let text = if id.is_none() { entry.key } else { text };
-                    reader.note(section.key(entry), Wrong::NotNumber(text.to_owned()));
+                    reader.note(section.key(entry), Problem::NotNumber(text.to_owned()));
                 }
             }
         }
@@ -193,7 +196,7 @@ fn registers(reader: &mut Reader, doc: &Doc<'_>) -> Registers {
     Registers(registers)
 }
 
-/// A `[dump…]` section. `None` where it does not say enough to be placed.
+/// Reads a `[dump…]` section. `None` where the file or the address is missing.
 fn fill(reader: &mut Reader, path: &Path, section: &Section<'_>, mut dump: Dump) -> Option<Dump> {
     let table = reader.alone(path, section);
     let mut address = None;
@@ -211,22 +214,22 @@ fn fill(reader: &mut Reader, path: &Path, section: &Section<'_>, mut dump: Dump)
                 dump.spaces = words.map(str::to_owned).collect();
                 for word in &dump.spaces {
                     if word.parse::<SpaceMask>().is_err() {
-                        reader.note(origin.clone(), Wrong::UnknownSpace(word.clone()));
+                        reader.note(origin.clone(), Problem::UnknownSpace(word.clone()));
                     }
                 }
             }
-            _ => reader.note(origin, Wrong::UnknownKey),
+            _ => reader.note(origin, Problem::UnknownKey),
         }
     }
     let has_address = table.value("address").is_some();
     let Some((file, at)) = written else {
-        reader.note(table.origin, Wrong::DumpNoKey("file"));
+        reader.note(table.origin, Problem::DumpNoKey("file"));
         return None;
     };
     let Some(address) = address else {
-        // One that is not a number has its note.
+        // An invalid address has a note already.
         if !has_address {
-            reader.note(table.origin, Wrong::DumpNoKey("address"));
+            reader.note(table.origin, Problem::DumpNoKey("address"));
         }
         return None;
     };
@@ -237,13 +240,13 @@ fn fill(reader: &mut Reader, path: &Path, section: &Section<'_>, mut dump: Dump)
     match bytes {
         Ok(bytes) => contents(reader, at, &table, &mut dump, &bytes),
         Err(reason) => {
-            reader.note(at, Wrong::DumpUnreadable { file: file.to_owned(), reason });
+            reader.note(at, Problem::DumpUnreadable { file: file.to_owned(), reason });
         }
     }
     Some(dump)
 }
 
-/// Cuts from the file what the dump is of.
+/// Sets the bytes of the dump to the part of the file that it describes.
 fn contents(
     reader: &mut Reader,
     at: Origin,
@@ -254,44 +257,45 @@ fn contents(
     let size = file.len() as u64;
     let at_key = |key: &str| table.value(key).map_or_else(|| at.clone(), |(_, origin)| origin);
     if size == 0 {
-        reader.note(at.clone(), Wrong::DumpEmpty(dump.file.clone()));
+        reader.note(at.clone(), Problem::DumpEmpty(dump.file.clone()));
     }
     if dump.offset > size {
-        let wrong = Wrong::DumpOffset { offset: dump.offset, size };
-        return reader.note(at_key("offset"), wrong);
+        let problem = Problem::DumpOffset { offset: dump.offset, size };
+        return reader.note(at_key("offset"), problem);
     }
-    let there = size - dump.offset;
-    // No bytes at all is how some tools say "the whole file".
-    let mut length = dump.length.filter(|n| *n != 0).unwrap_or(there);
-    if length > there {
+    let actual = size - dump.offset;
+    // Some tools write a length of 0 for the whole file.
+    let mut length = dump.length.filter(|n| *n != 0).unwrap_or(actual);
+    if length > actual {
         if size != 0 {
-            reader.note(at_key("length"), Wrong::DumpLength { length, there });
+            reader.note(at_key("length"), Problem::DumpLength { length, actual });
         }
-        length = there;
+        length = actual;
     }
-    // Bytes up to the end of the address space.
+    // The number of bytes up to the end of the address space.
     let room = (u64::MAX - dump.address).saturating_add(1);
     if length > room {
-        reader.note(at_key("address"), Wrong::DumpWraps);
+        reader.note(at_key("address"), Problem::DumpWraps);
         length = room;
     }
     let bytes = file.part(dump.offset, length);
-    // Elsewhere it is the first page of a program as it was loaded, its header with it.
+    // At another address, the bytes may be the first page of a loaded program, which includes the
+    // ELF header.
     if bytes.starts_with(ELF) && dump.address == 0 && dump.form == Form::Raw {
-        reader.note(at, Wrong::DumpElf(dump.file.clone()));
+        reader.note(at, Problem::DumpElf(dump.file.clone()));
     }
     dump.bytes = Some(bytes);
 }
 
-/// A number of 64 bits, or a note.
+/// Parses a number of 64 bits, and notes an invalid one.
 fn numeric(reader: &mut Reader, origin: Origin, text: &str) -> Option<u64> {
     let value = number64(text);
     if value.is_none() {
-        let wrong = match number(text) {
-            Some(_) => Wrong::TooBig(text.to_owned()),
-            None => Wrong::NotNumber(text.to_owned()),
+        let problem = match number(text) {
+            Some(_) => Problem::TooBig(text.to_owned()),
+            None => Problem::NotNumber(text.to_owned()),
         };
-        reader.note(origin, wrong);
+        reader.note(origin, problem);
     }
     value
 }

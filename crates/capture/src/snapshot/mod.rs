@@ -11,16 +11,16 @@ pub use write::{write, write_over};
 use std::path::Path;
 
 use crate::ini::{Ini, list};
-use crate::{Capture, Cluster, Kind, OpenError, Origin, Owner, Wrong};
+use crate::{Capture, Cluster, Kind, OpenError, Origin, Owner, Problem};
 use reader::{Doc, Reader};
 
-/// Reads the snapshot whose index is the file `index`. `path` is what the user called it.
+/// Reads the snapshot whose index is the file `index`. `path` is the path that the user gave.
 ///
 /// # Errors
 /// [`OpenError`] where the index or the description of the trace cannot be read.
 pub fn read(path: &Path, index: &Path) -> Result<Capture, OpenError> {
     let mut reader = Reader::new(index);
-    let text = reader.text(index).map_err(|wrong| OpenError::new(index, wrong))?;
+    let text = reader.text(index).map_err(|problem| OpenError::new(index, problem))?;
     let doc = Doc { path: index, ini: Ini::parse(&text) };
     reader.malformed(&doc, &["snapshot", "device_list", "clusters", "trace"]);
 
@@ -28,7 +28,7 @@ pub fn read(path: &Path, index: &Path) -> Result<Capture, OpenError> {
     about(&mut reader, &doc, &mut capture)?;
     let devices = reader
         .lines(&doc, "device_list")
-        .ok_or_else(|| OpenError::new(index, Wrong::NoSection("device_list")))?;
+        .ok_or_else(|| OpenError::new(index, Problem::NoSection("device_list")))?;
     for entry in &devices.entries {
         if let Some(file) = entry.value {
             device::read(&mut reader, &mut capture, devices.key(entry), file);
@@ -38,11 +38,11 @@ pub fn read(path: &Path, index: &Path) -> Result<Capture, OpenError> {
     match reader.section(&doc, "trace") {
         Some(section) => {
             let Some((file, at)) = section.value("metadata") else {
-                return Err(OpenError::at(section.origin, Wrong::NoKey("metadata")));
+                return Err(OpenError::at(section.origin, Problem::NoKey("metadata")));
             };
             trace::read(&mut reader, &mut capture, at, file)?;
         }
-        None => reader.note(Origin::file(index), Wrong::NoTrace),
+        None => reader.note(Origin::file(index), Problem::NoTrace),
     }
     conflicts(&mut reader, &capture);
     capture.notes = reader.notes;
@@ -53,11 +53,11 @@ pub fn read(path: &Path, index: &Path) -> Result<Capture, OpenError> {
 fn about(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture) -> Result<(), OpenError> {
     let section = reader.section(doc, "snapshot");
     let Some((version, at)) = section.as_ref().and_then(|s| s.value("version")) else {
-        reader.note(Origin::file(doc.path), Wrong::NoVersion);
+        reader.note(Origin::file(doc.path), Problem::NoVersion);
         return Ok(());
     };
     if !matches!(version, "1.0" | "1") {
-        return Err(OpenError::at(at, Wrong::Version(version.to_owned())));
+        return Err(OpenError::at(at, Problem::Version(version.to_owned())));
     }
     let description = section.as_ref().and_then(|s| s.value("description"));
     capture.description = description.map(|(text, _)| text.to_owned()).filter(|t| !t.is_empty());
@@ -70,36 +70,36 @@ fn clusters(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture) {
     for entry in &section.entries {
         let mut cluster = Cluster { name: entry.key.to_owned(), cores: Vec::new() };
         for name in list(entry.value.unwrap_or_default()) {
-            match named(&capture.cores, |core| &core.name, name) {
+            match find_name(&capture.cores, |core| &core.name, name) {
                 Some(core) => cluster.cores.push(core),
-                None => reader.unknown(section.key(entry), Wrong::NoSuchCore(name.to_owned())),
+                None => reader.unknown(section.key(entry), Problem::NoSuchCore(name.to_owned())),
             }
         }
         capture.clusters.push(cluster);
     }
 }
 
-/// Dumps of one device that contradict each other.
+/// Notes conflicting dumps of one device.
 fn conflicts(reader: &mut Reader, capture: &Capture) {
     for (first, second) in capture.conflicts() {
         let (Some(a), Some(b)) = (capture.memory.get(first), capture.memory.get(second)) else {
             continue;
         };
         if a.owner == b.owner {
-            let wrong = Wrong::DumpConflict { first: a.name.clone(), second: b.name.clone() };
+            let problem = Problem::DumpConflict { first: a.name.clone(), second: b.name.clone() };
             let path = match a.owner {
                 Owner::Any => None,
                 Owner::Core(n) => capture.cores.get(n).map(|d| &d.path),
                 Owner::Source(n) => capture.sources.get(n).map(|d| &d.path),
                 Owner::Other(n) => capture.others.get(n).map(|d| &d.path),
             };
-            reader.note(Origin::file(path.unwrap_or(&capture.path)), wrong);
+            reader.note(Origin::file(path.unwrap_or(&capture.path)), problem);
         }
     }
 }
 
-/// The item called `name`: letter for letter, else in any case.
-fn named<T>(items: &[T], of: impl Fn(&T) -> &str, name: &str) -> Option<usize> {
+/// The index of the item with this name: an exact match, else a match without case.
+fn find_name<T>(items: &[T], of: impl Fn(&T) -> &str, name: &str) -> Option<usize> {
     let exact = items.iter().position(|item| of(item) == name);
     exact.or_else(|| items.iter().position(|item| of(item).eq_ignore_ascii_case(name)))
 }

@@ -1,4 +1,4 @@
-//! What every part of the reader needs: files, sections with places, notes.
+//! Services for all parts of the reader: files, sections with their origins, notes.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -6,45 +6,45 @@ use std::path::{Path, PathBuf};
 use crate::files::{self, Files};
 use crate::ini::{Entry, Ini};
 use crate::plain::plain;
-use crate::{Bytes, Note, Origin, Pipe, Wrong};
+use crate::{Bytes, Note, Origin, Pipe, Problem};
 
-/// An ini file is smaller than this; what is larger is something else.
+/// Limit of the size of an ini file in bytes.
 const MOST_TEXT: usize = 16 << 20;
-/// So many malformed lines of one file are named; the rest are counted.
+/// Number of malformed lines of a file that have a note each; further lines are counted.
 const MOST_MALFORMED: usize = 8;
 
-/// One ini file.
+/// An ini file.
 pub(super) struct Doc<'a> {
     pub(super) path: &'a Path,
     pub(super) ini: Ini<'a>,
 }
 
-/// All of a file's sections of one name, with each key's first line only.
+/// The joined sections of one name, with the first line of each key.
 pub(super) struct Table<'a> {
     pub(super) origin: Origin,
     pub(super) entries: Vec<Entry<'a>>,
 }
 
 impl<'a> Table<'a> {
-    /// A key's value and place.
+    /// The value of a key, and its origin.
     pub(super) fn value(&self, key: &str) -> Option<(&'a str, Origin)> {
         let entry = self.entries.iter().find(|e| e.key.eq_ignore_ascii_case(key))?;
         Some((entry.value?, self.key(entry)))
     }
 
-    /// A line's place.
+    /// The origin of a line.
     pub(super) fn key(&self, entry: &Entry<'_>) -> Origin {
         self.origin.key(entry.line, entry.key)
     }
 }
 
-/// The state of a read.
+/// The state of reading a snapshot.
 pub(super) struct Reader {
     /// The folder of the index.
     pub(super) root: PathBuf,
     pub(super) files: Files,
     pub(super) notes: Vec<Note>,
-    /// A device could not be read: links to it lead nowhere.
+    /// A device could not be read, so that links may refer to it in vain.
     pub(super) lost_device: bool,
 }
 
@@ -58,42 +58,42 @@ impl Reader {
         }
     }
 
-    pub(super) fn note(&mut self, origin: Origin, wrong: Wrong) {
-        self.notes.push(Note { origin, wrong });
+    pub(super) fn note(&mut self, origin: Origin, problem: Problem) {
+        self.notes.push(Note { origin, problem });
     }
 
-    /// Notes that a link leads nowhere, unless that may be for want of a device that was noted.
-    pub(super) fn unknown(&mut self, origin: Origin, wrong: Wrong) {
+    /// Notes an unknown link target, unless a device could not be read, which has a note already.
+    pub(super) fn unknown(&mut self, origin: Origin, problem: Problem) {
         if !self.lost_device {
-            self.note(origin, wrong);
+            self.note(origin, problem);
         }
     }
 
     /// The text of an ini file.
-    pub(super) fn text(&mut self, path: &Path) -> Result<String, Wrong> {
-        let bytes = self.files.open_named(path).map_err(Wrong::Unreadable)?;
+    pub(super) fn text(&mut self, path: &Path) -> Result<String, Problem> {
+        let bytes = self.files.open_named(path).map_err(Problem::Unreadable)?;
         if bytes.len() > MOST_TEXT {
-            return Err(Wrong::TooLarge(bytes.len() as u64));
+            return Err(Problem::TooLarge(bytes.len() as u64));
         }
         let text = String::from_utf8_lossy(&bytes);
         if matches!(text, Cow::Owned(_)) {
-            self.note(Origin::file(path), Wrong::NotUtf8);
+            self.note(Origin::file(path), Problem::NotUtf8);
         }
         let shown = plain(&text);
         if matches!(shown, Cow::Owned(_)) {
-            self.note(Origin::file(path), Wrong::Control);
+            self.note(Origin::file(path), Problem::Control);
         }
         Ok(shown.into_owned())
     }
 
-    /// The bytes of a file that the ini file `from` names, and where it is.
+    /// The path and bytes of a file that the ini file `from` refers to.
     pub(super) fn bytes(&mut self, from: &Path, written: &str) -> (PathBuf, Result<Bytes, String>) {
         let path = self.find(from, written);
         let bytes = self.files.open_named(&path);
         (path, bytes)
     }
 
-    /// The same of a file of trace, which may be a pipe.
+    /// The path and bytes of a file of trace data, which may be a pipe.
     pub(super) fn trace(
         &mut self,
         from: &Path,
@@ -104,12 +104,12 @@ impl Reader {
         (path, trace)
     }
 
-    /// Where a file is that the ini file `from` names.
+    /// The path of a file that the ini file `from` refers to.
     pub(super) fn find(&self, from: &Path, written: &str) -> PathBuf {
         files::find(&self.root, from.parent().unwrap_or(Path::new("")), written)
     }
 
-    /// Notes the lines that cannot be read, in the sections that are used.
+    /// Notes malformed lines in the sections that are read.
     pub(super) fn malformed(&mut self, doc: &Doc<'_>, used: &[&str]) {
         let mut count = 0;
         for section in &doc.ini.sections {
@@ -119,7 +119,7 @@ impl Reader {
                     count += 1;
                     let origin = Origin::file(doc.path).key(entry.line, entry.key);
                     if count <= MOST_MALFORMED {
-                        self.note(origin, Wrong::OutsideSection);
+                        self.note(origin, Problem::OutsideSection);
                     }
                 }
                 continue;
@@ -136,21 +136,21 @@ impl Reader {
                 count += 1;
                 if count <= MOST_MALFORMED {
                     let origin = Origin { line: Some(entry.line), ..origin.clone() };
-                    self.note(origin, Wrong::Malformed(short(entry.key)));
+                    self.note(origin, Problem::Malformed(short(entry.key)));
                 }
             }
         }
         if count > MOST_MALFORMED {
-            self.note(Origin::file(doc.path), Wrong::MoreMalformed(count - MOST_MALFORMED));
+            self.note(Origin::file(doc.path), Problem::MoreMalformed(count - MOST_MALFORMED));
         }
     }
 
-    /// The sections called `name` as one, where there is one. Keys that come twice are noted.
+    /// The joined sections called `name`; `None` without one. Repeated keys are noted.
     pub(super) fn section<'a>(&mut self, doc: &Doc<'a>, name: &str) -> Option<Table<'a>> {
         self.joined(doc, name, true)
     }
 
-    /// As [`Reader::section`], where a key may come more than once.
+    /// As [`Reader::section`], but keys may be repeated.
     pub(super) fn lines<'a>(&mut self, doc: &Doc<'a>, name: &str) -> Option<Table<'a>> {
         self.joined(doc, name, false)
     }
@@ -163,7 +163,7 @@ impl Reader {
         for again in same {
             self.note(
                 Origin::section(doc.path, again.line, again.name),
-                Wrong::DuplicateSection(first.line),
+                Problem::DuplicateSection(first.line),
             );
             entries.extend_from_slice(&again.entries);
         }
@@ -172,7 +172,7 @@ impl Reader {
         Some(table)
     }
 
-    /// One section by itself: dumps may share a name.
+    /// A single section: several dumps may have the same name.
     pub(super) fn alone<'a>(
         &mut self,
         path: &Path,
@@ -189,7 +189,7 @@ impl Reader {
         for entry in entries.into_iter().filter(|e| e.value.is_some()) {
             let first = *seen.entry(entry.key.to_ascii_lowercase()).or_insert(entry.line);
             if once && first != entry.line {
-                self.note(table.key(&entry), Wrong::DuplicateKey(first));
+                self.note(table.key(&entry), Problem::DuplicateKey(first));
             } else {
                 table.entries.push(entry);
             }
@@ -197,7 +197,7 @@ impl Reader {
     }
 }
 
-/// As much of a line as fits in a message.
+/// The first characters of a line, for a message.
 fn short(text: &str) -> String {
     let text = text.trim();
     let mut short: String = text.chars().take(40).collect();

@@ -1,15 +1,16 @@
-//! Trace metadata: buffers, and who wrote into which. (RCTDL design, 4.2.3)
+//! Trace metadata: buffers, and their links to sources and cores. (RCTDL design, 4.2.3)
 
 use std::ops::Range;
 use std::path::Path;
 
-use super::named;
+use super::find_name;
 use super::reader::{Doc, Reader};
 use crate::ini::{Ini, list};
 use crate::number::number;
-use crate::{Buffer, BufferRef, Capture, File, Format, OpenError, Origin, Wrong};
+use crate::{Buffer, BufferRef, Capture, File, Format, OpenError, Origin, Problem};
 
-/// Reads the file of trace metadata, which the index names at `at`, into `capture`.
+/// Reads the file of trace metadata into `capture`. `at` is the origin of the reference in the
+/// index.
 pub(super) fn read(
     reader: &mut Reader,
     capture: &mut Capture,
@@ -17,19 +18,19 @@ pub(super) fn read(
     file: &str,
 ) -> Result<(), OpenError> {
     let path = reader.find(&at.path, file);
-    let text = reader.text(&path).map_err(|wrong| match wrong {
-        Wrong::Unreadable(reason) => {
-            OpenError::at(at, Wrong::TraceUnreadable { file: file.to_owned(), reason })
+    let text = reader.text(&path).map_err(|problem| match problem {
+        Problem::Unreadable(reason) => {
+            OpenError::at(at, Problem::TraceUnreadable { file: file.to_owned(), reason })
         }
-        wrong => OpenError::new(&path, wrong),
+        problem => OpenError::new(&path, problem),
     })?;
     let doc = Doc { path: &path, ini: Ini::parse(&text) };
 
     let section = reader
         .section(&doc, "trace_buffers")
-        .ok_or_else(|| OpenError::new(&path, Wrong::NoSection("trace_buffers")))?;
+        .ok_or_else(|| OpenError::new(&path, Problem::NoSection("trace_buffers")))?;
     let Some((names, at)) = section.value("buffers") else {
-        return Err(OpenError::at(section.origin, Wrong::NoKey("buffers")));
+        return Err(OpenError::at(section.origin, Problem::NoKey("buffers")));
     };
     let ids: Vec<&str> = list(names).collect();
     let mut used: Vec<String> = ids.iter().map(|id| id.to_ascii_lowercase()).collect();
@@ -45,11 +46,11 @@ pub(super) fn read(
                 capture.buffers.extend(runs);
                 let own = first..capture.buffers.len();
                 if listed.iter().any(|l: &Listed| l.name == name) {
-                    reader.note(origin, Wrong::DuplicateBuffer(name.clone()));
+                    reader.note(origin, Problem::DuplicateBuffer(name.clone()));
                 }
                 listed.push(Listed { id: id.to_owned(), name, buffers: own });
             }
-            None => reader.note(at.clone(), Wrong::BufferNoSection(id.to_owned())),
+            None => reader.note(at.clone(), Problem::BufferNoSection(id.to_owned())),
         }
     }
     link_buffers(reader, &doc, capture, &listed);
@@ -58,17 +59,18 @@ pub(super) fn read(
     Ok(())
 }
 
-/// What `[trace_buffers]` lists.
+/// A buffer that `[trace_buffers]` lists.
 struct Listed {
-    /// Its section. Some captures name a buffer by that where they should by its name.
+    /// The section of the buffer. Some captures refer to a buffer by its section instead of its
+    /// name.
     id: String,
     name: String,
-    /// Which of the capture's buffers: several where files between them are missing.
+    /// Indices of the buffers in the capture: several where files between them are missing.
     buffers: Range<usize>,
 }
 
-/// The section of one buffer. What follows a file that is missing is a buffer of its own: trace that
-/// was not written in one go must not be decoded as if it were.
+/// Reads the section of one buffer. The files after a missing file form a separate buffer, as their
+/// trace data do not continue those before it.
 fn buffer(reader: &mut Reader, doc: &Doc<'_>, id: &str) -> Option<(Origin, Vec<Buffer>)> {
     let section = reader.section(doc, id)?;
     let origin = section.origin.clone();
@@ -76,8 +78,8 @@ fn buffer(reader: &mut Reader, doc: &Doc<'_>, id: &str) -> Option<(Origin, Vec<B
     let name = match given("name") {
         Some((name, _)) => name.to_owned(),
         None => {
-            let wrong = Wrong::BufferNoKey("name", "it goes by its section's");
-            reader.note(origin.clone(), wrong);
+            let problem = Problem::BufferNoKey("name", "the name of the section is used");
+            reader.note(origin.clone(), problem);
             id.to_owned()
         }
     };
@@ -85,18 +87,18 @@ fn buffer(reader: &mut Reader, doc: &Doc<'_>, id: &str) -> Option<(Origin, Vec<B
         Some((word, at)) => {
             let format = Format::from_word(word);
             if let Format::Other(word) = &format {
-                reader.note(at, Wrong::UnknownFormat(word.clone()));
+                reader.note(at, Problem::UnknownFormat(word.clone()));
             }
             format
         }
         None => {
-            reader.note(origin.clone(), Wrong::BufferNoKey("format", "taken for coresight"));
+            reader.note(origin.clone(), Problem::BufferNoKey("format", "coresight is assumed"));
             Format::CoreSight
         }
     };
     let mut buffer = Buffer { name, files: Vec::new(), format };
     let Some((files, at)) = given("file") else {
-        reader.note(origin.clone(), Wrong::BufferNoKey("file", "so it holds nothing"));
+        reader.note(origin.clone(), Problem::BufferNoKey("file", "so the buffer is empty"));
         return Some((origin, vec![buffer]));
     };
     let mut runs = Vec::new();
@@ -115,8 +117,8 @@ fn buffer(reader: &mut Reader, doc: &Doc<'_>, id: &str) -> Option<(Origin, Vec<B
             }
             Err(reason) => {
                 let more = names.peek().is_some();
-                let wrong = Wrong::BufferUnreadable { file: name.to_owned(), reason, more };
-                reader.note(at.clone(), wrong);
+                let problem = Problem::BufferUnreadable { file: name.to_owned(), reason, more };
+                reader.note(at.clone(), problem);
                 let (start, format) = (&runs.first().unwrap_or(&buffer).name, &buffer.format);
                 let name = format!("{start} after {name}");
                 let rest = Buffer { name, files: Vec::new(), format: format.clone() };
@@ -128,15 +130,16 @@ fn buffer(reader: &mut Reader, doc: &Doc<'_>, id: &str) -> Option<(Origin, Vec<B
         runs.push(buffer);
     }
     if runs.iter().any(|run| !run.files.is_empty()) && runs.iter().all(Buffer::is_empty) {
-        reader.note(at, Wrong::BufferEmpty);
+        reader.note(at, Problem::BufferEmpty);
     }
     Some((origin, runs))
 }
 
-/// `[source_buffers]`: `SOURCE=BUFFER,BUFFER`, the source with `(stream:N)` after it or not.
+/// `[source_buffers]`: `SOURCE=BUFFER,BUFFER`, the source with an optional suffix `(stream:N)`.
 fn link_buffers(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture, listed: &[Listed]) {
     let Some(section) = reader.lines(doc, "source_buffers") else {
-        // Every source may be in every buffer that tells them apart; a single buffer has them all.
+        // A buffer of several sources may contain every source; a single buffer contains all of
+        // them.
         let single = listed.len() == 1;
         for (n, buffer) in capture.buffers.iter().enumerate() {
             if single || buffer.format.holds_several() {
@@ -151,20 +154,20 @@ fn link_buffers(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture, liste
         let origin = section.key(entry);
         let (name, stream) = match stream(entry.key) {
             Ok(split) => split,
-            Err(wrong) => {
-                reader.note(origin, wrong);
+            Err(problem) => {
+                reader.note(origin, problem);
                 continue;
             }
         };
-        let Some(source) = named(&capture.sources, |s| &s.name, name) else {
-            reader.unknown(origin, Wrong::NoSuchSource(name.to_owned()));
+        let Some(source) = find_name(&capture.sources, |s| &s.name, name) else {
+            reader.unknown(origin, Problem::NoSuchSource(name.to_owned()));
             continue;
         };
         for word in list(entry.value.unwrap_or_default()) {
-            let by_name = named(listed, |l| &l.name, word);
-            let found = by_name.or_else(|| named(listed, |l| &l.id, word));
+            let by_name = find_name(listed, |l| &l.name, word);
+            let found = by_name.or_else(|| find_name(listed, |l| &l.id, word));
             let Some(found) = found.and_then(|n| listed.get(n)) else {
-                reader.note(origin.clone(), Wrong::NoSuchBuffer(word.to_owned()));
+                reader.note(origin.clone(), Problem::NoSuchBuffer(word.to_owned()));
                 continue;
             };
             let Some(source) = capture.sources.get_mut(source) else { continue };
@@ -178,8 +181,8 @@ fn link_buffers(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture, liste
     }
 }
 
-/// `NAME(stream:N)` to its parts.
-fn stream(key: &str) -> Result<(&str, Option<u8>), Wrong> {
+/// The name and the number of `NAME(stream:N)`.
+fn stream(key: &str) -> Result<(&str, Option<u8>), Problem> {
     let Some((name, rest)) = key.split_once('(') else { return Ok((key, None)) };
     let number = rest
         .trim()
@@ -190,12 +193,12 @@ fn stream(key: &str) -> Result<(&str, Option<u8>), Wrong> {
         .and_then(|n| u8::try_from(n).ok());
     match number {
         Some(n) => Ok((name.trim(), Some(n))),
-        None => Err(Wrong::BadStream(key.to_owned())),
+        None => Err(Problem::BadStream(key.to_owned())),
     }
 }
 
-/// `[core_trace_sources]`: `CORE=SOURCE` or `CORE=@LOCATION`. A core with several sources has several
-/// lines.
+/// `[core_trace_sources]`: `CORE=SOURCE` or `CORE=@LOCATION`. A core with several sources has
+/// several lines.
 fn link_cores(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture) {
     let section = reader.lines(doc, "core_trace_sources");
     if let Some(section) = &section {
@@ -207,33 +210,33 @@ fn link_cores(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture) {
                     let at = |l: &String| same_location(l, location);
                     let source =
                         capture.sources.iter().position(|s| s.location.as_ref().is_some_and(at));
-                    vec![source.ok_or_else(|| Wrong::NoSuchLocation(location.to_owned()))]
+                    vec![source.ok_or_else(|| Problem::NoSuchLocation(location.to_owned()))]
                 }
                 None => list(text)
                     .map(|name| {
-                        named(&capture.sources, |s| &s.name, name)
-                            .ok_or_else(|| Wrong::NoSuchSource(name.to_owned()))
+                        find_name(&capture.sources, |s| &s.name, name)
+                            .ok_or_else(|| Problem::NoSuchSource(name.to_owned()))
                     })
                     .collect(),
             };
-            let core = named(&capture.cores, |c| &c.name, entry.key);
+            let core = find_name(&capture.cores, |c| &c.name, entry.key);
             if core.is_none() {
-                reader.unknown(origin.clone(), Wrong::NoSuchCore(entry.key.to_owned()));
+                reader.unknown(origin.clone(), Problem::NoSuchCore(entry.key.to_owned()));
             }
             for source in found {
                 match source {
                     Ok(source) => join(reader, capture, &origin, core, source),
-                    Err(wrong) => reader.unknown(origin.clone(), wrong),
+                    Err(problem) => reader.unknown(origin.clone(), problem),
                 }
             }
         }
     }
-    // With one core, and nothing said, there is no doubt.
+    // Without the section, a single core is the core of every source.
     let ([core], None) = (capture.cores.as_slice(), section) else { return };
     for source in capture.sources.iter_mut().filter(|s| s.watches_core()) {
         source.core = Some(0);
         let (source, core) = (source.name.clone(), core.name.clone());
-        reader.note(Origin::file(doc.path), Wrong::CoreGuessed { source, core });
+        reader.note(Origin::file(doc.path), Problem::CoreInferred { source, core });
     }
 }
 
@@ -251,13 +254,14 @@ fn join(
         Some(used) if used != core => {
             let (used, other) = (name(used), name(core));
             let source = source.name.clone();
-            reader.note(origin.clone(), Wrong::TwoCores { source, used, other });
+            reader.note(origin.clone(), Problem::TwoCores { source, used, other });
         }
         Some(_) => {}
     }
 }
 
-/// Whether two lists of `key:value` are the same, whatever their case, blanks and leading zeros.
+/// Whether two lists of `key:value` are equal, irrespective of order, case, blanks and leading
+/// zeros.
 fn same_location(a: &str, b: &str) -> bool {
     let words = |text: &str| {
         let mut words: Vec<_> = list(text)
@@ -276,13 +280,13 @@ fn same_location(a: &str, b: &str) -> bool {
     words(a) == words(b)
 }
 
-/// Looks for links that are missing, and for too many.
+/// Notes missing and excess links.
 fn check(reader: &mut Reader, path: &Path, capture: &Capture) {
     for source in &capture.sources {
         if source.buffers.is_empty() {
-            reader.note(Origin::file(path), Wrong::NoBuffer(source.name.clone()));
+            reader.note(Origin::file(path), Problem::NoBuffer(source.name.clone()));
         } else if source.core.is_none() && source.watches_core() {
-            reader.unknown(Origin::file(path), Wrong::NoCore(source.name.clone()));
+            reader.unknown(Origin::file(path), Problem::NoCore(source.name.clone()));
         }
     }
     for (n, buffer) in capture.buffers.iter().enumerate() {
@@ -292,13 +296,13 @@ fn check(reader: &mut Reader, path: &Path, capture: &Capture) {
             .filter(|s| s.buffers.iter().any(|link| link.buffer == n))
             .map(|s| s.name.as_str());
         let Some(used) = names.next() else {
-            reader.unknown(Origin::file(path), Wrong::Unclaimed(buffer.name.clone()));
+            reader.unknown(Origin::file(path), Problem::Unclaimed(buffer.name.clone()));
             continue;
         };
         let others = names.collect::<Vec<_>>().join(", ");
         if !buffer.format.holds_several() && !others.is_empty() {
             let (buffer, used) = (buffer.name.clone(), used.to_owned());
-            reader.note(Origin::file(path), Wrong::Shared { buffer, used, others });
+            reader.note(Origin::file(path), Problem::Shared { buffer, used, others });
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A capture as a snapshot.
+//! Writing of a capture as a snapshot.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -7,42 +7,42 @@ use std::path::{Path, PathBuf};
 
 use tracewright_image::{Elf, Load};
 
-use super::device::{ELF_IMAGE, FLAT, SHARED, SHARED_ELF, guess};
-use super::named;
+use super::device::{ELF_IMAGE, FLAT, SHARED, SHARED_ELF, infer_class};
+use super::find_name;
 
 use crate::files::reason;
 use crate::probe::INDEX;
-use crate::spool::take_along;
+use crate::spool::move_file;
 use crate::{
-    Buffer, Bytes, Capture, Dump, Form, Format, OpenError, Owner, Register, Registers, Wrong,
+    Buffer, Bytes, Capture, Dump, Form, Format, OpenError, Owner, Problem, Register, Registers,
 };
 
-/// Writes `capture` as a snapshot into `folder`, which is made; it must be empty where it exists.
+/// Writes `capture` as a snapshot into `folder`, which is created; it must be empty if it exists.
 ///
-/// What is written reads back equal: every register, link, byte and name that the format can hold.
-/// Files that hold the same bytes are written once. An ELF file is kept, and its memory is there a second
-/// time as dumps, for other readers of snapshots. Dumps come back by device, those of all devices
-/// first. A dump whose file was missing is named, and is still missing.
+/// The snapshot reads back equal: every register, link, byte and name. Files with the same bytes
+/// are written once. An ELF file is written as it is, and its memory a second time as dumps, for
+/// other readers of snapshots. Dumps read back ordered by device, those of all devices first. A
+/// dump whose file is missing is listed without a file.
 ///
 /// # Errors
-/// [`OpenError`] where the folder holds files, where one cannot be written, and where a name contains
-/// what an ini file cannot hold. In that last case nothing has been written.
+/// [`OpenError`] where the folder contains files, where a file cannot be written, and where a name
+/// cannot be written to an ini file. In the last case nothing is written.
 pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
     let taken = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
     if taken {
-        return Err(OpenError::new(folder, Wrong::NotEmpty));
+        return Err(OpenError::new(folder, Problem::NotEmpty));
     }
     write_over(capture, folder)
 }
 
-/// As [`write()`], over the files that the folder may hold.
+/// As [`write()`], but replaces files in the folder.
 ///
 /// # Errors
-/// As [`write()`], without the first.
+/// As [`write()`], except for a folder with files.
 pub fn write_over(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
-    let snapshot = Snapshot::of(capture).map_err(|wrong| OpenError::new(folder, wrong))?;
+    let snapshot = Snapshot::of(capture).map_err(|problem| OpenError::new(folder, problem))?;
     let failed = |path: &Path, error: &std::io::Error| {
-        OpenError::new(path, Wrong::NotWritten(reason(error)))
+        OpenError::new(path, Problem::NotWritten(reason(error)))
     };
     fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
     for (name, contents) in &snapshot.files {
@@ -50,7 +50,7 @@ pub fn write_over(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
         let done = match contents {
             Contents::Text(text) => replace(&path, text.as_bytes()),
             Contents::Bytes(bytes) => replace(&path, bytes),
-            Contents::Spooled(from) => take_along(from, &path),
+            Contents::Spooled(from) => move_file(from, &path),
             Contents::Nothing if path.exists() => fs::remove_file(&path),
             Contents::Nothing => Ok(()),
         };
@@ -59,36 +59,36 @@ pub fn write_over(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Writes a file beside the one that may be there, and then in its place: what is written may be that
-/// file's own bytes.
+/// Writes a file under a temporary name, and then replaces `path` with it: `bytes` may be mapped
+/// from the replaced file.
 fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let part = path.with_extension("part");
     fs::write(&part, bytes)?;
     fs::rename(&part, path)
 }
 
-/// What a file holds.
+/// The contents of a file to write.
 enum Contents {
     Text(String),
     Bytes(Bytes),
-    /// A file that was made for the capture, which takes it along.
+    /// A file of a [`Spool`](crate::Spool), which is moved.
     Spooled(PathBuf),
-    /// It is named, and is not there.
+    /// A missing file, whose name is reserved.
     Nothing,
 }
 
-/// A snapshot's files, in memory.
+/// The files of a snapshot before they are written.
 #[derive(Default)]
 struct Snapshot {
     files: Vec<(String, Contents)>,
-    /// Names that are taken, in lower case, for file systems that do not tell cases apart.
+    /// Used file names in lower case, for file systems that ignore case.
     taken: HashMap<String, ()>,
-    /// Where some bytes are already: their files, by length.
+    /// The file of bytes that are part of the snapshot already, by length.
     written: HashMap<usize, Vec<(Bytes, String)>>,
 }
 
 impl Snapshot {
-    fn of(capture: &Capture) -> Result<Self, Wrong> {
+    fn of(capture: &Capture) -> Result<Self, Problem> {
         let mut snapshot = Snapshot::default();
         for name in [INDEX, "trace.ini"] {
             snapshot.taken.insert(name.to_owned(), ());
@@ -119,8 +119,9 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// Writes one device's file and gives its name. The first one has the memory of all.
-    fn device(&mut self, capture: &Capture, owner: Owner, first: bool) -> Result<String, Wrong> {
+    /// Adds the file of a device, and returns its name. The first device includes the memory of all
+    /// devices.
+    fn device(&mut self, capture: &Capture, owner: Owner, first: bool) -> Result<String, Problem> {
         let about = match owner {
             Owner::Core(n) => capture.cores.get(n).map(|d| {
                 (d.name.as_str(), "core", d.device_type.as_str(), &d.location, &d.registers)
@@ -147,12 +148,12 @@ impl Snapshot {
         line(&mut text, "name", value(name, "")?);
         let is_other = matches!(owner, Owner::Other(_));
         if is_other && matches!(class.to_ascii_lowercase().as_str(), "core" | "trace_source") {
-            return Err(Wrong::Unwritable(class.to_owned()));
+            return Err(Problem::Unwritable(class.to_owned()));
         }
         if !class.is_empty() {
             line(&mut text, "class", value(class, "")?);
-        } else if !guess(device_type).is_empty() {
-            return Err(Wrong::Unwritable(device_type.to_owned()));
+        } else if !infer_class(device_type).is_empty() {
+            return Err(Problem::Unwritable(device_type.to_owned()));
         }
         if !device_type.is_empty() {
             line(&mut text, "type", value(device_type, "")?);
@@ -182,7 +183,7 @@ impl Snapshot {
         device: &str,
         dump: &Dump,
         n: usize,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), Problem> {
         let section = match (dump.owner, dump.form) {
             (Owner::Any, Form::Raw) => SHARED,
             (Owner::Any, Form::Elf) => SHARED_ELF,
@@ -217,7 +218,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// What an ELF file puts into memory, for readers that know only dumps.
+    /// Adds the memory of an ELF file as dumps, for readers without support of ELF files.
     fn flat(&mut self, text: &mut String, stem: &str, dump: &Dump, file: &Bytes, n: usize) {
         let load = Load { bias: dump.address, ..Load::default() };
         let Ok(elf) = Elf::read(file, dump.name.as_str(), load) else { return };
@@ -236,7 +237,7 @@ impl Snapshot {
         }
     }
 
-    fn trace(&mut self, capture: &Capture) -> Result<String, Wrong> {
+    fn trace(&mut self, capture: &Capture) -> Result<String, Problem> {
         let ids: Vec<_> = (0..capture.buffers.len()).map(|n| format!("buffer{n}")).collect();
         let mut text = format!("[trace_buffers]\nbuffers={}\n", ids.join(","));
         for (buffer, id) in capture.buffers.iter().zip(&ids) {
@@ -255,7 +256,7 @@ impl Snapshot {
             line(&mut text, "file", &files.collect::<Vec<_>>().join(","));
             let word = format.to_string();
             if Format::from_word(&word) != *format {
-                return Err(Wrong::Unwritable(word));
+                return Err(Problem::Unwritable(word));
             }
             line(&mut text, "format", value(&word, "")?);
         }
@@ -278,7 +279,8 @@ impl Snapshot {
         Ok(text)
     }
 
-    /// A file with these bytes: one that is there already, or a new one named after `stem`.
+    /// The name of a file with these bytes: an existing one, or a file with a name derived from
+    /// `stem`.
     fn bytes(&mut self, stem: &str, bytes: &Bytes) -> String {
         let there = self.written.get(&bytes.len());
         if let Some((_, name)) = there.and_then(|list| list.iter().find(|(b, _)| b == bytes)) {
@@ -290,7 +292,7 @@ impl Snapshot {
         name
     }
 
-    /// A file name that every system takes, and that is not taken.
+    /// An unused file name that is valid on every system.
     fn name(&mut self, stem: &str, extension: &str) -> String {
         let safe: String = stem
             .chars()
@@ -298,7 +300,7 @@ impl Snapshot {
             .take(80)
             .collect();
         let lower = safe.to_ascii_lowercase();
-        // Names that Windows keeps for devices, and names that look like an option.
+        // Names that Windows reserves for devices, and names that look like an option.
         let device = ["con", "prn", "aux", "nul", "com", "lpt"];
         let odd = safe.is_empty()
             || safe.starts_with('-')
@@ -314,8 +316,8 @@ impl Snapshot {
     }
 }
 
-/// The devices in the order that they are written: cores, sources, others, but a device whose memory
-/// comes earlier is earlier.
+/// The devices in the order of writing: cores, sources, others, but devices with memory in the
+/// order of their memory.
 fn owners(capture: &Capture) -> Vec<Owner> {
     let cores = (0..capture.cores.len()).map(Owner::Core);
     let sources = (0..capture.sources.len()).map(Owner::Source);
@@ -323,7 +325,7 @@ fn owners(capture: &Capture) -> Vec<Owner> {
     let mut queues: [Vec<Owner>; 3] = [cores.collect(), sources.collect(), others.collect()];
     let mut order = Vec::new();
     for dump in &capture.memory {
-        // Up to and with the owner, within its own list: lists keep their order.
+        // The devices of one kind stay in order: those before the owner are written first.
         for queue in &mut queues {
             if let Some(n) = queue.iter().position(|o| *o == dump.owner) {
                 order.extend(queue.drain(..=n));
@@ -337,10 +339,10 @@ fn owners(capture: &Capture) -> Vec<Owner> {
     order
 }
 
-fn register_key(register: &Register) -> Result<String, Wrong> {
+fn register_key(register: &Register) -> Result<String, Problem> {
     let name = key(&register.name)?;
     if name.contains('(') {
-        return Err(Wrong::Unwritable(name.to_owned()));
+        return Err(Problem::Unwritable(name.to_owned()));
     }
     Ok(match (register.id, register.size) {
         (None, None) => name.to_owned(),
@@ -350,43 +352,44 @@ fn register_key(register: &Register) -> Result<String, Wrong> {
     })
 }
 
-/// The name of a core, which must lead back to it.
-fn core_name(capture: &Capture, core: usize) -> Result<&str, Wrong> {
+/// The name of a core, which must identify it.
+fn core_name(capture: &Capture, core: usize) -> Result<&str, Problem> {
     let name = capture.cores.get(core).map(|c| c.name.as_str()).unwrap_or_default();
-    link(name, core, named(&capture.cores, |c| &c.name, name))
+    link(name, core, find_name(&capture.cores, |c| &c.name, name))
 }
 
-fn source_name(capture: &Capture, source: usize) -> Result<&str, Wrong> {
+fn source_name(capture: &Capture, source: usize) -> Result<&str, Problem> {
     let name = capture.sources.get(source).map(|s| s.name.as_str()).unwrap_or_default();
-    link(name, source, named(&capture.sources, |s| &s.name, name))
+    link(name, source, find_name(&capture.sources, |s| &s.name, name))
 }
 
-fn buffer_name(capture: &Capture, buffer: usize) -> Result<&str, Wrong> {
+fn buffer_name(capture: &Capture, buffer: usize) -> Result<&str, Problem> {
     let name = capture.buffers.get(buffer).map(|b| b.name.as_str()).unwrap_or_default();
-    link(name, buffer, named(&capture.buffers, |b| &b.name, name))
+    link(name, buffer, find_name(&capture.buffers, |b| &b.name, name))
 }
 
-fn link(name: &str, meant: usize, found: Option<usize>) -> Result<&str, Wrong> {
+fn link(name: &str, meant: usize, found: Option<usize>) -> Result<&str, Problem> {
     if found == Some(meant) && !name.is_empty() && !name.starts_with('@') {
         value(name, ",(=")
     } else {
-        Err(Wrong::Unwritable(name.to_owned()))
+        Err(Problem::Unwritable(name.to_owned()))
     }
 }
 
-/// A text that can stand after `=`: no mark of the format, and none of `marks`.
-fn value<'t>(text: &'t str, marks: &str) -> Result<&'t str, Wrong> {
+/// Checks that a text can be the value of a key: it contains no reserved character, and none of
+/// `marks`.
+fn value<'t>(text: &'t str, marks: &str) -> Result<&'t str, Problem> {
     let bad = text.is_empty()
         || text.trim() != text
         || text.trim_matches(['"', '\'']) != text
         || text.chars().any(|c| c.is_control() || ";#".contains(c) || marks.contains(c));
-    if bad { Err(Wrong::Unwritable(text.to_owned())) } else { Ok(text) }
+    if bad { Err(Problem::Unwritable(text.to_owned())) } else { Ok(text) }
 }
 
-/// A text that can stand before `=`.
-fn key(text: &str) -> Result<&str, Wrong> {
+/// Checks that a text can be a key.
+fn key(text: &str) -> Result<&str, Problem> {
     if text.starts_with('[') {
-        return Err(Wrong::Unwritable(text.to_owned()));
+        return Err(Problem::Unwritable(text.to_owned()));
     }
     value(text, "=")
 }
@@ -395,7 +398,7 @@ fn line(text: &mut String, key: &str, value: &str) {
     let _ = writeln!(text, "{key}={value}");
 }
 
-/// A file's name without folders and extension, as any system writes them.
+/// The name of a file without folders and extension, for paths of any system.
 fn file_stem(file: &str) -> &str {
     let name = file.rsplit(['/', '\\']).next().unwrap_or_default();
     match name.rsplit_once('.') {

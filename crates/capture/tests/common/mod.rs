@@ -1,11 +1,11 @@
-//! Folders to read from and write to, gone when the test is done.
+//! Temporary folders, and the small snapshot that the tests edit.
 #![allow(dead_code, unreachable_pub)]
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs, process};
 
-/// A new folder, empty.
+/// An empty temporary folder, deleted on drop.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
@@ -23,7 +23,7 @@ impl Folder {
         fs::write(path, bytes).unwrap();
     }
 
-    /// A message with the folder's path left out.
+    /// A message without the path of the folder.
     pub fn short(&self, message: impl ToString) -> String {
         message.to_string().replace(&format!("{}/", self.0.display()), "")
     }
@@ -35,7 +35,7 @@ impl Drop for Folder {
     }
 }
 
-/// A small snapshot with one of everything.
+/// A small snapshot with one core, one source, one buffer and one dump.
 pub const BASE: &[(&str, &str)] = &[
     (
         "snapshot.ini",
@@ -59,17 +59,17 @@ pub const BASE: &[(&str, &str)] = &[
 
 /// A change to [`BASE`].
 pub enum Edit {
-    /// In this file, this text becomes that.
+    /// In the file, the first text is replaced by the second.
     Text(&'static str, &'static str, &'static str),
-    /// This file holds that.
+    /// The file has these contents.
     Whole(&'static str, &'static [u8]),
-    /// This file is not there.
+    /// The file is missing.
     Gone(&'static str),
-    /// This is a folder.
+    /// The path is a folder.
     IsFolder(&'static str),
 }
 
-/// [`BASE`] with changes, on disk.
+/// [`BASE`] with edits, on disk.
 pub fn base(edits: &[Edit]) -> Folder {
     let folder = Folder::new();
     for (name, text) in BASE {
@@ -92,34 +92,4 @@ pub fn base(edits: &[Edit]) -> Folder {
         }
     }
     folder
-}
-
-/// A folder of `../shared`, where it is.
-pub fn shared(inside: &str) -> Option<PathBuf> {
-    let root = match env::var_os("TRACEWRIGHT_SHARED") {
-        Some(path) => PathBuf::from(path),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
-    };
-    let folder = root.join(inside);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("skipped: {} is not there", folder.display());
-    None
-}
-
-/// Numbers that look random and are the same in every run.
-pub struct Dice(pub u64);
-
-impl Dice {
-    pub fn roll(&mut self, below: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % below.max(1)
-    }
-
-    pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.roll(from.len() as u64) as usize]
-    }
 }

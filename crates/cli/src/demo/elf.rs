@@ -1,4 +1,4 @@
-//! The smallest ELF file that has code and names for it. (System V gABI, chapters 4 and 5)
+//! A minimal ELF file with code and symbols. (System V gABI, chapters 4 and 5)
 
 const HEADER: u64 = 64;
 const PROGRAM_HEADER: u64 = 56;
@@ -29,10 +29,10 @@ pub fn elf(address: u64, code: &[u8], symbols: &[(&str, u64, u64)]) -> Vec<u8> {
     // ET_EXEC, EM_AARCH64, version 1.
     file.extend([halves(2), halves(183), halves(1), halves(0)].concat());
     file.extend([words(address), words(HEADER), words(headers_at)].concat());
-    // No flags; sizes and numbers of headers; the names of sections are in section 4.
+    // Flags 0; sizes and numbers of headers; section 4 contains the names of sections.
     file.extend([0; 4]);
     file.extend([64u16, 56, 1, 64, 5, 4].map(u16::to_le_bytes).concat());
-    // PT_LOAD, to be read and executed.
+    // PT_LOAD, readable and executable.
     file.extend([1u32, 5].map(u32::to_le_bytes).concat());
     let len = code.len() as u64;
     file.extend([code_at, address, address, len, len, 4].map(u64::to_le_bytes).concat());

@@ -1,4 +1,4 @@
-//! The example that is built in: a program, and the trace of it, made from nothing but the crates' own words.
+//! The built-in example: a program and its trace, made by the packet encoders of the library.
 
 mod elf;
 mod program;
@@ -9,21 +9,9 @@ use tracewright::capture::{
     Buffer, BufferRef, Core, Dump, Form, Format, Kind, Owner, Registers, Source,
 };
 
-/// The trace ids of the two sources.
-const ETM: u8 = 0x10;
-const ITM: u8 = 0x20;
+use self::trace::{ETM_REGISTERS, ITM};
 
-/// The registers of the trace unit: context identifiers, timestamps and the return stack are on.
-const ETM_REGISTERS: [(&str, u64); 6] = [
-    ("TRCCONFIGR", 0x1841),
-    ("TRCTRACEIDR", ETM as u64),
-    ("TRCIDR0", 0x2800_0ea1),
-    ("TRCIDR1", 0x4100_f403),
-    ("TRCIDR2", 0x0000_0488),
-    ("TRCIDR8", 0),
-];
-
-/// The example as a capture. `None` where it cannot be made, which a test rules out.
+/// The example as a capture. `None` where an instruction cannot be encoded, which a test excludes.
 pub fn capture() -> Option<Capture> {
     let buffer = Buffer::new("ETB", Format::CoreSight, trace::frames()?);
     let buffers = vec![BufferRef { buffer: 0, stream: None }];
@@ -54,7 +42,7 @@ pub fn capture() -> Option<Capture> {
     };
     Some(Capture {
         kind: Kind::Memory,
-        description: Some("squares 3, 2 and 1, then asks the operating system".into()),
+        description: Some("squares 3, 2 and 1, then calls the operating system".into()),
         buffers: vec![buffer],
         sources: vec![etm, itm],
         cores: vec![core],

@@ -2,13 +2,13 @@
 
 use tracewright::isa::assemble::a64;
 
-/// Where it lies.
+/// The address of the program.
 pub const START: u64 = 0x8_0000;
 /// Calls `square` three times.
 pub const MAIN: u64 = START;
-/// The function.
+/// The function `square`.
 pub const SQUARE: u64 = START + 0x20;
-/// Where exceptions go.
+/// The exception vector.
 pub const VECTOR: u64 = START + 0x40;
 /// The instruction after the SVC.
 pub const AFTER_CALL: u64 = MAIN + 0x14;
@@ -17,7 +17,7 @@ pub const AFTER_CALL: u64 = MAIN + 0x14;
 pub const SYMBOLS: &[(&str, u64, u64)] =
     &[("main", MAIN, 0x1c), ("square", SQUARE, 8), ("vector", VECTOR, 8)];
 
-/// Its opcodes, from `START` on.
+/// The opcodes, from `START` on.
 pub fn code() -> Option<Vec<u8>> {
     let opcodes = [
         0xd280_0073,         // main: mov x19, #3

@@ -1,4 +1,4 @@
-//! The trace: packets of both sources, in frames.
+//! The trace: packets of both sources in formatter frames.
 
 use tracewright::base::{MissingRegister, Security, TimeDelay, Wire};
 use tracewright::frames::{Framing, Joiner};
@@ -6,26 +6,42 @@ use tracewright::protocols::etmv4::{self, Address, Atoms, ContextInfo, SubIsa, T
 use tracewright::protocols::itm;
 
 use super::program::{AFTER_CALL, MAIN, VECTOR};
-use super::{ETM, ETM_REGISTERS, ITM};
+
+/// The trace IDs of the two sources.
+const ETM: u8 = 0x10;
+pub const ITM: u8 = 0x20;
+
+/// The registers of the trace unit: context identifiers, timestamps and the return stack are on.
+pub const ETM_REGISTERS: [(&str, u64); 6] = [
+    ("TRCCONFIGR", 0x1841),
+    ("TRCTRACEIDR", ETM as u64),
+    ("TRCIDR0", 0x2800_0ea1),
+    ("TRCIDR1", 0x4100_f403),
+    ("TRCIDR2", 0x0000_0488),
+    ("TRCIDR8", 0),
+];
 
 /// Exception type Call. (IHI 0064, "Exception packet", TYPE)
 const CALL: u16 = 2;
 
-/// The buffer.
+/// The bytes of the trace buffer.
 pub fn frames() -> Option<Vec<u8>> {
     let (before, after) = instructions().ok()?;
     let mut frames = Vec::new();
     let mut joiner = Joiner::new(Framing::Coresight);
-    for (id, bytes) in
-        [(ETM, before), (ITM, writes("squares: 9 4 1\n")), (ETM, after), (ITM, writes("done\n"))]
-    {
+    for (id, bytes) in [
+        (ETM, before),
+        (ITM, software_writes("squares: 9 4 1\n")),
+        (ETM, after),
+        (ITM, software_writes("done\n")),
+    ] {
         joiner.push(id, &bytes, &mut frames).ok()?;
     }
     joiner.finish(&mut frames);
     Some(frames)
 }
 
-/// What the trace unit says of the program: up to the exception, and from there on.
+/// The packets of the trace unit: up to the exception, and from the exception on.
 fn instructions() -> Result<(Vec<u8>, Vec<u8>), MissingRegister> {
     use etmv4::Packet;
     let register = |name: &str| ETM_REGISTERS.iter().find(|r| r.0 == name).map(|r| r.1);
@@ -39,7 +55,7 @@ fn instructions() -> Result<(Vec<u8>, Vec<u8>), MissingRegister> {
         Packet::TraceInfo(TraceInfo::default().with_info(0)),
         Packet::TraceOn,
         Packet::AddressContext(long(MAIN), user),
-        // Call, return, branch back; twice. Then the branch is not taken.
+        // Call, return and branch back, twice; the third time the branch is not taken.
         Packet::Atoms(Atoms::EE),
         Packet::Atoms(Atoms::E),
         Packet::Atoms(Atoms::EE),
@@ -62,7 +78,7 @@ fn instructions() -> Result<(Vec<u8>, Vec<u8>), MissingRegister> {
         Packet::Atoms(Atoms::E),
         Packet::AddressContext(long(AFTER_CALL), user),
         time(101_500),
-        // The loop round WFI.
+        // The loop with WFI.
         Packet::Atoms(Atoms::E),
         Packet::Event(0b0001),
     ];
@@ -74,8 +90,8 @@ fn instructions() -> Result<(Vec<u8>, Vec<u8>), MissingRegister> {
     Ok((emit(&before), emit(&after)))
 }
 
-/// What the program writes to stimulus port 0, four bytes at a time.
-fn writes(text: &str) -> Vec<u8> {
+/// The packets of text that the program writes to stimulus port 0, four bytes at a time.
+fn software_writes(text: &str) -> Vec<u8> {
     use itm::{Data, Packet};
     let data = text.as_bytes().chunks(4).flat_map(|chunk| match *chunk {
         [a, b, c, d] => vec![Data::Word(u32::from_le_bytes([a, b, c, d]))],

@@ -9,7 +9,7 @@ use tracewright::decode::Session;
 use tracewright::image::{Cache, CacheOptions, Extensions};
 use tracewright::logs::{Assembler, Lookup};
 use tracewright::views::Source;
-use tracewright::views::compare::{Comparison, Difference, Find, Happened, Side, What};
+use tracewright::views::compare::{Comparison, Difference, Event, Find, Side, What};
 use tracewright::views::disassembly::disassemble_with;
 use tracewright::views::instructions::Expand;
 
@@ -19,27 +19,27 @@ use crate::input::{Input, Job};
 use crate::logs::{self, Log};
 use crate::output::Output;
 
-/// So much of a buffer is decoded at a time.
+/// Number of bytes of a buffer that are decoded at a time.
 const CHUNK: usize = 1 << 16;
 
-/// One of the two.
+/// One of the two inputs.
 enum Reading<'a> {
     Capture(Box<Decoding<'a>>),
     Log(Box<(Log<'a>, Assembler)>),
     Ended(Option<Box<Assembler>>),
 }
 
-/// A capture on its way.
+/// A capture that is being decoded.
 struct Decoding<'a> {
     session: Session,
     expand: Expand<Side>,
     parts: Box<dyn Iterator<Item = &'a [u8]> + 'a>,
 }
 
-/// Runs it.
+/// Runs the verb.
 pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
     let input = |path: &Path| -> Result<Option<Input>, Fail> {
-        // What is nothing that is known may be a log.
+        // A file of unknown format may be a log.
         if path == Path::new("-") || matches!(probe(path)?, Found::Raw) {
             return Ok(None);
         }
@@ -55,7 +55,7 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
     let Some(first) = &a else {
         return Err(Fail::usage(
             &args.a,
-            "not a capture that says itself what it is; name it first, and the log second",
+            "expected a capture of a known format; give the capture first, and the log second",
         ));
     };
     first.readable()?;
@@ -67,7 +67,7 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
     let mut output = Output::open(None)?;
     let mut same = 0;
     let mut sources = 0;
-    // A log's processors go through the buffers of a capture: each buffer has those that it has.
+    // The processors of a log correspond to the sources of all buffers of the capture, in order.
     let mut processors = 0;
     for n in 0..buffers {
         let job = |input: &'_ Input| -> Option<usize> { input.buffers.get(n).copied() };
@@ -76,14 +76,17 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
         if let (Some(left), Some(right)) = (&left, &mut right) {
             pair(left, right);
         }
-        let mut a = left.as_ref().map_or(Reading::Ended(None), |job| capture(job, exceptions));
+        let mut a = match &left {
+            Some(job) => capture(job, exceptions)?,
+            None => Reading::Ended(None),
+        };
         let mut second = match (&b, &right) {
             (None, _) => {
                 let units: Vec<_> = left.iter().flat_map(|job| &job.sources).collect();
                 let isa = units.iter().find_map(|source| source.config.fixed_isa());
                 let log = Log::open(&args.b, &args.how, isa)?;
                 let mut assembler = log.assembler(&args.how, Extensions::NONE)?;
-                // Its processors are those of the capture: each with its memory and its own opcodes.
+                // Each processor has the memory and the custom opcodes of its source.
                 for (cpu, source) in (processors..).zip(units) {
                     let Ok(cpu) = u16::try_from(cpu) else { break };
                     let lookup = Lookup::with(source.image.clone(), source.config.riscv());
@@ -91,19 +94,19 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
                 }
                 Reading::Log(Box::new((log, assembler)))
             }
-            (_, Some(job)) => capture(job, exceptions),
+            (_, Some(job)) => capture(job, exceptions)?,
             (_, None) => Reading::Ended(None),
         };
         let mut compare = Comparison::new(exceptions);
         let count = left.as_ref().map_or(0, |job| job.sources.len());
         let of = processors..processors + count;
         let difference = loop {
-            let turn = compare.a.waiting() <= compare.b.waiting();
+            let a_is_behind = compare.a.waiting() <= compare.b.waiting();
             let ended = |reading: &Reading<'_>| matches!(reading, Reading::Ended(_));
             if ended(&a) && ended(&second) {
                 break compare.finish();
             }
-            if turn && !ended(&a) || ended(&second) {
+            if a_is_behind && !ended(&a) || ended(&second) {
                 more(&mut a, &mut compare.a, &of)?;
             } else {
                 more(&mut second, &mut compare.b, &of)?;
@@ -129,35 +132,35 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
     output.print(&format!("the same: {same} instructions and events of {sources} {word}\n"))?;
     output.close()?;
     if same == 0 {
-        return Err(Fail::usage(&args.a, "neither side has an instruction to compare"));
+        return Err(Fail::usage(&args.a, "neither input contains instructions to compare"));
     }
     Ok(true)
 }
 
-/// Puts the sources of `right` in the order of those of `left` that have their ids, where both have the same ones.
+/// Reorders the sources of `right` like those of `left`, if both have the same trace IDs.
 fn pair(left: &Job<'_>, right: &mut Job<'_>) {
-    let origin = |id: u16| left.plan.sources.iter().position(|planned| planned.id == id);
-    let theirs = &right.plan.sources;
+    let index = |id: u16| left.plan.sources.iter().position(|planned| planned.id == id);
+    let sources = &right.plan.sources;
     let same = left.plan.framed()
         && right.plan.framed()
-        && theirs.len() == left.plan.sources.len()
-        && theirs.iter().all(|planned| origin(planned.id).is_some());
+        && sources.len() == left.plan.sources.len()
+        && sources.iter().all(|planned| index(planned.id).is_some());
     if same {
-        right.plan.sources.sort_by_key(|planned| origin(planned.id));
-        right.sources.sort_by_key(|source| source.id.and_then(origin));
+        right.plan.sources.sort_by_key(|planned| index(planned.id));
+        right.sources.sort_by_key(|source| source.id.and_then(index));
     }
 }
 
-fn capture<'a>(job: &'a Job<'a>, exceptions: bool) -> Reading<'a> {
+fn capture<'a>(job: &'a Job<'a>, exceptions: bool) -> Result<Reading<'a>, Fail> {
     let parts = job.buffer.parts().flat_map(|part| part.chunks(CHUNK));
-    Reading::Capture(Box::new(Decoding {
-        session: job.session(),
+    Ok(Reading::Capture(Box::new(Decoding {
+        session: job.session()?,
         expand: Expand::new(Side::new(exceptions), &job.sources),
         parts: Box::new(parts),
-    }))
+    })))
 }
 
-/// Reads a stretch of one side. Of a log the processors `of` count.
+/// Reads a chunk of one input. Only the processors `of` are used from a log.
 fn more(reading: &mut Reading<'_>, side: &mut Side, of: &Range<usize>) -> Result<(), Fail> {
     match reading {
         Reading::Capture(decoding) => {
@@ -209,26 +212,26 @@ fn explain(
     if let Some(before) = &difference.before {
         text += &format!("  both  {}\n", line(before, a, source));
     }
-    for (side, path, happened, job) in
+    for (side, path, event, job) in
         [("A", &args.a, &difference.a, a), ("B", &args.b, &difference.b, b)]
     {
-        let shown = match happened {
-            Some(happened) => line(happened, job.or(a), source),
+        let shown = match event {
+            Some(event) => line(event, job.or(a), source),
             None => "has ended".to_owned(),
         };
         text += &format!("  {side}     {shown}\n");
-        let Some(at) = happened.and_then(|happened| happened.at) else { continue };
+        let Some(at) = event.and_then(|event| event.at) else { continue };
         if let Some(packet) = job.and_then(|job| packet(job, source, at)) {
-            text += &format!("        {} at {at:#x}: {packet}\n", path.display());
+            text += &format!("        {} at offset {at:#x}: {packet}\n", path.display());
         }
     }
     text
 }
 
-/// What happened, in a line.
-fn line(happened: &Happened, job: Option<&Job<'_>>, source: usize) -> String {
-    let gap = if happened.after_gap { ", after a gap" } else { "" };
-    match happened.what {
+/// An instruction or event, in one line.
+fn line(event: &Event, job: Option<&Job<'_>>, source: usize) -> String {
+    let gap = if event.after_gap { ", after a gap" } else { "" };
+    match event.what {
         What::Instruction { address, isa } => {
             let source: Option<&Source> = job.and_then(|job| job.sources.get(source));
             let code = source.and_then(|source| {
@@ -247,14 +250,14 @@ fn line(happened: &Happened, job: Option<&Job<'_>>, source: usize) -> String {
         }
         What::Exception(Some(number)) => format!("exception {number}{gap}"),
         What::Exception(None) => format!("an exception{gap}"),
-        What::Software(write) => format!("{write}{gap}"),
+        What::SoftwareWrite(write) => format!("{write}{gap}"),
         What::DwtEvent(report) => format!("{report}{gap}"),
     }
 }
 
-/// The packet at `at`, and its bytes: the capture is decoded again up to there.
+/// The packet at offset `at`, with its bytes. The capture is decoded again to find it.
 fn packet(job: &Job<'_>, source: usize, at: u64) -> Option<String> {
     let mut find = Find::new(&job.sources, source, at);
-    job.session().run(job.buffer.parts(), &mut find);
+    job.session().ok()?.run(job.buffer.parts(), &mut find);
     find.found
 }

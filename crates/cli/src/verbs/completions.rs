@@ -7,7 +7,7 @@ use crate::args::Cli;
 use crate::fail::Fail;
 use crate::output::Output;
 
-/// Runs it.
+/// Runs the verb.
 pub fn run(shell: Shell) -> Result<bool, Fail> {
     let mut script = Vec::new();
     generate(shell, &mut Cli::command(), "tracewright", &mut script);

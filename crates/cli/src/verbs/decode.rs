@@ -4,9 +4,10 @@ use tracewright::views::{opencsd, text};
 
 use crate::args::DecodeArgs;
 use crate::fail::Fail;
+use crate::input::Input;
 use crate::listing::{What, list};
 
-/// Runs it.
+/// Runs the verb.
 pub fn run(args: &DecodeArgs) -> Result<bool, Fail> {
     let packets = args.packets;
     let what = What {
@@ -14,5 +15,6 @@ pub fn run(args: &DecodeArgs) -> Result<bool, Fail> {
         opencsd: opencsd::Shown { packets, bytes: true, elements: true, ..Default::default() },
         text: text::Shown { packets, elements: true, ..Default::default() },
     };
-    list(what, &args.input, Some(&args.how), &args.threads, &args.output)
+    let input = Input::open(&args.input, Some(&args.how))?;
+    list(what, input, args.how.committed, &args.threads.jobs(), &args.output)
 }

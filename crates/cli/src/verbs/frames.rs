@@ -13,7 +13,7 @@ use crate::input::{Input, Job};
 use crate::output::Output;
 use crate::report;
 
-/// Runs it.
+/// Runs the verb.
 pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
     let input = Input::open(&args.input, None)?;
     let format = args.format;
@@ -24,16 +24,13 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
         output.print(&json::head("frames"))?;
     }
     let shown = |what| args.raw_frames.is_empty() || args.raw_frames.contains(&what);
-    let mut flawed = false;
+    let mut problems = false;
     for &buffer in &input.buffers {
         let job = input.job(buffer);
         let framing = job.plan.framing;
         if !job.plan.framed() {
-            eprintln!(
-                "note: {} holds one source's bytes, there are no frames in it",
-                job.buffer.name
-            );
-            eprintln!("help: if it does hold frames, say so with --framing");
+            eprintln!("note: {} contains unframed trace data of one source", job.buffer.name);
+            eprintln!("help: if it contains formatter frames, select them with --framing");
             continue;
         }
         let (colour, len) = (output.colour(), job.buffer.size());
@@ -53,7 +50,7 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
             Format::Opencsd => {
                 let (packed, unpacked) = (shown(RawFrames::Packed), shown(RawFrames::Unpacked));
                 let mut view = Opencsd::new(&mut output, framing, packed, unpacked);
-                split(&job, Numbering::Reference, &mut view, &mut ids, Opencsd::broken)?;
+                split(&job, Numbering::Opencsd, &mut view, &mut ids, Opencsd::broken)?;
                 view.finish()
             }
             Format::None => {
@@ -62,41 +59,41 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
             }
         };
         output.check(done)?;
-        flawed |= ids.bad > 0;
+        problems |= ids.bad > 0;
         let len = job.buffer.len();
         if format != Format::None && ids.bad == len {
             report::remarks(&[no_frames(&job.buffer.name, len)]);
         }
         if format == Format::None {
-            let whose = |id| {
+            let names_of = |id| {
                 let names = job.sources.iter().filter(|s| s.id == Some(id));
                 names.map(|s| s.name.as_str()).collect::<Vec<_>>().join(", ")
             };
             let lines =
-                ids.lines(whose).iter().map(|line| format!("  {line}\n")).collect::<String>();
+                ids.lines(names_of).iter().map(|line| format!("  {line}\n")).collect::<String>();
             output.print(&format!("{}: {len} bytes\n{lines}", job.buffer.name))?;
         }
-        if output.gone() {
+        if output.closed() {
             break;
         }
     }
     output.close()?;
-    Ok(!(args.strict && flawed))
+    Ok(!(args.strict && problems))
 }
 
-/// Why there is nothing to show.
+/// The remark about a buffer without frames.
 fn no_frames(buffer: &str, len: u64) -> Remark {
     let (what, help) = match len {
-        0 => (format!("the buffer {buffer} holds no bytes"), "nothing was captured"),
+        0 => (format!("{buffer}: the buffer is empty"), "nothing was captured"),
         _ => (
-            format!("{buffer}: {len} bytes, and no frame in them"),
-            "the framing is another one (see --framing), or the buffer was cut short",
+            format!("{buffer}: no formatter frame in {len} bytes"),
+            "select the framing with --framing; the buffer may also be truncated",
         ),
     };
     Remark { what, help: help.into() }
 }
 
-/// Splits all of a buffer, and counts what is in it.
+/// Splits a buffer for `view`, and counts its contents in `ids`.
 fn split<S: Split>(
     job: &Job<'_>,
     numbering: Numbering,
@@ -122,7 +119,7 @@ fn split<S: Split>(
     Ok(())
 }
 
-/// Shows nothing.
+/// Ignores all frames.
 struct Nothing;
 
 impl Split for Nothing {

@@ -8,9 +8,9 @@ use crate::fail::Fail;
 use crate::input::Input;
 use crate::output::Output;
 
-/// Runs it.
+/// Runs the verb.
 pub fn run(args: &InfoArgs) -> Result<bool, Fail> {
-    let input = Input::look(&args.input, None)?;
+    let input = Input::inspect(&args.input, None)?;
     let mut output = Output::open(args.output.as_deref())?;
     let mut info = Info::of(&input.capture, &input.options);
     info.notes.extend(input.notes);

@@ -11,7 +11,7 @@ use crate::fail::Fail;
 use crate::logs::{self, Log};
 use crate::output::Output;
 
-/// Runs it.
+/// Runs the verb.
 pub fn run(verb: &LogVerb) -> Result<bool, Fail> {
     match verb {
         LogVerb::Info(args) => info(args),
@@ -19,7 +19,7 @@ pub fn run(verb: &LogVerb) -> Result<bool, Fail> {
     }
 }
 
-/// What one processor did.
+/// The counts of one processor.
 #[derive(Default)]
 struct Cpu {
     instructions: BTreeMap<Isa, u64>,
@@ -87,13 +87,13 @@ fn info(args: &LogInfoArgs) -> Result<bool, Fail> {
 impl Cpu {
     fn text(&self, number: u16) -> String {
         let mut text = format!("processor {number}\n");
-        let mut line = |name: &str, value: String| text += &format!("  {name:<14}{value}\n");
+        let mut line = |name: &str, value: String| text += &format!("  {name:<16}{value}\n");
         for (isa, count) in &self.instructions {
             line(isa.name(), format!("{count} instructions"));
         }
         if let Some(first) = self.first {
             line("addresses", format!("{first:#x} first, {:#x} last", self.last));
-            line("jumps", format!("{} of them went elsewhere than on", self.taken));
+            line("taken branches", self.taken.to_string());
         }
         for (el, count) in &self.levels {
             line("level", format!("{el}: {count} instructions"));
@@ -101,9 +101,11 @@ impl Cpu {
         for (cause, count) in &self.exceptions {
             line("exception", format!("{cause}: {count}"));
         }
-        for (name, count) in
-            [("data", self.accesses), ("software", self.software), ("cycles", self.cycles)]
-        {
+        for (name, count) in [
+            ("data accesses", self.accesses),
+            ("software writes", self.software),
+            ("cycles", self.cycles),
+        ] {
             if count > 0 {
                 line(name, count.to_string());
             }
@@ -117,9 +119,9 @@ fn convert(args: &LogConvertArgs) -> Result<bool, Fail> {
     let mut assembler = log.assembler(&args.how, Extensions::NONE)?;
     let to = logs::format(args.to);
     let mut writer = Writer::new(to, log.isa != Isa::Rv32);
-    let (mut bare, mut dropped) = (0u64, 0u64);
+    let (mut unknown, mut dropped) = (0u64, 0u64);
     let mut output = Output::open(args.output.as_deref())?;
-    // What a format says in lines of their own, another says with each instruction.
+    // Some formats record the mode in separate lines, others with each instruction.
     let start = assembler.mode;
     let mut modes: BTreeMap<u16, Mode> = BTreeMap::new();
     let lookup = assembler.lookup();
@@ -128,7 +130,7 @@ fn convert(args: &LogConvertArgs) -> Result<bool, Fail> {
             let mode = modes.entry(entry.cpu).or_insert(start);
             match &mut entry.event {
                 Event::Code { address, opcode } => lookup.code(*address, *opcode),
-                Event::Mode(said) => *mode = said.or(*mode),
+                Event::Mode(change) => *mode = change.or(*mode),
                 Event::Instruction(executed) => {
                     *mode = executed.mode.or(*mode);
                     executed.mode = *mode;
@@ -145,7 +147,7 @@ fn convert(args: &LogConvertArgs) -> Result<bool, Fail> {
             {
                 let isa = executed.isa.unwrap_or_default();
                 executed.opcode = lookup.opcode(executed.address, isa);
-                bare += u64::from(executed.opcode.is_none());
+                unknown += u64::from(executed.opcode.is_none());
             }
             writer.entry(&entry);
         })?;
@@ -154,20 +156,20 @@ fn convert(args: &LogConvertArgs) -> Result<bool, Fail> {
         }
         let done = std::io::Write::write_all(&mut output, &writer.take());
         output.check(done)?;
-        if !more || output.gone() {
+        if !more || output.closed() {
             break;
         }
     }
     output.close()?;
-    if bare > 0 {
+    if unknown > 0 {
         eprintln!(
-            "tracewright: note: {bare} instructions have no opcode in the log and none in an --image; they are \
-             written as 0"
+            "tracewright: note: {unknown} instructions have no opcode in the log or in an --image; they are \
+             written with opcode 0"
         );
     }
     if dropped > 0 {
         eprintln!(
-            "tracewright: note: {} has no words for {dropped} entries; they are left out",
+            "tracewright: note: {dropped} entries cannot be expressed in {} and are omitted",
             to.name()
         );
     }

@@ -1,4 +1,4 @@
-//! One file a verb. Each returns whether the answer is positive.
+//! The verbs, one per file. Each returns whether the exit code is 0.
 
 pub mod bench;
 pub mod compare;

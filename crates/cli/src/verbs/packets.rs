@@ -4,13 +4,14 @@ use tracewright::views::{opencsd, text};
 
 use crate::args::{Format, PacketsArgs, RawFrames};
 use crate::fail::Fail;
+use crate::input::Input;
 use crate::listing::{What, list};
 
-/// Runs it.
+/// Runs the verb.
 pub fn run(args: &PacketsArgs) -> Result<bool, Fail> {
     if !args.raw_frames.is_empty() && args.output.format != Format::Opencsd {
-        let why = "only the reference's listing has frame lines; add --format opencsd, or use `tracewright frames`";
-        return Err(Fail::option("--raw-frames", "with another format", why));
+        let why = "needs --format opencsd; `tracewright frames` shows frames in the other formats";
+        return Err(Fail::option("--raw-frames", "without --format opencsd", why));
     }
     let bytes = args.bytes;
     let what = What {
@@ -24,5 +25,6 @@ pub fn run(args: &PacketsArgs) -> Result<bool, Fail> {
         },
         text: text::Shown { packets: true, bytes, fields: args.explain, ..Default::default() },
     };
-    list(what, &args.input, None, &args.threads, &args.output)
+    let input = Input::open(&args.input, None)?;
+    list(what, input, false, &args.threads.jobs(), &args.output)
 }

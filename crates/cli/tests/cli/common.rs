@@ -1,20 +1,20 @@
-//! Runs the command, on snapshots that it made itself.
+//! Running the command on snapshots that it writes.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::{env, fs, process};
+use std::process::{self, Command, Stdio};
+use std::{env, fs};
 
-/// What a run said.
-pub struct Said {
+/// The exit code and the output of a run.
+pub struct Output {
     pub code: Option<i32>,
     pub out: String,
     pub err: String,
 }
 
-impl From<Output> for Said {
-    fn from(output: Output) -> Said {
-        Said {
+impl From<process::Output> for Output {
+    fn from(output: process::Output) -> Output {
+        Output {
             code: output.status.code(),
             out: String::from_utf8(output.stdout).unwrap(),
             err: String::from_utf8(output.stderr).unwrap(),
@@ -22,19 +22,19 @@ impl From<Output> for Said {
     }
 }
 
-/// The command, with `args`, without a terminal.
+/// The command with `args`, without a terminal.
 pub fn command<A: AsRef<OsStr>>(args: &[A]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tracewright"));
     command.args(args).stdin(Stdio::null());
     command
 }
 
-/// Runs it.
-pub fn tracewright<A: AsRef<OsStr>>(args: &[A]) -> Said {
+/// Runs the command with `args`.
+pub fn tracewright<A: AsRef<OsStr>>(args: &[A]) -> Output {
     command(args).output().unwrap().into()
 }
 
-/// A folder of this test's own, which goes away with it.
+/// A temporary folder of a test, deleted on drop.
 pub struct Folder(PathBuf);
 
 impl Folder {
@@ -45,11 +45,11 @@ impl Folder {
         Folder(path)
     }
 
-    /// The same with the example in `demo`.
+    /// A folder with the built-in example in `demo`.
     pub fn with_demo(test: &str) -> Folder {
         let folder = Folder::new(test);
-        let said = tracewright(&["demo".as_ref(), "--write".as_ref(), folder.demo().as_os_str()]);
-        assert_eq!((said.code, said.out.as_str()), (Some(0), ""), "{}", said.err);
+        let output = tracewright(&["demo".as_ref(), "--write".as_ref(), folder.demo().as_os_str()]);
+        assert_eq!((output.code, output.out.as_str()), (Some(0), ""), "{}", output.err);
         folder
     }
 

@@ -1,10 +1,10 @@
-//! Execution logs: encoded, converted, described, compared.
+//! Execution logs: encoding, conversion, description, comparison.
 
 use std::fs;
 
 use crate::common::{Folder, args, tracewright};
 
-/// A loop of three rounds and a call, in A64. The first column is all that a log needs beside opcodes.
+/// A loop of three iterations with a call, in A64.
 const LOG: &str = "\
 address,isa,opcode
 80000,A64,d2800060
@@ -21,7 +21,7 @@ address,isa,opcode
 80010,A64,d503201f
 ";
 
-/// The program of the log, as bytes from 0x80000 on.
+/// The program of the log: memory from 0x80000 on.
 fn program() -> Vec<u8> {
     let mut words = [0xd503_201fu32; 10];
     for line in LOG.lines().skip(1) {
@@ -45,56 +45,56 @@ fn there_and_back() {
         let words = format!("encode --protocol {protocol} {image} --log");
         let mut all = args(&words, &[&log]);
         all.extend(args("-o", &[&snapshot]));
-        let said = tracewright(&all);
-        assert_eq!((said.code, said.out.as_str()), (Some(0), ""), "{}", said.err);
-        assert!(said.err.starts_with("12 instructions of 1 processor to "), "{}", said.err);
+        let output = tracewright(&all);
+        assert_eq!((output.code, output.out.as_str()), (Some(0), ""), "{}", output.err);
+        assert!(output.err.starts_with("12 instructions of 1 processor to "), "{}", output.err);
 
-        let said = tracewright(&args("instructions --format pc", &[&snapshot]));
+        let output = tracewright(&args("instructions --format pc", &[&snapshot]));
         let want: Vec<_> = LOG.lines().skip(1).filter_map(|l| l.split(',').next()).collect();
-        assert_eq!(said.out.lines().collect::<Vec<_>>(), want, "{}", said.err);
+        assert_eq!(output.out.lines().collect::<Vec<_>>(), want, "{}", output.err);
 
-        let said = tracewright(&args(&format!("compare {image}"), &[&snapshot, &log]));
-        assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
-        assert_eq!(said.out, "the same: 12 instructions and events of 1 source\n");
+        let output = tracewright(&args(&format!("compare {image}"), &[&snapshot, &log]));
+        assert_eq!(output.code, Some(0), "{}{}", output.out, output.err);
+        assert_eq!(output.out, "the same: 12 instructions and events of 1 source\n");
     }
     let (etm4, ete) = (folder.path("ETM4"), folder.path("ETE"));
-    let said = tracewright(&args("compare --only-instructions", &[&etm4, &ete]));
-    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    let output = tracewright(&args("compare --only-instructions", &[&etm4, &ete]));
+    assert_eq!(output.code, Some(0), "{}{}", output.out, output.err);
 
-    // The last round is one too many.
+    // The last instruction differs.
     let other = folder.path("other.csv");
     fs::write(&other, LOG.replace("80010,A64", "80014,A64")).unwrap();
-    let said = tracewright(&args(&format!("compare {image}"), &[&etm4, &other]));
-    assert_eq!(said.code, Some(1), "{}", said.err);
+    let output = tracewright(&args(&format!("compare {image}"), &[&etm4, &other]));
+    assert_eq!(output.code, Some(1), "{}", output.err);
     for part in ["differs after 11", "0x00080010 A64", "bytes ", "  B "] {
-        assert!(said.out.contains(part), "{part} is not in {}", said.out);
+        assert!(output.out.contains(part), "{part} is not in {}", output.out);
     }
 }
 
 #[test]
-fn logs_in_other_words() {
+fn logs_in_other_formats() {
     let folder = Folder::new("log-words");
     let log = folder.path("log.csv");
     fs::write(&log, LOG).unwrap();
-    let said = tracewright(&args("log info", &[&log]));
-    assert_eq!(said.code, Some(0), "{}", said.err);
-    assert!(said.out.contains("csv, 13 lines, 12 entries"), "{}", said.out);
-    assert!(said.out.contains("A64           12 instructions"), "{}", said.out);
+    let output = tracewright(&args("log info", &[&log]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    assert!(output.out.contains("csv, 13 lines, 12 entries"), "{}", output.out);
+    assert!(output.out.contains("A64             12 instructions"), "{}", output.out);
 
     let tarmac = folder.path("log.tarmac");
     let mut all = args("log convert --to tarmac -o", &[&tarmac]);
     all.push(log.clone().into());
     assert_eq!(tracewright(&all).code, Some(0));
-    let said = tracewright(&args("log convert --to csv", &[&tarmac]));
+    let output = tracewright(&args("log convert --to csv", &[&tarmac]));
     let addresses = |text: &str, n: usize| -> Vec<String> {
         text.lines().skip(1).filter_map(|l| Some(l.split(',').nth(n)?.to_owned())).collect()
     };
-    assert_eq!(addresses(&said.out, 2), addresses(LOG, 0));
-    assert_eq!(said.err, "");
+    assert_eq!(addresses(&output.out, 2), addresses(LOG, 0));
+    assert_eq!(output.err, "");
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn invalid_options_are_reported() {
     let folder = Folder::new("log-wrong");
     let (log, other) = (folder.path("log.csv"), folder.path("other"));
     fs::write(&log, LOG.replace("80024,A64", "80024,A65")).unwrap();
@@ -107,29 +107,29 @@ fn what_is_wrong_is_said() {
     };
     for (words, path, part) in [
         ("--protocol ETE", &log, "line 5: expected an instruction set"),
-        ("--protocol ETE", &other, "not an execution log"),
-        ("--protocol XYZ", &log, "unknown; known are"),
+        ("--protocol ETE", &other, "unknown format of execution log"),
+        ("--protocol XYZ", &log, "unknown protocol; expected one of"),
         ("--protocol PTM", &log, "cannot trace A64"),
         ("--protocol ETE --config NOPE=1", &log, "no register or setting NOPE; there are"),
         ("--protocol ETE --config TRCCONFIGR", &log, "expected NAME=VALUE"),
         ("--protocol ETE --image nowhere.elf", &log, "no such file"),
     ] {
-        let said = encode(words, path);
-        assert_eq!(said.code, Some(2), "{words}: {}", said.err);
-        assert!(said.err.contains(part), "{words}: {}", said.err);
+        let output = encode(words, path);
+        assert_eq!(output.code, Some(2), "{words}: {}", output.err);
+        assert!(output.err.contains(part), "{words}: {}", output.err);
     }
-    let said = tracewright(&args("compare", &[&log, &log]));
-    assert_eq!(said.code, Some(2), "{}", said.out);
-    // A capture that cannot be read is one all the same.
+    let output = tracewright(&args("compare", &[&log, &log]));
+    assert_eq!(output.code, Some(2), "{}", output.out);
+    // A capture that cannot be read is not taken for a log.
     fs::create_dir(folder.path("broken")).unwrap();
     fs::write(folder.path("broken/capture.toml"), "[[buffer]\n").unwrap();
-    let said = tracewright(&args("compare", &[&folder.path("broken"), &log]));
-    assert!(said.err.contains("capture.toml:1: "), "{}", said.err);
+    let output = tracewright(&args("compare", &[&folder.path("broken"), &log]));
+    assert!(output.err.contains("capture.toml:1: "), "{}", output.err);
 }
 
-/// A log that says its instruction set need not be told.
+/// A log that records its instruction set needs no option.
 #[test]
-fn a_log_says_its_instruction_set() {
+fn the_instruction_set_of_a_log_is_used() {
     let folder = Folder::new("log-isa");
     let (log, snapshot) = (folder.path("log.csv"), folder.path("snapshot"));
     for (isa, rows, protocols) in [
@@ -142,30 +142,38 @@ fn a_log_says_its_instruction_set() {
             let _ = fs::remove_dir_all(&snapshot);
             let mut all = args(&format!("encode --protocol {protocol} --log"), &[&log]);
             all.extend(args("-o", &[&snapshot]));
-            let said = tracewright(&all);
-            assert!(said.err.starts_with("6 instructions of 1 "), "{isa} {protocol}: {}", said.err);
+            let output = tracewright(&all);
+            assert!(
+                output.err.starts_with("6 instructions of 1 "),
+                "{isa} {protocol}: {}",
+                output.err
+            );
         }
     }
-    // What a unit traces nothing of is said.
+    // A trace unit that traces nothing of the log is reported.
     let _ = fs::remove_dir_all(&snapshot);
     let mut all = args("encode --protocol ITM --log", &[&log]);
     all.extend(args("-o", &[&snapshot]));
-    let said = tracewright(&all);
-    assert!(said.err.contains("note: ITM traces nothing of what the log says"), "{}", said.err);
+    let output = tracewright(&all);
+    assert!(
+        output.err.contains("note: ITM traces nothing that the log contains"),
+        "{}",
+        output.err
+    );
 }
 
-/// The last instruction that there can be.
+/// An instruction at the last address.
 #[test]
 fn the_top_of_memory() {
     let folder = Folder::new("log-top");
     let log = folder.path("log.csv");
     fs::write(&log, "address,isa,opcode\nfffffffffffffffc,A64,d503201f\n0,A64,d503201f\n").unwrap();
-    let said = tracewright(&args("log info", &[&log]));
-    assert_eq!(said.code, Some(0), "{}", said.err);
-    assert!(said.out.contains("A64           2 instructions"), "{}", said.out);
+    let output = tracewright(&args("log info", &[&log]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    assert!(output.out.contains("A64             2 instructions"), "{}", output.out);
 }
 
-/// A folder with a `capture.toml` is a capture, too.
+/// A folder with a `capture.toml` is compared like a snapshot.
 #[test]
 fn a_described_folder_is_compared() {
     let folder = Folder::new("log-folder");
@@ -183,8 +191,8 @@ fn a_described_folder_is_compared() {
     assert_eq!(tracewright(&all).code, Some(0));
     assert!(described.join("capture.toml").exists());
     for other in [&log, &described] {
-        let said = tracewright(&args(&format!("compare {image}"), &[&described, other]));
-        assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
-        assert_eq!(said.out, "the same: 7 instructions and events of 1 source\n");
+        let output = tracewright(&args(&format!("compare {image}"), &[&described, other]));
+        assert_eq!(output.code, Some(0), "{}{}", output.out, output.err);
+        assert_eq!(output.out, "the same: 7 instructions and events of 1 source\n");
     }
 }

@@ -1,4 +1,4 @@
-//! The command as a user has it.
+//! Tests of the command line.
 
 mod answers;
 mod bench;

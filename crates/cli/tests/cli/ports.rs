@@ -1,4 +1,4 @@
-//! Captures of trace ports: ETMv1 and ETMv2, in each form that they are kept in.
+//! Captures of the trace ports of ETMv1 and ETMv2, in each file format.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use tracewright::capture::cycles::{Form, write};
 use tracewright::frames::cycles::{Cycle, Width, cycles, etb};
 
-use crate::common::{Folder, Said, args, tracewright};
+use crate::common::{Folder, Output, args, tracewright};
 
-/// A load, a branch that fails, a return, and an interrupt.
+/// A load, a branch that is not taken, a return, and an interrupt.
 const LOG: &str = "\
 step,address,isa,opcode,passed,size,value,cause,target
 instruction,8000,A32,e5920000,1,,,,
@@ -53,8 +53,8 @@ impl Port {
         let words = format!("encode --isa a32 --protocol {protocol} --config ETMCR=0x9e --log");
         let mut words = args(&words, &[&log]);
         words.extend(args(&format!("--image {}@0 -o", program.display()), &[&port.snapshot()]));
-        let said = tracewright(&words);
-        assert_eq!(said.code, Some(0), "{}", said.err);
+        let output = tracewright(&words);
+        assert_eq!(output.code, Some(0), "{}", output.err);
         port
     }
 
@@ -71,14 +71,14 @@ impl Port {
     }
 
     /// Writes bytes to a file, and runs `verb` on it with the program.
-    fn run(&self, verb: &str, name: &str, bytes: &[u8]) -> Said {
+    fn run(&self, verb: &str, name: &str, bytes: &[u8]) -> Output {
         let path = self.path(name);
         fs::write(&path, bytes).unwrap();
         let image = format!("{verb} --image {}@0", self.path("program").display());
         tracewright(&args(&image, &[&path]))
     }
 
-    /// The version of the unit as its register says it.
+    /// The register that records the version of the unit.
     fn version(&self) -> &'static str {
         match self.protocol {
             "ETM1" => "ETMCCR=0x30000000",
@@ -87,54 +87,55 @@ impl Port {
     }
 }
 
-/// Lines without place and name.
+/// Lines without offset and source.
 fn words(text: &str) -> Vec<String> {
     text.lines().map(|line| line.split_whitespace().skip(2).collect::<Vec<_>>().join(" ")).collect()
 }
 
-fn decode(path: &Path) -> Said {
+fn decode(path: &Path) -> Output {
     tracewright(&args("decode --strict", &[path]))
 }
 
 #[test]
-fn every_form_says_the_same() {
+fn every_format_decodes_alike() {
     for protocol in ["ETM1", "ETM2"] {
         let port = Port::new("ports-forms", protocol);
-        let said = decode(&port.snapshot());
-        assert_eq!(said.code, Some(0), "{}", said.err);
-        let want = words(&said.out);
+        let output = decode(&port.snapshot());
+        assert_eq!(output.code, Some(0), "{}", output.err);
+        let want = words(&output.out);
         assert_eq!(want[3], "range 0x8000..0x8004 1 A32 no branch");
-        assert_eq!(want[4], "data 0x20000004 -> 0x44332211 by 0x00008000");
+        assert_eq!(want[4], "data-access 0x20000004 -> 0x44332211 by 0x00008000");
         assert_eq!(want[9], "exception 6 IRQ, returns to 0x8018");
         assert_eq!(want.len(), 13);
 
         let capture = tracewright::read_capture(&port.snapshot()).unwrap();
         for form in [Form::Etmp, Form::Text, Form::OpenOcd] {
             if (form, protocol) == (Form::OpenOcd, "ETM2") {
-                // Its analyser is for ETMv1.
+                // OpenOCD supports ETMv1 only.
                 continue;
             }
             let bytes = write(&capture, form).unwrap();
-            let said = port.run("decode --strict", "file", &bytes);
-            assert_eq!(said.code, Some(0), "{form:?}: {}", said.err);
-            assert_eq!(words(&said.out), want, "{form:?}");
+            let output = port.run("decode --strict", "file", &bytes);
+            assert_eq!(output.code, Some(0), "{form:?}: {}", output.err);
+            assert_eq!(words(&output.out), want, "{form:?}");
         }
         let all: Vec<Cycle> = cycles(&port.records(), Width::W8).collect();
         let ram: Vec<u8> = etb::write(all, Width::W8).flat_map(u32::to_le_bytes).collect();
         let (control, version) = (port.control, port.version());
-        let told = format!("--protocol {protocol} --config ETMCR={control:#x} --config {version}");
-        let said = port.run(&format!("decode --strict {told} --framing etb"), "ram", &ram);
-        assert_eq!((said.code, words(&said.out)), (Some(0), want.clone()), "{}", said.err);
-        let said = port.run(&format!("decode --strict {told}"), "records", &port.records());
-        assert_eq!((said.code, words(&said.out)), (Some(0), want), "{}", said.err);
+        let config =
+            format!("--protocol {protocol} --config ETMCR={control:#x} --config {version}");
+        let output = port.run(&format!("decode --strict {config} --framing etb"), "ram", &ram);
+        assert_eq!((output.code, words(&output.out)), (Some(0), want.clone()), "{}", output.err);
+        let output = port.run(&format!("decode --strict {config}"), "records", &port.records());
+        assert_eq!((output.code, words(&output.out)), (Some(0), want), "{}", output.err);
     }
-    let said =
+    let output =
         tracewright(&args("decode --protocol ETM4 --framing etb", &[Path::new("Cargo.toml")]));
-    assert_eq!(said.code, Some(2));
-    assert!(said.err.contains("is for --protocol ETM1 and ETM2"), "{}", said.err);
+    assert_eq!(output.code, Some(2));
+    assert!(output.err.contains("needs --protocol ETM1 or ETM2"), "{}", output.err);
 }
 
-/// OpenOCD does not write which ETMv1 it was: whoever knows can say so.
+/// OpenOCD does not record the version of the ETMv1; the user can give it.
 #[test]
 fn registers_that_a_file_lacks() {
     let port = Port::new("ports-registers", "ETM1");
@@ -143,17 +144,22 @@ fn registers_that_a_file_lacks() {
         [("", "ETMv1.3"), ("--protocol ETM1 --config ETMCCR=0x10000000", "ETMv1.1")]
     {
         fs::write(port.path("dump"), &dump).unwrap();
-        let said = tracewright(&args(&format!("info {more}"), &[&port.path("dump")]));
-        assert!(said.out.contains(&format!("(ETMv1): {version}")), "{}{}", said.out, said.err);
-        let said = port.run(&format!("decode --strict {more}"), "dump", &dump);
-        assert_eq!(said.code, Some(0), "{}", said.err);
+        let output = tracewright(&args(&format!("info {more}"), &[&port.path("dump")]));
+        assert!(
+            output.out.contains(&format!("(ETMv1): {version}")),
+            "{}{}",
+            output.out,
+            output.err
+        );
+        let output = port.run(&format!("decode --strict {more}"), "dump", &dump);
+        assert_eq!(output.code, Some(0), "{}", output.err);
     }
 }
 
 #[test]
-fn packets_in_words() {
+fn packets_are_described() {
     let port = Port::new("ports-packets", "ETM1");
-    let said = tracewright(&args("packets", &[&port.snapshot()]));
+    let output = tracewright(&args("packets", &[&port.snapshot()]));
     for line in [
         " 0  ETM1_0  BE* 80     branch executed; address, byte 1",
         " 4  ETM1_0  IE  82     address packet offset [3:2] = 0: no address before its own; address, byte 3",
@@ -161,46 +167,48 @@ fn packets_in_words() {
         "10  ETM1_0  BE  84     branch executed; data or nothing: 84",
         "34  ETM1_0  WT  00     wait; branch address 21 bits 0x18: 0x00000018 A32",
     ] {
-        assert!(said.out.lines().any(|l| l == line), "{line} is not in\n{}", said.out);
+        assert!(output.out.lines().any(|l| l == line), "{line} is not in\n{}", output.out);
     }
-    let said = tracewright(&args("packets --format json", &[&port.snapshot()]));
+    let output = tracewright(&args("packets --format json", &[&port.snapshot()]));
     assert!(
-        said.out.contains("\"text\":\"BE* 80\",\"means\":\"branch executed; address, byte 1\"")
+        output.out.contains(
+            "\"text\":\"BE* 80\",\"interpretation\":\"branch executed; address, byte 1\""
+        )
     );
 
     let port = Port::new("ports-packets", "ETM2");
-    let said = tracewright(&args("packets", &[&port.snapshot()]));
+    let output = tracewright(&args("packets", &[&port.snapshot()]));
     for line in [
         " 0  ETM2_0  TD 09      trace FIFO offset; 0 bytes before the TFO packet",
         "10  ETM2_0  IN 00      instruction not executed; TFO packet, trace enabled, 0x00008000 A32 (of 0)",
         "30  ETM2_0  WT 44      wait; data at 0x20000004: 0x44332211 (of 2)",
     ] {
-        assert!(said.out.lines().any(|l| l == line), "{line} is not in\n{}", said.out);
+        assert!(output.out.lines().any(|l| l == line), "{line} is not in\n{}", output.out);
     }
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn invalid_files_are_reported() {
     let port = Port::new("ports-wrong", "ETM1");
     let etmp = write(&tracewright::read_capture(&port.snapshot()).unwrap(), Form::Etmp).unwrap();
 
-    // Cut at any cycle: less, and nothing that is doubted.
+    // A file truncated after any cycle decodes without inconsistencies.
     for cut in (64..etmp.len()).step_by(2) {
-        let said = port.run("decode --strict", "cut", &etmp[..cut]);
-        assert_eq!(said.code, Some(0), "{cut}: {}{}", said.out, said.err);
-        assert!(said.err.contains("it says that it has 23 cycles"), "{}", said.err);
+        let output = port.run("decode --strict", "cut", &etmp[..cut]);
+        assert_eq!(output.code, Some(0), "{cut}: {}{}", output.out, output.err);
+        assert!(output.err.contains("the header records 23 cycles"), "{}", output.err);
     }
-    let said = port.run("decode", "head", &etmp[..40]);
-    assert!(said.err.contains("shorter than the 64 bytes of its head"), "{}", said.err);
+    let output = port.run("decode", "head", &etmp[..40]);
+    assert!(output.err.contains("shorter than the 64 bytes of its head"), "{}", output.err);
 
     let mut pins = etmp.clone();
     pins[64 + 13] |= 0xf0;
-    let said = port.run("decode", "pins", &pins);
-    assert!(said.out.contains("2 bytes: the record has pins that the port"), "{}", said.out);
+    let output = port.run("decode", "pins", &pins);
+    assert!(output.out.contains("2 bytes: the record has pins that the port"), "{}", output.out);
 
-    // Nothing was traced.
+    // A trace without traced instructions.
     let off: Vec<u8> = etmp[..64].iter().copied().chain([7, 0].repeat(30)).collect();
-    let said = port.run("decode", "off", &off);
-    assert!(said.err.contains("30 packets, but no instructions"), "{}", said.err);
-    assert!(!said.err.contains("may be frames"), "{}", said.err);
+    let output = port.run("decode", "off", &off);
+    assert!(output.err.contains("30 packets, but no instructions"), "{}", output.err);
+    assert!(!output.err.contains("may be formatter frames"), "{}", output.err);
 }

@@ -1,21 +1,21 @@
-//! Captures with something wrong: what is said, where, what to do, and the exit code.
+//! Captures with problems: messages with place and remedy, and exit codes.
 
 use std::fs;
 
-use crate::common::{Folder, Said, args, tracewright};
+use crate::common::{Folder, Output, args, tracewright};
 
 #[track_caller]
-fn says(said: &Said, code: i32, words: &[&str]) {
-    assert_eq!(said.code, Some(code), "{}", said.err);
+fn check(output: &Output, code: i32, words: &[&str]) {
+    assert_eq!(output.code, Some(code), "{}", output.err);
     for word in words {
-        assert!(said.err.contains(word), "{word:?} is not in\n{}", said.err);
+        assert!(output.err.contains(word), "{word:?} is not in\n{}", output.err);
     }
     if code == 2 {
-        assert_eq!(said.out, "");
+        assert_eq!(output.out, "");
     }
-    if code == 2 && !said.err.contains("nothing can be decoded") {
-        assert!(said.err.starts_with("tracewright: error: "), "{}", said.err);
-        assert_eq!(said.err.lines().count(), 1, "{}", said.err);
+    if code == 2 && !output.err.contains("nothing can be decoded") {
+        assert!(output.err.starts_with("tracewright: error: "), "{}", output.err);
+        assert_eq!(output.err.lines().count(), 1, "{}", output.err);
     }
 }
 
@@ -29,7 +29,7 @@ fn edit(folder: &Folder, name: &str, change: impl FnOnce(String) -> String) {
 }
 
 #[test]
-fn what_cannot_be_opened() {
+fn unreadable_inputs_are_reported() {
     let folder = Folder::new("open");
     let path = |name: &str, bytes: &[u8]| {
         let path = folder.path(name);
@@ -47,86 +47,98 @@ fn what_cannot_be_opened() {
         (path("perf.data", b"PERFILE2........"), &["perf.data"]),
         (path("no.ini", b"[device_list]\n"), &["no trace"]),
     ] {
-        says(&tracewright(&args("decode", &[&input])), 2, words);
+        check(&tracewright(&args("decode", &[&input])), 2, words);
     }
 }
 
 #[test]
-fn options_that_do_not_fit() {
+fn invalid_options_are_reported() {
     let folder = Folder::with_demo("options");
     let demo = folder.demo();
     for (words, want) in [
-        ("decode --protocol ETM4", &["leave out --protocol"][..]),
+        ("decode --protocol ETM4", &["remove --protocol"][..]),
         ("decode --source nothing", &["`nothing`", "ETB"]),
         ("decode --image /nowhere/file", &["/nowhere/file"]),
         ("decode -o /nowhere/file", &["cannot write /nowhere/file"]),
         ("demo --write", &["not empty"]),
     ] {
-        says(&tracewright(&args(words, &[&demo])), 2, want);
+        check(&tracewright(&args(words, &[&demo])), 2, want);
     }
     let bin = demo.join("ETB.bin");
     for (words, want) in [
-        ("decode --protocol ITM@0x80", &["--protocol ITM@0x80", "trace id"][..]),
+        ("decode --protocol ITM@0x80", &["--protocol ITM@0x80", "not a trace ID"][..]),
         ("decode --protocol ITM --config ITMTCR", &["ITMTCR", "NAME=VALUE"]),
     ] {
-        says(&tracewright(&args(words, &[&bin])), 2, want);
+        check(&tracewright(&args(words, &[&bin])), 2, want);
     }
 }
 
 #[test]
-fn an_empty_buffer_explains_itself() {
+fn an_empty_buffer_is_explained() {
     let folder = Folder::with_demo("empty");
     fs::write(folder.demo().join("ETB.bin"), b"").unwrap();
-    let said = tracewright(&args("decode", &[&folder.demo()]));
-    says(&said, 0, &["0 bytes", "holds no bytes", "nothing was captured"]);
+    let output = tracewright(&args("decode", &[&folder.demo()]));
+    check(&output, 0, &["0 bytes", "is empty", "nothing was captured"]);
 }
 
 #[test]
 fn a_missing_buffer_is_an_error() {
     let folder = Folder::with_demo("no-buffer");
     fs::remove_file(folder.demo().join("ETB.bin")).unwrap();
-    let said = tracewright(&args("decode", &[&folder.demo()]));
-    says(&said, 2, &["ETB.bin, no such file", "nothing can be decoded"]);
+    let output = tracewright(&args("decode", &[&folder.demo()]));
+    check(
+        &output,
+        2,
+        &["ETB.bin, so its trace is missing: no such file", "nothing can be decoded"],
+    );
 }
 
 #[test]
-fn a_register_that_no_unit_has_is_said() {
+fn an_unknown_register_is_reported() {
     let folder = Folder::with_demo("register");
     let bin = folder.demo().join("ETB.bin");
     let words = "decode --framing coresight --protocol ITM@0x20 --config FOO=1 --config itmtcr=1";
-    let said = tracewright(&args(words, &[&bin]));
-    says(&said, 0, &["--config FOO=1: there is no register FOO; there are ITMTER, ITMTPR, ITMTCR"]);
-    assert!(!said.err.contains("no register itmtcr"), "{}", said.err);
+    let output = tracewright(&args(words, &[&bin]));
+    check(
+        &output,
+        0,
+        &["--config FOO=1: unknown register FOO, not used; expected one of ITMTER, ITMTPR, ITMTCR"],
+    );
+    assert!(!output.err.contains("unknown register itmtcr"), "{}", output.err);
 }
 
 #[test]
-fn frames_of_nothing_explain_themselves() {
+fn missing_frames_are_explained() {
     let folder = Folder::with_demo("no-frames");
     let buffer = folder.demo().join("ETB.bin");
     for format in ["text", "opencsd"] {
         let words = format!("frames --format {format}");
         fs::write(&buffer, b"").unwrap();
-        says(&tracewright(&args(&words, &[&folder.demo()])), 0, &["ETB holds no bytes"]);
+        check(&tracewright(&args(&words, &[&folder.demo()])), 0, &["ETB: the buffer is empty"]);
         fs::write(&buffer, b"short").unwrap();
-        says(&tracewright(&args(&words, &[&folder.demo()])), 0, &["5 bytes, and no frame"]);
+        check(
+            &tracewright(&args(&words, &[&folder.demo()])),
+            0,
+            &["no formatter frame in 5 bytes"],
+        );
     }
 }
 
 #[test]
-fn an_id_of_no_source_lists_those_there_are() {
+fn an_unknown_id_lists_the_known_ones() {
     let folder = Folder::with_demo("id");
-    let said = tracewright(&args("decode --id 0x55", &[&folder.demo()]));
-    says(&said, 2, &["0x55", "ETM_0 has 0x10", "ITM_0 has 0x20", "nothing can be decoded"]);
+    let output = tracewright(&args("decode --id 0x55", &[&folder.demo()]));
+    check(&output, 2, &["0x55", "ETM_0 has 0x10", "ITM_0 has 0x20", "nothing can be decoded"]);
 }
 
 #[test]
-fn a_buffer_that_nobody_wrote_is_an_error() {
-    let folder = Folder::with_demo("nobody");
+fn a_buffer_without_a_source_is_an_error() {
+    let folder = Folder::with_demo("no-source");
     for name in ["ETM_0.ini", "ITM_0.ini"] {
         edit(&folder, name, |text| text.replace("trace_source", "other"));
     }
-    let said = tracewright(&args("decode", &[&folder.demo()]));
-    says(&said, 2, &["nothing says which source wrote ETB", "nothing can be decoded"]);
+    let output = tracewright(&args("decode", &[&folder.demo()]));
+    check(&output, 2, &["no source is configured for the buffer ETB", "nothing can be decoded"]);
 }
 
 #[test]
@@ -142,10 +154,10 @@ fn a_pipe_is_read_once() {
     assert!(text.contains("port 0: 0x61757173"), "{text}");
 }
 
-/// What comes through a pipe is shown while more is waited for, and who reads no more ends it all.
+/// Data from a pipe are decoded as they arrive, and the command ends when its output is closed.
 #[test]
 #[cfg(target_os = "linux")]
-fn a_pipe_is_decoded_as_it_comes() {
+fn a_pipe_is_decoded_as_data_arrive() {
     use std::io::{BufRead, BufReader, Write};
     let folder = Folder::with_demo("stream");
     let bytes = fs::read(folder.demo().join("ETB.bin")).unwrap();
@@ -159,17 +171,17 @@ fn a_pipe_is_decoded_as_it_comes() {
         let mut stdin = child.stdin.take().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         stdin.write_all(&once).unwrap();
-        // Nothing more is written until this has come.
+        // The first line arrives before more data are written.
         let first = lines.next().unwrap().unwrap();
         assert!(first.contains("ITM"), "{first}");
-        // Now the reader goes away, and so does the command.
+        // When the reader closes the output, the command ends.
         drop(lines);
         while stdin.write_all(&once).is_ok() {}
         assert!(child.wait().unwrap().success());
     }
 }
 
-/// A snapshot whose trace comes through a named pipe.
+/// A snapshot whose trace data are a named pipe.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_buffer_may_be_a_named_pipe() {
@@ -178,41 +190,41 @@ fn a_buffer_may_be_a_named_pipe() {
     let buffer = folder.demo().join("ETB.bin");
     let bytes = fs::read(&buffer).unwrap();
     fs::remove_file(&buffer).unwrap();
-    let made = std::process::Command::new("mkfifo").arg(&buffer).status();
-    if !made.is_ok_and(|status| status.success()) {
-        return eprintln!("skipped: there is no mkfifo");
-    }
+    let Some(mkfifo) = tracewright_testing::tool(&[("mkfifo", "coreutils")]) else { return };
+    let made = std::process::Command::new(mkfifo).arg(&buffer).status();
+    assert!(made.is_ok_and(|status| status.success()));
     let writer = std::thread::spawn({
         let buffer = buffer.clone();
         move || fs::write(buffer, bytes)
     });
-    let said = tracewright(&args("decode --format opencsd", &[&folder.demo()]));
+    let output = tracewright(&args("decode --format opencsd", &[&folder.demo()]));
     writer.join().unwrap().unwrap();
-    assert_eq!((said.code, &said.out), (Some(0), &want.out), "{}", said.err);
+    assert_eq!((output.code, &output.out), (Some(0), &want.out), "{}", output.err);
 }
 
 #[test]
-fn garbage_explains_itself() {
+fn random_data_are_explained() {
     let folder = Folder::with_demo("garbage");
-    // Frames of one id, and never a synchronisation.
+    // Frames of one trace ID without a synchronisation packet.
     let frame = [
         0x21, 0x55, 0x54, 0x55, 0x54, 0x55, 0x54, 0x55, 0x54, 0x55, 0x54, 0x55, 0x54, 0x55, 0x54, 0,
     ];
     fs::write(folder.demo().join("ETB.bin"), frame.repeat(100)).unwrap();
-    let said = tracewright(&args("decode", &[&folder.demo()]));
-    let words = ["1600 bytes", "no synchronisation in 1400 bytes", "ITM_0", "no bytes of ITM_0"];
-    says(&said, 0, &words);
+    let output = tracewright(&args("decode", &[&folder.demo()]));
+    let words =
+        ["1600 bytes", "no synchronisation in 1400 bytes", "ITM_0", "contains no bytes of ITM_0"];
+    check(&output, 0, &words);
 }
 
 #[test]
-fn a_missing_register_is_named_with_its_file() {
+fn a_missing_register_is_reported_with_its_file() {
     let folder = Folder::with_demo("missing-register");
     edit(&folder, "ETM_0.ini", |text| text.replace("TRCIDR0=0x28000EA1\n", ""));
     let words = ["ETM_0.ini", "[regs]", "TRCIDR0", "add `TRCIDR0=VALUE`", "ETM_0 is not decoded"];
-    let said = tracewright(&args("decode", &[&folder.demo()]));
-    says(&said, 0, &words);
-    // The other source is decoded all the same.
-    assert!(said.out.contains("text       port 0 \"done\\n\""), "{}", said.out);
+    let output = tracewright(&args("decode", &[&folder.demo()]));
+    check(&output, 0, &words);
+    // The other source is decoded.
+    assert!(output.out.contains("text       port 0 \"done\\n\""), "{}", output.out);
     let info = tracewright(&args("info", &[&folder.demo()]));
     assert!(info.out.contains("TRCIDR0 is missing"), "{}", info.out);
 }
@@ -222,79 +234,80 @@ fn an_unknown_protocol_lists_the_known_ones() {
     let folder = Folder::with_demo("protocol");
     edit(&folder, "ETM_0.ini", |text| text.replace("ETM4.0", "ETM9"));
     let words = ["`ETM9`", "ETM4", "ETE", "ITM", "STM", "0x10 (82 bytes)"];
-    says(&tracewright(&args("decode", &[&folder.demo()])), 0, &words);
+    check(&tracewright(&args("decode", &[&folder.demo()])), 0, &words);
 }
 
 #[test]
-fn ids_of_no_source_are_listed() {
+fn unknown_ids_are_listed() {
     let folder = Folder::with_demo("ids");
     edit(&folder, "ITM_0.ini", |text| text.replace("0x00200003", "0x00300003"));
-    let said = tracewright(&args("decode", &[&folder.demo()]));
-    says(&said, 0, &["no bytes of ITM_0 (id 0x30)", "ids that no source has: 0x20 (48 bytes)"]);
+    let output = tracewright(&args("decode", &[&folder.demo()]));
+    check(&output, 0, &["no bytes of ITM_0 (ID 0x30)", "no configured source: 0x20 (48 bytes)"]);
     // Those that were left out on purpose are not.
-    let said = tracewright(&args("decode --id 0x10", &[&folder.demo()]));
-    assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
+    let output = tracewright(&args("decode --id 0x10", &[&folder.demo()]));
+    assert_eq!((output.code, output.err.as_str()), (Some(0), ""));
 }
 
 #[test]
-fn missing_memory_names_the_first_address() {
+fn missing_memory_reports_the_first_address() {
     let folder = Folder::with_demo("memory");
     for name in ["demo.bin", "demo_2.bin"] {
         fs::remove_file(folder.demo().join(name)).unwrap();
     }
-    let said = tracewright(&args("decode", &[&folder.demo()]));
-    says(&said, 0, &["demo.bin", "first at 0x80000", "there is none at all", "--image"]);
-    let said = tracewright(&args("decode --strict", &[&folder.demo()]));
-    assert_eq!(said.code, Some(1));
+    let output = tracewright(&args("decode", &[&folder.demo()]));
+    check(&output, 0, &["demo.bin", "first at 0x80000", "no image is configured", "--image"]);
+    let output = tracewright(&args("decode --strict", &[&folder.demo()]));
+    assert_eq!(output.code, Some(1));
 }
 
 #[test]
-fn the_wrong_framing_is_found_out() {
+fn wrong_framing_is_detected() {
     let folder = Folder::with_demo("framing");
     for (framing, at) in [("raw", "--framing coresight"), ("tpiu", "--framing coresight")] {
         let words = format!("decode --framing {framing}");
-        says(&tracewright(&args(&words, &[&folder.demo()])), 0, &[at]);
+        check(&tracewright(&args(&words, &[&folder.demo()])), 0, &[at]);
     }
     edit(&folder, "trace.ini", |text| text.replace("coresight", "source_data"));
-    says(&tracewright(&args("decode", &[&folder.demo()])), 0, &["try --framing coresight"]);
+    check(&tracewright(&args("decode", &[&folder.demo()])), 0, &["try --framing coresight"]);
 }
 
 #[test]
-fn bare_bytes_that_are_frames_are_found_out() {
+fn unframed_data_with_frames_are_detected() {
     let folder = Folder::with_demo("bare");
     let bin = folder.demo().join("ETB.bin");
-    let words = ["may be frames", "0x10 (82 bytes), 0x20 (48 bytes)", "--framing coresight"];
-    says(&tracewright(&args("decode --protocol STM", &[&bin])), 0, &words);
+    let words =
+        ["may be formatter frames", "0x10 (82 bytes), 0x20 (48 bytes)", "--framing coresight"];
+    check(&tracewright(&args("decode --protocol STM", &[&bin])), 0, &words);
     let words = ["needs the register TRCCONFIGR", "--config TRCCONFIGR=VALUE"];
     // Nothing at all can be decoded: that is an error, after what is known.
-    let said = tracewright(&args("decode --protocol ETM4", &[&bin]));
-    assert_eq!(said.code, Some(2), "{}", said.err);
-    assert!(words.iter().all(|word| said.err.contains(word)), "{}", said.err);
-    let last = said.err.lines().last().unwrap_or_default();
+    let output = tracewright(&args("decode --protocol ETM4", &[&bin]));
+    assert_eq!(output.code, Some(2), "{}", output.err);
+    assert!(words.iter().all(|word| output.err.contains(word)), "{}", output.err);
+    let last = output.err.lines().last().unwrap_or_default();
     assert!(last.starts_with("tracewright: error: ") && last.contains("nothing"), "{last}");
-    // A missing id is taken from the frames only where there is one.
-    let said = tracewright(&args("decode --framing coresight --protocol STM", &[&bin]));
-    says(
-        &said,
+    // A missing trace ID is inferred only if the frames contain a single one.
+    let output = tracewright(&args("decode --framing coresight --protocol STM", &[&bin]));
+    check(
+        &output,
         0,
-        &["ids that no source has: 0x10 (82 bytes), 0x20 (48 bytes)", "--protocol NAME@0x10"],
+        &["no configured source: 0x10 (82 bytes), 0x20 (48 bytes)", "--protocol NAME@0x10"],
     );
 }
 
 #[test]
-fn strict_is_satisfied_with_a_good_capture() {
+fn strict_accepts_a_capture_without_problems() {
     let folder = Folder::with_demo("strict");
     for verb in ["packets", "decode", "instructions", "frames"] {
-        let said = tracewright(&args(&format!("{verb} --strict"), &[&folder.demo()]));
-        assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{verb}");
+        let output = tracewright(&args(&format!("{verb} --strict"), &[&folder.demo()]));
+        assert_eq!((output.code, output.err.as_str()), (Some(0), ""), "{verb}");
     }
     let bytes = fs::read(folder.demo().join("ETB.bin")).unwrap();
     fs::write(folder.demo().join("ETB.bin"), &bytes[..bytes.len() - 7]).unwrap();
-    let said = tracewright(&args("decode --strict", &[&folder.demo()]));
-    assert_eq!(said.code, Some(1), "{}", said.err);
+    let output = tracewright(&args("decode --strict", &[&folder.demo()]));
+    assert_eq!(output.code, Some(1), "{}", output.err);
 }
 
-/// A capture cut anywhere, and one with any byte changed, is decoded as far as it goes.
+/// Truncated captures, and captures with a changed byte, are decoded.
 #[test]
 fn damaged_captures_are_decoded() {
     let folder = Folder::with_demo("damaged");
@@ -306,8 +319,8 @@ fn damaged_captures_are_decoded() {
         for bytes in [&bytes[..n], &changed] {
             fs::write(&path, bytes).unwrap();
             for verb in ["info", "decode --packets", "instructions", "frames"] {
-                let said = tracewright(&args(verb, &[&folder.demo()]));
-                assert_eq!(said.code, Some(0), "{verb}, byte {n}: {}", said.err);
+                let output = tracewright(&args(verb, &[&folder.demo()]));
+                assert_eq!(output.code, Some(0), "{verb}, byte {n}: {}", output.err);
             }
         }
     }

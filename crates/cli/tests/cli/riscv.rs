@@ -1,11 +1,12 @@
-//! RISC-V: opcodes beyond the standard ones, from a log to a capture and back.
+//! RISC-V: custom opcodes, parameters and logs, from a log to a capture and back.
 
 use std::fs;
 use std::path::Path;
 
-use crate::common::{Folder, Said, args, tracewright};
+use crate::common::{Folder, Output, args, tracewright};
 
-/// What runs: address, opcode and what it is. With Zcmp and Zcmt, a branch of CORE-V and a call of 48 bits.
+/// The executed instructions: address, opcode and disassembly. They include Zcmp and Zcmt, a branch
+/// of CORE-V and a call of 48 bits.
 const RUN: &[(u32, &str, &str)] = &[
     (0x1000, "a082", "cm.jalt 32"),
     (0x1100, "b862", "cm.push {ra, s0-s1}, -16"),
@@ -24,7 +25,7 @@ const RUN: &[(u32, &str, &str)] = &[
 ];
 
 const PARAMS: &str = "\
-# What the unit is.
+# The trace unit.
 profile = \"reference-flow\"
 xlen = 32
 zcm = true
@@ -45,7 +46,7 @@ kind = \"call\"
 offset = \"47:32, 19:17, 31, 7, 30:25, 11:8\"
 ";
 
-/// The program: code, and the table of the jumps.
+/// The program: code and jump table.
 fn program() -> Vec<u8> {
     let mut memory = vec![0u8; 0x2100];
     let mut put = |at: usize, bytes: &[u8]| {
@@ -55,7 +56,7 @@ fn program() -> Vec<u8> {
         let bits = u32::from_str_radix(opcode, 16).unwrap().to_le_bytes();
         put(*at as usize, &bits[..opcode.len() / 2]);
     }
-    // qc.e.jal 1100: 0xfe bytes on.
+    // qc.e.jal 0x1100, at an offset of 0xfe bytes.
     let call = 0xc01fu64 | offset(0xfe);
     put(0x1002, &call.to_le_bytes()[..6]);
     put(0x1208, &[0x13, 0, 0, 0]);
@@ -64,7 +65,7 @@ fn program() -> Vec<u8> {
     memory
 }
 
-/// The bits of an offset in qc.e.jal.
+/// The immediate of qc.e.jal for an offset.
 fn offset(by: u64) -> u64 {
     (by >> 16 & 0xffff) << 32
         | (by >> 13 & 7) << 17
@@ -74,24 +75,24 @@ fn offset(by: u64) -> u64 {
         | (by >> 1 & 0xf) << 8
 }
 
-/// A log of addresses, and of opcodes where they are said.
+/// A log of addresses, with or without opcodes.
 fn log(opcodes: bool) -> String {
     let mut text = "address,isa,el,opcode\n".to_owned();
     for (at, opcode, name) in RUN {
-        // A log has no words for 48 bits.
-        let said = if opcodes && *name != "qc.e.jal" { opcode } else { "" };
-        text += &format!("{at:x},RV32,3,{said}\n");
+        // A log cannot express opcodes of 48 bits.
+        let opcode = if opcodes && *name != "qc.e.jal" { opcode } else { "" };
+        text += &format!("{at:x},RV32,3,{opcode}\n");
     }
     text
 }
 
-fn ok(said: &Said) -> &str {
-    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
-    &said.out
+fn ok(output: &Output) -> &str {
+    assert_eq!(output.code, Some(0), "{}{}", output.out, output.err);
+    &output.out
 }
 
 #[test]
-fn opcodes_of_its_own() {
+fn custom_opcodes() {
     let folder = Folder::new("riscv-own");
     let (image, params) = (folder.path("program.bin"), folder.path("unit.params"));
     fs::write(&image, program()).unwrap();
@@ -99,47 +100,49 @@ fn opcodes_of_its_own() {
     let image = format!("--image {}@0x1000", image.display());
     let isa = "--isa rv32";
     for opcodes in [false, true] {
-        let (log, capture) =
-            (folder.path("log.csv"), folder.path(if opcodes { "said" } else { "unsaid" }));
+        let (log, capture) = (
+            folder.path("log.csv"),
+            folder.path(if opcodes { "with-opcodes" } else { "without-opcodes" }),
+        );
         fs::write(&log, self::log(opcodes)).unwrap();
         let mut all = args(&format!("encode --protocol etrace --framing raw {isa} {image}"), &[]);
         all.extend(args("--params", &[&params]));
         all.extend(args("--log", &[&log]));
         all.extend(args("-o", &[&capture]));
-        let said = tracewright(&all);
-        ok(&said);
-        assert!(said.err.starts_with("14 instructions of 1 processor to "), "{}", said.err);
+        let output = tracewright(&all);
+        ok(&output);
+        assert!(output.err.starts_with("14 instructions of 1 processor to "), "{}", output.err);
 
         let addresses: Vec<_> = RUN.iter().map(|(at, ..)| format!("{at:x}")).collect();
-        let said = tracewright(&args("instructions --strict --format pc", &[&capture]));
-        assert_eq!(ok(&said).lines().collect::<Vec<_>>(), addresses, "{}", said.err);
-        let said = tracewright(&args("instructions", &[&capture]));
-        let texts: Vec<_> = ok(&said).lines().filter(|line| line.starts_with("0x")).collect();
+        let output = tracewright(&args("instructions --strict --format pc", &[&capture]));
+        assert_eq!(ok(&output).lines().collect::<Vec<_>>(), addresses, "{}", output.err);
+        let output = tracewright(&args("instructions", &[&capture]));
+        let texts: Vec<_> = ok(&output).lines().filter(|line| line.starts_with("0x")).collect();
         assert_eq!(texts.len(), RUN.len());
         for (line, (_, _, text)) in texts.iter().zip(RUN) {
             assert!(line.contains(text), "{text} is not in {line}");
         }
-        let said = tracewright(&args("decode --strict", &[&capture]));
+        let output = tracewright(&args("decode --strict", &[&capture]));
         assert!(
-            ok(&said).contains("0x1100..0x1106 2 RV32 conditional branch taken"),
+            ok(&output).contains("0x1100..0x1106 2 RV32 conditional branch taken"),
             "{}",
-            said.out
+            output.out
         );
-        let said = tracewright(&args("info", &[&capture]));
+        let output = tracewright(&args("info", &[&capture]));
         assert!(
-            ok(&said).contains("custom = name=cv.beqimm mask=0x707f match=0x600b"),
+            ok(&output).contains("custom = name=cv.beqimm mask=0x707f match=0x600b"),
             "{}",
-            said.out
+            output.out
         );
-        let said = tracewright(&args(&format!("compare {isa} {image}"), &[&capture, &log]));
-        assert_eq!(ok(&said), "the same: 14 instructions and events of 1 source\n");
+        let output = tracewright(&args(&format!("compare {isa} {image}"), &[&capture, &log]));
+        assert_eq!(ok(&output), "the same: 14 instructions and events of 1 source\n");
 
-        // The same bytes, told with the command's words.
+        // The same bytes, described by options.
         let bytes = fs::read_dir(&capture).unwrap().map(|f| f.unwrap().path());
         let bytes = bytes.into_iter().find(|p| p.extension().is_some_and(|e| e == "bin")).unwrap();
         let words = format!("instructions --strict --format pc --protocol etrace {image} --params");
-        let said = tracewright(&args(&words, &[&params, &bytes]));
-        assert_eq!(ok(&said).lines().collect::<Vec<_>>(), addresses, "{}", said.err);
+        let output = tracewright(&args(&words, &[&params, &bytes]));
+        assert_eq!(ok(&output).lines().collect::<Vec<_>>(), addresses, "{}", output.err);
         let words = format!(
             "instructions --format pc --protocol etrace {image} --config profile=reference-flow"
         );
@@ -152,11 +155,11 @@ fn opcodes_of_its_own() {
             all.extend(["--config".into(), custom.into()]);
         }
         all.push(bytes.clone().into());
-        let said = tracewright(&all);
-        assert_eq!(ok(&said).lines().collect::<Vec<_>>(), addresses, "{}", said.err);
-        assert_eq!(said.err.matches("note:").count(), 0, "{}", said.err);
+        let output = tracewright(&all);
+        assert_eq!(ok(&output).lines().collect::<Vec<_>>(), addresses, "{}", output.err);
+        assert_eq!(output.err.matches("note:").count(), 0, "{}", output.err);
 
-        // Who does not know them gets lost.
+        // Without the custom opcodes, decoding fails.
         let plain = args(
             &format!(
                 "decode --strict --protocol etrace {image} --config profile=reference-flow --config xlen=32"
@@ -167,7 +170,7 @@ fn opcodes_of_its_own() {
     }
 }
 
-/// An ELF file for RV32 with `memory` at 0x1000, and `symbols` that are numbers.
+/// An ELF file for RV32 with `memory` at 0x1000 and absolute `symbols`.
 fn elf(memory: &[u8], symbols: &[(&str, u32)]) -> Vec<u8> {
     let mut names = vec![0u8];
     // The null symbol; then name, value, size, type and binding (weak), section (none: a number).
@@ -185,13 +188,13 @@ fn elf(memory: &[u8], symbols: &[(&str, u32)]) -> Vec<u8> {
     file.extend([2u16, 243].into_iter().flat_map(u16::to_le_bytes));
     file.extend([1, 0x1000, 52, sections, 0].into_iter().flat_map(u32::to_le_bytes));
     file.extend([52u16, 32, 1, 40, 3, 0].into_iter().flat_map(u16::to_le_bytes));
-    // One segment to load: offset, addresses, sizes, what may be done.
+    // One loadable segment: offset, addresses, sizes, flags.
     file.extend([1, code, 0x1000, 0x1000, size, size, 7, 4].into_iter().flat_map(u32::to_le_bytes));
     file.extend(memory);
     file.extend(&table);
     file.extend(&names);
     file.resize(sections as usize, 0);
-    // No section; the symbols, whose names are in the section behind; the names.
+    // The null section; the symbols, whose names are in the next section; the names.
     file.extend([0u8; 40]);
     let row = [0, 2, 0, 0, symtab, table.len() as u32, 2, 1, 4, 16];
     file.extend(row.into_iter().flat_map(u32::to_le_bytes));
@@ -200,7 +203,8 @@ fn elf(memory: &[u8], symbols: &[(&str, u32)]) -> Vec<u8> {
     file
 }
 
-/// Where nobody says where the jump table of Zcmt is, the linker's symbol does; what is said counts more.
+/// Without `jvt`, the symbol of the linker gives the address of the Zcmt jump table; `jvt` has
+/// priority.
 #[test]
 fn a_jump_table_by_its_symbol() {
     let folder = Folder::new("riscv-jvt");
@@ -223,47 +227,48 @@ fn a_jump_table_by_its_symbol() {
     all.extend(args("--image", &[&image]));
     all.extend(args("--log", &[&log]));
     all.extend(args("-o", &[&capture]));
-    let said = tracewright(&all);
-    ok(&said);
+    let output = tracewright(&all);
+    ok(&output);
     let note = "jvt is taken to be 0x3000, the symbol __jvt_base$ of program.elf";
-    assert!(said.err.contains(note), "{}", said.err);
-    // It is not among what the capture says, and found again.
+    assert!(output.err.contains(note), "{}", output.err);
+    // The capture does not record the address; it is inferred again.
     assert!(!fs::read_to_string(capture.join("capture.toml")).unwrap().contains("jvt"));
     let addresses: Vec<_> = RUN.iter().map(|(at, ..)| format!("{at:x}")).collect();
-    let said = tracewright(&args("instructions --strict --format pc", &[&capture]));
-    assert_eq!(ok(&said).lines().collect::<Vec<_>>(), addresses, "{}", said.err);
-    assert_eq!(said.err.matches(note).count(), 1, "{}", said.err);
+    let output = tracewright(&args("instructions --strict --format pc", &[&capture]));
+    assert_eq!(ok(&output).lines().collect::<Vec<_>>(), addresses, "{}", output.err);
+    assert_eq!(output.err.matches(note).count(), 1, "{}", output.err);
     for format in ["text", "json"] {
-        let said = tracewright(&args(&format!("info --format {format}"), &[&capture]));
-        assert_eq!(ok(&said).matches(note).count(), 1, "{}", said.out);
+        let output = tracewright(&args(&format!("info --format {format}"), &[&capture]));
+        assert_eq!(ok(&output).matches(note).count(), 1, "{}", output.out);
     }
-    let said = tracewright(&args("compare", &[&capture, &log]));
-    assert_eq!(ok(&said), "the same: 14 instructions and events of 1 source\n");
+    let output = tracewright(&args("compare", &[&capture, &log]));
+    assert_eq!(ok(&output), "the same: 14 instructions and events of 1 source\n");
 
     let bytes = fs::read_dir(&capture).unwrap().map(|f| f.unwrap().path());
     let bytes = bytes.into_iter().find(|p| p.extension().is_some_and(|e| e == "bin")).unwrap();
     for (params, right, noted) in [(&without, true, true), (&other, false, false)] {
         let mut all = args("instructions --format pc --protocol etrace --image", &[&image]);
         all.extend(args("--params", &[params, &bytes]));
-        let said = tracewright(&all);
-        assert_eq!(said.out.lines().eq(&addresses), right, "{}", said.out);
-        assert_eq!(said.err.contains("__jvt_base$"), noted, "{}", said.err);
+        let output = tracewright(&all);
+        assert_eq!(output.out.lines().eq(&addresses), right, "{}", output.out);
+        assert_eq!(output.err.contains("__jvt_base$"), noted, "{}", output.err);
     }
-    // A program that was linked for Zcmt, on a processor that is not said to have it.
+    // A program linked for Zcmt, on a processor without the extension.
     let mut all = args("info --protocol etrace --image", &[&image]);
     all.extend(args("--params", &[&plain, &bytes]));
-    let said = tracewright(&all);
-    assert!(ok(&said).contains("program.elf has a jump table of Zcmt"), "{}", said.out);
-    assert!(!ok(&said).contains("jvt is taken"), "{}", said.out);
+    let output = tracewright(&all);
+    assert!(ok(&output).contains("program.elf has a jump table of Zcmt"), "{}", output.out);
+    assert!(!ok(&output).contains("jvt is taken"), "{}", output.out);
 }
 
-/// Two harts of one stream, to one of which an opcode is a branch, and plain to the other: a log of both is the same as
-/// the stream, with nothing but what the capture says.
+/// Two harts of one stream, where an opcode is a branch on one of them only. A log of both equals
+/// the stream, with the parameters of the capture alone.
 #[test]
-fn opcodes_of_one_of_two() {
+fn custom_opcodes_of_one_hart() {
     const CUSTOM: &str = "\n[[source.parameters.custom]]\nmask = 0x707f\nmatch = 0x600b\nkind = \"branch\"\noffset = \"B\"\n";
     let folder = Folder::new("riscv-own-of-one");
-    // cv.beqimm 12 on; two that are plain, and a branch back: how often a loop without one ran is not traced.
+    // cv.beqimm by 12, two other instructions, and a branch back, which makes the iterations
+    // traceable.
     let code = [0x0055_660bu32, 0x13, 0x13, 0xfe05_1ae3];
     let memory: Vec<u8> = code.iter().flat_map(|word| word.to_le_bytes()).collect();
     fs::write(folder.path("program.bin"), memory).unwrap();
@@ -310,16 +315,21 @@ fn opcodes_of_one_of_two() {
     fs::write(described.join("capture.toml"), toml).unwrap();
     let log = folder.path("both.csv");
     fs::write(&log, &both).unwrap();
-    let said = tracewright(&args("compare", &[&described, &log]));
-    assert_eq!(ok(&said), "the same: 16 instructions and events of 2 sources\n", "{}", said.err);
-    // The other way round they differ.
+    let output = tracewright(&args("compare", &[&described, &log]));
+    assert_eq!(
+        ok(&output),
+        "the same: 16 instructions and events of 2 sources\n",
+        "{}",
+        output.err
+    );
+    // With exchanged harts they differ.
     fs::write(&log, both.replace("\n0,", "\n2,").replace("\n1,", "\n0,").replace("\n2,", "\n1,"))
         .unwrap();
-    let said = tracewright(&args("compare", &[&described, &log]));
-    assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
+    let output = tracewright(&args("compare", &[&described, &log]));
+    assert_eq!(output.code, Some(1), "{}{}", output.out, output.err);
 }
 
-/// Two harts that run the same program, each at its own pace.
+/// Two harts that execute the same program, interleaved irregularly.
 #[test]
 fn two_harts() {
     const LOG: &str = "\
@@ -355,8 +365,8 @@ cpu,address,isa,el,opcode
     };
     let capture = folder.path("both");
     let unit = "--config xlen=32 --config source_width=12 --config source=0x123";
-    let said = encode(unit, &capture);
-    ok(&said);
+    let output = encode(unit, &capture);
+    ok(&output);
     let toml = fs::read_to_string(capture.join("capture.toml")).unwrap();
     for part in
         ["format = \"encapsulated\"", "source = 0x123", "source = 0x124", "source_width = 0xc"]
@@ -368,18 +378,18 @@ cpu,address,isa,el,opcode
             text.lines().filter_map(|line| line.strip_prefix(name)?.trim().split(' ').next());
         lines.filter(|word| word.starts_with("0x")).map(str::to_owned).collect()
     };
-    let said = tracewright(&args("instructions --strict", &[&capture]));
+    let output = tracewright(&args("instructions --strict", &[&capture]));
     for (name, cpu) in [("ETRACE_0", '0'), ("ETRACE_1", '1')] {
-        assert_eq!(by_hart(ok(&said), name), ran(cpu), "{}", said.out);
+        assert_eq!(by_hart(ok(&output), name), ran(cpu), "{}", output.out);
     }
-    let said = tracewright(&args(&format!("compare --isa rv32 {image}"), &[&capture, &log]));
-    assert_eq!(ok(&said), "the same: 10 instructions and events of 2 sources\n");
-    let said = tracewright(&args("info", &[&capture]));
-    assert!(ok(&said).contains("encapsulated"), "{}", said.out);
-    let said = tracewright(&args("frames --format none", &[&capture]));
-    assert!(ok(&said).contains("(ETRACE_0)"), "{}", said.out);
+    let output = tracewright(&args(&format!("compare --isa rv32 {image}"), &[&capture, &log]));
+    assert_eq!(ok(&output), "the same: 10 instructions and events of 2 sources\n");
+    let output = tracewright(&args("info", &[&capture]));
+    assert!(ok(&output).contains("encapsulated"), "{}", output.out);
+    let output = tracewright(&args("frames --format none", &[&capture]));
+    assert!(ok(&output).contains("(ETRACE_0)"), "{}", output.out);
 
-    // The same bytes: harts that are named, and those that are found.
+    // The same bytes, with given and with detected harts.
     let bytes = fs::read_dir(&capture).unwrap().map(|f| f.unwrap().path());
     let bytes = bytes.into_iter().find(|p| p.extension().is_some_and(|e| e == "bin")).unwrap();
     let unit = "--config xlen=32 --config source_width=12";
@@ -389,30 +399,37 @@ cpu,address,isa,el,opcode
         ("--protocol etrace --framing encapsulated", true),
     ] {
         let all = format!("instructions --strict {image} {words} {unit}");
-        let said = tracewright(&args(&all, &[&bytes]));
+        let output = tracewright(&args(&all, &[&bytes]));
         for (name, cpu) in [("etrace@0x123", '0'), ("etrace@0x124", '1')] {
-            assert_eq!(by_hart(ok(&said), name), ran(cpu), "{}", said.out);
+            assert_eq!(by_hart(ok(&output), name), ran(cpu), "{}", output.out);
         }
-        assert_eq!(said.err.contains("the messages are of 0x123, 0x124"), note, "{}", said.err);
+        assert_eq!(
+            output.err.contains("the messages contain the sources 0x123, 0x124"),
+            note,
+            "{}",
+            output.err
+        );
     }
-    // The number is the id, whatever shows it.
+    // The source number is the ID in every output.
     for (verb, part) in [
         ("decode --format json", r#""name":"ETRACE_1","protocol":"ETRACE","id":292"#),
         ("info --format json", r#""id":292,"bytes""#),
-        ("frames", "id 0x124"),
+        ("frames", "ID 0x124"),
         ("frames --format json", r#""id":292"#),
-        ("decode --format none", "ETRACE_1 (ETRACE, id 0x124)"),
-        ("info", "id 0x124, in "),
+        ("decode --format none", "ETRACE_1 (ETRACE, ID 0x124)"),
+        ("info", "ID 0x124, in "),
     ] {
-        let said = tracewright(&args(verb, &[&capture]));
-        assert!(ok(&said).contains(part), "{verb}: {part} is not in {}", said.out);
+        let output = tracewright(&args(verb, &[&capture]));
+        assert!(ok(&output).contains(part), "{verb}: {part} is not in {}", output.out);
     }
     for id in ["0x123", "292"] {
         let cpu = if id == "292" { '1' } else { '0' };
-        let said = tracewright(&args(&format!("instructions --format pc --id {id}"), &[&capture]));
-        assert_eq!(ok(&said).lines().count(), ran(cpu).len(), "{id}");
+        let output =
+            tracewright(&args(&format!("instructions --format pc --id {id}"), &[&capture]));
+        assert_eq!(ok(&output).lines().count(), ran(cpu).len(), "{id}");
     }
-    // Sources that are listed in another order are the same; those that differ have a number.
+    // The order of the sources in the capture does not matter; a difference is reported with the
+    // ID.
     let toml = fs::read_to_string(capture.join("capture.toml")).unwrap();
     let (head, sources) = toml.split_at(toml.find("[[source]]").unwrap());
     let (first, second) = sources.split_at(sources.rfind("[[source]]").unwrap());
@@ -423,40 +440,40 @@ cpu,address,isa,el,opcode
         fs::copy(&file, swapped.join(file.file_name().unwrap())).unwrap();
     }
     fs::write(swapped.join("capture.toml"), format!("{head}{second}\n{first}\n{rest}")).unwrap();
-    let said = tracewright(&args("compare", &[&capture, &swapped]));
-    assert_eq!(ok(&said), "the same: 10 instructions and events of 2 sources\n");
+    let output = tracewright(&args("compare", &[&capture, &swapped]));
+    assert_eq!(ok(&output), "the same: 10 instructions and events of 2 sources\n");
     fs::write(&log, LOG.replace("1,100c", "1,1000")).unwrap();
-    let said = tracewright(&args("compare", &[&capture, &log]));
-    assert!(said.out.starts_with("ETRACE_1 (id 0x124): differs after"), "{}", said.out);
-    // One of them: the other's messages are no source's.
+    let output = tracewright(&args("compare", &[&capture, &log]));
+    assert!(output.out.starts_with("ETRACE_1 (id 0x124): differs after"), "{}", output.out);
+    // With one hart given, the messages of the other have an unknown source number.
     let all = format!("instructions --format pc {image} --protocol etrace@0x124 {unit}");
-    let said = tracewright(&args(&all, &[&bytes]));
-    assert_eq!(ok(&said).lines().count(), ran('1').len());
-    assert!(said.err.contains("numbers that no source has: 0x123 ("), "{}", said.err);
+    let output = tracewright(&args(&all, &[&bytes]));
+    assert_eq!(ok(&output).lines().count(), ran('1').len());
+    assert!(output.err.contains("no configured source: 0x123 ("), "{}", output.err);
     for (words, part) in [
         ("--protocol etrace --framing encapsulated", "--config source_width=N"),
         (
             "--protocol etrace --framing encapsulated --config source_width=4 --config aligned=false",
-            "name them",
+            "give each one with --protocol etrace@N",
         ),
         ("--protocol etrace@70000 --config source_width=4", "a number from 0 to 0xffff"),
-        ("--protocol ETM4@200 --framing coresight", "`200` is no trace id"),
+        ("--protocol ETM4@200 --framing coresight", "`0xc8` is not a trace ID"),
     ] {
-        let said = tracewright(&args(&format!("decode {words}"), &[&bytes]));
-        assert_eq!(said.code, Some(2), "{words}: {}", said.out);
-        assert!(said.err.contains(part), "{words}: {}", said.err);
+        let output = tracewright(&args(&format!("decode {words}"), &[&bytes]));
+        assert_eq!(output.code, Some(2), "{words}: {}", output.out);
+        assert!(output.err.contains(part), "{words}: {}", output.err);
     }
-    let said =
+    let output =
         encode("--config xlen=32 --config source_width=1 --config source=1", &folder.path("none"));
-    assert_eq!(said.code, Some(2), "{}", said.out);
-    assert!(said.err.contains("does not fit"), "{}", said.err);
-    let said = encode("--config profile=esp32", &folder.path("none"));
-    assert!(said.err.contains("no source number"), "{}", said.err);
+    assert_eq!(output.code, Some(2), "{}", output.out);
+    assert!(output.err.contains("does not fit"), "{}", output.err);
+    let output = encode("--config profile=esp32", &folder.path("none"));
+    assert!(output.err.contains("no source number"), "{}", output.err);
 }
 
-/// A description with a table says file, section and key of what is wrong, and what could stand there.
+/// Errors in tables of custom opcodes have file, section, key and the expected values.
 #[test]
-fn wrong_tables() {
+fn invalid_tables_are_reported() {
     let folder = Folder::new("riscv-wrong");
     fs::write(folder.path("trace.bin"), [0x41, 0x1f]).unwrap();
     let toml = |custom: &str| {
@@ -472,7 +489,7 @@ fn wrong_tables() {
             &["capture.toml: [source 1] custom 2: ", "`kind` must be one of plain branch jump"][..],
         ),
         (table.replace("0x7f", "true"), &["[source 1] custom 1: `mask` must be a number"]),
-        ("custom = [1]".to_owned(), &["[source 1] custom 1: it must be a table, or text"]),
+        ("custom = [1]".to_owned(), &["[source 1] custom 1: expected a table or a string"]),
         ("custom = [\"mask=1\"]".to_owned(), &["[source 1] custom 1: ", "`match` is missing"]),
         (
             "custm = [\"mask=1\"]".to_owned(),
@@ -481,36 +498,35 @@ fn wrong_tables() {
         (table.repeat(25), &["custom 25: ", "more than 24 opcodes"]),
     ] {
         fs::write(&index, toml(&custom)).unwrap();
-        let said = tracewright(&args("info", &[Path::new(&folder.path(""))]));
-        assert_eq!(said.code, Some(2), "{custom}: {}", said.out);
+        let output = tracewright(&args("info", &[Path::new(&folder.path(""))]));
+        assert_eq!(output.code, Some(2), "{custom}: {}", output.out);
         for part in parts {
-            assert!(said.err.contains(part), "{part} is not in {}", said.err);
+            assert!(output.err.contains(part), "{part} is not in {}", output.err);
         }
     }
     let params = folder.path("unit.params");
     fs::write(&params, "xlen = 32\n[[custom]]\nmask = 3\nmatch = 4\nkind = \"plain\"\n").unwrap();
-    let said = tracewright(&args(
+    let output = tracewright(&args(
         "info --protocol etrace --params",
         &[&params, &folder.path("trace.bin")],
     ));
-    assert_eq!(said.code, Some(2), "{}", said.out);
-    assert!(said.err.contains("unit.params:2: custom: "), "{}", said.err);
-    assert!(said.err.contains("`match` has bits that `mask` has not"), "{}", said.err);
+    assert_eq!(output.code, Some(2), "{}", output.out);
+    assert!(output.err.contains("unit.params:2: custom: "), "{}", output.err);
+    assert!(output.err.contains("`match` has bits that `mask` has not"), "{}", output.err);
 }
 
-/// A unit with a FIFO that is too small loses packets and says so, or makes the processor wait.
-/// A long loop is one packet where its branch is predicted, and all of its turns are said.
+/// A long loop is one packet where its branch is predicted, and all of its iterations are emitted.
 #[test]
 fn long_loops() {
-    const TURNS: usize = 5000;
-    let folder = Folder::new("riscv-turns");
+    const ITERATIONS: usize = 5000;
+    let folder = Folder::new("riscv-loops");
     let (image, log, capture) =
         (folder.path("program.bin"), folder.path("log.csv"), folder.path("capture"));
     // addi a0, a0, -1; bnez a0, -4; a loop of two blocks: beqz a0, 8; addi, bnez a1, -8; nop.
     let code = [0xfff5_0513u32, 0xfe05_1ee3, 0x0005_0463, 0x0015_0513, 0xfe05_9ce3, 0x13, 0x8067];
     fs::write(&image, code.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>()).unwrap();
-    let one = (0..TURNS).flat_map(|_| [0x1000, 0x1004]);
-    let two = (0..TURNS).flat_map(|_| [0x1008, 0x1010]);
+    let one = (0..ITERATIONS).flat_map(|_| [0x1000, 0x1004]);
+    let two = (0..ITERATIONS).flat_map(|_| [0x1008, 0x1010]);
     let ran: Vec<_> = one.chain(two).chain([0x1014]).map(|at| format!("{at:x}")).collect();
     let rows: String = ran.iter().map(|at| format!("{at},RV32,3\n")).collect();
     fs::write(&log, format!("address,isa,el\n{rows}")).unwrap();
@@ -522,29 +538,29 @@ fn long_loops() {
     let mut all = args(&words, &[&log]);
     all.extend(args("-o", &[&capture]));
     ok(&tracewright(&all));
-    let said = tracewright(&args("packets", &[&capture]));
-    assert!(ok(&said).lines().count() < 12, "{}", said.out);
-    let said = tracewright(&args("instructions --strict --format pc", &[&capture]));
-    assert!(ok(&said).lines().eq(&ran), "{}", said.err);
-    let counts = format!("{} ranges, {} instructions", 3 * TURNS + 1, ran.len());
+    let output = tracewright(&args("packets", &[&capture]));
+    assert!(ok(&output).lines().count() < 12, "{}", output.out);
+    let output = tracewright(&args("instructions --strict --format pc", &[&capture]));
+    assert!(ok(&output).lines().eq(&ran), "{}", output.err);
+    let counts = format!("{} ranges, {} instructions", 3 * ITERATIONS + 1, ran.len());
     for verb in ["decode --strict --format none", "decode --strict --format none --stats"] {
-        let said = tracewright(&args(verb, &[&capture]));
-        assert!(ok(&said).contains(&counts), "{counts}: {}", said.out);
+        let output = tracewright(&args(verb, &[&capture]));
+        assert!(ok(&output).contains(&counts), "{counts}: {}", output.out);
     }
-    let said = tracewright(&args("decode --strict", &[&capture]));
-    assert_eq!(ok(&said).matches(" range ").count(), 3 * TURNS + 1);
-    // More than is allowed.
+    let output = tracewright(&args("decode --strict", &[&capture]));
+    assert_eq!(ok(&output).matches(" range ").count(), 3 * ITERATIONS + 1);
+    // A count above the configured limit.
     let toml = fs::read_to_string(capture.join("capture.toml")).unwrap();
     let toml = toml.replace("[source.parameters]", "[source.parameters]\nlongest_count = 1000");
     fs::write(capture.join("capture.toml"), toml).unwrap();
-    let said = tracewright(&args("decode --strict", &[&capture]));
-    assert_eq!(said.code, Some(1), "{}", said.out);
-    assert!(said.out.contains("than longest_count allows"), "{}", said.out);
+    let output = tracewright(&args("decode --strict", &[&capture]));
+    assert_eq!(output.code, Some(1), "{}", output.out);
+    assert!(output.out.contains("than longest_count allows"), "{}", output.out);
 }
 
-/// What is wrong with a parameter is said with the place where it stands.
+/// Invalid parameters are reported with their place.
 #[test]
-fn wrong_parameters() {
+fn invalid_parameters_are_reported() {
     let folder = Folder::new("riscv-parameters");
     let (bytes, params, log) =
         (folder.path("trace.bin"), folder.path("unit.params"), folder.path("log.csv"));
@@ -558,9 +574,9 @@ fn wrong_parameters() {
     )
     .unwrap();
     let at = |words: &str, paths: &[&Path]| {
-        let said = tracewright(&args(words, paths));
-        assert_eq!(said.code, Some(2), "{words}: {}{}", said.out, said.err);
-        said.err
+        let output = tracewright(&args(words, paths));
+        assert_eq!(output.code, Some(2), "{words}: {}{}", output.out, output.err);
+        output.err
     };
     let out = folder.path("out");
     let file = "unit.params:2: xlen: `xlen` cannot be `99`; it is one of 32 64";
@@ -579,13 +595,41 @@ fn wrong_parameters() {
         let err = at(words, paths);
         assert!(err.contains(want), "{words}: {err}");
     }
+    // A profile that does not exist in the version: the file or the option, and the key, are reported.
+    fs::write(&params, "xlen = 64\nversion = \"2.0\"\nprofile = \"siemens\"\n").unwrap();
+    let why = "version `2.0` has no profile `siemens`, which exists in version `1.0`";
+    let file = format!("unit.params:2: version: {why}");
+    let both = "--config version=2.0 --config profile=siemens";
+    for (words, paths, want) in [
+        ("decode --protocol etrace --params", &[&*params, &*bytes][..], file.clone()),
+        ("decode", &[folder.path("").as_path()], file.clone()),
+        (&*format!("{encode} --params"), &[&params], file),
+        (
+            &*format!("decode --protocol etrace {both}"),
+            &[&bytes],
+            format!("--config: version: {why}"),
+        ),
+        (&*format!("{encode} {both}"), &[], format!("--config version: {why}")),
+    ] {
+        let err = at(words, paths);
+        assert!(err.contains(&want), "{words}: {err}");
+    }
+    fs::write(
+        folder.path("capture.toml"),
+        "[[buffer]]\nname = \"b\"\nfile = \"trace.bin\"\n[[source]]\nname = \"hart\"\nprotocol = \"etrace\"\n\
+         [source.parameters]\nprofile = \"siemens\"\nversion = \"2.0\"\n",
+    )
+    .unwrap();
+    let err = at("decode", &[folder.path("").as_path()]);
+    assert!(err.contains("capture.toml") && err.contains(&format!("version: {why}")), "{err}");
     assert!(!out.exists());
     fs::write(&log, "address,isa,opcodes\n1000,RV64,00000013\n").unwrap();
     let err = at(&encode, &[]);
-    assert!(err.contains("no column is called `opcodes`"), "{err}");
+    assert!(err.contains("unknown CSV column `opcodes`"), "{err}");
 }
 
-/// A Spike log begins in a boot ROM that no file has: the log's opcodes are in the capture.
+/// A Spike log begins in a boot ROM that is in no image. The capture contains the opcodes of the
+/// log.
 #[test]
 fn a_log_of_more_than_the_program() {
     const LOG: &str = "\
@@ -611,32 +655,31 @@ core   0: 0x0000000080000008 (0x8082) ret
     for (images, note) in [
         (
             format!("--image {}@0x80000000", image.display()),
-            "20 bytes of what was executed, the first at 0x1000",
+            "20 bytes of executed code, the first at 0x1000",
         ),
-        (String::new(), "34 bytes of what was executed, the first at 0x1000"),
+        (String::new(), "34 bytes of executed code, the first at 0x1000"),
     ] {
         let capture = folder.path("capture");
         let _ = fs::remove_dir_all(&capture);
         let mut all = args(&format!("encode --protocol etrace {images} --log"), &[&log]);
         all.extend(args("-o", &[&capture]));
-        let said = tracewright(&all);
-        ok(&said);
-        assert!(said.err.contains(note), "{}", said.err);
-        let said = tracewright(&args("instructions --strict --format pc", &[&capture]));
-        assert_eq!(ok(&said).lines().collect::<Vec<_>>(), ran, "{}", said.err);
-        assert_eq!(said.err, "");
-        let said = tracewright(&args("compare", &[&capture, &log]));
-        assert_eq!(ok(&said), "the same: 11 instructions and events of 1 source\n");
+        let output = tracewright(&all);
+        ok(&output);
+        assert!(output.err.contains(note), "{}", output.err);
+        let output = tracewright(&args("instructions --strict --format pc", &[&capture]));
+        assert_eq!(ok(&output).lines().collect::<Vec<_>>(), ran, "{}", output.err);
+        assert_eq!(output.err, "");
+        let output = tracewright(&args("compare", &[&capture, &log]));
+        assert_eq!(ok(&output), "the same: 11 instructions and events of 1 source\n");
     }
 }
 
-/// What a log says beside the instructions reaches the unit: cycles in which the processor was stalled, that it was reset
-/// or halted, and signals that a filter asks for.
+/// The trace unit receives stall cycles, resets, halts and sideband signals of the log.
 #[test]
-fn beside_the_instructions() {
+fn events_of_the_log_reach_the_unit() {
     let folder = Folder::new("riscv-side");
     let image = folder.path("program.bin");
-    // jr t1, twice: each is told.
+    // Two times jr t1, each of which is traced.
     fs::write(&image, [0x67, 0, 3, 0, 0x67, 0, 3, 0]).unwrap();
     let image = format!("--image {}@0x1000", image.display());
     let (capture, log) = (folder.path("capture"), folder.path("log.csv"));
@@ -648,57 +691,57 @@ fn beside_the_instructions() {
         );
         let mut all = args(&words, &[&log]);
         all.extend(args("-o", &[&capture]));
-        let said = tracewright(&all);
-        ok(&said);
-        let waited = said.err.contains(" cycles a processor waited until its unit had room");
-        let said = tracewright(&args(decode, &[&capture]));
-        (ok(&said).to_owned(), waited)
+        let output = tracewright(&all);
+        ok(&output);
+        let waited = output.err.contains("processors were stalled for");
+        let output = tracewright(&args(decode, &[&capture]));
+        (ok(&output).to_owned(), waited)
     };
     let jump =
         |n: usize, stall: &str| format!(",,,{stall},{:x},RV32,3,00030067\n", 0x1000 + n % 2 * 4);
     let loops = |stall: &str| (0..1000).map(|n| jump(n, stall)).collect::<String>();
-    // A FIFO is emptied while the processor is stalled by something else.
+    // The FIFO drains while the processor is stalled for another reason.
     let fifo = "--config fifo=150 --config fifo-drain=9";
     let pcs = "instructions --format pc";
-    let (said, waited) = traced(&loops(""), fifo, pcs);
-    assert!(said.lines().count() < 900 && !waited, "{}", said.lines().count());
-    let (said, waited) = traced(&loops("60"), fifo, pcs);
-    assert_eq!((said.lines().count(), waited), (1000, false));
-    let (said, waited) = traced(&loops(""), &format!("{fifo} --config stall=1"), pcs);
-    assert_eq!((said.lines().count(), waited), (1000, true));
-    // The period of resynchronisation may be one of cycles.
+    let (output, waited) = traced(&loops(""), fifo, pcs);
+    assert!(output.lines().count() < 900 && !waited, "{}", output.lines().count());
+    let (output, waited) = traced(&loops("60"), fifo, pcs);
+    assert_eq!((output.lines().count(), waited), (1000, false));
+    let (output, waited) = traced(&loops(""), &format!("{fifo} --config stall=1"), pcs);
+    assert_eq!((output.lines().count(), waited), (1000, true));
+    // The resynchronisation period may be in cycles.
     let period = "--config resync=cycles --config resync_max=2000";
     let starts = |stall: &str| {
-        let (said, _) = traced(&loops(stall), period, "packets");
-        said.lines().filter(|line| line.contains(" start ")).count()
+        let (output, _) = traced(&loops(stall), period, "packets");
+        output.lines().filter(|line| line.contains(" start ")).count()
     };
     let (few, many) = (starts(""), starts("19"));
     assert!(few <= 2 && (9..=11).contains(&many), "{few} and {many}");
-    // A reset and a halt end a stretch; each of its instructions is told.
+    // A reset and a halt end a trace section; each of its instructions is traced.
     for side in ["exception,,reset,,1000,,,", "exception,,halt,,1000,,,", "halted,,,,,,,"] {
         for more in ["", "--config retires=4"] {
             let rows = format!("{}{}{side}\n{}", jump(0, ""), jump(1, ""), jump(0, ""));
-            let (said, _) = traced(&rows, more, "decode --strict");
-            assert_eq!(said.matches("trace-on").count(), 2, "{side} {said}");
-            let (said, _) = traced(&rows, more, pcs);
-            assert_eq!(said, "1000\n1004\n1000\n", "{side}");
+            let (output, _) = traced(&rows, more, "decode --strict");
+            assert_eq!(output.matches("trace-on").count(), 2, "{side} {output}");
+            let (output, _) = traced(&rows, more, pcs);
+            assert_eq!(output, "1000\n1004\n1000\n", "{side}");
         }
     }
-    // A filter asks for signals.
+    // A filter on signals.
     let filter = "--config trTeFilter0Control=0x10001 --config trTeFilter0MatchMaskImpdef=0xf0 \
                   --config trTeFilter0MatchValueImpdef=0x50";
     let rows: Vec<_> = (0..8).map(|n| jump(n, "")).collect();
     let rows = rows.join("signals,57,,,,,,\n").replacen("signals,57", "signals,17", 3);
     let rows = rows.replacen("signals,57", "signals,5a", 2);
-    let (said, _) = traced(&rows, filter, pcs);
-    assert_eq!(said, "1000\n1004\n1000\n1004\n", "{said}");
+    let (output, _) = traced(&rows, filter, pcs);
+    assert_eq!(output, "1000\n1004\n1000\n1004\n", "{output}");
 }
 
 #[test]
-fn too_small_a_fifo() {
+fn a_small_fifo_overflows_or_stalls() {
     let folder = Folder::new("riscv-fifo");
     let (image, log) = (folder.path("program.bin"), folder.path("log.csv"));
-    // jr t1, twice: each is told.
+    // Two times jr t1, each of which is traced.
     fs::write(&image, [0x67, 0, 3, 0, 0x67, 0, 3, 0]).unwrap();
     let addresses: Vec<u32> = (0..3000).map(|n| 0x1000 + n % 2 * 4).collect();
     let rows = addresses.iter().map(|at| format!("{at:x},RV32,3,00030067\n"));
@@ -714,24 +757,24 @@ fn too_small_a_fifo() {
         let mut all = args(&words, &[&log]);
         all.extend(args("-o", &[&capture]));
         ok(&tracewright(&all));
-        let said = tracewright(&args("decode --strict", &[&capture]));
-        assert_eq!(said.code, Some(0), "{}", said.err);
-        let gaps = said.out.matches("gap        trace unit overflow").count();
-        // After the last loss there may be nothing more.
-        let resumed = said.out.matches("trace-on   after an overflow").count();
+        let output = tracewright(&args("decode --strict", &[&capture]));
+        assert_eq!(output.code, Some(0), "{}", output.err);
+        let gaps = output.out.matches("gap        trace unit overflow").count();
+        // The trace may end after the last overflow.
+        let resumed = output.out.matches("trace-on   after an overflow").count();
         assert!(resumed == gaps || resumed + 1 == gaps, "{resumed} of {gaps}");
-        let said = tracewright(&args("instructions --format pc", &[&capture]));
-        (gaps, ok(&said).lines().count())
+        let output = tracewright(&args("instructions --format pc", &[&capture]));
+        (gaps, ok(&output).lines().count())
     };
-    let (gaps, said) = traced("");
-    assert!(gaps > 3 && said < 2000, "{gaps} gaps, {said} instructions");
+    let (gaps, output) = traced("");
+    assert!(gaps > 3 && output < 2000, "{gaps} gaps, {output} instructions");
     assert_eq!(traced("--config stall=1"), (0, 3000));
-    let said = tracewright(&args("packets --explain", &[&folder.path("capture")]));
+    let output = tracewright(&args("packets --explain", &[&folder.path("capture")]));
     for name in ["qual_status", "implicit_return", "branch_predictor", "dloss", "noaddr"] {
-        assert!(ok(&said).contains(name), "no {name}");
+        assert!(ok(&output).contains(name), "no {name}");
     }
-    // The values of a packet stand below each other, however long its names are.
-    let fields = said.out.lines().filter(|line| line.contains(" +"));
+    // The values of a packet are aligned, irrespective of the length of the names.
+    let fields = output.out.lines().filter(|line| line.contains(" +"));
     let value = |line: &str| line.rfind(" 0x").unwrap();
     let names =
         |line: &&str| ["branch_predictor", "implicit_return"].iter().any(|n| line.contains(n));
@@ -739,9 +782,9 @@ fn too_small_a_fifo() {
     assert!(columns.len() >= 2 && columns.windows(2).all(|two| two[0] == two[1]), "{columns:?}");
 }
 
-/// What is no such file says so in words.
+/// Files of other types are reported.
 #[test]
-fn other_files() {
+fn files_of_other_types_are_reported() {
     let folder = Folder::new("riscv-other");
     let (noise, elf, empty) =
         (folder.path("noise.bin"), folder.path("unit.params"), folder.path("empty.csv"));
@@ -750,15 +793,15 @@ fn other_files() {
     fs::write(&elf, b"\x7fELF\x02\x01\x1b[31m\n").unwrap();
     fs::write(&empty, "").unwrap();
     let words = "decode --protocol etrace --config profile=reference-flow";
-    let said = tracewright(&args(words, &[&noise]));
-    ok(&said);
-    assert!(said.err.contains(" of 3000 bytes come before a synchronisation"), "{}", said.err);
-    let said = tracewright(&args("decode --protocol etrace --params", &[&elf, &noise]));
-    assert_eq!(said.code, Some(2), "{}", said.out);
-    assert!(said.err.contains("`\\u{7f}ELF") && !said.err.contains('\x1b'), "{}", said.err);
+    let output = tracewright(&args(words, &[&noise]));
+    ok(&output);
+    assert!(output.err.contains(" of 3000 bytes come before a synchronisation"), "{}", output.err);
+    let output = tracewright(&args("decode --protocol etrace --params", &[&elf, &noise]));
+    assert_eq!(output.code, Some(2), "{}", output.out);
+    assert!(output.err.contains("`\\u{7f}ELF") && !output.err.contains('\x1b'), "{}", output.err);
     let mut all = args("encode --protocol etrace --log", &[&empty]);
     all.extend(args("-o", &[&folder.path("out")]));
-    let said = tracewright(&all);
-    assert_eq!(said.code, Some(2), "{}", said.out);
-    assert!(said.err.contains("an empty log"), "{}", said.err);
+    let output = tracewright(&all);
+    assert_eq!(output.code, Some(2), "{}", output.out);
+    assert!(output.err.contains("the log is empty"), "{}", output.err);
 }

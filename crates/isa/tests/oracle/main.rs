@@ -13,22 +13,17 @@ use capstone::arch::{BuildsCapstone, BuildsCapstoneExtraMode, arm, arm64};
 use tracewright_base::{Instruction, Isa, Kind};
 use tracewright_isa::{a32, a64, t32};
 
+use tracewright_testing::Random;
+
 use known::Known;
 use text::Parsed;
 
 /// Where the instructions of the sweeps lie: far from both ends of the address space.
 const AT: u64 = 0x4000_0000;
 
-/// Numbers that look random and are the same in each run. (Marsaglia, xorshift)
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u32 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 16) as u32
-    }
+/// 32 random bits.
+fn word(random: &mut Random) -> u32 {
+    (random.next() >> 32) as u32
 }
 
 struct Sweep {
@@ -140,10 +135,10 @@ fn agree(ours: &Instruction, parsed: Option<Parsed>) -> bool {
 #[test]
 fn a64_opcodes() {
     let mut sweep = Sweep::new(Isa::A64, known::A64);
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     for high in 0..=0xffffu32 {
         for _ in 0..4 {
-            sweep.check(high << 16 | random.next() & 0xffff);
+            sweep.check(high << 16 | word(&mut random) & 0xffff);
         }
     }
     // Hints, barriers and waits: CRm, op2 and the register.
@@ -163,7 +158,7 @@ fn a64_opcodes() {
         sweep.check(0xd400_0000 | bits >> 5 << 21 | bits & 0b11111);
     }
     for _ in 0..200_000 {
-        sweep.check(0b101 << 26 | random.next() & !(0b111 << 26));
+        sweep.check(0b101 << 26 | word(&mut random) & !(0b111 << 26));
     }
     sweep.finish();
 }
@@ -173,11 +168,13 @@ fn a64_opcodes() {
 #[test]
 fn a32_opcodes() {
     let mut sweep = Sweep::new(Isa::A32, known::A32);
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     for bits in 0..=0xffffu32 {
         let opcode = bits >> 4 << 20 | (bits & 0xf) << 4;
         let rest = 0x000f_ff0f;
-        for filler in [random.next(), random.next(), random.next() | 0xf000, 0xffff_ffff, 0xff00] {
+        for filler in
+            [word(&mut random), word(&mut random), word(&mut random) | 0xf000, 0xffff_ffff, 0xff00]
+        {
             sweep.check(opcode | filler & rest);
         }
     }
@@ -204,11 +201,11 @@ fn t32_narrow_opcodes() {
 #[test]
 fn t32_wide_opcodes() {
     let mut sweep = Sweep::new(Isa::T32, known::T32_WIDE);
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     for first in (0..=0xffffu32).filter(|&o| t32::is_wide(o as u16)) {
         for high in 0..16 {
             for _ in 0..6 {
-                sweep.check(first << 16 | high << 12 | random.next() & 0xfff);
+                sweep.check(first << 16 | high << 12 | word(&mut random) & 0xfff);
             }
         }
         for second in [0xf000, 0xf001, 0xfb04, 0x8f00, 0x8000, 0xa000, 0xf010, 0xc000, 0xf021] {

@@ -1,8 +1,8 @@
 use crate::trial::Trial;
 
-/// `TRACEWRIGHT_TIMES`, or enough for a look at everything.
+/// How often each property is tried.
 fn times() -> u64 {
-    std::env::var("TRACEWRIGHT_TIMES").ok().and_then(|n| n.parse().ok()).unwrap_or(2000)
+    tracewright_testing::times(2000)
 }
 
 /// Random programs through random trace units, and back.

@@ -1,5 +1,5 @@
-//! Where a decoder may start: at any record. It says nothing until a branch status has told which
-//! address is its own. (IHI 0014, 5.6.1)
+//! Where a decoder may start: at any record. It reports nothing until a branch status identifies
+//! its address. (IHI 0014, 5.6.1)
 
 use tracewright_base::SyncSearch;
 

@@ -1,5 +1,5 @@
-//! Where a decoder may start: at any record. It says nothing until a trace FIFO offset has told where
-//! in the FIFO it is. (IHI 0014, 6.5.1)
+//! Where a decoder may start: at any record. It reports nothing until a trace FIFO offset gives the
+//! position of its packet in the FIFO. (IHI 0014, 6.5.1)
 
 use tracewright_base::SyncSearch;
 

@@ -188,7 +188,7 @@ fn registers() {
 
 #[test]
 fn garbage() {
-    let mut random = ways::Random(0x2545_f491_4f6c_dd1d);
+    let mut random = ways::Random::new(0x2545_f491_4f6c_dd1d);
     for _ in 0..300 {
         let bytes = [HEAD, &random.bytes(40), HEAD, &random.bytes(3)].concat();
         ways::garbage::<Etmv4d, _>(&CONFIG, &mut NoMemory, &bytes);

@@ -22,9 +22,9 @@
 //! ```
 //! use tracewright_base::{Parse, Wire};
 //! use tracewright_protocols::etrace::{Packet, Params};
-//! use tracewright_protocols::etrace::config::{Profile, Version};
+//! use tracewright_protocols::etrace::config::Profile;
 //!
-//! let params = Params::new(Version::V2_0, Profile::ReferenceFlow, true);
+//! let params = Params::of(Profile::ReferenceFlow, true);
 //! let bytes = [0x42, 0xfe, 0xfa]; // two bytes of te_inst: format 2, an address 0x141 back
 //! let Parse::Packet(packet, 3) = Packet::parse(&bytes, &params) else { panic!() };
 //! assert_eq!(packet.to_string(), "address 0x7ffffffffffffebf");
@@ -78,10 +78,17 @@ impl Protocol for Etrace {
         _core: Option<CoreType>,
         register: &dyn Fn(&str) -> Option<u64>,
     ) -> Result<Params, MissingRegister> {
-        Params::from_registers(register)
+        Params::from_registers(register).map_err(|_| MissingRegister {
+            name: "version",
+            about: "a version in which the given profile exists",
+        })
     }
 
-    fn word(name: &str, word: &str) -> Option<Result<u64, String>> {
+    fn check(register: &dyn Fn(&str) -> Option<u64>) -> Result<(), (&'static str, String)> {
+        Params::from_registers(register).map(|_| ()).map_err(|unit| ("version", unit.to_string()))
+    }
+
+    fn parse_value(name: &str, word: &str) -> Option<Result<u64, String>> {
         if Params::passes_over(name) {
             return None;
         }
@@ -89,7 +96,7 @@ impl Protocol for Etrace {
         Some(number.map_err(|wrong| wrong.to_string()))
     }
 
-    fn tell(params: &mut Params, name: &str, text: &str) -> Option<Result<(), String>> {
+    fn set_text(params: &mut Params, name: &str, text: &str) -> Option<Result<(), String>> {
         let told = params.tell(name, text)?;
         Some(told.map_err(|wrong| wrong.to_string()))
     }

@@ -4,7 +4,7 @@ use tracewright_base::SyncSearch;
 
 use super::packet::{ALIGN_ZEROS, ALIGN_ZEROS_LIMIT};
 
-/// Finds the first A-sync: five zero bytes or more and `1000_0000`. No other packets make this
+/// Finds the first A-sync: five zero bytes or more and `1000_0000`. No other packets contain this
 /// sequence, and the byte after it is a header. (IHI 0035, "Alignment synchronization")
 pub fn find(bytes: &[u8]) -> SyncSearch {
     let mut zeros = 0;

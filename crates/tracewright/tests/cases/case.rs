@@ -11,7 +11,7 @@ use tracewright::capture::core_type;
 use tracewright::image::{Image, Region};
 use tracewright::protocols::registry::{AnyConfig, AnyProtocol};
 
-/// What a case file says.
+/// The contents of a case file.
 pub struct Case {
     /// The lines that a person wrote.
     head: String,
@@ -87,8 +87,8 @@ impl Case {
         let protocol = protocol.ok_or("no protocol")?;
         let mut config = protocol.configure(core, &register).map_err(|error| error.to_string())?;
         for (n, (name, text)) in texts {
-            let told = config.tell(name, text.trim());
-            told.unwrap_or_else(|| Err("no such text".to_owned()))
+            let set = config.set_text(name, text.trim());
+            set.unwrap_or_else(|| Err("no such text".to_owned()))
                 .map_err(|why| format!("line {n}: {why}"))?;
         }
         let mut case = Case::of(config, Image::new(regions), bytes);

@@ -43,8 +43,8 @@ pub fn of_case(
     same(&capture, &plan, step, chunk)
 }
 
-/// Decodes the buffer of `plan` on one thread and on several, fed in `step`s, in stretches of so many
-/// bytes. Returns what was done on two threads.
+/// Decodes the buffer of `plan` on one thread and on several, fed `step` bytes at a time, in chunks of
+/// `chunk` bytes. Returns the counts of the run on two threads.
 pub fn same(capture: &Capture, plan: &Plan, step: usize, chunk: usize) -> Result<Work, String> {
     let jobs = |count| Jobs { count, step, chunk: chunk..=chunk };
     let (alone, _) = views(capture, plan, &jobs(1));
@@ -53,7 +53,7 @@ pub fn same(capture: &Capture, plan: &Plan, step: usize, chunk: usize) -> Result
         let (several, done) = views(capture, plan, &jobs(count));
         if let Some(n) = alone.iter().zip(&several).position(|(alone, several)| alone != several) {
             return Err(format!(
-                "view {n} is not the same on {count} threads, in stretches of {chunk} by {step}:\n\
+                "view {n} is not the same on {count} threads, in chunks of {chunk} by {step}:\n\
                  {}\non one:\n{}",
                 String::from_utf8_lossy(&several[n]),
                 String::from_utf8_lossy(&alone[n]),
@@ -71,7 +71,7 @@ fn views(capture: &Capture, plan: &Plan, jobs: &Jobs) -> ([Vec<u8>; 8], Work) {
     let memory = Memory::new(capture);
     let session = |numbering| {
         let options = Options { numbering, ..Options::default() };
-        Session::new(capture, plan, &memory, &options)
+        Session::new(capture, plan, &memory, &options).expect("a plan of this capture")
     };
     let input = || Parts::new(capture.buffers[plan.buffer].parts());
     let sources = || tracewright::views::Source::all(capture, plan, &memory);
@@ -79,7 +79,7 @@ fn views(capture: &Capture, plan: &Plan, jobs: &Jobs) -> ([Vec<u8>; 8], Work) {
     let mut shown: [Vec<u8>; 8] = Default::default();
     let [frames, packets, elements, people, programs, steps, counted, quiet] = &mut shown;
 
-    // How many stretches were joined by the one that remembers whether it listed bytes without packets.
+    // How many chunks the listing that stores whether it listed bytes without packets joined.
     let mut joined = 0;
     for (packets, bytes, out) in
         [(true, true, frames), (true, false, packets), (false, false, elements)]
@@ -87,10 +87,10 @@ fn views(capture: &Capture, plan: &Plan, jobs: &Jobs) -> ([Vec<u8>; 8], Work) {
         let what =
             opencsd::Shown { packets, bytes, elements: true, packed: bytes, unpacked: bytes };
         let mut view = opencsd::Listing::new(Vec::new(), plan, what, false);
-        let mut session = session(Numbering::Reference);
+        let mut session = session(Numbering::Opencsd);
         let done =
-            parallel::run(&mut session, &mut input(), &mut view, jobs, |mut said: Vec<u8>, _| {
-                out.append(&mut said);
+            parallel::run(&mut session, &mut input(), &mut view, jobs, |mut output: Vec<u8>, _| {
+                out.append(&mut output);
                 true
             })
             .expect("bytes in memory can be read");
@@ -109,9 +109,9 @@ fn views(capture: &Capture, plan: &Plan, jobs: &Jobs) -> ([Vec<u8>; 8], Work) {
     let counts = (Merging((Stats::default(), Tally::default())), sinks);
     let mut all = ((listing, json), (CommittedListener::new(expand), counts));
     let (mut found, mut sums) = <((Stats, Tally), (Checksum, Edges))>::default();
-    let mut all_heard = session(Numbering::Capture);
-    let work = parallel::run(&mut all_heard, &mut input(), &mut all, jobs, |said, _| {
-        let ((mut text, mut json), (mut ran, (more, few))) = said;
+    let mut all_observed = session(Numbering::Capture);
+    let work = parallel::run(&mut all_observed, &mut input(), &mut all, jobs, |output, _| {
+        let ((mut text, mut json), (mut ran, (more, few))) = output;
         people.append(&mut text);
         programs.append(&mut json);
         steps.append(&mut ran);
@@ -123,14 +123,14 @@ fn views(capture: &Capture, plan: &Plan, jobs: &Jobs) -> ([Vec<u8>; 8], Work) {
     counted.extend(found.0.table(&sources()).into_bytes());
     counted.extend(format!("{:?} {:?} {:?}", found.1, sums.0, sums.1.sorted()).into_bytes());
 
-    // Packets are not told one by one, and are counted all the same.
+    // A listener without packets: packets are counted, and none is reported.
     let what = text::Shown { packets: false, bytes: true, elements: true, ..Default::default() };
     let listing = text::Listing::new(Vec::new(), sources(), Some(len), what);
     let mut view = (listing, Merging(Tally::default()));
     let mut tally = Tally::default();
     let mut session = session(Numbering::Capture);
-    parallel::run(&mut session, &mut input(), &mut view, jobs, |(mut said, counts), _| {
-        quiet.append(&mut said);
+    parallel::run(&mut session, &mut input(), &mut view, jobs, |(mut output, counts), _| {
+        quiet.append(&mut output);
         tally.merge(counts);
         true
     })

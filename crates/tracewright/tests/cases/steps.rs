@@ -1,5 +1,5 @@
-//! Cases that begin with what a processor did: the trace unit must write the case's bytes, and what they say
-//! must be what ran.
+//! Cases that begin with an execution log: the trace unit must write the case's bytes, and these
+//! must decode to what the log states.
 
 use std::sync::Arc;
 
@@ -17,14 +17,14 @@ pub fn encode(case: &Case) -> Result<(Vec<u8>, Vec<Step>), String> {
     let image = Arc::new(case.image.clone());
     let mut assembler = Assembler::new(Lookup::with(image, case.config.riscv()));
     assembler.isa = case.isa;
-    let mut say = |_: u16, step: &Step| steps.push(*step);
+    let mut push = |_: u16, step: &Step| steps.push(*step);
     let mut reader = Reader::new(Format::Csv, case.isa);
-    let mut read = reader.feed(case.steps.as_bytes(), &mut |e| assembler.entry(&e, &mut say));
+    let mut read = reader.feed(case.steps.as_bytes(), &mut |e| assembler.entry(&e, &mut push));
     if read.is_ok() {
-        read = reader.finish(&mut |e| assembler.entry(&e, &mut say));
+        read = reader.finish(&mut |e| assembler.entry(&e, &mut push));
     }
     read.map_err(|error| format!("steps, {error}"))?;
-    assembler.finish(&mut say);
+    assembler.finish(&mut push);
     let protocol = case.protocol.ok_or("no protocol")?;
     let register = |name: &str| {
         case.registers.iter().find(|(known, _)| known == name).map(|&(_, value)| value)
@@ -32,7 +32,7 @@ pub fn encode(case: &Case) -> Result<(Vec<u8>, Vec<Step>), String> {
     let unit = AnyUnit::new(protocol, case.core, &register).map_err(|e| e.to_string())?;
     let mut unit = unit.ok_or("no trace unit of this protocol")?;
     // A decoder takes a register that the case does not name for absent, the unit for a usual one.
-    // What opcodes mean the unit is not told: it takes steps.
+    // The unit takes steps, and so does not need the meaning of opcodes.
     let mut config = unit.config();
     if let (AnyConfig::Etrace(unit), AnyConfig::Etrace(case)) = (&mut config, &case.config) {
         unit.extensions = case.extensions;
@@ -73,7 +73,7 @@ fn wanted(steps: &[Step]) -> Ran {
     ran
 }
 
-fn said(case: &Case, bytes: &[u8]) -> Result<Ran, String> {
+fn decoded(case: &Case, bytes: &[u8]) -> Result<Ran, String> {
     let image: Arc<Image> = Arc::new(case.image.clone());
     let options = CacheOptions { riscv: case.config.riscv(), ..CacheOptions::default() };
     let mut cache = Cache::new(image, case.config.waypoints(), options);
@@ -106,8 +106,8 @@ fn said(case: &Case, bytes: &[u8]) -> Result<Ran, String> {
     Ok(ran)
 }
 
-/// Whether the unit writes the case's bytes, and whether these say what ran. An overflow loses what came
-/// before it, and straight code after the last waypoint is not said.
+/// Checks that the unit writes the case's bytes, and that these decode to the steps. An overflow
+/// loses what comes before it, and straight code after the last waypoint is not reported.
 pub fn check(case: &Case) -> Result<(), String> {
     let (bytes, steps) = encode(case)?;
     if bytes != case.bytes {
@@ -123,7 +123,7 @@ pub fn check(case: &Case) -> Result<(), String> {
             rest(&bytes)
         ));
     }
-    let (want, got) = (wanted(&steps), said(case, &bytes)?);
+    let (want, got) = (wanted(&steps), decoded(case, &bytes)?);
     let lossy = steps.contains(&Step::Overflow);
     let good = match lossy {
         true => {

@@ -14,9 +14,9 @@ use tracewright::protocols::{AnyStream, Observer};
 use crate::case::Case;
 use crate::chunks::{self, FRAMED_ID};
 
-/// What a decoder said.
+/// What a decoder reported.
 #[derive(Clone, Default, PartialEq)]
-pub struct Said {
+pub struct Output {
     packets: Vec<Packet>,
     elements: Vec<(u64, Element)>,
     /// Packets and bytes that are none, in order.
@@ -38,7 +38,7 @@ struct Span {
     emitted: Option<Vec<u8>>,
 }
 
-impl Said {
+impl Output {
     pub fn packets(&self) -> Vec<String> {
         self.packets.iter().map(|p| format!("{} {}", p.at, p.text)).collect()
     }
@@ -62,7 +62,7 @@ impl Said {
         (packets, self.elements.iter().map(|&(_, element)| element).collect())
     }
 
-    fn differs(&self, other: &Said) -> bool {
+    fn differs(&self, other: &Output) -> bool {
         self.packets != other.packets || self.elements != other.elements
     }
 }
@@ -73,7 +73,7 @@ fn rows(elements: &[(u64, Element)]) -> Vec<String> {
 
 /// Records elements, and either records each packet or only counts packets.
 struct Recorder<'a> {
-    said: &'a mut Said,
+    output: &'a mut Output,
     /// The trace unit's configuration, with what the packets so far report of it.
     unit: &'a mut AnyConfig,
     /// Packets are only counted: the decoder may take several at once.
@@ -82,7 +82,7 @@ struct Recorder<'a> {
 
 impl Sink for Recorder<'_> {
     fn element(&mut self, at: u64, element: Element) {
-        self.said.elements.push((at, element));
+        self.output.elements.push((at, element));
     }
 }
 
@@ -112,16 +112,16 @@ impl Observer for Recorder<'_> {
         packet.emit(self.unit, &mut emitted);
         self.unit.learn(packet);
         let at = offsets.at(span.start);
-        self.said.spans.push(Span { bytes: bytes[span].to_vec(), emitted: Some(emitted) });
+        self.output.spans.push(Span { bytes: bytes[span].to_vec(), emitted: Some(emitted) });
         let (text, exact) = (packet.to_string(), format!("{packet:?}"));
-        self.said.packets.push(Packet { at, text, exact });
+        self.output.packets.push(Packet { at, text, exact });
     }
 
     fn undecodable(&mut self, _: &OffsetMap<'_>, span: Range<usize>, bytes: &[u8], _: Fault) {
         if self.quiet.is_some() {
             return;
         }
-        self.said.spans.push(Span { bytes: bytes[span].to_vec(), emitted: None });
+        self.output.spans.push(Span { bytes: bytes[span].to_vec(), emitted: None });
     }
 }
 
@@ -139,19 +139,20 @@ struct Run<'a> {
     case: &'a Case,
     image: &'a Arc<tracewright::image::Image>,
     stream: AnyStream,
-    /// The trace unit as the packets so far say that it is, where somebody looks at packets.
+    /// The configuration of the trace unit as the packets so far report it, where packets are
+    /// observed.
     unit: AnyConfig,
-    said: Said,
+    output: Output,
     /// Units (bytes or half bytes) taken.
     taken: usize,
-    /// Nobody looks at packets, and so many were taken.
+    /// Packets are not observed; how many were decoded before.
     quiet: Option<Quiet>,
 }
 
 impl<'a> Run<'a> {
     fn new(case: &'a Case, image: &'a Arc<tracewright::image::Image>, from: usize) -> Self {
         let (stream, unit) = (case.config.stream(), case.config.clone());
-        Run { case, image, stream, unit, said: Said::default(), taken: from, quiet: None }
+        Run { case, image, stream, unit, output: Output::default(), taken: from, quiet: None }
     }
 
     /// Feeds what was not taken of `units`, up to `end`; to the end of the trace for `None`. The
@@ -169,8 +170,8 @@ impl<'a> Run<'a> {
             (true, _) => OffsetMap::new(&pieces).of_nibbles().without_first_nibble(),
         };
         let fresh = &units[self.taken..end.unwrap_or(units.len())];
-        let (said, unit, quiet) = (&mut self.said, &mut self.unit, self.quiet.as_mut());
-        let mut recorder = Recorder { said, unit, quiet };
+        let (output, unit, quiet) = (&mut self.output, &mut self.unit, self.quiet.as_mut());
+        let mut recorder = Recorder { output, unit, quiet };
         if end.is_some() {
             self.taken += self.stream.feed(fresh, &offsets, &mut code, &mut recorder);
         } else {
@@ -181,16 +182,16 @@ impl<'a> Run<'a> {
     /// The packets so far, counted.
     fn counted(&self) -> Quiet {
         self.quiet.unwrap_or_else(|| {
-            let packets = self.said.spans.iter().filter(|span| span.emitted.is_some());
+            let packets = self.output.spans.iter().filter(|span| span.emitted.is_some());
             let units = packets.map(|span| span.bytes.len()).sum();
-            Quiet { packets: self.said.packets.len(), units }
+            Quiet { packets: self.output.packets.len(), units }
         })
     }
 
-    fn whole(mut self, units: &[u8]) -> Said {
+    fn whole(mut self, units: &[u8]) -> Output {
         self.feed(units, Some(units.len()));
         self.feed(units, None);
-        self.said
+        self.output
     }
 }
 
@@ -202,8 +203,8 @@ fn units(stream: &AnyStream, bytes: &[u8]) -> Vec<u8> {
     bytes.iter().flat_map(|byte| [byte & 0xf, byte >> 4]).collect()
 }
 
-/// Takes a case every way, and returns what all ways say.
-pub fn every_way(case: &Case) -> Result<Said, String> {
+/// Takes a case every way, and returns the output that all ways have in common.
+pub fn every_way(case: &Case) -> Result<Output, String> {
     let image = Arc::new(case.image.clone());
     let units = units(&case.config.stream(), &case.bytes);
     let fresh = Run::new(case, &image, 0);
@@ -263,7 +264,7 @@ pub fn cut_once(case: &Case, cut: usize) -> Result<(), String> {
 }
 
 /// Conservation: packets and bytes that are none tile the source.
-fn accounted_for(whole: &Said, units: &[u8]) -> Result<(), String> {
+fn accounted_for(whole: &Output, units: &[u8]) -> Result<(), String> {
     let len: usize = whole.spans.iter().map(|span| span.bytes.len()).sum();
     if len != units.len() {
         return Err(format!("{len} of {} bytes are accounted for", units.len()));
@@ -271,34 +272,34 @@ fn accounted_for(whole: &Said, units: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// A decoder that may take many packets at once says the same as `one`, which was fed up to `cut` packet by packet,
-/// comes to the same state, and counts as many; and so it does from there to the end.
-fn many_at_once(one: &Run<'_>, units: &[u8], cut: usize, whole: &Said) -> Result<(), String> {
+/// A decoder that may take many packets at once has the same output, state and counts as `one`, which
+/// was fed packet by packet up to `cut`; and the same output from there to the end.
+fn many_at_once(one: &Run<'_>, units: &[u8], cut: usize, whole: &Output) -> Result<(), String> {
     let fresh = Run::new(one.case, one.image, 0);
     let mut many = Run { quiet: Some(Quiet::default()), ..fresh };
     many.feed(units, Some(cut));
     if many.stream != one.stream || many.taken != one.taken {
         return Err(format!("many packets at once come to another state at {cut}"));
     }
-    if many.said.elements != one.said.elements || many.counted() != one.counted() {
-        return Err(format!("many packets at once say something else up to {cut}"));
+    if many.output.elements != one.output.elements || many.counted() != one.counted() {
+        return Err(format!("many packets at once decode to something else up to {cut}"));
     }
     many.feed(units, Some(units.len()));
     many.feed(units, None);
     let packets = whole.packets.len();
-    if many.said.elements != whole.elements || many.counted().packets != packets {
-        return Err(format!("many packets at once say something else, cut at {cut}"));
+    if many.output.elements != whole.elements || many.counted().packets != packets {
+        return Err(format!("many packets at once decode to something else, cut at {cut}"));
     }
     Ok(())
 }
 
-/// A decoder that starts at a sync and comes to the state of one that was there all along says the
-/// same from then on.
+/// A decoder that starts at a synchronisation and reaches the state of a decoder of the whole trace
+/// has the same output from there on.
 fn at_each_sync(
     case: &Case,
     units: &[u8],
     checkpoints: &[Run<'_>],
-    whole: &Said,
+    whole: &Output,
 ) -> Result<(), String> {
     for start in 1..units.len() {
         if case.config.sync(&units[start..]) != SyncSearch::At(0) {
@@ -312,11 +313,11 @@ fn at_each_sync(
                 .find(|known| known.taken == late.taken && known.stream == late.stream);
             // With nothing after it there is nothing to compare but where the last packet was.
             let Some(known) = met.filter(|known| known.taken < units.len()) else { continue };
-            let said_before = (known.said.packets.len(), known.said.elements.len());
-            late.said = Said::default();
+            let before = (known.output.packets.len(), known.output.elements.len());
+            late.output = Output::default();
             let rest = late.clone().whole(units);
-            if rest.packets[..] != whole.packets[said_before.0..]
-                || rest.elements[..] != whole.elements[said_before.1..]
+            if rest.packets[..] != whole.packets[before.0..]
+                || rest.elements[..] != whole.elements[before.1..]
             {
                 return Err(format!("equal at {} from sync {start}, not after it", late.taken));
             }
@@ -326,20 +327,21 @@ fn at_each_sync(
     Ok(())
 }
 
-/// So many bytes may say where packets begin that have no mark: those of eight of the longest.
+/// Bytes from which a decoder infers where packets without a mark begin: eight packets of the longest
+/// form.
 const LOOKED_AHEAD: usize = tracewright::protocols::etrace::sync::LOOKED_AHEAD;
 
 /// The packets written again are the same packets and mean the same.
-fn written_again(fresh: &Run<'_>, whole: &Said) -> Result<(), String> {
+fn written_again(fresh: &Run<'_>, whole: &Output) -> Result<(), String> {
     let mut again: Vec<u8> = Vec::new();
-    // Zeros that are no packet may belong to a shorter synchronisation after them. And where a protocol
-    // has no mark, what comes after bad bytes says where packets begin.
-    let (doubtful, mut since_bad) = match fresh.case.config {
+    // Zeros that are no packet may belong to a shorter synchronisation after them. And where a
+    // protocol has no mark, the bytes behind undecodable ones decide where packets begin.
+    let (uncertain, mut since_bad) = match fresh.case.config {
         AnyConfig::Etrace(_) => (LOOKED_AHEAD, LOOKED_AHEAD),
         _ => (1, 0),
     };
     for span in &whole.spans {
-        let bytes = span.emitted.as_ref().filter(|_| since_bad >= doubtful).unwrap_or(&span.bytes);
+        let bytes = span.emitted.as_ref().filter(|_| since_bad >= uncertain).unwrap_or(&span.bytes);
         again.extend_from_slice(bytes);
         since_bad = if span.emitted.is_none() { 0 } else { since_bad + span.bytes.len() };
     }
@@ -360,8 +362,8 @@ fn first<T: PartialEq + std::fmt::Debug>(what: &str, want: &[T], got: &[T]) -> S
     format!("{what}, number {n}: {:?}, not {:?}", got.get(n), want.get(n))
 }
 
-/// Formatter frames carry the bytes, beside another source's.
-fn through_frames(case: &Case, fresh: &Run<'_>, whole: &Said) -> Result<(), String> {
+/// The bytes in formatter frames, beside those of another source.
+fn through_frames(case: &Case, fresh: &Run<'_>, whole: &Output) -> Result<(), String> {
     let mut frames = Vec::new();
     let mut joiner = Joiner::new(Framing::Coresight);
     for (n, bytes) in case.bytes.chunks(7).enumerate() {

@@ -11,9 +11,9 @@ pub struct Allowed {
 /// How the lines at one place begin.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// What the reference lists; nothing where the line is ours alone.
+    /// OpenCSD's line; empty where the line is ours alone.
     pub reference: Option<String>,
-    /// What we list; nothing where the line is the reference's alone.
+    /// Our line; empty where the line is OpenCSD's alone.
     pub ours: Option<String>,
 }
 

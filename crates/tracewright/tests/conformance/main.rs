@@ -1,26 +1,27 @@
-//! Real captures against the reference's listings, line by line.
+//! Real captures against OpenCSD's listings, line by line.
 //!
-//! `../shared/conformance/arm` (or `conformance/arm` where `TRACEWRIGHT_SHARED` points) has the captures, what
-//! OpenCSD 1.8.0 lists of each, and `runs.tsv`, which says how it was asked. Only lines that begin with
-//! `Idx:` count, and frame lines where frames were asked for. `differences.txt` has the lines that may
-//! differ; docs/differences-from-opencsd.md says why each of them does.
+//! `shared/conformance/arm` has the captures, the listings of OpenCSD 1.8.0, and `runs.tsv` with
+//! the options of each listing. Only lines that begin with `Idx:` count, and frame lines where
+//! frames were listed. `differences.txt` has the lines that may differ;
+//! docs/differences-from-opencsd.md has the reason for each.
 //!
-//! It prints a line a run. `cargo test -p tracewright --test conformance -- NAME` runs those that have
-//! NAME in theirs.
+//! The test prints a line for each run. `cargo test -p tracewright --test conformance -- NAME`
+//! makes the runs whose names contain NAME.
 #![forbid(unsafe_code)]
 
 mod allowed;
 mod compare;
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use tracewright::decode::{Memory, Options, Plan, Session};
 use tracewright::frames::{Framing, Numbering};
 use tracewright::views::opencsd::{Listing, Shown};
+use tracewright_testing::{reader, shared};
 
 use allowed::Allowed;
 use compare::Compare;
@@ -43,10 +44,7 @@ impl Run {
 }
 
 fn main() -> ExitCode {
-    let Some(folder) = shared() else {
-        println!("skipped: conformance: no captures in ../shared/conformance/arm");
-        return ExitCode::SUCCESS;
-    };
+    let Some(folder) = shared("conformance/arm") else { return ExitCode::SUCCESS };
     // Options of the usual test harness mean nothing here.
     let filter = std::env::args().skip(1).find(|word| !word.starts_with('-'));
     let runs = runs(&folder).expect("runs.tsv");
@@ -80,17 +78,6 @@ fn main() -> ExitCode {
     if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn shared() -> Option<PathBuf> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    // A worktree is one level deeper than the main checkout.
-    std::env::var_os("TRACEWRIGHT_SHARED")
-        .map(PathBuf::from)
-        .into_iter()
-        .chain([here.join("../../../shared"), here.join("../../../../shared")])
-        .map(|folder| folder.join("conformance/arm"))
-        .find(|folder| folder.is_dir())
-}
-
 fn runs(folder: &Path) -> Option<Vec<Run>> {
     let text = fs::read_to_string(folder.join("runs.tsv")).ok()?;
     let rows = text.lines().skip(1).map(|line| {
@@ -100,19 +87,19 @@ fn runs(folder: &Path) -> Option<Vec<Run>> {
     rows.collect()
 }
 
-/// Decodes a snapshot as the run says. How many lines were the same, and how many differ as known.
+/// Decodes a snapshot with the options of a run. Returns the number of equal lines and of known
+/// differences.
 fn check(folder: &Path, run: &Run, allowed: Vec<Allowed>) -> Result<(usize, usize), String> {
     let elements = run.has("-decode");
     let frames = run.has("-o_raw_packed");
     let golden = folder.join(format!("expected/{}.ppl.xz", run.name()));
-    let golden = File::open(&golden).map_err(|error| format!("{}: {error}", golden.display()))?;
-    let golden = lzma_rust2::XzReader::new(BufReader::new(golden), true);
+    let golden = reader(&golden).map_err(|error| format!("{}: {error}", golden.display()))?;
     let mut compare = Compare::new(golden_lines(golden, frames), frames, allowed);
 
     let path = folder.join("snapshots").join(&run.snapshot);
     let capture = tracewright::read_capture(&path).map_err(|error| error.to_string())?;
     let options = Options {
-        numbering: Numbering::Reference,
+        numbering: Numbering::Opencsd,
         framing: run.has("-dstream_format").then_some(Framing::Dstream),
         check_opcodes: run.has("-aa64_opcode_chk"),
         split_source_ranges: run.has("-src_addr_n"),
@@ -130,7 +117,7 @@ fn check(folder: &Path, run: &Run, allowed: Vec<Allowed>) -> Result<(usize, usiz
     for (n, buffer) in capture.buffers.iter().enumerate().take(buffers) {
         let Some(plan) = Plan::new(&capture, n, &options) else { continue };
         let mut listing = Listing::new(&mut compare, &plan, shown, n > 0);
-        Session::new(&capture, &plan, &memory, &options).run(buffer.parts(), &mut listing);
+        Session::new(&capture, &plan, &memory, &options).unwrap().run(buffer.parts(), &mut listing);
         listing.finish().map_err(|error| error.to_string())?;
     }
     compare.finish()
@@ -138,7 +125,7 @@ fn check(folder: &Path, run: &Run, allowed: Vec<Allowed>) -> Result<(usize, usiz
 
 /// The lines of a listing that count.
 fn golden_lines(
-    listing: impl std::io::Read + 'static,
+    listing: Box<dyn std::io::Read>,
     frames: bool,
 ) -> Box<dyn Iterator<Item = Vec<u8>>> {
     let mut lines = BufReader::with_capacity(1 << 16, listing).split(b'\n');

@@ -1,7 +1,8 @@
-//! Captures that our trace units write, listed by the reference: Debian's `trc_pkt_lister` (OpenCSD) says
-//! what we say, element by element. Where it is not installed this test says so.
+//! Captures of trace units in software: Debian's `trc_pkt_lister` (OpenCSD) and this project list
+//! the same elements. Where it is not installed the test is recorded as skipped.
 //!
-//! What OpenCSD 1.3.3 is known to get wrong is in [`DEFECTS`], each with the reason: it must differ there.
+//! What OpenCSD 1.3.3 is known to get wrong is in [`DEFECTS`], each with the reason: it must differ
+//! there.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -218,11 +219,11 @@ const DEFECTS: &[(Run, &str)] = &[
 ];
 
 #[test]
-fn the_reference_lists_the_same() {
-    let Some(version) = version() else {
-        println!("skipped: no trc_pkt_lister (Debian's libopencsd-bin)");
+fn opencsd_lists_the_same() {
+    let Some(_) = tracewright_testing::tool(&[("trc_pkt_lister", "libopencsd-bin")]) else {
         return;
     };
+    let version = version().expect("the version of trc_pkt_lister");
     let scratch =
         std::env::temp_dir().join(format!("tracewright-reference-{}", std::process::id()));
     let mut wrong = Vec::new();
@@ -238,7 +239,7 @@ fn the_reference_lists_the_same() {
     }
     for (run, why) in DEFECTS {
         if version != "1.3.3" {
-            println!("skipped: {}: not looked at in {version}", run.name);
+            println!("{}: not compared with OpenCSD {version}", run.name);
             continue;
         }
         let differ = (1..4).any(|seed| {
@@ -255,7 +256,7 @@ fn the_reference_lists_the_same() {
 }
 
 impl Run {
-    /// A capture, and what we say of it.
+    /// A capture and our listing of it.
     fn listed(&self, seed: u64) -> (Capture, Vec<String>) {
         let recipe = Recipe {
             seed,
@@ -294,7 +295,7 @@ impl Run {
     }
 }
 
-/// The reference's version. `None` where it is not installed.
+/// OpenCSD's version, where `trc_pkt_lister` prints it.
 fn version() -> Option<String> {
     let folder = std::env::temp_dir();
     let out = Command::new("trc_pkt_lister").current_dir(folder).arg("-help").output().ok()?;
@@ -305,13 +306,15 @@ fn version() -> Option<String> {
 
 fn list(capture: &Capture) -> Vec<String> {
     let mut text = Vec::new();
-    let options = Options { numbering: Numbering::Reference, ..Options::default() };
+    let options = Options { numbering: Numbering::Opencsd, ..Options::default() };
     let shown =
         Shown { packets: false, bytes: false, elements: true, packed: false, unpacked: false };
     let memory = Memory::new(capture);
     let plan = Plan::new(capture, 0, &options).expect("a source");
     let mut listing = Listing::new(&mut text, &plan, shown, false);
-    Session::new(capture, &plan, &memory, &options).run(capture.buffers[0].parts(), &mut listing);
+    Session::new(capture, &plan, &memory, &options)
+        .unwrap()
+        .run(capture.buffers[0].parts(), &mut listing);
     listing.finish().expect("a listing");
     elements(&String::from_utf8_lossy(&text))
 }

@@ -4,38 +4,27 @@ use std::path::Path;
 
 use tracewright::base::{Element, Parse, Wire};
 use tracewright::protocols::etrace::packet::{Packet, Payload};
+use tracewright_testing::Random;
 
 use crate::decode::elf;
 use crate::run::{cache, elements, program};
 use crate::streams::{self, Stream};
-
-/// A small generator, so that a failure can be run again.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % n
-    }
-}
 
 /// Bytes that may be read wrong before packets are found again: what is looked ahead.
 const REACH: usize = 600;
 
 /// Damages `bytes` before `end`. Where, and by how much what follows is moved.
 fn damage(random: &mut Random, bytes: &mut Vec<u8>, end: usize) -> (usize, isize) {
-    let at = random.below(end);
-    let count = 1 + random.below(40);
-    match random.below(5) {
+    let at = random.index(end);
+    let count = 1 + random.index(40);
+    match random.index(5) {
         0 => {
-            bytes[at] ^= 1 << random.below(8);
+            bytes[at] ^= 1 << random.index(8);
             (at + 1, 0)
         }
         1 => {
             for byte in bytes.iter_mut().skip(at).take(count) {
-                *byte = random.below(256) as u8;
+                *byte = random.index(256) as u8;
             }
             (at + count, 0)
         }
@@ -50,7 +39,7 @@ fn damage(random: &mut Random, bytes: &mut Vec<u8>, end: usize) -> (usize, isize
             (at + count, -(count as isize))
         }
         _ => {
-            let extra: Vec<u8> = (0..count).map(|_| random.below(256) as u8).collect();
+            let extra: Vec<u8> = (0..count).map(|_| random.index(256) as u8).collect();
             bytes.splice(at..at, extra);
             (at, count as isize)
         }
@@ -82,11 +71,11 @@ fn check(root: &Path, stream: &Stream, random: &mut Random, times: usize) -> usi
     let most = 50_000 + counted as usize * 2;
     for _ in 0..times {
         let mut damaged = bytes.clone();
-        let seed = random.0;
+        let seed = *random;
         let (until, moved) = damage(random, &mut damaged, bytes.len() - 50);
         let mut got: Vec<(u64, Element)> = Vec::new();
         elements(&damaged, params, &mut code, &mut got);
-        let name = format!("{} from seed {seed:#x}", path.display());
+        let name = format!("{} from {seed:?}", path.display());
         assert!(got.len() < clean.len() * 4 + most, "{name}: {} elements", got.len());
         let Some(start) = starts.iter().find(|start| **start >= until + REACH) else { continue };
         let after = |list: &[(u64, Element)], at: isize| -> Vec<(u64, Element)> {
@@ -115,8 +104,8 @@ fn check(root: &Path, stream: &Stream, random: &mut Random, times: usize) -> usi
 
 #[test]
 fn damaged_streams() {
-    let Some(root) = streams::shared("damaged_streams") else { return };
-    let mut random = Random(0x5eed);
+    let Some(root) = streams::shared() else { return };
+    let mut random = Random::new(0x5eed);
     let mut all = streams::reference(&root);
     all.extend(streams::draft(&root));
     all.retain(|stream| stream.bytes.len() < 40_000);
@@ -131,8 +120,8 @@ fn damaged_streams() {
 /// With the optional modes there is more that damage can do.
 #[test]
 fn damaged_streams_with_optional_modes() {
-    let Some(root) = streams::shared("damaged_streams_with_optional_modes") else { return };
-    let mut random = Random(0xdead);
+    let Some(root) = streams::shared() else { return };
+    let mut random = Random::new(0xdead);
     for stream in &streams::optional(&root) {
         check(&root, stream, &mut random, 20);
     }

@@ -62,7 +62,7 @@ fn all(results: impl Iterator<Item = Result<(), String>>, at_least: usize) {
 
 #[test]
 fn reference_streams() {
-    let Some(root) = streams::shared("reference_streams") else { return };
+    let Some(root) = streams::shared() else { return };
     let results = streams::reference(&root).into_iter().map(|stream| {
         let list = list(&root.join(format!("etrace-ref/ref-decode/{}.pcs.xz", stream.program)));
         compare(elf(&root, &stream), &stream, &list, 0)
@@ -72,7 +72,7 @@ fn reference_streams() {
 
 #[test]
 fn streams_with_optional_modes() {
-    let Some(root) = streams::shared("streams_with_optional_modes") else { return };
+    let Some(root) = streams::shared() else { return };
     let results = streams::optional(&root).into_iter().map(|stream| {
         let program = stream.program.split('.').next().unwrap();
         let list = list(&root.join(format!("etrace-ref/ref-decode/{program}.pcs.xz")));
@@ -84,7 +84,7 @@ fn streams_with_optional_modes() {
 /// Its trace has no end: the last instructions are not reported.
 #[test]
 fn draft_streams() {
-    let Some(root) = streams::shared("draft_streams") else { return };
+    let Some(root) = streams::shared() else { return };
     let results = streams::draft(&root).into_iter().map(|stream| {
         let program = stream.program.split('.').next().unwrap();
         let list = list(&root.join(format!("draft0026-pulp-trdb/{program}.pcs.xz")));
@@ -152,7 +152,7 @@ impl Crc {
 
 #[test]
 fn long_streams() {
-    let Some(root) = streams::shared("long_streams") else { return };
+    let Some(root) = streams::shared() else { return };
     let digests = digests(&root);
     let results = streams::large(&root).into_iter().map(|stream| {
         let elf = root.join(format!("etrace-ref-large/{}.riscv.xz", stream.program));
@@ -184,7 +184,7 @@ fn long_streams() {
 /// offset, too.
 #[test]
 fn pulp_records() {
-    let Some(root) = streams::shared("pulp_records") else { return };
+    let Some(root) = streams::shared() else { return };
     for stream in streams::pulp(&root) {
         let file = read(&root.join(format!("pulp/{}.riscv", stream.program)));
         let image = program(file, true);
@@ -223,7 +223,7 @@ fn pulp_records() {
 
 #[test]
 fn pulp_streams() {
-    let Some(root) = streams::shared("pulp_streams") else { return };
+    let Some(root) = streams::shared() else { return };
     let results = streams::pulp(&root).into_iter().map(|stream| {
         let elf = read(&root.join(format!("pulp/{}.riscv", stream.program)));
         let list = list(&root.join(format!("pulp/{}.pulp-decoder.pcs.xz", stream.program)));
@@ -235,7 +235,7 @@ fn pulp_streams() {
 /// Data trace: each access as the simulator's log has it.
 #[test]
 fn data_streams() {
-    let Some(root) = streams::shared("data_streams") else { return };
+    let Some(root) = streams::shared() else { return };
     let log = String::from_utf8(read(
         &root.join("etrace-data-ref/own_calls_rv64.spike_data_trace.csv.xz"),
     ));

@@ -63,7 +63,6 @@ fn same(name: &str, packets: &[Packet], got: &[u8], want: &[u8], params: &Params
 pub fn log(root: &Path, program: &str) -> Option<Vec<Step>> {
     let path = root.join(format!("etrace-ref/spike/{program}.spike_pc_trace.csv.xz"));
     if !path.is_file() {
-        println!("skipped: no {}", path.display());
         return None;
     }
     let rv64 = !(program.ends_with("rv32") || program == "xrle");
@@ -73,7 +72,7 @@ pub fn log(root: &Path, program: &str) -> Option<Vec<Step>> {
 /// Every suite of the reference flow, from the logs it was made of.
 #[test]
 fn reference_flow() {
-    let Some(root) = shared("reference_flow") else { return };
+    let Some(root) = shared() else { return };
     let streams = reference(&root);
     let programs: BTreeSet<_> = streams.iter().map(|stream| stream.program.clone()).collect();
     for program in programs {
@@ -88,7 +87,7 @@ fn reference_flow() {
 /// The draft's packets, of PULP's encoder, which did not see the boot ROM.
 #[test]
 fn pulp_trdb() {
-    let Some(root) = shared("pulp_trdb") else { return };
+    let Some(root) = shared() else { return };
     for stream in draft(&root) {
         let program = stream.program.split('.').next().unwrap_or_default();
         let Some(steps) = log(&root, program) else { continue };
@@ -106,7 +105,7 @@ fn without_rom(mut steps: Vec<Step>) -> Vec<Step> {
 /// Packets and bytes of streams that are known by their size alone: full and difference.
 #[test]
 fn pulp_trdb_sizes() {
-    let Some(root) = shared("pulp_trdb_sizes") else { return };
+    let Some(root) = shared() else { return };
     for (program, count, diff, full) in [
         ("median", 246, 1_444, 1_806),
         ("multiply", 767, 3_975, 5_937),
@@ -114,7 +113,7 @@ fn pulp_trdb_sizes() {
     ] {
         let Some(steps) = log(&root, program).map(without_rom) else { continue };
         for (full_address, want) in [(false, diff), (true, full)] {
-            let mut params = Params::new(Version::Draft, Profile::PulpTrdb, true);
+            let mut params = Params::of(Profile::PulpTrdb, true);
             params.options.full_address = full_address;
             let (packets, got) = encode(&steps, &params, &Settings::default());
             assert_eq!((packets.len(), got.len()), (count, want), "{program}");
@@ -127,7 +126,7 @@ fn pulp_trdb_sizes() {
 #[test]
 fn several_at_a_time() {
     for seed in 0..400 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let version = random.pick(&[Version::Draft, Version::V1_0, Version::V2_0, Version::V2_1]);
         let mix = Mix {
             rv64: random.one_in(2),
@@ -139,7 +138,7 @@ fn several_at_a_time() {
             vectored: true,
             ..Mix::default()
         };
-        let mut params = Params::new(version, Profile::Spec, mix.rv64);
+        let mut params = Params::spec(version, mix.rv64);
         options(&mut params, &mut random);
         params.choices.resync = random.pick(&[Sync::Packets, Sync::Packets, Sync::Halfwords]);
         params.choices.resync_max = random.pick(&[3, 16, 300, 1 << 20]);
@@ -346,7 +345,7 @@ impl Sink for Again<'_> {
 /// The long streams of the reference flow, from what they decode to: there is no log of them.
 #[test]
 fn reference_flow_long() {
-    let Some(root) = shared("reference_flow_long") else { return };
+    let Some(root) = shared() else { return };
     for stream in large(&root) {
         let elf = read(&root.join(format!("etrace-ref-large/{}.riscv.xz", stream.program)));
         let image = program(elf, stream.params.rv64);
@@ -368,7 +367,7 @@ fn reference_flow_long() {
 /// Data accesses, as the reference flow's data encoder writes them.
 #[test]
 fn reference_data() {
-    let Some(root) = shared("reference_data") else { return };
+    let Some(root) = shared() else { return };
     let log = read(&root.join("etrace-data-ref/own_calls_rv64.spike_data_trace.csv.xz"));
     let log = String::from_utf8(log).unwrap();
     let row = |line: &str| {

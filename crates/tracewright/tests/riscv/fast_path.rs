@@ -70,8 +70,8 @@ fn check(name: &str, bytes: &[u8], params: &Params, code: &mut Cache, random: &m
 
 #[test]
 fn at_once_and_one_by_one() {
-    let Some(root) = streams::shared("at_once_and_one_by_one") else { return };
-    let mut random = Random(3);
+    let Some(root) = streams::shared() else { return };
+    let mut random = Random::new(3);
     let mut all = reference(&root);
     all.extend(draft(&root));
     all.extend(optional(&root));

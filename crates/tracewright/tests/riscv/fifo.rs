@@ -2,7 +2,7 @@
 //! then all that is said is what was done, and it goes on exactly where the unit did.
 
 use tracewright::base::{Access, Element, Encode, Gap, Sink, Start, Step, Wire};
-use tracewright::protocols::etrace::config::{Params, Profile, Sync, Version};
+use tracewright::protocols::etrace::config::{Params, Sync, Version};
 use tracewright::protocols::etrace::encode::{DataSettings, Encoder, FifoSettings, Settings};
 use tracewright::protocols::etrace::packet::{Packet, Payload};
 
@@ -14,11 +14,11 @@ use crate::run::{cache, elements};
 
 /// A random program and a unit for it, without a limit.
 fn unit(seed: u64) -> (Run, Params, Settings) {
-    let mut random = Random(seed ^ 0xf1f0);
+    let mut random = Random::new(seed ^ 0xf1f0);
     let version = random.pick(&[Version::Draft, Version::V1_0, Version::V2_0, Version::V2_1]);
     let thaddr = matches!(version, Version::V2_0 | Version::V2_1);
     let rv64 = random.one_in(2);
-    let mut params = Params::new(version, Profile::Spec, rv64);
+    let mut params = Params::spec(version, rv64);
     options(&mut params, &mut random);
     params.choices.resync = random.pick(&[Sync::Packets, Sync::Halfwords, Sync::Cycles]);
     params.choices.resync_max = random.pick(&[5, 40, 300, 1 << 20]);
@@ -126,7 +126,7 @@ fn a_processor_that_waits_loses_nothing() {
         if params.choices.resync == Sync::Cycles {
             params.choices.resync = Sync::Packets;
         }
-        let mut random = Random(seed ^ 0x57a1);
+        let mut random = Random::new(seed ^ 0x57a1);
         let fifo = FifoSettings {
             bytes: random.pick(&[1, 100, 300, 2000]),
             drain: random.pick(&[1, 3, 20, 1000]),
@@ -148,7 +148,7 @@ fn what_is_lost_is_said() {
     let (mut lost, mut chunks) = (0, 0);
     'traces: for seed in seeds(600) {
         let (run, params, settings) = unit(seed);
-        let mut random = Random(seed ^ 0x1057);
+        let mut random = Random::new(seed ^ 0x1057);
         let fifo = FifoSettings {
             bytes: random.pick(&[1, 100, 130, 200]),
             drain: random.pick(&[2, 4, 9, 30, 200]),
@@ -234,10 +234,10 @@ fn resumptions(sent: &[(Packet, usize)]) -> Vec<(usize, usize)> {
 fn accesses_that_are_lost_are_said() {
     let (mut lost, mut alone) = (0, 0);
     for seed in seeds(300) {
-        let mut random = Random(seed ^ 0xda7a);
+        let mut random = Random::new(seed ^ 0xda7a);
         let version = random.pick(&[Version::V2_0, Version::V2_1]);
         let rv64 = random.one_in(2);
-        let mut params = Params::new(version, Profile::Spec, rv64);
+        let mut params = Params::spec(version, rv64);
         let d = &mut params.data;
         d.split = random.one_in(3);
         d.lrid_width = if d.split { random.pick(&[1, 3, 6]) } else { 0 };

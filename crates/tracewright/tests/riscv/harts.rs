@@ -11,7 +11,7 @@ use tracewright::decode::{Jobs, Memory, Options, Plan, Session, Why, parallel};
 use tracewright::frames::{Framing as Frames, Joiner};
 use tracewright::image::Image;
 use tracewright::logs::{Recorder, Recording};
-use tracewright::protocols::etrace::config::{Framing, PARAMETERS, Profile, Version};
+use tracewright::protocols::etrace::config::{Framing, PARAMETERS, Profile};
 use tracewright::protocols::etrace::packet::Payload;
 use tracewright::protocols::etrace::{Packet, Params};
 use tracewright::protocols::registry::AnyProtocol;
@@ -129,7 +129,9 @@ fn decode(capture: &Capture, options: &Options) -> Heard {
     let plan = Plan::new(capture, 0, options).expect("a plan");
     let memory = Memory::new(capture);
     let mut heard = Heard(vec![Vec::new(); plan.sources.len()], Vec::new(), 0);
-    Session::new(capture, &plan, &memory, options).run(capture.buffers[0].parts(), &mut heard);
+    Session::new(capture, &plan, &memory, options)
+        .unwrap()
+        .run(capture.buffers[0].parts(), &mut heard);
     heard
 }
 
@@ -149,8 +151,8 @@ fn golden(root: &Path, width: u8, numbers: &[u16], timestamp: u8) -> Vec<Hart> {
 
 #[test]
 fn message_by_message() {
-    let Some(root) = streams::shared("harts") else { return };
-    let mut random = Random(5);
+    let Some(root) = streams::shared() else { return };
+    let mut random = Random::new(5);
     for (width, numbers, timestamp) in [
         (1, &[0, 1][..], 0),
         (3, &[6, 1, 4], 2),
@@ -205,9 +207,9 @@ fn message_by_message() {
 /// What is asked for of several, and what no source has.
 #[test]
 fn some_of_them() {
-    let Some(root) = streams::shared("some harts") else { return };
+    let Some(root) = streams::shared() else { return };
     let harts = golden(&root, 4, &[2, 3, 9], 0);
-    let (bytes, _) = mixed(&harts, &mut Random(3));
+    let (bytes, _) = mixed(&harts, &mut Random::new(3));
     let sizes = harts.iter().map(|hart| hart.messages.iter().map(Vec::len).sum::<usize>());
     let sizes: Vec<_> = sizes.collect();
     let mut capture = capture(&harts, Format::Encapsulated, bytes);
@@ -238,9 +240,9 @@ fn some_of_them() {
 /// hart says that it may have lost some, and goes on from its next packet of format 3.
 #[test]
 fn damage() {
-    let Some(root) = streams::shared("damaged harts") else { return };
+    let Some(root) = streams::shared() else { return };
     let harts = golden(&root, 4, &[2, 3, 9], 0);
-    let mut random = Random(17);
+    let mut random = Random::new(17);
     let (bytes, offsets) = mixed(&harts, &mut random);
     let clean = decode(&capture(&harts, Format::Encapsulated, bytes.clone()), &Options::default());
     let (mut inside, mut outside) = (0, 0);
@@ -288,10 +290,10 @@ fn damage() {
 /// A ring that wrapped begins anywhere.
 #[test]
 fn rings() {
-    let Some(root) = streams::shared("harts in a ring") else { return };
+    let Some(root) = streams::shared() else { return };
     for (width, numbers) in [(4, [2, 3, 9]), (2, [0, 1, 2])] {
         let mut harts = golden(&root, width, &numbers, 0);
-        let mut random = Random(23);
+        let mut random = Random::new(23);
         let (bytes, offsets) = mixed(&harts, &mut random);
         let clean =
             decode(&capture(&harts, Format::Encapsulated, bytes.clone()), &Options::default());
@@ -328,9 +330,9 @@ fn rings() {
 /// The answer does not depend on how many threads there are.
 #[test]
 fn threads() {
-    let Some(root) = streams::shared("harts on threads") else { return };
+    let Some(root) = streams::shared() else { return };
     let harts = golden(&root, 4, &[2, 3, 9], 0);
-    let mut random = Random(29);
+    let mut random = Random::new(29);
     let (mut bytes, _) = mixed(&harts, &mut random);
     for round in 0..2 {
         let capture = capture(&harts, Format::Encapsulated, bytes.clone());
@@ -342,7 +344,7 @@ fn threads() {
             let sources = tracewright::views::Source::all(&capture, &plan, &memory);
             let what = json::Shown { packets: true, elements: true };
             let mut view = json::Listing::new(Vec::new(), &plan, sources, "ram", None, what);
-            let mut session = Session::new(&capture, &plan, &memory, &Options::default());
+            let mut session = Session::new(&capture, &plan, &memory, &Options::default()).unwrap();
             let mut said: Vec<u8> = Vec::new();
             let input = &mut Parts::new(capture.buffers[0].parts());
             let work =
@@ -368,9 +370,9 @@ fn threads() {
 /// Bytes may come in any pieces.
 #[test]
 fn pieces() {
-    let Some(root) = streams::shared("harts in pieces") else { return };
+    let Some(root) = streams::shared() else { return };
     let harts = golden(&root, 6, &[2, 33], 1);
-    let mut random = Random(31);
+    let mut random = Random::new(31);
     let (mut bytes, _) = mixed(&harts, &mut random);
     bytes.truncate(6_000);
     for at in [100, 2_000, 2_050, 4_000] {
@@ -382,7 +384,7 @@ fn pieces() {
     let memory = Memory::new(&capture);
     for most in [1, 2, 7, 100] {
         let mut heard = Heard(vec![Vec::new(); 2], Vec::new(), 0);
-        let mut session = Session::new(&capture, &plan, &memory, &Options::default());
+        let mut session = Session::new(&capture, &plan, &memory, &Options::default()).unwrap();
         let mut rest = &bytes[..];
         while !rest.is_empty() {
             let (part, after) = rest.split_at(rest.len().min(1 + random.below(most) as usize));
@@ -412,7 +414,7 @@ fn encoded() {
         };
         let runs: Vec<_> = (0..3).map(|n| run(seed * 100 + n, 300, 4_000, mix)).collect();
         let mut registers = vec![
-            ("version".to_owned(), Version::V2_0.number()),
+            ("version".to_owned(), profile.version().number()),
             ("profile".to_owned(), profile.number()),
             ("xlen".to_owned(), if mix.rv64 { 64 } else { 32 }),
         ];
@@ -462,6 +464,7 @@ fn encoded() {
             let memory = Memory::new(&apart);
             let mut alone = Heard(vec![Vec::new()], Vec::new(), 0);
             Session::new(&apart, &plan, &memory, &Options::default())
+                .unwrap()
                 .run(apart.buffers[n].parts(), &mut alone);
             assert!(what(&heard.0[n]).len() > 200);
             assert!(what(&heard.0[n]) == what(&alone.0[0]), "{profile}, hart {n}");

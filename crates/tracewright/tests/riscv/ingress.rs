@@ -32,7 +32,7 @@ fn cycle(line: &str, params: &tracewright::protocols::etrace::Params) -> Cycle {
 
 #[test]
 fn rows_of_the_port() {
-    let Some(root) = shared("rows_of_the_port") else { return };
+    let Some(root) = shared() else { return };
     let mut compared = 0;
     for stream in reference(&root) {
         let suite = stream.path.parent().and_then(|p| p.file_name()).unwrap().to_str().unwrap();

@@ -1,5 +1,4 @@
-//! RISC-V captures: `../shared/captures/riscv` (or `captures/riscv` where `TRACEWRIGHT_SHARED` points).
-//! Its README says what each is.
+//! RISC-V captures of `shared/captures/riscv`; its README describes each.
 #![forbid(unsafe_code)]
 
 mod damage;

@@ -7,7 +7,7 @@ use crate::streams::{self, Stream};
 
 #[test]
 fn packets_are_written_as_they_were() {
-    let Some(root) = streams::shared("packets_are_written_as_they_were") else { return };
+    let Some(root) = streams::shared() else { return };
     let exact = [
         streams::reference(&root),
         streams::optional(&root),

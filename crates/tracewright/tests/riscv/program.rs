@@ -10,33 +10,7 @@ use tracewright::image::{Cache, CacheOptions, Image, Region};
 use tracewright::isa::assemble::rv;
 use tracewright::isa::rv::Upper;
 use tracewright::protocols::etrace::config::{Params, Vectors};
-
-/// Numbers that look random: the same seed gives the same ones.
-#[derive(Clone, Debug)]
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    /// A number below `n`.
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-
-    /// One time in `n`.
-    pub fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
-
-    pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len() as u64) as usize]
-    }
-}
+pub use tracewright_testing::Random;
 
 /// What a run may have.
 #[derive(Clone, Copy, Debug, Default)]
@@ -96,7 +70,7 @@ const TABLE: u64 = 0x8002_0000;
 
 /// A random program of about `size` instructions, run for `count` instructions.
 pub fn run(seed: u64, size: usize, count: usize, mix: Mix) -> Run {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let isa = if mix.rv64 { Isa::Rv64 } else { Isa::Rv32 };
     let (code, starts) = code(&mut random, isa, BASE, size, true, mix.calls);
     let (handlers, vectors) = code_of_handlers(&mut random, isa);

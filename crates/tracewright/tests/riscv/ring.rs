@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tracewright::base::{Element, Parse, Sink, Wire};
 use tracewright::decode::{Memory, Options, Plan, Session};
-use tracewright::protocols::etrace::config::{Framing, PARAMETERS, Profile, Version};
+use tracewright::protocols::etrace::config::{Framing, PARAMETERS, Profile};
 use tracewright::protocols::etrace::encode::Settings;
 use tracewright::protocols::etrace::sync::LOOKED_AHEAD;
 use tracewright::protocols::etrace::{Packet, Params};
@@ -21,8 +21,8 @@ use crate::streams::{self, Stream};
 
 #[test]
 fn any_offset() {
-    let Some(root) = streams::shared("any_offset") else { return };
-    let mut random = Random(7);
+    let Some(root) = streams::shared() else { return };
+    let mut random = Random::new(7);
     let mut all = streams::reference(&root);
     all.retain(|stream| (4_000..25_000).contains(&stream.bytes.len()));
     let trdb = trdb(&root);
@@ -74,7 +74,7 @@ fn trdb(root: &Path) -> Vec<Stream> {
     for (program, rv64) in [("own_traps_rv64", true), ("own_traps_rv32", false)] {
         let Some(steps) = log(root, program) else { continue };
         for full_address in [false, true] {
-            let mut params = Params::new(Version::Draft, Profile::PulpTrdb, rv64);
+            let mut params = Params::of(Profile::PulpTrdb, rv64);
             params.options.full_address = full_address;
             let (_, bytes) = encode(&steps, &params, &Settings::default());
             let path = format!("{program}, full addresses {full_address}").into();
@@ -136,7 +136,9 @@ fn opened(folder: &Path, params: &Params) -> Vec<(u64, Element)> {
     assert!(matches!(&plan.sources[0].config, AnyConfig::Etrace(read) if read == params));
     let memory = Memory::new(&capture);
     let mut heard = Heard(Vec::new());
-    Session::new(&capture, &plan, &memory, &options).run(capture.buffers[0].parts(), &mut heard);
+    Session::new(&capture, &plan, &memory, &options)
+        .unwrap()
+        .run(capture.buffers[0].parts(), &mut heard);
     heard.0
 }
 
@@ -160,7 +162,7 @@ fn encapsulated(stream: &Stream) -> Stream {
 /// those of the whole trace from the first packet of format 3 that is whole.
 #[test]
 fn captures_of_rings() {
-    let Some(root) = streams::shared("captures_of_rings") else { return };
+    let Some(root) = streams::shared() else { return };
     let mut all = streams::reference(&root);
     // What is lost is less than half of it.
     let fits = |stream: &Stream| {
@@ -170,7 +172,7 @@ fn captures_of_rings() {
     all.retain(fits);
     let wide = all.iter().position(|stream| stream.params.rv64).unwrap();
     let narrow = all.iter().position(|stream| !stream.params.rv64).unwrap();
-    let mut random = Random(11);
+    let mut random = Random::new(11);
     for siemens in [&all[wide], &all[narrow]] {
         assert_eq!(siemens.params.link.framing, Framing::Siemens);
         rings(&root, siemens, &mut random);

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tracewright::protocols::etrace::Params;
-use tracewright::protocols::etrace::config::{Profile, Version};
+use tracewright::protocols::etrace::config::Profile;
+pub use tracewright_testing::unpacked as read;
 
 /// One stream of packets.
 pub struct Stream {
@@ -16,32 +17,10 @@ pub struct Stream {
     pub bytes: Vec<u8>,
 }
 
-/// Where the captures are. Says so where they are not.
-pub fn shared(test: &str) -> Option<PathBuf> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    // A worktree is one level deeper than the main checkout.
-    let found = std::env::var_os("TRACEWRIGHT_SHARED")
-        .map(PathBuf::from)
-        .into_iter()
-        .chain([here.join("../../../shared"), here.join("../../../../shared")])
-        .map(|folder| folder.join("captures/riscv"))
-        .find(|folder| folder.is_dir());
-    if found.is_none() {
-        eprintln!("skipped: {test}: no captures in ../shared/captures/riscv");
-    }
-    found
-}
-
-/// A file, unpacked where it is packed.
-pub fn read(path: &Path) -> Vec<u8> {
-    let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    if path.extension().is_none_or(|extension| extension != "xz") {
-        return bytes;
-    }
-    let mut plain = Vec::new();
-    let mut reader = lzma_rust2::XzReader::new(&bytes[..], true);
-    std::io::Read::read_to_end(&mut reader, &mut plain).unwrap();
-    plain
+/// The folder of the captures. Where it is missing, the test is recorded as skipped.
+#[track_caller]
+pub fn shared() -> Option<PathBuf> {
+    tracewright_testing::shared("captures/riscv")
 }
 
 /// The files of a folder whose names end so, in order; and the names before that.
@@ -98,7 +77,7 @@ pub fn large(root: &Path) -> Vec<Stream> {
 pub fn optional(root: &Path) -> Vec<Stream> {
     all(&root.join("etrace-tecodec-optmodes"), ".te_inst_raw", |_, name| {
         let program = name.split('.').next().unwrap();
-        Params::new(Version::V1_0, Profile::Siemens, !narrow(program))
+        Params::of(Profile::Siemens, !narrow(program))
     })
 }
 
@@ -106,7 +85,7 @@ pub fn optional(root: &Path) -> Vec<Stream> {
 pub fn draft(root: &Path) -> Vec<Stream> {
     all(&root.join("draft0026-pulp-trdb"), ".pulp", |_, name| {
         let (program, mode) = name.split_once('.').unwrap();
-        let mut params = Params::new(Version::Draft, Profile::PulpTrdb, !narrow(program));
+        let mut params = Params::of(Profile::PulpTrdb, !narrow(program));
         params.options.full_address = mode == "full";
         params
     })
@@ -114,9 +93,7 @@ pub fn draft(root: &Path) -> Vec<Stream> {
 
 /// PULP's, from its units' simulation.
 pub fn pulp(root: &Path) -> Vec<Stream> {
-    all(&root.join("pulp"), ".encap", |_, _| {
-        Params::new(Version::V2_0, Profile::PulpRvTracer, true)
-    })
+    all(&root.join("pulp"), ".encap", |_, _| Params::of(Profile::PulpRvTracer, true))
 }
 
 /// Data trace.
@@ -125,7 +102,7 @@ pub fn data(root: &Path) -> Vec<Stream> {
     let mut folders: Vec<_> = folders.map(|entry| entry.unwrap().path()).collect();
     folders.retain(|path| path.is_dir());
     folders.sort();
-    let params = |_: &Path, _: &str| Params::new(Version::V2_0, Profile::ReferenceFlow, true);
+    let params = |_: &Path, _: &str| Params::of(Profile::ReferenceFlow, true);
     folders.iter().flat_map(|folder| all(folder, ".te_data_raw", params)).collect()
 }
 

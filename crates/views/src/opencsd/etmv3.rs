@@ -1,4 +1,4 @@
-//! ETMv3 packets in the words of the reference packet lister.
+//! ETMv3 packets in the format of OpenCSD.
 
 pub(super) mod order;
 
@@ -9,18 +9,18 @@ use tracewright_protocols::etmv3::packet::{
 use tracewright_protocols::etmv3::{Config, Etmv3, History, Packet};
 
 use self::order::Order;
-use super::element::blind_to_it;
-use super::packet_text::{Behaviour, Listed, PacketText};
-use super::text::{decimal, hex, hex_padded, value};
+use super::element::without_it_block;
+use super::packet_text::{Behaviour, OpencsdProtocol, PacketText};
 use super::unsynced::Group;
+use crate::digits::{decimal, hex, hex_padded, value};
 
-/// What the words for the next packet of one source depend on.
+/// What the text of the next packet of one source depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Etmv3Text {
     history: History,
 }
 
-impl Listed for Etmv3 {
+impl OpencsdProtocol for Etmv3 {
     type Text = Etmv3Text;
     const DECODER: &'static str = "DCD_ETMV3";
     const PACKET_PROCESSOR: &'static str = "PKTP_ETMV3";
@@ -68,15 +68,15 @@ impl PacketText for Etmv3Text {
         self.extras(config, packet, out);
     }
 
-    /// `element` as the reference takes it: it names barriers and waits only where they are
-    /// waypoints of the trace unit, and does not look for the IT block around an instruction.
+    /// `element` as OpenCSD reports it. OpenCSD reports barriers and waits only where they are
+    /// waypoints of the trace unit, and does not decode IT blocks.
     fn element(&mut self, _: &Config, element: Element) -> Option<(Element, Option<u32>)> {
         let Element::Range(mut range) = element else { return Some((element, None)) };
         let last = range.last;
         if matches!(last.kind, Kind::Barrier | Kind::Wait | Kind::TimedWait) {
             range.last.kind = Kind::Plain;
         }
-        range.last = blind_to_it(range.last);
+        range.last = without_it_block(range.last);
         Some((Element::Range(range), None))
     }
 
@@ -109,7 +109,7 @@ impl PacketText for Etmv3Text {
 }
 
 impl Etmv3Text {
-    /// Appends what a packet's name and description do not say.
+    /// Appends the fields of a packet, after its name and description.
     fn extras(&mut self, config: &Config, packet: &Packet, out: &mut String) {
         match packet {
             Packet::CycleCount(cycles) => {
@@ -166,8 +166,8 @@ impl Etmv3Text {
             Reason::Debug => "; (Debug Exit); ",
         });
         self.history.isync(isync);
-        let offset = isync.place();
-        if let Some((address, _)) = offset {
+        let start = isync.start_address();
+        if let Some((address, _)) = start {
             out.push_str(if isync.current.is_some() { "Data Instr Addr=0x" } else { "Addr=0x" });
             hex_padded(address.into(), 8, out);
             out.push_str("; ");
@@ -179,7 +179,7 @@ impl Etmv3Text {
             hex(id.into(), out);
             out.push_str("; ");
         }
-        let Some((_, isa)) = offset else { return };
+        let Some((_, isa)) = start else { return };
         instruction_set(isa, out);
         if let Some(cycles) = isync.cycles {
             out.push_str("Cycles=");
@@ -281,7 +281,7 @@ fn instruction_set(isa: Isa, out: &mut String) {
     });
 }
 
-/// The name of the packet that a header begins, as bad packets have it.
+/// The name of the packet that a header begins, for the lines of bad packets.
 const fn kind(header: u8) -> &'static str {
     match header {
         0x00 => "A_SYNC",
@@ -306,10 +306,10 @@ const fn kind(header: u8) -> &'static str {
     }
 }
 
-/// Exception 6 of the A and R profiles has no meaning.
+/// Exception 6 of the A and R profiles is reserved.
 const RESERVED: u16 = 6;
 
-/// The reference's names for exceptions of the A and R profiles.
+/// OpenCSD's names of exceptions of the A and R profiles.
 const EXCEPTIONS: [&str; 16] = [
     "No Exception",
     "Debug Halt",
@@ -329,7 +329,7 @@ const EXCEPTIONS: [&str; 16] = [
     "FIQ",
 ];
 
-/// The reference's names for exceptions of the M profile, below 0x18.
+/// OpenCSD's names of exceptions of the M profile, below 0x18.
 const M_EXCEPTIONS: [&str; 24] = [
     "No Exception",
     "IRQ1",

@@ -1,22 +1,23 @@
-//! ITM packets in the words of the reference packet lister.
+//! ITM packets in the format of OpenCSD.
 
 use std::ops::Range;
 
 use tracewright_base::{Channel, Element, Fault, OffsetMap, TimeDelay};
 use tracewright_protocols::itm::{Config, Data, Itm, Packet};
 
-use super::packet_text::{Behaviour, Listed, PacketText};
-use super::text::{decimal, hex, hex_padded};
+use super::packet_text::{Behaviour, OpencsdProtocol, PacketText};
 use super::unsynced::Group;
+use crate::digits::{decimal, hex, hex_padded};
 
-/// What the words for the next packet of one source depend on.
+/// What the text of the next packet of one source depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ItmText {
-    /// The page that was named last. The reference keeps it over a loss and a synchronisation.
+    /// The page of the last Page packet. OpenCSD does not reset it after a loss or a
+    /// synchronisation.
     page: u8,
 }
 
-impl Listed for Itm {
+impl OpencsdProtocol for Itm {
     type Text = ItmText;
     const DECODER: &'static str = "DCD_ITM";
     const PACKET_PROCESSOR: &'static str = "PKTP_ITM";
@@ -81,14 +82,14 @@ impl PacketText for ItmText {
                 out.push_str("ITM_DWT: {desc: 0x");
                 hex_padded(discriminator.into(), 2, out);
                 out.push_str("} ");
-                hardware(discriminator, data, out);
+                hardware_source(discriminator, data, out);
                 out.push_str("; 'DWT hardware stimulus write'");
             }
         }
     }
 
     fn bad(&mut self, _: &Config, bytes: &[u8], fault: Fault, out: &mut String) {
-        let (name, words) = match fault {
+        let (name, description) = match fault {
             Fault::Unsynchronised => {
                 return out.push_str("ITM_NOTSYNC: ; 'ITM data stream not synchronised'");
             }
@@ -103,12 +104,11 @@ impl PacketText for ItmText {
         out.push_str(": [Init type: ");
         out.push_str(begun(bytes));
         out.push_str("] ; '");
-        out.push_str(words);
+        out.push_str(description);
         out.push('\'');
     }
 
-    /// Appends the bytes of `packet` where the reference does not list its `own`: of a whole low part of
-    /// a global timestamp it clears the two flags.
+    /// OpenCSD clears the two flags in the last byte of a GTS1 packet of full length.
     fn octets(
         &self,
         packet: &Packet,
@@ -125,7 +125,7 @@ impl PacketText for ItmText {
         true
     }
 
-    /// `element` as the reference takes it: the page is the one that was named last, whatever came since.
+    /// `element` as OpenCSD reports it: with the page of the last Page packet, also after a loss.
     fn element(&mut self, _: &Config, mut element: Element) -> Option<(Element, Option<u32>)> {
         if let Element::SoftwareWrite(write) = &mut element
             && let Channel::Port { page, .. } = &mut write.channel
@@ -166,8 +166,9 @@ fn local_time(delay: TimeDelay, ticks: u32, bytes: u8, out: &mut String) {
     out.push_str("; 'Local Timestamp'");
 }
 
-/// The reference looks at the discriminator alone, whatever the size.
-fn hardware(discriminator: u8, data: Data, out: &mut String) {
+/// Appends the meaning of a hardware source packet. OpenCSD derives it from the discriminator
+/// alone, not from the size.
+fn hardware_source(discriminator: u8, data: Data, out: &mut String) {
     let value = data.value();
     match discriminator {
         0 => {
@@ -218,8 +219,8 @@ mod tests {
 
     use super::*;
 
-    /// Lines of the reference's listings; those without a letter in column 1 follow its rules for
-    /// packets that no listing has.
+    /// Lines of listings of OpenCSD. Lines for packets that no listing contains follow the same
+    /// rules.
     #[test]
     fn packets() {
         for (bytes, want) in [

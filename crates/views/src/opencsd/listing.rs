@@ -18,8 +18,8 @@ use super::etmv3::order::{Order, Put};
 use super::frames::RawFrames;
 use super::source::{is_constant, order};
 use super::stm::octets;
-use super::text::{decimal, hex, hex_padded};
 use super::unsynced::Unsynced;
+use crate::digits::{decimal, hex, hex_padded};
 use crate::render_cache::RenderCache;
 
 /// What is listed.
@@ -50,8 +50,8 @@ pub struct Listing<W> {
     prefix: (u64, u16, String),
     /// The text of ranges.
     ranges: RenderCache<tracewright_base::Range>,
-    /// What follows offset and trace ID in the line of a packet with constant text, by the byte of the
-    /// packet.
+    /// What follows offset and trace ID in the line of a packet with constant text, by the byte of
+    /// the packet.
     constant: Vec<String>,
     /// The bytes of a packet, where they are not those in the trace.
     octets: Vec<u8>,
@@ -312,8 +312,8 @@ impl<W: io::Write> Listing<W> {
         self.packet_done(n, at);
     }
 
-    /// Lists the bytes before a synchronisation that are in no line at the end of the trace: OpenCSD
-    /// reports an incomplete packet. Returns their offset.
+    /// Lists the bytes before a synchronisation that are in no line at the end of the trace:
+    /// OpenCSD reports an incomplete packet. Returns their offset.
     fn cut_short(&mut self, n: usize) -> Option<u64> {
         if !self.shown.packets || !self.sources[n].behaviour.incomplete_end {
             return None;
@@ -337,8 +337,8 @@ impl<W: io::Write> Listing<W> {
         self.write(false);
     }
 
-    /// Appends an error message of OpenCSD. No line end follows: OpenCSD prints the next line directly
-    /// after the message.
+    /// Appends an error message of OpenCSD. No line end follows: OpenCSD prints the next line
+    /// directly after the message.
     fn error_text(&mut self, n: usize, at: u64, component: &str, code: &str, message: &str) {
         let source = &self.sources[n];
         let line = &mut self.line;

@@ -1,4 +1,4 @@
-//! Listings in the words of the reference packet lister (OpenCSD's `trc_pkt_lister`).
+//! Listings in the format of OpenCSD's `trc_pkt_lister`.
 
 pub mod element;
 mod etmv3;
@@ -11,7 +11,6 @@ mod plain;
 mod ptm;
 mod source;
 mod stm;
-pub mod text;
 mod unsynced;
 
 pub use etmv3::Etmv3Text;

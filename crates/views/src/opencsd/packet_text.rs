@@ -12,7 +12,7 @@ use super::unsynced::Group;
 
 /// A protocol that can be listed. A protocol's implementation is in the file of its name; protocols
 /// that OpenCSD does not decode are in `plain.rs`.
-pub(super) trait Listed: Protocol {
+pub(super) trait OpencsdProtocol: Protocol {
     /// The text of its packets, and what the text of the next packet depends on.
     type Text: PacketText<Config = Self::Config, Packet = Self::Packet>
         + Clone
@@ -32,15 +32,15 @@ pub struct Behaviour {
     pub(super) unsynced: Group,
     /// Without the bytes of packets, one line stands for all bytes before a synchronisation.
     pub(super) one_unsynced_line: bool,
-    /// A bad packet is an error of the decoder, and the loss is listed with the next packet. Otherwise
-    /// the loss is listed with the bad packet.
+    /// A bad packet is an error of the decoder, and the loss is listed with the next packet.
+    /// Otherwise the loss is listed with the bad packet.
     pub(super) reset_by_bad_packets: bool,
     /// Ranges are listed as they are decoded.
     pub(super) plain_ranges: bool,
     /// Elements are listed after their packet, though they are decoded later: see [`Order`].
     pub(super) late_elements: bool,
-    /// At the end of the trace, bytes before a synchronisation are an incomplete packet, and the end
-    /// states whether an overflow was before it.
+    /// At the end of the trace, bytes before a synchronisation are an incomplete packet, and the
+    /// end states whether an overflow was before it.
     pub(super) incomplete_end: bool,
     /// The end of the trace has the offset of the last line of bytes before a synchronisation.
     pub(super) end_at_last_line: bool,
@@ -84,8 +84,8 @@ pub trait PacketText {
         None
     }
 
-    /// `element` as OpenCSD reports it, and the cycle count that ends its text. `None` where OpenCSD
-    /// has no such element.
+    /// `element` as OpenCSD reports it, and the cycle count that ends its text. `None` where
+    /// OpenCSD has no such element.
     fn element(
         &mut self,
         config: &Self::Config,
@@ -126,7 +126,8 @@ pub trait PacketText {
         false
     }
 
-    /// Records in `order` that the line of `packet` of source `source`, at offset `at`, ends at `end`.
+    /// Records in `order` that the line of `packet` of source `source`, at offset `at`, ends at
+    /// `end`.
     fn order(packet: &Self::Packet, order: &mut Order, source: usize, at: u64, end: usize) {
         let _ = (packet, order, source, at, end);
     }

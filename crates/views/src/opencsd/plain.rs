@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use tracewright_base::Fault;
 use tracewright_protocols::{Protocol, etmv1, etmv2, etmv4d, etrace};
 
-use super::packet_text::{Behaviour, Listed, PacketText};
+use super::packet_text::{Behaviour, OpencsdProtocol, PacketText};
 use super::unsynced::Group;
 
 /// Packets of `P` in Tracewright's own text.
@@ -41,25 +41,25 @@ impl<P: Protocol> PacketText for PlainText<P> {
     }
 }
 
-impl Listed for etmv1::Etmv1 {
+impl OpencsdProtocol for etmv1::Etmv1 {
     type Text = PlainText<Self>;
     const DECODER: &'static str = "DCD_CYCLES";
     const PACKET_PROCESSOR: &'static str = "PKTP_CYCLES";
 }
 
-impl Listed for etmv2::Etmv2 {
+impl OpencsdProtocol for etmv2::Etmv2 {
     type Text = PlainText<Self>;
     const DECODER: &'static str = "DCD_CYCLES";
     const PACKET_PROCESSOR: &'static str = "PKTP_CYCLES";
 }
 
-impl Listed for etmv4d::Etmv4d {
+impl OpencsdProtocol for etmv4d::Etmv4d {
     type Text = PlainText<Self>;
     const DECODER: &'static str = "DCD_ETMV4D";
     const PACKET_PROCESSOR: &'static str = "PKTP_ETMV4D";
 }
 
-impl Listed for etrace::Etrace {
+impl OpencsdProtocol for etrace::Etrace {
     type Text = PlainText<Self>;
     const DECODER: &'static str = "DCD_ETRACE";
     const PACKET_PROCESSOR: &'static str = "PKTP_ETRACE";

@@ -1,24 +1,24 @@
-//! PTM packets in the words of the reference packet lister.
+//! PTM packets in the format of OpenCSD.
 
 use tracewright_base::{Element, Fault, Isa, Range};
 use tracewright_protocols::ptm::history::gray;
 use tracewright_protocols::ptm::packet::{Reason, Sync};
 use tracewright_protocols::ptm::{Config, History, Packet, Ptm};
 
-use super::element::blind_to_it;
-use super::packet_text::{Behaviour, Listed, PacketText};
-use super::text::{decimal, hex_padded, value};
+use super::element::without_it_block;
+use super::packet_text::{Behaviour, OpencsdProtocol, PacketText};
 use super::unsynced::Group;
+use crate::digits::{decimal, hex_padded, value};
 
-/// What the words for the next packet of one source depend on.
+/// What the text of the next packet of one source depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PtmText {
     history: History,
-    /// The count that the next element ends with.
+    /// The cycle count that ends the next element.
     cycles: Option<u32>,
 }
 
-impl Listed for Ptm {
+impl OpencsdProtocol for Ptm {
     type Text = PtmText;
     const DECODER: &'static str = "DCD_PTM";
     const PACKET_PROCESSOR: &'static str = "PKTP_PTM";
@@ -113,8 +113,7 @@ impl PacketText for PtmText {
         }
     }
 
-    /// `element` as the reference takes it, and the cycle count that ends its words. `None` where the
-    /// reference has no element: a cycle count is part of the next one.
+    /// OpenCSD has no element for a cycle count: the count ends the text of the next element.
     fn element(&mut self, config: &Config, element: Element) -> Option<(Element, Option<u32>)> {
         let cycles = self.cycles.take();
         match element {
@@ -122,14 +121,14 @@ impl PacketText for PtmText {
                 self.cycles = count;
                 None
             }
-            // The reference does not decode Gray code.
+            // OpenCSD does not decode Gray code.
             Element::Timestamp { value, .. } if !config.timestamps_are_binary() => {
                 Some((Element::Timestamp { value: gray(value), cycles }, None))
             }
             Element::Timestamp { value, .. } => Some((Element::Timestamp { value, cycles }, None)),
             Element::TraceOn(_) | Element::Exception(_) => Some((element, cycles)),
             Element::Range(range) => {
-                Some((Element::Range(Range { last: blind_to_it(range.last), ..range }), None))
+                Some((Element::Range(Range { last: without_it_block(range.last), ..range }), None))
             }
             _ => Some((element, None)),
         }
@@ -154,7 +153,7 @@ impl PacketText for PtmText {
 }
 
 impl PtmText {
-    /// The address so far, and the `updated` bits of it that came with the packet.
+    /// Appends the address so far. The packet has `updated` bits of it.
     fn address(&self, updated: u8, out: &mut String) {
         let (address, known) = self.history.low_address();
         out.push_str("Addr=");
@@ -222,7 +221,7 @@ mod tests {
 
     use super::*;
 
-    /// Lines of the reference's listings: a source's packets, one after another.
+    /// Lines of listings of OpenCSD: consecutive packets of a source.
     #[test]
     fn packets() {
         let counted = Config { control: 0x1000_1000, ..Config::default() };
@@ -301,35 +300,35 @@ mod tests {
                 ],
             ),
         ] {
-            let mut words = PtmText::default();
+            let mut text = PtmText::default();
             for &(bytes, want) in rows {
                 let Parse::Packet(packet, len) = Packet::parse(bytes, &config) else {
                     panic!("{bytes:02x?}")
                 };
                 assert_eq!(len, bytes.len(), "{bytes:02x?}");
                 let mut out = String::new();
-                words.packet(&config, &packet, &mut out);
+                text.packet(&config, &packet, &mut out);
                 assert_eq!(out, want);
             }
         }
     }
 
-    /// A count is part of the element after it, and Gray code stays as it is: the first timestamp of
-    /// the Snowball capture.
+    /// A cycle count ends the next element, and Gray code is not decoded. The values are those of
+    /// the first timestamp of the Snowball capture.
     #[test]
     fn elements() {
         let config = Config { control: 0x1000_1000, ..Config::default() };
-        let mut words = PtmText::default();
+        let mut text = PtmText::default();
         let time = |value, cycles| Element::Timestamp { value, cycles };
         let on = Element::TraceOn(Start::Normal);
-        assert_eq!(words.element(&config, Element::Cycles(Some(3))), None);
+        assert_eq!(text.element(&config, Element::Cycles(Some(3))), None);
         let coded = (time(0x58_e90b_b867, Some(3)), None);
-        assert_eq!(words.element(&config, time(0x6f_4e0d_2fba, None)), Some(coded));
-        assert_eq!(words.element(&config, Element::Cycles(Some(51))), None);
-        assert_eq!(words.element(&config, on), Some((on, Some(51))));
-        assert_eq!(words.element(&config, on), Some((on, None)));
+        assert_eq!(text.element(&config, time(0x6f_4e0d_2fba, None)), Some(coded));
+        assert_eq!(text.element(&config, Element::Cycles(Some(51))), None);
+        assert_eq!(text.element(&config, on), Some((on, Some(51))));
+        assert_eq!(text.element(&config, on), Some((on, None)));
         let binary = Config { extension: 1 << 28, ..config };
         let same = (time(7, None), None);
-        assert_eq!(words.element(&binary, time(7, None)), Some(same));
+        assert_eq!(text.element(&binary, time(7, None)), Some(same));
     }
 }

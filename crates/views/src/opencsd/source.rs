@@ -8,14 +8,14 @@ use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
 use super::element::Style;
 use super::etmv3::order::Order;
-use super::packet_text::{Behaviour, Listed, PacketText};
+use super::packet_text::{Behaviour, OpencsdProtocol, PacketText};
 
-type Text<P> = <P as Listed>::Text;
+type Text<P> = <P as OpencsdProtocol>::Text;
 
 macro_rules! source_text {
     ($($(#[$doc:meta])* $name:ident: $protocol:ty,)*) => {
-        /// The text of one source. Each method passes its arguments to [`PacketText`]; a configuration or
-        /// a packet of another protocol has no text.
+        /// The text of one source. Each method passes its arguments to [`PacketText`]; a
+        /// configuration or a packet of another protocol has no text.
         #[derive(Clone, Debug, PartialEq)]
         pub(super) enum SourceText { $($(#[$doc])* $name(Text<$protocol>),)* }
 
@@ -26,14 +26,14 @@ macro_rules! source_text {
                 }
             }
 
-            /// See [`Listed::DECODER`].
+            /// See [`OpencsdProtocol::DECODER`].
             pub(super) const fn decoder(&self) -> &'static str {
-                match self { $(SourceText::$name(_) => <$protocol as Listed>::DECODER,)* }
+                match self { $(SourceText::$name(_) => <$protocol as OpencsdProtocol>::DECODER,)* }
             }
 
-            /// See [`Listed::PACKET_PROCESSOR`].
+            /// See [`OpencsdProtocol::PACKET_PROCESSOR`].
             pub(super) const fn packet_processor(&self) -> &'static str {
-                match self { $(SourceText::$name(_) => <$protocol as Listed>::PACKET_PROCESSOR,)* }
+                match self { $(SourceText::$name(_) => <$protocol as OpencsdProtocol>::PACKET_PROCESSOR,)* }
             }
 
             /// See [`PacketText::BEHAVIOUR`].

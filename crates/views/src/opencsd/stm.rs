@@ -1,27 +1,27 @@
-//! STM packets in the words of the reference packet lister.
+//! STM packets in the format of OpenCSD.
 
 use std::ops::Range;
 
 use tracewright_base::{Channel, Element, Fault, OffsetMap};
 use tracewright_protocols::stm::{Config, Format, History, Packet, Size, Stamp, Stm};
 
-use super::packet_text::{Behaviour, Listed, PacketText};
-use super::text::{decimal, hex_padded, value};
+use super::packet_text::{Behaviour, OpencsdProtocol, PacketText};
 use super::unsynced::Group;
+use crate::digits::{decimal, hex_padded, value};
 
-/// What the words for the next packet of one source depend on.
+/// What the text of the next packet of one source depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StmText {
     history: History,
-    /// A master was named. The reference does not take a version's word for it.
-    named: bool,
-    /// The last packet came after another, not after bytes that are none.
+    /// A Master packet came. OpenCSD does not derive a master from a Version packet.
+    has_master: bool,
+    /// A packet came after the last undecodable bytes.
     synced: bool,
-    /// Place of the first of the ones that were last before a synchronisation.
+    /// The offset of the first of the half bytes 0xf that directly precede a synchronisation.
     ones_at: Option<u64>,
 }
 
-impl Listed for Stm {
+impl OpencsdProtocol for Stm {
     type Text = StmText;
     const DECODER: &'static str = "DCD_STM";
     const PACKET_PROCESSOR: &'static str = "PKTP_STM";
@@ -61,13 +61,13 @@ impl PacketText for StmText {
                 decimal(format | u64::from(revision.is_some()) << 3, out);
             }
             Packet::Master8(_) | Packet::Master16(_) => {
-                self.named = true;
+                self.has_master = true;
                 field("; Master=0x", self.history.master.unwrap_or(0).into(), 2, out);
             }
             Packet::Channel8(_) | Packet::Channel16(_) => {
                 field("; Chan=0x", self.history.channel.unwrap_or(0).into(), 4, out);
             }
-            Packet::GlobalError(_) => self.named = false,
+            Packet::GlobalError(_) => self.has_master = false,
             Packet::Data { size, bits, .. } => field("; Data=0x", bits, size.nibbles(), out),
             Packet::User { nibbles, bits, .. } => field("; Data=0x", bits, nibbles, out),
             Packet::Trigger { id, .. } => field("; TrigData=0x", id.into(), 2, out),
@@ -102,9 +102,8 @@ impl PacketText for StmText {
         }
     }
 
-    /// Appends the bytes of a packet, half bytes `block[span]`.
-    ///
-    /// A synchronisation packet that ends a search is not what was read, but one that begins a byte.
+    /// Appends the bytes of the half bytes `block[span]`. For a synchronisation packet that ends a
+    /// search, OpenCSD lists a packet that begins at a byte, not the bytes in the trace.
     fn octets(
         &self,
         packet: &Packet,
@@ -123,7 +122,7 @@ impl PacketText for StmText {
         true
     }
 
-    /// Takes in half bytes `block[span]` before a synchronisation.
+    /// Takes the half bytes `block[span]` before a synchronisation.
     fn unsynced(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, block: &[u8]) {
         for k in span {
             match block.get(k) {
@@ -133,10 +132,9 @@ impl PacketText for StmText {
         }
     }
 
-    /// Where the reference sees `packet`, whose first half byte is at `offset` of a block.
-    ///
-    /// It counts the bytes that it has taken: one more where the packet begins in a high half. A
-    /// synchronisation packet that ends a search begins with the run of ones, however long.
+    /// The offset that OpenCSD lists for `packet`: the number of bytes it has read. That is one
+    /// more where the packet begins in a high half byte. A synchronisation packet that ends a
+    /// search begins with the first 0xf before it.
     fn offset(&self, packet: &Packet, offsets: &OffsetMap<'_>, index: usize) -> u64 {
         let at = offsets.at(index);
         match packet {
@@ -145,10 +143,10 @@ impl PacketText for StmText {
         }
     }
 
-    /// `element` as the reference takes it: nobody speaks before a master is named.
+    /// `element` as OpenCSD reports it: without a master before the first Master packet.
     fn element(&mut self, _: &Config, mut element: Element) -> Option<(Element, Option<u32>)> {
         if let Element::SoftwareWrite(write) = &mut element
-            && !self.named
+            && !self.has_master
         {
             write.channel = Channel::Master { master: None, channel: None };
         }
@@ -156,8 +154,8 @@ impl PacketText for StmText {
     }
 }
 
-/// Appends the bytes that hold half bytes `block[span]`, as the reference keeps them: whole; but of the
-/// first, where they begin in its high half, the low half is 0.
+/// Appends the bytes of the half bytes `block[span]` as OpenCSD lists them: whole bytes. The low
+/// half of the first byte is 0 where the span begins in its high half.
 pub(super) fn octets(offsets: &OffsetMap<'_>, span: Range<usize>, block: &[u8], out: &mut Vec<u8>) {
     let nibble = |k: usize| block.get(k).copied().unwrap_or(0) & 0xf;
     let mut k = span.start;
@@ -196,7 +194,7 @@ fn stamp(packet: &Packet) -> Option<Stamp> {
     }
 }
 
-/// The reference's name. It has none for M16, CERR, USER, FREQ_40 and XSYNC.
+/// OpenCSD's name. It has none for M16, CERR, USER, FREQ_40 and XSYNC.
 const fn name(packet: &Packet) -> &'static str {
     match packet {
         Packet::Async => "ASYNC",
@@ -291,8 +289,8 @@ mod tests {
         Some(Stamp { bits, nibbles })
     }
 
-    /// In a row, each with what those before it said. Lines of the reference's listings, and some by
-    /// its rules that no listing has.
+    /// Consecutive packets, each with the state after the one before. Lines of listings of OpenCSD;
+    /// lines for packets that no listing contains follow the same rules.
     #[test]
     fn packets() {
         let mut text = StmText::default();

@@ -162,31 +162,31 @@ pub(super) fn world(tree: &Tree) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::says;
+    use super::super::findings;
     use super::*;
 
     #[test]
     fn dependencies_point_down() {
         let down = "[package]\nname = \"x\"\n[dependencies]\ntracewright-base.workspace = true\n";
-        assert_eq!(says(layers, &[("crates/isa/Cargo.toml", down)]), [""; 0]);
+        assert_eq!(findings(layers, &[("crates/isa/Cargo.toml", down)]), [""; 0]);
         let up = "[dependencies]\nmemchr = \"2\"\ntracewright-views = { workspace = true }\n";
         assert_eq!(
-            says(layers, &[("crates/decode/Cargo.toml", up)]),
+            findings(layers, &[("crates/decode/Cargo.toml", up)]),
             ["crates/decode/Cargo.toml:3"]
         );
         let beside = "[dependencies]\ntracewright-isa.workspace = true\n";
         assert_eq!(
-            says(layers, &[("crates/frames/Cargo.toml", beside)]),
+            findings(layers, &[("crates/frames/Cargo.toml", beside)]),
             ["crates/frames/Cargo.toml:2"]
         );
         let tests = "[dev-dependencies]\ntracewright-views.workspace = true\n";
-        assert_eq!(says(layers, &[("crates/decode/Cargo.toml", tests)]), [""; 0]);
-        assert_eq!(says(layers, &[("crates/new/Cargo.toml", "")]), ["crates/new/Cargo.toml:0"]);
+        assert_eq!(findings(layers, &[("crates/decode/Cargo.toml", tests)]), [""; 0]);
+        assert_eq!(findings(layers, &[("crates/new/Cargo.toml", "")]), ["crates/new/Cargo.toml:0"]);
         let unpublished = "publish = false\n[dependencies]\ntracewright-views.workspace = true\n";
-        assert_eq!(says(layers, &[("crates/model/Cargo.toml", unpublished)]), [""; 0]);
+        assert_eq!(findings(layers, &[("crates/model/Cargo.toml", unpublished)]), [""; 0]);
         let equipment = "[dependencies]\ntracewright-model.workspace = true\n";
         assert_eq!(
-            says(layers, &[("crates/views/Cargo.toml", equipment)]),
+            findings(layers, &[("crates/views/Cargo.toml", equipment)]),
             ["crates/views/Cargo.toml:2"]
         );
     }
@@ -205,46 +205,46 @@ mod tests {
             .collect();
         let mut files: Vec<(&str, &str)> = vec![("ARCHITECTURE.md", page.as_str())];
         files.extend(manifests.iter().map(|path| (path.as_str(), "")));
-        assert_eq!(says(layers, &files), [""; 0]);
+        assert_eq!(findings(layers, &files), [""; 0]);
         // `cli` has a layer and is absent; `model` exists and is not in the table.
         files.pop();
         files.push(("crates/model/Cargo.toml", "publish = false\n"));
-        assert_eq!(says(layers, &files), ["ARCHITECTURE.md:0", "ARCHITECTURE.md:0"]);
+        assert_eq!(findings(layers, &files), ["ARCHITECTURE.md:0", "ARCHITECTURE.md:0"]);
     }
 
     #[test]
     fn the_bottom_is_no_std() {
         let good = "#![no_std]\nuse core::fmt;\n#[cfg(test)]\nextern crate std;\n";
-        assert_eq!(says(no_std, &[("crates/base/src/lib.rs", good)]), [""; 0]);
+        assert_eq!(findings(no_std, &[("crates/base/src/lib.rs", good)]), [""; 0]);
         let bad = "use std::fmt;";
         assert_eq!(
-            says(no_std, &[("crates/base/src/lib.rs", bad)]),
+            findings(no_std, &[("crates/base/src/lib.rs", bad)]),
             ["crates/base/src/lib.rs:1", "crates/base/src/lib.rs:1"]
         );
-        assert_eq!(says(no_std, &[("crates/views/src/lib.rs", bad)]), [""; 0]);
+        assert_eq!(findings(no_std, &[("crates/views/src/lib.rs", bad)]), [""; 0]);
     }
 
     #[test]
     fn unsafe_is_in_scan() {
         let good = "#![forbid(unsafe_code)]\n// unsafe words in comments\n";
-        assert_eq!(says(forbid_unsafe, &[("crates/base/src/lib.rs", good)]), [""; 0]);
+        assert_eq!(findings(forbid_unsafe, &[("crates/base/src/lib.rs", good)]), [""; 0]);
         let bad = "fn f() { unsafe { g() } }";
         assert_eq!(
-            says(forbid_unsafe, &[("crates/base/src/lib.rs", bad)]),
+            findings(forbid_unsafe, &[("crates/base/src/lib.rs", bad)]),
             ["crates/base/src/lib.rs:1", "crates/base/src/lib.rs:1"]
         );
-        assert_eq!(says(forbid_unsafe, &[("crates/scan/src/lib.rs", bad)]), [""; 0]);
+        assert_eq!(findings(forbid_unsafe, &[("crates/scan/src/lib.rs", bad)]), [""; 0]);
         let test = [("crates/base/tests/a.rs", bad)];
-        assert_eq!(says(forbid_unsafe, &test), ["crates/base/tests/a.rs:1"]);
+        assert_eq!(findings(forbid_unsafe, &test), ["crates/base/tests/a.rs:1"]);
     }
 
     #[test]
     fn no_static_changes() {
         let good = "static TABLE: [u8; 2] = [0, 1];\nfn f(x: &'static str, _: Option<Mutex>) {}";
-        assert_eq!(says(statics, &[("crates/base/src/lib.rs", good)]), [""; 0]);
+        assert_eq!(findings(statics, &[("crates/base/src/lib.rs", good)]), [""; 0]);
         let bad = "pub(crate) static N: AtomicU32 = AtomicU32::new(0);\n    static mut M: u8 = 0;";
         assert_eq!(
-            says(statics, &[("crates/base/src/lib.rs", bad)]),
+            findings(statics, &[("crates/base/src/lib.rs", bad)]),
             ["crates/base/src/lib.rs:1", "crates/base/src/lib.rs:2"]
         );
     }
@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn the_world_is_touched_in_few_places() {
         let bad = "use std::fs;\nstd::thread::scope(|_| ());\nprintln!(\"\");\nlet s = \"dbg!\";\n";
-        let at = |path: &str| says(world, &[(path, bad)]);
+        let at = |path: &str| findings(world, &[(path, bad)]);
         assert_eq!(
             at("crates/base/src/a.rs"),
             ["crates/base/src/a.rs:1", "crates/base/src/a.rs:2", "crates/base/src/a.rs:3"]

@@ -2,10 +2,12 @@
 
 use super::{Check, Finding, Tree};
 
+mod circles;
 mod crates;
 mod panics;
 mod protocols;
 mod text;
+mod words;
 
 /// All rules, in the order in which they are reported.
 pub(crate) const CHECKS: &[Check] = &[
@@ -42,7 +44,7 @@ pub(crate) const CHECKS: &[Check] = &[
     Check {
         name: "panics",
         about: "input never panics: no unwrap, expect or panic outside tests",
-        instead: "return Option or Result, or say it in the stream as a Fault or a Doubt",
+        instead: "return Option or Result, or report it in the stream as a Fault or an Inconsistency",
         run: panics::panics,
     },
     Check {
@@ -78,7 +80,7 @@ pub(crate) const CHECKS: &[Check] = &[
     Check {
         name: "history",
         about: "comments explain the code, not its history",
-        instead: "say why the code is as it is; leave issue numbers to the commit",
+        instead: "state the reason for the code; leave issue numbers to the commit",
         run: text::history,
     },
     Check {
@@ -99,6 +101,30 @@ pub(crate) const CHECKS: &[Check] = &[
         instead: "add it to the table of documents",
         run: text::found,
     },
+    Check {
+        name: "circles",
+        about: "modules of one folder do not import one another in a circle",
+        instead: "move what both need into a module of its own, or list the circle and its reason in xtask/src/tidy/checks/circles.rs",
+        run: circles::circles,
+    },
+    Check {
+        name: "skips",
+        about: "a test finds shared data and tools through tracewright-testing, which records a skip",
+        instead: "call tracewright_testing::shared, tool or skip",
+        run: words::skips,
+    },
+    Check {
+        name: "vocabulary",
+        about: "names and prose use the words of the field",
+        instead: "write what the finding suggests; xtask/src/tidy/checks/words.rs has the list and what is allowed where",
+        run: words::vocabulary,
+    },
+    Check {
+        name: "width",
+        about: "prose is within 100 columns in Rust and 120 in Markdown, tables, links and code left out",
+        instead: "break the line",
+        run: words::width,
+    },
 ];
 
 /// Each line of `code` that holds `word` with no letter beside it.
@@ -117,9 +143,9 @@ fn holds(line: &str, word: &str) -> bool {
     })
 }
 
-/// What `check` says of a tree of these files: lines as `path:line`.
+/// The findings of `check` in a tree of these files, as `path:line`.
 #[cfg(test)]
-fn says(check: fn(&Tree) -> Vec<Finding>, files: &[(&str, &str)]) -> Vec<String> {
+fn findings(check: fn(&Tree) -> Vec<Finding>, files: &[(&str, &str)]) -> Vec<String> {
     let files = files.iter().map(|&(path, text)| (path.to_owned(), text.to_owned()));
     let findings = check(&Tree::new(files));
     findings.iter().map(|f| format!("{}:{}", f.path, f.line)).collect()

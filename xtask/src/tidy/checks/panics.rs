@@ -20,19 +20,19 @@ pub(super) fn panics(tree: &Tree) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::says;
+    use super::super::findings;
     use super::*;
 
     #[test]
     fn only_tests_may_panic() {
         let bad = "fn f(x: Option<u8>) -> u8 {\n    x.unwrap()\n}\nfn g() { todo!() }\n";
         assert_eq!(
-            says(panics, &[("crates/base/src/a.rs", bad)]),
+            findings(panics, &[("crates/base/src/a.rs", bad)]),
             ["crates/base/src/a.rs:2", "crates/base/src/a.rs:4"]
         );
         let good =
             "//! x.unwrap()\nfn f() { x.unwrap_or(1); }\n#[cfg(test)]\nmod tests { y.unwrap() }";
-        assert_eq!(says(panics, &[("crates/base/src/a.rs", good)]), [""; 0]);
-        assert_eq!(says(panics, &[("crates/base/tests/a.rs", bad)]), [""; 0]);
+        assert_eq!(findings(panics, &[("crates/base/src/a.rs", good)]), [""; 0]);
+        assert_eq!(findings(panics, &[("crates/base/tests/a.rs", bad)]), [""; 0]);
     }
 }

@@ -63,7 +63,7 @@ pub(super) fn listed(tree: &Tree) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::says;
+    use super::super::findings;
     use super::*;
 
     const A: &str = "crates/protocols/src/a/packet.rs";
@@ -72,25 +72,25 @@ mod tests {
     #[test]
     fn protocols_do_not_know_each_other() {
         let good = [(A, "use crate::bits;\n//! see crate::b"), (B, "use super::x;")];
-        assert_eq!(says(siblings, &good), [""; 0]);
+        assert_eq!(findings(siblings, &good), [""; 0]);
         let bad = [(A, "\nuse crate::b::Packet;"), (B, "")];
-        assert_eq!(says(siblings, &bad), ["crates/protocols/src/a/packet.rs:2"]);
+        assert_eq!(findings(siblings, &bad), ["crates/protocols/src/a/packet.rs:2"]);
     }
 
     #[test]
     fn rooms_are_the_same() {
         let whole: Vec<String> = ROOMS.iter().map(|room| format!("{HERE}a/{room}")).collect();
         let whole: Vec<(&str, &str)> = whole.iter().map(|path| (path.as_str(), "")).collect();
-        assert_eq!(says(rooms, &whole), [""; 0]);
-        assert_eq!(says(rooms, &whole[1..]).len(), 1);
+        assert_eq!(findings(rooms, &whole), [""; 0]);
+        assert_eq!(findings(rooms, &whole[1..]).len(), 1);
     }
 
     #[test]
     fn the_registry_names_all() {
         let registry = "crates/protocols/src/registry.rs";
-        assert_eq!(says(listed, &[(A, ""), (registry, "A = a::A,")]), [""; 0]);
+        assert_eq!(findings(listed, &[(A, ""), (registry, "A = a::A,")]), [""; 0]);
         assert_eq!(
-            says(listed, &[(A, ""), (B, ""), (registry, "A = a::A,")]),
+            findings(listed, &[(A, ""), (B, ""), (registry, "A = a::A,")]),
             ["crates/protocols/src/registry.rs:0"]
         );
     }

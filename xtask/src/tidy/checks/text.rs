@@ -1,4 +1,4 @@
-//! What any file may say.
+//! Rules for the text of any file.
 
 use super::{Finding, Tree, holds};
 use crate::tidy::tree::{File, lines};
@@ -143,14 +143,14 @@ pub(super) fn found(tree: &Tree) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::says;
+    use super::super::findings;
     use super::*;
 
     #[test]
     fn files_are_short() {
         let long = "\n".repeat(LINES + 1);
-        assert_eq!(says(length, &[("crates/a/src/a.rs", &long)]), ["crates/a/src/a.rs:801"]);
-        assert_eq!(says(length, &[("crates/a/src/a.rs", &long[1..])]), [""; 0]);
+        assert_eq!(findings(length, &[("crates/a/src/a.rs", &long)]), ["crates/a/src/a.rs:801"]);
+        assert_eq!(findings(length, &[("crates/a/src/a.rs", &long[1..])]), [""; 0]);
     }
 
     #[test]
@@ -158,7 +158,7 @@ mod tests {
         let word = LATER[0];
         let bad = format!("fn f() {{}} // {word}: more\nlet x = \"{word}\";");
         assert_eq!(
-            says(leftovers, &[("a.rs", &bad), ("b.md", &bad)]),
+            findings(leftovers, &[("a.rs", &bad), ("b.md", &bad)]),
             ["a.rs:1", "b.md:1", "b.md:2"]
         );
     }
@@ -166,13 +166,13 @@ mod tests {
     #[test]
     fn comments_name_no_issues() {
         let bad = "// fixes #12\n// see issue #3\nlet a = 1; // b.eq (#4)\n// add r0, #4\n";
-        assert_eq!(says(history, &[("a.rs", bad)]), ["a.rs:1", "a.rs:2", "a.rs:3"]);
+        assert_eq!(findings(history, &[("a.rs", bad)]), ["a.rs:1", "a.rs:2", "a.rs:3"]);
     }
 
     #[test]
     fn no_path_of_one_machine() {
         let bad = format!("a {}me/b\n../{}c\n", MACHINES[0], &MACHINES[0][1..]);
-        assert_eq!(says(machines, &[("a.md", &bad)]), ["a.md:1"]);
+        assert_eq!(findings(machines, &[("a.md", &bad)]), ["a.md:1"]);
     }
 
     #[test]
@@ -180,13 +180,13 @@ mod tests {
         let text =
             "[a](docs/a.md) [b](docs/b.md#part)\n[c](https://example.org) [d](#here)\n[e](docs)";
         let files = [("README.md", text), ("docs/a.md", "[up](../README.md)")];
-        assert_eq!(says(links, &files), ["README.md:1"]);
+        assert_eq!(findings(links, &files), ["README.md:1"]);
     }
 
     #[test]
     fn documents_can_be_found() {
         let files =
             [("README.md", "[a](docs/a.md)"), ("docs/a.md", "[b](b.md)"), ("docs/b.md", "")];
-        assert_eq!(says(found, &files), ["docs/b.md:0"]);
+        assert_eq!(findings(found, &files), ["docs/b.md:0"]);
     }
 }

@@ -1,4 +1,4 @@
-//! Any sink behind a pointer, so that what is rarely asked for is not compiled for each.
+//! A sink behind a pointer. It avoids compiling rarely used combinations for each sink.
 
 use std::any::Any;
 use std::mem;
@@ -6,14 +6,14 @@ use std::mem;
 use tracewright::decode::{Fork, Merge};
 use tracewright::{Element, Listener};
 
-/// A sink that adds up. What it says is itself: see [`found`].
+/// A sink of sums. Its output is the sink itself: see [`downcast`].
 pub struct Erased(Box<dyn Sums>);
 
-/// A sink, as far as a pointer can be one.
+/// The object-safe part of a sink.
 pub trait Sums: Send {
     fn element(&mut self, source: usize, at: u64, element: Element);
 
-    /// One of the same kind that has seen nothing.
+    /// An empty sink of the same type.
     fn fresh(&self) -> Box<dyn Sums>;
 
     fn any(self: Box<Self>) -> Box<dyn Any>;
@@ -34,15 +34,15 @@ impl<L: Listener + Merge + Send + 'static> Sums for L {
 }
 
 impl Erased {
-    /// An `L`.
+    /// An empty `L`.
     pub fn new<L: Listener + Merge + Send + 'static>() -> Erased {
         Erased(Box::new(L::default()))
     }
 }
 
-/// What an [`Erased`] `L` said.
-pub fn found<L: Default + 'static>(said: Box<dyn Sums>) -> L {
-    said.any().downcast().map_or_else(|_| L::default(), |found| *found)
+/// The `L` in the output of an [`Erased`].
+pub fn downcast<L: Default + 'static>(output: Box<dyn Sums>) -> L {
+    output.any().downcast().map_or_else(|_| L::default(), |sink| *sink)
 }
 
 impl Listener for Erased {

@@ -18,11 +18,12 @@ use self::erased::Erased;
 use crate::args::{BenchArgs, BenchFormat, BenchSink};
 use crate::fail::Fail;
 use crate::input::{Input, Job};
-use crate::listing::{self, How};
+use crate::listing;
 use crate::output::Output;
 use crate::report;
+use crate::run::RunOptions;
 
-/// Runs it.
+/// Runs the verb.
 pub fn run(args: &BenchArgs) -> Result<bool, Fail> {
     let input = Input::open(&args.input, Some(&args.how))?;
     report::notes(&input);
@@ -31,7 +32,7 @@ pub fn run(args: &BenchArgs) -> Result<bool, Fail> {
     if args.format == BenchFormat::Json {
         output.print(&json::head("bench"))?;
     }
-    let mut flawed = false;
+    let mut problems = false;
     for &buffer in &input.buffers {
         let job = input.job(buffer);
         let found = measure(&job, args)?;
@@ -40,17 +41,17 @@ pub fn run(args: &BenchArgs) -> Result<bool, Fail> {
             BenchFormat::Json => found.json(),
         })?;
         let decoded = job.decoded(&found.tally);
-        if decoded.doubtful() {
+        if decoded.needs_explanation() {
             report::remarks(&decoded.remarks());
         }
-        flawed |= found.tally.flawed();
+        problems |= found.tally.flawed();
     }
     output.close()?;
     input.decodable()?;
-    Ok(!(args.strict && flawed))
+    Ok(!(args.strict && problems))
 }
 
-/// What was found, and how long that took.
+/// Counts and times of one buffer.
 struct Found<'a> {
     buffer: &'a str,
     bytes: u64,
@@ -59,72 +60,75 @@ struct Found<'a> {
     tally: Tally,
     elements: Checksum,
     ranges: RangeChecksum,
-    /// What the sink has to say.
-    answer: (&'static str, u64),
+    /// Result of the sink: its name and its value.
+    result: (&'static str, u64),
     passes: Vec<Pass>,
-    /// How the bytes were shared out among threads in the first pass.
+    /// Distribution of the bytes among threads in the first pass.
     work: Work,
 }
 
-/// How long one pass took: on the clock, and of the processor, all threads together.
+/// The times of one pass: wall clock, and processor time of all threads.
 #[derive(Clone, Copy)]
 struct Pass {
     clock: Duration,
     processor: Option<Duration>,
 }
 
-/// Counts in one pass, and decodes anew in as many as `args` want.
+/// Counts elements in one pass, and decodes again in each timed pass.
 fn measure<'a>(job: &'a Job<'_>, args: &BenchArgs) -> Result<Found<'a>, Fail> {
-    let how = How { committed: args.how.committed, jobs: Jobs::new(args.jobs.get()), alone: true };
+    let options =
+        RunOptions { committed: args.how.committed, jobs: Jobs::new(args.jobs.get()), alone: true };
     let mut seen = <(Tally, (Checksum, RangeChecksum))>::default();
-    let counting = CommittedListener::when(how.committed, Merging(Default::default()));
-    let work = job.decode(&how, counting, |said| seen.merge(said))?;
+    let counting = CommittedListener::when(options.committed, Merging(Default::default()));
+    let work = job.decode(&options, counting, |output| seen.merge(output))?;
     let (tally, (elements, ranges)) = seen;
     let mut found = Found {
         buffer: &job.buffer.name,
         bytes: job.buffer.len(),
         sink: args.sink,
-        jobs: how.jobs.count,
+        jobs: options.jobs.count,
         tally,
         elements,
         ranges,
-        answer: ("", 0),
+        result: ("", 0),
         passes: Vec::new(),
         work,
     };
     for _ in 0..args.repeat.get() {
-        found.pass(job, &how)?;
-        if found.sink == BenchSink::Checksum && found.answer.1 != elements.value() {
-            return Err(Fail::ours("two passes over the same bytes found different elements"));
+        found.pass(job, &options)?;
+        if found.sink == BenchSink::Checksum && found.result.1 != elements.value() {
+            return Err(Fail::internal("two passes over the same bytes found different elements"));
         }
     }
     Ok(found)
 }
 
 impl Found<'_> {
-    /// Decodes once more, and keeps the time.
-    fn pass(&mut self, job: &Job<'_>, how: &How) -> Result<(), Fail> {
+    /// Decodes again, and records the times.
+    fn pass(&mut self, job: &Job<'_>, options: &RunOptions) -> Result<(), Fail> {
         let (sources, len) = (job.sources.clone(), job.buffer.size());
-        self.answer = match self.sink {
-            BenchSink::Checksum => ("checksum", self.time(|| job.add_up::<Checksum>(how))?.value()),
-            BenchSink::Count => ("elements", self.time(|| job.add_up::<Count>(how))?.elements),
-            BenchSink::Edges => ("edges", self.time(|| job.add_up::<Edges>(how))?.len() as u64),
+        self.result = match self.sink {
+            BenchSink::Checksum => {
+                ("checksum", self.time(|| job.sum::<Checksum>(options))?.value())
+            }
+            BenchSink::Count => ("elements", self.time(|| job.sum::<Count>(options))?.elements),
+            BenchSink::Edges => ("edges", self.time(|| job.sum::<Edges>(options))?.len() as u64),
             BenchSink::Coverage => {
-                ("bytes of code", self.time(|| job.add_up::<Coverage>(how))?.bytes())
+                ("bytes of code", self.time(|| job.sum::<Coverage>(options))?.bytes())
             }
             BenchSink::Bitmap => {
-                ("bytes in use", self.time(|| job.add_up::<Bitmap>(how))?.used() as u64)
+                ("bytes in use", self.time(|| job.sum::<Bitmap>(options))?.used() as u64)
             }
             BenchSink::Text => {
                 let shown = text::Shown { elements: true, ..Default::default() };
                 let view = text::Listing::new(Vec::new(), sources, len, shown);
-                ("bytes of text", self.time(|| job.list(how, view))?)
+                ("bytes of text", self.time(|| job.list(options, view))?)
             }
             BenchSink::Json => {
                 let shown = json::Shown { elements: true, packets: false };
                 let name = &job.buffer.name;
                 let view = json::Listing::new(Vec::new(), &job.plan, sources, name, len, shown);
-                ("bytes of text", self.time(|| job.list(how, view))?)
+                ("bytes of text", self.time(|| job.list(options, view))?)
             }
             BenchSink::Opencsd => {
                 let shown = opencsd::Shown {
@@ -134,7 +138,7 @@ impl Found<'_> {
                     ..Default::default()
                 };
                 let view = opencsd::Listing::new(Vec::new(), &job.plan, shown, false);
-                ("bytes of text", self.time(|| job.list(how, view))?)
+                ("bytes of text", self.time(|| job.list(options, view))?)
             }
         };
         Ok(())
@@ -157,7 +161,7 @@ impl Found<'_> {
         })
     }
 
-    /// Seconds of all passes, the shortest first.
+    /// The times of all passes in seconds, in ascending order.
     fn seconds(&self, of: impl Fn(&Pass) -> Option<Duration>) -> Vec<f64> {
         let mut seconds: Vec<f64> =
             self.passes.iter().filter_map(of).map(|time| time.as_secs_f64()).collect();
@@ -188,14 +192,14 @@ impl Found<'_> {
         }
         let mut text = format!("{head}\n{values}\n");
         let _ = writeln!(text, "checksum {} of elements, {} of ranges", self.elements, self.ranges);
-        let (what, count) = self.answer;
+        let (what, count) = self.result;
         if self.sink != BenchSink::Checksum {
             let _ = writeln!(text, "sink {}: {count} {what}", self.sink.name());
         }
         let (of, jobs) = (self.passes.len(), self.jobs);
         let _ = writeln!(
             text,
-            "seconds: the least of {of}, median {:.6}; of the processor {}, median {}; {jobs} {}",
+            "seconds: minimum of {of}, median {:.6}; processor time {}, median {}; {jobs} {}",
             median(&clock).unwrap_or_default(),
             processor.first().map_or("?".into(), |s| format!("{s:.6}")),
             median(&processor).map_or("?".into(), |s| format!("{s:.6}")),
@@ -206,11 +210,11 @@ impl Found<'_> {
             let share = 100.0 * again as f64 / bytes.max(1) as f64;
             let _ = writeln!(
                 text,
-                "shared out: {chunks} stretches, {joined} joined; {share:.1} % of the bytes decoded twice",
+                "parallel: {chunks} chunks, {joined} joined; {share:.1} % of the bytes decoded twice",
             );
         }
         text.push_str(
-            "timed: decoding into the sink; not reading the files, nor the first pass, which counts\n",
+            "timed: decoding to the sink, without reading the files and without the first, counting pass\n",
         );
         text
     }
@@ -244,25 +248,25 @@ impl Found<'_> {
             .value("ns_per_range", |out| out.push_str(&number(1e9 * least, ranges as f64)))
             .text("checksum", &self.elements.to_string())
             .text("range_checksum", &self.ranges.to_string())
-            .text("answer", self.answer.0)
-            .digits("answer_value", self.answer.1)
+            .text("answer", self.result.0)
+            .digits("answer_value", self.result.1)
             .end();
         text.push('\n');
         text
     }
 }
 
-/// `a` for each `b`, where there is any.
+/// `a` divided by `b`, as text; `-` where `b` is 0.
 fn per(a: f64, b: f64) -> String {
     if b > 0.0 { format!("{:.2}", a / b) } else { "-".into() }
 }
 
-/// The same for JSON.
+/// `a` divided by `b`, as JSON; `null` where `b` is 0.
 fn number(a: f64, b: f64) -> String {
     if b > 0.0 { format!("{:.3}", a / b) } else { "null".into() }
 }
 
-/// The one in the middle; the mean of the two there of an even number.
+/// The median: the middle value, or the mean of the two middle values.
 fn median(sorted: &[f64]) -> Option<f64> {
     let high = sorted.get(sorted.len() / 2)?;
     let low = sorted.get((sorted.len() - 1) / 2)?;
@@ -270,27 +274,27 @@ fn median(sorted: &[f64]) -> Option<f64> {
 }
 
 impl Job<'_> {
-    /// Decodes all of the buffer to a sink.
-    fn add_up<L: Listener + Merge + Send + 'static>(&self, how: &How) -> Result<L, Fail> {
+    /// Decodes the buffer to a sink.
+    fn sum<L: Listener + Merge + Send + 'static>(&self, options: &RunOptions) -> Result<L, Fail> {
         let mut found = L::default();
-        if how.committed {
+        if options.committed {
             let sink = CommittedListener::new(Erased::new::<L>());
-            self.decode(how, sink, |said| found.merge(erased::found(said)))?;
+            self.decode(options, sink, |output| found.merge(erased::downcast(output)))?;
         } else {
-            self.decode(how, Merging(L::default()), |said| found.merge(said))?;
+            self.decode(options, Merging(L::default()), |output| found.merge(output))?;
         }
         Ok(found)
     }
 
-    /// Decodes all of the buffer to a view, as the verb that shows it does, and counts what it writes.
-    fn list<V>(&self, how: &How, view: V) -> Result<u64, Fail>
+    /// Decodes the buffer to a view, and returns the size of its output in bytes.
+    fn list<V>(&self, options: &RunOptions, view: V) -> Result<u64, Fail>
     where
         V: Listener + Fork<Output = Vec<u8>> + Send,
     {
         let mut written = 0;
         let mut input = self.bytes();
-        listing::decode(self, &mut input, how, view, &mut None, |said| {
-            written += said.len() as u64;
+        listing::decode(self, &mut input, options, view, &mut None, |output| {
+            written += output.len() as u64;
             true
         })?;
         Ok(written)
@@ -303,14 +307,14 @@ impl Job<'_> {
 
     fn decode<L: Listener + Fork + Send>(
         &self,
-        how: &How,
+        options: &RunOptions,
         mut listener: L,
-        mut said: impl FnMut(L::Output),
+        mut write: impl FnMut(L::Output),
     ) -> Result<Work, Fail> {
-        let mut session = self.session();
+        let mut session = self.session()?;
         let input: &mut dyn Bytes = &mut self.bytes();
-        let done = parallel::run(&mut session, input, &mut listener, &how.jobs, |what, _| {
-            said(what);
+        let done = parallel::run(&mut session, input, &mut listener, &options.jobs, |output, _| {
+            write(output);
             true
         });
         done.map_err(|error| Fail::read(&self.buffer.name, &error))

@@ -1,14 +1,14 @@
-//! Real programs, cross-compiled and run under QEMU, through trace units of ETMv1 and ETMv2 and back: the
-//! instructions that were executed, the exceptions, and each datum that was moved.
+//! Programs that are cross-compiled, run under QEMU, encoded by trace units of ETMv1 and ETMv2, and
+//! decoded: instructions, exceptions and data transfers are compared.
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
-//! | `program/` | the program in C, A32 and T32, and what begins it: bare, with vectors and a timer, and under Linux |
+//! | `program/` | the program in C, for A32 and T32, with start code for bare metal and for Linux |
 //! | `tools.rs` | compiler and QEMU |
 //! | `watch.rs` | QEMU's log: registers, instruction by instruction |
-//! | `moves.rs` | what an instruction moves, by the registers before it |
-//! | `openocd.rs` | what OpenOCD's analyser says of the same captures |
-//! | `run.rs` | what happened, as an execution log and as what a trace must say |
+//! | `moves.rs` | the data transfers of an instruction, from the registers before it |
+//! | `openocd.rs` | the output of OpenOCD's analyser for the same captures |
+//! | `run.rs` | the execution, as an execution log and as expected trace |
 
 mod moves;
 mod openocd;
@@ -22,8 +22,8 @@ use crate::common::{Folder, args, tracewright};
 use run::{Flow, Run};
 use tools::Machine;
 
-/// Trace units, and what they are told. ETMCR: CPRT 0x2, values 0x4, addresses 0x8, port size 0x70, stall 0x80, all
-/// branches 0x100, cycles 0x1000, context ids 0xc000.
+/// Trace units and their configuration. ETMCR: CPRT 0x2, values 0x4, addresses 0x8, port size 0x70,
+/// stall 0x80, all branches 0x100, cycles 0x1000, context IDs 0xc000.
 const UNITS: [(&str, &str); 10] = [
     ("ETM1", "ETMCR=0x9e"),
     ("ETM1", "ETMCR=0x18e early-data=60 noise=1 fifo=9"),
@@ -47,18 +47,17 @@ fn under_linux() {
     there_and_back(Machine::Linux);
 }
 
-/// OpenOCD's analyser and this one say the same of an ETMv1, as far as that one is right.
+/// The output agrees with that of OpenOCD's analyser, for the features that OpenOCD decodes
+/// correctly.
 #[test]
-fn as_openocd_reads_it() {
+fn output_agrees_with_openocd() {
     let folder = Folder::new("real-arm-openocd");
     let path = folder.path("");
-    if !tools::installed("openocd") {
-        return println!("skipped: openocd is not installed (Debian: openocd)");
-    }
+    let Some(_) = tracewright_testing::tool(&[("openocd", "openocd")]) else { return };
     let Some(elf) = tools::compile(Machine::Linux, &path) else { return };
     let Some(log) = tools::execute(Machine::Linux, &path) else { return };
     let run = Run::of(&watch::read(&log), &fs::read(&elf).expect("the program"));
-    // The first 4000 rows hold calls, returns, loops, and accesses of each size.
+    // The first 4000 rows contain calls, returns, loops, and accesses of each size.
     let csv: Vec<&str> = run.csv().lines().take(4000).collect();
     fs::write(path.join("log.csv"), csv.join("\n")).expect("a log");
     for control in openocd::CONTROLS {
@@ -67,10 +66,10 @@ fn as_openocd_reads_it() {
         let mut words = args(&words, &[&path.join("log.csv")]);
         words.extend(args("--image", &[&elf]));
         words.extend(args("--output", &[&snapshot]));
-        let said = tracewright(&words);
-        assert_eq!(said.code, Some(0), "{control:#x}: {}", said.err);
+        let output = tracewright(&words);
+        assert_eq!(output.code, Some(0), "{control:#x}: {}", output.err);
         openocd::compare(control, &snapshot, &decoded(&snapshot));
-        fs::remove_dir_all(&snapshot).expect("it goes away");
+        fs::remove_dir_all(&snapshot).expect("the folder is deleted");
     }
 }
 
@@ -80,53 +79,53 @@ fn there_and_back(machine: Machine) {
     let Some(elf) = tools::compile(machine, &path) else { return };
     let Some(log) = tools::execute(machine, &path) else { return };
     let run = Run::of(&watch::read(&log), &fs::read(&elf).expect("the program"));
-    run.does_something(machine);
+    run.check_coverage(machine);
     fs::write(path.join("log.csv"), run.csv()).expect("a log");
-    // One machine is enough for most of what a unit can be told.
+    // Most configurations are tested on one machine only.
     let every = if machine == Machine::Bare { 1 } else { 4 };
-    for (protocol, told) in UNITS.into_iter().step_by(every) {
+    for (protocol, config) in UNITS.into_iter().step_by(every) {
         let snapshot = path.join("snapshot");
-        let words: String = told.split(' ').map(|one| format!(" --config {one}")).collect();
+        let words: String = config.split(' ').map(|one| format!(" --config {one}")).collect();
         let words = format!("encode --protocol {protocol}{words} --log");
         let mut words = args(&words, &[&path.join("log.csv")]);
         words.extend(args("--image", &[&elf]));
         words.extend(args("--output", &[&snapshot]));
-        let said = tracewright(&words);
-        assert_eq!(said.code, Some(0), "{protocol} {told}: {}", said.err);
-        let control = told.strip_prefix("ETMCR=0x").and_then(|t| t.split(' ').next());
+        let output = tracewright(&words);
+        assert_eq!(output.code, Some(0), "{protocol} {config}: {}", output.err);
+        let control = config.strip_prefix("ETMCR=0x").and_then(|t| t.split(' ').next());
         let control = u32::from_str_radix(control.expect("ETMCR"), 16).expect("a number");
         let mut want = run.traced(control);
         let mut got = decoded(&snapshot);
         let pc = tracewright(&args("instructions --strict --format pc", &[&snapshot]));
         let listed: Vec<u32> = pc.out.lines().map(hex).collect();
-        assert_eq!(pc.code, Some(0), "{protocol} {told}: {}", pc.err);
+        assert_eq!(pc.code, Some(0), "{protocol} {config}: {}", pc.err);
         let executed = want.flow.iter().filter_map(|flow| match flow {
             Flow::Ran { address, .. } => Some(*address),
             Flow::Raised { .. } => None,
         });
-        assert!(executed.eq(listed), "{protocol} {told}: `instructions` says otherwise");
+        assert!(executed.eq(listed), "{protocol} {config}: `instructions` differs");
         let n = want.flow.iter().zip(&got.flow).take_while(|(a, b)| a == b).count();
         let pair = (want.flow.get(n), got.flow.get(n));
-        assert!(want.flow == got.flow, "{protocol} {told}: step {n}: {pair:x?}");
-        if told.contains("miss=") {
-            // Values come when they come.
+        assert!(want.flow == got.flow, "{protocol} {config}: step {n}: {pair:x?}");
+        if config.contains("miss=") {
+            // Delayed values arrive out of order.
             want.moved.sort();
             got.moved.sort();
         }
         let n = want.moved.iter().zip(&got.moved).take_while(|(a, b)| a == b).count();
         let pair = (want.moved.get(n), got.moved.get(n));
-        assert!(want.moved == got.moved, "{protocol} {told}: access {n}: {pair:x?}");
-        fs::remove_dir_all(&snapshot).expect("it goes away");
+        assert!(want.moved == got.moved, "{protocol} {config}: access {n}: {pair:x?}");
+        fs::remove_dir_all(&snapshot).expect("the folder is deleted");
     }
     println!("{}: {}", machine.name(), run.sums());
 }
 
-/// What `tracewright decode` says of a capture.
-fn decoded(snapshot: &std::path::Path) -> run::Said {
-    let said = tracewright(&args("decode --strict --format json", &[snapshot]));
-    assert_eq!(said.code, Some(0), "{}", said.err);
-    let mut all = run::Said::default();
-    for line in said.out.lines() {
+/// The output of `tracewright decode` for a capture.
+fn decoded(snapshot: &std::path::Path) -> run::Traced {
+    let output = tracewright(&args("decode --strict --format json", &[snapshot]));
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let mut all = run::Traced::default();
+    for line in output.out.lines() {
         let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
         let field = |name: &str| line[name].as_str().map(hex);
         let must = |name: &str| field(name).unwrap_or_else(|| panic!("{name} in {line}"));

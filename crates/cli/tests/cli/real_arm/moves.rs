@@ -1,4 +1,5 @@
-//! What an instruction of Armv5TE moves, by its opcode and the registers before it. (Arm ARM, DDI 0100)
+//! The data transfers of an Armv5TE instruction, from its opcode and the registers before it. (Arm
+//! ARM, DDI 0100)
 
 use super::watch::Before;
 
@@ -43,13 +44,13 @@ fn listed(list: u32) -> Vec<usize> {
     (0..16).filter(|n| list >> n & 1 != 0).collect()
 }
 
-/// What an A32 instruction that passes moves.
+/// The transfers of an A32 instruction that passes its condition.
 pub(super) fn a32(opcode: u32, before: &Before) -> Vec<Move> {
     let bit = |n: u32| opcode >> n & 1 != 0;
     let reg = |low: u32| (opcode >> low & 0xf) as usize;
     let read = |n: usize| if n == 15 { before.r[15] + 8 } else { before.r[n] };
     let (rn, rd, load) = (read(reg(16)), reg(12), bit(20));
-    let place = |offset: u32| match (bit(24), bit(23)) {
+    let address = |offset: u32| match (bit(24), bit(23)) {
         (false, _) => rn,
         (true, true) => rn.wrapping_add(offset),
         (true, false) => rn.wrapping_sub(offset),
@@ -63,11 +64,11 @@ pub(super) fn a32(opcode: u32, before: &Before) -> Vec<Move> {
         // LDRH, STRH, LDRSB, LDRSH, LDRD, STRD
         0b000 if opcode & 0x90 == 0x90 && opcode >> 5 & 0b11 != 0 => {
             let offset = if bit(22) { opcode >> 4 & 0xf0 | opcode & 0xf } else { read(reg(0)) };
-            let at = place(offset);
+            let at = address(offset);
             match (opcode >> 5 & 0b11, load) {
                 (0b10, true) => one(true, at, 1, rd),
                 (0b01, _) | (_, true) => one(load, at, 2, rd),
-                (way, false) => several(way == 0b10, at, &[rd, rd + 1]),
+                (kind, false) => several(kind == 0b10, at, &[rd, rd + 1]),
             }
         }
         // LDR, STR, LDRB, STRB
@@ -76,7 +77,7 @@ pub(super) fn a32(opcode: u32, before: &Before) -> Vec<Move> {
                 false => opcode & 0xfff,
                 true => shifted(read(reg(0)), opcode >> 7 & 0x1f, opcode >> 5 & 0b11),
             };
-            one(load, place(offset), if bit(22) { 1 } else { 4 }, rd)
+            one(load, address(offset), if bit(22) { 1 } else { 4 }, rd)
         }
         // LDM, STM
         0b100 => {
@@ -98,7 +99,7 @@ pub(super) fn a32(opcode: u32, before: &Before) -> Vec<Move> {
     }
 }
 
-/// An offset of a shifted register. RRX is not used.
+/// The offset in a shifted register. The programs do not use RRX.
 fn shifted(value: u32, amount: u32, kind: u32) -> u32 {
     match (kind, amount) {
         (0, _) => value << amount,
@@ -110,7 +111,7 @@ fn shifted(value: u32, amount: u32, kind: u32) -> u32 {
     }
 }
 
-/// What a T32 instruction of 16 bits moves.
+/// The transfers of a 16-bit T32 instruction.
 pub(super) fn t32(opcode: u32, before: &Before) -> Vec<Move> {
     let low = |shift: u32| (opcode >> shift & 7) as usize;
     let r = |n: usize| before.r[n];

@@ -1,4 +1,5 @@
-//! OpenOCD's analyser of ETMv1 traces (`etm analyze`), which needs no target: its JTAG adapter is a dummy.
+//! OpenOCD's analyser of ETMv1 traces (`etm analyze`), run without a target by a dummy JTAG
+//! adapter.
 
 use std::fs;
 use std::path::Path;
@@ -7,14 +8,14 @@ use std::process::Command;
 use tracewright::capture::cycles::{Form, write};
 
 use super::hex;
-use super::run::{Flow, Said};
+use super::run::{Flow, Traced};
 
-/// ETMCR of what it is asked to read: ports of 8 and 16 bits, and each kind of data trace. (Of a 4-bit port it masks
-/// the status wrongly, and offsets that are not 0 it reads wrongly, too.)
+/// Values of ETMCR: ports of 8 and 16 bits, and each kind of data trace. (For a 4-bit port OpenOCD
+/// masks the pipeline status wrongly, and it misreads address packet offsets other than 0.)
 pub(super) const CONTROLS: [u32; 5] = [0x90, 0x94, 0x9c, 0xa0, 0xac];
 
-/// Runs it on the capture at `snapshot`, and compares what it says with `ours`.
-pub(super) fn compare(control: u32, snapshot: &Path, ours: &Said) {
+/// Runs OpenOCD on the capture at `snapshot`, and compares its output with `ours`.
+pub(super) fn compare(control: u32, snapshot: &Path, ours: &Traced) {
     let folder = snapshot.parent().expect("a folder");
     let capture = tracewright::read_capture(snapshot).expect("a snapshot");
     fs::write(folder.join("dump"), write(&capture, Form::OpenOcd).expect("a dump"))

@@ -1,4 +1,4 @@
-//! What happened: as an execution log, and as what a trace must say.
+//! The execution of the program: as an execution log, and as expected trace.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -7,7 +7,7 @@ use super::moves::{Move, a32, passes, t32};
 use super::tools::Machine;
 use super::watch::{Before, Seen};
 
-/// What ran, in order.
+/// Instructions and exceptions in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flow {
     Ran {
@@ -15,14 +15,14 @@ pub(super) enum Flow {
         thumb: bool,
         passed: bool,
     },
-    /// An exception, by its place in the table of vectors, and the address that it returns to.
+    /// An exception, by its index in the vector table, and its return address.
     Raised {
         vector: u32,
         back: u32,
     },
 }
 
-/// A datum that was moved.
+/// A data transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Moved {
     pub(super) by: u32,
@@ -33,23 +33,23 @@ pub(super) struct Moved {
     pub(super) coprocessor: bool,
 }
 
-/// What a trace says.
+/// The contents of a trace.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct Traced {
     pub(super) flow: Vec<Flow>,
     pub(super) moved: Vec<Moved>,
 }
 
-/// What happened.
+/// The execution of the program.
 #[derive(Debug, Default)]
 pub(super) struct Run {
-    said: Said,
+    traced: Traced,
     csv: String,
     memory: Memory,
 }
 
 impl Run {
-    /// Follows what QEMU saw of the program `elf`.
+    /// The execution of the program `elf`, from QEMU's log.
     pub(super) fn of(seen: &[Seen], elf: &[u8]) -> Run {
         let csv = "step,address,isa,opcode,passed,size,value,cause,target\n".to_owned();
         let mut run = Run { csv, memory: Memory::of(elf), ..Run::default() };
@@ -96,8 +96,8 @@ impl Run {
         };
         let isa = if thumb { "T32" } else { "A32" };
         writeln!(self.csv, "instruction,{pc:x},{isa},{opcode},{},,,,", u8::from(passed)).unwrap();
-        self.said.flow.push(Flow::Ran { address: pc, thumb, passed });
-        // What an abort stopped moved nothing that counts, and an undefined instruction nothing at all.
+        self.traced.flow.push(Flow::Ran { address: pc, thumb, passed });
+        // An aborted instruction and an undefined instruction transfer no traced data.
         if matches!(after, Some(Seen::Raised(1 | 4))) {
             return;
         }
@@ -120,7 +120,8 @@ impl Run {
         }
     }
 
-    /// What a transfer moves. What is loaded comes from memory, and the register after it agrees.
+    /// The value of a transfer. A loaded value comes from memory, and is checked against the
+    /// register after the instruction.
     fn value(&mut self, what: &Move, before: &Before, after: Option<&Before>, base: bool) -> u32 {
         let mask = u32::MAX >> (32 - 8 * u32::from(what.size));
         let register = |state: &Before| match what.register {
@@ -138,7 +139,7 @@ impl Run {
             (true, address) => {
                 let loaded = after.map(|after| register(after) & mask);
                 let known = address.and_then(|address| self.memory.load(address, what.size));
-                // A base that is loaded, too, may be overwritten; a return changes the mode.
+                // A base register may be overwritten by write-back, and a return changes the mode.
                 if let (Some(loaded), Some(known), false) =
                     (loaded, known, base || what.register > 12)
                 {
@@ -155,10 +156,11 @@ impl Run {
         let cause = if moved.coprocessor { "coprocessor" } else { "" };
         let value = moved.value.unwrap_or(0);
         writeln!(self.csv, "{step},{address},,,,{},{value:x},{cause},", moved.size).unwrap();
-        self.said.moved.push(*moved);
+        self.traced.moved.push(*moved);
     }
 
-    /// An exception: where it returns to is what the handler finds. (Arm ARM, A2.6)
+    /// An exception. Its return address follows from the link register of the handler. (Arm ARM,
+    /// A2.6)
     fn raised(&mut self, number: u32, handler: &Before, last: u32) {
         let link = handler.r[14];
         let (vector, cause, back) = match number {
@@ -171,16 +173,17 @@ impl Run {
         };
         assert_eq!(handler.r[15], vector * 4);
         writeln!(self.csv, "exception,{back:x},,,,,,{cause},{:x}", vector * 4).unwrap();
-        // A trace has the address behind an undefined instruction, as the handler does.
+        // For an undefined instruction, the trace contains the address after it, like the link
+        // register.
         let back = if number == 1 { link } else { back };
-        self.said.flow.push(Flow::Raised { vector, back });
+        self.traced.flow.push(Flow::Raised { vector, back });
     }
 
-    /// What a unit that has this in ETMCR traces of it.
-    pub(super) fn traced(&self, control: u32) -> Said {
+    /// The trace of a unit with this value of ETMCR.
+    pub(super) fn traced(&self, control: u32) -> Traced {
         let (transfers, values) = (control >> 1 & 1 != 0, control >> 2 & 1 != 0);
         let addresses = control >> 3 & 1 != 0;
-        let moved = self.said.moved.iter().filter(|moved| match moved.coprocessor {
+        let moved = self.traced.moved.iter().filter(|moved| match moved.coprocessor {
             true => transfers && values,
             false => values || addresses,
         });
@@ -189,12 +192,12 @@ impl Run {
             value: moved.value.filter(|_| values),
             ..*moved
         });
-        Said { flow: self.said.flow.clone(), moved: moved.collect() }
+        Traced { flow: self.traced.flow.clone(), moved: moved.collect() }
     }
 
-    /// It is long enough, and has one of each.
-    pub(super) fn does_something(&self, machine: Machine) {
-        let Said { flow, moved } = &self.said;
+    /// Checks that the execution is long, and has transfers and exceptions of every kind.
+    pub(super) fn check_coverage(&self, machine: Machine) {
+        let Traced { flow, moved } = &self.traced;
         let vectors: Vec<u32> = flow
             .iter()
             .filter_map(|flow| match flow {
@@ -207,7 +210,7 @@ impl Run {
             let passed = |passed| {
                 flow.iter().any(|f| matches!(f, Flow::Ran { thumb: t, passed: p, .. } if (*t, *p) == (thumb, passed)))
             };
-            assert!(passed(true) && passed(false), "both in both");
+            assert!(passed(true) && passed(false), "passed and failed conditions in A32 and T32");
         }
         for (load, size) in [(true, 1), (true, 2), (true, 4), (false, 1), (false, 2), (false, 4)] {
             assert!(moved.iter().any(|m| (m.load, m.size) == (load, size)), "{load} {size}");
@@ -218,9 +221,9 @@ impl Run {
         }
     }
 
-    /// How much it is.
+    /// Counts, for the log of the test.
     pub(super) fn sums(&self) -> String {
-        let Said { flow, moved } = &self.said;
+        let Traced { flow, moved } = &self.traced;
         let raised = flow.iter().filter(|flow| matches!(flow, Flow::Raised { .. })).count();
         format!(
             "{} instructions, {raised} exceptions, {} accesses",
@@ -230,12 +233,12 @@ impl Run {
     }
 }
 
-/// Memory as the program sees it.
+/// The memory of the program.
 #[derive(Debug, Default)]
 struct Memory(HashMap<u32, u8>);
 
 impl Memory {
-    /// What a 32-bit ELF file loads.
+    /// The loaded segments of a 32-bit ELF file.
     fn of(elf: &[u8]) -> Memory {
         let word = |at: usize| u32::from_le_bytes(elf[at..at + 4].try_into().unwrap());
         let half = |at: usize| usize::from(u16::from_le_bytes(elf[at..at + 2].try_into().unwrap()));

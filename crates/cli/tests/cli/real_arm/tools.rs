@@ -1,15 +1,17 @@
-//! Compiler and QEMU. Where one is missing, that is said, and the test is skipped.
+//! Compiler and QEMU. Where one is missing, the test is recorded as skipped.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What the program runs on.
+use tracewright_testing::tool;
+
+/// The machine that executes the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Machine {
-    /// An ARM926EJ-S alone: vectors, an interrupting timer, memory that faults.
+    /// An ARM926EJ-S without an operating system: vectors, a timer interrupt, memory faults.
     Bare,
-    /// A process of Linux.
+    /// A Linux process.
     Linux,
 }
 
@@ -21,9 +23,9 @@ impl Machine {
         }
     }
 
-    /// Its QEMU, options, and the package of Debian that has it.
+    /// The QEMU command, its options, and its Debian package.
     const fn qemu(self) -> (&'static str, &'static [&'static str], &'static str) {
-        const BOARD: &[&str] = &[
+        const SYSTEM: &[&str] = &[
             "-M",
             "versatilepb",
             "-nographic",
@@ -36,13 +38,13 @@ impl Machine {
             "shift=6",
         ];
         match self {
-            Machine::Bare => ("qemu-system-arm", BOARD, "qemu-system-arm"),
+            Machine::Bare => ("qemu-system-arm", SYSTEM, "qemu-system-arm"),
             Machine::Linux => ("qemu-arm", &[], "qemu-user"),
         }
     }
 }
 
-/// Compilers that make code for Armv5TE, and their packages in Debian.
+/// Compilers for Armv5TE, and their Debian packages.
 const COMPILERS: [(&str, &str); 3] = [
     ("arm-linux-gnueabihf-gcc", "gcc-arm-linux-gnueabihf"),
     ("arm-linux-gnueabi-gcc", "gcc-arm-linux-gnueabi"),
@@ -56,21 +58,9 @@ const SOURCES: [(&str, &str, &str); 4] = [
     ("user.S", "-marm", include_str!("program/user.S")),
 ];
 
-pub(super) fn installed(name: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
-}
-
 /// Compiles the program into `folder`.
 pub(super) fn compile(machine: Machine, folder: &Path) -> Option<PathBuf> {
-    let Some((compiler, _)) = COMPILERS.into_iter().find(|(name, _)| installed(name)) else {
-        let packages: Vec<_> = COMPILERS.iter().map(|(_, package)| *package).collect();
-        println!(
-            "skipped: no compiler for Arm is installed (Debian: one of {})",
-            packages.join(", ")
-        );
-        return None;
-    };
+    let compiler = tool(&COMPILERS)?;
     let begins = if machine == Machine::Bare { "bare.S" } else { "user.S" };
     let mut objects = Vec::new();
     let sources = SOURCES.into_iter().filter(|(name, ..)| name.ends_with(".c") || *name == begins);
@@ -97,17 +87,14 @@ pub(super) fn compile(machine: Machine, folder: &Path) -> Option<PathBuf> {
     Some(folder.join("program.elf"))
 }
 
-/// Runs the program, and gives QEMU's log of each instruction and of the registers before it.
+/// Runs the program, and returns QEMU's log of each instruction and of the registers before it.
 pub(super) fn execute(machine: Machine, folder: &Path) -> Option<String> {
     let (qemu, options, package) = machine.qemu();
-    if !installed(qemu) {
-        println!("skipped: {qemu} is not installed (Debian: {package})");
-        return None;
-    }
+    let qemu = tool(&[(qemu, package)])?;
     let help =
         Command::new(qemu).arg(if machine == Machine::Bare { "-help" } else { "-h" }).output();
     let help = String::from_utf8_lossy(&help.expect("help").stdout).into_owned();
-    // From QEMU 8.1 on it has other names.
+    // The option has another name from QEMU 8.1 on.
     let step: &[&str] = match (help.contains("one-insn-per-tb"), machine) {
         (true, Machine::Bare) => &["-accel", "tcg,one-insn-per-tb=on"],
         (true, Machine::Linux) => &["-one-insn-per-tb"],
@@ -120,8 +107,8 @@ pub(super) fn execute(machine: Machine, folder: &Path) -> Option<String> {
         run.arg("-kernel");
     }
     run.arg("program.elf").current_dir(folder).env("QEMU_AUDIO_DRV", "none");
-    let said = File::create(folder.join("qemu.txt")).expect("a file");
-    run.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said);
+    let output = File::create(folder.join("qemu.txt")).expect("a file");
+    run.stdin(Stdio::null()).stdout(Stdio::null()).stderr(output);
     run.status().expect("it runs");
     Some(fs::read_to_string(folder.join("qemu.log")).expect("QEMU's log"))
 }

@@ -1,6 +1,6 @@
-//! QEMU's log: `-d exec,nochain,cpu,int` with one instruction a block.
+//! QEMU's log: `-d exec,nochain,cpu,int` with one instruction per block.
 
-/// Registers before an instruction.
+/// The registers before an instruction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Before {
     pub(super) r: [u32; 16],
@@ -8,7 +8,7 @@ pub(super) struct Before {
     pub(super) thumb: bool,
 }
 
-/// What the log says.
+/// An entry of the log.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Seen {
     /// An instruction.
@@ -17,7 +17,7 @@ pub(super) enum Seen {
     Raised(u32),
 }
 
-/// QEMU's number of a call to the host: the program ends.
+/// QEMU's exception number of a semihosting call, which ends the program.
 const SEMIHOSTING: u32 = 16;
 
 /// Reads the log.
@@ -27,7 +27,7 @@ pub(super) fn read(log: &str) -> Vec<Seen> {
         if line.starts_with("Trace ") {
             all.push(Seen::Ran(Before::default()));
         } else if line.starts_with("Stopped execution of TB chain before") {
-            // It did not run after all.
+            // The instruction was not executed.
             all.pop();
         } else if let Some(rest) = line.strip_prefix("Taking exception ") {
             let number = rest.split(' ').next().and_then(|n| n.parse().ok()).expect("a number");
@@ -39,7 +39,7 @@ pub(super) fn read(log: &str) -> Vec<Seen> {
             before.line(line);
         }
     }
-    // What the last instruction does is not seen.
+    // The log does not contain the effect of the last instruction.
     all.pop();
     all
 }

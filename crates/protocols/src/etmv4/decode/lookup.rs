@@ -1,6 +1,6 @@
 //! Look-ups of cached blocks by traced addresses.
 
-use tracewright_base::{BlockId, CachedBlocks, Code, CodeSpace, Isa, Pc};
+use tracewright_base::{BlockCache, BlockId, CachedBlocks, CodeSpace, Isa, Pc};
 use tracewright_scan::prefetch;
 
 use crate::cursor::Cursor;
@@ -14,7 +14,8 @@ pub(super) struct Sets {
 /// An instruction set that an address can select.
 #[derive(Clone, Copy)]
 pub(super) struct Set {
-    /// What selects its blocks. [`CodeSpace::NONE`] where the sub-ISA alone does not select the instruction set.
+    /// What selects its blocks. [`CodeSpace::NONE`] where the sub-ISA alone does not select the
+    /// instruction set.
     pub(super) code_space: CodeSpace,
     /// Its address bits.
     pub(super) mask: u64,
@@ -28,7 +29,7 @@ impl Sets {
 
     /// The position at `pc`, whose instruction set its sub-ISA selects.
     #[inline]
-    pub(super) fn find<K: Code>(&self, pc: Option<Pc>, code: &K) -> Cursor {
+    pub(super) fn find<K: BlockCache>(&self, pc: Option<Pc>, code: &K) -> Cursor {
         let Some(Pc { address, isa, .. }) = pc else { return Cursor::before(BlockId::NONE) };
         Cursor::find(address, isa, self.get(isa == Isa::T32).code_space, code)
     }
@@ -40,8 +41,8 @@ const LINES: usize = 2;
 /// Cached blocks, or successors of cached blocks, in a cache line.
 const BLOCKS: usize = 8;
 
-/// Prefetches the cached blocks from `id` on. They are in the order of their addresses, so the blocks that run
-/// next are probably among them.
+/// Prefetches the cached blocks from `id` on. They are in the order of their addresses, so the
+/// blocks that run next are probably among them.
 #[inline]
 pub(super) fn prefetch_block(blocks: CachedBlocks<'_>, id: BlockId) {
     for line in 0..LINES {

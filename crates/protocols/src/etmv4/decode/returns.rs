@@ -1,9 +1,10 @@
 //! The return stack: the addresses behind branches with link. (ETE K10.5.5.3)
 //!
-//! [`Returns`] is the stack as part of the decoder's state. The fast path pushes and pops [`Calls`], which holds
-//! blocks instead of addresses, and hands its entries over before anything else uses the stack.
+//! [`Returns`] is the stack as part of the decoder's state. The fast path pushes and pops
+//! [`Calls`], which holds blocks instead of addresses, and hands its entries over before anything
+//! else uses the stack.
 
-use tracewright_base::{BlockId, CachedBlocks, Code, Isa, Pc};
+use tracewright_base::{BlockCache, BlockId, CachedBlocks, Isa, Pc};
 
 use super::lookup::{Set, Sets};
 
@@ -29,11 +30,13 @@ impl Return {
     }
 }
 
-/// The analyzer's return stack. A push to a full stack drops the oldest entry. The stack may hold entries that
-/// the trace unit has dropped; they do no harm, because the unit omits only addresses that are on its own stack.
+/// The analyzer's return stack. A push to a full stack drops the oldest entry. The stack may hold
+/// entries that the trace unit has dropped; they do no harm, because the unit omits only addresses
+/// that are on its own stack.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Returns {
-    /// A ring: the newest entry is at [`index`] of `slot`, older ones are before it. Other slots are unused.
+    /// A ring: the newest entry is at [`index`] of `slot`, older ones are before it. Other slots
+    /// are unused.
     entries: [Return; SLOTS],
     slot: u8,
     len: u8,
@@ -115,7 +118,8 @@ impl Calls {
         self.most = self.most.max(self.pushed);
     }
 
-    /// Pops the newest entry, where it was pushed here and the block at the return address is known.
+    /// Pops the newest entry, where it was pushed here and the block at the return address is
+    /// known.
     #[inline]
     pub(super) fn pop(&mut self, blocks: &CachedBlocks<'_>) -> BlockId {
         if self.pushed == 0 {
@@ -130,8 +134,9 @@ impl Calls {
         next
     }
 
-    /// Pops the newest entry of `returns`, where no newer entry is here and the block at the return address is cached.
-    pub(super) fn pop_from<K: Code>(
+    /// Pops the newest entry of `returns`, where no newer entry is here and the block at the return
+    /// address is cached.
+    pub(super) fn pop_from<K: BlockCache>(
         &mut self,
         returns: &mut Returns,
         sets: &Sets,
@@ -150,7 +155,8 @@ impl Calls {
                 cached.start(class) == address && class.code_space == code_space
             })
         };
-        // Most often the block is the not-taken successor of the call, or the cached block after it.
+        // Most often the block is the not-taken successor of the call, or the cached block after
+        // it.
         let call = self.newest();
         let near = [blocks.next(call, false), BlockId::new(call.index().wrapping_add(1))];
         let next =
@@ -185,7 +191,7 @@ impl Calls {
     }
 
     /// The block of the call that returns to `pc`, if that pushed the newest entry.
-    pub(super) fn call_before<K: Code>(&self, pc: Pc, code: &K) -> Option<BlockId> {
+    pub(super) fn call_before<K: BlockCache>(&self, pc: Pc, code: &K) -> Option<BlockId> {
         let call = self.newest();
         let (cached, class) = code.blocks().get(call)?;
         let code_space = code.code_space(pc.isa, pc.space);
@@ -198,7 +204,8 @@ mod tests {
     use std::vec::Vec;
 
     use tracewright_base::{
-        BLOCK_CLASSES, Block, BlockClass, CachedBlock, CodeSpace, Instruction, Miss, Successors,
+        BLOCK_CLASSES, Block, BlockClass, CachedBlock, Code, CodeSpace, Instruction, Miss,
+        Successors,
     };
 
     use super::*;
@@ -265,7 +272,9 @@ mod tests {
         fn instruction(&mut self, pc: Pc) -> Result<Instruction, Miss> {
             Err(Miss { address: pc.address })
         }
+    }
 
+    impl BlockCache for Program {
         fn blocks(&self) -> CachedBlocks<'_> {
             CachedBlocks::new(&self.blocks, &self.successors, self.classes.first_chunk().unwrap())
         }
@@ -276,11 +285,11 @@ mod tests {
         }
     }
 
-    /// Pushes and pops of the fast path have the effect of the same pushes and pops of [`Returns`], whenever
-    /// the entries are handed over.
+    /// Pushes and pops of the fast path have the effect of the same pushes and pops of [`Returns`],
+    /// whenever the entries are handed over.
     #[test]
     fn calls_are_the_newest_entries() {
-        let (mut random, program) = (Random(7), Program::new(1000));
+        let (mut random, program) = (Random::new(7), Program::new(1000));
         let (blocks, set) = (program.blocks(), Set { code_space: SPACE, mask: u64::MAX });
         let sets = Sets { is0: set, is1: set };
         let (mut fast, mut older, mut emptied, mut filled) = (0, 0, 0, 0);

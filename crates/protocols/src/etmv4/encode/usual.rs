@@ -1,8 +1,8 @@
 //! The registers of a usual unit.
 
 use super::{Encoder, Settings, settings};
-use crate::encoders::{Encodes, Setting};
 use crate::etmv4::{Config, Ete, Etmv4};
+use crate::trace_unit::{Encodes, Setting};
 
 /// Branch broadcasting, cycle counting, return stack, 4 events, 64-bit timestamps, commit mode 1;
 /// nothing is speculative. 64-bit addresses, context and virtual machine identifiers of 4 bytes.

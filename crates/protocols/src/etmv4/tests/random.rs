@@ -9,7 +9,7 @@ use crate::ways::Random;
 #[test]
 fn there_and_back() {
     let configs = [etmv4_0(), etmv4_6(), ete_1_0(), ete_1_3(), commit_mode_1()];
-    let mut random = Random(0x1dea);
+    let mut random = Random::new(0x1dea);
     for round in 0..200_000u32 {
         let mut bytes = random.bytes(24);
         // Every header as often as any other, and continuations that end.

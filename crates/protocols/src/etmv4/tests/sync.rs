@@ -51,7 +51,7 @@ fn found() {
 
 #[test]
 fn as_defined() {
-    let mut random = Random(0x5eed);
+    let mut random = Random::new(0x5eed);
     for _ in 0..20_000 {
         let mut bytes = Vec::new();
         for _ in 0..random.next() % 6 {

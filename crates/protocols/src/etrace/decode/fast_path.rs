@@ -5,11 +5,12 @@
 //! it is is made of the last block alone, where it is needed. What the lane does not know it leaves to the walk.
 
 use tracewright_base::{
-    BlockId, CachedBlocks, Code, Element, Feed, Inconsistency, Kind, Pc, Role, Sink,
+    BlockCache, BlockId, CachedBlocks, Element, Feed, Inconsistency, Kind, Pc, Role, Sink,
 };
 
-use super::walk::{Goal, MOST_JUMPS, Path, last_address};
-use super::{Decoder, Phase, Position, ReportedAs};
+use super::Decoder;
+use super::goal::{Goal, MOST_JUMPS, Path, last_address};
+use super::state::{Phase, Position, ReportedAs};
 use crate::cursor::Cursor;
 use crate::etrace::config::{Difference, Params};
 use crate::etrace::packet::Shape;
@@ -29,7 +30,7 @@ enum Stop {
 
 impl Decoder {
     /// Takes packets of formats 1 and 2 that say nothing but branches and addresses.
-    pub(super) fn fast_path<K: Code, S: Sink>(
+    pub(super) fn fast_path<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         params: &Params,
@@ -47,7 +48,7 @@ impl Decoder {
     }
 
     /// Goes along as far as it can. Whether the walk finished a packet, and there may be more.
-    fn run_atoms<K: Code, S: Sink>(
+    fn run_atoms<K: BlockCache, S: Sink>(
         &mut self,
         shape: &Shape,
         feed: &mut Feed<'_>,
@@ -62,8 +63,8 @@ impl Decoder {
         };
         let (mut map, mut known) = self.pending.known_map();
         let usual = self.phase == Phase::Following
-            && self.inferred.is_none()
-            && self.waiting.is_none()
+            && self.passed.is_none()
+            && self.waiting_trap.is_none()
             && self.pending.count() == u64::from(known)
             && !(pending_retire && pc != base);
         if !usual {
@@ -191,7 +192,7 @@ impl Decoder {
             self.pending.set_known((map, known));
             self.address = Some(base);
             if taken != feed.taken {
-                (self.named, self.followed, self.implied) = (ReportedAs::default(), false, 0);
+                (self.reported_as, self.followed, self.implied) = (ReportedAs::default(), false, 0);
             }
             (feed.last, feed.taken) = (at, taken);
             if !busy {
@@ -211,7 +212,7 @@ impl Decoder {
     /// Updates the decoder's state with the last block. `reported` is the traced address to which it
     /// jumped.
     #[inline]
-    fn settle_cursor<K: Code>(&mut self, cursor: &Cursor, reported: Option<u64>, code: &K) {
+    fn settle_cursor<K: BlockCache>(&mut self, cursor: &Cursor, reported: Option<u64>, code: &K) {
         let Some(block) = cursor.settle(code) else { return };
         self.last = Some(last_address(&block));
         self.position = match (reported, block.last.target) {

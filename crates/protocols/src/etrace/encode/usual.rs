@@ -4,8 +4,8 @@ use super::{
     Comparator, Compare, ContextType, DataSettings, Encoder, FifoSettings, Filter, Function, Input,
     Match, Settings, SyncPosition,
 };
-use crate::encoders::{Encodes, Setting};
 use crate::etrace::{Etrace, Params};
+use crate::trace_unit::{Encodes, Setting};
 
 const fn setting(name: &'static str, about: &'static str) -> Setting {
     Setting { name, about }

@@ -1,11 +1,13 @@
-//! Atoms and branches, many packets at once.
+//! The fast path of the decoder: runs of Atom and Branch packets.
 //!
-//! Nearly all of a trace is Atom packets, with a Branch packet for each indirect branch. The program between two
-//! branches is a path through blocks that are kept: the lane holds the place on that path, a [`BlockId`], and an atom
-//! is one load. What the decoder knows of where it is is made of the last block alone, where it is needed.
+//! Almost all packets of a trace are Atom packets, with a Branch packet for each indirect branch.
+//! The program between two branches is a path through cached blocks. The fast path holds a
+//! [`BlockId`] as its position on that path, so an atom takes one load. The state of the decoder is
+//! updated from the last block alone, where it is needed.
 
 use tracewright_base::{
-    BlockId, Code, CodeSpace, Counted, Element, Feed, Inconsistency, Isa, Kind, Range, Role, Sink,
+    BlockCache, BlockId, CodeSpace, Counted, Element, Feed, Inconsistency, Isa, Kind, Range, Role,
+    Sink,
 };
 
 use super::{Decoder, Phase, Place, is_branch, walkable};
@@ -13,13 +15,13 @@ use crate::cursor::Cursor;
 use crate::ptm::config::Config;
 use crate::ptm::packet::{Address, Atoms, cycles};
 
-/// What selects blocks of A32 and of T32.
+/// The code spaces of A32 and T32.
 type Sets = [CodeSpace; 2];
 
 impl Decoder {
-    /// Takes Atom packets, and Branch packets that say nothing but an address.
+    /// Takes Atom packets, and Branch packets without information bytes.
     #[inline]
-    pub(super) fn fast_path<K: Code, S: Sink>(
+    pub(super) fn fast_path<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         config: &Config,
@@ -41,8 +43,9 @@ impl Decoder {
         }
     }
 
-    /// The lane. `RETURNS`: there is a return stack. `CYCLES`: each atom and address has a cycle count.
-    fn run_atoms<const RETURNS: bool, const CYCLES: bool, K: Code, S: Sink>(
+    /// The loop. `RETURNS`: a return stack is in use. `CYCLES`: each atom and address has a cycle
+    /// count.
+    fn run_atoms<const RETURNS: bool, const CYCLES: bool, K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         config: &Config,
@@ -53,15 +56,16 @@ impl Decoder {
         let mut cursor = self.find(&sets, code);
         // Offset of the packet with the atom of the last block.
         let mut last_at = 0;
-        // Atoms to come from bit 0, and a 1 behind them.
+        // The remaining atoms from bit 0 on, with a 1 above the last.
         let mut steps = 1;
         let mut count = Counted::UNKNOWN;
-        // Bytes of packets beside the first of each.
+        // Bytes of the packets, without the first byte of each.
         let mut beside = 0;
         let (mut at, mut taken) = (feed.last, feed.taken);
         loop {
             let blocks = code.blocks();
-            // Whether the block to come has to be asked for; otherwise there is a packet that is not for the lane.
+            // Whether the next block is not cached; otherwise the next packet needs the general
+            // decoder.
             let enter = 'fast_path: loop {
                 while steps > 1 {
                     let Some((cached, class)) = blocks.get(cursor.next) else {
@@ -136,7 +140,7 @@ impl Decoder {
             }
             self.enter(&mut cursor, code);
             if cursor.next == BlockId::NONE {
-                // Without a place, what is left of an atom is its cycles.
+                // Without an address, only the cycles of an atom are reported.
                 while steps > 1 && (CYCLES || self.pc.is_some()) {
                     self.atom(at, steps & 1 != 0, count, config, code, sink);
                     steps >>= 1;
@@ -148,9 +152,9 @@ impl Decoder {
         (feed.last, feed.taken) = (at, taken);
     }
 
-    /// The decoder's position.
+    /// The cached block at `pc`.
     #[inline]
-    fn find<K: Code>(&self, sets: &Sets, code: &K) -> Cursor {
+    fn find<K: BlockCache>(&self, sets: &Sets, code: &K) -> Cursor {
         let Some(Place { address, isa }) = self.pc else { return Cursor::before(BlockId::NONE) };
         let [arm, thumb] = *sets;
         let code_space = match isa {
@@ -161,10 +165,10 @@ impl Decoder {
         Cursor::find(u64::from(address), isa, code_space, code)
     }
 
-    /// Updates the decoder's state with the last waypoint, where that is an indirect branch that was
-    /// taken and its target is on the return stack. Returns whether it is.
+    /// Moves past an indirect branch whose target is on the return stack. Returns `false`
+    /// otherwise.
     #[inline]
-    fn return_from<K: Code>(&mut self, cursor: &Cursor, code: &K) -> bool {
+    fn return_from<K: BlockCache>(&mut self, cursor: &Cursor, code: &K) -> bool {
         let Some((cached, class)) = code.blocks().get(cursor.last) else { return false };
         let last = class.last[1];
         if !cursor.taken || last.kind != Kind::Indirect {
@@ -178,10 +182,10 @@ impl Decoder {
         true
     }
 
-    /// Updates the decoder's state with the last waypoint, as [`atom`](Self::atom) does. `at` is the
-    /// offset of its packet. Direct calls are on the return stack already.
+    /// Updates the decoder state to the position after a waypoint, as [`atom`](Self::atom) does.
+    /// The loop has pushed the return addresses of direct calls already.
     #[inline]
-    fn settle<K: Code, S: Sink>(
+    fn settle<K: BlockCache, S: Sink>(
         &mut self,
         cursor: &Cursor,
         at: u64,
@@ -210,9 +214,9 @@ impl Decoder {
         };
     }
 
-    /// Caches the next block.
+    /// Caches the block at `pc`, a successor of the last block.
     #[cold]
-    fn enter<K: Code>(&mut self, cursor: &mut Cursor, code: &mut K) {
+    fn enter<K: BlockCache>(&mut self, cursor: &mut Cursor, code: &mut K) {
         let Some(pc) = self.pc.filter(|pc| walkable(pc.isa)) else {
             *cursor = Cursor::before(BlockId::NONE);
             return;

@@ -53,8 +53,8 @@ impl Fork for Listing<Vec<u8>> {
         let sources = self.sources.iter().map(|source| {
             // Without packets listed, no loss is listed either.
             let lost = if self.shown.packets { Some(Gap::Start) } else { source.lost };
-            // A worker that lists bytes before its first synchronisation does not know whether a worker
-            // before it has listed such a line.
+            // A worker that lists bytes before its first synchronisation does not know whether a
+            // worker before it has listed such a line.
             let unsynced_line = match source.unsynced_line {
                 UnsyncedLine::Yes => UnsyncedLine::Yes,
                 _ => UnsyncedLine::NotHere,

@@ -73,8 +73,8 @@ impl Source {
 pub(super) enum UnsyncedLine {
     No,
     Yes,
-    /// Not by this worker, and no packet of the source has come to this worker: an earlier worker may
-    /// have listed one.
+    /// Not by this worker, and no packet of the source has come to this worker: an earlier worker
+    /// may have listed one.
     NotHere,
 }
 

@@ -1,4 +1,4 @@
-/* Sorts, hashes and sums with loads and stores of each size, multiples, doubles and swaps; calls T32. */
+/* Sorts, hashes and sums with loads and stores of each size, LDM, STM, LDRD, STRD and SWP; calls T32 code. */
 typedef unsigned int u32; typedef unsigned short u16; typedef unsigned char u8; typedef long long i64;
 static u32 table[64]; static u16 halves[32]; static signed char bytes[64]; static i64 wide[8];
 static volatile u32 calls, ticks, lock;

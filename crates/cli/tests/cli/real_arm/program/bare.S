@@ -1,4 +1,4 @@
-@ A processor without an operating system: vectors, stacks, memory management, a timer that interrupts.
+@ Start code for bare metal: vectors, stacks, memory management, a timer interrupt.
     .syntax unified
     .arm
     .section .vectors, "ax"
@@ -19,7 +19,7 @@ at_irq:       .word on_irq
     .text
     .global _start
 _start:
-    @ A stack for each mode: IRQ, abort, undefined, supervisor, system.
+    @ Stacks of the modes IRQ, abort, undefined, supervisor and system.
     msr     cpsr_c, #0xd2
     ldr     sp, =0x42000
     msr     cpsr_c, #0xd7
@@ -30,7 +30,7 @@ _start:
     ldr     sp, =0x45000
     msr     cpsr_c, #0xdf
     ldr     sp, =0x48000
-    @ Two sections of 1 MB are there, the memory and the devices; all others fault.
+    @ Two sections of 1 MB are mapped, memory and devices; other addresses fault.
     ldr     r0, =0x4c000
     ldr     r1, =0x00000c02
     str     r1, [r0]
@@ -42,7 +42,7 @@ _start:
     mrc     p15, 0, r0, c1, c0, 0
     orr     r0, r0, #1
     mcr     p15, 0, r0, c1, c0, 0
-    @ Timer 0 interrupts by line 4, every 40 microseconds.
+    @ Timer 0 raises interrupt 4 every 40 microseconds.
     ldr     r2, =0x10140000
     mov     r1, #0x10
     str     r1, [r2, #0x10]
@@ -54,7 +54,7 @@ _start:
     msr     cpsr_c, #0x5f
     bl      run
     msr     cpsr_c, #0xdf
-    @ The host ends it.
+    @ A semihosting call exits.
     mov     r0, #0x18
     ldr     r1, =0x20026
     svc     0x123456
@@ -78,7 +78,7 @@ on_irq:
     bl      interrupted
     ldmfd   sp!, {r0-r3, r12, pc}^
 
-    @ What exceptions are for: an undefined instruction, a load and a jump to where nothing is.
+    @ Raises exceptions: an undefined instruction, and a load and a jump at unmapped addresses.
     .global faults
 faults:
     stmfd   sp!, {r4, lr}

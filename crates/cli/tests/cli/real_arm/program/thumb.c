@@ -1,4 +1,4 @@
-/* The same in T32: searches text, calls and returns across instruction sets. */
+/* T32 code: searches bytes, calls and returns across instruction sets. */
 typedef unsigned char u8; typedef short i16;
 static i16 shorts[16];
 __attribute__((noinline)) static int find(const u8 *t, int n, u8 c) {

@@ -1,4 +1,4 @@
-@ A process of Linux.
+@ Start code for a Linux process.
     .syntax unified
     .arm
     .text

@@ -1,0 +1,359 @@
+//! Reading of a folder with a `capture.toml`.
+
+use std::path::{Path, PathBuf};
+
+use toml::{Table, Value};
+
+use crate::files::{Files, find};
+use crate::plain::plain;
+use crate::{
+    Buffer, BufferRef, Capture, Core, Dump, File, Form, Format, Kind, Note, OpenError, Origin,
+    Problem, Source, Text,
+};
+
+/// Reads the folder whose description is the file `index`. `path` is the path that the user gave.
+///
+/// # Errors
+/// [`OpenError`] where the description cannot be read, or is invalid.
+pub fn read(path: &Path, index: &Path) -> Result<Capture, OpenError> {
+    let mut files = Files::default();
+    let unreadable = |why| OpenError::new(index, Problem::Unreadable(why));
+    let bytes = files.open_named(index).map_err(unreadable)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let table: Table = text.parse().map_err(|error: toml::de::Error| {
+        let line = error.span().map(|span| {
+            let before = text.get(..span.start).unwrap_or(&text);
+            before.matches('\n').count() as u32 + 1
+        });
+        let origin = Origin { line, ..Origin::file(index) };
+        OpenError::at(origin, Problem::Toml(error.message().to_owned()))
+    })?;
+    let root = index.parent().unwrap_or(Path::new("")).to_owned();
+    let mut reader = Reader { index, root, files, notes: Vec::new() };
+    let top = Section { reader: &reader, section: None, table: &table };
+    top.known(&["description", "buffer", "source", "image"])?;
+    let mut capture = Capture {
+        path: path.to_owned(),
+        kind: Kind::Folder,
+        description: top.text("description")?,
+        ..Capture::default()
+    };
+    for (n, table) in tables(&reader, &table, "buffer")? {
+        let buffer = reader.buffer(n, table)?;
+        capture.buffers.push(buffer);
+    }
+    for (n, table) in tables(&reader, &table, "source")? {
+        reader.source(n, table, &mut capture)?;
+    }
+    for (n, table) in tables(&reader, &table, "image")? {
+        let dump = reader.image(n, table)?;
+        capture.memory.push(dump);
+    }
+    if capture.buffers.is_empty() {
+        return Err(OpenError::new(index, Problem::NoSection("[buffer]")));
+    }
+    capture.notes = reader.notes;
+    Ok(capture)
+}
+
+/// The tables of the array `name`, each with its number from 1.
+fn tables<'a>(
+    reader: &Reader<'_>,
+    table: &'a Table,
+    name: &'static str,
+) -> Result<Vec<(usize, &'a Table)>, OpenError> {
+    let problem = || {
+        let origin = Origin { section: Some(name.to_owned()), ..Origin::file(reader.index) };
+        OpenError::at(
+            origin,
+            Problem::Toml(format!("expected an array of tables, written [[{name}]]")),
+        )
+    };
+    match table.get(name) {
+        None => Ok(Vec::new()),
+        Some(Value::Array(items)) => (1..)
+            .zip(items)
+            .map(|(n, item)| item.as_table().map(|table| (n, table)).ok_or_else(problem))
+            .collect(),
+        Some(_) => Err(problem()),
+    }
+}
+
+/// The state of reading a folder.
+struct Reader<'a> {
+    index: &'a Path,
+    root: PathBuf,
+    files: Files,
+    notes: Vec<Note>,
+}
+
+/// A table of the description, with the name of its section for messages.
+struct Section<'a> {
+    reader: &'a Reader<'a>,
+    section: Option<String>,
+    table: &'a Table,
+}
+
+impl Section<'_> {
+    fn origin(&self, key: &str) -> Origin {
+        let (section, key) = (self.section.clone(), Some(key.to_owned()));
+        Origin { section, key, ..Origin::file(self.reader.index) }
+    }
+
+    fn problem(&self, key: &str, what: impl Into<String>) -> OpenError {
+        OpenError::at(self.origin(key), Problem::Toml(what.into()))
+    }
+
+    /// Checks that the table has no other keys than `keys`.
+    fn known(&self, keys: &[&str]) -> Result<(), OpenError> {
+        match self.table.keys().find(|key| !keys.contains(&key.as_str())) {
+            None => Ok(()),
+            Some(key) => {
+                Err(self.problem(key, format!("unknown key; expected one of {}", keys.join(", "))))
+            }
+        }
+    }
+
+    fn text(&self, key: &str) -> Result<Option<String>, OpenError> {
+        match self.table.get(key) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(plain(text).into_owned())),
+            Some(_) => Err(self.problem(key, "expected a string in quotes")),
+        }
+    }
+
+    fn number(&self, key: &str) -> Result<Option<u64>, OpenError> {
+        let value = match self.table.get(key) {
+            None => return Ok(None),
+            Some(Value::Integer(value)) => u64::try_from(*value).ok(),
+            // TOML numbers are signed: larger ones are written as strings.
+            Some(Value::String(text)) => crate::number::number64(text),
+            Some(_) => None,
+        };
+        value
+            .map(Some)
+            .ok_or_else(|| self.problem(key, "expected an unsigned number, in quotes from 2^63 on"))
+    }
+
+    /// The string at key `one`, or the list of strings at key `many`.
+    fn texts(&self, one: &str, many: &str) -> Result<Vec<String>, OpenError> {
+        let texts = |list: &Vec<Value>| {
+            list.iter()
+                .map(|v| v.as_str().map(|text| plain(text).into_owned()))
+                .collect::<Option<Vec<_>>>()
+        };
+        match (self.text(one)?, self.table.get(many)) {
+            (Some(text), None) => Ok(vec![text]),
+            (None, None) => Ok(Vec::new()),
+            (None, Some(Value::Array(list))) => {
+                texts(list).ok_or_else(|| self.problem(many, "expected a list of strings"))
+            }
+            (None, Some(_)) => Err(self.problem(many, "expected a list of strings")),
+            (Some(_), Some(_)) => {
+                Err(self.problem(many, format!("`{one}` is given, too; remove one of the two")))
+            }
+        }
+    }
+}
+
+/// Parameters that are lists of strings or of tables.
+impl Section<'_> {
+    /// The elements of the list `name`. `None` where the value is not a list.
+    fn several(&self, name: &str, value: &Value) -> Result<Option<Vec<Text>>, OpenError> {
+        let Value::Array(items) = value else { return Ok(None) };
+        let texts = (1..).zip(items).map(|(n, item)| {
+            let origin = self.origin(&format!("{name} {n}"));
+            let name = name.to_owned();
+            match item {
+                Value::String(text) => Ok(Text { name, text: text.clone(), origin }),
+                Value::Table(table) => {
+                    let mut text = Text { name, origin, ..Text::default() };
+                    for (key, value) in table {
+                        match value {
+                            Value::String(value) => text.pair(key, value),
+                            Value::Integer(value) => text.pair(key, &format!("{value:#x}")),
+                            _ => {
+                                let problem =
+                                    format!("`{key}` must be a number or a string in quotes");
+                                return Err(OpenError::at(text.origin, Problem::Toml(problem)));
+                            }
+                        }
+                    }
+                    Ok(text)
+                }
+                _ => Err(OpenError::at(
+                    origin,
+                    Problem::Toml("expected a table or a string in quotes".to_owned()),
+                )),
+            }
+        });
+        texts.collect::<Result<_, _>>().map(Some)
+    }
+}
+
+impl Reader<'_> {
+    fn buffer(&mut self, n: usize, table: &Table) -> Result<Buffer, OpenError> {
+        let at = Section { reader: self, section: Some(format!("buffer {n}")), table };
+        at.known(&["name", "file", "files", "format", "wrap"])?;
+        let names = at.texts("file", "files")?;
+        if names.is_empty() {
+            return Err(at.problem("file", "missing; give the file with the trace data"));
+        }
+        let format = at.text("format")?.map_or(Format::SourceData, |w| Format::from_word(&w));
+        if let Format::Other(word) = &format {
+            let what = format!(
+                "unknown format `{word}`; expected source_data, coresight, dstream_coresight or \
+                 encapsulated"
+            );
+            return Err(at.problem("format", what));
+        }
+        let (wrap, origin) = (at.number("wrap")?, at.origin("file"));
+        let too_far = at.problem("wrap", "expected an offset within the file, and one file only");
+        let name = at.text("name")?;
+        let mut buffer = Buffer {
+            name: name.or_else(|| names.first().cloned()).unwrap_or_default(),
+            files: Vec::new(),
+            format,
+        };
+        for name in &names {
+            let path = find(&self.root, &self.root, name);
+            match self.files.trace_named(&path) {
+                Ok((bytes, pipe)) => {
+                    buffer.files.push(File {
+                        name: name.clone(),
+                        path,
+                        bytes,
+                        pipe,
+                        spooled: false,
+                    });
+                }
+                Err(why) => {
+                    let problem = Problem::Unreadable(format!("{}: {why}", path.display()));
+                    self.notes.push(Note { origin: origin.clone(), problem });
+                }
+            }
+        }
+        match (wrap, buffer.files.as_slice()) {
+            (None | Some(0), _) => {}
+            (Some(wrap), [file]) if wrap < file.bytes.len() as u64 => {
+                let old = File { bytes: file.bytes.part(wrap, u64::MAX), ..file.clone() };
+                let young = File { bytes: file.bytes.part(0, wrap), ..file.clone() };
+                buffer.files = vec![old, young];
+            }
+            (Some(_), []) => {}
+            (Some(_), _) => return Err(too_far),
+        }
+        Ok(buffer)
+    }
+
+    fn source(&mut self, n: usize, table: &Table, c: &mut Capture) -> Result<(), OpenError> {
+        let at = Section { reader: self, section: Some(format!("source {n}")), table };
+        at.known(&["name", "protocol", "buffer", "buffers", "core", "params", "parameters"])?;
+        let Some(protocol) = at.text("protocol")? else {
+            return Err(at.problem(
+                "protocol",
+                "missing; give the trace protocol, such as etrace, ETM4 or ITM",
+            ));
+        };
+        let mut links = Vec::new();
+        for name in at.texts("buffer", "buffers")? {
+            match c.buffer(&name) {
+                Some(buffer) => links.push(BufferRef { buffer, stream: None }),
+                None => {
+                    let known: Vec<_> = c.buffers.iter().map(|b| b.name.as_str()).collect();
+                    let known = known.join(", ");
+                    let why = match known.is_empty() {
+                        true => format!("unknown buffer `{name}`; the capture has no buffers"),
+                        false => format!("unknown buffer `{name}`; expected one of {known}"),
+                    };
+                    return Err(at.problem("buffer", why));
+                }
+            }
+        }
+        if links.is_empty() {
+            links.push(BufferRef { buffer: 0, stream: None });
+        }
+        let name = at.text("name")?.unwrap_or_else(|| format!("{protocol}_{n}"));
+        let core = at.text("core")?.map(|device_type| {
+            let name = format!("{name}.core");
+            c.cores.push(Core { name, device_type, ..Core::default() });
+            c.cores.len() - 1
+        });
+        let mut source = Source {
+            name,
+            device_type: protocol,
+            core,
+            buffers: links,
+            path: self.index.to_owned(),
+            ..Source::default()
+        };
+        match table.get("parameters") {
+            None => {}
+            Some(Value::Table(parameters)) => {
+                for (name, value) in parameters {
+                    if let Some(several) = at.several(name, value)? {
+                        source.texts.extend(several);
+                        continue;
+                    }
+                    let text = match value {
+                        Value::String(text) => text.clone(),
+                        Value::Integer(number) => number.to_string(),
+                        Value::Boolean(flag) => flag.to_string(),
+                        Value::Float(number) => format!("{number:?}"),
+                        _ => {
+                            return Err(at.problem(
+                                name,
+                                "expected a number, a string, true, false or a list",
+                            ));
+                        }
+                    };
+                    source.parameter(name, &text);
+                }
+            }
+            Some(_) => {
+                return Err(
+                    at.problem("parameters", "expected a table, written [source.parameters]")
+                );
+            }
+        }
+        if let Some(name) = at.text("params")? {
+            let path = find(&self.root, &self.root, &name);
+            // Opening a pipe without a writer would block.
+            Files::default()
+                .open_named(&path)
+                .map_err(|why| OpenError::new(&path, Problem::Unreadable(why)))?;
+            source.read_parameters(&path)?;
+        }
+        c.sources.push(source);
+        Ok(())
+    }
+
+    fn image(&mut self, n: usize, table: &Table) -> Result<Dump, OpenError> {
+        let at = Section { reader: self, section: Some(format!("image {n}")), table };
+        at.known(&["file", "address"])?;
+        let Some(file) = at.text("file")? else {
+            return Err(at.problem("file", "missing; give the file with the program"));
+        };
+        let address = at.number("address")?;
+        let origin = at.origin("file");
+        let no_address = at.problem(
+            "address",
+            "missing; raw memory needs an address, only ELF files contain theirs",
+        );
+        let path = find(&self.root, &self.root, &file);
+        let bytes = match self.files.open_named(&path) {
+            Ok(bytes) => Some(bytes),
+            Err(reason) => {
+                let problem = Problem::DumpUnreadable { file: file.clone(), reason };
+                self.notes.push(Note { origin, problem });
+                None
+            }
+        };
+        let form = bytes.as_deref().map_or(Form::Raw, Form::detect);
+        if form == Form::Raw && address.is_none() && bytes.is_some() {
+            return Err(no_address);
+        }
+        let address = address.unwrap_or(0);
+        Ok(Dump { name: file.clone(), file, path, address, form, bytes, ..Dump::default() })
+    }
+}

@@ -1,0 +1,123 @@
+//! Writing of a folder with a `capture.toml`.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use toml::Value;
+
+use crate::files::reason;
+use crate::probe::DESCRIPTION;
+use crate::spool::move_file;
+use crate::{Capture, Form, OpenError, Problem, Text};
+
+/// Writes `capture` into `folder`, which is created; it must be empty if it exists. The description
+/// lists memory whose file is missing, but no file is written for it.
+///
+/// # Errors
+/// [`OpenError`] where the folder contains files, or a file cannot be written.
+pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
+    if fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err(OpenError::new(folder, Problem::NotEmpty));
+    }
+    let failed =
+        |path: &Path, why: std::io::Error| OpenError::new(path, Problem::NotWritten(reason(&why)));
+    fs::create_dir_all(folder).map_err(|why| failed(folder, why))?;
+    let mut taken = HashSet::from([DESCRIPTION.to_owned()]);
+    // Without bytes, a unique file name is reserved and no file is written.
+    let mut put = |name: &str, end: &str, bytes: Option<&[u8]>, spooled: Option<&Path>| {
+        let plain: String = name
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' })
+            .collect();
+        let plain = plain.trim_start_matches('.');
+        let plain = plain.strip_suffix(end).unwrap_or(plain);
+        let plain = if plain.is_empty() { "file" } else { plain };
+        let names = (0..).map(|n| match n {
+            0 => format!("{plain}{end}"),
+            n => format!("{plain}-{n}{end}"),
+        });
+        let name = names.into_iter().find(|name| taken.insert(name.clone())).unwrap_or_default();
+        let path = folder.join(&name);
+        let done = match (spooled, bytes) {
+            (Some(from), _) => move_file(from, &path),
+            (None, Some(bytes)) => fs::write(&path, bytes),
+            (None, None) => Ok(()),
+        };
+        done.map_err(|why| failed(&path, why)).map(|()| name)
+    };
+    let mut text = String::new();
+    if let Some(description) = &capture.description {
+        let _ = writeln!(text, "description = {}\n", quoted(description));
+    }
+    for buffer in &capture.buffers {
+        let file = match buffer.files.as_slice() {
+            [file] if file.spooled => put(&buffer.name, ".bin", None, Some(&file.path))?,
+            _ => put(&buffer.name, ".bin", Some(&buffer.bytes()), None)?,
+        };
+        let (name, file) = (quoted(&buffer.name), quoted(&file));
+        let _ = writeln!(text, "[[buffer]]\nname = {name}\nfile = {file}");
+        let _ = writeln!(text, "format = {}\n", quoted(&buffer.format.to_string()));
+    }
+    for source in &capture.sources {
+        let (name, protocol) = (quoted(&source.name), quoted(&source.device_type));
+        let _ = writeln!(text, "[[source]]\nname = {name}\nprotocol = {protocol}");
+        let links = source.buffers.iter().filter_map(|link| capture.buffers.get(link.buffer));
+        let links: Vec<_> = links.map(|buffer| quoted(&buffer.name)).collect();
+        let _ = writeln!(text, "buffers = [{}]", links.join(", "));
+        if let Some(core) = capture.core(source) {
+            let _ = writeln!(text, "core = {}", quoted(&core.device_type));
+        }
+        let _ = writeln!(text, "[source.parameters]");
+        for (name, word) in &source.words {
+            let _ = writeln!(text, "{} = {}", key(name), quoted(word));
+        }
+        for register in &source.registers.0 {
+            let value = match register.value {
+                value if value <= i64::MAX as u128 => format!("{value:#x}"),
+                value => format!("\"{value:#x}\""),
+            };
+            let _ = writeln!(text, "{} = {value}", key(&register.name));
+        }
+        let mut lists: Vec<(&str, Vec<String>)> = Vec::new();
+        for Text { name, text, .. } in &source.texts {
+            match lists.iter_mut().find(|(known, _)| known == name) {
+                Some((_, list)) => list.push(quoted(text)),
+                None => lists.push((name, vec![quoted(text)])),
+            }
+        }
+        for (name, list) in lists {
+            let _ = writeln!(text, "{} = [\n    {},\n]", key(name), list.join(",\n    "));
+        }
+        text.push('\n');
+    }
+    for dump in &capture.memory {
+        let end = if dump.form == Form::Elf { ".elf" } else { ".mem" };
+        let file = put(&dump.name, end, dump.bytes.as_deref(), None)?;
+        let _ = writeln!(text, "[[image]]\nfile = {}", quoted(&file));
+        match (dump.form, dump.address) {
+            (Form::Elf, 0) => {}
+            (_, address) if address <= i64::MAX as u64 => {
+                let _ = writeln!(text, "address = {address:#x}");
+            }
+            (_, address) => {
+                let _ = writeln!(text, "address = \"{address:#x}\"");
+            }
+        }
+        text.push('\n');
+    }
+    let path = folder.join(DESCRIPTION);
+    fs::write(&path, text).map_err(|why| failed(&path, why))
+}
+
+/// A TOML key, in quotes where necessary.
+fn key(name: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { quoted(name) }
+}
+
+/// A TOML string.
+fn quoted(text: &str) -> String {
+    Value::String(text.to_owned()).to_string()
+}

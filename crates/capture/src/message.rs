@@ -1,0 +1,287 @@
+//! The texts of [`Problem`]s.
+
+use std::fmt;
+
+use crate::Problem;
+
+/// The name of a file in a sentence.
+fn file_name(file: &str) -> &str {
+    if file.is_empty() { "a file without a name" } else { file }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use Problem as P;
+        match self {
+            P::Unreadable(reason) => write!(f, "cannot be read: {reason}; check the path"),
+            P::NotWritten(reason) => write!(
+                f,
+                "cannot be written: {reason}; check the path, its permissions and the free disk space"
+            ),
+            P::NoIndex => f.write_str(
+                "no snapshot.ini and no capture.toml in this folder; give the folder of a capture, \
+                 or a file of raw trace data with --protocol",
+            ),
+            P::NoIndexBeside => f.write_str(
+                "part of a snapshot, but there is no snapshot.ini in its folder; give the file with \
+                 the section [device_list]",
+            ),
+            P::TooLarge(size) => write!(
+                f,
+                "{size} bytes is too large for an ini file; check that the path is right"
+            ),
+            P::Perf => f.write_str(
+                "perf.data files are not supported; extract the trace data and give them with \
+                 --protocol, or convert them to a snapshot",
+            ),
+            P::Program => f.write_str(
+                "a program (ELF), not a capture; give the capture, and this file with --image",
+            ),
+            P::NeedsProtocol => f.write_str(
+                "not a known capture format; for raw trace data give the protocol and its registers \
+                 (--protocol NAME --config NAME=VALUE), otherwise give a snapshot",
+            ),
+            P::Toml(what) | P::Parameter(what) => f.write_str(what),
+            P::Cycles(why) => write!(f, "cannot be read as the cycles of a trace port: {why}"),
+            P::CycleCount { recorded, actual } => write!(
+                f,
+                "the header records {recorded} cycles, but the file contains {actual}; the cycles \
+                 in the file are decoded"
+            ),
+            P::NotEmpty => f.write_str("the folder is not empty; choose another, or empty it"),
+            P::Version(version) => write!(
+                f,
+                "snapshot version `{version}` is not supported, expected 1.0; correct it if the \
+                 file follows 1.0"
+            ),
+            P::NoVersion => {
+                f.write_str("no version, 1.0 is assumed; add `version=1.0` to [snapshot]")
+            }
+            P::NoSection(name) => write!(f, "section [{name}] is missing; add it"),
+            P::NoKey(key) => write!(f, "key `{key}` is missing; add it"),
+            P::NoTrace => f.write_str(
+                "section [trace] is missing, so the capture has no trace; if it has, add the \
+                 section with `metadata=trace.ini`",
+            ),
+            P::NotUtf8 => f.write_str(
+                "contains bytes that are not UTF-8, each shown as \u{fffd}; save the file as UTF-8",
+            ),
+            P::Control => f.write_str(
+                "contains control characters, each shown as \u{fffd}; remove them",
+            ),
+            P::Malformed(line) => {
+                write!(f, "`{line}` is not KEY=VALUE and was skipped; correct or remove it")
+            }
+            P::MoreMalformed(n) => write!(
+                f,
+                "{n} more lines that are not KEY=VALUE; check that it is an ini file"
+            ),
+            P::OutsideSection => f.write_str(
+                "the key is before the first section and was skipped; move it into its section",
+            ),
+            P::DuplicateKey(line) => write!(
+                f,
+                "the key is repeated, and the value of line {line} is used; remove one of the two"
+            ),
+            P::DuplicateSection(line) => write!(
+                f,
+                "the section is repeated, and is joined to that of line {line}; merge the two"
+            ),
+            P::UnknownKey => f.write_str("the key is unknown and was skipped"),
+            P::NotNumber(text) => write!(
+                f,
+                "`{text}` is not a number and was skipped; write decimal digits, or 0x and \
+                 hexadecimal digits"
+            ),
+            P::TooBig(text) => {
+                write!(f, "{text} does not fit in 64 bits and was skipped; correct it")
+            }
+            P::TraceUnreadable { file, reason } => write!(
+                f,
+                "cannot read {}, which describes the trace: {reason}; copy the file there or \
+                 correct its name",
+                file_name(file)
+            ),
+            P::DeviceUnreadable { file, reason } => write!(
+                f,
+                "cannot read {}, so the device is missing: {reason}; copy the file there or \
+                 remove the line",
+                file_name(file)
+            ),
+            P::DuplicateDevice { name, again: true, .. } => write!(
+                f,
+                "the file of `{name}` is listed twice, and links refer to the first; remove one of \
+                 the two lines"
+            ),
+            P::DuplicateDevice { name, first, again: false } => write!(
+                f,
+                "another device has the name `{name}`, in {}, and links refer to that one; rename \
+                 one of the two",
+                first.display()
+            ),
+            P::Unnamed(name) => write!(f, "no name, `{name}` is used; add `name=`"),
+            P::NoClass(class) => {
+                write!(f, "no class, {class} is assumed from the type; add `class=`")
+            }
+            P::Unclassed => {
+                f.write_str("neither a core nor a trace source; nothing is decoded from it")
+            }
+            P::NoRegister { device, name, about, snapshot: true } => write!(
+                f,
+                "{device} cannot be decoded without this register ({about}); add `{name}=VALUE`"
+            ),
+            P::NoRegister { device, name, about, snapshot: false } => write!(
+                f,
+                "{device} cannot be decoded without register {name} ({about}); add --config \
+                 {name}=VALUE"
+            ),
+            P::UnknownProtocol { device_type, known } => {
+                write!(f, "unknown protocol `{device_type}`; expected one of {known}")
+            }
+            P::UnknownCore(name) if name.is_empty() => f.write_str(
+                "no type, so the core's profile is inferred from the trace unit's registers; add \
+                 `type=`, such as Cortex-A53",
+            ),
+            P::UnknownCore(name) => write!(
+                f,
+                "unknown core `{name}`, so its profile is inferred from the trace unit's \
+                 registers; write its architecture instead, such as ARMv8-A"
+            ),
+            P::NoType => f.write_str(
+                "no type, so the protocol is unknown and the source is not decoded; add `type=`, \
+                 such as ETM4.2",
+            ),
+            P::RegisterDetail(text) => write!(
+                f,
+                "`{text}` was skipped; expected (ID), (id:ID) or (size:BITS) after the register's \
+                 name"
+            ),
+            P::RegisterWide { value, size } => {
+                write!(f, "{value:#x} is wider than {size} bits; correct the value or the size")
+            }
+            P::DumpUnreadable { file, reason } => write!(
+                f,
+                "cannot read {}, so its memory is missing: {reason}; copy the file there or give \
+                 it with --image",
+                file_name(file)
+            ),
+            P::DumpEmpty(file) => {
+                write!(f, "{file} is empty, so its memory is missing; replace the file")
+            }
+            P::DumpOffset { offset, size } => write!(
+                f,
+                "offset {offset:#x} is past the end of the file of {size:#x} bytes, so its memory \
+                 is missing; correct the offset"
+            ),
+            P::DumpLength { length, actual } => write!(
+                f,
+                "length {length:#x} exceeds the {actual:#x} bytes in the file, which are used; \
+                 correct the length or replace the file"
+            ),
+            P::DumpWraps => f.write_str(
+                "the dump extends past the last address and is truncated there; correct the address",
+            ),
+            P::UnknownSpace(word) => write!(
+                f,
+                "unknown memory space `{word}`, any is assumed; expected S, N, H, EL1S, EL1N, EL2 \
+                 or EL3"
+            ),
+            P::DumpElf(file) => write!(
+                f,
+                "{file} is an ELF file, mapped as raw memory; give it with --image instead"
+            ),
+            P::DumpNoKey(key) => {
+                write!(f, "key `{key}` is missing, so its memory is missing; add it")
+            }
+            P::DumpConflict { first, second } => write!(
+                f,
+                "{second} and {first} contain different bytes for the same address, and {first} is \
+                 used; remove the wrong one, or give each its space"
+            ),
+            P::BufferUnreadable { file, reason, more } => {
+                let rest =
+                    if *more { " and the files after it form a separate buffer" } else { "" };
+                write!(
+                    f,
+                    "cannot read {}, so its trace is missing{rest}: {reason}; copy the file there",
+                    file_name(file)
+                )
+            }
+            P::BufferEmpty => f.write_str("the buffer is empty; there is nothing to decode in it"),
+            P::BufferNoSection(name) => write!(
+                f,
+                "section [{name}] is missing, so that buffer is missing; add it or correct the list"
+            ),
+            P::BufferNoKey(key, instead) => {
+                write!(f, "key `{key}` is missing, {instead}; add it")
+            }
+            P::DuplicateBuffer(name) => write!(
+                f,
+                "another buffer has the name `{name}`, and links refer to that one; rename one of \
+                 the two"
+            ),
+            P::UnknownFormat(word) => write!(
+                f,
+                "unknown format `{word}`; expected coresight, source_data, dstream_coresight or \
+                 encapsulated; correct it or give --framing"
+            ),
+            P::NoSuchBuffer(name) => {
+                write!(f, "unknown buffer `{name}`; correct the name or add the buffer")
+            }
+            P::NoSuchSource(name) => {
+                write!(f, "unknown trace source `{name}`; correct the name or add the device")
+            }
+            P::NoSuchCore(name) => {
+                write!(f, "unknown core `{name}`; correct the name or add the device")
+            }
+            P::NoSuchLocation(text) => {
+                write!(f, "no trace source has the location `{text}`; correct it or add the device")
+            }
+            P::BadStream(text) => {
+                write!(f, "`{text}` is not a stream; expected NAME(stream:N), N from 0 to 255")
+            }
+            P::CoreInferred { source, core } => write!(
+                f,
+                "the core of {source} is not recorded, {core} is assumed as the only one; add \
+                 `{core}={source}` to [core_trace_sources]"
+            ),
+            P::NoCore(source) => write!(
+                f,
+                "the core of {source} is not recorded, so its profile is inferred from the trace \
+                 unit's registers; add `CORE={source}` to [core_trace_sources]"
+            ),
+            P::TwoCores { source, used, other } => write!(
+                f,
+                "{source} is linked to {used} already, and {other} was skipped; remove one of the \
+                 two"
+            ),
+            P::NoBuffer(source) => write!(
+                f,
+                "no buffer is linked to {source}; add `{source}=BUFFER` to [source_buffers] if one \
+                 contains its trace"
+            ),
+            P::Shared { buffer, used, others } => write!(
+                f,
+                "{buffer} is unformatted and can contain one source only: {used} is used, not \
+                 {others}; remove the others, or correct the format"
+            ),
+            P::Unclaimed(buffer) => write!(
+                f,
+                "no source is linked to buffer {buffer}; add `SOURCE={buffer}` to [source_buffers]"
+            ),
+            P::NotAssignment(text) => {
+                // The text may come from a file of any kind.
+                let text: String = text.chars().take(60).flat_map(char::escape_debug).collect();
+                write!(f, "`{text}` is not NAME=VALUE; expected, for example, TRCCONFIGR=0xC1")
+            }
+            P::NoAddress(file) => {
+                write!(f, "not an ELF file, so its address is needed; write {file}@ADDRESS")
+            }
+            P::Unwritable(text) => write!(
+                f,
+                "`{text}` cannot be written to a snapshot: it is empty or contains characters that \
+                 ini files reserve; rename it"
+            ),
+        }
+    }
+}

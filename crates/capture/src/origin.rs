@@ -1,0 +1,53 @@
+//! Origins: places in the files of a capture.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The place in a capture that a message refers to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The file.
+    pub path: PathBuf,
+    /// The line in the file, from 1.
+    pub line: Option<u32>,
+    /// The section, without brackets.
+    pub section: Option<String>,
+    /// The key.
+    pub key: Option<String>,
+}
+
+impl Origin {
+    /// The origin of a whole file.
+    pub fn file(path: &Path) -> Self {
+        Origin { path: path.to_owned(), ..Origin::default() }
+    }
+
+    /// The origin of a section, with the line of its header; 0 for none.
+    pub fn section(path: &Path, line: u32, section: &str) -> Self {
+        let line = Some(line).filter(|n| *n != 0);
+        Origin { path: path.to_owned(), line, section: Some(section.to_owned()), key: None }
+    }
+
+    /// The origin of a key in the section, with its line.
+    #[must_use]
+    pub fn key(&self, line: u32, key: &str) -> Self {
+        Origin { line: Some(line), key: Some(key.to_owned()), ..self.clone() }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        f.write_str(":")?;
+        if let Some(section) = &self.section {
+            write!(f, " [{section}]")?;
+        }
+        if let Some(key) = &self.key {
+            write!(f, " {key}:")?;
+        }
+        Ok(())
+    }
+}

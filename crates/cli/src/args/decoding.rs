@@ -1,0 +1,238 @@
+//! Options of the verbs that read captures.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::input::{HowArgs, InputArgs, JobsArgs};
+
+/// Format and destination of the output.
+#[derive(Debug, Args)]
+pub struct OutputArgs {
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Write the output to FILE instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Count packets and elements by kind; the counts go to standard error, or into the summary of
+    /// --format none and json.
+    #[arg(long)]
+    pub stats: bool,
+    /// Exit with 1 on undecodable bytes, inconsistent packets or missing program memory.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Write the example as a snapshot to this folder, which must be empty or not exist.
+    #[arg(long, value_name = "FOLDER")]
+    pub write: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct InfoArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = InfoFormat::Text)]
+    pub format: InfoFormat,
+    /// Write the output to FILE instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct PacketsArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub threads: JobsArgs,
+    /// Include the bytes of each packet.
+    #[arg(long)]
+    pub bytes: bool,
+    /// Include the fields of each packet (E-Trace): first bit, width, name, value.
+    #[arg(long)]
+    pub explain: bool,
+    /// Include raw frame lines: packed, unpacked or both. Needs --format opencsd.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub raw_frames: Vec<RawFrames>,
+}
+
+#[derive(Debug, Args)]
+pub struct DecodeArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub how: HowArgs,
+    #[command(flatten)]
+    pub threads: JobsArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// Interleave packets with decoded elements.
+    #[arg(long)]
+    pub packets: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct InstructionsArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub how: HowArgs,
+    #[command(flatten)]
+    pub threads: JobsArgs,
+    #[command(flatten)]
+    pub output: InstructionsOutput,
+}
+
+#[derive(Debug, Args)]
+pub struct InstructionsOutput {
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = InstructionFormat::Text)]
+    pub format: InstructionFormat,
+    /// Write the output to FILE instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Exit with 1 on undecodable bytes, inconsistent packets or missing program memory.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct FramesArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Write the output to FILE instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Exit with 1 on bytes that are not part of a frame.
+    #[arg(long)]
+    pub strict: bool,
+    /// Raw frame lines of --format opencsd: packed, unpacked or both. Default: both.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub raw_frames: Vec<RawFrames>,
+}
+
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub how: HowArgs,
+    /// Number of timed decodes; the shortest and the median time are reported.
+    #[arg(long, value_name = "N", default_value = "5")]
+    pub repeat: NonZeroU32,
+    /// Number of threads.
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub jobs: NonZeroUsize,
+    /// Consumer of the elements.
+    #[arg(long, value_enum, default_value_t = BenchSink::Checksum)]
+    pub sink: BenchSink,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = BenchFormat::Text)]
+    pub format: BenchFormat,
+    /// Write the output to FILE instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Exit with 1 on undecodable bytes, inconsistent packets or missing program memory.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// Output format of a listing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Text.
+    Text,
+    /// JSON Lines (docs/json.md).
+    Json,
+    /// Same as OpenCSD's trc_pkt_lister, line for line.
+    Opencsd,
+    /// The summary only.
+    None,
+}
+
+/// Output format of `info`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum InfoFormat {
+    /// Text.
+    Text,
+    /// JSON Lines.
+    Json,
+}
+
+/// Consumer of the elements of a benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BenchSink {
+    /// Checksum of all fields of all elements, in order.
+    Checksum,
+    /// Count of elements, ranges and instructions.
+    Count,
+    /// Execution count of each control-flow edge.
+    Edges,
+    /// Code coverage, one bit per two bytes of executed code.
+    Coverage,
+    /// Edge bitmap as used by AFL and similar fuzzers.
+    Bitmap,
+    /// Text listing of `decode`, discarded.
+    Text,
+    /// JSON Lines listing of `decode`, discarded.
+    Json,
+    /// OpenCSD listing of packets and elements, discarded.
+    Opencsd,
+}
+
+impl BenchSink {
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            BenchSink::Checksum => "checksum",
+            BenchSink::Count => "count",
+            BenchSink::Edges => "edges",
+            BenchSink::Coverage => "coverage",
+            BenchSink::Bitmap => "bitmap",
+            BenchSink::Text => "text",
+            BenchSink::Json => "json",
+            BenchSink::Opencsd => "opencsd",
+        }
+    }
+}
+
+/// Output format of `bench`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BenchFormat {
+    /// Text: a header line and a row.
+    Text,
+    /// JSON Lines.
+    Json,
+}
+
+/// Output format of `instructions`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum InstructionFormat {
+    /// Text: address, opcode, disassembly, context, cycles.
+    Text,
+    /// JSON Lines.
+    Json,
+    /// Addresses only, in lower-case hexadecimal.
+    Pc,
+    /// The summary only.
+    None,
+}
+
+/// Raw frame lines, as OpenCSD's trc_pkt_lister prints them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RawFrames {
+    /// Frames as captured.
+    Packed,
+    /// Trace data of each trace ID in the frames.
+    Unpacked,
+}

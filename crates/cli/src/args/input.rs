@@ -1,0 +1,147 @@
+//! Options that select a capture, and how it is decoded.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use tracewright::decode::Jobs;
+use tracewright::decode::raw::{RawFraming, Unit};
+use tracewright::frames::Framing;
+
+/// The capture, and which part of it to read.
+#[derive(Debug, Args)]
+pub struct InputArgs {
+    /// Snapshot folder or its snapshot.ini, folder with a capture.toml, or a file of raw trace data
+    /// with --protocol; `-` reads raw trace data from standard input.
+    pub input: PathBuf,
+    /// Read this trace buffer. Default: the first.
+    #[arg(long, value_name = "NAME")]
+    pub source: Option<String>,
+    /// Read all trace buffers, one after another.
+    #[arg(long, conflicts_with = "source")]
+    pub all_buffers: bool,
+    /// Decode only this trace ID, or RISC-V source number (repeatable). For raw trace data with one
+    /// --protocol: the trace ID of that source.
+    #[arg(long = "id", value_name = "N", value_parser = source_number)]
+    pub ids: Vec<u16>,
+    /// Framing of the trace data.
+    #[arg(long, value_enum, default_value_t = FramingArg::Auto)]
+    pub framing: FramingArg,
+    /// ITM: decode from the first byte, for captures without synchronisation packets.
+    #[arg(long)]
+    pub assume_synced: bool,
+    /// Additional program memory: an ELF file, or raw bytes at an address (repeatable).
+    #[arg(long = "image", value_name = "FILE[@ADDRESS]")]
+    pub images: Vec<String>,
+    /// Raw trace data: trace protocol (ETM4, ETE, ETM3, ETM2, ETM1, PTM, ITM, STM, etrace), with
+    /// the trace ID where the frames contain several sources (repeatable).
+    #[arg(long = "protocol", value_name = "NAME[@ID]", value_parser = unit)]
+    pub protocols: Vec<Unit>,
+    /// Raw trace data: file of trace unit parameters, one `name = value` per line.
+    #[arg(long, value_name = "FILE", requires = "protocols")]
+    pub params: Option<PathBuf>,
+    /// Raw trace data: value of a trace unit register or parameter (repeatable).
+    #[arg(long = "config", value_name = "NAME=VALUE", requires = "protocols")]
+    pub registers: Vec<String>,
+    /// Raw trace data: traced core or its architecture, such as Cortex-A53 or ARMv8-A.
+    #[arg(long, value_name = "NAME", requires = "protocols")]
+    pub core: Option<String>,
+}
+
+/// Options of the decoder.
+#[derive(Debug, Args)]
+pub struct HowArgs {
+    /// Emit one range per waypoint before a source address (OpenCSD's -src_addr_n).
+    #[arg(long)]
+    pub split_source_ranges: bool,
+    /// Report an invalid A64 opcode as a wrong program image (OpenCSD's -aa64_opcode_chk).
+    #[arg(long)]
+    pub check_opcodes: bool,
+    /// Withhold the elements of a transaction until it commits, and drop those of a failed
+    /// transaction.
+    #[arg(long)]
+    pub committed: bool,
+}
+
+/// The number of threads.
+#[derive(Debug, Args)]
+pub struct JobsArgs {
+    /// Number of threads; it does not change the output. Default: one per core.
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
+}
+
+impl JobsArgs {
+    /// The threads to decode with.
+    pub fn jobs(&self) -> Jobs {
+        self.jobs.map_or_else(Jobs::all, |count| Jobs::new(count.get()))
+    }
+}
+
+/// Framing of the trace data, as spelled on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FramingArg {
+    /// As recorded in the capture.
+    Auto,
+    /// 16-byte CoreSight formatter frames.
+    Coresight,
+    /// TPIU: formatter frames with full synchronisation packets.
+    Tpiu,
+    /// TPIU: formatter frames with full and half synchronisation packets.
+    TpiuHsync,
+    /// DSTREAM: TPIU frames in 512-byte blocks.
+    Dstream,
+    /// No framing: the trace data of one source.
+    Raw,
+    /// Encapsulated messages of several RISC-V harts, each with its source number (etrace, with
+    /// source_width).
+    Encapsulated,
+    /// Words of a 24-bit Embedded Trace Buffer, oldest first (--protocol ETM1 or ETM2).
+    Etb,
+}
+
+impl FramingArg {
+    /// The framing that the option selects; `None` where the capture determines it.
+    pub fn chosen(self) -> Option<Framing> {
+        match self {
+            FramingArg::Auto | FramingArg::Encapsulated => None,
+            FramingArg::Coresight => Some(Framing::Coresight),
+            FramingArg::Tpiu => Some(Framing::Tpiu),
+            FramingArg::TpiuHsync => Some(Framing::TpiuHalf),
+            FramingArg::Dstream => Some(Framing::Dstream),
+            FramingArg::Raw | FramingArg::Etb => Some(Framing::Raw),
+        }
+    }
+
+    /// The framing of raw trace data.
+    pub fn of_raw(self) -> RawFraming {
+        match (self, self.chosen()) {
+            (FramingArg::Encapsulated, _) => RawFraming::Encapsulated,
+            (FramingArg::Etb, _) => RawFraming::Etb,
+            (_, Some(framing)) => RawFraming::Framed(framing),
+            (_, None) => RawFraming::Auto,
+        }
+    }
+}
+
+/// Parses a trace unit: `PROTOCOL` or `PROTOCOL@ID`.
+fn unit(text: &str) -> Result<Unit, String> {
+    Ok(match text.split_once('@') {
+        None => Unit { protocol: text.to_owned(), id: None },
+        Some((protocol, id)) => {
+            Unit { protocol: protocol.to_owned(), id: Some(source_number(id)?) }
+        }
+    })
+}
+
+/// Parses a trace ID or RISC-V source number of 16 bits, in decimal or hexadecimal with 0x.
+fn source_number(text: &str) -> Result<u16, String> {
+    let value = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(hex) => u16::from_str_radix(hex, 16),
+        None => text.parse(),
+    };
+    value.map_err(|_| {
+        let expected = "write a number from 0 to 0xffff, such as 16 or 0x10";
+        format!("`{text}` is not a trace ID or source number; {expected}")
+    })
+}

@@ -1,0 +1,65 @@
+//! The options and arguments of the command line.
+
+mod decoding;
+mod input;
+mod logs;
+
+pub use decoding::{
+    BenchArgs, BenchFormat, BenchSink, DecodeArgs, DemoArgs, Format, FramesArgs, InfoArgs,
+    InfoFormat, InstructionFormat, InstructionsArgs, OutputArgs, PacketsArgs, RawFrames,
+};
+pub use input::{FramingArg, HowArgs, InputArgs};
+pub use logs::{
+    CompareArgs, EncodeArgs, EncodeFraming, IsaArg, LogArgs, LogConvertArgs, LogFormat,
+    LogInfoArgs, LogVerb, LogVerbs, SecurityArg,
+};
+
+use clap::{Parser, Subcommand};
+
+/// Decoder and encoder of Arm CoreSight and RISC-V processor trace.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tracewright",
+    version,
+    max_term_width = 110,
+    after_help = "Exit codes: 0 success; 1 compare found a difference, or --strict a problem; 2 wrong \
+                  usage or a fatal error.",
+    before_help = "Start with `tracewright demo`; with a capture, `tracewright info CAPTURE`.",
+    disable_help_subcommand = true
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// A verb of the command line.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Decode the built-in example and explain the output.
+    Demo(DemoArgs),
+    /// Describe a capture: buffers, trace sources, registers field by field, memory, and what is
+    /// missing.
+    Info(InfoArgs),
+    /// List trace packets.
+    Packets(PacketsArgs),
+    /// Decode to elements: instruction ranges, exceptions, contexts, timestamps, data accesses,
+    /// software writes, gaps.
+    Decode(DecodeArgs),
+    /// List every executed instruction, one per line.
+    Instructions(InstructionsArgs),
+    /// Show CoreSight formatter frames and the data of each trace ID.
+    Frames(FramesArgs),
+    /// Measure decoding speed: bytes, elements, ranges, seconds, MB/s, ns per range.
+    Bench(BenchArgs),
+    /// Encode an execution log to trace with simulated trace units, and write a snapshot.
+    Encode(EncodeArgs),
+    /// Describe an execution log, or convert it to another format.
+    Log(LogVerbs),
+    /// Find the first difference between two captures, or between a capture and an execution log.
+    Compare(CompareArgs),
+    /// Print shell completions.
+    Completions {
+        /// Shell to generate completions for.
+        shell: clap_complete::Shell,
+    },
+}

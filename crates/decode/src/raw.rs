@@ -1,0 +1,338 @@
+//! Captures made of raw trace data and the user's description of the trace units.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::slice;
+
+use tracewright_capture::raw::cycles_with_registers;
+use tracewright_capture::{
+    Capture, Format, OpenError, Origin, Problem, Raw, Register, Source, cycles,
+};
+use tracewright_frames::{Event, Framing, Link, Split, Splitter};
+use tracewright_protocols::TraceForm;
+use tracewright_protocols::etrace::demux::numbers;
+use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
+
+use crate::parameters::resolve;
+
+/// Number of first bytes of a buffer that are searched for trace IDs and source numbers.
+const SEARCHED: usize = 1 << 20;
+
+/// A source number is dropped as damage if this times its messages are no more than those of the
+/// most frequent number.
+const RARE: usize = 256;
+
+/// The user's description of a file of raw trace data.
+#[derive(Clone, Debug, Default)]
+pub struct RawTrace {
+    /// The trace units, at least one.
+    pub units: Vec<Unit>,
+    /// Registers and parameters of all units: `NAME=VALUE`.
+    pub registers: Vec<String>,
+    /// A file with parameters of all units.
+    pub parameters: Option<PathBuf>,
+    /// The type of the traced core.
+    pub core: Option<String>,
+    /// The framing of the data.
+    pub framing: RawFraming,
+    /// The sources that are decoded. A single trace ID is that of a single unit.
+    pub ids: Vec<u16>,
+}
+
+/// A trace unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// The name of the protocol.
+    pub protocol: String,
+    /// The trace ID, or for RISC-V the source number.
+    pub id: Option<u16>,
+}
+
+/// The framing of raw trace data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RawFraming {
+    /// Unframed for one unit, CoreSight formatter frames for several.
+    #[default]
+    Auto,
+    /// The given framing; [`Framing::Raw`] is the data of one source.
+    Framed(Framing),
+    /// Encapsulated messages of several RISC-V harts.
+    Encapsulated,
+    /// Words of a 24-bit Embedded Trace Buffer.
+    Etb,
+}
+
+/// Makes a capture of the file of raw trace data at `path`. `notes` receives what was inferred, one
+/// text per line.
+///
+/// # Errors
+/// [`OpenError`] where the file cannot be read, or the description is invalid.
+pub fn capture(path: &Path, raw: &RawTrace, notes: &mut Vec<String>) -> Result<Capture, OpenError> {
+    let Some(first) = raw.units.first() else {
+        return Err(OpenError::new(path, Problem::NeedsProtocol));
+    };
+    notes.extend(raw.registers.iter().filter_map(|text| unknown_register(text, &raw.units)));
+    if is_port(&first.protocol)
+        && let Some(capture) = cycles_with_registers(path, &raw.registers)?
+    {
+        return Ok(capture);
+    }
+    let (words, registers): (Vec<_>, Vec<_>) =
+        raw.registers.iter().cloned().partition(|text| is_word(text, first));
+    let description = Raw {
+        device_type: first.protocol.clone(),
+        registers,
+        format: format(raw),
+        core: raw.core.clone(),
+        images: Vec::new(),
+    };
+    let mut capture = Capture::raw(slice::from_ref(&path.to_owned()), &description)?;
+    let Some(mut pattern) = capture.sources.first().cloned() else { return Ok(capture) };
+    if raw.framing == RawFraming::Etb {
+        if !is_port(&first.protocol) {
+            return Err(option("--framing etb", "needs --protocol ETM1 or ETM2"));
+        }
+        if let Some(control) = pattern.register("ETMCR") {
+            cycles::unpack_etb(&mut capture, control as u32);
+        }
+    }
+    capture.sources.clear();
+    for (name, word) in words.iter().filter_map(|text| text.split_once('=')) {
+        let name = name.trim();
+        pattern.parameter(name, word.trim());
+        let key = Some(name.to_owned());
+        let origin = Origin { key, ..Origin::file(Path::new("--config")) };
+        pattern.origins.push((name.to_owned(), origin));
+    }
+    if let Some(path) = &raw.parameters {
+        pattern.read_parameters(path)?;
+    }
+    capture.sources = match harts(raw, &pattern, &mut capture, notes)? {
+        Some(harts) => harts,
+        None => sources(raw, &pattern, &capture, notes)?,
+    };
+    resolve(&mut capture)?;
+    Ok(capture)
+}
+
+/// The sources of unframed data or of CoreSight formatter frames: a copy of `pattern` for each
+/// unit.
+fn sources(
+    raw: &RawTrace,
+    pattern: &Source,
+    capture: &Capture,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Source>, OpenError> {
+    let too_large = |id: &u16| *id >= 0x80;
+    if let Some((unit, id)) =
+        raw.units.iter().find_map(|unit| Some((unit, unit.id.filter(too_large)?)))
+    {
+        return Err(not_a_trace_id(&format!("--protocol {}@{id:#x}", unit.protocol), id));
+    }
+    if let Some(&id) = raw.ids.iter().find(|id| too_large(id)) {
+        return Err(not_a_trace_id(&format!("--id {id:#x}"), id));
+    }
+    let sources = raw.units.iter().map(|unit| {
+        let mut source = pattern.clone();
+        source.device_type.clone_from(&unit.protocol);
+        source.name.clone_from(&unit.protocol);
+        if raw.units.iter().filter(|other| other.protocol == unit.protocol).count() > 1
+            && let Some(id) = unit.id
+        {
+            source.name = format!("{}@{id:#04x}", unit.protocol);
+        }
+        let id = unit.id.and_then(|id| u8::try_from(id).ok());
+        let id = id.or_else(|| infer_id(raw, capture, notes));
+        if let Some((name, shift)) = id_register(&unit.protocol) {
+            set_id(&mut source.registers.0, name, shift, id);
+        }
+        source
+    });
+    Ok(sources.collect())
+}
+
+/// The error of an option of the command line.
+fn option(option: &str, what: &str) -> OpenError {
+    OpenError::new(Path::new(option), Problem::Parameter(what.to_owned()))
+}
+
+fn not_a_trace_id(name: &str, id: u16) -> OpenError {
+    option(name, &format!("`{id:#x}` is not a trace ID; write a number from 0 to 0x7f"))
+}
+
+/// Whether units of `protocol` have a trace port of their own.
+fn is_port(protocol: &str) -> bool {
+    AnyProtocol::named(protocol).is_some_and(AnyProtocol::has_own_port)
+}
+
+/// Whether `text` gives a parameter of `unit` as a word.
+fn is_word(text: &str, unit: &Unit) -> bool {
+    let words = AnyProtocol::named(&unit.protocol);
+    let words = |name, word| words.and_then(|protocol| protocol.parse_value(name, word)).is_some();
+    text.split_once('=').is_some_and(|(name, word)| words(name.trim(), word.trim()))
+}
+
+/// A note where none of `units` has the register that `text` assigns.
+fn unknown_register(text: &str, units: &[Unit]) -> Option<String> {
+    let name = text.split('=').next()?.trim();
+    let protocols = units.iter().map(|unit| AnyProtocol::named(&unit.protocol));
+    let protocols = protocols.collect::<Option<Vec<_>>>()?;
+    let registers: Vec<_> = protocols.iter().flat_map(|p| p.about().registers).collect();
+    let same = |other: &&str| other.eq_ignore_ascii_case(name);
+    if registers.iter().any(|r| same(&r.name) || r.aliases.iter().any(same))
+        || protocols.iter().any(|protocol| protocol.has_text(name))
+    {
+        return None;
+    }
+    let known: Vec<_> = registers.iter().map(|r| r.name).collect();
+    let known = known.join(", ");
+    Some(format!("--config {text}: unknown register {name}, not used; expected one of {known}"))
+}
+
+/// The harts of encapsulated messages with source numbers: those of the units, or those found in
+/// the data. `None` for unframed data of one source, and for formatter frames.
+fn harts(
+    raw: &RawTrace,
+    pattern: &Source,
+    capture: &mut Capture,
+    notes: &mut Vec<String>,
+) -> Result<Option<Vec<Source>>, OpenError> {
+    let messages = raw.framing == RawFraming::Encapsulated;
+    let sends_messages = |unit: &Unit| {
+        AnyProtocol::named(&unit.protocol).is_some_and(|p| p.form() == TraceForm::Messages)
+    };
+    if !messages && raw.framing != RawFraming::Auto || !raw.units.iter().all(sends_messages) {
+        return Ok(None);
+    }
+    let device_type = raw.units.first().map_or_else(String::new, |unit| unit.protocol.clone());
+    let pattern = Source { name: device_type.clone(), device_type, ..pattern.clone() };
+    let mut settled = Capture { sources: vec![pattern.clone()], ..Capture::default() };
+    resolve(&mut settled)?;
+    let value = |name: &str| settled.sources.first()?.register(name);
+    let Ok(AnyConfig::Etrace(params)) = AnyProtocol::Etrace.configure(None, &value) else {
+        return Ok(None);
+    };
+    if !params.link.has_sources() {
+        if messages {
+            let what = "needs the width of source numbers; add --config source_width=N";
+            return Err(option("--framing encapsulated", what));
+        }
+        return Ok(None);
+    }
+    let given: Vec<u16> = raw.units.iter().filter_map(|unit| unit.id).collect();
+    let configured = ["source", "srcid", "trTeSrcID"].iter().any(|name| value(name).is_some());
+    let numbers = match given.as_slice() {
+        [] if configured => vec![params.link.source],
+        [] => {
+            let head = capture.buffers.first().map(|buffer| buffer.head(SEARCHED));
+            let mut found = numbers(&head.unwrap_or_default(), &params);
+            let most = found.iter().map(|(_, count)| *count).max().unwrap_or(0);
+            found.retain(|(_, count)| count * RARE > most);
+            let found: Vec<u16> = found.iter().map(|(number, _)| *number).collect();
+            if !params.link.aligned && messages {
+                let what = "the data may begin within a message, so the harts cannot be detected; give \
+                            each one with --protocol etrace@N";
+                return Err(option("--framing encapsulated", what));
+            }
+            if found.len() < 2 && !messages || !params.link.aligned {
+                return Ok(None);
+            }
+            let list: Vec<_> = found.iter().map(|number| format!("{number:#x}")).collect();
+            let list = list.join(", ");
+            notes.push(format!(
+                "no source number was given; the messages contain the sources {list}, and all are \
+                 decoded"
+            ));
+            found
+        }
+        given => given.to_vec(),
+    };
+    capture.buffers.iter_mut().for_each(|buffer| buffer.format = Format::Encapsulated);
+    let several = numbers.len() > 1;
+    let sources = numbers.into_iter().map(|number| {
+        let mut source = pattern.clone();
+        if several {
+            source.name = format!("{}@{number:#x}", source.name);
+        }
+        source.registers.0.retain(|register| !register.name.eq_ignore_ascii_case("source"));
+        source.registers.0.push(Register {
+            name: "source".to_owned(),
+            id: None,
+            size: None,
+            value: number.into(),
+        });
+        source
+    });
+    Ok(Some(sources.collect()))
+}
+
+/// The format of the buffer.
+fn format(raw: &RawTrace) -> Format {
+    match raw.framing {
+        RawFraming::Auto if raw.units.len() > 1 => Format::CoreSight,
+        RawFraming::Auto | RawFraming::Etb | RawFraming::Framed(Framing::Raw) => Format::SourceData,
+        RawFraming::Framed(Framing::Dstream) => Format::DstreamCoreSight,
+        RawFraming::Framed(_) => Format::CoreSight,
+        RawFraming::Encapsulated => Format::Encapsulated,
+    }
+}
+
+/// The trace ID of a single unit: the selected one, or the only one in the frames.
+fn infer_id(raw: &RawTrace, capture: &Capture, notes: &mut Vec<String>) -> Option<u8> {
+    let [unit] = raw.units.as_slice() else { return None };
+    let (name, _) = id_register(&unit.protocol)?;
+    let given =
+        |text: &String| text.split('=').next().is_some_and(|n| n.eq_ignore_ascii_case(name));
+    if raw.registers.iter().any(given) {
+        return None;
+    }
+    if let [id] = raw.ids[..] {
+        return u8::try_from(id).ok();
+    }
+    let RawFraming::Framed(framing) = raw.framing else { return None };
+    if framing == Framing::Raw {
+        return None;
+    }
+    let head = capture.buffers.first()?.head(SEARCHED);
+    let mut ids = Ids::default();
+    Splitter::new(Link::new(framing)).split(0, &head, &mut ids);
+    let id = ids.0.pop_first().filter(|_| ids.0.is_empty())?;
+    notes.push(format!("no trace ID was given; {id:#04x}, the only one in the frames, is used"));
+    u8::try_from(id).ok()
+}
+
+/// Collects the trace IDs with data.
+#[derive(Default)]
+struct Ids(BTreeSet<u16>);
+
+impl Split for Ids {
+    fn piece(&mut self, id: u16, _at: u64, _fragment: bool, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            self.0.insert(id);
+        }
+    }
+
+    fn event(&mut self, _at: u64, _event: Event) {}
+}
+
+/// The register of a unit that contains the trace ID, and the lowest bit of the ID in it.
+fn id_register(protocol: &str) -> Option<(&'static str, u32)> {
+    AnyProtocol::named(protocol)?.id_register()
+}
+
+/// Sets a known trace ID. An unknown one is 0 if the register is missing, as unframed data need
+/// none.
+fn set_id(registers: &mut Vec<Register>, name: &str, shift: u32, id: Option<u8>) {
+    let existing = registers.iter_mut().find(|r| r.name.eq_ignore_ascii_case(name));
+    let bits = u128::from(id.unwrap_or(0)) << shift;
+    match existing {
+        Some(register) if id.is_some() => {
+            register.value = register.value & !(0x7f << shift) | bits;
+        }
+        Some(_) => {}
+        None if shift == 0 || id.is_some() => {
+            registers.push(Register { name: name.to_owned(), id: None, size: None, value: bits });
+        }
+        None => {}
+    }
+}

@@ -1,0 +1,23 @@
+//! What the tests of all crates share: the look-up of test data and tools, the record of skipped
+//! tests, unpacked files, random numbers, and how often a property is tried.
+//!
+//! Some tests compare with captures and listings that are not part of this repository. They lie in
+//! a folder `shared` beside the repository, or where `TRACEWRIGHT_SHARED` points. A test that does
+//! not find its data, or a tool that it runs, calls [`shared`], [`tool`] or [`skip`] and returns:
+//! the test harness counts it as passed, and the record of [`skipped`] shows that it checked
+//! nothing. With `TRACEWRIGHT_REQUIRE_SHARED=1` missing data is a failure.
+#![forbid(unsafe_code)]
+
+mod data;
+mod random;
+mod skipped;
+
+pub use data::{reader, shared, shared_or_none, text, tool, unpacked};
+pub use random::Random;
+pub use skipped::{print_summary, skip};
+
+/// How often a property is tried: `TRACEWRIGHT_TIMES`, or `default` where it is not set.
+pub fn times(default: u64) -> u64 {
+    let times = std::env::var("TRACEWRIGHT_TIMES").ok();
+    times.and_then(|times| times.parse().ok()).unwrap_or(default)
+}

@@ -1,0 +1,334 @@
+//! Encoding of execution logs by simulated trace units.
+//!
+//! [`Settings`] configures the trace units, a [`LogEncoder`] receives the steps of the log, and
+//! [`LogEncoder::finish`] makes the capture.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::path::{Path, PathBuf};
+
+use tracewright_base::{Isa, Step, StepSink};
+use tracewright_capture::{Capture, OpenError, Origin, Problem, Source, Spool, Text};
+use tracewright_decode::parameters::resolve;
+use tracewright_image::Extensions;
+use tracewright_logs::{Assembler, RecordError, Recorder, Recording};
+use tracewright_protocols::etrace::config::PARAMETERS;
+use tracewright_protocols::registry::AnyProtocol;
+
+/// Number of bytes of trace data that are stored in memory; more are written to files.
+const BUFFERED: usize = 4 << 20;
+
+/// The ELF machine of RISC-V. (ELF, `e_machine`)
+const RISCV: u16 = 243;
+
+/// Whether a trace unit of `protocol` can trace a core that executes `isa`.
+pub fn supports(protocol: AnyProtocol, isa: Isa) -> bool {
+    let isas = protocol.about().isas;
+    isas.is_empty() || isas.contains(&isa)
+}
+
+/// The registers and parameters of the trace units.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The protocol of the trace units.
+    pub protocol: AnyProtocol,
+    /// Registers and parameters with numbers.
+    pub registers: Vec<(String, u64)>,
+    /// Parameters that are text.
+    pub texts: Vec<Text>,
+}
+
+impl Settings {
+    /// The settings for a core that executes `isa`: the parameters of the file `parameters`, and
+    /// `assignments` of the form `NAME=VALUE`. `name` is the name of the protocol as the user gave
+    /// it.
+    ///
+    /// # Errors
+    /// [`OpenError`] where the file cannot be read, or a value is invalid.
+    pub fn new(
+        protocol: AnyProtocol,
+        name: &str,
+        isa: Isa,
+        parameters: Option<&Path>,
+        assignments: &[String],
+    ) -> Result<Settings, OpenError> {
+        let mut settings = Settings { protocol, registers: Vec::new(), texts: Vec::new() };
+        if protocol.is_riscv() {
+            let xlen = if isa == Isa::Rv32 { 32 } else { 64 };
+            settings.registers.push(("xlen".to_owned(), xlen));
+        }
+        let mut source = Source { device_type: name.to_owned(), ..Source::default() };
+        source.path = "--config".into();
+        if let Some(path) = parameters {
+            source.read_parameters(path)?;
+            source.path = path.to_owned();
+        }
+        let texts = assignments.iter().filter(|text| is_text(protocol, text));
+        for (name, text) in texts.filter_map(|text| text.split_once('=')) {
+            source.parameter(name.trim(), text.trim());
+        }
+        let mut capture = Capture { sources: vec![source], ..Capture::default() };
+        resolve(&mut capture)?;
+        for source in capture.sources {
+            for register in source.registers.0 {
+                let value = u64::try_from(register.value).unwrap_or(u64::MAX);
+                settings.registers.push((register.name, value));
+            }
+            settings.texts.extend(source.texts);
+        }
+        for text in assignments.iter().filter(|text| !is_text(protocol, text)) {
+            let register = register(protocol, text).map_err(|why| {
+                let origin = Origin::file(format!("--config {text}").as_ref());
+                OpenError::at(origin, Problem::Parameter(why))
+            })?;
+            settings.registers.push(register);
+        }
+        Ok(settings)
+    }
+
+    /// The RISC-V extensions of cores with such trace units.
+    pub fn extensions(&self) -> Extensions {
+        let value = |name: &str| {
+            let given =
+                self.registers.iter().rev().find(|(known, _)| known.eq_ignore_ascii_case(name));
+            given.map(|(_, value)| *value)
+        };
+        let Ok(mut config) = self.protocol.configure(None, &value) else {
+            return Extensions::NONE;
+        };
+        for Text { name, text, .. } in &self.texts {
+            // `Settings::new` reports invalid texts.
+            let _ = config.set_text(name, text);
+        }
+        config.riscv()
+    }
+}
+
+/// Whether `NAME=VALUE` assigns a parameter that is text.
+fn is_text(protocol: AnyProtocol, text: &str) -> bool {
+    text.split_once('=').is_some_and(|(name, _)| protocol.has_text(name.trim()))
+}
+
+/// The register and the value of `NAME=VALUE`, or the reason why it is invalid.
+fn register(protocol: AnyProtocol, text: &str) -> Result<(String, u64), String> {
+    if let Some((name, word)) = text.split_once('=') {
+        let name = name.trim();
+        let is = |known: &&str| known.eq_ignore_ascii_case(name);
+        let mut registers = protocol.about().registers.iter();
+        let known = registers.any(|r| is(&r.name) || r.aliases.iter().any(is));
+        match protocol.parse_value(name, word.trim()) {
+            Some(Ok(value)) => return Ok((name.to_owned(), value)),
+            Some(Err(why)) if known => return Err(why),
+            _ => {}
+        }
+    }
+    let invalid = || "expected NAME=VALUE, such as TRCCONFIGR=0x18c1".to_owned();
+    let (name, value) = text.split_once('=').ok_or_else(invalid)?;
+    let value = value.trim();
+    let number = match value.strip_prefix("0x").or_else(|| value.strip_prefix("0X")) {
+        Some(hex) => u64::from_str_radix(hex, 16),
+        None => value.parse(),
+    };
+    Ok((name.trim().to_owned(), number.map_err(|_| invalid())?))
+}
+
+/// The simulated trace units of the processors of a log.
+///
+/// Trace data beyond a fixed amount are written to files next to the folder of the capture, so that
+/// memory use does not depend on the length of the log.
+#[derive(Debug)]
+pub struct LogEncoder {
+    recorder: Recorder,
+    protocol: AnyProtocol,
+    /// Folder of the capture.
+    output: PathBuf,
+    /// Number of instructions between timestamps.
+    timestamps: Option<u64>,
+    /// Number of processors that are encoded.
+    cpus: u16,
+    /// Executed instructions of each processor.
+    counts: Vec<u64>,
+    spools: BTreeMap<usize, Spool>,
+}
+
+/// The result of encoding a log.
+#[derive(Debug)]
+pub struct Encoded {
+    /// The capture.
+    pub capture: Capture,
+    /// Number of encoded instructions.
+    pub instructions: u64,
+    /// Number of cycles that processors were stalled until their trace units had room.
+    pub stalled: u64,
+    /// Executed code that no image of the capture contains, taken from the log.
+    pub logged: Option<LoggedCode>,
+}
+
+/// Executed code that was taken from the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoggedCode {
+    /// The lowest address.
+    pub first: u64,
+    /// The size in bytes.
+    pub bytes: usize,
+    /// The capture contains images as well.
+    pub beside_images: bool,
+}
+
+/// The reason why a log cannot be encoded.
+#[derive(Debug)]
+pub enum EncodeError {
+    /// The trace units cannot be simulated.
+    Record(RecordError),
+    /// A file cannot be written.
+    File(OpenError),
+}
+
+impl From<RecordError> for EncodeError {
+    fn from(error: RecordError) -> Self {
+        EncodeError::Record(error)
+    }
+}
+
+impl From<OpenError> for EncodeError {
+    fn from(error: OpenError) -> Self {
+        EncodeError::File(error)
+    }
+}
+
+impl LogEncoder {
+    /// Prepares the trace units of the first `cpus` processors, with a timestamp every `timestamps`
+    /// instructions. `output` is the folder that the capture will be written to.
+    ///
+    /// # Errors
+    /// [`RecordError`] where the trace units cannot be simulated.
+    pub fn new(
+        recording: Recording,
+        output: &Path,
+        timestamps: Option<u64>,
+        cpus: Option<u16>,
+    ) -> Result<LogEncoder, RecordError> {
+        Ok(LogEncoder {
+            protocol: recording.protocol,
+            recorder: Recorder::new(recording)?,
+            output: output.to_owned(),
+            timestamps,
+            cpus: cpus.unwrap_or(u16::MAX),
+            counts: Vec::new(),
+            spools: BTreeMap::new(),
+        })
+    }
+
+    /// Encodes a step of a processor.
+    pub fn step(&mut self, cpu: u16, step: &Step) {
+        if cpu >= self.cpus {
+            return;
+        }
+        if let Step::Retired(_) = step {
+            let index = usize::from(cpu);
+            if self.counts.len() <= index {
+                self.counts.resize(index + 1, 0);
+            }
+            let count = self.counts.get(index).copied().unwrap_or_default();
+            if self.timestamps.is_some_and(|every| count > 0 && count.is_multiple_of(every)) {
+                self.recorder.step(cpu, &Step::Timestamp(count));
+            }
+            if let Some(count) = self.counts.get_mut(index) {
+                *count += 1;
+            }
+        }
+        self.recorder.step(cpu, step);
+    }
+
+    /// Writes trace data to files where they exceed the amount that is stored in memory. Call it
+    /// between chunks of the log.
+    ///
+    /// # Errors
+    /// [`OpenError`] where a file cannot be written.
+    pub fn spool(&mut self) -> Result<(), OpenError> {
+        if self.recorder.len() < BUFFERED {
+            return Ok(());
+        }
+        let LogEncoder { recorder, spools, output, .. } = self;
+        let mut done = Ok(());
+        recorder.take(|n, bytes| {
+            let spool = match spools.entry(n) {
+                Entry::Occupied(spool) => Ok(spool.into_mut()),
+                Entry::Vacant(entry) => Spool::new(output, n).map(|spool| entry.insert(spool)),
+            };
+            let appended = spool.and_then(|spool| spool.append(bytes));
+            if done.is_ok() {
+                done = appended;
+            }
+        });
+        done
+    }
+
+    /// Makes the capture at the end of the log that `assembler` read.
+    ///
+    /// # Errors
+    /// [`EncodeError`] where the trace units cannot be simulated, or a file cannot be read.
+    pub fn finish(mut self, assembler: &mut Assembler) -> Result<Encoded, EncodeError> {
+        // At the end of the log each processor halts, and its trace unit reports where. A RISC-V
+        // trace unit does that when it is switched off.
+        let halts = if self.protocol.is_riscv() { 0 } else { assembler.cpus() };
+        for cpu in 0..halts.min(usize::from(self.cpus)) {
+            self.step(cpu as u16, &Step::Halted);
+        }
+        let stalled = self.recorder.waited();
+        let mut capture = self.recorder.finish()?;
+        for (n, spool) in self.spools {
+            if let Some(buffer) = capture.buffers.get_mut(n) {
+                spool.finish(buffer)?;
+            }
+        }
+        let riscv = self.protocol.is_riscv();
+        let logged = if riscv { add_logged_code(assembler, &mut capture) } else { None };
+        numbers_to_words(&mut capture);
+        Ok(Encoded { capture, instructions: self.counts.iter().sum(), stalled, logged })
+    }
+}
+
+/// Writes the capture of a protocol: RISC-V as a folder with a `capture.toml`, others as a
+/// snapshot, which describes Arm devices only.
+///
+/// # Errors
+/// [`OpenError`] where the folder contains files, or a file cannot be written.
+pub fn write(protocol: AnyProtocol, capture: &Capture, folder: &Path) -> Result<(), OpenError> {
+    if !protocol.is_riscv() {
+        return tracewright_capture::write(capture, folder);
+    }
+    #[cfg(feature = "toml")]
+    return tracewright_capture::folder::write(capture, folder);
+    #[cfg(not(feature = "toml"))]
+    {
+        let what = "this build cannot write it: it lacks the feature `toml`";
+        Err(OpenError::new(folder, Problem::Toml(what.to_owned())))
+    }
+}
+
+/// Adds executed code that is in no image to the capture, with the opcodes of the log.
+fn add_logged_code(assembler: &mut Assembler, capture: &mut Capture) -> Option<LoggedCode> {
+    let logged = assembler.lookup().logged();
+    let runs = logged.runs();
+    let (first, _) = *runs.first()?;
+    let bytes = runs.iter().map(|(_, bytes)| bytes.len()).sum();
+    let beside_images = !capture.memory.is_empty();
+    capture.memory.extend(logged.dumps(RISCV));
+    Some(LoggedCode { first, bytes, beside_images })
+}
+
+/// Replaces numbers of parameters by the words that users know them by.
+fn numbers_to_words(capture: &mut Capture) {
+    for source in &mut capture.sources {
+        let registers = std::mem::take(&mut source.registers.0);
+        for register in registers {
+            let words = PARAMETERS.iter().find(|p| p.name() == register.name);
+            let words = words.map_or(&[][..], |parameter| parameter.words());
+            match words.iter().find(|(number, _)| u128::from(*number) == register.value) {
+                Some((_, word)) => source.words.push((register.name, (*word).to_owned())),
+                None => source.registers.0.push(register),
+            }
+        }
+    }
+}
