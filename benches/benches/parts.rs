@@ -1,8 +1,9 @@
-//! Benchmarks of single parts: formatter frames, packets, atoms by protocol, blocks of code, sinks, listings.
+//! Benchmarks of single parts: formatter frames, packets, atoms by protocol, blocks of code, sinks,
+//! listings.
 //!
-//! Method: criterion, wall clock time. Throughput is in bytes of input, or in elements where the name of
-//! the benchmark has the unit. Inputs are the workloads of this package. Benchmarks of other captures are
-//! skipped if the capture is absent.
+//! Method: criterion, wall clock time. Throughput is in bytes of input, or in elements where the
+//! name of the benchmark has the unit. Inputs are the workloads of this package. Benchmarks of
+//! other captures are skipped if the capture is absent.
 
 use std::hint::black_box;
 use std::path::PathBuf;

@@ -12,8 +12,8 @@ use crate::{Workload, trace};
 /// The seed of execution.
 pub const SEED: u64 = 4;
 
-/// A capture of `workload` with about `bytes` bytes of trace, in formatter frames. `None` if the workload
-/// cannot be traced.
+/// A capture of `workload` with about `bytes` bytes of trace, in formatter frames. `None` if the
+/// workload cannot be traced.
 pub fn made(workload: Workload, bytes: usize) -> Option<Capture> {
     let program = workload.program();
     // A frame of 16 bytes holds 15 bytes of a single source.
@@ -41,8 +41,8 @@ pub fn made(workload: Workload, bytes: usize) -> Option<Capture> {
     })
 }
 
-/// The capture at `path` with its first buffer repeated up to at least `bytes` bytes, and without other
-/// buffers. Frames stay complete.
+/// The capture at `path` with its first buffer repeated up to at least `bytes` bytes, and without
+/// other buffers. Frames stay complete.
 ///
 /// # Errors
 /// [`OpenError`] if there is no capture at `path`.

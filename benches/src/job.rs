@@ -1,4 +1,5 @@
-//! Job files for the driver of OpenCSD: one line for each buffer, source and memory range of a capture.
+//! Job files for the driver of OpenCSD: one line for each buffer, source and memory range of a
+//! capture.
 //!
 //! ```text
 //! buffer PATH coresight|tpiu|raw
@@ -36,8 +37,8 @@ const ETE: &[&str] =
 const ETMV3: &[&str] = &["ETMIDR", "ETMCR", "ETMCCER", "ETMTRACEIDR"];
 const STM: &[&str] = &["STMTCSR", "STMSPFEAT3R", "STMDEVID", "STMSPFEAT1R"];
 
-/// Writes the job of the first buffer of `capture` into `folder`, with the files that the job names.
-/// Returns the path of the job.
+/// Writes the job of the first buffer of `capture` into `folder`, with the files that the job
+/// names. Returns the path of the job.
 ///
 /// # Errors
 /// An [`io::Error`] if a file cannot be written, or if OpenCSD has no decoder for the framing.

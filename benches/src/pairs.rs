@@ -1,5 +1,5 @@
-//! Times a capture on one thread and on several, alternating in one process, so that both runs of a pair
-//! have the same machine load.
+//! Times a capture on one thread and on several, alternating in one process, so that both runs of a
+//! pair have the same machine load.
 #![forbid(unsafe_code)]
 
 use std::path::Path;

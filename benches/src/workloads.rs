@@ -12,7 +12,8 @@ const ADDRESS: u64 = 0xffff_8000_1008_0000;
 pub enum Workload {
     /// A loop of one block, 99 times, in a loop of two blocks: nearly all atoms are E.
     Loop,
-    /// Functions with calls 6 levels deep. Returns hit the return stack; one call in eight is indirect.
+    /// Functions with calls 6 levels deep. Returns hit the return stack; one call in eight is
+    /// indirect.
     Calls,
     /// 8 MB of functions with equal probability.
     Large,
@@ -62,9 +63,10 @@ fn tight() -> Program {
     program
 }
 
-/// A program with levels of functions, of `levels[n]` functions each. Functions of one level call those
-/// of the next. A function has `parts` parts of a few instructions, with a branch over some of them, and a
-/// short loop or a call in some parts. The program calls functions of the first level indirectly.
+/// A program with levels of functions, of `levels[n]` functions each. Functions of one level call
+/// those of the next. A function has `parts` parts of a few instructions, with a branch over some
+/// of them, and a short loop or a call in some parts. The program calls functions of the first
+/// level indirectly.
 fn functions(levels: &[usize], parts: usize, random: &mut Random) -> Program {
     let mut program = Program { address: ADDRESS, ops: Vec::new() };
     let main = program.op(Op::CallOneOf(Vec::new()));

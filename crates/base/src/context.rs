@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-/// An exception level, 0 to 3. An AArch32 mode is given by the level at which it executes. For RISC-V,
-/// the privilege level in the encoding of the trace: 0 U, 1 S, 3 M, 4 D, 5 VU, 6 VS.
+/// An exception level, 0 to 3. An AArch32 mode is given by the level at which it executes. For
+/// RISC-V, the privilege level in the encoding of the trace: 0 U, 1 S, 3 M, 4 D, 5 VU, 6 VS.
 pub type El = u8;
 
 /// Security state. (Arm ARM, "Security states"; Realm and Root with FEAT_RME)
@@ -30,8 +30,8 @@ impl fmt::Display for Security {
     }
 }
 
-/// The part of the context that selects program memory: exception level and security state. An unknown
-/// field matches any value.
+/// The part of the context that selects program memory: exception level and security state. An
+/// unknown field matches any value.
 // One byte, because every look-up of code includes it.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Space(

@@ -12,8 +12,8 @@ pub enum Profile {
     Microcontroller,
 }
 
-/// The type of the processor in a capture. Decoding needs it where the registers of the trace unit do
-/// not determine the encoding.
+/// The type of the processor in a capture. Decoding needs it where the registers of the trace unit
+/// do not determine the encoding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CoreType {
     /// Architecture profile.

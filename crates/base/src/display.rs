@@ -122,7 +122,8 @@ impl fmt::Display for Range {
 }
 
 impl Last {
-    /// The class of the instruction, and its outcome if it is conditional: `conditional branch`, ` taken`.
+    /// The class of the instruction, and its outcome if it is conditional: `conditional branch`, `
+    /// taken`.
     pub const fn words(self) -> (&'static str, &'static str) {
         let what = match (self.kind, self.role, self.conditional()) {
             (Kind::Plain, ..) => return ("no branch", ""),

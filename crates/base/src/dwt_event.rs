@@ -29,7 +29,8 @@ pub enum ExceptionStep {
     Returned,
 }
 
-/// The decoded content of a [`DwtEvent`]. (Armv7-M ARM and Armv8-M ARM, appendix "Hardware source packet")
+/// The decoded content of a [`DwtEvent`]. (Armv7-M ARM and Armv8-M ARM, appendix "Hardware source
+/// packet")
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dwt {
     /// Counters that wrapped: bit 0 CPI, 1 exception overhead, 2 sleep, 3 LSU, 4 folded, 5 cycles.
@@ -202,10 +203,11 @@ impl fmt::Display for TimeDelay {
 /// A local timestamp: ticks since the preceding local timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LocalTimestamp {
-    /// Ticks of the timestamp counter since the preceding local timestamp, as encoded in the packet.
+    /// Ticks of the timestamp counter since the preceding local timestamp, as encoded in the
+    /// packet.
     pub delta: u32,
-    /// Cycles of the timestamp clock (ticks multiplied by the prescaler) since the decoder started or
-    /// packets were lost.
+    /// Cycles of the timestamp clock (ticks multiplied by the prescaler) since the decoder started
+    /// or packets were lost.
     pub total: u64,
     /// The delay.
     pub delay: TimeDelay,

@@ -16,7 +16,8 @@ pub enum Element {
     Context(Context),
     /// Executed instructions.
     Range(Range),
-    /// `instructions` unknown instructions were executed from `start` on, and then the one at `next`.
+    /// `instructions` unknown instructions were executed from `start` on, and then the one at
+    /// `next`.
     Unknown {
         /// Address of the first instruction.
         start: u64,
@@ -48,8 +49,8 @@ pub enum Element {
     Timestamp {
         /// Ticks of the timestamp clock.
         value: u64,
-        /// Cycles since the last cycle count, if the packet has them. They must not be added to a sum
-        /// of [`Element::Cycles`].
+        /// Cycles since the last cycle count, if the packet has them. They must not be added to a
+        /// sum of [`Element::Cycles`].
         cycles: Option<u32>,
     },
     /// Processor cycles since the last cycle count; `None` if the trace unit lost count.
@@ -93,7 +94,8 @@ pub enum Element {
         /// The reason.
         fault: Fault,
     },
-    /// Packets contradict each other or the program. The decoder dropped the state that is uncertain.
+    /// Packets contradict each other or the program. The decoder dropped the state that is
+    /// uncertain.
     Inconsistency(Inconsistency),
     /// The trace ends here.
     End,

@@ -74,11 +74,11 @@ pub enum Inconsistency {
     Unexpected,
     /// The outcome of the last branch is uncertain: trace was lost before it was resolved.
     Unresolved,
-    /// Two paths lead to the traced address, and the trace does not distinguish them. The shorter path is
-    /// reported.
+    /// Two paths lead to the traced address, and the trace does not distinguish them. The shorter
+    /// path is reported.
     Ambiguous,
-    /// The last traced instruction either retired before the trap or caused the trap, and the trace does
-    /// not distinguish the cases. The instruction is reported.
+    /// The last traced instruction either retired before the trap or caused the trap, and the trace
+    /// does not distinguish the cases. The instruction is reported.
     TrappedOrRetired,
     /// One packet reports more branches than the configuration allows: the packet may be damaged.
     TooManyBranches,

@@ -65,7 +65,7 @@ pub struct Instruction {
     pub isa: Isa,
     /// The instruction set at the target of a direct branch. Equal to `isa` for all others.
     pub target_isa: Isa,
-    /// Target of a direct branch ([`Kind::Branch`]). Of an indirect branch: the target that follows from
-    /// the preceding instruction (RISC-V, sequentially inferable jumps).
+    /// Target of a direct branch ([`Kind::Branch`]). Of an indirect branch: the target that follows
+    /// from the preceding instruction (RISC-V, sequentially inferable jumps).
     pub target: Option<u64>,
 }

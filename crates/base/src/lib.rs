@@ -13,7 +13,8 @@
 //! Three rules hold for the types:
 //! * A decoder is a plain value. A clone of a decoder is a checkpoint, and two equal decoders make
 //!   equal elements from equal bytes.
-//! * Damaged and contradictory bytes are data in the stream ([`Fault`], [`Inconsistency`]), not errors.
+//! * Damaged and contradictory bytes are data in the stream ([`Fault`], [`Inconsistency`]), not
+//!   errors.
 //! * An unknown value is `None`, never zero.
 #![no_std]
 #![forbid(unsafe_code)]

@@ -76,7 +76,8 @@ impl<'a> OffsetMap<'a> {
         }
     }
 
-    /// Splits `bytes` at the beginnings of fragments. (A listing groups undecodable bytes by fragment.)
+    /// Splits `bytes` at the beginnings of fragments. (A listing groups undecodable bytes by
+    /// fragment.)
     pub fn fragments(
         &self,
         bytes: ops::Range<usize>,

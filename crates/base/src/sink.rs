@@ -17,8 +17,8 @@ pub trait Sink {
         }
     }
 
-    /// Whether the sink wants no further elements. The driver asks between blocks of bytes, not between
-    /// elements.
+    /// Whether the sink wants no further elements. The driver asks between blocks of bytes, not
+    /// between elements.
     #[inline]
     fn full(&self) -> bool {
         false

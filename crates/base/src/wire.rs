@@ -20,8 +20,8 @@ pub enum Parse<P> {
 pub enum SyncSearch {
     /// A decoder can start at this offset.
     At(usize),
-    /// A decoder cannot start in this number of bytes. The remaining bytes may begin a synchronization
-    /// packet.
+    /// A decoder cannot start in this number of bytes. The remaining bytes may begin a
+    /// synchronization packet.
     NotIn(usize),
 }
 
@@ -48,8 +48,8 @@ pub trait Wire<C>: Copy + Eq + fmt::Debug + fmt::Display {
     fn emit(&self, config: &C, out: &mut impl Extend<u8>);
 }
 
-/// A decoder from packets to elements. It is a plain value that holds the state that the next packet
-/// needs, and no totals. The default has no state.
+/// A decoder from packets to elements. It is a plain value that holds the state that the next
+/// packet needs, and no totals. The default has no state.
 pub trait Decode<C, P>: Clone + Eq + Default + fmt::Debug {
     /// Takes one packet.
     fn packet<K: BlockCache, S: Sink>(
@@ -61,8 +61,8 @@ pub trait Decode<C, P>: Clone + Eq + Default + fmt::Debug {
     );
 
     /// The fast path: takes complete packets while the fast path supports them, possibly none. The
-    /// elements and the state afterwards are those that [`packet`](Decode::packet) would make. None of
-    /// the packets is one from which a decoder may start.
+    /// elements and the state afterwards are those that [`packet`](Decode::packet) would make. None
+    /// of the packets is one from which a decoder may start.
     #[inline]
     fn packets<K: BlockCache, S: Sink>(
         &mut self,
@@ -74,8 +74,8 @@ pub trait Decode<C, P>: Clone + Eq + Default + fmt::Debug {
         let _ = (feed, config, code, sink);
     }
 
-    /// Takes the position of undecodable bytes. The driver emits [`Element::Undecodable`]; the decoder
-    /// drops the state that is uncertain.
+    /// Takes the position of undecodable bytes. The driver emits [`Element::Undecodable`]; the
+    /// decoder drops the state that is uncertain.
     ///
     /// [`Element::Undecodable`]: crate::Element::Undecodable
     fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S);
@@ -99,8 +99,8 @@ pub trait Encode<C, P>: Clone + core::fmt::Debug {
     /// Ends tracing: emits pending packets.
     fn finish(&mut self, config: &C, out: &mut impl Extend<P>);
 
-    /// Number of cycles for which the processor stalled because the FIFO of the unit was full. 0 for a
-    /// unit that never stalls the processor.
+    /// Number of cycles for which the processor stalled because the FIFO of the unit was full. 0
+    /// for a unit that never stalls the processor.
     fn waited(&self) -> u64 {
         0
     }

@@ -2,7 +2,8 @@
 //!
 //! Decisions:
 //! * SSBB and PSSBB are DSBs of a CRm of their own, so they are barriers. SB and CSDB are plain.
-//! * DRPS, TCANCEL and TENTER are plain: Debug state is not traced, and the trace reports the others.
+//! * DRPS, TCANCEL and TENTER are plain: Debug state is not traced, and the trace reports the
+//!   others.
 //! * TEXIT is an exception return.
 //! * Undefined are UDF, the encoding groups without instructions, and everything that is not
 //!   allocated among the branches and the exception-generating instructions. Other unallocated

@@ -1,8 +1,8 @@
 //! Encoders of control flow instructions: the inverse of [`classify`](crate::classify).
 //!
-//! [`assemble`] returns one of the opcodes of a classified instruction. The modules hold the encoders
-//! of single instructions. Offsets are in bytes from the instruction; an encoder returns `None` if the
-//! offset does not fit.
+//! [`assemble`] returns one of the opcodes of a classified instruction. The modules hold the
+//! encoders of single instructions. Offsets are in bytes from the instruction; an encoder returns
+//! `None` if the offset does not fit.
 
 use tracewright_base::{Instruction, Isa};
 

@@ -1,7 +1,7 @@
 //! Data transfers of instructions between the core and memory or a coprocessor: A32 and T32.
 //!
-//! Loads, stores and coprocessor register transfers are *data instructions*. (IHI 0014, 4.10.2) Preloads
-//! transfer no data. [`transfer`] takes opcodes in the form of the other modules.
+//! Loads, stores and coprocessor register transfers are *data instructions*. (IHI 0014, 4.10.2)
+//! Preloads transfer no data. [`transfer`] takes opcodes in the form of the other modules.
 
 use tracewright_base::{Direction, Isa};
 
@@ -12,14 +12,15 @@ pub struct Transfer {
     pub direction: Direction,
     /// Size of one transfer in bytes: 1, 2 or 4; 0 if the opcode does not determine it.
     pub size: u8,
-    /// Number of transfers of up to 32 bits; `None` if the coprocessor, or element size and alignment,
-    /// determine it.
+    /// Number of transfers of up to 32 bits; `None` if the coprocessor, or element size and
+    /// alignment, determine it.
     pub count: Option<u8>,
     /// The other end of the transfer.
     pub with: With,
     /// Whether a load multiple loads the PC.
     pub loads_pc: bool,
-    /// Whether each register has two transfers: VLDR, VSTR, VLDM and VSTM of double-precision registers.
+    /// Whether each register has two transfers: VLDR, VSTR, VLDM and VSTM of double-precision
+    /// registers.
     pub doubles: bool,
 }
 
@@ -42,16 +43,17 @@ impl Transfer {
         !matches!(self.count, Some(0 | 1))
     }
 
-    /// Index of the register word of transfer `k`: 0 is the low word of the first register. Transfers are
-    /// in the order of memory, and a big-endian double has its high word first. (IHI 0014, 4.9.1 and
-    /// 4.9.2)
+    /// Index of the register word of transfer `k`: 0 is the low word of the first register.
+    /// Transfers are in the order of memory, and a big-endian double has its high word first. (IHI
+    /// 0014, 4.9.1 and 4.9.2)
     pub const fn word(&self, k: u8, big_endian: bool) -> u8 {
         if self.doubles && big_endian { k ^ 1 } else { k }
     }
 }
 
-/// The data transfers of the instruction `opcode`; `None` without transfers, and for A64, Jazelle and
-/// RISC-V, which are not supported. ThumbEE has the transfers of T32, except for its own opcodes.
+/// The data transfers of the instruction `opcode`; `None` without transfers, and for A64, Jazelle
+/// and RISC-V, which are not supported. ThumbEE has the transfers of T32, except for its own
+/// opcodes.
 pub const fn transfer(isa: Isa, opcode: u32) -> Option<Transfer> {
     match isa {
         Isa::A32 => a32(opcode),
@@ -297,9 +299,9 @@ mod tests {
         }
     }
 
-    /// A double from 0x2000 to r0 and r1 of the floating-point registers: little-endian, the word at 0x2000
-    /// belongs to r0; big-endian, to r1. Pairs of core registers and single words have the same order.
-    /// (IHI 0014, 4.9.1)
+    /// A double from 0x2000 to r0 and r1 of the floating-point registers: little-endian, the word
+    /// at 0x2000 belongs to r0; big-endian, to r1. Pairs of core registers and single words have
+    /// the same order. (IHI 0014, 4.9.1)
     #[test]
     fn words_of_doubles() {
         for (isa, opcode, text, big) in [

@@ -5,8 +5,8 @@
 /// The default is the state outside of an IT block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ItState {
-    /// ITSTATE: bits \[7:4] condition of the next instruction; \[3:0] the lowest bits of the following
-    /// conditions, then a 1, then zeros. 0 outside of a block.
+    /// ITSTATE: bits \[7:4] condition of the next instruction; \[3:0] the lowest bits of the
+    /// following conditions, then a 1, then zeros. 0 outside of a block.
     state: u8,
 }
 

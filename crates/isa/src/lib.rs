@@ -14,8 +14,8 @@
 //! | [`condition`] | conditions and flags | |
 //! | [`assemble()`] | encoders, for tests and generated programs | |
 //!
-//! An opcode is classified as if the processor had every extension, so that the result does not depend
-//! on the description of the core in a capture. Where two extensions share an opcode, the
+//! An opcode is classified as if the processor had every extension, so that the result does not
+//! depend on the description of the core in a capture. Where two extensions share an opcode, the
 //! documentation of the module states the choice. SVC, HVC, SMC, BKPT, BRK and similar instructions
 //! are [`Kind::Plain`]: the trace reports the exception that they cause.
 //!
@@ -49,11 +49,12 @@ pub use it::ItState;
 /// The instruction at the start of `bytes`, which lie at `address`. Arm code is little endian.
 ///
 /// `it` is the T32 IT state after the preceding instruction. The function advances it past this
-/// instruction. At the target of a branch it is [`ItState::default`]. Other instruction sets ignore it.
+/// instruction. At the target of a branch it is [`ItState::default`]. Other instruction sets ignore
+/// it.
 ///
-/// The result is `None` if the bytes do not hold the whole instruction (2 bytes suffice for a 16-bit
-/// T32 and for a compressed RISC-V instruction), and for Jazelle. RISC-V is classified without
-/// [`rv::Extensions`].
+/// The result is `None` if the bytes do not hold the whole instruction (2 bytes suffice for a
+/// 16-bit T32 and for a compressed RISC-V instruction), and for Jazelle. RISC-V is classified
+/// without [`rv::Extensions`].
 pub fn classify(isa: Isa, bytes: &[u8], address: u64, it: &mut ItState) -> Option<Instruction> {
     match isa {
         Isa::A64 => Some(a64::classify(word(bytes)?, address)),

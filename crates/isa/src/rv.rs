@@ -1,20 +1,23 @@
 //! RISC-V: RV32 and RV64 with C, and Zcmp and Zcmt where the processor has them. (RISC-V
-//! Unprivileged ISA, "RV32/64G Instruction Set Listings", "C" and "Zc*"; Privileged ISA, "Trap-Return
-//! Instructions")
+//! Unprivileged ISA, "RV32/64G Instruction Set Listings", "C" and "Zc*"; Privileged ISA,
+//! "Trap-Return Instructions")
 //!
 //! Decisions:
-//! * Zcmp and Zcmt share opcodes with C.FSDSP of the extension D: [`Extensions`] selects. It also holds
-//!   custom opcodes: a function, which takes precedence, and a table.
-//! * Roles follow the hints of JAL and JALR for return-address stacks: X1 and X5 are link registers.
-//!   (Unprivileged ISA, "Unconditional Jumps") A jump through one link register that writes the other is
-//!   a [`Role::Swap`]; a jump that writes another register is a [`Role::Link`].
-//! * A JALR after the AUIPC, LUI or C.LUI of its base register is [`Kind::Indirect`], and [`Upper`] has its
-//!   target: the configuration of a trace unit determines whether the trace reports the target.
+//! * Zcmp and Zcmt share opcodes with C.FSDSP of the extension D: [`Extensions`] selects. It also
+//!   holds custom opcodes: a function, which takes precedence, and a table.
+//! * Roles follow the hints of JAL and JALR for return-address stacks: X1 and X5 are link
+//!   registers. (Unprivileged ISA, "Unconditional Jumps") A jump through one link register that
+//!   writes the other is a [`Role::Swap`]; a jump that writes another register is a [`Role::Link`].
+//! * A JALR after the AUIPC, LUI or C.LUI of its base register is [`Kind::Indirect`], and [`Upper`]
+//!   has its target: the configuration of a trace unit determines whether the trace reports the
+//!   target.
 //! * ECALL and EBREAK are plain: the trace reports the exception. FENCE is a barrier, FENCE.I an
-//!   [`Kind::Isb`]; WRS.NTO and WRS.STO are timed waits. None of them is a waypoint of this architecture.
-//! * Undefined are the defined illegal instructions, reserved encodings of jumps and branches, and all
-//!   encodings longer than 4 bytes. The first bits of an encoding determine its size.
-//! * Hardware loops that jump back without an instruction are not supported: no packet reports them.
+//!   [`Kind::Isb`]; WRS.NTO and WRS.STO are timed waits. None of them is a waypoint of this
+//!   architecture.
+//! * Undefined are the defined illegal instructions, reserved encodings of jumps and branches, and
+//!   all encodings longer than 4 bytes. The first bits of an encoding determine its size.
+//! * Hardware loops that jump back without an instruction are not supported: no packet reports
+//!   them.
 
 use core::fmt;
 
@@ -33,8 +36,8 @@ pub use upper::Upper;
 pub struct Extensions {
     /// The processor has Zcmp and Zcmt: `CM.*` instructions in place of C.FSDSP.
     pub zcm: bool,
-    /// JVT.base, the address of the jump table of Zcmt. Without it, the targets of CM.JT and CM.JALT are
-    /// unknown.
+    /// JVT.base, the address of the jump table of Zcmt. Without it, the targets of CM.JT and
+    /// CM.JALT are unknown.
     pub jump_table: Option<u64>,
     /// Custom opcodes as a table.
     pub opcodes: Opcodes,
@@ -47,8 +50,8 @@ impl Extensions {
     pub const NONE: Extensions =
         Extensions { zcm: false, jump_table: None, opcodes: Opcodes::NONE, custom: None };
 
-    /// The instruction at `address` if its opcode is custom. The bits above the length of the opcode,
-    /// \[63:16] of a compressed opcode, are ignored.
+    /// The instruction at `address` if its opcode is custom. The bits above the length of the
+    /// opcode, \[63:16] of a compressed opcode, are ignored.
     #[inline]
     pub fn own(&self, isa: Isa, opcode: u64, address: u64) -> Option<Instruction> {
         if let Some(Custom(custom)) = self.custom
@@ -67,9 +70,9 @@ impl Extensions {
     }
 }
 
-/// A function that classifies custom opcodes. The arguments are the instruction set, the opcode in the
-/// lowest bits (with the following bytes of memory above it) and its address. The result is `None` for a
-/// standard opcode.
+/// A function that classifies custom opcodes. The arguments are the instruction set, the opcode in
+/// the lowest bits (with the following bytes of memory above it) and its address. The result is
+/// `None` for a standard opcode.
 #[derive(Clone, Copy)]
 pub struct Custom(pub fn(Isa, u64, u64) -> Option<Instruction>);
 
@@ -235,7 +238,8 @@ const fn jump_offset(opcode: u32) -> i32 {
     sign_extend(offset, 12)
 }
 
-/// Zcmp and Zcmt. CM.JT and CM.JALT are direct branches; the block walk reads their target from the table.
+/// Zcmp and Zcmt. CM.JT and CM.JALT are direct branches; the block walk reads their target from the
+/// table.
 const fn move_or_table(make: Make, opcode: u32) -> Instruction {
     match table_index(opcode) {
         Some(0..32) => make.of(Kind::Branch),

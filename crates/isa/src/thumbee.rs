@@ -1,8 +1,9 @@
 //! ThumbEE, the T32 variant of Armv7 for dynamic compilers. (Armv7-A ARM, chapter A9)
 //!
-//! ThumbEE differs from T32 in the 16-bit encodings that begin with 1100. The branches to handlers have
-//! the target TEEHBR + 32 * handler, which is not in the opcode: they are indirect. CHKA and the null
-//! checks of loads and stores are plain: the trace reports the exception of a failed check.
+//! ThumbEE differs from T32 in the 16-bit encodings that begin with 1100. The branches to handlers
+//! have the target TEEHBR + 32 * handler, which is not in the opcode: they are indirect. CHKA and
+//! the null checks of loads and stores are plain: the trace reports the exception of a failed
+//! check.
 
 use tracewright_base::{Instruction, Isa, Kind, Role};
 

@@ -82,8 +82,8 @@ fn instructions() {
             Isa::A64 => 15,
             // NOP, B, BL, BX, BLX, BX LR, ERET, ISB, DSB, WFI and UDF, each twice; BLX to T32.
             Isa::A32 => 23,
-            // NOP, B<cond>, JAL X0 and UNDEFINED in both sizes; JAL to X1 and X6; JALR as jump, return,
-            // call and swap in both sizes, and linking; MRET, FENCE.I, FENCE, WFI, WRS.NTO.
+            // NOP, B<cond>, JAL X0 and UNDEFINED in both sizes; JAL to X1 and X6; JALR as jump,
+            // return, call and swap in both sizes, and linking; MRET, FENCE.I, FENCE, WFI, WRS.NTO.
             Isa::Rv64 => 24,
             // C.JAL, too.
             Isa::Rv32 => 25,

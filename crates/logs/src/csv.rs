@@ -7,11 +7,12 @@
 //! 0,exception,8004,,,,,,,,irq,18,
 //! ```
 //!
-//! The header line names the columns, in any order. Only `address` is required. A line may have fewer
-//! cells than the header, and a cell may be empty. There is no quoting. `address`, `opcode`, `value` and
-//! `target` are hexadecimal, with or without 0x. Other numbers are decimal, or hexadecimal with 0x. The
-//! optional column `stall` is the number of cycles in which the processor retired no instruction before
-//! the event of the line.
+//! The header line names the columns, in any order. Only `address` is required. A line may have
+//! fewer cells than the header, and a cell may be empty. There is no quoting. `address`, `opcode`,
+//! `value` and
+//! `target` are hexadecimal, with or without 0x. Other numbers are decimal, or hexadecimal with 0x.
+//! The optional column `stall` is the number of cycles in which the processor retired no
+//! instruction before the event of the line.
 //!
 //! | step | cells |
 //! |---|---|
@@ -66,8 +67,8 @@ const TARGET: usize = 11;
 const TIME: usize = 12;
 const STALL: usize = 13;
 
-/// Causes of exceptions by name. Causes with a number are written as `riscv:N`, `interrupt:N`, `vector:N`
-/// and `number:N`.
+/// Causes of exceptions by name. Causes with a number are written as `riscv:N`, `interrupt:N`,
+/// `vector:N` and `number:N`.
 const CAUSES: [(&str, Cause); 13] = [
     ("reset", Cause::Reset),
     ("halt", Cause::Halt),
@@ -356,7 +357,8 @@ fn flags<T: Copy + Default + std::ops::BitOr<Output = T>>(
     })
 }
 
-/// The `target` of a write to a port is empty or a page; of a write to the channel of a master, `mN`.
+/// The `target` of a write to a port is empty or a page; of a write to the channel of a master,
+/// `mN`.
 fn software(cells: &Cells<'_>) -> Result<Software, Expected> {
     let origin = hexadecimal(cells, ADDRESS, "a port or channel in hexadecimal")?;
     let channel = match cells[TARGET] {
@@ -455,7 +457,8 @@ pub(super) fn emit(entry: &Entry, line: &mut Line) {
                 row.set(CAUSE, cause_text(cause));
             }
         }
-        // The exception of a return address is written already. Other formats have the return address.
+        // The exception of a return address is written already. Other formats have the return
+        // address.
         Event::ReturnAddress(_) => return,
         Event::Mode(mode) => {
             row.set(STEP, "mode").mode(mode);

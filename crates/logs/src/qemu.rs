@@ -9,11 +9,12 @@
 //! Trace 0: 0x7f9c7b4000c0 [00800480/0001035c/00000000/00000201] main
 //! ```
 //!
-//! The numbers in brackets are flags of the translator for the instruction set (AArch32: bit \[23] T32,
-//! bits \[31:24] the IT block), the address, further flags (bit \[0] AArch64; RISC-V: bits \[1:0] the
-//! privilege level, with 2 for S with access to memory of U), and flags of the block. Further options of
-//! `-d` are used: `in_asm` (opcodes, for programs without an image), `int` (exceptions), `cpu` (condition
-//! flags, which determine the conditions that passed). Lines of other kinds are ignored.
+//! The numbers in brackets are flags of the translator for the instruction set (AArch32: bit \[23]
+//! T32, bits \[31:24] the IT block), the address, further flags (bit \[0] AArch64; RISC-V: bits
+//! \[1:0] the privilege level, with 2 for S with access to memory of U), and flags of the block.
+//! Further options of
+//! `-d` are used: `in_asm` (opcodes, for programs without an image), `int` (exceptions), `cpu`
+//! (condition flags, which determine the conditions that passed). Lines of other kinds are ignored.
 
 use tracewright_base::{Cause, Isa};
 
@@ -40,8 +41,8 @@ struct Raising {
     number: u64,
 }
 
-/// QEMU's number for the end of a handler of an M-profile processor. The line stands for an exception
-/// only if another exception is pending.
+/// QEMU's number for the end of a handler of an M-profile processor. The line stands for an
+/// exception only if another exception is pending.
 const HANDLER_ENDS: u64 = 8;
 
 /// The return address of a tail-chained exception. (M profile)
@@ -265,7 +266,8 @@ fn field<'a>(list: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     list.split(|&b| b == b',').find_map(|item| item.trim_ascii().strip_prefix(name))
 }
 
-/// A trap of RISC-V: `hart:0, async:0, cause:000000000000000b, epc:0x8000000e, tval:0x0, desc=machine_ecall`.
+/// A trap of RISC-V: `hart:0, async:0, cause:000000000000000b, epc:0x8000000e, tval:0x0,
+/// desc=machine_ecall`.
 fn trapped(list: &[u8]) -> Result<Raised, Expected> {
     let number = |name, what| field(list, name).and_then(hex).ok_or(Expected(what));
     let interrupt = number(b"async:", "`async:0` or `async:1`")? != 0;

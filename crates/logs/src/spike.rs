@@ -9,8 +9,9 @@
 //! core   0: 3 0x0000000080000008 (0x00b52023) mem 0x0000000080002000 0x00000007
 //! ```
 //!
-//! `-l` lists an instruction before execution, so it lists instructions that trap. With both options, an
-//! instruction has two lines and counts once. An older `--log-commits` has no `core   0:`.
+//! `-l` lists an instruction before execution, so it lists instructions that trap. With both
+//! options, an instruction has two lines and counts once. An older `--log-commits` has no `core  
+//! 0:`.
 
 use tracewright_base::{Access, Cause, Direction, Isa, Step};
 
@@ -198,8 +199,8 @@ const fn cut(value: u64, size: u8) -> u64 {
     }
 }
 
-/// Size of the data that a load instruction reads, and whether its destination register holds the data.
-/// The size is 0 if the opcode is no plain load.
+/// Size of the data that a load instruction reads, and whether its destination register holds the
+/// data. The size is 0 if the opcode is no plain load.
 const fn loaded(opcode: u32) -> (u8, bool) {
     let size = 1 << (opcode >> 12 & 0b11);
     match (opcode & 0b11, opcode & 0x7f, opcode >> 13 & 0b111) {
@@ -250,8 +251,8 @@ pub(super) const fn riscv(bits: u32) -> Opcode {
     }
 }
 
-/// Writes an entry: a commit line if the privilege level is known, else a listed line. An entry that the
-/// format cannot express is left out.
+/// Writes an entry: a commit line if the privilege level is known, else a listed line. An entry
+/// that the format cannot express is left out.
 pub(super) fn emit(entry: &Entry, rv64: bool, line: &mut Line) {
     let cpu = entry.cpu;
     let digits = if rv64 { 16 } else { 8 };

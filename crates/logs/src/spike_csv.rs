@@ -6,7 +6,8 @@
 //! 1,8000022a,9002,3,1,3,8000022a,0
 //! ```
 //!
-//! Numbers are hexadecimal. A row with EXCEPTION 1 is an instruction that trapped and did not retire.
+//! Numbers are hexadecimal. A row with EXCEPTION 1 is an instruction that trapped and did not
+//! retire.
 
 use tracewright_base::{Cause, Isa};
 
@@ -56,8 +57,8 @@ pub(super) fn line(line: &[u8], isa: Isa, out: &mut impl FnMut(Entry)) -> Result
     Ok(())
 }
 
-/// Writes an entry. An entry that the format cannot express is left out. `level` is the last written
-/// privilege level.
+/// Writes an entry. An entry that the format cannot express is left out. `level` is the last
+/// written privilege level.
 pub(super) fn emit(entry: &Entry, level: &mut u8, rv64: bool, line: &mut Line) {
     match entry.event {
         Event::Instruction(executed) => {

@@ -9,8 +9,9 @@
 //! 54 clk cpu0 E 000000008000f040 00000084 CoreEvent_CURRENT_SPx_SYNC
 //! ```
 //!
-//! `IT` is an instruction whose condition passed, and `IS` a skipped instruction. Then follow its number,
-//! address (and physical address), opcode, state (`A` A32, `T` T32, `X` ThumbEE, `O` A64), mode and security state. `MR` and
+//! `IT` is an instruction whose condition passed, and `IS` a skipped instruction. Then follow its
+//! number, address (and physical address), opcode, state (`A` A32, `T` T32, `X` ThumbEE, `O` A64),
+//! mode and security state. `MR` and
 //! `MW` are reads and writes with their size in bytes, `R` registers, `E` events.
 //!
 //! Cycle Models, and the RTL of large cores, write continuation lines without a time:
@@ -23,8 +24,8 @@
 //! 199 ns  ES  EXC [0x200] Synchronous Current EL with SP_ELx
 //! ```
 //!
-//! The name of the processor may be absent. Lines of other kinds are ignored. (Fast Models Reference Guide,
-//! "TarmacTrace file format")
+//! The name of the processor may be absent. Lines of other kinds are ignored. (Fast Models
+//! Reference Guide, "TarmacTrace file format")
 
 mod event;
 mod memory;
@@ -224,8 +225,8 @@ impl Parser {
 const UNITS: [&[u8]; 10] =
     [b"clk", b"ns", b"ps", b"us", b"ms", b"cs", b"fs", b"tic", b"cyc", b"cycles"];
 
-/// `53 clk`, `354ns`, `10.356000us`: a time and its unit. The decimal point is ignored: all times of a log
-/// have the same number of decimals.
+/// `53 clk`, `354ns`, `10.356000us`: a time and its unit. The decimal point is ignored: all times
+/// of a log have the same number of decimals.
 pub(super) fn time(words: &mut Words<'_>) -> Option<u64> {
     let mut ahead = *words;
     let word = ahead.word();
@@ -374,7 +375,8 @@ fn value(mut words: Words<'_>) -> Result<Option<u64>, Expected> {
     grouped(&digits).map(Some).ok_or(Expected("a register's value in hexadecimal"))
 }
 
-/// Writes an entry. `number` counts instructions. An entry that the format cannot express is left out.
+/// Writes an entry. `number` counts instructions. An entry that the format cannot express is left
+/// out.
 pub(super) fn emit(entry: &Entry, number: &mut u64, line: &mut Line) {
     let Entry { cpu, .. } = *entry;
     let time = entry.time.unwrap_or(*number);

@@ -89,8 +89,8 @@ fn spike_with_both_kinds_of_line() {
     assert_eq!(short(&steps(&entries(Format::Spike, Isa::Rv64, &written))), short(&steps(&read)));
 }
 
-/// Traps and levels of RISC-V in a log of QEMU: a system call from U, whose instruction has a line and was not retired; a
-/// timer interrupt; and an address that cannot be fetched, which has none.
+/// Traps and levels of RISC-V in a log of QEMU: a system call from U, whose instruction has a line
+/// and was not retired; a timer interrupt; and an address that cannot be fetched, which has none.
 #[test]
 fn qemu_of_riscv() {
     let log = "\
@@ -124,8 +124,8 @@ Trace 0: 0x7f4328001300 [0000000000000000/0000000080000100/00209003/ff000201]
     assert!(error.contains("`cause:` in hexadecimal"), "{error}");
 }
 
-/// Commit lines of other versions, and of those who write the same: no `core`, two words for a register, CSRs,
-/// vector and floating-point registers, both kinds of line with one of them bare.
+/// Commit lines of other versions, and of those who write the same: no `core`, two words for a
+/// register, CSRs, vector and floating-point registers, both kinds of line with one of them bare.
 #[test]
 fn spike_of_other_versions() {
     let log = "3 0x0000000080000000 (0x00000297) x 5 0x0000000080000000\n\
@@ -287,8 +287,8 @@ fn qemu_of_both_instruction_sets_and_conditions() {
     assert_eq!(short(&steps(&read)), "el-1 8002>8004 8004!>8006 8006>8008 Off On 9000!>9004");
 }
 
-/// An M-profile processor under `qemu-system-arm`: a handler's end is no exception, and one that is pending
-/// then is tail-chained. A semihosting call is none either.
+/// An M-profile processor under `qemu-system-arm`: a handler's end is no exception, and one that is
+/// pending then is tail-chained. A semihosting call is none either.
 #[test]
 fn qemu_of_the_m_profile() {
     let log = "Loaded reset SP 0x20002000 PC 0x41 from vector table\n\
@@ -331,7 +331,8 @@ fn qemu_of_the_m_profile() {
     );
 }
 
-/// AArch32 of `qemu-system-arm`: modes, not levels; no return addresses, which follow from what was to be next.
+/// AArch32 of `qemu-system-arm`: modes, not levels; no return addresses, which follow from what was
+/// to be next.
 #[test]
 fn qemu_of_aarch32() {
     let log = "0x8000:  1afffffe  bne #0x8000\n0x8004:  e1b0f00e  movs pc, lr\n0x18:  e25ef004  subs pc, lr, #4\n\
@@ -382,7 +383,8 @@ fn tarmac_with_rows_of_memory() {
     );
 }
 
-/// What the RTL of small cores writes: no processor, no state, no mode, a bus beside the instructions.
+/// What the RTL of small cores writes: no processor, no state, no mode, a bus beside the
+/// instructions.
 #[test]
 fn tarmac_of_small_cores() {
     let log = "# a comment\n\

@@ -1,5 +1,5 @@
-//! Random programs: functions with branches, loops, calls of every kind, returns, exception handlers,
-//! transactions. A program never ends, and all its branches lead to code.
+//! Random programs: functions with branches, loops, calls of every kind, returns, exception
+//! handlers, transactions. A program never ends, and all its branches lead to code.
 
 mod body;
 mod code;

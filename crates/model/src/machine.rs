@@ -20,8 +20,8 @@ use tracewright_isa::{ItState, classify};
 use self::cpu::Cpu;
 use crate::{Program, Random};
 
-/// Rates of external events: each value is the mean number of instructions between two events, 0 for
-/// no events.
+/// Rates of external events: each value is the mean number of instructions between two events, 0
+/// for no events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stimulus {
     /// Seed of all events.
@@ -77,9 +77,11 @@ enum Outcome {
     Go { taken: bool, pc: u64, isa: Isa },
     /// The instruction retires and causes an exception.
     Raise(Cause),
-    /// The instruction does not retire and causes an exception; the handler returns to the next instruction.
+    /// The instruction does not retire and causes an exception; the handler returns to the next
+    /// instruction.
     Skip(Cause),
-    /// The instruction does not retire and causes an exception; the handler returns to the instruction.
+    /// The instruction does not retire and causes an exception; the handler returns to the
+    /// instruction.
     Retry(Cause),
     /// Return from an exception.
     Return,

@@ -14,8 +14,8 @@ pub struct Program {
     pub entry: u64,
     /// Instruction set of the first instruction.
     pub isa: Isa,
-    /// Data memory: address and size in bytes. The stack starts at its end, and R4 or X4 points to its
-    /// beginning.
+    /// Data memory: address and size in bytes. The stack starts at its end, and R4 or X4 points to
+    /// its beginning.
     pub ram: (u64, usize),
     /// Address of the exception vectors: see [`vector`](Program::vector).
     pub vectors: u64,
@@ -39,9 +39,9 @@ impl Program {
         }
     }
 
-    /// The vector of an exception, and its instruction set: the first vector for synchronous exceptions,
-    /// the second for interrupts, the third for fast interrupts, the fourth for system errors, and the
-    /// entry for a reset.
+    /// The vector of an exception, and its instruction set: the first vector for synchronous
+    /// exceptions, the second for interrupts, the third for fast interrupts, the fourth for system
+    /// errors, and the entry for a reset.
     pub fn vector(&self, cause: Cause) -> (u64, Isa) {
         let n = match cause {
             Cause::Reset => return (self.entry, self.isa),

@@ -1,5 +1,5 @@
-//! Trials: a random program, random external events and a random configuration of a trace unit, from
-//! one seed. [`Way::round_trip`] must find no difference in any trial.
+//! Trials: a random program, random external events and a random configuration of a trace unit,
+//! from one seed. [`Way::round_trip`] must find no difference in any trial.
 
 use tracewright_base::{CoreType, Profile, Step};
 use tracewright_protocols::registry::AnyProtocol;

@@ -258,8 +258,8 @@ fn round_trip(
         && etm.id.minor() < 3
         && got.cycles > want.cycles
     {
-        // Only ETMv3.3 and later can trace two instructions in one cycle; earlier units add cycles, and
-        // subtract them from later counts.
+        // Only ETMv3.3 and later can trace two instructions in one cycle; earlier units add cycles,
+        // and subtract them from later counts.
         want.cycles = got.cycles;
     }
     let first = want.addresses.iter().zip(&got.addresses).position(|(a, b)| a != b);

@@ -1,6 +1,6 @@
-//! Round trips of ETMv3 data trace: late values, untraced values, suppressed accesses, failed stores, both
-//! byte orders, data without instructions, and stacking of the M profile. `TRACEWRIGHT_TIMES` sets the
-//! number of programs.
+//! Round trips of ETMv3 data trace: late values, untraced values, suppressed accesses, failed
+//! stores, both byte orders, data without instructions, and stacking of the M profile.
+//! `TRACEWRIGHT_TIMES` sets the number of programs.
 
 use std::sync::Arc;
 
@@ -104,8 +104,8 @@ impl Unit {
     }
 }
 
-/// Gives some accesses the properties that real units give them. Late accesses are compared separately:
-/// their values are out of order.
+/// Gives some accesses the properties that real units give them. Late accesses are compared
+/// separately: their values are out of order.
 fn vary(steps: &[Step], unit: &Unit, random: &mut Random) -> Vec<Step> {
     let mut out = Vec::new();
     let (mut dropped, mut big_endian) = (false, false);

@@ -1,7 +1,7 @@
 //! Custom opcodes of a processor, as a table of plain values.
 //!
-//! `mask` and `match` identify an opcode, as in opcode listings. Decoding needs its effect on control
-//! flow: see [`Flow`].
+//! `mask` and `match` identify an opcode, as in opcode listings. Decoding needs its effect on
+//! control flow: see [`Flow`].
 
 use core::fmt;
 use core::str::FromStr;
@@ -389,7 +389,8 @@ fn number(text: &str) -> Option<u64> {
     value.filter(|_| last != '_')
 }
 
-/// Parses `name=cv.beqimm mask=0x707f match=0x600b kind=branch offset=B`. `name`, `length`, `offset` and
+/// Parses `name=cv.beqimm mask=0x707f match=0x600b kind=branch offset=B`. `name`, `length`,
+/// `offset` and
 /// `scale` are optional. The default length follows from the lowest bits.
 impl FromStr for Opcode {
     type Err = WrongOpcode;

@@ -4,8 +4,8 @@ use tracewright_base::Isa;
 
 use crate::sign_extend;
 
-/// The result of an AUIPC, LUI or C.LUI, for the next instruction. The target of a JALR through the same
-/// register follows from it. (E-Trace specification, "sequentially inferable jumps")
+/// The result of an AUIPC, LUI or C.LUI, for the next instruction. The target of a JALR through the
+/// same register follows from it. (E-Trace specification, "sequentially inferable jumps")
 ///
 /// The default is the state at the target of a jump and after all other instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,7 +48,8 @@ impl Upper {
         self.register == 0
     }
 
-    /// The target of the next instruction `opcode`, or `None` if it is no jump through the register.
+    /// The target of the next instruction `opcode`, or `None` if it is no jump through the
+    /// register.
     #[inline]
     pub const fn target(self, isa: Isa, opcode: u32) -> Option<u64> {
         let (base, offset) = if opcode & 0x707f == 0x67 {

@@ -1,7 +1,7 @@
 //! Every classification against an independent disassembler, over sweeps of opcodes.
 //!
-//! The test parses the text of the oracle. If the classifications differ, a row of [`known`] must cover
-//! the opcode and give the reason. A row without a difference is an error.
+//! The test parses the text of the oracle. If the classifications differ, a row of [`known`] must
+//! cover the opcode and give the reason. A row without a difference is an error.
 
 mod known;
 mod text;

@@ -6,7 +6,8 @@ use super::{Last, address, read_mode};
 use crate::entry::{Event, Raised};
 use crate::text::{Expected, Words, decimal, hex};
 
-/// Names, numbers and causes of `E` lines. `true`: the instruction at the value of the event caused it.
+/// Names, numbers and causes of `E` lines. `true`: the instruction at the value of the event caused
+/// it.
 pub(super) const EVENTS: [(&str, u32, Cause, bool); 18] = [
     ("CoreEvent_Reset", 1, Cause::Reset, false),
     ("CoreEvent_RESET", 1, Cause::Reset, false),
@@ -80,15 +81,16 @@ pub(super) fn event(
         emit(Event::Step(Step::Halted));
         return Ok(());
     }
-    // For A64, the return address is in a following `R ELR_ELn` line. The value of a reset is its target.
+    // For A64, the return address is in a following `R ELR_ELn` line. The value of a reset is its
+    // target.
     let address = value.filter(|_| !matches!(cause, None | Some(Cause::Reset)));
     let (return_address, likely) = if synchronous { (address, None) } else { (None, address) };
     emit(Event::Raised(Raised { cause, return_address, likely, synchronous, ..Raised::default() }));
     Ok(())
 }
 
-/// `[0x200] Synchronous Current EL with SP_ELx`, `[1] Reset`, `Reset`: the offset of a vector, or the number
-/// of an exception of the M profile, and a name.
+/// `[0x200] Synchronous Current EL with SP_ELx`, `[1] Reset`, `Reset`: the offset of a vector, or
+/// the number of an exception of the M profile, and a name.
 pub(super) fn exception(
     mut words: Words<'_>,
     last: Option<Last>,

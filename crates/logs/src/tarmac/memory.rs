@@ -5,8 +5,8 @@ use tracewright_base::{Access, Direction};
 use super::{Last, address};
 use crate::text::{Expected, Words, decimal, grouped, hex};
 
-/// `MR8 ADDRESS DATA`, `MNW4___D ADDRESS DATA`, `R08 ADDRESS DATA`, `W04 X ADDRESS DATA`. `None` for an
-/// instruction fetch, and for an aborted access.
+/// `MR8 ADDRESS DATA`, `MNW4___D ADDRESS DATA`, `R08 ADDRESS DATA`, `W04 X ADDRESS DATA`. `None`
+/// for an instruction fetch, and for an aborted access.
 pub(super) fn access(
     kind: &[u8],
     mut words: Words<'_>,
@@ -57,7 +57,8 @@ pub(super) fn is_row(mut words: Words<'_>) -> bool {
         })
 }
 
-/// `ADDRESS  ........ ........ 00000800 ........`: bytes in columns, with the byte at ADDRESS on the right.
+/// `ADDRESS  ........ ........ 00000800 ........`: bytes in columns, with the byte at ADDRESS on
+/// the right.
 /// `.` was not accessed; `#` was accessed, and its value is unknown.
 pub(super) fn row(
     direction: Direction,

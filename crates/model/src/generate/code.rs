@@ -101,8 +101,8 @@ impl Code {
         self.bytes.resize(self.bytes.len() + len, 0);
     }
 
-    /// The code at address `at`, with the addresses of functions in `functions`. A branch that is out of
-    /// range is left out.
+    /// The code at address `at`, with the addresses of functions in `functions`. A branch that is
+    /// out of range is left out.
     pub(super) fn link(&self, at: u64, functions: &[(u64, Isa)]) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
         for &(offset, form, to) in &self.open {

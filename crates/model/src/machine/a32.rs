@@ -145,7 +145,8 @@ impl Machine {
     }
 }
 
-/// The instruction set and address of an interworking address, with the instruction set in bit \[0].
+/// The instruction set and address of an interworking address, with the instruction set in bit
+/// \[0].
 pub(super) fn interwork(address: u64) -> Outcome {
     let (pc, isa) = Cpu::interworking(address);
     Outcome::Go { taken: true, pc, isa }

@@ -18,7 +18,8 @@ pub(super) struct Included {
     pub(super) contexts: Vec<Context>,
     /// Number of instructions, traced or not.
     retired: usize,
-    /// Number of instructions without an element: filtered out, or after the last waypoint of a run.
+    /// Number of instructions without an element: filtered out, or after the last waypoint of a
+    /// run.
     pub(super) hidden: usize,
     /// Whether the unit loses trace.
     pub(super) lossy: bool,

@@ -104,7 +104,8 @@ impl Matcher<'_> {
         totals: &mut RoundTrip,
     ) -> Result<(), Miss> {
         self.cursor = begin;
-        // Whether the chunk has instructions, and whether the last instruction has the opposite outcome.
+        // Whether the chunk has instructions, and whether the last instruction has the opposite
+        // outcome.
         let (mut seen, mut turned) = (false, false);
         for (fits, &(at, ran)) in chunk.iter().enumerate() {
             let miss = |why: String| Miss { fits, why: format!("{at}: {why}") };
