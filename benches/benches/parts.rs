@@ -1,8 +1,9 @@
-//! Parts, each alone: frames apart, packets, atoms by protocol, blocks of code, sinks, listings.
+//! Benchmarks of single parts: formatter frames, packets, atoms by protocol, blocks of code, sinks,
+//! listings.
 //!
-//! Method: criterion's own, time on the clock. Throughput is in bytes of what goes in, or in elements,
-//! as the name says. Inputs are the workloads of this package; those that need a capture from elsewhere
-//! are left out where it is not there.
+//! Method: criterion, wall clock time. Throughput is in bytes of input, or in elements where the
+//! name of the benchmark has the unit. Inputs are the workloads of this package. Benchmarks of
+//! other captures are skipped if the capture is absent.
 
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -22,7 +23,7 @@ use tracewright::{Capture, Listener};
 
 const BYTES: usize = 1 << 18;
 
-/// Counts what frames hold, and looks at it.
+/// Counts and reads the bytes in frames.
 struct Pieces(usize);
 
 impl Split for Pieces {
@@ -35,7 +36,7 @@ impl Split for Pieces {
 
 fn frames(c: &mut Criterion) {
     let mut group = c.benchmark_group("frames");
-    for (name, ids) in [("one source", 1u8), ("four sources by turns", 4)] {
+    for (name, ids) in [("one source", 1u8), ("four sources interleaved", 4)] {
         let mut link = Vec::new();
         let mut joiner = Joiner::new(Framing::Coresight);
         for (n, chunk) in vec![0x5a; BYTES].chunks(40).enumerate() {
@@ -86,7 +87,7 @@ fn packets(c: &mut Criterion) {
     group.finish();
 }
 
-/// A capture, ready to be decoded.
+/// A capture with its plan and memory.
 struct Ready {
     capture: Capture,
     options: Options,
@@ -179,7 +180,7 @@ fn blocks(c: &mut Criterion) {
     group.finish();
 }
 
-/// Ranges as a program of so many blocks makes them.
+/// Ranges of a program with the given number of blocks.
 fn ranges(blocks: u64) -> Vec<Element> {
     let last = |taken| Last::new(&Instruction { size: 4, ..Instruction::default() }, taken);
     let range = |n: u64| {
@@ -221,9 +222,9 @@ fn listings(c: &mut Criterion) {
     let (plan, sources) = (&ready.plan, ready.sources());
     let mut group = c.benchmark_group("listings, ranges");
     for (name, elements) in [
-        // A thousand ranges, of which each comes again.
-        ("kept", ranges(500)),
-        // Each range is another: nothing that was kept helps.
+        // A thousand ranges, which repeat.
+        ("cached", ranges(500)),
+        // Each range is different: no cached text applies.
         ("anew", {
             let mut elements = ranges(500);
             for (n, element) in elements.iter_mut().enumerate() {

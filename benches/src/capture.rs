@@ -1,4 +1,4 @@
-//! Traces and programs as captures; captures made longer.
+//! Captures of workloads; captures repeated to a length.
 
 use std::path::Path;
 
@@ -9,13 +9,14 @@ use tracewright::frames::{Framing, Joiner};
 use crate::unit::{ID, REGISTERS};
 use crate::{Workload, trace};
 
-/// The seed of what programs do.
+/// The seed of execution.
 pub const SEED: u64 = 4;
 
-/// A trace of `workload`, about `bytes` long, in formatter frames. `None` where it cannot be made.
+/// A capture of `workload` with about `bytes` bytes of trace, in formatter frames. `None` if the
+/// workload cannot be traced.
 pub fn made(workload: Workload, bytes: usize) -> Option<Capture> {
     let program = workload.program();
-    // A frame of 16 bytes holds 15 of a source that is alone.
+    // A frame of 16 bytes holds 15 bytes of a single source.
     let raw = trace(&program, SEED, bytes / 16 * 15)?.bytes;
     let mut frames = Vec::with_capacity(bytes + 64);
     let mut joiner = Joiner::new(Framing::Coresight);
@@ -40,11 +41,11 @@ pub fn made(workload: Workload, bytes: usize) -> Option<Capture> {
     })
 }
 
-/// The capture at `path`, its first buffer again and again until it is `bytes` long; the others are
-/// left out. Frames stay whole.
+/// The capture at `path` with its first buffer repeated up to at least `bytes` bytes, and without
+/// other buffers. Frames stay complete.
 ///
 /// # Errors
-/// Where there is no capture.
+/// [`OpenError`] if there is no capture at `path`.
 pub fn repeated(path: &Path, bytes: usize) -> Result<Capture, OpenError> {
     let mut capture = tracewright::read_capture(path)?;
     capture.buffers.truncate(1);

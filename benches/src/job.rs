@@ -1,8 +1,9 @@
-//! What the reference's driver is told of a capture: one line for each thing, words between spaces.
+//! Job files for the driver of OpenCSD: one line for each buffer, source and memory range of a
+//! capture.
 //!
 //! ```text
 //! buffer PATH coresight|tpiu|raw
-//! source PROTOCOL VERSION PROFILE REGISTER...   registers in the order of the driver's table, in hexadecimal
+//! source PROTOCOL VERSION PROFILE REGISTER...   registers in the order of the table in the driver, in hexadecimal
 //! memory ADDRESS PATH
 //! ```
 
@@ -17,7 +18,7 @@ use tracewright::decode::{Options, Plan};
 use tracewright::frames::Framing;
 use tracewright::protocols::registry::AnyConfig;
 
-/// Registers of an ETMv4, in the driver's order.
+/// Registers of an ETMv4, in the order of the driver.
 const ETMV4: &[&str] = &[
     "TRCIDR0",
     "TRCIDR1",
@@ -36,11 +37,11 @@ const ETE: &[&str] =
 const ETMV3: &[&str] = &["ETMIDR", "ETMCR", "ETMCCER", "ETMTRACEIDR"];
 const STM: &[&str] = &["STMTCSR", "STMSPFEAT3R", "STMDEVID", "STMSPFEAT1R"];
 
-/// Writes the job of `capture`'s first buffer into `folder`, with the files that it names, and says where
-/// it is.
+/// Writes the job of the first buffer of `capture` into `folder`, with the files that the job
+/// names. Returns the path of the job.
 ///
 /// # Errors
-/// Where a file cannot be written, or the reference has no decoder for a source.
+/// An [`io::Error`] if a file cannot be written, or if OpenCSD has no decoder for the framing.
 pub fn write(capture: &Capture, folder: &Path) -> io::Result<PathBuf> {
     fs::create_dir_all(folder)?;
     let mut text = String::new();
@@ -62,7 +63,7 @@ pub fn write(capture: &Capture, folder: &Path) -> io::Result<PathBuf> {
             AnyConfig::Etmv3(_) => ("ETMV3", ETMV3),
             AnyConfig::Ptm(_) => ("PTM", ETMV3),
             AnyConfig::Stm(_) => ("STM", STM),
-            // Version 1.3.3 knows no other; its lister goes on without them.
+            // OpenCSD 1.3.3 decodes no other protocol; its lister skips such sources.
             _ => continue,
         };
         let core = capture.core_type(source).unwrap_or_default();
@@ -77,7 +78,7 @@ pub fn write(capture: &Capture, folder: &Path) -> io::Result<PathBuf> {
         }
         text.push('\n');
     }
-    // Each range once: captures name the same dump for every core.
+    // Each range once: a capture can list the same dump for each core.
     let mut known: Vec<(u64, usize)> = Vec::new();
     for (n, dump) in capture.memory.iter().enumerate().filter(|(_, dump)| dump.form == Form::Raw) {
         let Some(bytes) = &dump.bytes else { continue };

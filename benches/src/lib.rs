@@ -1,15 +1,16 @@
-//! What Tracewright is timed with.
+//! Inputs of benchmarks: generated programs, and their traces and captures.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `program.rs` | [`Program`]: A64 code, and what decides where its branches go |
+//! | `program.rs` | [`Program`]: A64 code, with the behaviour of its branches |
 //! | `workloads.rs` | [`Workload`]: the programs |
-//! | `unit.rs` | [`Unit`]: an ETMv4 trace unit that writes what ran |
-//! | `walk.rs` | [`trace`]: a program, run until its trace is long enough: a [`Traced`] |
-//! | `capture.rs` | traces and programs as captures; captures made longer |
-//! | `job.rs` | what the reference's driver is told of a capture |
+//! | `unit.rs` | [`Unit`]: an ETMv4 trace unit |
+//! | `walk.rs` | [`trace`]: runs a program until its trace has the requested length |
+//! | `capture.rs` | captures of traces and programs; captures repeated to a length |
+//! | `job.rs` | job files for the driver of OpenCSD |
 //!
-//! The program `inputs` writes captures. `cargo xtask bench-reference` times them; `benches/` times parts.
+//! The program `inputs` writes captures, and `pairs` times a capture on one thread and on several.
+//! `cargo xtask bench-reference` compares with OpenCSD; `benches/` times single parts.
 #![forbid(unsafe_code)]
 
 pub mod capture;

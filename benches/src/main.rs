@@ -1,4 +1,4 @@
-//! Writes captures to time decoders with, and jobs for the reference's driver beside them.
+//! Writes captures for benchmarks, with jobs for the driver of OpenCSD.
 #![forbid(unsafe_code)]
 
 use std::path::Path;
@@ -11,7 +11,7 @@ use tracewright::capture::write_over;
 const USAGE: &str = "\
 usage: inputs FOLDER NAME SIZE [CAPTURE]
 
-Writes the capture FOLDER/NAME, and FOLDER/NAME/reference/reference.job for the reference's driver.
+Writes the capture FOLDER/NAME, and FOLDER/NAME/reference/reference.job for the driver of OpenCSD.
 Without CAPTURE, NAME is a workload: loop, calls, large, branchy. SIZE is in bytes, or in MB as `64M`.
 With CAPTURE, the first buffer of that capture is repeated up to SIZE.";
 
@@ -32,20 +32,21 @@ fn main() -> ExitCode {
 }
 
 fn write(folder: &str, name: &str, bytes: &str, source: Option<&Path>) -> io::Result<()> {
-    let bytes =
-        size(bytes).ok_or_else(|| io::Error::other(format!("{bytes} is no size: 65536, 64M")))?;
+    let bytes = size(bytes).ok_or_else(|| {
+        io::Error::other(format!("`{bytes}` is not a size; examples are 65536 and 64M"))
+    })?;
     let made = match source {
         Some(path) => capture::repeated(path, bytes).map_err(io::Error::other)?,
         None => Workload::named(name)
             .and_then(|workload| capture::made(workload, bytes))
-            .ok_or_else(|| io::Error::other(format!("there is no workload {name}\n\n{USAGE}")))?,
+            .ok_or_else(|| io::Error::other(format!("unknown workload {name}\n\n{USAGE}")))?,
     };
     let folder = Path::new(folder).join(name);
     fs::create_dir_all(&folder)?;
     write_over(&made, &folder).map_err(io::Error::other)?;
-    // Not every capture is one for the reference; the driver says so when it is asked.
+    // OpenCSD does not support every capture.
     if let Err(error) = job::write(&made, &folder.join("reference")) {
-        eprintln!("{name}: not for the reference: {error}");
+        eprintln!("{name}: no job for OpenCSD: {error}");
     }
     println!("{}", folder.display());
     Ok(())

@@ -1,4 +1,5 @@
-//! Times a capture on one thread and on several by turns, in one process, so that each pair is of the same moment.
+//! Times a capture on one thread and on several, alternating in one process, so that both runs of a
+//! pair have the same machine load.
 #![forbid(unsafe_code)]
 
 use std::path::Path;
@@ -13,8 +14,8 @@ use tracewright::views::sinks::Checksum;
 const USAGE: &str = "\
 usage: pairs CAPTURE [JOBS [PAIRS]]
 
-Decodes the first buffer of CAPTURE to the checksum sink on one thread and on JOBS (2), by turns, PAIRS (15) times, and
-prints how many times as fast the second is, on the clock: of each pair, and of the shortest of all.";
+Decodes the first buffer of CAPTURE to the checksum sink, alternating between one thread and JOBS (default 2) threads,
+PAIRS (default 15) times. Prints the speedup in wall clock time: of each pair, and of the shortest runs.";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -67,8 +68,8 @@ fn pass(capture: &Capture, jobs: usize) -> Result<(Checksum, Duration), String> 
     let mut input = Known::new(Parts::new(buffer.parts()), buffer.len());
     let (mut sink, mut sum) = (Merging(Checksum::default()), Checksum::default());
     let how = Jobs::new(jobs);
-    let done = parallel::run(&mut session, &mut input, &mut sink, &how, |said, _| {
-        sum.merge(said);
+    let done = parallel::run(&mut session, &mut input, &mut sink, &how, |output, _| {
+        sum.merge(output);
         true
     });
     done.map_err(|error| error.to_string())?;

@@ -1,11 +1,11 @@
-//! A64 code, and what decides where its branches go.
+//! A64 code, with the behaviour of its branches.
 
 use tracewright::isa::assemble::a64;
 
-/// One instruction. Targets are places in [`Program::ops`].
+/// One instruction. A target is an index in [`Program::ops`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// Nothing that a trace unit reports.
+    /// An instruction that is no waypoint.
     Plain,
     /// `B.cond`.
     Conditional(usize, Taken),
@@ -13,29 +13,29 @@ pub enum Op {
     Jump(usize),
     /// `BL`.
     Call(usize),
-    /// `BLR`, to one of these.
+    /// `BLR` to one of the targets.
     CallOneOf(Vec<usize>),
-    /// `BR`, to one of these.
+    /// `BR` to one of the targets.
     JumpOneOf(Vec<usize>),
     /// `RET`.
     Return,
 }
 
-/// When a conditional branch is taken.
+/// The outcomes of a conditional branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// So many times in 256, at random.
+    /// Taken with this probability in units of 1/256.
     Often(u8),
-    /// So many times, then once not.
+    /// Taken this number of times, then not taken once.
     Times(u32),
 }
 
-/// A program. It begins with its first instruction and never ends.
+/// A program without an end. Execution starts at the first instruction.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// Where it lies.
+    /// Address of the first instruction.
     pub address: u64,
-    /// Its instructions.
+    /// The instructions.
     pub ops: Vec<Op>,
 }
 
@@ -45,7 +45,7 @@ impl Program {
         self.address + 4 * op as u64
     }
 
-    /// Its opcodes, little endian. `None` where a branch is too far.
+    /// The opcodes, little-endian. `None` if a branch is out of range.
     pub fn code(&self) -> Option<Vec<u8>> {
         let mut code = Vec::with_capacity(4 * self.ops.len());
         for (n, op) in self.ops.iter().enumerate() {
@@ -69,7 +69,7 @@ impl Program {
         self.ops.extend(std::iter::repeat_n(Op::Plain, count));
     }
 
-    /// Adds an instruction and says where it is.
+    /// Adds an instruction and returns its index.
     pub fn op(&mut self, op: Op) -> usize {
         self.ops.push(op);
         self.ops.len() - 1

@@ -1,14 +1,14 @@
-//! An ETMv4 trace unit: what ran, as packets, as short as they can be.
+//! An ETMv4 trace unit that emits the shortest packets.
 
 use tracewright::base::{Security, Wire};
 use tracewright::protocols::etmv4::{
     Address, Atoms, Config, ContextInfo, Packet, SubIsa, TraceInfo,
 };
 
-/// The trace id.
+/// The trace ID.
 pub const ID: u8 = 0x10;
 
-/// The registers: the return stack is on; contexts, cycles and time are off.
+/// The registers: the return stack is enabled; context IDs, cycles and timestamps are disabled.
 pub const REGISTERS: [(&str, u64); 6] = [
     ("TRCCONFIGR", 0x1001),
     ("TRCTRACEIDR", ID as u64),
@@ -18,30 +18,30 @@ pub const REGISTERS: [(&str, u64); 6] = [
     ("TRCIDR8", 0),
 ];
 
-/// Bytes from one synchronisation to the next. (TRCSYNCPR.PERIOD 12)
+/// Synchronization period in bytes. (TRCSYNCPR.PERIOD 12)
 const PERIOD: usize = 4096;
-/// Return addresses that the unit keeps.
+/// Depth of the return stack.
 const DEPTH: usize = 8;
-/// Atoms in the longest packet.
+/// Maximum number of atoms in a packet.
 const LONGEST: u8 = 24;
 
-/// A trace unit in the course of tracing.
+/// A trace unit while tracing.
 #[derive(Clone, Debug)]
 pub struct Unit {
     config: Config,
-    /// What it wrote.
+    /// The trace.
     pub bytes: Vec<u8>,
-    /// The last three addresses that it sent, the last first.
+    /// The last three traced addresses, the latest first.
     sent: [u64; 3],
-    /// Atoms that wait, the oldest in bit 0; and how many.
+    /// Pending atoms, the oldest in bit \[0], and their number.
     atoms: (u32, u8),
     returns: Vec<u64>,
-    /// Where the next synchronisation is due.
+    /// Offset at which the next synchronization is due.
     due: usize,
 }
 
 impl Unit {
-    /// A unit that starts tracing at `address`. `None` where its registers make no configuration.
+    /// A unit that starts tracing at `address`. `None` if its registers are no valid configuration.
     pub fn new(address: u64, capacity: usize) -> Option<Self> {
         let register = |name: &str| REGISTERS.iter().find(|r| r.0 == name).map(|r| r.1);
         let mut unit = Unit {
@@ -60,7 +60,7 @@ impl Unit {
         packet.emit(&self.config, &mut self.bytes);
     }
 
-    /// Everything that a decoder needs to start at `address`.
+    /// Emits a synchronization point at `address`.
     fn sync(&mut self, then: Option<Packet>, address: u64) {
         self.flush();
         self.due = self.bytes.len() + PERIOD;
@@ -84,7 +84,7 @@ impl Unit {
         }
     }
 
-    /// A branch in an opcode: `next` is what runs after it.
+    /// Traces a direct branch with the successor `next`.
     pub fn branch(&mut self, taken: bool, next: u64) {
         self.atom(taken);
         if self.bytes.len() >= self.due {
@@ -92,25 +92,25 @@ impl Unit {
         }
     }
 
-    /// A direct call.
+    /// Traces a direct call.
     pub fn call(&mut self, back: u64, next: u64) {
         self.link(back);
         self.branch(true, next);
     }
 
-    /// A branch to `to`, which the program does not tell.
+    /// Traces an indirect branch to `to`.
     pub fn indirect(&mut self, to: u64) {
         self.atom(true);
         self.address(to);
     }
 
-    /// An indirect call.
+    /// Traces an indirect call.
     pub fn call_indirect(&mut self, back: u64, to: u64) {
         self.link(back);
         self.indirect(to);
     }
 
-    /// A return to `to`.
+    /// Traces a return to `to`.
     pub fn ret(&mut self, to: u64) {
         if self.returns.last() == Some(&to) {
             self.returns.pop();
@@ -127,7 +127,7 @@ impl Unit {
         self.returns.push(back);
     }
 
-    /// Sends `to` in the shortest form.
+    /// Emits the address `to` in the shortest form.
     fn address(&mut self, to: u64) {
         self.flush();
         let [last, before, _] = self.sent;
@@ -144,7 +144,7 @@ impl Unit {
         self.emit(Packet::Address(address));
     }
 
-    /// Sends as many of the atoms that wait as one packet can hold.
+    /// Emits one packet with as many pending atoms as possible.
     fn longest(&mut self) {
         let (bits, len) = self.atoms;
         let packet = (1..=len).rev().find_map(|k| Some((k, Atoms::new(bits & (1 << k) - 1, k)?)));
@@ -153,7 +153,7 @@ impl Unit {
         self.atoms = (bits >> k, len - k);
     }
 
-    /// Sends all atoms that wait.
+    /// Emits all pending atoms.
     pub fn flush(&mut self) {
         while self.atoms.1 > 0 {
             self.longest();

@@ -1,28 +1,27 @@
-//! A program, run until its trace is long enough.
+//! Execution of a program until its trace has the requested length.
 
 use tracewright_model::Random;
 
 use crate::{Op, Program, Taken, Unit};
 
-/// A trace, and what it must say.
+/// A trace with the expected totals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traced {
-    /// What the trace unit wrote.
+    /// The trace.
     pub bytes: Vec<u8>,
-    /// Branches that were executed: as many ranges must come out.
+    /// Number of executed branches, which is the expected number of ranges.
     pub branches: u64,
-    /// Instructions up to the last of them.
+    /// Number of instructions up to the last branch.
     pub instructions: u64,
-    /// The sum of the branches' addresses.
+    /// The sum of the addresses of the branches.
     pub addresses: u64,
 }
 
-/// The trace of `program`, at least `bytes` long but for the last packets. `None` where it cannot be
-/// traced.
+/// The trace of `program`, of about `bytes` bytes. `None` if it cannot be traced.
 pub fn trace(program: &Program, seed: u64, bytes: usize) -> Option<Traced> {
     let mut random = Random::from_state(seed);
     let mut unit = Unit::new(program.at(0), bytes)?;
-    // For each branch that counts, how often it was taken.
+    // For each branch with `Taken::Times`, how often it was taken.
     let mut counts = vec![0u32; program.ops.len()];
     let mut calls: Vec<usize> = Vec::new();
     let mut traced = Traced::default();

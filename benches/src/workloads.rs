@@ -1,32 +1,32 @@
-//! The programs.
+//! The workloads.
 
 use tracewright_model::Random;
 
 use crate::{Op, Program, Taken};
 
-/// Where programs lie: in the kernel's half, so that addresses are long.
+/// Address of the programs: in the upper half of the address space, so that addresses are long.
 const ADDRESS: u64 = 0xffff_8000_1008_0000;
 
-/// A program that is traced, and the seed of what it does.
+/// A program to trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Workload {
     /// A loop of one block, 99 times, in a loop of two blocks: nearly all atoms are E.
     Loop,
-    /// Functions that call each other, 6 deep; returns are in the return stack, one call in eight goes
-    /// through a pointer.
+    /// Functions with calls 6 levels deep. Returns hit the return stack; one call in eight is
+    /// indirect.
     Calls,
-    /// 8 MB of functions, each as likely as any other.
+    /// 8 MB of functions with equal probability.
     Large,
-    /// Branches that nobody can foresee, and jump tables, in 32 KB of code.
+    /// Unpredictable branches and jump tables in 28 KB of code.
     Branchy,
 }
 
 impl Workload {
-    /// All of them.
+    /// All workloads.
     pub const ALL: [Workload; 4] =
         [Workload::Loop, Workload::Calls, Workload::Large, Workload::Branchy];
 
-    /// Its name.
+    /// The name of the workload.
     pub const fn name(self) -> &'static str {
         match self {
             Workload::Loop => "loop",
@@ -63,15 +63,16 @@ fn tight() -> Program {
     program
 }
 
-/// Levels of functions, so many on each; those of one level call those of the next. A function has so
-/// many parts, each of a few instructions, a branch over some of them, and in some a short loop or a
-/// call. The program calls functions of the first level through a pointer.
+/// A program with levels of functions, of `levels[n]` functions each. Functions of one level call
+/// those of the next. A function has `parts` parts of a few instructions, with a branch over some
+/// of them, and a short loop or a call in some parts. The program calls functions of the first
+/// level indirectly.
 fn functions(levels: &[usize], parts: usize, random: &mut Random) -> Program {
     let mut program = Program { address: ADDRESS, ops: Vec::new() };
     let main = program.op(Op::CallOneOf(Vec::new()));
     program.plain(3);
     program.op(Op::Jump(main));
-    // Callees come first, so that their places are known.
+    // Callees come first, so that their indexes are known.
     let mut callees: Vec<usize> = Vec::new();
     for &count in levels.iter().rev() {
         let made: Vec<usize> =
@@ -84,17 +85,17 @@ fn functions(levels: &[usize], parts: usize, random: &mut Random) -> Program {
     program
 }
 
-/// Adds a function and says where it is.
+/// Adds a function and returns its index.
 fn function(program: &mut Program, callees: &[usize], parts: usize, random: &mut Random) -> usize {
     let start = program.ops.len();
     let mut calls = 0;
     program.plain(random.between(1, 3));
     for _ in 0..parts {
-        // A branch over the part, where it is not likely to run.
+        // A branch over the part.
         let over = program.op(Op::Plain);
         let begin = program.ops.len();
         program.plain(random.between(1, 6));
-        // Two calls at most, or the whole tree would run each time.
+        // At most two calls, or each execution would run the whole tree.
         if !callees.is_empty() && calls < 2 && random.chance(128) {
             calls += 1;
             if random.chance(32) {

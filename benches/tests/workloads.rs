@@ -1,4 +1,4 @@
-//! What is timed is what ran: the decoder finds every branch of every program.
+//! The decoder finds every branch of every workload.
 
 use benches::{Workload, capture, trace};
 use tracewright::Listener;
@@ -40,7 +40,7 @@ fn programs_decode_to_what_ran() {
 }
 
 #[test]
-fn footprints_are_what_they_are_said_to_be() {
+fn workloads_have_the_documented_size() {
     let size = |workload: Workload| workload.program().code().unwrap().len();
     assert!(size(Workload::Loop) < 100);
     assert!((20_000..40_000).contains(&size(Workload::Branchy)));

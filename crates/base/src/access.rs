@@ -1,19 +1,19 @@
-//! Data that the program read or wrote.
+//! Data accesses of the program.
 
-/// Which way data moved.
+/// The direction of a data access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// Not known: the trace does not say, and the instruction could not be read.
+    /// Unknown: the trace does not report the direction, and the instruction cannot be read.
     #[default]
     Unknown,
-    /// Memory or a coprocessor was read.
+    /// A read of memory or a coprocessor.
     Read,
-    /// Memory or a coprocessor was written.
+    /// A write to memory or a coprocessor.
     Write,
 }
 
-/// One data access. What the trace did not say is `None` in the accessors.
-// Packed so that an element stays within 32 bytes.
+/// One data access. Fields that the trace does not report are `None` in the accessors.
+// Packed, so that an element has at most 32 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(C, packed(4))]
 pub struct Access {
@@ -21,33 +21,33 @@ pub struct Access {
     value: u64,
     by: u64,
     known: u8,
-    /// Bytes moved: 1, 2, 4 or 8; 0 where not known.
+    /// Size in bytes: 1, 2, 4 or 8; 0 if unknown.
     pub size: u8,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
-    /// What kind of access: see the constants.
+    /// Properties of the access, from the constants.
     pub flags: u8,
 }
 
 impl Access {
     /// A coprocessor register transfer: it has a value and no address.
     pub const COPROCESSOR: u8 = 1;
-    /// One of several accesses of a load or store multiple, not the first.
+    /// An access of a load or store multiple, other than the first.
     pub const CONTINUED: u8 = 2;
-    /// The value came late, out of order.
+    /// The value was traced late, out of order.
     pub const LATE: u8 = 4;
     /// A store-exclusive that failed: memory was not written.
     pub const STORE_FAILED: u8 = 8;
-    /// The trace unit chose not to trace the value.
+    /// The trace unit did not trace the value.
     pub const VALUE_NOT_TRACED: u8 = 16;
-    /// The trace unit lost data accesses after this one for lack of room.
+    /// The trace unit suppressed data accesses after this one because its FIFO was full.
     pub const SUPPRESSED: u8 = 32;
-    /// The access is big-endian: the value's bytes are in memory in the order of the number.
+    /// The access is big-endian: the most significant byte of the value has the lowest address.
     pub const BIG_ENDIAN: u8 = 64;
-    /// The processor itself made it, when it took an exception or returned from one (M profile).
+    /// A stacking access of exception entry or return (M profile).
     pub const EXCEPTION: u8 = 128;
 
-    /// An access of `size` bytes (0 where that is not known), with `flags`; nothing else is known.
+    /// An access of `size` bytes (0 if unknown) with `flags`, and all other fields unknown.
     pub const fn new(direction: Direction, size: u8, flags: u8) -> Self {
         Access { address: 0, value: 0, by: 0, known: 0, size, direction, flags }
     }
@@ -61,7 +61,7 @@ impl Access {
         if self.known & Self::ADDRESS != 0 { Some(self.address) } else { None }
     }
 
-    /// The value that moved.
+    /// The value.
     pub const fn value(&self) -> Option<u64> {
         if self.known & Self::VALUE != 0 { Some(self.value) } else { None }
     }
@@ -79,7 +79,7 @@ impl Access {
         self
     }
 
-    /// The same access, nobody knows where.
+    /// The same access with an unknown address.
     #[must_use]
     pub const fn nowhere(mut self) -> Self {
         self.address = 0;

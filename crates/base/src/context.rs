@@ -1,9 +1,9 @@
-//! Who was executing: exception level, security state, context identifiers.
+//! The context of execution: exception level, security state, context identifiers.
 
 use core::fmt;
 
-/// An exception level, 0 to 3. AArch32 modes are given as the level that they run at. For RISC-V the
-/// privilege level as the trace has it: 0 U, 1 S, 3 M, 4 D, 5 VU, 6 VS.
+/// An exception level, 0 to 3. An AArch32 mode is given by the level at which it executes. For
+/// RISC-V, the privilege level in the encoding of the trace: 0 U, 1 S, 3 M, 4 D, 5 VU, 6 VS.
 pub type El = u8;
 
 /// Security state. (Arm ARM, "Security states"; Realm and Root with FEAT_RME)
@@ -30,23 +30,23 @@ impl fmt::Display for Security {
     }
 }
 
-/// The part of the context that selects program memory: exception level and security state, each
-/// of which may not be known, which matches any.
-// One byte, because it is part of every look-up of code.
+/// The part of the context that selects program memory: exception level and security state. An
+/// unknown field matches any value.
+// One byte, because every look-up of code includes it.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Space(
-    /// Exception level plus 1, bits \[2:0]; security state plus 1, bits \[5:3]; 0 is not known.
+    /// Bits \[2:0] exception level plus 1; \[5:3] security state plus 1; 0 is unknown.
     u8,
 );
 
 impl Space {
-    /// Nothing is known: any memory.
+    /// All fields unknown: any memory.
     pub const ANY: Space = Space(0);
 
-    /// How many there are: [`index`](Space::index) is below.
+    /// Upper bound of [`index`](Space::index), exclusive.
     pub const COUNT: usize = 64;
 
-    /// The memory of `el` in a security state. Levels above 3 are taken for 3.
+    /// The memory of `el` in a security state. A level above 3 counts as 3.
     #[inline]
     pub const fn new(el: Option<El>, security: Option<Security>) -> Self {
         let el = match el {
@@ -64,7 +64,7 @@ impl Space {
         Space(security << 3 | el)
     }
 
-    /// Exception level of the access. EL0 sees EL1's memory.
+    /// Exception level of the access. EL0 uses the memory of EL1.
     #[inline]
     pub const fn el(self) -> Option<El> {
         (self.0 & 0b111).checked_sub(1)
@@ -82,7 +82,7 @@ impl Space {
         }
     }
 
-    /// A number of its own, for tables.
+    /// A unique number, for tables.
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize & (Self::COUNT - 1)
@@ -106,18 +106,18 @@ impl fmt::Display for Space {
     }
 }
 
-/// What the processor was executing as. Fields that the trace has not said are `None`.
+/// The context of the processor. A field that the trace has not reported is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Context {
-    /// CONTEXTIDR, or what the trace unit was told to trace in its place.
+    /// CONTEXTIDR, or the register that the trace unit is configured to trace in its place.
     pub context_id: Option<u32>,
-    /// Virtual machine identifier, or CONTEXTIDR_EL2 where the unit traces that.
+    /// Virtual machine identifier, or CONTEXTIDR_EL2 if the unit is configured to trace it.
     pub vmid: Option<u32>,
     /// Exception level.
     pub el: Option<El>,
     /// Security state.
     pub security: Option<Security>,
-    /// AArch64 (`true`) or AArch32 execution state.
+    /// Execution state: AArch64 (`true`) or AArch32.
     pub bits64: bool,
     /// The instruction set in use when the context was reported.
     pub isa: crate::Isa,
@@ -140,7 +140,7 @@ impl Context {
         }
     }
 
-    /// The memory that this context reads instructions from.
+    /// The memory from which this context fetches instructions.
     pub const fn space(&self) -> Space {
         Space::new(self.el, self.security)
     }

@@ -1,4 +1,4 @@
-//! The kind of processor that a trace source watches.
+//! The type of the processor that a trace source observes.
 
 /// Architecture profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -12,8 +12,8 @@ pub enum Profile {
     Microcontroller,
 }
 
-/// What a capture says of the processor. Decoding needs it where the trace unit's own registers
-/// leave the choice open.
+/// The type of the processor in a capture. Decoding needs it where the registers of the trace unit
+/// do not determine the encoding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CoreType {
     /// Architecture profile.

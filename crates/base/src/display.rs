@@ -1,4 +1,4 @@
-//! Elements in words, one line each.
+//! The text of elements, one line each.
 
 use core::fmt;
 
@@ -122,7 +122,8 @@ impl fmt::Display for Range {
 }
 
 impl Last {
-    /// What it is, and what became of it where that is worth saying: `conditional branch`, ` taken`.
+    /// The class of the instruction, and its outcome if it is conditional: `conditional branch`, `
+    /// taken`.
     pub const fn words(self) -> (&'static str, &'static str) {
         let what = match (self.kind, self.role, self.conditional()) {
             (Kind::Plain, ..) => return ("no branch", ""),
@@ -182,7 +183,7 @@ impl fmt::Display for Channel {
             Channel::Port { page: Some(page), port } => {
                 write!(f, "port {}", u32::from(page) * 32 + u32::from(port))
             }
-            // Most units have one page and never name it.
+            // A unit with one page reports no page.
             Channel::Port { page: None, port } => write!(f, "port {port}"),
             Channel::Master { master, channel } => {
                 match master {
@@ -228,7 +229,7 @@ impl fmt::Display for Software {
     }
 }
 
-/// Printable bytes as text, beside their number.
+/// Printable bytes as text, after the value.
 fn write_text(f: &mut fmt::Formatter<'_>, value: u64, bits: u8) -> fmt::Result {
     let bytes = value.to_le_bytes();
     let bytes = bytes.get(..usize::from(bits / 8)).unwrap_or_default();

@@ -1,8 +1,8 @@
-//! What the debug hardware of a Cortex-M (DWT and ITM) reports beside software writes.
+//! Events of the Data Watchpoint and Trace unit (DWT) of a Cortex-M, and timestamps of its ITM.
 
 use core::fmt;
 
-/// A hardware source packet as the wire has it. (Armv7-M ARM, appendix D4, "Hardware source packet")
+/// The content of a hardware source packet. (Armv7-M ARM, appendix D4, "Hardware source packet")
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DwtEvent {
     /// Discriminator, header bits \[7:3].
@@ -21,58 +21,59 @@ pub const COUNTERS: [&str; 6] = ["CPI", "EXC", "SLEEP", "LSU", "FOLD", "CYC"];
 /// A step of an exception. (Armv7-M ARM, D4, "Exception trace packet", FN)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ExceptionStep {
-    /// Its handler was entered.
+    /// The handler was entered.
     Entered,
-    /// Its handler was left.
+    /// The handler was left.
     Exited,
-    /// The processor went back to it; number 0 is Thread mode.
+    /// The processor returned to the exception; number 0 is Thread mode.
     Returned,
 }
 
-/// What a [`DwtEvent`] packet means. (Armv7-M ARM and Armv8-M ARM, appendix "Hardware source packet")
+/// The decoded content of a [`DwtEvent`]. (Armv7-M ARM and Armv8-M ARM, appendix "Hardware source
+/// packet")
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dwt {
     /// Counters that wrapped: bit 0 CPI, 1 exception overhead, 2 sleep, 3 LSU, 4 folded, 5 cycles.
     Counters(u8),
-    /// An exception began, ended, or was returned to.
+    /// A step of an exception.
     Exception {
         /// Exception number (IPSR).
         number: u16,
-        /// What happened.
+        /// The step.
         step: ExceptionStep,
     },
     /// A sample of the program counter.
     PcSample(u32),
     /// A sample taken while the processor slept.
     Sleep,
-    /// A sample that was refused: the processor was not allowed to tell.
+    /// A sample that the security configuration prohibits.
     Prohibited,
     /// Comparator matched: address of the instruction that accessed data.
     DataPc {
-        /// Which comparator, 0 to 3.
+        /// Number of the comparator, 0 to 3.
         comparator: u8,
         /// Program counter.
         pc: u32,
     },
     /// Comparator matched, without an address (Armv8-M).
     DataMatch {
-        /// Which comparator, 0 to 3.
+        /// Number of the comparator, 0 to 3.
         comparator: u8,
     },
     /// Comparator matched: low 16 bits of the data address.
     DataAddress {
-        /// Which comparator, 0 to 3.
+        /// Number of the comparator, 0 to 3.
         comparator: u8,
         /// Address bits \[15:0].
         offset: u16,
     },
     /// Comparator matched: the value.
     DataValue {
-        /// Which comparator, 0 to 3.
+        /// Number of the comparator, 0 to 3.
         comparator: u8,
-        /// A write, else a read.
+        /// Whether the access is a write.
         write: bool,
-        /// 1, 2 or 4 bytes.
+        /// Size in bytes: 1, 2 or 4.
         size: u8,
         /// The value.
         value: u32,
@@ -82,7 +83,7 @@ pub enum Dwt {
 }
 
 impl DwtEvent {
-    /// What the packet means.
+    /// Decodes the packet.
     pub const fn meaning(&self) -> Dwt {
         let comparator = self.discriminator >> 1 & 0b11;
         match (self.discriminator, self.size) {
@@ -103,7 +104,7 @@ impl DwtEvent {
                 0xff => Dwt::Prohibited,
                 _ => Dwt::Reserved,
             },
-            // 01_cc_0: by whom; 01_cc_1: where; 10_cc_w: what.
+            // 01_cc_0: address of the instruction; 01_cc_1: data address; 10_cc_w: data value.
             (8 | 10 | 12 | 14, 4) => Dwt::DataPc { comparator, pc: self.value },
             (8 | 10 | 12 | 14, 1) if self.value == 1 => Dwt::DataMatch { comparator },
             (9 | 11 | 13 | 15, 2) => Dwt::DataAddress { comparator, offset: self.value as u16 },
@@ -175,14 +176,14 @@ fn exception_name(number: u16, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     })
 }
 
-/// How late a local timestamp is. (Armv7-M ARM, D4, "Local timestamp packet format 1", TC)
+/// The delay of a local timestamp. (Armv7-M ARM, D4, "Local timestamp packet format 1", TC)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TimeDelay {
-    /// Generated with the packet before it.
+    /// The timestamp is synchronous to the preceding packet.
     None,
     /// The timestamp was delayed.
     Timestamp,
-    /// The packet before it was delayed.
+    /// The preceding packet was delayed.
     Packet,
     /// Both were delayed.
     Both,
@@ -199,14 +200,16 @@ impl fmt::Display for TimeDelay {
     }
 }
 
-/// A local timestamp: ticks since the one before.
+/// A local timestamp: ticks since the preceding local timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LocalTimestamp {
-    /// Timestamp counter ticks since the last local timestamp, as the packet has them.
+    /// Ticks of the timestamp counter since the preceding local timestamp, as encoded in the
+    /// packet.
     pub delta: u32,
-    /// Timestamp clock cycles (ticks by the prescaler) since the decoder started or packets were lost.
+    /// Cycles of the timestamp clock (ticks multiplied by the prescaler) since the decoder started
+    /// or packets were lost.
     pub total: u64,
-    /// How late it is.
+    /// The delay.
     pub delay: TimeDelay,
     /// Packets were lost before this one.
     pub after_overflow: bool,
@@ -221,7 +224,7 @@ mod tests {
 
     /// Rows laid out from the hardware source packet tables: discriminator, size, payload.
     #[test]
-    fn meanings() {
+    fn decoded_content() {
         for (discriminator, size, value, want, text) in [
             (0, 1, 0x15, Dwt::Counters(0x15), "counters wrapped: CPI, SLEEP, FOLD"),
             (0, 2, 0x15, Dwt::Reserved, "reserved"),

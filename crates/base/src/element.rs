@@ -1,81 +1,82 @@
-//! The meaning of a trace.
+//! Elements: the decoded content of a trace.
 
 use crate::{
     Access, Context, Counted, DwtEvent, Fault, Gap, Inconsistency, LocalTimestamp, Range, Software,
     Space,
 };
 
-/// One thing that a trace says. Elements come in the order in which a decoder can be sure of them.
+/// One decoded element of a trace. Elements are emitted in the order in which they become certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Element {
-    /// From here on it is not known what ran, until the next [`Element::TraceOn`] or range.
+    /// Execution is unknown from here to the next [`Element::TraceOn`] or range.
     Gap(Gap),
-    /// Tracing of instructions starts, or starts again.
+    /// Instruction tracing starts or restarts.
     TraceOn(Start),
-    /// Who executes from here on.
+    /// The context from here on.
     Context(Context),
-    /// Instructions that were executed.
+    /// Executed instructions.
     Range(Range),
-    /// `instructions` were executed from `start` on; which ones is not known. Then `next` ran.
+    /// `instructions` unknown instructions were executed from `start` on, and then the one at
+    /// `next`.
     Unknown {
-        /// Where they began.
+        /// Address of the first instruction.
         start: u64,
-        /// What ran after them.
+        /// Address of the instruction after them.
         next: u64,
-        /// How many.
+        /// Number of instructions.
         instructions: Counted,
     },
-    /// The last instruction of the last [`Element::Range`] went the other way than the range said:
-    /// the processor had mispredicted it.
+    /// Correction of the last instruction of the last [`Element::Range`]: the processor had
+    /// mispredicted its outcome.
     Corrected {
-        /// It took effect after all.
+        /// The actual outcome: whether the instruction took effect.
         taken: bool,
     },
-    /// Program memory is missing at `address`; nothing can be said until the next address.
+    /// Program memory is missing at `address`. Execution is unknown until the next address packet.
     NoCode {
-        /// The first address that could not be read.
+        /// The first unreadable address.
         address: u64,
-        /// The memory that was asked.
+        /// The address space.
         space: Space,
     },
     /// An exception was taken.
     Exception(Exception),
-    /// What the processor wrote down beside the exception before: the trap value (RISC-V `xtval`).
+    /// The trap value of the preceding exception (RISC-V `xtval`).
     TrapValue(u64),
     /// The processor returned from an exception.
     ExceptionReturn,
-    /// Time. Everything before it in the stream happened before it.
+    /// A timestamp. All earlier elements of the source precede it in time.
     Timestamp {
-        /// In ticks of the timestamp clock.
+        /// Ticks of the timestamp clock.
         value: u64,
-        /// Cycles since the last cycle count, where the packet has them. Never add these to a sum of
-        /// [`Element::Cycles`].
+        /// Cycles since the last cycle count, if the packet has them. They must not be added to a
+        /// sum of [`Element::Cycles`].
         cycles: Option<u32>,
     },
-    /// Processor cycles since the last cycle count; `None` where the unit says it lost count.
+    /// Processor cycles since the last cycle count; `None` if the trace unit lost count.
     Cycles(Option<u32>),
     /// Trace unit events: bit n is set where event n (0 to 3) occurred.
     Events(u8),
     /// The trigger fired.
     Trigger,
-    /// A timestamp marker: the next timestamp belongs to this place.
+    /// A timestamp marker: the next timestamp refers to this position.
     Marker,
     /// A transaction (FEAT_TME) begins or ends.
     Transaction(Transaction),
-    /// A value that the program put into the instruction trace (FEAT_ITE).
+    /// A value that the program wrote into the instruction trace (FEAT_ITE).
     Instrumentation {
         /// Exception level of the write.
         el: u8,
         /// The value.
         value: u64,
     },
-    /// The program wrote into the trace (ITM, STM).
+    /// A write of the program to a stimulus port or channel (ITM, STM).
     SoftwareWrite(Software),
-    /// The debug hardware reports (DWT).
+    /// An event of the Data Watchpoint and Trace unit (DWT).
     DwtEvent(DwtEvent),
-    /// Time of an ITM stream, local.
+    /// A local timestamp of an ITM.
     LocalTimestamp(LocalTimestamp),
-    /// Time of an ITM stream, global.
+    /// A global timestamp of an ITM.
     GlobalTimestamp {
         /// Ticks of the system timestamp counter.
         value: u64,
@@ -84,16 +85,17 @@ pub enum Element {
         /// Packets were lost before this one.
         after_overflow: bool,
     },
-    /// Data moved.
+    /// A data access.
     DataAccess(Access),
-    /// These bytes are no packet.
+    /// Undecodable bytes.
     Undecodable {
-        /// How many bytes. (Of half bytes, those in the low half count.)
+        /// Number of bytes. In a stream of nibbles: number of low nibbles.
         len: u32,
-        /// Why.
+        /// The reason.
         fault: Fault,
     },
-    /// Packets contradict each other or the program; state was dropped to what is still known.
+    /// Packets contradict each other or the program. The decoder dropped the state that is
+    /// uncertain.
     Inconsistency(Inconsistency),
     /// The trace ends here.
     End,
@@ -102,7 +104,7 @@ pub enum Element {
 const _: () = assert!(core::mem::size_of::<Element>() <= 32);
 
 impl Element {
-    /// What kind of element it is, in a word.
+    /// The name of the kind of element, identical in all outputs.
     pub const fn kind(&self) -> &'static str {
         match self {
             Element::Gap(_) => "gap",
@@ -134,10 +136,10 @@ impl Element {
     }
 }
 
-/// Why tracing of instructions starts.
+/// The reason that instruction tracing starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Start {
-    /// Tracing was enabled, or a filter let it through again.
+    /// Tracing was enabled, or a filter includes the instructions again.
     Normal,
     /// After an overflow of the trace unit.
     Overflow,
@@ -148,13 +150,13 @@ pub enum Start {
 /// An exception, as the trace unit reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Exception {
-    /// The exception's number in its protocol (`Display` of the packet has the name).
+    /// Exception number of the protocol. `Display` of the packet shows the name.
     pub number: u16,
-    /// Preferred exception return address; `None` where the trace says that it is unknown.
+    /// Preferred exception return address; `None` if the trace reports it as unknown.
     pub return_address: Option<u64>,
-    /// The address was the target of the branch before the exception, too.
+    /// Whether the return address is also the target of the last branch.
     pub also_target: bool,
-    /// Another exception was tail-chained (M profile).
+    /// Whether the exception was tail-chained (M profile).
     pub tail_chain: bool,
 }
 
@@ -165,8 +167,8 @@ pub enum Transaction {
     Inside,
     /// A transaction starts.
     Start,
-    /// It was committed.
+    /// The transaction was committed.
     Commit,
-    /// It failed: what ran in it has no effect.
+    /// The transaction failed: its instructions have no effect.
     Failure,
 }

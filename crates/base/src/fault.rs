@@ -1,28 +1,28 @@
-//! What can be wrong with a trace.
+//! Faults, inconsistencies and gaps of a trace.
 
 use core::fmt;
 
-/// Why some bytes are not a packet. A fault travels in the stream; it is never an `Err`.
+/// The reason that bytes are undecodable. A fault is an element of the stream, never an `Err`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Fault {
-    /// Bytes before the first place where a decoder may start.
+    /// Bytes before the first synchronization point.
     Unsynchronised,
     /// The specification reserves this header.
     Reserved(u8),
-    /// The header is legal, but not for this trace unit's configuration.
+    /// The header is reserved in the configuration of this trace unit.
     ReservedForConfig(u8),
     /// The record of a cycle has pins that the trace port does not have.
     NoSuchPins,
-    /// Bytes that must follow each other do not.
+    /// An invalid sequence of bytes.
     Sequence,
-    /// A continuation ran past the field's width.
+    /// A continuation exceeds the width of the field.
     Overlong,
-    /// The header is legal, but what follows it is not described in public: not even how long it is.
+    /// The payload after this header, with its length, is not publicly documented.
     Opaque(u8),
     /// The trace ends inside a packet.
     Truncated,
-    /// The link layer lost its frame: bytes that belong to no source.
+    /// The formatter lost frame alignment: the bytes belong to no source.
     Frame,
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for Fault {
             Fault::Sequence => f.write_str("invalid sequence of bytes"),
             Fault::Overlong => f.write_str("continuation past the width of the field"),
             Fault::Opaque(header) => {
-                write!(f, "what follows header 0x{header:02x} is not described in public")
+                write!(f, "the payload of header 0x{header:02x} is not publicly documented")
             }
             Fault::Truncated => f.write_str("the trace ends inside a packet"),
             Fault::Frame => f.write_str("not a trace frame"),
@@ -48,38 +48,39 @@ impl fmt::Display for Fault {
     }
 }
 
-/// How packets contradict each other or the program.
+/// A contradiction between packets, or between packets and the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Inconsistency {
-    /// An instruction packet arrived before an address or a context.
+    /// An instruction packet before an address or a context.
     NoAddress,
-    /// More was committed than had been traced.
+    /// A commit of more P0 elements than are pending.
     CommitOfNothing,
-    /// More was cancelled than had been traced.
+    /// A cancel of more P0 elements than are pending.
     CancelOfNothing,
-    /// There is no branch that a mispredict could apply to.
+    /// A mispredict without a pending branch.
     MispredictOfNothing,
-    /// A return had no entry on the return stack and no address followed.
+    /// A return with an empty return stack and without an address.
     ReturnStackEmpty,
-    /// An unconditional branch is said not to be taken: wrong program image, or a lost packet.
+    /// An unconditional branch traced as not taken: wrong program image, or a lost packet.
     UnconditionalNotTaken,
-    /// The walk to an address that the trace gives does not reach it.
+    /// The program does not reach an address in the trace.
     AddressNotReached,
-    /// The program image has no instruction here.
+    /// The program image has no valid instruction at the address.
     InvalidOpcode,
-    /// The instruction set here is not one that can be walked.
+    /// The instruction set is not supported.
     UnsupportedIsa,
-    /// A packet that cannot come at this place.
+    /// A packet that is invalid in the current state.
     Unexpected,
-    /// The last branch may have gone the other way: it was not resolved before trace was lost.
+    /// The outcome of the last branch is uncertain: trace was lost before it was resolved.
     Unresolved,
-    /// Two paths lead to the traced address, and nothing tells which was taken: the shorter one is said.
+    /// Two paths lead to the traced address, and the trace does not distinguish them. The shorter
+    /// path is reported.
     Ambiguous,
-    /// The instruction that was traced last may have been retired before the trap, or be what trapped: nothing tells
-    /// which, and it is said.
+    /// The last traced instruction either retired before the trap or caused the trap, and the trace
+    /// does not distinguish the cases. The instruction is reported.
     TrappedOrRetired,
-    /// One packet stands for more branches than it is allowed to: it may be damaged.
+    /// One packet reports more branches than the configuration allows: the packet may be damaged.
     TooManyBranches,
 }
 
@@ -92,40 +93,40 @@ impl fmt::Display for Inconsistency {
             Inconsistency::MispredictOfNothing => "mispredict without a branch",
             Inconsistency::ReturnStackEmpty => "return without an address, and the return stack is empty",
             Inconsistency::UnconditionalNotTaken => {
-                "an unconditional branch is said not to be taken: wrong program image?"
+                "an unconditional branch is traced as not taken: wrong program image?"
             }
             Inconsistency::AddressNotReached => "the program does not reach the traced address",
             Inconsistency::InvalidOpcode => "no instruction at this address: wrong program image?",
             Inconsistency::UnsupportedIsa => "this instruction set cannot be followed",
             Inconsistency::Unexpected => "unexpected packet",
             Inconsistency::Unresolved => "the last branch was not resolved before trace was lost",
-            Inconsistency::Ambiguous => "two paths lead to the traced address, and the shorter one is said",
+            Inconsistency::Ambiguous => "two paths lead to the traced address, and the shorter one is reported",
             Inconsistency::TooManyBranches => {
-                "more predicted branches in one packet than longest_count allows: if that may be, say a greater one"
+                "more predicted branches in one packet than longest_count allows: if the trace is right, set a greater longest_count"
             }
             Inconsistency::TrappedOrRetired => {
-                "the last instruction was retired before the trap or is what trapped: it is said"
+                "the last instruction either retired before the trap or caused it: it is reported"
             }
         })
     }
 }
 
-/// Why it is not known what ran.
+/// The reason of a gap in the knowledge of execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Gap {
-    /// The decoder starts and knows nothing yet.
+    /// The decoder starts.
     Start,
-    /// The trace was restarted by the one who feeds the decoder.
+    /// The caller restarted the decoder.
     Reset,
-    /// The trace unit ran out of room.
+    /// The trace unit overflowed.
     Overflow,
-    /// The trace unit discarded what it had not resolved.
+    /// The trace unit discarded its unresolved trace.
     Discard,
-    /// A bad packet.
+    /// Undecodable bytes.
     BadPacket,
     /// The program image contradicts the trace.
     BadImage,
-    /// The trace unit ran out of room for data accesses; what is said of the program is whole.
+    /// The trace unit lost data accesses. Instruction trace is complete.
     Data,
 }
 

@@ -1,42 +1,42 @@
-//! What one instruction does to the flow of a program.
+//! The effect of one instruction on control flow.
 
 use crate::Isa;
 
-/// How an instruction may change the flow, in the words of the trace architectures.
+/// The effect of an instruction on control flow, in the classes of the trace architectures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Execution goes on with the next instruction.
+    /// Execution continues with the next instruction.
     #[default]
     Plain,
-    /// A branch whose target is in the opcode.
+    /// A direct branch: the target is in the opcode.
     Branch,
-    /// A branch whose target comes from a register or from memory.
+    /// An indirect branch: the target is in a register or in memory.
     Indirect,
     /// Instruction synchronisation barrier.
     Isb,
     /// Data barrier: DSB or DMB. A waypoint for some PTM configurations only.
     Barrier,
-    /// WFI, WFE. A waypoint where the trace unit says so (TRCIDR2.WFXMODE).
+    /// WFI, WFE. A waypoint if TRCIDR2.WFXMODE of the trace unit is 1.
     Wait,
-    /// WFIT, WFET: the same with a timeout (FEAT_WFxT).
+    /// WFIT, WFET: WFI and WFE with a timeout (FEAT_WFxT).
     TimedWait,
     /// TSTART, start of a transaction (FEAT_TME).
     TransactionStart,
-    /// No instruction of the architecture: permanently undefined or unallocated.
+    /// A permanently undefined or unallocated encoding.
     Undefined,
 }
 
-/// What a branch is for.
+/// The purpose of a branch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// Nothing but a jump, or not a branch.
+    /// A plain jump, or no branch.
     #[default]
     Jump,
     /// Branch with link: it writes a return address.
     Call,
     /// A64 RET and its pointer-authenticating forms; RISC-V jumps through a link register.
     Return,
-    /// ERET and its relations, RISC-V xRET: return from an exception.
+    /// Return from an exception: ERET, ERETAA, ERETAB, SUBS PC and similar, RISC-V xRET.
     ExceptionReturn,
     /// The end or the start of a low-overhead loop: LE, LETP, WLS, WLSTP. (Armv8.1-M)
     Loop,
@@ -44,28 +44,28 @@ pub enum Role {
     Compare,
     /// AArch32 idioms that return: `BX LR`, `MOV PC, LR`, `POP {.., PC}`, `LDM SP!, {.., PC}`.
     ImpliedReturn,
-    /// RISC-V: a jump through one link register that writes the other, as co-routines do.
+    /// RISC-V: a jump through one link register that writes the other, for coroutines.
     Swap,
-    /// RISC-V: a jump that writes its return address to a register that is no link register.
+    /// RISC-V: a jump that writes its return address to a register other than a link register.
     Link,
 }
 
-/// One instruction, classified. The text of the instruction is not here: the walk never needs it.
+/// A classified instruction. Decoding does not need its text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Instruction {
-    /// What it may do to the flow.
+    /// The effect on control flow.
     pub kind: Kind,
-    /// What the branch is for.
+    /// The purpose of the branch.
     pub role: Role,
     /// Size in bytes: 2 or 4, for RISC-V up to 8.
     pub size: u8,
-    /// It may not take effect: a condition, or an IT block around it, decides.
+    /// Whether a condition or an IT block decides on the effect.
     pub conditional: bool,
-    /// The instruction set that it belongs to.
+    /// The instruction set.
     pub isa: Isa,
     /// The instruction set at the target of a direct branch. Equal to `isa` for all others.
     pub target_isa: Isa,
-    /// Where a direct branch ([`Kind::Branch`]) goes when taken. Of an indirect one: where the
-    /// instruction right before it lets it go (RISC-V, sequentially inferable jumps).
+    /// Target of a direct branch ([`Kind::Branch`]). Of an indirect branch: the target that follows
+    /// from the preceding instruction (RISC-V, sequentially inferable jumps).
     pub target: Option<u64>,
 }

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// The instruction set that the processor is in.
+/// An instruction set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Isa {
     /// AArch64: 4-byte instructions.
@@ -26,12 +26,12 @@ impl Isa {
     /// The mask of a code address: 32 bits in AArch32 and RV32, 64 bits elsewhere.
     #[inline]
     pub const fn address_mask(self) -> u64 {
-        // Without a branch: it is asked for every instruction range.
+        // Branchless, because every range of instructions uses the mask.
         let wide = matches!(self, Isa::A64 | Isa::Rv64) as u64;
         wide.wrapping_neg() | 0xffff_ffff
     }
 
-    /// The smallest instruction, in bytes: what a code address must be a multiple of.
+    /// Alignment of a code address: the size of the smallest instruction in bytes.
     #[inline]
     pub const fn alignment(self) -> u64 {
         match self {
@@ -43,7 +43,7 @@ impl Isa {
 }
 
 impl Isa {
-    /// Its name.
+    /// The name of the instruction set.
     pub const fn name(self) -> &'static str {
         match self {
             Isa::A64 => "A64",

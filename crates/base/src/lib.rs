@@ -1,16 +1,21 @@
-//! The words that every Tracewright crate shares.
+//! Types and traits that all Tracewright crates share.
 //!
-//! A trace is bytes. Link bytes are *split* into sources, a source's bytes *parse* into packets
-//! ([`Wire`]), packets *decode* into [`Element`]s ([`Decode`]) with the help of program memory
-//! ([`Code`]), and elements arrive at a [`Sink`]. The other way, what a processor did ([`Step`]) is *encoded* into
-//! packets ([`Encode`]) and packets are *emitted* as bytes. This crate defines those seams and nothing that
-//! does work.
+//! | stage | from | to | trait |
+//! |---|---|---|---|
+//! | split | bytes of a trace link | bytes of each source | |
+//! | parse | bytes of a source | packets | [`Wire`] |
+//! | decode | packets, with program memory ([`Code`]) | [`Element`]s, in a [`Sink`] | [`Decode`] |
+//! | encode | [`Step`]s of a processor | packets | [`Encode`] |
+//! | emit | packets | bytes of a source | [`Wire`] |
 //!
-//! Three rules shape the types:
-//! * a decoder is a plain value: cloning it is a checkpoint, comparing two proves that they will
-//!   say the same from here on;
-//! * everything that the bytes can say is data, nonsense too ([`Fault`], [`Inconsistency`]);
-//! * what is not known is `None`, never zero.
+//! This crate defines the interfaces between the stages. The stages are in other crates.
+//!
+//! Three rules hold for the types:
+//! * A decoder is a plain value. A clone of a decoder is a checkpoint, and two equal decoders make
+//!   equal elements from equal bytes.
+//! * Damaged and contradictory bytes are data in the stream ([`Fault`], [`Inconsistency`]), not
+//!   errors.
+//! * An unknown value is `None`, never zero.
 #![no_std]
 #![forbid(unsafe_code)]
 

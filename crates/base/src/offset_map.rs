@@ -1,27 +1,27 @@
-//! Where a source's bytes were in the capture.
+//! The mapping from bytes of a source to offsets in the capture.
 
 use core::ops;
 
-/// Consecutive bytes of one source, consecutive in the capture too.
+/// Bytes of one source that are consecutive in the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Offset of its first byte in the source's block of bytes.
+    /// Offset of the first byte in the block of the source.
     pub start: u32,
-    /// Place of its first byte in the capture, in bytes.
+    /// Offset of the first byte in the capture.
     pub at: u64,
-    /// It begins a fragment: the first bytes of its source in a frame.
+    /// Whether the piece begins a fragment: the first bytes of the source in a frame.
     pub fragment: bool,
 }
 
-/// A block of one source's bytes: from offsets in the block to places in the capture.
+/// The map from offsets in a block of one source to offsets in the capture.
 ///
 /// The pieces are in order of `start`; the first starts at 0.
 #[derive(Clone, Copy, Debug)]
 pub struct OffsetMap<'a> {
     pieces: &'a [Piece],
-    /// Offsets in the block count half bytes.
+    /// Offsets in the block count nibbles.
     nibbles: bool,
-    /// The first half byte of the block is left out.
+    /// The block lacks the first nibble of its first byte.
     odd: bool,
 }
 
@@ -31,19 +31,19 @@ impl<'a> OffsetMap<'a> {
         OffsetMap { pieces, nibbles: false, odd: false }
     }
 
-    /// The same map for a block that holds a half byte in each of its bytes, low half first.
+    /// The same map for a block with one nibble in each byte, low nibble first.
     #[must_use]
     pub const fn of_nibbles(self) -> Self {
         OffsetMap { nibbles: true, ..self }
     }
 
-    /// The same map of half bytes without the first one.
+    /// The same map of nibbles, without the first nibble.
     #[must_use]
     pub const fn without_first_nibble(self) -> Self {
         OffsetMap { odd: true, ..self }
     }
 
-    /// The place in the capture of what is at `offset` of the block.
+    /// The offset in the capture of `offset` in the block.
     #[inline]
     pub fn at(&self, offset: usize) -> u64 {
         let byte = if self.nibbles { (offset + self.odd as usize) / 2 } else { offset };
@@ -59,13 +59,13 @@ impl<'a> OffsetMap<'a> {
         }
     }
 
-    /// Whether what is at `offset` of the block is the high half of a byte.
+    /// Whether `offset` in the block is the high nibble of a byte.
     #[inline]
     pub const fn is_high_half(&self, offset: usize) -> bool {
         self.nibbles && (offset + self.odd as usize) % 2 == 1
     }
 
-    /// How many bytes begin in `span` of the block: half bytes count in the low half.
+    /// Number of bytes that begin in `span` of the block. Of nibbles, the low nibbles count.
     #[inline]
     pub const fn bytes_in(&self, span: &ops::Range<usize>) -> usize {
         let odd = self.odd as usize;
@@ -76,7 +76,8 @@ impl<'a> OffsetMap<'a> {
         }
     }
 
-    /// Cuts `bytes` where fragments begin. (A listing groups what is no packet by fragment.)
+    /// Splits `bytes` at the beginnings of fragments. (A listing groups undecodable bytes by
+    /// fragment.)
     pub fn fragments(
         &self,
         bytes: ops::Range<usize>,
@@ -99,25 +100,25 @@ impl<'a> OffsetMap<'a> {
     }
 }
 
-/// Looks places up in rising order of offsets, which takes no search.
+/// Looks up offsets in ascending order, without a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Forward<'a> {
     offsets: OffsetMap<'a>,
-    /// The piece after the one in hand.
+    /// Index of the piece after the current piece.
     next: usize,
-    /// Where that begins, in bytes.
+    /// Offset of that piece in the block, in bytes.
     until: usize,
-    /// What to add to a byte's offset.
+    /// The difference between the offsets in the capture and in the block.
     add: u64,
 }
 
 impl<'a> Forward<'a> {
-    /// Begins at offset 0.
+    /// A look-up from offset 0 on.
     pub const fn new(offsets: OffsetMap<'a>) -> Self {
         Forward { offsets, next: 0, until: 0, add: 0 }
     }
 
-    /// The place in the capture of what is at `offset`, which is not less than the last one was.
+    /// The offset in the capture of `offset` in the block, which is at least the last `offset`.
     #[inline]
     pub fn at(&mut self, offset: usize) -> u64 {
         let OffsetMap { nibbles, odd, .. } = self.offsets;
@@ -128,7 +129,7 @@ impl<'a> Forward<'a> {
         self.add.wrapping_add(byte as u64)
     }
 
-    /// The same, and the offset from which on places do not follow each other. For whole bytes.
+    /// The same, with the offset in the block at which the consecutive bytes end. For whole bytes.
     #[inline]
     pub fn run(&mut self, offset: usize) -> (u64, usize) {
         if self.offsets.nibbles {
@@ -143,7 +144,7 @@ impl<'a> Forward<'a> {
         self.go(byte);
     }
 
-    /// Goes to the piece that `byte` is in.
+    /// Advances to the piece of `byte`.
     #[inline(always)]
     fn go(&mut self, byte: usize) {
         while byte >= self.until {
@@ -162,7 +163,7 @@ impl<'a> Forward<'a> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn forward_finds_the_same_places() {
+    fn forward_finds_the_same_offsets() {
         for offsets in [
             OffsetMap::new(&PIECES),
             OffsetMap::new(&PIECES).of_nibbles(),
@@ -180,12 +181,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn half_bytes() {
+    fn nibbles() {
         let offsets = OffsetMap::new(&PIECES).of_nibbles();
         assert!(!offsets.is_high_half(0) && offsets.is_high_half(1));
         let odd = offsets.without_first_nibble();
         assert!(odd.is_high_half(0) && !odd.is_high_half(1));
-        // However a block is cut, its bytes are counted once.
+        // Every split of a block counts each byte once.
         for offsets in [offsets, odd] {
             for cut in 0..=9 {
                 let (a, b) = (offsets.bytes_in(&(0..cut)), offsets.bytes_in(&(cut..9)));
@@ -202,7 +203,7 @@ mod tests {
     ];
 
     #[test]
-    fn places_follow_the_pieces() {
+    fn offsets_follow_the_pieces() {
         let offsets = OffsetMap::new(&PIECES);
         for (byte, at) in [(0, 17), (4, 21), (5, 24), (8, 27), (9, 33), (20, 44)] {
             assert_eq!(offsets.at(byte), at, "byte {byte}");
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn fragments_cut_only_where_one_begins() {
+    fn fragments_are_split_at_their_beginnings() {
         let offsets = OffsetMap::new(&PIECES);
         assert!(offsets.fragments(2..12).eq([2..9, 9..12]));
         assert!(offsets.fragments(9..12).eq([core::ops::Range { start: 9, end: 12 }]));

@@ -1,19 +1,19 @@
-//! Executed instructions.
+//! Ranges of executed instructions.
 
 use core::fmt;
 
 use crate::{Instruction, Isa, Kind, Role};
 
-/// Instructions that were executed one after another, at consecutive addresses.
+/// Instructions that were executed in sequence, at consecutive addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Range {
     /// Address of the first instruction.
     pub start: u64,
     /// Length in bytes.
     pub bytes: u32,
-    /// How many instructions.
+    /// Number of instructions.
     pub instructions: u32,
-    /// Processor cycles that the trace gives to this range, where it counts them by range.
+    /// Processor cycles of this range, where the protocol counts cycles by range.
     pub cycles: Counted,
     /// The last instruction.
     pub last: Last,
@@ -32,19 +32,19 @@ impl Range {
         self.end().wrapping_sub(self.last.size() as u64)
     }
 
-    /// The last instruction took effect (an E atom); for a branch: it was taken.
+    /// Whether the last instruction took effect (E atom). For a branch: whether it was taken.
     #[inline]
     pub const fn taken(&self) -> bool {
         self.last.taken()
     }
 }
 
-/// A count that may not be known, in four bytes. Counts stop at `u32::MAX - 1`.
+/// A count that may be unknown, in four bytes. Counts saturate at `u32::MAX - 1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Counted(u32);
 
 impl Counted {
-    /// Not known.
+    /// An unknown count.
     pub const UNKNOWN: Counted = Counted(u32::MAX);
 
     /// A known count.
@@ -53,30 +53,30 @@ impl Counted {
         Counted(if count == u32::MAX { u32::MAX - 1 } else { count })
     }
 
-    /// The count, where it is known.
+    /// The count, if known.
     #[inline]
     pub const fn get(self) -> Option<u32> {
         if self.0 == u32::MAX { None } else { Some(self.0) }
     }
 
-    /// The count, and `u32::MAX` where it is not known: for sums that fold everything.
+    /// The count, or `u32::MAX` if unknown, for checksums.
     #[inline]
     pub const fn word(self) -> u32 {
         self.0
     }
 }
 
-/// What a [`Range`] keeps of its last instruction, in four bytes, which are those of [`word`](Last::word).
+/// The last instruction of a [`Range`], in the four bytes of [`word`](Last::word).
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct Last {
-    /// What it may do to the flow.
+    /// The effect on control flow.
     pub kind: Kind,
-    /// What the branch is for.
+    /// The purpose of the branch.
     pub role: Role,
     /// The instruction set of the whole range.
     pub isa: Isa,
-    /// Size in bytes, bits \[3:0]; conditional, bit 4; taken, bit 5.
+    /// Bits \[3:0] size in bytes; \[4] conditional; \[5] taken.
     bits: u8,
 }
 
@@ -85,7 +85,7 @@ impl Last {
     const CONDITIONAL: u8 = 0x10;
     const TAKEN: u8 = 0x20;
 
-    /// Keeps what matters of `instruction`, which took effect or did not.
+    /// The summary of `instruction`. `taken`: the instruction took effect.
     #[inline]
     pub const fn new(instruction: &Instruction, taken: bool) -> Self {
         let mut bits = instruction.size & Self::SIZE;
@@ -104,25 +104,25 @@ impl Last {
         self.bits & Self::SIZE
     }
 
-    /// It may not take effect: a condition decides.
+    /// Whether a condition decides on the effect.
     #[inline]
     pub const fn conditional(self) -> bool {
         self.bits & Self::CONDITIONAL != 0
     }
 
-    /// It took effect.
+    /// Whether the instruction took effect.
     #[inline]
     pub const fn taken(self) -> bool {
         self.bits & Self::TAKEN != 0
     }
 
-    /// All that is kept, in one number: for sums that fold everything.
+    /// All fields in one number, for checksums.
     #[inline]
     pub const fn word(self) -> u32 {
         u32::from_le_bytes([self.kind as u8, self.role as u8, self.isa as u8, self.bits])
     }
 
-    /// The same instruction, taken or not.
+    /// The same instruction with another `taken`.
     #[inline]
     #[must_use]
     pub const fn with_taken(self, taken: bool) -> Self {

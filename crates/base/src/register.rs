@@ -1,55 +1,55 @@
-//! Configuration registers as tables: what a decoder needs, and words to explain them with.
+//! Tables of configuration registers: requirements of decoders, and descriptions of fields.
 
 use core::fmt;
 
 /// One configuration or identification register of a trace source.
 #[derive(Clone, Copy, Debug)]
 pub struct Register {
-    /// Its name in the specification and in captures.
+    /// Name in the specification and in captures.
     pub name: &'static str,
-    /// Other names that captures use for it.
+    /// Other names in captures.
     pub aliases: &'static [&'static str],
-    /// What it is, in one line.
+    /// Description in one line.
     pub about: &'static str,
-    /// Decoding needs it.
+    /// Whether decoding needs the register.
     pub required: bool,
-    /// Its fields, from the top bit down.
+    /// The fields, from the most significant bit down.
     pub fields: &'static [Field],
 }
 
 /// A field of a register.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
-    /// Its name in the specification.
+    /// Name in the specification.
     pub name: &'static str,
-    /// Top bit.
+    /// Most significant bit.
     pub high: u8,
-    /// Bottom bit.
+    /// Least significant bit.
     pub low: u8,
-    /// What it says, in one line.
+    /// Description in one line.
     pub about: &'static str,
-    /// The words for its values. A value that is not here is shown as a number.
+    /// Names of values. Other values are shown as numbers.
     pub values: &'static [(u64, &'static str)],
 }
 
 impl Field {
-    /// The field's value in `register`.
+    /// The value of the field in `register`.
     pub const fn of(&self, register: u64) -> u64 {
         register >> self.low & (u64::MAX >> (63 - (self.high - self.low)))
     }
 
-    /// The word for `value`, where the table has one.
+    /// The name of `value`, if the table has one.
     pub fn word(&self, value: u64) -> Option<&'static str> {
         self.values.iter().find(|(v, _)| *v == value).map(|(_, word)| *word)
     }
 }
 
-/// A register that decoding needs is not in the capture.
+/// The error that the capture lacks a register that decoding needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MissingRegister {
-    /// Its name.
+    /// Name of the register.
     pub name: &'static str,
-    /// What it is for.
+    /// Purpose of the register.
     pub about: &'static str,
 }
 

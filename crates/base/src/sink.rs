@@ -1,15 +1,15 @@
-//! Where elements go.
+//! The receiver of elements.
 
 use alloc::vec::Vec;
 
 use crate::{Element, Range};
 
-/// Receives elements. `at` is the place in the capture of the packet that made the element.
+/// Receives elements. `at` is the byte offset in the capture of the packet that made the element.
 pub trait Sink {
     /// Takes one element.
     fn element(&mut self, at: u64, element: Element);
 
-    /// Takes the same range so many times, one after another: turns of a loop of one block.
+    /// Takes `range` `times` times in a row: the iterations of a loop of one block.
     #[inline]
     fn repeat(&mut self, at: u64, range: Range, times: u32) {
         for _ in 0..times {
@@ -17,7 +17,8 @@ pub trait Sink {
         }
     }
 
-    /// Whether no more is wanted. Asked between blocks of bytes, not between elements.
+    /// Whether the sink wants no further elements. The driver asks between blocks of bytes, not
+    /// between elements.
     #[inline]
     fn full(&self) -> bool {
         false
@@ -47,13 +48,13 @@ impl Sink for Vec<(u64, Element)> {
     }
 }
 
-/// Drops everything.
+/// Drops all elements.
 impl Sink for () {
     #[inline]
     fn element(&mut self, _at: u64, _element: Element) {}
 }
 
-/// Both get everything.
+/// Passes each element to both sinks.
 impl<A: Sink, B: Sink> Sink for (A, B) {
     #[inline]
     fn element(&mut self, at: u64, element: Element) {

@@ -2,8 +2,8 @@
 
 use crate::{Access, Context, DwtEvent, Instruction, Isa, Software, Transaction};
 
-/// One step of execution. A trace unit in software ([`Encode`](crate::Encode)) takes steps in program
-/// order.
+/// One step of execution. A trace unit in software ([`Encode`](crate::Encode)) takes steps in
+/// program order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// An instruction was retired.
@@ -44,7 +44,8 @@ pub enum Step {
     On,
     /// The processor enters Debug state.
     Halted,
-    /// The trace unit overflows: it loses the trace in its FIFO, and steps until it can trace again.
+    /// The trace unit overflows: it loses the trace in its FIFO, and steps until it can trace
+    /// again.
     Overflow,
 }
 

@@ -1,54 +1,55 @@
-//! The seams between bytes, packets and elements.
+//! The interfaces between bytes, packets, elements and steps.
 
 use core::fmt;
 
 use crate::{BlockCache, Fault, Feed, Sink, Step};
 
-/// What the bytes at a place are.
+/// The result of parsing at an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parse<P> {
     /// A packet and its length in bytes, at least 1.
     Packet(P, usize),
-    /// The beginning of a packet; more bytes are needed to say which.
+    /// The beginning of a packet that continues after the given bytes.
     Partial,
-    /// This many bytes, at least 1, are no packet.
+    /// The number of undecodable bytes, at least 1, and the reason.
     Bad(usize, Fault),
 }
 
-/// Whether a decoder may start somewhere in some bytes.
+/// The result of a search for a synchronization point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncSearch {
-    /// It may start at this offset.
+    /// A decoder can start at this offset.
     At(usize),
-    /// It cannot start in this many bytes; the rest may be the beginning of a synchronisation.
+    /// A decoder cannot start in this number of bytes. The remaining bytes may begin a
+    /// synchronization packet.
     NotIn(usize),
 }
 
-/// A packet and where it was.
+/// A packet with its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spanned<P> {
-    /// Place of its first byte in the capture.
+    /// Offset of the first byte in the capture.
     pub at: u64,
-    /// Length in bytes of its source.
+    /// Length in bytes of the source.
     pub len: u32,
     /// The packet.
     pub packet: P,
 }
 
-/// A packet as the wire spells it. `C` is the trace unit's configuration.
+/// A packet in its encoded form. `C` is the configuration of the trace unit.
 ///
-/// Parsing is pure: what completes a compressed field is decoder state. So `parse(emit(p)) == p`
-/// always, and `emit(parse(b)) == b` for canonical bytes.
+/// Parsing has no state: a compressed field stays compressed, and the decoder completes it. So
+/// `parse(emit(p)) == p` for all packets, and `emit(parse(b)) == b` for canonical bytes.
 pub trait Wire<C>: Copy + Eq + fmt::Debug + fmt::Display {
-    /// Reads the packet that starts at the first byte. `bytes` may end anywhere.
+    /// Parses the packet that starts at the first byte. `bytes` may end inside a packet.
     fn parse(bytes: &[u8], config: &C) -> Parse<Self>;
 
-    /// Writes the packet in its shortest form.
+    /// Emits the packet in its shortest form.
     fn emit(&self, config: &C, out: &mut impl Extend<u8>);
 }
 
-/// Packets to elements. A plain value: it holds what the next packet needs, and no totals. Its
-/// default knows nothing.
+/// A decoder from packets to elements. It is a plain value that holds the state that the next
+/// packet needs, and no totals. The default has no state.
 pub trait Decode<C, P>: Clone + Eq + Default + fmt::Debug {
     /// Takes one packet.
     fn packet<K: BlockCache, S: Sink>(
@@ -59,9 +60,9 @@ pub trait Decode<C, P>: Clone + Eq + Default + fmt::Debug {
         sink: &mut S,
     );
 
-    /// Takes as many whole packets as it can take faster at once than one by one, none for instance.
-    /// The elements are those that [`packet`](Decode::packet) would make, and so is the state after it. None of
-    /// the packets is one from which a decoder may start.
+    /// The fast path: takes complete packets while the fast path supports them, possibly none. The
+    /// elements and the state afterwards are those that [`packet`](Decode::packet) would make. None
+    /// of the packets is one from which a decoder may start.
     #[inline]
     fn packets<K: BlockCache, S: Sink>(
         &mut self,
@@ -73,30 +74,33 @@ pub trait Decode<C, P>: Clone + Eq + Default + fmt::Debug {
         let _ = (feed, config, code, sink);
     }
 
-    /// Bytes that are no packet begin at `at`. The driver reports the bytes themselves; the decoder
-    /// drops what it can no longer be sure of.
+    /// Takes the position of undecodable bytes. The driver emits [`Element::Undecodable`]; the
+    /// decoder drops the state that is uncertain.
+    ///
+    /// [`Element::Undecodable`]: crate::Element::Undecodable
     fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S);
 
-    /// The trace ends: what was held back is said.
+    /// Ends the trace: emits pending elements.
     fn finish<K: BlockCache, S: Sink>(&mut self, at: u64, config: &C, code: &mut K, sink: &mut S);
 }
 
-/// What a processor did, to packets: a trace unit in software. It is a plain value, too: cloning it
-/// is a checkpoint. `C` is the configuration that a decoder of its packets is given.
+/// An encoder from steps to packets: a trace unit in software. It is a plain value: a clone is a
+/// checkpoint. `C` is the configuration with which the packets are decoded.
 pub trait Encode<C, P>: Clone + core::fmt::Debug {
-    /// What the trace unit is told beside `C`: periods, filters, what to inject.
+    /// Settings of the trace unit beside `C`: periods, filters, injected behaviour.
     type Settings: Clone + Default + core::fmt::Debug;
 
-    /// A trace unit that has just been enabled.
+    /// A trace unit when tracing is enabled.
     fn new(config: &C, settings: &Self::Settings) -> Self;
 
-    /// Takes one step. Packets may be held back until later steps settle them.
+    /// Takes one step. Packets can be pending until later steps.
     fn step(&mut self, step: &Step, config: &C, out: &mut impl Extend<P>);
 
-    /// Tracing ends: what was held back is said.
+    /// Ends tracing: emits pending packets.
     fn finish(&mut self, config: &C, out: &mut impl Extend<P>);
 
-    /// For how many cycles the processor had to wait because the unit had no room. 0 for one that never asks it to.
+    /// Number of cycles for which the processor stalled because the FIFO of the unit was full. 0
+    /// for a unit that never stalls the processor.
     fn waited(&self) -> u64 {
         0
     }

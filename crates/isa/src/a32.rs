@@ -1,6 +1,6 @@
 //! A32: Armv4 to Armv8. (Arm ARM, "A32 Base Instruction Set Encoding")
 //!
-//! What needs a decision:
+//! Decisions:
 //! * Whatever loads or computes the PC is an indirect branch. Encodings that are unpredictable
 //!   because they name the PC are plain where no core branches (byte and halfword loads,
 //!   multiplies, MOVW, MOVT), and indirect branches where most do (LDRT, shifts by a register).

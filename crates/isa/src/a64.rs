@@ -1,8 +1,9 @@
 //! A64: Armv8-A to Armv9.6-A. (Arm ARM, "A64 Instruction Set Encoding")
 //!
-//! What needs a decision:
+//! Decisions:
 //! * SSBB and PSSBB are DSBs of a CRm of their own, so they are barriers. SB and CSDB are plain.
-//! * DRPS, TCANCEL and TENTER are plain: debug state is not traced, and the trace names the others.
+//! * DRPS, TCANCEL and TENTER are plain: Debug state is not traced, and the trace reports the
+//!   others.
 //! * TEXIT is an exception return.
 //! * Undefined are UDF, the encoding groups without instructions, and everything that is not
 //!   allocated among the branches and the exception-generating instructions. Other unallocated

@@ -1,8 +1,8 @@
-//! Opcodes of instructions that change the flow: the way back from [`classify`](crate::classify).
+//! Encoders of control flow instructions: the inverse of [`classify`](crate::classify).
 //!
-//! [`assemble`] finds an opcode for a classified instruction, one of many; the modules hold the
-//! encoders it is made of, for those who want a certain one. Offsets are in bytes from the
-//! instruction; an encoder answers `None` where the offset does not fit.
+//! [`assemble`] returns one of the opcodes of a classified instruction. The modules hold the
+//! encoders of single instructions. Offsets are in bytes from the instruction; an encoder returns
+//! `None` if the offset does not fit.
 
 use tracewright_base::{Instruction, Isa};
 
@@ -11,12 +11,12 @@ pub mod a64;
 pub mod rv;
 pub mod t32;
 
-/// An opcode that is `instruction` at `address`, in the form that the `classify` of its
-/// instruction set takes.
+/// An opcode of `instruction` at `address`, in the form that the `classify` of its instruction set
+/// takes.
 ///
-/// `None` where there is none: the target is too far or not aligned, no instruction has this mix
-/// of kind, role, size and condition, or only an IT block would make it conditional. ThumbEE
-/// and Jazelle are not assembled.
+/// The result is `None` if the target is out of range or not aligned, if no instruction has this
+/// combination of kind, role, size and condition, or if only an IT block makes the instruction
+/// conditional. ThumbEE and Jazelle have no encoders.
 pub fn assemble(instruction: &Instruction, address: u64) -> Option<u32> {
     let by = match instruction.target {
         Some(target) => Some(offset(instruction.isa, address, target)?),
@@ -29,7 +29,7 @@ pub fn assemble(instruction: &Instruction, address: u64) -> Option<u32> {
         Isa::Rv32 | Isa::Rv64 => rv::assemble(instruction, by),
         _ => None,
     }?;
-    // Whatever the encoders do not look at must come back as it was.
+    // Fields that the encoders ignore must be unchanged after classification.
     let back = match instruction.isa {
         Isa::A64 => crate::a64::classify(opcode, address),
         Isa::A32 => crate::a32::classify(opcode, address),
@@ -39,7 +39,7 @@ pub fn assemble(instruction: &Instruction, address: u64) -> Option<u32> {
     (back == *instruction).then_some(opcode)
 }
 
-/// How far `target` is from `address`, around the end of the address space where that is nearer.
+/// The distance from `address` to `target`, across the end of the address space if that is shorter.
 fn offset(isa: Isa, address: u64, target: u64) -> Option<i32> {
     let by = target.wrapping_sub(address);
     match isa {
@@ -48,7 +48,7 @@ fn offset(isa: Isa, address: u64, target: u64) -> Option<i32> {
     }
 }
 
-/// `by` as a field of `width` bits that counts units of `1 << shift` bytes, sign included.
+/// `by` as a signed field of `width` bits in units of `1 << shift` bytes.
 const fn field(by: i32, width: u32, shift: u32) -> Option<u32> {
     let limit = 1 << (width + shift - 1);
     if by < -limit || by >= limit || by & ((1 << shift) - 1) != 0 {

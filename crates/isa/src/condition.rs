@@ -1,6 +1,6 @@
 //! Conditions of A64, A32 and T32.
 
-/// Whether condition `condition`, 0 for EQ to 15, is met by N, Z, C and V in bits 3 to 0 of `flags`.
+/// Whether the flags pass `condition`, 0 for EQ to 15. `flags`: bit \[3] N, \[2] Z, \[1] C, \[0] V.
 /// (Arm ARM, "Condition codes")
 pub const fn met(condition: u8, flags: u8) -> bool {
     let (n, z) = (flags >> 3 & 1 != 0, flags >> 2 & 1 != 0);
@@ -22,7 +22,7 @@ pub const fn met(condition: u8, flags: u8) -> bool {
 mod tests {
     use super::met;
 
-    /// Flags after comparing two numbers, and the conditions that say which is the greater.
+    /// Flags after a comparison of two numbers, and the conditions for their order.
     #[test]
     fn comparisons() {
         let compare = |a: i8, b: i8| {

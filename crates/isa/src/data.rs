@@ -1,58 +1,59 @@
-//! What an instruction moves between the core and memory or a coprocessor: A32 and T32.
+//! Data transfers of instructions between the core and memory or a coprocessor: A32 and T32.
 //!
-//! A *data instruction* in the words of IHI 0014, 4.10.2: loads, stores and coprocessor register
-//! transfers. Preloads move nothing. [`transfer`] takes opcodes as the other modules do.
+//! Loads, stores and coprocessor register transfers are *data instructions*. (IHI 0014, 4.10.2)
+//! Preloads transfer no data. [`transfer`] takes opcodes in the form of the other modules.
 
 use tracewright_base::{Direction, Isa};
 
-/// The data that one instruction moves when it executes.
+/// The data transfers of one instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
-    /// Bytes of one transfer: 1, 2 or 4; 0 where the opcode does not say.
+    /// Size of one transfer in bytes: 1, 2 or 4; 0 if the opcode does not determine it.
     pub size: u8,
-    /// How many transfers of 32 bits or less; `None` where the opcode does not say: the coprocessor
-    /// decides, or the element size and alignment do.
+    /// Number of transfers of up to 32 bits; `None` if the coprocessor, or element size and
+    /// alignment, determine it.
     pub count: Option<u8>,
-    /// Where the other end is.
+    /// The other end of the transfer.
     pub with: With,
-    /// A load multiple reads the PC among others.
+    /// Whether a load multiple loads the PC.
     pub loads_pc: bool,
-    /// Two transfers a register: VLDR, VSTR, VLDM and VSTM of double-precision registers.
+    /// Whether each register has two transfers: VLDR, VSTR, VLDM and VSTM of double-precision
+    /// registers.
     pub doubles: bool,
 }
 
-/// What a transfer is with.
+/// The other end of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum With {
     /// Memory.
     Memory,
-    /// Memory, if the core still has it to itself (LDREX, STREX).
+    /// Memory, with an exclusive access (LDREX, STREX).
     Exclusive,
-    /// Memory: a load and then a store at the same address (SWP).
+    /// Memory, with a load and a store at the same address (SWP).
     Swap,
-    /// A coprocessor register or a floating-point register: there is no address.
+    /// A coprocessor or floating-point register, without an address.
     Coprocessor,
 }
 
 impl Transfer {
-    /// Moves more than one word (LSM), or may.
+    /// Whether the instruction can transfer more than one word (LSM).
     pub const fn multiple(&self) -> bool {
         !matches!(self.count, Some(0 | 1))
     }
 
-    /// Which of the registers' words transfer `k` moves: 0 is the low word of the first register. Words
-    /// are transferred in the order of memory, and a big-endian double has its high word first.
-    /// (IHI 0014, 4.9.1 and 4.9.2)
+    /// Index of the register word of transfer `k`: 0 is the low word of the first register.
+    /// Transfers are in the order of memory, and a big-endian double has its high word first. (IHI
+    /// 0014, 4.9.1 and 4.9.2)
     pub const fn word(&self, k: u8, big_endian: bool) -> u8 {
         if self.doubles && big_endian { k ^ 1 } else { k }
     }
 }
 
-/// What the instruction `opcode` moves; `None` where it moves nothing, and for A64, Jazelle and
-/// RISC-V, which are not looked into. ThumbEE is taken as T32, less the opcodes that it has for
-/// itself.
+/// The data transfers of the instruction `opcode`; `None` without transfers, and for A64, Jazelle
+/// and RISC-V, which are not supported. ThumbEE has the transfers of T32, except for its own
+/// opcodes.
 pub const fn transfer(isa: Isa, opcode: u32) -> Option<Transfer> {
     match isa {
         Isa::A32 => a32(opcode),
@@ -88,7 +89,7 @@ const fn bit(opcode: u32, n: u32) -> bool {
     opcode >> n & 1 != 0
 }
 
-/// Something with data that the opcode does not describe: CLREX, BXJ.
+/// A transfer that the opcode does not determine: CLREX, BXJ.
 const UNKNOWN: Transfer = Transfer {
     direction: Direction::Unknown,
     size: 0,
@@ -166,7 +167,7 @@ const fn coprocessor(opcode: u32) -> Option<Transfer> {
             let words = match (opcode >> 24 & 1, opcode >> 21 & 1) {
                 // VLDR and VSTR.
                 (1, 0) => 1 + double as u32,
-                // VLDM and VSTM; an odd count of words is FLDMX, whose last word moves nothing.
+                // VLDM and VSTM; an odd count of words is FLDMX, whose last word is no transfer.
                 _ if double => opcode & 0xfe,
                 _ => opcode & 0xff,
             };
@@ -298,9 +299,9 @@ mod tests {
         }
     }
 
-    /// A double from 0x2000 to r0 and r1 of the floating-point registers: little-endian, the word at 0x2000
-    /// is r0's; big-endian, r1's. Pairs of core registers and single words keep their order.
-    /// (IHI 0014, 4.9.1)
+    /// A double from 0x2000 to r0 and r1 of the floating-point registers: little-endian, the word
+    /// at 0x2000 belongs to r0; big-endian, to r1. Pairs of core registers and single words have
+    /// the same order. (IHI 0014, 4.9.1)
     #[test]
     fn words_of_doubles() {
         for (isa, opcode, text, big) in [

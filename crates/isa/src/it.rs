@@ -1,24 +1,24 @@
 //! IT blocks of T32.
 
-/// How far an IT block reaches. (Arm ARM, "Process state, PSTATE", ITSTATE)
+/// The state of an IT block. (Arm ARM, "Process state, PSTATE", ITSTATE)
 ///
-/// The default is outside of any block.
+/// The default is the state outside of an IT block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ItState {
-    /// ITSTATE: bits \[7:4] the condition of the next instruction; \[3:0] the last bit of the
-    /// conditions after it, then a 1, then zeros. Outside of a block 0.
+    /// ITSTATE: bits \[7:4] condition of the next instruction; \[3:0] the lowest bits of the
+    /// following conditions, then a 1, then zeros. 0 outside of a block.
     state: u8,
 }
 
 impl ItState {
-    /// The next instruction is in the block.
+    /// Whether the next instruction is in the block.
     #[inline]
     pub const fn in_block(self) -> bool {
         self.state != 0
     }
 
-    /// A condition decides on the next instruction: it is in the block of a condition other
-    /// than "always".
+    /// Whether the next instruction is conditional: it is in a block with a condition other than
+    /// "always".
     #[inline]
     pub const fn conditional(self) -> bool {
         self.in_block() && self.state >> 5 != 0b111
@@ -30,8 +30,8 @@ impl ItState {
         if self.in_block() { self.state >> 4 } else { 14 }
     }
 
-    /// The state after an instruction. `opcode` is as [`t32::classify`](crate::t32::classify)
-    /// takes it.
+    /// The state after an instruction. `opcode` is in the form that
+    /// [`t32::classify`](crate::t32::classify) takes.
     #[inline]
     #[must_use]
     pub const fn after(self, opcode: u32) -> Self {

@@ -1,6 +1,6 @@
-//! What one instruction does to the flow of a program: A64, A32, T32, ThumbEE and RISC-V.
+//! The effect of single instructions on control flow: A64, A32, T32, ThumbEE and RISC-V.
 //!
-//! [`classify`] takes bytes, the modules take opcodes:
+//! [`classify`] takes bytes, and the modules take opcodes:
 //!
 //! | module | classifies | architecture |
 //! |---|---|---|
@@ -9,15 +9,15 @@
 //! | [`t32`] | T32 | Armv4T to Armv8, and the loops of Armv8.1-M |
 //! | [`thumbee`] | ThumbEE | Armv7 |
 //! | [`rv`] | RISC-V | RV32 and RV64 with C, Zcmp, Zcmt |
-//! | [`data`] | what moves to and from memory: A32, T32 | |
-//! | [`it`] | how far an IT block reaches | |
-//! | [`condition`] | what a condition asks of the flags | |
-//! | [`assemble()`] | the way back, for tests and for programs that are made up | |
+//! | [`data`] | data accesses: A32, T32 | |
+//! | [`it`] | the state of an IT block | |
+//! | [`condition`] | conditions and flags | |
+//! | [`assemble()`] | encoders, for tests and generated programs | |
 //!
-//! An opcode is classified as if the processor had every extension: what an opcode does must not
-//! depend on what a capture says of the core. Where two extensions share an opcode, the module's
-//! documentation says which one it takes. SVC, HVC, SMC, BKPT, BRK and their like are
-//! [`Kind::Plain`]: the trace names the exception that they cause.
+//! An opcode is classified as if the processor had every extension, so that the result does not
+//! depend on the description of the core in a capture. Where two extensions share an opcode, the
+//! documentation of the module states the choice. SVC, HVC, SMC, BKPT, BRK and similar instructions
+//! are [`Kind::Plain`]: the trace reports the exception that they cause.
 //!
 //! ```
 //! use tracewright_base::{Isa, Kind, Role};
@@ -48,13 +48,13 @@ pub use it::ItState;
 
 /// The instruction at the start of `bytes`, which lie at `address`. Arm code is little endian.
 ///
-/// `it` is the T32 IT block that the instruction before it left behind, and is moved on past this
-/// one; take [`ItState::default`] at the target of a branch. It says nothing in other instruction
-/// sets.
+/// `it` is the T32 IT state after the preceding instruction. The function advances it past this
+/// instruction. At the target of a branch it is [`ItState::default`]. Other instruction sets ignore
+/// it.
 ///
-/// `None` where the bytes do not hold the whole instruction (2 bytes suffice for a narrow T32 and
-/// for a compressed RISC-V instruction), and for Jazelle, which is not classified. RISC-V is taken to
-/// have no [`rv::Extensions`].
+/// The result is `None` if the bytes do not hold the whole instruction (2 bytes suffice for a
+/// 16-bit T32 and for a compressed RISC-V instruction), and for Jazelle. RISC-V is classified
+/// without [`rv::Extensions`].
 pub fn classify(isa: Isa, bytes: &[u8], address: u64, it: &mut ItState) -> Option<Instruction> {
     match isa {
         Isa::A64 => Some(a64::classify(word(bytes)?, address)),
@@ -85,14 +85,14 @@ fn thumb(bytes: &[u8]) -> Option<u32> {
     if t32::is_wide(first) { word(bytes).map(|w| w.rotate_left(16)) } else { Some(first.into()) }
 }
 
-/// Two or four bytes as a RISC-V opcode, in the form that [`rv::classify`] takes: of longer
-/// instructions the first four bytes. `None` where they do not hold that much.
+/// Two or four bytes as a RISC-V opcode, in the form that [`rv::classify`] takes. Of a longer
+/// instruction, the opcode is the first four bytes. `None` if `bytes` is too short.
 pub fn riscv(bytes: &[u8]) -> Option<u32> {
     let first = u16::from_le_bytes(*bytes.first_chunk()?);
     if rv::size(first) == 2 { Some(first.into()) } else { word(bytes) }
 }
 
-/// Size and instruction set of the instructions to make.
+/// Constructor of instructions of one size and instruction set.
 #[derive(Clone, Copy)]
 struct Make {
     isa: Isa,
@@ -100,12 +100,12 @@ struct Make {
 }
 
 impl Make {
-    /// Neither a branch nor a waypoint.
+    /// An instruction that is neither a branch nor a waypoint.
     const fn plain(self) -> Instruction {
         self.of(Kind::Plain)
     }
 
-    /// Not a branch.
+    /// An instruction other than a branch.
     const fn of(self, kind: Kind) -> Instruction {
         Instruction {
             kind,
@@ -129,12 +129,12 @@ impl Make {
     }
 }
 
-/// `instruction`, which a condition decides on if `conditional`.
+/// `instruction` with the given `conditional`.
 const fn when(conditional: bool, instruction: Instruction) -> Instruction {
     Instruction { conditional, ..instruction }
 }
 
-/// The signed number in the lowest `width` bits, 1 to 32.
+/// The sign extension of the lowest `width` bits, 1 to 32.
 const fn sign_extend(value: u32, width: u32) -> i32 {
     (value << (32 - width)) as i32 >> (32 - width)
 }

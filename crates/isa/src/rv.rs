@@ -1,20 +1,23 @@
 //! RISC-V: RV32 and RV64 with C, and Zcmp and Zcmt where the processor has them. (RISC-V
-//! Unprivileged ISA, "RV32/64G Instruction Set Listings", "C" and "Zc*"; Privileged ISA, "Trap-Return
-//! Instructions")
+//! Unprivileged ISA, "RV32/64G Instruction Set Listings", "C" and "Zc*"; Privileged ISA,
+//! "Trap-Return Instructions")
 //!
-//! What needs a decision:
-//! * Zcmp and Zcmt are where C.FSDSP is in a processor with D: [`Extensions`] says which. Custom
-//!   opcodes are there, too: a hook is asked first, then a table.
-//! * Roles are the hints of JAL and JALR for return-address stacks: X1 and X5 are link registers.
-//!   (Unprivileged ISA, "Unconditional Jumps") A jump through another link register than it writes is
-//!   a [`Role::Swap`]; one that writes a register that is none is a [`Role::Link`].
-//! * JALR after the AUIPC, LUI or C.LUI that made its base stays [`Kind::Indirect`], and [`Upper`]
-//!   knows where it goes: whether a trace unit reports the target is its configuration.
-//! * ECALL and EBREAK are plain: the trace names the exception. FENCE is a barrier, FENCE.I an
-//!   [`Kind::Isb`]; WRS.NTO and WRS.STO wait. None of them is a waypoint of this architecture.
-//! * Undefined are the defined illegal instructions, what is reserved among the jumps and branches,
-//!   and all encodings longer than 4 bytes, whose size is what their first bits say.
-//! * Hardware loops that jump back without an instruction are not known here: no packet tells of them.
+//! Decisions:
+//! * Zcmp and Zcmt share opcodes with C.FSDSP of the extension D: [`Extensions`] selects. It also
+//!   holds custom opcodes: a function, which takes precedence, and a table.
+//! * Roles follow the hints of JAL and JALR for return-address stacks: X1 and X5 are link
+//!   registers. (Unprivileged ISA, "Unconditional Jumps") A jump through one link register that
+//!   writes the other is a [`Role::Swap`]; a jump that writes another register is a [`Role::Link`].
+//! * A JALR after the AUIPC, LUI or C.LUI of its base register is [`Kind::Indirect`], and [`Upper`]
+//!   has its target: the configuration of a trace unit determines whether the trace reports the
+//!   target.
+//! * ECALL and EBREAK are plain: the trace reports the exception. FENCE is a barrier, FENCE.I an
+//!   [`Kind::Isb`]; WRS.NTO and WRS.STO are timed waits. None of them is a waypoint of this
+//!   architecture.
+//! * Undefined are the defined illegal instructions, reserved encodings of jumps and branches, and
+//!   all encodings longer than 4 bytes. The first bits of an encoding determine its size.
+//! * Hardware loops that jump back without an instruction are not supported: no packet reports
+//!   them.
 
 use core::fmt;
 
@@ -28,26 +31,27 @@ mod upper;
 pub use opcodes::{Opcode, Opcodes};
 pub use upper::Upper;
 
-/// What the opcodes of a processor mean beyond the standard ones.
+/// Extensions of a processor that change or add opcodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extensions {
     /// The processor has Zcmp and Zcmt: `CM.*` instructions in place of C.FSDSP.
     pub zcm: bool,
-    /// JVT.base, where the jump table of Zcmt lies. Without it CM.JT and CM.JALT have no known target.
+    /// JVT.base, the address of the jump table of Zcmt. Without it, the targets of CM.JT and
+    /// CM.JALT are unknown.
     pub jump_table: Option<u64>,
-    /// Opcodes that are the processor's own.
+    /// Custom opcodes as a table.
     pub opcodes: Opcodes,
-    /// The same as a function, which is asked first.
+    /// Custom opcodes as a function, which takes precedence over the table.
     pub custom: Option<Custom>,
 }
 
 impl Extensions {
-    /// None beyond the standard ones.
+    /// No extensions.
     pub const NONE: Extensions =
         Extensions { zcm: false, jump_table: None, opcodes: Opcodes::NONE, custom: None };
 
-    /// The instruction at `address` if it is the processor's own. Of a compressed opcode bits \[63:16], of
-    /// another one those beyond its length, may be anything.
+    /// The instruction at `address` if its opcode is custom. The bits above the length of the
+    /// opcode, \[63:16] of a compressed opcode, are ignored.
     #[inline]
     pub fn own(&self, isa: Isa, opcode: u64, address: u64) -> Option<Instruction> {
         if let Some(Custom(custom)) = self.custom
@@ -59,15 +63,16 @@ impl Extensions {
         Some(known.instruction(isa, opcode, address))
     }
 
-    /// There are opcodes of the processor's own, whose size is what they say.
+    /// Whether there are custom opcodes.
     #[inline]
     pub const fn has_own(&self) -> bool {
         self.custom.is_some() || !self.opcodes.is_empty()
     }
 }
 
-/// Classifies opcodes of one's own: the instruction set, the opcode in the lowest bits (what follows it in
-/// memory may be above) and its address. `None` for what is standard.
+/// A function that classifies custom opcodes. The arguments are the instruction set, the opcode in
+/// the lowest bits (with the following bytes of memory above it) and its address. The result is
+/// `None` for a standard opcode.
 #[derive(Clone, Copy)]
 pub struct Custom(pub fn(Isa, u64, u64) -> Option<Instruction>);
 
@@ -85,7 +90,7 @@ impl fmt::Debug for Custom {
     }
 }
 
-/// Size in bytes of the instruction that begins with this halfword. ("Expanded Instruction-Length
+/// Size in bytes of an instruction by its first halfword. ("Expanded Instruction-Length
 /// Encoding")
 #[inline]
 pub const fn size(first: u16) -> u8 {
@@ -94,7 +99,7 @@ pub const fn size(first: u16) -> u8 {
         low if low & 0b1_1100 != 0b1_1100 => 4,
         low if low & 0b11_1111 == 0b01_1111 => 6,
         0b011_1111 => 8,
-        // 80 bits and more have no settled form.
+        // The encodings of 80 bits and more are not frozen.
         _ => 4,
     }
 }
@@ -113,7 +118,7 @@ pub fn classify(isa: Isa, opcode: u64, address: u64, extensions: &Extensions) ->
     }
 }
 
-/// The same without opcodes of the processor's own.
+/// Classifies a standard opcode.
 pub const fn standard(isa: Isa, opcode: u32, address: u64, zcm: bool) -> Instruction {
     let make = Make { isa, size: size(opcode as u16) };
     match opcode & 0b11 {
@@ -124,7 +129,7 @@ pub const fn standard(isa: Isa, opcode: u32, address: u64, zcm: bool) -> Instruc
     }
 }
 
-/// Where the instruction is in the jump table, for CM.JT and CM.JALT of Zcmt.
+/// The index in the jump table, for CM.JT and CM.JALT of Zcmt.
 pub const fn table_index(opcode: u32) -> Option<u8> {
     if opcode & 0xfc03 == 0xa002 { Some((opcode >> 2) as u8) } else { None }
 }
@@ -177,7 +182,7 @@ const fn wide(make: Make, opcode: u32, address: u64) -> Instruction {
     }
 }
 
-/// What JALR with these registers is for.
+/// The role of a JALR with these registers.
 const fn role(rd: u32, rs1: u32) -> Role {
     match (is_link(rd), is_link(rs1)) {
         (true, true) if rd != rs1 => Role::Swap,
@@ -233,7 +238,8 @@ const fn jump_offset(opcode: u32) -> i32 {
     sign_extend(offset, 12)
 }
 
-/// Zcmp and Zcmt. CM.JT and CM.JALT are direct branches whose target the walk reads from the table.
+/// Zcmp and Zcmt. CM.JT and CM.JALT are direct branches; the block walk reads their target from the
+/// table.
 const fn move_or_table(make: Make, opcode: u32) -> Instruction {
     match table_index(opcode) {
         Some(0..32) => make.of(Kind::Branch),

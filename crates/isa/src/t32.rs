@@ -1,16 +1,16 @@
 //! T32: Armv4T to Armv8, A, R and M profile. (Arm ARM, "T32 Instruction Set Encoding";
 //! Armv8-M ARM, "T32 Instruction Set Encoding")
 //!
-//! What needs a decision:
+//! Decisions:
 //! * BLX with an odd halfword offset has no meaning in the A profile; it is the space of the
-//!   low-overhead loops of Armv8.1-M. WLS, WLSTP, LE and LETP are direct branches, conditional but
-//!   for the LE that names no counter. DLS, DLSTP and LCTP only set the counter: plain.
-//! * BF, BFX, BFL, BFLX and BFCSEL announce a branch further on. They are plain: a processor may
-//!   ignore them, and the trace shows the branch where it happens.
+//!   low-overhead loops of Armv8.1-M. WLS, WLSTP, LE and LETP are direct branches, conditional
+//!   except for the LE without a counter. DLS, DLSTP and LCTP only set the counter: plain.
+//! * BF, BFX, BFL, BFLX and BFCSEL announce a later branch. They are plain: a processor may ignore
+//!   them, and the trace reports the branch at its execution.
 //! * BX, BLX, BXNS and BLXNS are classified alike.
 //! * ENTERX and LEAVEX are direct branches to the next instruction in the other instruction set.
 //!   (Armv7-A ARM, A9.1.3; IHI 0014, "Direct branch instructions")
-//! * CLRM is where LDM from the PC would be. It is plain.
+//! * CLRM has the encoding of LDM from the PC. It is plain.
 //! * Undefined are the permanently undefined encodings and the empty rows of the 16-bit tables.
 
 use tracewright_base::{Instruction, Isa, Kind, Role};
@@ -22,7 +22,7 @@ const WIDE: Make = Make { isa: Isa::T32, size: 4 };
 
 const PC: u32 = 15;
 
-/// An instruction that begins with this halfword has a second one.
+/// Whether an instruction that begins with this halfword has 32 bits.
 #[inline]
 pub const fn is_wide(first: u16) -> bool {
     first >> 11 >= 0b11101

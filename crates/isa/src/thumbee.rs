@@ -1,8 +1,9 @@
 //! ThumbEE, the T32 variant of Armv7 for dynamic compilers. (Armv7-A ARM, chapter A9)
 //!
-//! As T32 but for the 16-bit encodings that begin with 1100. The branches to handlers go to
-//! TEEHBR + 32 * handler, which the opcode does not tell: they are indirect. CHKA and the null
-//! checks of loads and stores are plain: the trace names the exception when a check fails.
+//! ThumbEE differs from T32 in the 16-bit encodings that begin with 1100. The branches to handlers
+//! have the target TEEHBR + 32 * handler, which is not in the opcode: they are indirect. CHKA and
+//! the null checks of loads and stores are plain: the trace reports the exception of a failed
+//! check.
 
 use tracewright_base::{Instruction, Isa, Kind, Role};
 
@@ -22,7 +23,7 @@ pub const fn classify(opcode: u32, address: u64) -> Instruction {
         0xc8..=0xcf => NARROW.plain(),
         _ => {
             let like = t32::classify(opcode, address);
-            // Only BLX, ENTERX and LEAVEX leave: the others stay where they are.
+            // Only BLX, ENTERX and LEAVEX change the instruction set.
             let target_isa = match (like.target, like.target_isa) {
                 (Some(_), Isa::T32) if !leavex(opcode) => Isa::ThumbEe,
                 (None, _) => Isa::ThumbEe,

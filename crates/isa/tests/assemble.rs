@@ -1,4 +1,4 @@
-//! What is assembled is classified as what was asked for.
+//! Assembled instructions are classified as the requested instructions.
 
 use tracewright_base::{Instruction, Isa, Kind, Role};
 use tracewright_isa::assemble::{a32, a64, assemble, t32};
@@ -82,8 +82,8 @@ fn instructions() {
             Isa::A64 => 15,
             // NOP, B, BL, BX, BLX, BX LR, ERET, ISB, DSB, WFI and UDF, each twice; BLX to T32.
             Isa::A32 => 23,
-            // NOP, B<cond>, JAL X0 and UNDEFINED in both sizes; JAL to X1 and X6; JALR as jump, return,
-            // call and swap in both sizes, and linking; MRET, FENCE.I, FENCE, WFI, WRS.NTO.
+            // NOP, B<cond>, JAL X0 and UNDEFINED in both sizes; JAL to X1 and X6; JALR as jump,
+            // return, call and swap in both sizes, and linking; MRET, FENCE.I, FENCE, WFI, WRS.NTO.
             Isa::Rv64 => 24,
             // C.JAL, too.
             Isa::Rv32 => 25,
@@ -95,7 +95,7 @@ fn instructions() {
     }
 }
 
-/// Encoders reach exactly as far as the manuals say: the last offset that fits, and the next.
+/// The range of each encoder is that of the manual: the last offset that fits, and the next.
 #[test]
 fn reach() {
     type Encode = fn(i32) -> Option<u32>;

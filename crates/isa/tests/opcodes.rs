@@ -1,7 +1,7 @@
-//! A processor's own opcodes: what is read is what was meant, and what is wrong is said.
+//! Custom opcodes: descriptions, round trips of their text, and errors.
 
 use tracewright_base::{Instruction, Isa, Kind, Role};
-use tracewright_isa::rv::opcodes::{Key, MOST_OPCODES, WrongOpcode};
+use tracewright_isa::rv::opcodes::{Key, MAX_OPCODES, WrongOpcode};
 use tracewright_isa::rv::{self, Custom, Extensions, Opcode, Opcodes};
 
 use Isa::{Rv32, Rv64};
@@ -16,10 +16,10 @@ fn table(texts: &[&str]) -> Extensions {
     Extensions { opcodes, ..Extensions::NONE }
 }
 
-/// The offsets with a name are where the standard branches and jumps have theirs: the table says the same as
-/// the listings, for every opcode.
+/// The named offsets have the encodings of the standard branches and jumps: the table and the
+/// classifier agree on every opcode.
 #[test]
-fn offsets_with_a_name() {
+fn named_offsets() {
     let standard = table(&[
         "mask=0x7f match=0x63 kind=branch offset=B",
         "mask=0xfff match=0x06f kind=jump offset=J",
@@ -91,9 +91,9 @@ fn opcodes_of_vendors() {
     }
 }
 
-/// What is written is what is read.
+/// Formatted and parsed, an opcode is unchanged.
 #[test]
-fn there_and_back() {
+fn text_round_trip() {
     for text in [
         "name=cv.beqimm mask=0x707f match=0x600b kind=branch offset=B",
         "mask=0x7f match=0x5b kind=jump offset=31:12",
@@ -113,9 +113,9 @@ fn there_and_back() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn invalid_descriptions_are_reported() {
     use WrongOpcode::{Missing, NoOffset, NoPair, TooMany, Twice, Unknown, Unmasked, Wrong};
-    for (text, want, said) in [
+    for (text, want, message) in [
         ("", Missing(Key::Mask), "`mask` is missing"),
         ("mask=1 kind=plain", Missing(Key::Match), "`match` is missing"),
         ("mask=0x7f match=0x5b", Missing(Key::Kind), "`kind` is missing"),
@@ -134,20 +134,24 @@ fn what_is_wrong_is_said() {
             "at most 8",
         ),
         ("mask=0x7f match=0x5b kind=jump offset=J scale=3", Wrong(Key::Scale), "1, 2, 4 or 8"),
-        ("mask=0x7f match=0x5b kind=return offset=J", NoOffset, "the others' targets vary"),
+        (
+            "mask=0x7f match=0x5b kind=return offset=J",
+            NoOffset,
+            "other kinds have no direct target",
+        ),
         ("mask=0x7f match=0xdb kind=plain", Unmasked, "`match` has bits that `mask` has not"),
         ("mask=0x7f mask=0x7f match=0x5b kind=plain", Twice, "twice"),
-        ("mask=0x7f match=0x5b kind=plain size=4", Unknown, "there are name mask match length"),
+        ("mask=0x7f match=0x5b kind=plain size=4", Unknown, "the keys are name mask match length"),
         ("mask=0x7f match=0x5b plain", NoPair, "NAME=VALUE"),
         ("name=averyveryverylongname mask=1 match=1 kind=plain", Wrong(Key::Name), "1 to 15"),
     ] {
         let got = text.parse::<Opcode>().expect_err(text);
         assert_eq!(got, want, "{text}");
-        assert!(got.to_string().contains(said), "{got}");
+        assert!(got.to_string().contains(message), "{got}");
     }
     let mut full = Opcodes::NONE;
     let opcode: Opcode = "mask=0x7f match=0x5b kind=plain".parse().expect("an opcode");
-    for n in 0..MOST_OPCODES {
+    for n in 0..MAX_OPCODES {
         assert_eq!(full.as_slice().len(), n);
         assert_eq!(full.push(opcode), Ok(()));
     }
@@ -167,9 +171,9 @@ fn offsets_of_all_widths() {
     assert_eq!(wide.parse::<Opcode>(), Err(WrongOpcode::Wrong(Key::Offset)));
 }
 
-/// A function is asked before the table.
+/// A function has precedence over the table.
 #[test]
-fn a_function_comes_first() {
+fn a_function_has_precedence() {
     let mut extensions = table(&["mask=0x7f match=0x0b kind=return"]);
     assert!(extensions.has_own());
     extensions.custom = Some(Custom(|isa, opcode, address| {

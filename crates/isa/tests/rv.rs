@@ -132,7 +132,8 @@ fn compressed() {
     use Role::*;
     for isa in [Rv32, Rv64] {
         for (opcode, is) in [
-            // c.unimp; c.addi4spn; c.lw; c.sw; c.nop; c.li; c.addi16sp; c.lui; c.slli; c.swsp; c.fsdsp
+            // c.unimp; c.addi4spn; c.lw; c.sw; c.nop; c.li; c.addi16sp; c.lui; c.slli; c.swsp;
+            // c.fsdsp
             (0x0000, UNDEFINED),
             (0x0028, PLAIN),
             (0x4108, PLAIN),
@@ -267,7 +268,8 @@ fn predictable_jumps() {
     assert_eq!(Upper::default().target(Rv64, asm::c_jr(1)), None);
 }
 
-/// What is assembled by name is what the listings say. (The mixes of fields: `assemble.rs`.)
+/// Instructions assembled by name have the opcodes of the listings. (Combinations of fields:
+/// `assemble.rs`.)
 #[test]
 fn encoders() {
     for (got, want) in [

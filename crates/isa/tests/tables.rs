@@ -428,7 +428,7 @@ fn wrapping() {
     assert_eq!(target(T32, 0xf000_e800, 0x8002), Some(0x8004));
 }
 
-/// Any bytes at any address classify, and say what is true of all instructions.
+/// All bytes at all addresses are classified, with the properties that all instructions have.
 #[test]
 fn anything() {
     let mut random = 1u64;

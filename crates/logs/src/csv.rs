@@ -1,4 +1,4 @@
-//! A plain log: comma-separated columns under a head line.
+//! A log of comma-separated columns under a header line.
 //!
 //! ```text
 //! cpu,step,address,isa,opcode,passed,el,security,size,value,cause,target,time
@@ -7,30 +7,32 @@
 //! 0,exception,8004,,,,,,,,irq,18,
 //! ```
 //!
-//! The head line names the columns, in any order; only `address` must be there, and a line may have fewer
-//! cells than the head. A cell may be empty. Nothing is quoted. `address`, `opcode`, `value` and `target` are
-//! hexadecimal, with or without 0x; all others are decimal, or hexadecimal with 0x. One column more, `stall`, says for how
-//! many cycles the processor retired nothing before what the line says.
+//! The header line names the columns, in any order. Only `address` is required. A line may have
+//! fewer cells than the header, and a cell may be empty. There is no quoting. `address`, `opcode`,
+//! `value` and
+//! `target` are hexadecimal, with or without 0x. Other numbers are decimal, or hexadecimal with 0x.
+//! The optional column `stall` is the number of cycles in which the processor retired no
+//! instruction before the event of the line.
 //!
-//! | step | what its cells say |
+//! | step | cells |
 //! |---|---|
 //! | `instruction`, or empty | `address`; `isa` (A64, A32, T32, RV32, RV64); `opcode`, of 4 or 8 digits; `passed` 1 or 0; `el`; `security` |
-//! | `exception` | after the last instruction: `cause`; `address` it returns to; `target` the vector; `value` (tval) |
-//! | `fault` | the same, for the instruction at `address`, which was tried and not retired |
+//! | `exception` | after the last instruction: `cause`; `address` to return to; `target` vector; `value` (tval) |
+//! | `fault` | the same, for the instruction at `address`, which did not retire |
 //! | `mode` | `el` and `security` from here on |
 //! | `contextid`, `vmid` | `value` |
-//! | `read`, `write`, `move` | the last instruction's data: `address`, `size`, `value`; `cause` flags as `late+coprocessor` |
-//! | `software` | `address` port or channel, `target` page or master, `size` in bits, `value`, `cause` flags as `marker`, `time` |
-//! | `hardware` | `address` discriminator, `size`, `value` |
+//! | `read`, `write`, `move` | data of the last instruction: `address`, `size`, `value`; `cause` flags as `late+coprocessor` |
+//! | `software-write` | `address` port or channel, `target` page or master, `size` in bits, `value`, `cause` flags as `marker`, `time` |
+//! | `dwt-event` | `address` discriminator, `size`, `value` |
 //! | `cycles`, `timestamp`, `events`, `signals` | `value` |
 //! | `instrumentation` | `el`, `value` |
 //! | `transaction` | `cause`: `inside`, `start`, `commit`, `failure` |
 //! | `trigger`, `off`, `on`, `halted`, `overflow` | |
-//! | `code` | `opcode` that lies at `address`, executed or not |
-//! | `withdrawn` | the instruction at `address` was not executed after all |
-//! | `flags` | `value`: condition flags that the last instruction found, N 8, Z 4, C 2, V 1 |
+//! | `code` | `opcode` at `address`, executed or not |
+//! | `withdrawn` | the last instruction, at `address`, was not executed |
+//! | `flags` | `value`: condition flags before the last instruction, N 8, Z 4, C 2, V 1 |
 //!
-//! A bit 0 in the `address` of an instruction without `isa` says T32.
+//! If bit 0 of the `address` of an instruction without `isa` is 1, the instruction is T32.
 
 use tracewright_base::{
     Access, Cause, Channel, Direction, DwtEvent, Isa, Software, Step, Transaction,
@@ -46,7 +48,7 @@ const COLUMNS: [&str; 14] = [
     "cause", "target", "time", "stall",
 ];
 
-/// The head line that is written: cycles of a stall are lines of their own.
+/// The header line of written logs. The cycles of a stall are separate lines.
 pub(super) const HEADER: &str =
     "cpu,step,address,isa,opcode,passed,el,security,size,value,cause,target,time";
 
@@ -65,7 +67,7 @@ const TARGET: usize = 11;
 const TIME: usize = 12;
 const STALL: usize = 13;
 
-/// Causes of exceptions by name. Those of RISC-V and numbers are written as `riscv:N`, `interrupt:N`,
+/// Causes of exceptions by name. Causes with a number are written as `riscv:N`, `interrupt:N`,
 /// `vector:N` and `number:N`.
 const CAUSES: [(&str, Cause); 13] = [
     ("reset", Cause::Reset),
@@ -114,21 +116,21 @@ const TRANSACTIONS: [(&str, Transaction); 4] = [
     ("failure", Transaction::Failure),
 ];
 
-/// The line names columns, `address` among them.
+/// Whether all cells of the line are columns, with `address` among them.
 pub(super) fn is_header(line: &[u8]) -> bool {
     let mut cells = line.trim_ascii().split(|&b| b == b',');
     let known = |cell: &[u8]| COLUMNS.iter().any(|c| cell.trim_ascii() == c.as_bytes());
     cells.clone().all(known) && cells.any(|cell| cell.trim_ascii() == b"address")
 }
 
-/// A column in a head line that is none, where the others name `address` among them.
+/// The first unknown column of a header line that has the column `address`.
 pub fn unknown_column(line: &[u8]) -> Option<&[u8]> {
     let cells = || line.trim_ascii().split(|&b| b == b',').map(<[u8]>::trim_ascii);
     let named = cells().any(|cell| cell == b"address");
     cells().find(|cell| named && !COLUMNS.iter().any(|c| *cell == c.as_bytes()))
 }
 
-/// Reads lines. The first says which column is where.
+/// Reads lines. The first line is the header.
 #[derive(Clone, Debug, Default)]
 pub struct Parser {
     columns: Vec<usize>,
@@ -154,7 +156,8 @@ impl Parser {
         let mut cells: Cells<'_> = [b""; COLUMNS.len()];
         let mut columns = self.columns.iter();
         for cell in line.split(|&b| b == b',') {
-            let column = columns.next().ok_or(Expected("no more cells than the head line has"))?;
+            let column =
+                columns.next().ok_or(Expected("no more cells than the header line has"))?;
             if let Some(origin) = cells.get_mut(*column) {
                 *origin = cell.trim_ascii();
             }
@@ -167,7 +170,7 @@ impl Parser {
             let cycles = u32::try_from(stall).map_err(|_| Expected("fewer cycles than 2^32"))?;
             out(Entry::new(cpu, Event::Step(Step::Cycles(cycles))));
         }
-        // A software write has a time of its own.
+        // The time of a software write is part of the step.
         let time = if matches!(event, Event::Step(Step::SoftwareWrite(_))) { None } else { time };
         out(Entry { cpu, time, event });
         Ok(())
@@ -175,7 +178,7 @@ impl Parser {
 
     fn header(&mut self, line: &[u8]) -> Result<(), Expected> {
         if !is_header(line) {
-            return Err(Expected("a head line with the names of columns, `address` among them"));
+            return Err(Expected("a header line with the names of columns, `address` among them"));
         }
         let origin = |cell: &[u8]| COLUMNS.iter().position(|c| cell.trim_ascii() == c.as_bytes());
         self.columns = line.split(|&b| b == b',').filter_map(origin).collect();
@@ -226,8 +229,8 @@ fn event(cells: &Cells<'_>, isa: Isa) -> Result<Event, Expected> {
             }
             Event::Step(Step::Access(access))
         }
-        b"software" => Event::Step(Step::SoftwareWrite(software(cells)?)),
-        b"hardware" => Event::Step(Step::DwtEvent(DwtEvent {
+        b"software-write" => Event::Step(Step::SoftwareWrite(software(cells)?)),
+        b"dwt-event" => Event::Step(Step::DwtEvent(DwtEvent {
             discriminator: at()? as u8 & 0x1f,
             size: match decimal(cells, SIZE, "a size in bytes")? {
                 Some(size @ (1 | 2 | 4)) => size as u8,
@@ -354,7 +357,8 @@ fn flags<T: Copy + Default + std::ops::BitOr<Output = T>>(
     })
 }
 
-/// A write to a port has no `target` or a page; one to a master's channel has `mN`.
+/// The `target` of a write to a port is empty or a page; of a write to the channel of a master,
+/// `mN`.
 fn software(cells: &Cells<'_>) -> Result<Software, Expected> {
     let origin = hexadecimal(cells, ADDRESS, "a port or channel in hexadecimal")?;
     let channel = match cells[TARGET] {
@@ -380,7 +384,7 @@ fn software(cells: &Cells<'_>) -> Result<Software, Expected> {
     })
 }
 
-/// A line on its way out: the cells that are not empty, of all columns but the last.
+/// The cells of a line to write, of all columns except the last.
 #[derive(Default)]
 struct Row([String; STALL]);
 
@@ -453,7 +457,8 @@ pub(super) fn emit(entry: &Entry, line: &mut Line) {
                 row.set(CAUSE, cause_text(cause));
             }
         }
-        // What a return address belongs to was written before it: it is known to other formats only.
+        // The exception of a return address is written already. Other formats have the return
+        // address.
         Event::ReturnAddress(_) => return,
         Event::Mode(mode) => {
             row.set(STEP, "mode").mode(mode);
@@ -476,7 +481,7 @@ pub(super) fn emit(entry: &Entry, line: &mut Line) {
     line.whole(format_args!("{}", row.0.join(",")));
 }
 
-/// The word for a cause: `irq`, `riscv:2`.
+/// The text of a cause: `irq`, `riscv:2`.
 pub fn cause_text(cause: Cause) -> String {
     if let Some((name, _)) = CAUSES.iter().find(|(_, known)| *known == cause) {
         return (*name).to_owned();
@@ -490,7 +495,7 @@ pub fn cause_text(cause: Cause) -> String {
     }
 }
 
-/// Fills the row of a step. `false` where it has none: those are made of other entries.
+/// Fills the row of a step. `false` if the step has no row: it is written as another entry.
 fn emit_step(step: &Step, row: &mut Row) -> bool {
     match *step {
         Step::Access(access) => {
@@ -515,7 +520,7 @@ fn emit_step(step: &Step, row: &mut Row) -> bool {
                     master.map_or("m".to_owned(), |master| format!("m{master:x}")),
                 ),
             };
-            row.set(STEP, "software").hex(ADDRESS, origin).set(TARGET, target);
+            row.set(STEP, "software-write").hex(ADDRESS, origin).set(TARGET, target);
             row.set(SIZE, write.bits.to_string()).hex(VALUE, Some(write.value()));
             row.flags(SOFTWARE.iter().filter(|(_, f)| write.has(*f)).map(|(name, _)| *name));
             if let Some(time) = write.time() {
@@ -523,7 +528,7 @@ fn emit_step(step: &Step, row: &mut Row) -> bool {
             }
         }
         Step::DwtEvent(DwtEvent { discriminator, size, value, .. }) => {
-            row.set(STEP, "hardware").hex(ADDRESS, Some(discriminator.into()));
+            row.set(STEP, "dwt-event").hex(ADDRESS, Some(discriminator.into()));
             row.set(SIZE, size.to_string()).hex(VALUE, Some(value.into()));
         }
         Step::Cycles(n) => {

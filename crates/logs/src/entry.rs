@@ -109,7 +109,7 @@ pub struct Raised {
     pub target: Option<u64>,
     /// The trap value.
     pub value: Option<u64>,
-    /// Whether the instruction at `return_address` caused the exception and did not retire. The log may
-    /// list that instruction before the exception.
+    /// Whether the instruction at `return_address` caused the exception and did not retire. The log
+    /// may list that instruction before the exception.
     pub synchronous: bool,
 }

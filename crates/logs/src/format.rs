@@ -33,7 +33,8 @@ impl Format {
         }
     }
 
-    /// The format of a log that begins with `bytes`, or `None` if the first 1000 lines do not show it.
+    /// The format of a log that begins with `bytes`, or `None` if the first 1000 lines do not show
+    /// it.
     pub fn detect(bytes: &[u8]) -> Option<Format> {
         bytes.split(|&b| b == b'\n').take(1000).find_map(|line| {
             let line = line.trim_ascii();

@@ -1,10 +1,10 @@
 //! Execution logs of simulators and debuggers, and captures recorded from them.
 //!
-//! A log is a text of lines, and a line holds one or more [`Entry`] values. [`Reader`] converts text
-//! to entries and [`Writer`] converts entries to text, with one file for each format. [`Assembler`]
-//! converts entries to [`Step`](tracewright_base::Step)s: it looks up each instruction in the program
-//! and determines its successor. [`Recorder`] feeds steps to trace units in software and makes a
-//! capture of their trace.
+//! A log is a text of lines, and a line holds one or more [`Entry`] values. [`Reader`] converts
+//! text to entries and [`Writer`] converts entries to text, with one file for each format.
+//! [`Assembler`] converts entries to [`Step`](tracewright_base::Step)s: it looks up each
+//! instruction in the program and determines its successor. [`Recorder`] feeds steps to trace units
+//! in software and makes a capture of their trace.
 //!
 //! | format | file |
 //! |---|---|

@@ -20,8 +20,8 @@ const MAX_SEGMENTS: usize = 0xfffe;
 pub struct LoggedCode(BTreeMap<u64, Opcode>);
 
 impl LoggedCode {
-    /// Adds the instruction at `address`, whose bytes are the lowest of `opcode`. The first instruction
-    /// at an address is retained.
+    /// Adds the instruction at `address`, whose bytes are the lowest of `opcode`. The first
+    /// instruction at an address is retained.
     pub(super) fn add(&mut self, address: u64, opcode: Opcode) {
         if self.0.len() < MAX_INSTRUCTIONS {
             self.0.entry(address).or_insert(opcode);
@@ -46,7 +46,8 @@ impl LoggedCode {
         runs
     }
 
-    /// The runs as memory of a capture: up to 16 dumps, else one ELF file with a segment for each run.
+    /// The runs as memory of a capture: up to 16 dumps, else one ELF file with a segment for each
+    /// run.
     /// `machine` is the `e_machine` of the ELF file.
     pub fn dumps(&self, machine: u16) -> Vec<Dump> {
         let runs = self.runs();

@@ -9,12 +9,12 @@
 //! Trace 0: 0x7f9c7b4000c0 [00800480/0001035c/00000000/00000201] main
 //! ```
 //!
-//! The words in brackets are the translator's flags for the instruction set (AArch32: bit 23 is T32,
-//! bits \[31:24] the IT block), the address, more flags (bit 0 is AArch64; RISC-V: bits \[1:0] are the privilege level,
-//! with 2 for S that may access memory of U), and flags of the block. What
-//! else `-d` can add is read where it helps: `in_asm` (opcodes, for programs without an image), `int`
-//! (exceptions), `cpu` (condition flags, so that it is known which instructions passed). Lines of any other
-//! kind are left alone: QEMU writes many.
+//! The numbers in brackets are flags of the translator for the instruction set (AArch32: bit \[23]
+//! T32, bits \[31:24] the IT block), the address, further flags (bit \[0] AArch64; RISC-V: bits
+//! \[1:0] the privilege level, with 2 for S with access to memory of U), and flags of the block.
+//! Further options of
+//! `-d` are used: `in_asm` (opcodes, for programs without an image), `int` (exceptions), `cpu`
+//! (condition flags, which determine the conditions that passed). Lines of other kinds are ignored.
 
 use tracewright_base::{Cause, Isa};
 
@@ -22,7 +22,7 @@ use crate::entry::{Entry, Event, Executed, Mode, Opcode, Raised};
 use crate::line::Line;
 use crate::text::{Expected, Words, decimal, hex};
 
-/// Reads lines. It holds an exception until all lines of it have come.
+/// Reads lines. An exception is pending until its last line.
 #[derive(Clone, Debug, Default)]
 pub struct Parser {
     raised: Option<Raising>,
@@ -30,19 +30,19 @@ pub struct Parser {
     cpu: u16,
 }
 
-/// An exception, as far as its lines have come.
+/// A pending exception.
 #[derive(Clone, Copy, Debug)]
 struct Raising {
     cpu: u16,
     raised: Raised,
-    /// The level that it is taken to.
+    /// The exception level of the handler.
     el: Option<u8>,
-    /// What QEMU calls it.
+    /// QEMU's number of the exception.
     number: u64,
 }
 
-/// QEMU's number for what an M-profile processor does at the end of a handler. It is no exception, unless
-/// another one is pending.
+/// QEMU's number for the end of a handler of an M-profile processor. The line stands for an
+/// exception only if another exception is pending.
 const HANDLER_ENDS: u64 = 8;
 
 /// The return address of a tail-chained exception. (M profile)
@@ -52,7 +52,7 @@ const TAIL_CHAIN: u64 = 0xffff_fffe;
 const THUMB: u64 = 1 << 23;
 
 impl Parser {
-    /// Reads one line. `isa` says what the log is of: A64 and A32 are told apart by the log itself.
+    /// Reads one line. `isa` selects Arm or RISC-V; the log distinguishes the Arm instruction sets.
     #[inline]
     pub fn line(
         &mut self,
@@ -68,14 +68,14 @@ impl Parser {
         let (cpu, rest) = rest.split_at(colon.unwrap_or(0));
         let cpu = decimal(cpu).and_then(|n| u16::try_from(n).ok());
         let cpu = cpu.ok_or(Expected("`Trace N:` with the number of a processor"))?;
-        let open = memchr::memchr(b'[', rest).ok_or(Expected("`[` and the block's words"))?;
+        let open = memchr::memchr(b'[', rest).ok_or(Expected("`[` and the flags of the block"))?;
         let mut words = rest.get(open + 1..).unwrap_or_default().splitn(4, |&b| b == b'/');
         let mut number = |what| words.next().and_then(hex).ok_or(Expected(what));
         let base = number("flags in hexadecimal after `[`")?;
         let address = number("the address in hexadecimal, `[FLAGS/ADDRESS/`")?;
         let flags = number("flags in hexadecimal, `[FLAGS/ADDRESS/FLAGS/`")?;
         if words.next().is_none_or(|last| memchr::memchr(b']', last).is_none()) {
-            return Err(Expected("`]` after the block's words"));
+            return Err(Expected("`]` after the flags of the block"));
         }
         let (isa, condition) = match isa {
             Isa::Rv32 | Isa::Rv64 => (isa, None),
@@ -95,7 +95,7 @@ impl Parser {
         Ok(())
     }
 
-    /// The log ends.
+    /// Ends the log.
     pub fn finish(&mut self, out: &mut impl FnMut(Entry)) {
         self.flush(out);
     }
@@ -203,7 +203,7 @@ impl Parser {
         Ok(())
     }
 
-    /// A line that goes on about an exception.
+    /// Reads a continuation line of an exception.
     fn detail(&mut self, rest: &[u8]) -> Result<(), Expected> {
         let Some(Raising { raised, el, number, .. }) = &mut self.raised else { return Ok(()) };
         let mut words = Words(rest);
@@ -237,7 +237,7 @@ impl Parser {
                 let vector = decimal(words.word()).and_then(|n| u16::try_from(n).ok());
                 let vector = vector.ok_or(Expected("the number of a pending exception"))?;
                 raised.cause = Some(Cause::Vector(vector));
-                // Of the faults 3 to 7 an instruction is the reason; an SVC was executed.
+                // An instruction causes the faults 3 to 7, and an SVC.
                 raised.synchronous &= matches!(vector, 3..=7 | 11);
                 if *number == HANDLER_ENDS {
                     raised.return_address = Some(TAIL_CHAIN);
@@ -253,7 +253,7 @@ impl Parser {
         Ok(())
     }
 
-    /// The condition flags are on top of a program status register.
+    /// Reads condition flags, bits \[31:28] of a program status register.
     fn flags(&mut self, text: &[u8], out: &mut impl FnMut(Entry)) -> Result<(), Expected> {
         let status = hex(text).ok_or(Expected("a program status register in hexadecimal"))?;
         out(Entry::new(self.cpu, Event::Flags((status >> 28) as u8 & 0xf)));
@@ -261,16 +261,17 @@ impl Parser {
     }
 }
 
-/// What comes after `name` in a list with commas.
+/// The text after `name` in a comma-separated list.
 fn field<'a>(list: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     list.split(|&b| b == b',').find_map(|item| item.trim_ascii().strip_prefix(name))
 }
 
-/// A trap of RISC-V: `hart:0, async:0, cause:000000000000000b, epc:0x8000000e, tval:0x0, desc=machine_ecall`.
+/// A trap of RISC-V: `hart:0, async:0, cause:000000000000000b, epc:0x8000000e, tval:0x0,
+/// desc=machine_ecall`.
 fn trapped(list: &[u8]) -> Result<Raised, Expected> {
     let number = |name, what| field(list, name).and_then(hex).ok_or(Expected(what));
     let interrupt = number(b"async:", "`async:0` or `async:1`")? != 0;
-    // The top bit of an interrupt's cause may be there.
+    // The most significant bit of the cause of an interrupt may be set.
     let code = number(b"cause:", "`cause:` in hexadecimal")? as u16 & 0x7fff;
     let epc = number(b"epc:", "`epc:` in hexadecimal")?;
     let tval = number(b"tval:", "`tval:` in hexadecimal")?;
@@ -308,7 +309,7 @@ fn disassembled(mut words: Words<'_>, isa: Isa) -> Option<Opcode> {
     Some(Opcode { bits: bits << 16 | second, size: 4 })
 }
 
-/// QEMU's numbers of exceptions of Arm processors, with its names for them.
+/// QEMU's numbers and names of the exceptions of Arm processors.
 const EXCEPTIONS: [(u64, &str, Cause); 13] = [
     (1, "Undefined Instruction", Cause::Undefined),
     (2, "SVC", Cause::Call),
@@ -330,7 +331,7 @@ fn cause(number: u64) -> Cause {
     known.map_or(Cause::Trap, |(_, _, cause)| *cause)
 }
 
-/// Writes an entry. What QEMU has no words for is left out.
+/// Writes an entry. An entry that the format cannot express is left out.
 pub(super) fn emit(entry: &Entry, line: &mut Line) {
     let cpu = entry.cpu;
     match entry.event {

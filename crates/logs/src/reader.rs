@@ -51,8 +51,8 @@ enum Parser {
 }
 
 impl Reader {
-    /// A reader at the beginning of a log. `isa` is the instruction set where the log does not state
-    /// one: RV32 or RV64 for Spike and for QEMU of RISC-V.
+    /// A reader at the beginning of a log. `isa` is the instruction set where the log does not
+    /// state one: RV32 or RV64 for Spike and for QEMU of RISC-V.
     pub fn new(format: Format, isa: Isa) -> Self {
         let parser = match format {
             Format::Qemu => Parser::Qemu(qemu::Parser::default()),

@@ -16,8 +16,8 @@ use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 pub struct Recording {
     /// The protocol of the trace units.
     pub protocol: AnyProtocol,
-    /// Registers and settings of the trace units. Registers that are absent have the values of a usual
-    /// unit. The trace ID is the ID of processor 0; each further processor has the next ID.
+    /// Registers and settings of the trace units. Registers that are absent have the values of a
+    /// usual unit. The trace ID is the ID of processor 0; each further processor has the next ID.
     pub registers: Vec<(String, u64)>,
     /// Textual parameters of the trace units, stored in the capture.
     pub texts: Vec<Text>,

@@ -9,8 +9,9 @@
 //! core   0: 3 0x0000000080000008 (0x00b52023) mem 0x0000000080002000 0x00000007
 //! ```
 //!
-//! `-l` lists an instruction before it executes, so one that traps is listed, too. With both, an
-//! instruction has two lines, and counts once. An older `--log-commits` has no `core   0:`.
+//! `-l` lists an instruction before execution, so it lists instructions that trap. With both
+//! options, an instruction has two lines and counts once. An older `--log-commits` has no `core  
+//! 0:`.
 
 use tracewright_base::{Access, Cause, Direction, Isa, Step};
 
@@ -18,7 +19,7 @@ use crate::entry::{Entry, Event, Executed, Opcode, Raised};
 use crate::line::Line;
 use crate::text::{Expected, Words, decimal, hex};
 
-/// Reads lines. It holds an instruction that was listed, until it is known whether a commit line
+/// Reads lines. A listed instruction is pending until the next line shows whether a commit line
 /// follows.
 #[derive(Clone, Debug, Default)]
 pub struct Parser {
@@ -68,7 +69,7 @@ impl Parser {
         }
         match words.peek() {
             b"" => Ok(()),
-            // The function that begins here.
+            // The name of a function that begins here.
             [b'>', ..] => Ok(()),
             b"exception" => {
                 words.word();
@@ -100,7 +101,7 @@ impl Parser {
         }
     }
 
-    /// The log ends.
+    /// Ends the log.
     pub fn finish(&mut self, out: &mut impl FnMut(Entry)) {
         self.flush(out);
     }
@@ -138,7 +139,7 @@ impl Parser {
         let level = level.ok_or(Expected("a privilege level, 0 to 3"))?;
         let mut executed = instruction(&mut words, isa)?;
         executed.mode.el = Some(level);
-        // Both kinds of line are of one instruction.
+        // The listed line and the commit line are of one instruction.
         let twice = matches!(self.listed, Some(Entry { cpu: other, event: Event::Instruction(e), .. })
             if other == cpu && e.address == executed.address);
         if twice {
@@ -149,7 +150,7 @@ impl Parser {
         self.accesses(cpu, &executed, words, out)
     }
 
-    /// What a commit line says that the instruction moved.
+    /// Reads the data accesses in a commit line.
     fn accesses(
         &self,
         cpu: u16,
@@ -160,7 +161,7 @@ impl Parser {
         let mut register = None;
         while !words.is_empty() {
             if words.word() != b"mem" {
-                // A register: its value is behind it. `x 5` is two words in older logs.
+                // A register and its value. `x 5` is two words in older logs.
                 if words.peek().starts_with(b"0x") {
                     register = hex(words.word());
                 }
@@ -190,7 +191,7 @@ impl Parser {
     }
 }
 
-/// The low `size` bytes: a register holds what was loaded with its sign.
+/// The low `size` bytes of a register, which holds the loaded value sign-extended.
 const fn cut(value: u64, size: u8) -> u64 {
     match size {
         1 | 2 | 4 => value & ((1 << (8 * size)) - 1),
@@ -198,8 +199,8 @@ const fn cut(value: u64, size: u8) -> u64 {
     }
 }
 
-/// Bytes that a load instruction reads, and whether the register that it writes has them. 0 bytes
-/// where the opcode is no plain load.
+/// Size of the data that a load instruction reads, and whether its destination register holds the
+/// data. The size is 0 if the opcode is no plain load.
 const fn loaded(opcode: u32) -> (u8, bool) {
     let size = 1 << (opcode >> 12 & 0b11);
     match (opcode & 0b11, opcode & 0x7f, opcode >> 13 & 0b111) {
@@ -241,7 +242,7 @@ fn instruction(words: &mut Words<'_>, isa: Isa) -> Result<Executed, Expected> {
     Ok(Executed { address, opcode, isa: Some(isa), ..Executed::default() })
 }
 
-/// A RISC-V opcode: the two lowest bits say how long it is.
+/// A RISC-V opcode. The two lowest bits determine its size.
 pub(super) const fn riscv(bits: u32) -> Opcode {
     if bits & 0b11 == 0b11 {
         Opcode { bits, size: 4 }
@@ -250,8 +251,8 @@ pub(super) const fn riscv(bits: u32) -> Opcode {
     }
 }
 
-/// Writes an entry: commit lines where the privilege is known, else listed ones. What Spike has no
-/// words for is left out.
+/// Writes an entry: a commit line if the privilege level is known, else a listed line. An entry
+/// that the format cannot express is left out.
 pub(super) fn emit(entry: &Entry, rv64: bool, line: &mut Line) {
     let cpu = entry.cpu;
     let digits = if rv64 { 16 } else { 8 };
@@ -275,7 +276,7 @@ pub(super) fn emit(entry: &Entry, rv64: bool, line: &mut Line) {
                     let width = 2 * usize::from(access.size.max(1));
                     line.more(format_args!(" mem 0x{address:0digits$x} 0x{value:0width$x}"));
                 }
-                // The register that was loaded is not known; its value is what counts.
+                // The loaded register is unknown; the reader needs its value only.
                 (Direction::Read, Some(value)) => {
                     line.more(format_args!(" x0  0x{value:0digits$x} mem 0x{address:0digits$x}"))
                 }

@@ -1,4 +1,4 @@
-//! The comma-separated log that the RISC-V trace group's reference flow has Spike write.
+//! The comma-separated log of Spike in the reference flow of the RISC-V trace group.
 //!
 //! ```text
 //! VALID,ADDRESS,INSN,PRIVILEGE,EXCEPTION,ECAUSE,TVAL,INTERRUPT
@@ -6,7 +6,8 @@
 //! 1,8000022a,9002,3,1,3,8000022a,0
 //! ```
 //!
-//! Numbers are hexadecimal. A row with EXCEPTION is an instruction that trapped and was not retired.
+//! Numbers are hexadecimal. A row with EXCEPTION 1 is an instruction that trapped and did not
+//! retire.
 
 use tracewright_base::{Cause, Isa};
 
@@ -15,7 +16,7 @@ use crate::line::Line;
 use crate::spike::riscv;
 use crate::text::{Expected, hex};
 
-/// The first line.
+/// The header line.
 pub(super) const HEADER: &str = "VALID,ADDRESS,INSN,PRIVILEGE,EXCEPTION,ECAUSE,TVAL,INTERRUPT";
 
 /// Reads one line.
@@ -42,7 +43,7 @@ pub(super) fn line(line: &[u8], isa: Isa, out: &mut impl FnMut(Entry)) -> Result
         out(Entry::new(0, Event::Instruction(executed)));
         return Ok(());
     }
-    // The top bit of the cause is the interrupt's, whatever XLEN.
+    // The most significant bit of the cause marks an interrupt, for each XLEN.
     let raised = Raised {
         cause: Some(Cause::Riscv { code: (cause & 0xfff) as u16, interrupt: interrupt != 0 }),
         return_address: Some(address),
@@ -56,8 +57,8 @@ pub(super) fn line(line: &[u8], isa: Isa, out: &mut impl FnMut(Entry)) -> Result
     Ok(())
 }
 
-/// Writes an entry; what the columns have no room for is left out. `level` is the privilege that was
-/// written last.
+/// Writes an entry. An entry that the format cannot express is left out. `level` is the last
+/// written privilege level.
 pub(super) fn emit(entry: &Entry, level: &mut u8, rv64: bool, line: &mut Line) {
     match entry.event {
         Event::Instruction(executed) => {

@@ -1,6 +1,6 @@
-//! Tarmac, the text that Arm's models and simulations write. There are two families of it.
+//! Tarmac, the text log of Arm's models and of RTL simulations. There are two variants.
 //!
-//! Fast Models, and the RTL of small cores:
+//! Fast Models, and the RTL of small cores, write:
 //!
 //! ```text
 //! 53 clk cpu0 IT (53) 002109f0 f94003e1 O EL3h_s : LDR      x1,[sp,#0]
@@ -9,11 +9,12 @@
 //! 54 clk cpu0 E 000000008000f040 00000084 CoreEvent_CURRENT_SPx_SYNC
 //! ```
 //!
-//! `IT` is an instruction whose condition passed, `IS` one that was skipped; then its number, address (and
-//! physical address), opcode, state (`A` A32, `T` T32, `X` ThumbEE, `O` A64), mode and security state. `MR` and
+//! `IT` is an instruction whose condition passed, and `IS` a skipped instruction. Then follow its
+//! number, address (and physical address), opcode, state (`A` A32, `T` T32, `X` ThumbEE, `O` A64),
+//! mode and security state. `MR` and
 //! `MW` are reads and writes with their size in bytes, `R` registers, `E` events.
 //!
-//! Cycle Models, and the RTL of large cores: lines that go on about something have no time of their own.
+//! Cycle Models, and the RTL of large cores, write continuation lines without a time:
 //!
 //! ```text
 //! 181 ns  ES  (0000016c:e1800001) A svc:            ORR      r0,r0,r1
@@ -23,8 +24,8 @@
 //! 199 ns  ES  EXC [0x200] Synchronous Current EL with SP_ELx
 //! ```
 //!
-//! The processor's name may be absent. Lines of any other kind are left alone. (Fast Models Reference Guide,
-//! "TarmacTrace file format")
+//! The name of the processor may be absent. Lines of other kinds are ignored. (Fast Models
+//! Reference Guide, "TarmacTrace file format")
 
 mod event;
 mod memory;
@@ -35,30 +36,30 @@ use crate::entry::{Entry, Event, Executed, Mode, Opcode};
 use crate::line::Line;
 use crate::text::{self, Expected, Words, decimal, grouped, hex};
 
-/// Reads lines. It knows the processors by name.
+/// Reads lines. The parser numbers the processors by name.
 #[derive(Clone, Debug, Default)]
 pub struct Parser {
     names: Vec<Vec<u8>>,
-    /// What each processor's last instruction was.
+    /// The last instruction of each processor.
     last: Vec<Last>,
-    /// The time and the processor of the line before, which lines without a time go on about.
+    /// Time and processor of the preceding line, which apply to continuation lines.
     now: Option<(u64, u16)>,
-    /// The line before was of memory: the next may go on without saying so.
+    /// The direction of a preceding line of memory, which applies to continuation lines.
     row: Option<Direction>,
 }
 
-/// A processor's last instruction.
+/// The last instruction of a processor.
 #[derive(Clone, Copy, Debug, Default)]
 struct Last {
     address: u64,
     isa: Isa,
-    /// It is of the M profile.
+    /// The processor has the M profile.
     microcontroller: bool,
-    /// Where the next one could not be fetched.
+    /// Address of the next instruction, if it cannot be fetched.
     unfetched: Option<u64>,
 }
 
-/// What a line is of.
+/// The kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Instruction {
@@ -73,7 +74,7 @@ enum Kind {
     Row(Direction),
     /// `MR4`, `R08`.
     Access,
-    /// A kind that says nothing of what was executed.
+    /// A kind without information on execution.
     Other,
 }
 
@@ -128,36 +129,36 @@ impl Parser {
         };
         words = ahead;
         let (time, cpu) = self.now.map_or((None, 0), |(time, cpu)| (Some(time), cpu));
-        let mut say = |event| out(Entry { cpu, time, event });
+        let mut emit = |event| out(Entry { cpu, time, event });
         match kind {
             Kind::Instruction { passed } => {
                 let executed = instruction(words, passed)?;
-                self.executed(cpu, executed, say);
+                self.executed(cpu, executed, emit);
             }
             Kind::Either => match words.peek() {
                 [b'(', ..] => {
                     let (executed, fetched) = state_first(words)?;
                     if fetched {
-                        self.executed(cpu, executed, say);
+                        self.executed(cpu, executed, emit);
                     } else if let Some(last) = self.last.get_mut(usize::from(cpu)) {
                         last.unfetched = Some(executed.address);
                     }
                 }
                 b"EXC" => {
                     words.word();
-                    event::exception(words, self.last(cpu), &mut say)?;
+                    event::exception(words, self.last(cpu), &mut emit)?;
                 }
                 // A line with the exception follows.
                 b"Reset" => {}
                 _ => return Err(Expected("`(ADDRESS:OPCODE)` or `EXC` after `ES`")),
             },
-            Kind::Exception => event::exception(words, self.last(cpu), &mut say)?,
-            Kind::Event => event::event(words, self.last(cpu), &mut say)?,
-            Kind::Register => register(words, &mut say)?,
+            Kind::Exception => event::exception(words, self.last(cpu), &mut emit)?,
+            Kind::Event => event::event(words, self.last(cpu), &mut emit)?,
+            Kind::Register => register(words, &mut emit)?,
             Kind::Access => {
                 if let Some(access) = memory::access(first_of(line, words), words, self.last(cpu))?
                 {
-                    say(Event::Step(Step::Access(access)));
+                    emit(Event::Step(Step::Access(access)));
                 }
             }
             Kind::Row(direction) => {
@@ -169,7 +170,7 @@ impl Parser {
         Ok(())
     }
 
-    fn executed(&mut self, cpu: u16, executed: Executed, mut say: impl FnMut(Event)) {
+    fn executed(&mut self, cpu: u16, executed: Executed, mut emit: impl FnMut(Event)) {
         let at = usize::from(cpu);
         if self.last.len() <= at {
             self.last.resize(at + 1, Last::default());
@@ -181,7 +182,7 @@ impl Parser {
             last.isa = isa;
             last.microcontroller = isa == Isa::T32 && executed.mode.el.is_none();
         }
-        say(Event::Instruction(executed));
+        emit(Event::Instruction(executed));
     }
 
     fn last(&self, cpu: u16) -> Option<Last> {
@@ -200,7 +201,7 @@ impl Parser {
         })
     }
 
-    /// The number of a processor: that at the end of `cpuN`, or the next that is free.
+    /// The number of a processor: N of the name `cpuN`, or the next free number.
     fn cpu(&mut self, name: &[u8]) -> u16 {
         if let Some(known) = self.names.iter().position(|n| n == name) {
             return known as u16;
@@ -213,8 +214,8 @@ impl Parser {
         if self.names.len() <= at {
             self.names.resize(at + 1, Vec::new());
         }
-        if let Some(place) = self.names.get_mut(at) {
-            *place = name.to_vec();
+        if let Some(entry) = self.names.get_mut(at) {
+            *entry = name.to_vec();
         }
         at as u16
     }
@@ -224,8 +225,8 @@ impl Parser {
 const UNITS: [&[u8]; 10] =
     [b"clk", b"ns", b"ps", b"us", b"ms", b"cs", b"fs", b"tic", b"cyc", b"cycles"];
 
-/// `53 clk`, `354ns`, `10.356000us`: a time and its unit. Digits behind a point count as digits: all times
-/// of a log have as many.
+/// `53 clk`, `354ns`, `10.356000us`: a time and its unit. The decimal point is ignored: all times
+/// of a log have the same number of decimals.
 pub(super) fn time(words: &mut Words<'_>) -> Option<u64> {
     let mut ahead = *words;
     let word = ahead.word();
@@ -241,7 +242,7 @@ pub(super) fn time(words: &mut Words<'_>) -> Option<u64> {
     Some(time)
 }
 
-/// The word before the rest of a line.
+/// The last word before the rest of a line.
 fn first_of<'a>(line: &'a [u8], rest: Words<'_>) -> &'a [u8] {
     let before = line.get(..line.len() - rest.0.len()).unwrap_or_default();
     before.rsplit(|b| b.is_ascii_whitespace()).next().unwrap_or_default()
@@ -283,7 +284,7 @@ fn instruction(mut words: Words<'_>, passed: bool) -> Result<Executed, Expected>
     };
     let address = address(place).ok_or(Expected("an address in hexadecimal"))?;
     let opcode = opcode(digits)?;
-    // Who says no state has one only.
+    // A processor without a state column has one instruction set.
     let isa = match state(words.peek()) {
         Some(isa) => {
             let letter = words.word().len() == 1;
@@ -306,7 +307,7 @@ fn instruction(mut words: Words<'_>, passed: bool) -> Result<Executed, Expected>
     })
 }
 
-/// `(ADDRESS:OPCODE) A svc:     CCFAIL MOVEQ r6,#0x1000`, and whether it could be fetched.
+/// `(ADDRESS:OPCODE) A svc:     CCFAIL MOVEQ r6,#0x1000`, and whether the fetch succeeded.
 fn state_first(mut words: Words<'_>) -> Result<(Executed, bool), Expected> {
     let form = Expected("`(ADDRESS:OPCODE)` and a state");
     let inside = words.word().strip_prefix(b"(").and_then(|word| word.strip_suffix(b")"));
@@ -337,17 +338,17 @@ fn read_mode(word: &[u8]) -> Mode {
     Mode { el, non_secure }
 }
 
-fn register(mut words: Words<'_>, say: &mut impl FnMut(Event)) -> Result<(), Expected> {
+fn register(mut words: Words<'_>, emit: &mut impl FnMut(Event)) -> Result<(), Expected> {
     let name = words.word().to_ascii_uppercase();
     match name.as_slice() {
         b"ELR_EL1" | b"ELR_EL2" | b"ELR_EL3" | b"ELR_HYP" => {
             if let Some(address) = value(words)? {
-                say(Event::ReturnAddress(address));
+                emit(Event::ReturnAddress(address));
             }
         }
         b"CONTEXTIDR" | b"CONTEXTIDR_EL1" | b"CONTEXTIDR_S" | b"CONTEXTIDR_NS" => {
             if let Some(id) = value(words)? {
-                say(Event::ContextId(id as u32));
+                emit(Event::ContextId(id as u32));
             }
         }
         _ => {}
@@ -355,7 +356,7 @@ fn register(mut words: Words<'_>, say: &mut impl FnMut(Event)) -> Result<(), Exp
     Ok(())
 }
 
-/// `0123456789abcdef`, `01234567 89abcdef`, `(AARCH32) 00c50878`; `--------` is not known.
+/// `0123456789abcdef`, `01234567 89abcdef`, `(AARCH32) 00c50878`; `--------` is unknown.
 fn value(mut words: Words<'_>) -> Result<Option<u64>, Expected> {
     if words.peek().starts_with(b"(") {
         words.word();
@@ -374,7 +375,8 @@ fn value(mut words: Words<'_>) -> Result<Option<u64>, Expected> {
     grouped(&digits).map(Some).ok_or(Expected("a register's value in hexadecimal"))
 }
 
-/// Writes an entry; `number` counts instructions. What Tarmac has no words for is left out.
+/// Writes an entry. `number` counts instructions. An entry that the format cannot express is left
+/// out.
 pub(super) fn emit(entry: &Entry, number: &mut u64, line: &mut Line) {
     let Entry { cpu, .. } = *entry;
     let time = entry.time.unwrap_or(*number);

@@ -1,4 +1,4 @@
-//! Logs in each format, to entries, to steps, and back.
+//! Logs in each format, read to entries and steps, and written.
 
 use std::vec::Vec;
 
@@ -11,7 +11,7 @@ fn entries(format: Format, isa: Isa, text: &str) -> Vec<Entry> {
     let mut reader = Reader::new(format, isa);
     reader.feed(text.as_bytes(), &mut |entry| whole.push(entry)).unwrap();
     reader.finish(&mut |entry| whole.push(entry)).unwrap();
-    // Byte by byte it is the same.
+    // Byte by byte, the result is the same.
     let mut parts = Vec::new();
     let mut reader = Reader::new(format, isa);
     for byte in text.as_bytes() {
@@ -32,13 +32,13 @@ fn text(format: Format, isa: Isa, entries: &[Entry]) -> String {
 fn steps(entries: &[Entry]) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut assembler = Assembler::new(Lookup::default());
-    let mut say = |_: u16, step: &Step| steps.push(*step);
-    entries.iter().for_each(|entry| assembler.entry(entry, &mut say));
-    assembler.finish(&mut say);
+    let mut emit = |_: u16, step: &Step| steps.push(*step);
+    entries.iter().for_each(|entry| assembler.entry(entry, &mut emit));
+    assembler.finish(&mut emit);
     steps
 }
 
-/// Steps in a few letters: addresses, `!` where not taken, `X` for exceptions.
+/// Steps in short form: addresses, `!` if not taken, `X` for exceptions.
 fn short(steps: &[Step]) -> String {
     let words = steps.iter().filter_map(|step| {
         Some(match step {
@@ -84,13 +84,13 @@ fn spike_with_both_kinds_of_line() {
          XRiscv { code: 11, interrupt: false }:80000008>80000100 80000100>80000102 \
          XRiscv { code: 7, interrupt: true }:80000102>80000100 80000100>80000102"
     );
-    // Written and read again, it is the same.
+    // Written and read again, the steps are the same.
     let written = text(Format::Spike, Isa::Rv64, &read);
     assert_eq!(short(&steps(&entries(Format::Spike, Isa::Rv64, &written))), short(&steps(&read)));
 }
 
-/// Traps and levels of RISC-V in a log of QEMU: a system call from U, whose instruction has a line and was not retired; a
-/// timer interrupt; and an address that cannot be fetched, which has none.
+/// Traps and levels of RISC-V in a log of QEMU: a system call from U, whose instruction has a line
+/// and was not retired; a timer interrupt; and an address that cannot be fetched, which has none.
 #[test]
 fn qemu_of_riscv() {
     let log = "\
@@ -124,8 +124,8 @@ Trace 0: 0x7f4328001300 [0000000000000000/0000000080000100/00209003/ff000201]
     assert!(error.contains("`cause:` in hexadecimal"), "{error}");
 }
 
-/// Commit lines of other versions, and of those who write the same: no `core`, two words for a register, CSRs,
-/// vector and floating-point registers, both kinds of line with one of them bare.
+/// Commit lines of other versions, and of those who write the same: no `core`, two words for a
+/// register, CSRs, vector and floating-point registers, both kinds of line with one of them bare.
 #[test]
 fn spike_of_other_versions() {
     let log = "3 0x0000000080000000 (0x00000297) x 5 0x0000000080000000\n\
@@ -215,9 +215,9 @@ fn tarmac() {
     let read = entries(Format::Tarmac, Isa::A32, TARMAC);
     let mut assembler = Assembler::new(Lookup::default());
     let mut each = [Vec::new(), Vec::new()];
-    let mut say = |cpu: u16, step: &Step| each[usize::from(cpu)].push(*step);
-    read.iter().for_each(|entry| assembler.entry(entry, &mut say));
-    assembler.finish(&mut say);
+    let mut emit = |cpu: u16, step: &Step| each[usize::from(cpu)].push(*step);
+    read.iter().for_each(|entry| assembler.entry(entry, &mut emit));
+    assembler.finish(&mut emit);
     assert_eq!(
         short(&each[0]),
         "el-1 XReset:0>8000 el1 8000>8004 8004!>8008 8008>800c r4@20000000=12345678 800c>8014 \
@@ -287,8 +287,8 @@ fn qemu_of_both_instruction_sets_and_conditions() {
     assert_eq!(short(&steps(&read)), "el-1 8002>8004 8004!>8006 8006>8008 Off On 9000!>9004");
 }
 
-/// An M-profile processor under `qemu-system-arm`: a handler's end is no exception, and one that is pending
-/// then is tail-chained. A semihosting call is none either.
+/// An M-profile processor under `qemu-system-arm`: a handler's end is no exception, and one that is
+/// pending then is tail-chained. A semihosting call is none either.
 #[test]
 fn qemu_of_the_m_profile() {
     let log = "Loaded reset SP 0x20002000 PC 0x41 from vector table\n\
@@ -331,7 +331,8 @@ fn qemu_of_the_m_profile() {
     );
 }
 
-/// AArch32 of `qemu-system-arm`: modes, not levels; no return addresses, which follow from what was to be next.
+/// AArch32 of `qemu-system-arm`: modes, not levels; no return addresses, which follow from what was
+/// to be next.
 #[test]
 fn qemu_of_aarch32() {
     let log = "0x8000:  1afffffe  bne #0x8000\n0x8004:  e1b0f00e  movs pc, lr\n0x18:  e25ef004  subs pc, lr, #4\n\
@@ -351,7 +352,7 @@ fn qemu_of_aarch32() {
                Taking exception 5 [IRQ] on CPU 0\n\
                Trace 0: 0x7f6fec0060c0 [00000400/00000018/00000120/ff000201] \n";
     let read = entries(Format::Qemu, Isa::A32, log);
-    // Where the last branch went is not known: no line says it, and no next instruction.
+    // The target of the last branch is unknown: no line states it, and no instruction follows.
     assert_eq!(
         short(&steps(&read)),
         "el-1 8000>8000 XIrq:8000>18 el1 18>8000 8000!>8004 8004>8000 el0 Off On el1 18>1c"
@@ -382,7 +383,8 @@ fn tarmac_with_rows_of_memory() {
     );
 }
 
-/// What the RTL of small cores writes: no processor, no state, no mode, a bus beside the instructions.
+/// What the RTL of small cores writes: no processor, no state, no mode, a bus beside the
+/// instructions.
 #[test]
 fn tarmac_of_small_cores() {
     let log = "# a comment\n\
@@ -433,9 +435,9 @@ fn csv_of_every_step() {
                0,contextid,,,,,,,,1234,,,\n\
                0,vmid,,,,,,,,7,,,\n\
                0,fault,8008,,,,,,,,data-fault,10,\n\
-               0,software,1f,,,,,,32,1,,2,\n\
-               0,software,10,,,,,,8,ff,marker,m41,99\n\
-               0,hardware,1,,,,,,2,101c,,,\n\
+               0,software-write,1f,,,,,,32,1,,2,\n\
+               0,software-write,10,,,,,,8,ff,marker,m41,99\n\
+               0,dwt-event,1,,,,,,2,101c,,,\n\
                0,cycles,,,,,,,,3,,,\n0,timestamp,,,,,,,,100,,,\n0,events,,,,,,,,5,,,\n0,signals,,,,,,,,2a,,,\n\
                0,instrumentation,,,,,1,,,77,,,\n0,transaction,,,,,,,,,commit,,\n\
                0,trigger,,,,,,,,,,,\n0,off,,,,,,,,,,,\n0,on,,,,,,,,,,,\n0,halted,,,,,,,,,,,\n\
@@ -456,7 +458,7 @@ fn a_list_of_addresses_is_a_log() {
 }
 
 #[test]
-fn formats_are_found_out() {
+fn formats_are_detected() {
     for (log, want) in [
         (TARMAC, Some(Format::Tarmac)),
         ("\n\n53 clk IT (53) 002109f0 f94003e1 O EL3h_s : LDR\n", Some(Format::Tarmac)),
@@ -473,7 +475,7 @@ fn formats_are_found_out() {
 }
 
 #[test]
-fn wrong_lines_say_where_and_what() {
+fn errors_have_the_line_and_the_expected_text() {
     for (format, log, line, expected) in [
         (Format::Qemu, "\nTrace 0: 0x1 [1/zz/0/0] \n", 2, "the address in hexadecimal"),
         (Format::Qemu, "Trace x: 0x1 [1/2/0/0] \n", 1, "`Trace N:`"),
@@ -492,7 +494,7 @@ fn wrong_lines_say_where_and_what() {
         (Format::Spike, "core   0: 7 0x8000 (0x13)\n", 1, "a privilege level"),
         (Format::SpikeCsv, "1,2,3\n", 1, "eight numbers"),
         (Format::SpikeCsv, "1,8000,13,9,0,0,0,0\n", 1, "a privilege level"),
-        (Format::Csv, "a,b\n", 1, "a head line"),
+        (Format::Csv, "a,b\n", 1, "a header line"),
         (Format::Csv, "step,address\nnothing,8000\n", 2, "a known word"),
         (Format::Csv, "address\n8000\n8004,1\n", 3, "no more cells"),
         (Format::Csv, "address,opcode\n8000,123\n", 2, "an opcode"),

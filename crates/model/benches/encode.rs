@@ -1,4 +1,4 @@
-//! How fast trace units take steps that are in memory: instructions a second.
+//! Throughput of trace units in software: instructions per second, with steps in memory.
 
 use std::hint::black_box;
 
@@ -8,7 +8,7 @@ use tracewright_model::generate::{Recipe, Sets, program};
 use tracewright_model::{Machine, Stimulus};
 use tracewright_protocols::encoders::AnyUnit;
 
-/// What a random program did: branches, calls, returns, an interrupt now and then.
+/// The steps of a random program: branches, calls, returns and some interrupts.
 fn steps(isa: Sets, instructions: usize) -> Vec<Step> {
     let recipe = Recipe { seed: 7, isa, functions: 12, exceptions: false, ..Recipe::default() };
     let stimulus = Stimulus { interrupts: 10_000, ..Stimulus::default() };

@@ -1,30 +1,30 @@
-//! Elements and program memory, to the instructions that ran: the way back from a trace unit.
+//! Expansion of elements to executed instructions, with program memory.
 
 use tracewright_base::{Code, Element, Isa, Pc, Sink, Space};
 use tracewright_protocols::Observer;
 
-/// What ran, an instruction at a time; whatever is no range comes as it is.
+/// An executed instruction, or an element other than a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ran {
     /// An instruction was executed.
     Instruction {
-        /// Where.
+        /// Its address.
         address: u64,
         /// Its instruction set.
         isa: Isa,
-        /// It took effect, where it is the last of its range; `None` for the others.
+        /// Whether the last instruction of a range took effect; `None` for other instructions.
         taken: Option<bool>,
     },
-    /// A range whose instructions cannot be read: nothing is known of those from here on.
+    /// A range whose instructions from an address on cannot be read.
     Unreadable {
-        /// The first that cannot be read.
+        /// Address of the first unreadable instruction.
         address: u64,
     },
-    /// Anything else that a trace says.
+    /// An element other than a range.
     Element(Element),
 }
 
-/// Expands the ranges that it is given, and passes each thing on.
+/// A sink that expands ranges and passes each result on.
 #[derive(Debug)]
 pub struct Expand<K, F> {
     code: K,
@@ -33,7 +33,7 @@ pub struct Expand<K, F> {
 }
 
 impl<K: Code, F: FnMut(u64, Ran)> Expand<K, F> {
-    /// `code` reads the program; `each` is given a place and what ran.
+    /// `code` reads the program; `each` receives the offset of the packet and the result.
     pub fn new(code: K, each: F) -> Self {
         Expand { code, each, space: Space::ANY }
     }

@@ -1,5 +1,5 @@
-//! Random programs: functions with branches, loops, calls of every kind, returns, exception handlers,
-//! transactions. They never end, and they never get lost.
+//! Random programs: functions with branches, loops, calls of every kind, returns, exception
+//! handlers, transactions. A program never ends, and all its branches lead to code.
 
 mod body;
 mod code;
@@ -13,26 +13,26 @@ use self::body::{Body, Place};
 use self::code::Code;
 use crate::{Program, Random};
 
-/// What a program is to be like.
+/// The parameters of a random program.
 #[derive(Clone, Copy, Debug)]
 pub struct Recipe {
-    /// Of all that is random.
+    /// Seed of all random choices.
     pub seed: u64,
-    /// The instruction sets: A64 alone, or A32 and T32, of which the program has those that are set.
+    /// The instruction sets of the program.
     pub isa: Sets,
-    /// Functions beside the main one.
+    /// Number of functions, apart from the main function.
     pub functions: usize,
-    /// Functions lie all over the address space, not near one another.
+    /// Whether functions are distributed over the address space.
     pub far: bool,
-    /// Transactions. (A64)
+    /// Whether there are transactions (A64).
     pub transactions: bool,
-    /// WFI and WFE.
+    /// Whether there are WFI and WFE.
     pub waits: bool,
-    /// SVC, UDF, and loads from anywhere.
+    /// Whether there are SVC, UDF, and loads that fault.
     pub exceptions: bool,
 }
 
-/// Instruction sets that go together.
+/// Combinations of instruction sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sets {
     /// A64.
@@ -41,7 +41,7 @@ pub enum Sets {
     A32,
     /// T32.
     T32,
-    /// A32 and T32, which call one another.
+    /// A32 and T32, with calls between them.
     Both,
 }
 
@@ -59,10 +59,10 @@ impl Default for Recipe {
     }
 }
 
-/// Functions that handlers may call: they cause no exceptions.
+/// Number of functions for handlers, which cause no exceptions.
 const SAFE: usize = 2;
 
-/// A program after `recipe`.
+/// The program of `recipe`.
 pub fn program(recipe: &Recipe) -> Program {
     let mut random = Random::new(recipe.seed);
     let count = 1 + recipe.functions.max(1) + SAFE;
@@ -117,7 +117,7 @@ pub fn program(recipe: &Recipe) -> Program {
     }
 }
 
-/// Where each function lies.
+/// The address of each function.
 fn layout(recipe: &Recipe, random: &mut Random, codes: &[Code]) -> Vec<u64> {
     const BASES_64: [u64; 4] = [0x8_0000, 0x7f_1234_0000, 0xffff_8000_1000_0000, 0x1_0000_0000];
     const BASES_32: [u64; 4] = [0x8_0000, 0x1000_0000, 0xc000_0000, 0xffff_0000];

@@ -1,8 +1,8 @@
 //! Test equipment: random programs, a machine that runs them, and round trips through trace.
 //!
-//! A [`Program`] runs on a [`Machine`] and yields [`Step`](tracewright_base::Step)s. A trace unit in
-//! software ([`AnyUnit`](tracewright_protocols::encoders::AnyUnit)) encodes the steps to bytes, a
-//! decoder decodes the bytes to elements, and [`Expand`] expands the elements to executed
+//! A [`Program`] runs on a [`Machine`] and yields [`Step`](tracewright_base::Step)s. A trace unit
+//! in software ([`AnyUnit`](tracewright_protocols::encoders::AnyUnit)) encodes the steps to bytes,
+//! a decoder decodes the bytes to elements, and [`Expand`] expands the elements to executed
 //! instructions. A [`RoundTrip`] compares these instructions with the steps.
 //!
 //! No crate that is published depends on this one.

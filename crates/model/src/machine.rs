@@ -1,8 +1,8 @@
-//! A processor that runs programs and says what it did: integer instructions, branches, calls, loads
-//! and stores, exceptions and transactions of A64, A32 and T32.
+//! A processor that runs programs and emits steps: integer instructions, branches, calls, loads and
+//! stores, exceptions and transactions of A64, A32 and T32.
 //!
-//! It executes opcodes, not a model of them; an opcode that it does not know is an undefined
-//! instruction. What comes from outside (interrupts, faults, time) comes at random, from a seed.
+//! The machine executes opcodes. An unknown opcode is an undefined instruction. External events
+//! (interrupts, faults, time) are random, from a seed.
 
 mod a32;
 mod a64;
@@ -20,10 +20,11 @@ use tracewright_isa::{ItState, classify};
 use self::cpu::Cpu;
 use crate::{Program, Random};
 
-/// What happens to a processor from outside, each once in so many instructions; 0 is never.
+/// Rates of external events: each value is the mean number of instructions between two events, 0
+/// for no events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stimulus {
-    /// Of all that happens.
+    /// Seed of all events.
     pub seed: u64,
     /// Interrupts, one in four of them fast, one in eight a system error.
     pub interrupts: u32,
@@ -33,29 +34,29 @@ pub struct Stimulus {
     pub resets: u32,
     /// Debug state is entered and left.
     pub halts: u32,
-    /// Another program id after a return from an exception.
+    /// Changes of the context ID on return from an exception.
     pub switches: u32,
-    /// The time is said.
+    /// Timestamps.
     pub timestamps: u32,
     /// Trace unit events.
     pub events: u32,
-    /// The program writes into the trace.
+    /// Instrumentation of the program (FEAT_ITE).
     pub instrumentation: u32,
-    /// Trace is switched off, and on again.
+    /// Tracing is disabled and enabled again.
     pub pauses: u32,
-    /// The trace unit loses trace.
+    /// Overflows of the trace unit.
     pub overflows: u32,
-    /// A transaction fails.
+    /// Failures of transactions.
     pub failures: u32,
-    /// Cycles are counted.
+    /// Whether cycles are counted.
     pub cycles: bool,
-    /// Loads and stores are said.
+    /// Whether loads and stores are emitted.
     pub accesses: bool,
-    /// Of faults: the instruction is said to be retired at first, and the exception cancels it.
+    /// Whether a faulting instruction is emitted as retired, and the exception cancels it.
     pub cancels: bool,
 }
 
-/// Where a return from an exception goes.
+/// The state to which a return from an exception returns.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     cpu: Resume,
@@ -70,15 +71,17 @@ struct Resume {
     flags: u8,
 }
 
-/// What an instruction does next.
+/// The outcome of an instruction.
 enum Outcome {
-    /// Execution goes on here. `taken` is false where a condition failed.
+    /// Execution continues at an address. `taken` is false if a condition failed.
     Go { taken: bool, pc: u64, isa: Isa },
-    /// It is retired, and causes an exception.
+    /// The instruction retires and causes an exception.
     Raise(Cause),
-    /// It is not retired, and causes an exception; the handler returns to the next one.
+    /// The instruction does not retire and causes an exception; the handler returns to the next
+    /// instruction.
     Skip(Cause),
-    /// It is not retired, and causes an exception; it runs again after that.
+    /// The instruction does not retire and causes an exception; the handler returns to the
+    /// instruction.
     Retry(Cause),
     /// Return from an exception.
     Return,
@@ -93,7 +96,7 @@ pub struct Machine {
     cpu: Cpu,
     context: Context,
     frames: Vec<Frame>,
-    /// What a failed transaction goes back to.
+    /// The state that a failed transaction restores.
     transaction: Option<Box<Cpu>>,
     stimulus: Stimulus,
     random: Random,
@@ -101,13 +104,13 @@ pub struct Machine {
     known: HashMap<(u64, Isa), (u32, Instruction)>,
     time: u64,
     paused: bool,
-    /// The last access faulted: the next one does not.
+    /// The last access faulted; the next access does not fault.
     forgiven: bool,
     steps: Vec<Step>,
 }
 
 impl Machine {
-    /// A processor that is about to run the first instruction.
+    /// A processor before the first instruction.
     pub fn new(program: &Program, stimulus: Stimulus) -> Machine {
         let mut random = Random::new(stimulus.seed);
         let context = Context {
@@ -134,7 +137,7 @@ impl Machine {
         }
     }
 
-    /// Runs so many instructions, or until there is none, and says what happened.
+    /// Runs up to the given number of instructions, as long as there is code, and emits the steps.
     pub fn run(&mut self, instructions: usize, mut each: impl FnMut(&Step)) {
         for _ in 0..instructions {
             let going = self.step();
@@ -145,14 +148,14 @@ impl Machine {
         }
     }
 
-    /// Runs so many instructions and collects what happened.
+    /// Runs up to the given number of instructions and collects the steps.
     pub fn collect(&mut self, instructions: usize) -> Vec<Step> {
         let mut steps = Vec::new();
         self.run(instructions, |step| steps.push(*step));
         steps
     }
 
-    /// One instruction, or one exception. False where there is no code.
+    /// Executes one instruction or one exception. `false` if there is no code.
     fn step(&mut self) -> bool {
         if self.outside() {
             return true;
@@ -238,7 +241,7 @@ impl Machine {
         true
     }
 
-    /// The instruction at the program counter. `None` where there is no code.
+    /// The instruction at the program counter. `None` if there is no code.
     fn fetch(&mut self) -> Option<(u32, Instruction)> {
         let Cpu { pc, isa, it, .. } = self.cpu;
         let plain = !it.conditional();
@@ -263,7 +266,7 @@ impl Machine {
         Some((opcode, instruction))
     }
 
-    /// What comes from outside before the next instruction. True where it took the turn.
+    /// External events before the next instruction. `true` if an event changed the program counter.
     fn outside(&mut self) -> bool {
         let Stimulus { interrupts, resets, halts, timestamps, events, .. } = self.stimulus;
         if self.random.once_in(timestamps) {
@@ -314,17 +317,17 @@ impl Machine {
         false
     }
 
-    /// Back to where the transaction began, if there is one.
+    /// Restores the state before the current transaction, if there is one.
     fn fail_transaction(&mut self) {
         if let Some(cpu) = self.transaction.take() {
             self.cpu = *cpu;
-            // Why it failed: not zero.
+            // The reason of the failure: not zero.
             self.cpu.x[0] = 1;
             self.steps.push(Step::Transaction(Transaction::Failure));
         }
     }
 
-    /// Takes an exception that comes from `return_address`, where its handler returns to `resume`.
+    /// Takes an exception with `return_address`, whose handler returns to `resume`.
     fn raise(&mut self, cause: Cause, return_address: u64, resume: u64) {
         let (mut return_address, mut resume) = (return_address, resume);
         if self.transaction.is_some() {
@@ -357,7 +360,7 @@ impl Machine {
         self.steps.push(Step::Context(self.context));
     }
 
-    /// Reads or writes memory, or says that it cannot.
+    /// Reads or writes memory, or faults.
     fn access(&mut self, address: u64, size: u8, write: Option<u64>) -> Result<u64, Outcome> {
         let (base, len) = self.program.ram;
         let at = address.wrapping_sub(base) as usize;

@@ -1,33 +1,33 @@
-//! What a machine runs: memory with code in it, and where it starts.
+//! Programs: memory with code, and the entry point.
 
 use std::sync::Arc;
 
 use tracewright_base::{Cause, Isa};
 use tracewright_image::{Image, Region};
 
-/// Code and where it starts.
+/// A program.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// Memory that holds code.
     pub image: Arc<Image>,
-    /// The first instruction.
+    /// Address of the first instruction.
     pub entry: u64,
-    /// Its instruction set.
+    /// Instruction set of the first instruction.
     pub isa: Isa,
-    /// Memory that the program may read and write: address and bytes. The stack begins at its end,
-    /// R4 or X4 points to its beginning.
+    /// Data memory: address and size in bytes. The stack starts at its end, and R4 or X4 points to
+    /// its beginning.
     pub ram: (u64, usize),
-    /// Where exceptions go: see [`vector`](Program::vector).
+    /// Address of the exception vectors: see [`vector`](Program::vector).
     pub vectors: u64,
     /// The instruction set of the vectors.
     pub vector_isa: Isa,
 }
 
 impl Program {
-    /// Bytes from one exception vector to the next.
+    /// Distance of exception vectors in bytes.
     pub const VECTOR: u64 = 0x80;
 
-    /// `code` at `entry`, and nothing else: memory for data lies below, vectors lead nowhere.
+    /// A program of `code` at `entry`, with data memory at 0x1000 and without code at the vectors.
     pub fn new(isa: Isa, entry: u64, code: Vec<u8>) -> Program {
         Program {
             image: Arc::new(Image::new([Region::new("program", entry, code)])),
@@ -39,8 +39,9 @@ impl Program {
         }
     }
 
-    /// Where an exception goes: synchronous ones to the first vector, interrupts to the second,
-    /// fast interrupts to the third, system errors to the fourth, a reset to the entry.
+    /// The vector of an exception, and its instruction set: the first vector for synchronous
+    /// exceptions, the second for interrupts, the third for fast interrupts, the fourth for system
+    /// errors, and the entry for a reset.
     pub fn vector(&self, cause: Cause) -> (u64, Isa) {
         let n = match cause {
             Cause::Reset => return (self.entry, self.isa),

@@ -1,4 +1,4 @@
-//! There and back: steps through a trace unit and a decoder, and whether what comes out is what ran.
+//! Round trips: steps are encoded by a trace unit and decoded, and the result is compared.
 
 mod filter;
 mod matching;
@@ -13,29 +13,29 @@ use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 use self::filter::Included;
 use crate::expand::{Expand, Ran};
 
-/// One way through a trace unit.
+/// A configuration of a trace unit.
 #[derive(Clone, Debug)]
 pub struct Way {
     /// The protocol.
     pub protocol: AnyProtocol,
-    /// What the unit watches.
+    /// The observed core.
     pub core: Option<CoreType>,
-    /// Registers and settings by name, where they are not as in a usual unit.
+    /// Registers and settings by name, in place of those of a usual unit.
     pub registers: Vec<(&'static str, u64)>,
 }
 
-/// What was carried.
+/// Totals of a round trip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoundTrip {
     /// Bytes of trace.
     pub bytes: usize,
-    /// Instructions that came back.
+    /// Decoded instructions.
     pub instructions: usize,
-    /// Those that could not: after the last waypoint of a run, or lost on purpose.
+    /// Instructions without trace: after the last waypoint of a run, or lost by an overflow.
     pub hidden: usize,
-    /// Exceptions that came back.
+    /// Decoded exceptions.
     pub exceptions: usize,
-    /// Stretches that begin with a Trace On.
+    /// Chunks that begin with a Trace On element.
     pub chunks: usize,
 }
 
@@ -50,7 +50,7 @@ impl Way {
     /// The trace of `steps`, and the configuration that decodes it.
     ///
     /// # Errors
-    /// Where the protocol has no trace unit, or a register is missing.
+    /// A message if the protocol has no trace unit, or a register is missing.
     pub fn encode(&self, steps: &[Step]) -> Result<(AnyConfig, Vec<u8>), String> {
         let unit = AnyUnit::new(self.protocol, self.core, &|name| self.register(name));
         let mut unit = unit.map_err(|e| e.to_string())?.ok_or("no trace unit")?;
@@ -60,15 +60,15 @@ impl Way {
         Ok((unit.config(), bytes))
     }
 
-    /// Carries `steps`, which `image` has the code of, there and back.
+    /// Encodes and decodes `steps` of the program in `image`, and compares the result.
     ///
     /// # Errors
-    /// The first difference, in words.
+    /// A description of the first difference.
     pub fn round_trip(&self, image: &Arc<Image>, steps: &[Step]) -> Result<RoundTrip, String> {
         let (config, bytes) = self.encode(steps)?;
         let ran = decode(&config, image, &bytes);
         self.compare(&config, &without_cancelled(steps), &ran)
-            .map(|carried| RoundTrip { bytes: bytes.len(), ..carried })
+            .map(|totals| RoundTrip { bytes: bytes.len(), ..totals })
     }
 
     fn compare(
@@ -78,20 +78,20 @@ impl Way {
         ran: &[(u64, Ran)],
     ) -> Result<RoundTrip, String> {
         let included = Included::new(self, config, steps);
-        let mut carried = matching::chunks(config, &included, steps, ran)?;
-        carried.hidden = included.retired() - carried.instructions;
-        // A Q element counts instructions after the last waypoint, too.
+        let mut totals = matching::chunks(config, &included, steps, ran)?;
+        totals.hidden = included.retired() - totals.instructions;
+        // A Q element includes instructions after the last waypoint.
         let some = self.register("q-elements").unwrap_or(0) > 0;
         let good = if some { usize::le } else { usize::eq };
-        if !included.lossy && !good(&carried.hidden, &included.hidden) {
-            let (hidden, want) = (carried.hidden, included.hidden);
+        if !included.lossy && !good(&totals.hidden, &included.hidden) {
+            let (hidden, want) = (totals.hidden, included.hidden);
             return Err(format!("{hidden} instructions are hidden, and {want} must be"));
         }
         self.compare_rest(config, &included, steps, ran)?;
-        Ok(carried)
+        Ok(totals)
     }
 
-    /// Time, cycles, events, transactions.
+    /// Compares timestamps, cycles, events and transactions.
     fn compare_rest(
         &self,
         config: &AnyConfig,
@@ -114,7 +114,7 @@ impl Way {
             .filter(|_| configuration >> 11 & 1 != 0)
             .filter_map(|step| if let Step::Timestamp(value) = step { Some(value) } else { None })
             .collect();
-        // The time is said again after a synchronisation.
+        // The timestamp is repeated after a synchronization.
         got.dedup();
         want.dedup();
         same("timestamps", &got, &want, lossy)?;
@@ -159,13 +159,13 @@ impl Way {
                     _ => None,
                 })
                 .collect();
-            // Of those that were never committed the end says nothing.
+            // The end of the trace does not resolve uncommitted transactions.
             same("transactions", &got, &want, true)?;
         }
         self.compare_cycles(steps, elements())
     }
 
-    /// Every count of cycles is the sum of what passed, up to some step.
+    /// Each sum of cycle counts is the sum of the cycles of the steps up to some step.
     fn compare_cycles(
         &self,
         steps: &[Step],
@@ -181,12 +181,12 @@ impl Way {
         for (at, element) in elements {
             match element {
                 Element::Cycles(Some(cycles)) => sum += u64::from(cycles),
-                // From here on the sum is not known.
+                // The sum is unknown from here on.
                 Element::Cycles(None) => certain = false,
                 _ => continue,
             }
             if certain && sums.binary_search(&sum).is_err() {
-                return Err(format!("{at}: {sum} cycles in all, which no step says"));
+                return Err(format!("{at}: a sum of {sum} cycles, which matches no step"));
             }
         }
         let counting = self.register("TRCCONFIGR").unwrap_or(0) >> 4 & 1 != 0;
@@ -198,9 +198,9 @@ impl Way {
     }
 }
 
-/// What a decoder says of `bytes`, expanded.
+/// Decodes and expands `bytes`.
 pub fn decode(config: &AnyConfig, image: &Arc<Image>, bytes: &[u8]) -> Vec<(u64, Ran)> {
-    // Every other time with blocks that are made ahead, as where code is large.
+    // Half of the traces use a cache with prefetched blocks, as for large code.
     let explored = if bytes.len().is_multiple_of(2) { 0 } else { usize::MAX };
     let options = CacheOptions { explored, ..CacheOptions::default() };
     let cache = || Cache::new(image.clone(), config.waypoints(), options);
@@ -215,24 +215,24 @@ pub fn decode(config: &AnyConfig, image: &Arc<Image>, bytes: &[u8]) -> Vec<(u64,
     ran
 }
 
-/// The same without instructions that ran again after all.
+/// The steps without cancelled instructions.
 fn without_cancelled(steps: &[Step]) -> Vec<Step> {
-    let mut kept: Vec<Step> = Vec::with_capacity(steps.len());
+    let mut retained: Vec<Step> = Vec::with_capacity(steps.len());
     for step in steps {
         if matches!(step, Step::Exception(e) if e.cancels) {
-            let last = kept.iter().rposition(|step| matches!(step, Step::Retired(_)));
-            kept.drain(last.unwrap_or(kept.len())..last.map_or(kept.len(), |n| n + 1));
+            let last = retained.iter().rposition(|step| matches!(step, Step::Retired(_)));
+            retained.drain(last.unwrap_or(retained.len())..last.map_or(retained.len(), |n| n + 1));
         }
-        kept.push(*step);
+        retained.push(*step);
     }
-    kept
+    retained
 }
 
 fn time(element: Element) -> Option<u64> {
     if let Element::Timestamp { value, .. } = element { Some(value) } else { None }
 }
 
-/// Whether two lists are the same; `part`: whether the first is a part of the second.
+/// Compares two lists. `part`: the first list may be a subsequence of the second.
 fn same<T: PartialEq + std::fmt::Debug>(
     what: &str,
     got: &[T],
@@ -258,7 +258,7 @@ fn same<T: PartialEq + std::fmt::Debug>(
     ))
 }
 
-/// What of a context a trace shows: identifiers that it does not carry are zero.
+/// The part of a context that the trace contains. Untraced identifiers are zero.
 fn shown(context: &Context, vmid: bool, id: bool) -> (u8, Option<u8>, bool, u32, u32) {
     (
         context.el.unwrap_or(0),

@@ -1,5 +1,5 @@
-//! Trials: a random program, what happens to it, and a random configuration of a trace unit, all
-//! from one number. What must hold of each: [`Way::round_trip`] finds no difference.
+//! Trials: a random program, random external events and a random configuration of a trace unit,
+//! from one seed. [`Way::round_trip`] must find no difference in any trial.
 
 use tracewright_base::{CoreType, Profile, Step};
 use tracewright_protocols::registry::AnyProtocol;
@@ -11,18 +11,18 @@ use crate::{Machine, Program, Random, Stimulus, Way};
 /// One trial of an ETMv4 or an ETE.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// What the program is like.
+    /// The parameters of the program.
     pub recipe: Recipe,
-    /// What happens to the processor.
+    /// External events.
     pub stimulus: Stimulus,
     /// The trace unit.
     pub way: Way,
-    /// How many instructions run.
+    /// Number of instructions.
     pub instructions: usize,
 }
 
 impl Trial {
-    /// The trial with this number.
+    /// The trial of `seed`.
     pub fn new(seed: u64) -> Trial {
         let mut random = Random::new(seed);
         let protocol = random.pick(&[AnyProtocol::Etmv4, AnyProtocol::Ete]);
@@ -57,7 +57,7 @@ impl Trial {
             failures: 2 + random.below(20) as u32,
             cycles: random.once_in(2),
             accesses: random.once_in(4),
-            // What a filter makes of an instruction that was none is the unit's own business.
+            // The effect of a filter on a cancelled instruction is implementation defined.
             cancels: random.once_in(2)
                 && !registers.iter().any(|(name, _)| name.starts_with("TRCVI")),
         };
@@ -69,17 +69,17 @@ impl Trial {
         Trial { recipe, stimulus, way: Way { protocol, core, registers }, instructions }
     }
 
-    /// The program, and what the processor did.
+    /// The program, and the steps of its execution.
     pub fn steps(&self) -> (Program, Vec<Step>) {
         let program = generate::program(&self.recipe);
         let steps = Machine::new(&program, self.stimulus).collect(self.instructions);
         (program, steps)
     }
 
-    /// Carries what ran there and back.
+    /// Encodes and decodes the steps, and compares the result.
     ///
     /// # Errors
-    /// The first difference, in words.
+    /// A description of the first difference.
     pub fn run(&self) -> Result<RoundTrip, String> {
         let (program, steps) = self.steps();
         self.way.round_trip(&program.image, &steps)
@@ -90,7 +90,7 @@ impl Trial {
 fn registers(random: &mut Random, ete: bool, isa: Sets) -> Vec<(&'static str, u64)> {
     let mut registers = Vec::new();
     let one = |random: &mut Random, n: u32| u64::from(random.once_in(n));
-    // What was built.
+    // Implementation options.
     let commit_mode_1 = random.below(2);
     let q_support = random.below(4);
     let transaction_start_is_not_p0 = random.below(2);
@@ -125,7 +125,7 @@ fn registers(random: &mut Random, ete: bool, isa: Sets) -> Vec<(&'static str, u6
     let mut configuration = 1 | one(random, 6) << 3 | one(random, 2) << 4;
     configuration |= random.below(4) << 6 | random.below(4) << 11 | random.pick(&[0, 1, 3]) << 13;
     registers.push(("TRCCONFIGR", configuration | one(random, 2) << 18));
-    // How.
+    // Programmable options.
     registers.push(("TRCSYNCPR", random.pick(&[0, 4, 6, 8, 12])));
     registers.push(("TRCCCCTLR", random.pick(&[0, 1, 4, 16, 100])));
     registers.push(("TRCEVENTCTL1R", random.pick(&[0xf, 0xf, 5])));

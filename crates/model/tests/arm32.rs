@@ -1,5 +1,5 @@
-//! Random programs through ETMv3 and PTM units of random configurations, and back: what comes out is what
-//! ran. `TRACEWRIGHT_TIMES` says how many.
+//! Round trips of random programs through ETMv3 and PTM units of random configurations.
+//! `TRACEWRIGHT_TIMES` sets the number of programs.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ fn times() -> u64 {
     tracewright_testing::times(300)
 }
 
-/// Programs that only differ by their seeds, and what happens to them.
+/// Programs that differ in their seeds, and their external events.
 fn steps(random: &mut Random, cancels: bool) -> (Arc<Image>, Vec<Step>) {
     let recipe = Recipe {
         seed: random.next(),
@@ -54,7 +54,7 @@ fn steps(random: &mut Random, cancels: bool) -> (Arc<Image>, Vec<Step>) {
     (image, steps)
 }
 
-/// Lets some instructions that faulted look as if they had been retired: the exception takes them back.
+/// Marks some faulting instructions as retired; the exception cancels them.
 fn cancelled(image: &Arc<Image>, steps: &[Step], random: &mut Random) -> Vec<Step> {
     let mut cache = Cache::new(image.clone(), Waypoints::default(), CacheOptions::default());
     let mut out = Vec::new();
@@ -67,7 +67,7 @@ fn cancelled(image: &Arc<Image>, steps: &[Step], random: &mut Random) -> Vec<Ste
                 isa: taken.return_isa,
                 ..Pc::default()
             })
-            // A branch would have gone somewhere.
+            // A branch would have another successor.
             && !matches!(instruction.kind, Kind::Branch | Kind::Indirect)
             && matches!(out.last(), Some(Step::Retired(_) | Step::Access(_)))
         {
@@ -87,9 +87,9 @@ fn cancelled(image: &Arc<Image>, steps: &[Step], random: &mut Random) -> Vec<Ste
     out
 }
 
-/// What a trace of some steps must say, and what it said.
+/// The content of a trace, expected or decoded.
 #[derive(Debug, Default, PartialEq)]
-struct Said {
+struct Content {
     /// Addresses, in order; an exception is all ones.
     addresses: Vec<u64>,
     accesses: Vec<(u64, u64, u64)>,
@@ -101,15 +101,15 @@ struct Said {
 
 const EXCEPTION: u64 = u64::MAX;
 
-/// What the trace must say of `steps`.
-fn wanted(steps: &[Step], config: &AnyConfig) -> Said {
+/// The expected trace content of `steps`.
+fn wanted(steps: &[Step], config: &AnyConfig) -> Content {
     let control = match config {
         AnyConfig::Etmv3(c) => c.control.0,
         AnyConfig::Ptm(c) => c.control,
         _ => 0,
     };
     let etm = matches!(config, AnyConfig::Etmv3(_));
-    let mut said = Said::default();
+    let mut content = Content::default();
     // Of several branch packets for one instruction the last one counts. (IHI 0014, 7.3.5)
     let exception = |addresses: &mut Vec<u64>| {
         if !(etm && addresses.last() == Some(&EXCEPTION)) {
@@ -124,35 +124,35 @@ fn wanted(steps: &[Step], config: &AnyConfig) -> Said {
             Step::Overflow => started = false,
             Step::Halted => {
                 if started {
-                    exception(&mut said.addresses);
+                    exception(&mut content.addresses);
                 }
                 started = false;
             }
-            Step::Cycles(n) => said.cycles += u64::from(n),
+            Step::Cycles(n) => content.cycles += u64::from(n),
             _ if off => {}
             Step::Retired(retired) => {
                 started = true;
-                said.addresses.push(retired.address);
+                content.addresses.push(retired.address);
             }
             Step::Exception(taken) if started => {
                 if taken.cancels {
-                    said.addresses.pop();
+                    content.addresses.pop();
                 }
-                exception(&mut said.addresses);
+                exception(&mut content.addresses);
             }
             Step::Access(access) if started && etm && control & 0b1100 != 0 => {
-                words(&access, control, &mut said.accesses);
+                words(&access, control, &mut content.accesses);
             }
             Step::Timestamp(value) if started && control >> 28 & 1 != 0 => {
-                said.timestamps.push(value);
+                content.timestamps.push(value);
             }
             _ => {}
         }
     }
     if control >> 12 & 1 == 0 {
-        said.cycles = 0;
+        content.cycles = 0;
     }
-    said
+    content
 }
 
 /// An access as words of 32 bits, of which the trace has the value or the address or both.
@@ -166,8 +166,8 @@ fn words(access: &Access, control: u32, out: &mut Vec<(u64, u64, u64)>) {
     }
 }
 
-/// What the trace says.
-fn said(config: &AnyConfig, image: &Arc<Image>, bytes: &[u8], control: u32) -> Said {
+/// The decoded content of a trace.
+fn decoded(config: &AnyConfig, image: &Arc<Image>, bytes: &[u8], control: u32) -> Content {
     let mut elements: Vec<(u64, Element)> = Vec::new();
     let mut stream = config.stream();
     let mut cache = Cache::new(image.clone(), config.waypoints(), CacheOptions::default());
@@ -176,37 +176,37 @@ fn said(config: &AnyConfig, image: &Arc<Image>, bytes: &[u8], control: u32) -> S
     let taken = stream.feed(bytes, &offsets, &mut cache, &mut elements);
     let rest = [Piece { start: 0, at: taken as u64, fragment: true }];
     stream.finish(&bytes[taken..], &OffsetMap::new(&rest), &mut cache, &mut elements);
-    let mut said = Said::default();
+    let mut content = Content::default();
     for (at, element) in elements {
         match element {
             Element::Range(range) => {
-                said.cycles += u64::from(range.cycles.get().unwrap_or(0));
+                content.cycles += u64::from(range.cycles.get().unwrap_or(0));
                 let mut address = range.start;
                 for _ in 0..range.instructions {
-                    said.addresses.push(address);
+                    content.addresses.push(address);
                     let pc = Pc { address, isa: range.last.isa, ..Pc::default() };
                     address += u64::from(cache.instruction(pc).unwrap().size);
                 }
                 assert_eq!(address, range.end());
             }
-            Element::Exception(_) => said.addresses.push(EXCEPTION),
-            Element::Cycles(Some(cycles)) => said.cycles += u64::from(cycles),
-            Element::Timestamp { value, .. } => said.timestamps.push(value),
+            Element::Exception(_) => content.addresses.push(EXCEPTION),
+            Element::Cycles(Some(cycles)) => content.cycles += u64::from(cycles),
+            Element::Timestamp { value, .. } => content.timestamps.push(value),
             Element::DataAccess(access) => {
                 let address = if control & 8 != 0 { access.address().unwrap_or(1) } else { 0 };
                 let value = if control & 4 != 0 { access.value().unwrap_or(1) } else { 0 };
-                said.accesses.push((address, value, access.size.into()));
+                content.accesses.push((address, value, access.size.into()));
             }
             Element::Inconsistency(_) | Element::Undecodable { .. } | Element::NoCode { .. } => {
-                said.inconsistencies.push(format!("{at}: {element:?}"));
+                content.inconsistencies.push(format!("{at}: {element:?}"));
             }
             _ => {}
         }
     }
-    said
+    content
 }
 
-/// Carries random steps through a unit of a random configuration.
+/// One round trip of random steps through a unit of a random configuration.
 fn round_trip(
     seed: u64,
     protocol: AnyProtocol,
@@ -228,14 +228,14 @@ fn round_trip(
     unit.finish(&mut bytes);
 
     let control = register("ETMCR").unwrap() as u32;
-    let (mut want, mut got) = (wanted(&steps, &config), said(&config, &image, &bytes, control));
-    // Time is lost on purpose with trace, and where the first I-sync has nothing to count from.
+    let (mut want, mut got) = (wanted(&steps, &config), decoded(&config, &image, &bytes, control));
+    // Time is lost with trace on overflow, and before the first I-sync.
     let lossy = steps.iter().any(|step| matches!(step, Step::Overflow | Step::Halted | Step::Off));
     if lossy {
         (want.cycles, got.cycles) = (0, 0);
     }
     if protocol == AnyProtocol::Ptm && got.cycles < want.cycles {
-        // Cycles after the last packet with a count are not said.
+        // Cycles after the last packet with a count are not traced.
         let last = |step: &&Step| match step {
             Step::Retired(r) => {
                 !matches!(r.instruction.kind, Kind::Branch | Kind::Indirect | Kind::Isb)
@@ -245,7 +245,7 @@ fn round_trip(
         };
         let tail = steps.iter().rev().take_while(last);
         let tail: u64 = tail.map(|s| if let Step::Cycles(n) = s { u64::from(*n) } else { 0 }).sum();
-        // The machine says the cycles of an instruction after it.
+        // The machine emits the cycles of an instruction after the instruction.
         assert!(
             want.cycles - got.cycles <= tail + 43,
             "seed {seed}: {} of {}",
@@ -258,8 +258,8 @@ fn round_trip(
         && etm.id.minor() < 3
         && got.cycles > want.cycles
     {
-        // Two instructions of one cycle can be said from ETMv3.3 on only; before, cycles are made up, and
-        // taken back where there are some.
+        // Only ETMv3.3 and later can trace two instructions in one cycle; earlier units add cycles,
+        // and subtract them from later counts.
         want.cycles = got.cycles;
     }
     let first = want.addresses.iter().zip(&got.addresses).position(|(a, b)| a != b);
@@ -339,7 +339,7 @@ fn ptm() {
     }
 }
 
-/// The instruction set in the expectations above: A64 has no part in them.
+/// The instruction set in the expectations above, which is never A64.
 #[test]
 fn programs_are_of_aarch32() {
     let (_, steps) = steps(&mut Random::new(3), false);

@@ -1,6 +1,6 @@
-//! ETMv3 data trace of every kind, there and back: values that come late, values that are not traced, accesses
-//! that are dropped, stores that fail, either byte order, data without instructions, and what the M profile
-//! pushes and pops. `TRACEWRIGHT_TIMES` says how many.
+//! Round trips of ETMv3 data trace: late values, untraced values, suppressed accesses, failed
+//! stores, both byte orders, data without instructions, and stacking of the M profile.
+//! `TRACEWRIGHT_TIMES` sets the number of programs.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ fn times() -> u64 {
     tracewright_testing::times(200)
 }
 
-/// An access as the trace must show it: address, value, flags.
+/// The traced part of an access: address, value, flags.
 type Shown = (Option<u64>, Option<u64>, u8);
 
-/// What is shown of an access, whose flags only these are.
+/// The flags of an access that the trace contains.
 const FLAGS: u8 = Access::LATE
     | Access::STORE_FAILED
     | Access::VALUE_NOT_TRACED
@@ -29,7 +29,7 @@ const FLAGS: u8 = Access::LATE
     | Access::BIG_ENDIAN
     | Access::EXCEPTION;
 
-/// A trace unit's registers, as far as they matter here.
+/// The registers of a trace unit that affect data trace.
 #[derive(Clone, Copy, Debug)]
 struct Unit {
     minor: u64,
@@ -77,13 +77,13 @@ impl Unit {
         (unit.config(), bytes)
     }
 
-    /// What the trace must show of an access: 64 bits are two words.
+    /// The expected trace of an access: 64 bits are two words.
     fn shows(&self, access: &Access, out: &mut Vec<Shown>) {
         let mut flags = access.flags & FLAGS;
         if access.has(Access::SUPPRESSED) {
             return out.push((None, None, Access::SUPPRESSED));
         }
-        // The byte order comes with an address; data alone do not say who moved them.
+        // The byte order is traced with an address. Data-only trace has no instruction addresses.
         if !self.addresses {
             flags &= !Access::BIG_ENDIAN;
         }
@@ -104,8 +104,8 @@ impl Unit {
     }
 }
 
-/// Makes accesses what real units make of some of them. Late ones are told apart: their values come out of
-/// order.
+/// Gives some accesses the properties that real units give them. Late accesses are compared
+/// separately: their values are out of order.
 fn vary(steps: &[Step], unit: &Unit, random: &mut Random) -> Vec<Step> {
     let mut out = Vec::new();
     let (mut dropped, mut big_endian) = (false, false);
@@ -143,9 +143,9 @@ fn vary(steps: &[Step], unit: &Unit, random: &mut Random) -> Vec<Step> {
     out
 }
 
-/// Accesses in order, late ones apart, and instructions.
+/// Accesses in order, late accesses, and instructions.
 #[derive(Debug, Default, PartialEq)]
-struct Said {
+struct Content {
     accesses: Vec<Shown>,
     late: Vec<Shown>,
     ran: Vec<u64>,
@@ -154,8 +154,8 @@ struct Said {
 
 const EXCEPTION: u64 = u64::MAX;
 
-impl Said {
-    fn sort(mut self, mut accesses: Vec<Shown>) -> Said {
+impl Content {
+    fn sort(mut self, mut accesses: Vec<Shown>) -> Content {
         self.late = accesses.extract_if(.., |(.., flags)| *flags & Access::LATE != 0).collect();
         self.late.sort_unstable();
         self.accesses = accesses;
@@ -163,20 +163,20 @@ impl Said {
     }
 }
 
-fn wanted(steps: &[Step], unit: &Unit) -> Said {
-    let (mut said, mut accesses) = (Said::default(), Vec::new());
+fn wanted(steps: &[Step], unit: &Unit) -> Content {
+    let (mut content, mut accesses) = (Content::default(), Vec::new());
     for step in steps {
         match step {
-            Step::Retired(retired) if !unit.data_only => said.ran.push(retired.address),
-            Step::Exception(_) if !unit.data_only => said.ran.push(EXCEPTION),
+            Step::Retired(retired) if !unit.data_only => content.ran.push(retired.address),
+            Step::Exception(_) if !unit.data_only => content.ran.push(EXCEPTION),
             Step::Access(access) => unit.shows(access, &mut accesses),
             _ => {}
         }
     }
-    said.sort(accesses)
+    content.sort(accesses)
 }
 
-fn said(config: &AnyConfig, image: &Arc<Image>, bytes: &[u8], unit: &Unit) -> Said {
+fn decoded(config: &AnyConfig, image: &Arc<Image>, bytes: &[u8], unit: &Unit) -> Content {
     let mut elements: Vec<(u64, Element)> = Vec::new();
     let mut cache = Cache::new(image.clone(), config.waypoints(), CacheOptions::default());
     let mut stream = config.stream();
@@ -184,34 +184,34 @@ fn said(config: &AnyConfig, image: &Arc<Image>, bytes: &[u8], unit: &Unit) -> Sa
     let offsets = OffsetMap::new(&pieces);
     let taken = stream.feed(bytes, &offsets, &mut cache, &mut elements);
     stream.finish(&bytes[taken..], &offsets, &mut cache, &mut elements);
-    let (mut said, mut accesses) = (Said::default(), Vec::new());
+    let (mut content, mut accesses) = (Content::default(), Vec::new());
     for (at, element) in elements {
         match element {
             Element::Range(range) => {
                 let mut address = range.start;
                 for _ in 0..range.instructions {
-                    said.ran.push(address);
+                    content.ran.push(address);
                     let pc = Pc { address, isa: range.last.isa, ..Pc::default() };
                     address += u64::from(cache.instruction(pc).unwrap().size);
                 }
             }
-            Element::Exception(_) => said.ran.push(EXCEPTION),
+            Element::Exception(_) => content.ran.push(EXCEPTION),
             Element::DataAccess(access) => {
                 let address = access.address().filter(|_| unit.addresses);
                 accesses.push((address, access.value(), access.flags & FLAGS));
             }
             Element::Inconsistency(_) | Element::Undecodable { .. } | Element::NoCode { .. } => {
-                said.inconsistencies.push(format!("{at}: {element:?}"));
+                content.inconsistencies.push(format!("{at}: {element:?}"));
             }
             _ => {}
         }
     }
-    said.sort(accesses)
+    content.sort(accesses)
 }
 
 fn round_trip(seed: u64, unit: Unit, image: &Arc<Image>, steps: &[Step]) {
     let (config, bytes) = unit.encode(steps);
-    let (want, got) = (wanted(steps, &unit), said(&config, image, &bytes, &unit));
+    let (want, got) = (wanted(steps, &unit), decoded(&config, image, &bytes, &unit));
     for (what, want, got) in
         [("accesses", &want.accesses, &got.accesses), ("late accesses", &want.late, &got.late)]
     {
@@ -222,7 +222,7 @@ fn round_trip(seed: u64, unit: Unit, image: &Arc<Image>, steps: &[Step]) {
             "seed {seed} {unit:?}, {what}: {:x?} {:x?} {:?}",
             first.map(|n| want[n]),
             first.map(|n| got[n]),
-            said(&config, image, &bytes, &unit).inconsistencies,
+            decoded(&config, image, &bytes, &unit).inconsistencies,
         );
     }
     assert_eq!(want.ran, got.ran, "seed {seed} {unit:?}");
@@ -258,7 +258,7 @@ fn data_of_every_kind() {
     assert!(late > least && dropped > least && alone > least, "{late} {dropped} {alone}");
 }
 
-/// An M-profile processor: a loop that interrupts break, whose registers are pushed and popped.
+/// An M-profile processor: a loop with interrupts, which stack registers.
 #[test]
 fn exceptions_of_the_m_profile() {
     // 8000: LDR r1, [r0]; ADDS r1, #1; STR r1, [r0]; B 0x8000. 9000: STR r2, [r3]; BX lr.

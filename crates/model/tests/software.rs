@@ -1,4 +1,4 @@
-//! What programs write, through an ITM and an STM, and back. `TRACEWRIGHT_TIMES` says how many times.
+//! Round trips of software writes through an ITM and an STM. `TRACEWRIGHT_TIMES` sets their number.
 
 use tracewright_base::{Channel, DwtEvent, Element, NoMemory, OffsetMap, Piece, Software, Step};
 use tracewright_model::Random;
@@ -115,7 +115,7 @@ fn itm() {
         }
         assert_eq!((got_writes, got_reports), (writes, reports), "seed {seed}");
         assert_eq!(got_times, times, "seed {seed}");
-        // What waits at the end has no packet to come with; an overflow loses time.
+        // A timestamp that is pending at the end has no packet; an overflow loses timestamps.
         assert!(local <= cycles, "seed {seed}: {local} of {cycles}");
         let ends = |step: &Step| matches!(step, Step::SoftwareWrite(_) | Step::DwtEvent(_));
         let whole = !steps.contains(&Step::Overflow) && steps.last().is_some_and(ends);
@@ -123,7 +123,7 @@ fn itm() {
     }
 }
 
-/// A write of any kind to any channel.
+/// A random write to a random channel.
 fn write(random: &mut Random, time: &mut u64) -> Software {
     let master = Some(random.pick(&[0, 1, 0x41, 0x140, 0x8000]));
     let channel = Some(random.pick(&[0, 1, 2, 0xff, 0x100, 0xffff]));
@@ -140,7 +140,7 @@ fn write(random: &mut Random, time: &mut u64) -> Software {
             Software::new(here, bits, low(random, bits)).with(Software::USER)
         }
         6 => {
-            // An error of a master goes to its channel 0.
+            // An error of a master is on channel 0.
             let master = Channel::Master { master, channel: Some(0) };
             return Software::new(master, 8, low(random, 8)).with(Software::MASTER_ERROR);
         }

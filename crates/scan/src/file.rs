@@ -19,8 +19,8 @@ enum Inner {
 /// The bytes of the file at `path`, as a memory map if possible. A pipe or a device is read to its
 /// end. Without the feature `mmap`, every file is read.
 ///
-/// If a mapped file is truncated, the operating system ends the program at the first access past the
-/// new end.
+/// If a mapped file is truncated, the operating system ends the program at the first access past
+/// the new end.
 ///
 /// # Errors
 /// An [`io::Error`] if the file cannot be opened or read.

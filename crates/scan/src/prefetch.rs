@@ -1,7 +1,7 @@
 //! Hints to the processor and to the operating system about memory.
 
-/// Prefetches `slice[index]` into the cache, without waiting. The call has no effect if the index is
-/// out of range or the architecture has no prefetch instruction here.
+/// Prefetches `slice[index]` into the cache, without waiting. The call has no effect if the index
+/// is out of range or the architecture has no prefetch instruction here.
 #[inline(always)]
 #[allow(unsafe_code)]
 pub fn prefetch<T>(slice: &[T], index: usize) {
@@ -25,9 +25,9 @@ pub fn prefetch<T>(slice: &[T], index: usize) {
     let _ = item;
 }
 
-/// Requests large pages for the allocation of `list`, unused capacity included. Memory that does not
-/// fill a large page is unaffected. The call has no effect without the feature `mmap` or on other
-/// systems than Linux.
+/// Requests large pages for the allocation of `list`, unused capacity included. Memory that does
+/// not fill a large page is unaffected. The call has no effect without the feature `mmap` or on
+/// other systems than Linux.
 #[cfg(feature = "std")]
 #[allow(unsafe_code)]
 pub fn huge<T>(list: &Vec<T>) {

@@ -1,4 +1,4 @@
-//! Each scan says what its naive twin says; files are what a plain read gives.
+//! Each scan and its naive twin return equal results; files have the content of a plain read.
 
 use tracewright_scan::{find, naive, prefetch, zero_run};
 
@@ -54,7 +54,7 @@ fn files() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// A file that says that it is empty, and is not.
+/// A file that reports length 0 and is not empty.
 #[cfg(all(feature = "std", target_os = "linux"))]
 #[test]
 fn a_file_of_the_system() {
@@ -62,7 +62,7 @@ fn a_file_of_the_system() {
     assert!(!bytes.is_empty());
 }
 
-/// A request for memory says nothing, whatever is asked for.
+/// Hints about memory have no visible effect, for any argument.
 #[test]
 fn requests() {
     let items = [1u64, 2, 3];

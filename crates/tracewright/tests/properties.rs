@@ -331,7 +331,7 @@ fn execution_logs() {
         "1,80000000,4081,3,0,0,0,0\n",
         "cpu,step,address,isa,opcode,value,size,cause\n",
         "0,instruction,8000,A32,e5910000,,,\n0,read,20000000,,,1,4,late\n",
-        "0,software,1,,,5,32,\n0,exception,8004,,,,,irq\n0,halted,,,,,,\n",
+        "0,software-write,1,,,5,32,\n0,exception,8004,,,,,irq\n0,halted,,,,,,\n",
     ];
     let mut random = Random::new(0x10_65);
     for _ in 0..times(TIMES) * 4 {

@@ -1,6 +1,6 @@
 //! Proof that the facade crate without its default features needs no `std`.
 //!
-//! The crate defines the panic handler. If any dependency links `std`, which has a panic handler, the
+//! The crate defines the panic handler. If a dependency links `std`, which has a panic handler, the
 //! compiler refuses to build the crate (E0152), on a host target as on a bare-metal one.
 #![no_std]
 #![forbid(unsafe_code)]

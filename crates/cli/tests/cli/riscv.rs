@@ -466,9 +466,9 @@ cpu,address,isa,el,opcode
     let output =
         encode("--config xlen=32 --config source_width=1 --config source=1", &folder.path("none"));
     assert_eq!(output.code, Some(2), "{}", output.out);
-    assert!(output.err.contains("has no room"), "{}", output.err);
+    assert!(output.err.contains("does not fit"), "{}", output.err);
     let output = encode("--config profile=esp32", &folder.path("none"));
-    assert!(output.err.contains("no source's number"), "{}", output.err);
+    assert!(output.err.contains("no source number"), "{}", output.err);
 }
 
 /// Errors in tables of custom opcodes have file, section, key and the expected values.

@@ -135,7 +135,7 @@ pub const fn cm_jt(index: u8) -> u32 {
     0xa002 | (index as u32) << 2
 }
 
-/// CM.POPRET of RA and as many more registers as the list says, 4 to 15.
+/// CM.POPRET of the register list `list`, 4 to 15.
 pub const fn cm_popret(list: u8) -> u32 {
     0xbe02 | (list as u32 & 0xf) << 4
 }

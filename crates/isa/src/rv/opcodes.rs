@@ -1,7 +1,7 @@
-//! Opcodes of a processor's own, as a table of plain values.
+//! Custom opcodes of a processor, as a table of plain values.
 //!
-//! An opcode is told by `mask` and `match`, as opcode listings have them. What a trace needs to know of it
-//! is where it lets the program go: see [`Flow`].
+//! `mask` and `match` identify an opcode, as in opcode listings. Decoding needs its effect on
+//! control flow: see [`Flow`].
 
 use core::fmt;
 use core::str::FromStr;
@@ -10,50 +10,50 @@ use tracewright_base::{Instruction, Isa, Kind, Role};
 
 use crate::Make;
 
-/// How many opcodes a table holds, at most.
-pub const MOST_OPCODES: usize = 24;
+/// Capacity of a table.
+pub const MAX_OPCODES: usize = 24;
 
-/// Parts of an opcode that an offset can be made of, at most.
-const MOST_PARTS: usize = 8;
+/// The most ranges of bits in an offset.
+const MAX_PARTS: usize = 8;
 
-/// Characters of a name, at most.
-const LONGEST_NAME: usize = 15;
+/// The most characters in a name.
+const MAX_NAME: usize = 15;
 
-/// Opcodes of a processor's own: the first that fits counts.
+/// A table of custom opcodes. The first matching entry applies.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Opcodes {
-    opcodes: [Opcode; MOST_OPCODES],
+    opcodes: [Opcode; MAX_OPCODES],
     len: u8,
 }
 
 impl Opcodes {
-    /// None.
-    pub const NONE: Opcodes = Opcodes { opcodes: [Opcode::NONE; MOST_OPCODES], len: 0 };
+    /// The empty table.
+    pub const NONE: Opcodes = Opcodes { opcodes: [Opcode::NONE; MAX_OPCODES], len: 0 };
 
-    /// Adds one.
+    /// Adds an opcode.
     ///
     /// # Errors
-    /// [`WrongOpcode::TooMany`] where there are [`MOST_OPCODES`].
+    /// [`WrongOpcode::TooMany`] if the table has [`MAX_OPCODES`].
     pub fn push(&mut self, opcode: Opcode) -> Result<(), WrongOpcode> {
-        let place = self.opcodes.get_mut(usize::from(self.len)).ok_or(WrongOpcode::TooMany)?;
-        *place = opcode;
+        let entry = self.opcodes.get_mut(usize::from(self.len)).ok_or(WrongOpcode::TooMany)?;
+        *entry = opcode;
         self.len += 1;
         Ok(())
     }
 
-    /// Those that there are, in the order in which they are tried.
+    /// The opcodes, in the order of precedence.
     #[inline]
     pub fn as_slice(&self) -> &[Opcode] {
         self.opcodes.get(..usize::from(self.len)).unwrap_or_default()
     }
 
-    /// There is none.
+    /// Whether the table is empty.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The first that `bits` fit, which begin with the opcode.
+    /// The first opcode that matches `bits`.
     #[inline]
     pub fn find(&self, bits: u64) -> Option<&Opcode> {
         self.as_slice().iter().find(|opcode| opcode.fits(bits))
@@ -72,47 +72,47 @@ impl fmt::Debug for Opcodes {
     }
 }
 
-/// An opcode, or several alike.
+/// A custom opcode, or a group of opcodes with equal effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opcode {
-    /// What it is called; empty for none.
+    /// Name of the instruction; empty for none.
     pub name: Name,
-    /// The bits that tell it from others.
+    /// The bits that identify the opcode.
     pub mask: u64,
-    /// What they are.
+    /// The values of these bits.
     pub bits: u64,
-    /// Its size in bytes: 2, 4, 6 or 8.
+    /// Size in bytes: 2, 4, 6 or 8.
     pub size: u8,
-    /// Where it lets the program go.
+    /// The effect on control flow.
     pub flow: Flow,
-    /// How far its target is, where the opcode says that.
+    /// The encoding of the offset to the target, for direct branches.
     pub offset: Option<Offset>,
 }
 
-/// Where an instruction lets the program go.
+/// The effect of a custom instruction on control flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Flow {
-    /// On to the next instruction.
+    /// None: execution continues with the next instruction.
     #[default]
     Plain,
-    /// To its target, or on: a conditional branch, whose outcome is traced.
+    /// A conditional branch, whose outcome is traced.
     Branch,
-    /// Elsewhere.
+    /// An unconditional jump.
     Jump,
-    /// Elsewhere, with its return address in a link register.
+    /// A jump that writes its return address to a link register.
     Call,
-    /// Elsewhere, with its return address in another register.
+    /// A jump that writes its return address to another register.
     Link,
-    /// To where it was called from.
+    /// A return.
     Return,
-    /// To where a link register says, with its return address in the other.
+    /// A jump through one link register that writes its return address to the other.
     Swap,
-    /// Back from a trap.
+    /// A return from a trap.
     TrapReturn,
 }
 
 impl Flow {
-    /// All of them, with their words.
+    /// All effects, with their names.
     pub const WORDS: &'static [(Flow, &'static str)] = &[
         (Flow::Plain, "plain"),
         (Flow::Branch, "branch"),
@@ -124,24 +124,24 @@ impl Flow {
         (Flow::TrapReturn, "trap-return"),
     ];
 
-    /// Its word.
+    /// The name of the effect.
     pub fn word(self) -> &'static str {
         Flow::WORDS.iter().find(|(flow, _)| *flow == self).map_or("", |(_, word)| word)
     }
 }
 
-/// Where in an opcode the distance to its target is, from the instruction itself.
+/// The encoding of an offset in an opcode. The offset counts from the instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offset {
-    /// Ranges of bits, high and low, the most significant one first.
-    parts: [(u8, u8); MOST_PARTS],
+    /// Ranges of bits, high and low, the most significant range first.
+    parts: [(u8, u8); MAX_PARTS],
     len: u8,
-    /// What the number is multiplied with: a power of two. Its top bit is its sign.
+    /// The unit of the offset in bytes, a power of two. The most significant bit is the sign.
     scale: u8,
 }
 
 impl Offset {
-    /// BEQ and its like: `31,7,30:25,11:8`.
+    /// BEQ and the other branches: `31,7,30:25,11:8`.
     pub const B: Offset = Offset::of([(31, 31), (7, 7), (30, 25), (11, 8)]);
     /// JAL: `31,19:12,20,30:21`.
     pub const J: Offset = Offset::of([(31, 31), (19, 12), (20, 20), (30, 21)]);
@@ -155,7 +155,7 @@ impl Offset {
         [(Offset::B, "B"), (Offset::J, "J"), (Offset::CB, "CB"), (Offset::CJ, "CJ")];
 
     const fn of<const N: usize>(given: [(u8, u8); N]) -> Offset {
-        let mut parts = [(0, 0); MOST_PARTS];
+        let mut parts = [(0, 0); MAX_PARTS];
         let mut n = 0;
         while n < N {
             parts[n] = given[n];
@@ -168,7 +168,7 @@ impl Offset {
         self.parts.get(..usize::from(self.len)).unwrap_or_default()
     }
 
-    /// How many bytes on an opcode goes.
+    /// The offset in bytes.
     fn distance(&self, bits: u64) -> i64 {
         let (value, width) = self.parts().iter().fold((0, 0), |(value, width), &(high, low)| {
             let more = u32::from(high - low) + 1;
@@ -179,7 +179,7 @@ impl Offset {
         ((value << unused) as i64 >> unused).wrapping_mul(self.scale.into())
     }
 
-    /// The highest bit that it has.
+    /// The highest bit of the encoding.
     fn highest(&self) -> u8 {
         self.parts().iter().map(|(high, _)| *high).max().unwrap_or(0)
     }
@@ -188,7 +188,7 @@ impl Offset {
         if let Some((known, _)) = Offset::WORDS.iter().find(|(_, w)| w.eq_ignore_ascii_case(text)) {
             return Some(*known);
         }
-        let mut offset = Offset { parts: [(0, 0); MOST_PARTS], len: 0, scale: 2 };
+        let mut offset = Offset { parts: [(0, 0); MAX_PARTS], len: 0, scale: 2 };
         let mut width = 0;
         for part in text.split(',') {
             let (high, low) = part.split_once(':').unwrap_or((part, part));
@@ -200,7 +200,7 @@ impl Offset {
             offset.len += 1;
             width += high - low + 1;
         }
-        // What is wider than an address is none.
+        // An offset wider than an address is invalid.
         (width < 62).then_some(offset)
     }
 }
@@ -227,12 +227,12 @@ impl fmt::Display for Offset {
     }
 }
 
-/// A short name.
+/// A name of limited length.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub struct Name([u8; LONGEST_NAME]);
+pub struct Name([u8; MAX_NAME]);
 
 impl Name {
-    /// The name `text`. `None` where it is too long, or has more than printable ASCII characters.
+    /// The name `text`, or `None` if it is too long or has characters other than printable ASCII.
     pub fn new(text: &str) -> Option<Name> {
         let mut name = Name::default();
         let room = name.0.get_mut(..text.len())?;
@@ -240,9 +240,9 @@ impl Name {
         text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'=').then_some(name)
     }
 
-    /// Its text; empty for none.
+    /// The text; empty for no name.
     pub fn as_str(&self) -> &str {
-        let len = self.0.iter().position(|&byte| byte == 0).unwrap_or(LONGEST_NAME);
+        let len = self.0.iter().position(|&byte| byte == 0).unwrap_or(MAX_NAME);
         self.0.get(..len).and_then(|bytes| core::str::from_utf8(bytes).ok()).unwrap_or_default()
     }
 }
@@ -255,7 +255,7 @@ impl fmt::Debug for Name {
 
 impl Opcode {
     const NONE: Opcode = Opcode {
-        name: Name([0; LONGEST_NAME]),
+        name: Name([0; MAX_NAME]),
         mask: 0,
         bits: 0,
         size: 0,
@@ -263,7 +263,7 @@ impl Opcode {
         offset: None,
     };
 
-    /// Whether `bits` begin with it.
+    /// Whether `bits` begin with the opcode.
     #[inline]
     pub const fn fits(&self, bits: u64) -> bool {
         bits & self.mask == self.bits
@@ -292,10 +292,10 @@ impl Opcode {
         }
     }
 
-    /// An opcode of names and values: those of [`FromStr`].
+    /// An opcode from keys and values, as in [`FromStr`].
     ///
     /// # Errors
-    /// [`WrongOpcode`] for the first that is wrong, or missing.
+    /// [`WrongOpcode`] for the first invalid or missing key.
     pub fn of<'a>(
         pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Opcode, WrongOpcode> {
@@ -361,20 +361,20 @@ impl Opcode {
     }
 }
 
-/// Takes a value. `false` where there is one already.
+/// Sets a value. `false` if it is set already.
 fn set<T>(place: &mut Option<T>, key: Key, value: Option<T>) -> Result<bool, WrongOpcode> {
     let value = value.ok_or(WrongOpcode::Wrong(key))?;
     Ok(place.replace(value).is_none())
 }
 
-/// A number, decimal, hexadecimal or binary.
+/// A decimal, hexadecimal or binary number.
 fn number(text: &str) -> Option<u64> {
     let (digits, radix) = match text.get(..2) {
         Some("0x") => (text.get(2..)?, 16),
         Some("0b") => (text.get(2..)?, 2),
         _ => (text, 10),
     };
-    // Digits may be parted by one underscore each.
+    // Single underscores may separate digits.
     let mut value = Some(0u64);
     let mut last = '_';
     for digit in digits.chars() {
@@ -389,8 +389,9 @@ fn number(text: &str) -> Option<u64> {
     value.filter(|_| last != '_')
 }
 
-/// `name=cv.beqimm mask=0x707f match=0x600b kind=branch offset=B`: `name`, `length`, `offset` and `scale`
-/// may be left out. A length that is left out is what the lowest bits say.
+/// Parses `name=cv.beqimm mask=0x707f match=0x600b kind=branch offset=B`. `name`, `length`,
+/// `offset` and
+/// `scale` are optional. The default length follows from the lowest bits.
 impl FromStr for Opcode {
     type Err = WrongOpcode;
 
@@ -403,7 +404,7 @@ impl FromStr for Opcode {
     }
 }
 
-/// As [`FromStr`] reads it.
+/// The form that [`FromStr`] parses.
 impl fmt::Display for Opcode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name.as_str() {
@@ -425,7 +426,7 @@ impl fmt::Display for Opcode {
     }
 }
 
-/// What an opcode is described by.
+/// A key of the description of an opcode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     /// `name`.
@@ -445,7 +446,7 @@ pub enum Key {
 }
 
 impl Key {
-    /// All of them.
+    /// All keys.
     const ALL: [Key; 7] =
         [Key::Name, Key::Mask, Key::Match, Key::Length, Key::Kind, Key::Offset, Key::Scale];
 
@@ -462,24 +463,24 @@ impl Key {
     }
 }
 
-/// Why an opcode is none.
+/// The reason that a description of an opcode is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WrongOpcode {
-    /// It is not `name=value` pairs.
+    /// The text is not a list of `name=value` pairs.
     NoPair,
-    /// There is no such key.
+    /// An unknown key.
     Unknown,
-    /// A key is there twice.
+    /// A duplicate key.
     Twice,
     /// A key is missing.
     Missing(Key),
-    /// A key cannot have that value.
+    /// An invalid value of a key.
     Wrong(Key),
-    /// `match` has bits that `mask` has not.
+    /// `match` has bits outside `mask`.
     Unmasked,
-    /// Its kind goes where no offset says.
+    /// An offset for a kind without a direct target.
     NoOffset,
-    /// There are [`MOST_OPCODES`] already.
+    /// More than [`MAX_OPCODES`] opcodes.
     TooMany,
 }
 
@@ -488,13 +489,13 @@ impl fmt::Display for WrongOpcode {
         match self {
             WrongOpcode::NoPair => f.write_str("it must be NAME=VALUE pairs with blanks between"),
             WrongOpcode::Unknown => {
-                f.write_str("it has a key that there is not; there are")?;
+                f.write_str("unknown key; the keys are")?;
                 Key::ALL.iter().try_for_each(|key| write!(f, " {}", key.word()))
             }
-            WrongOpcode::Twice => f.write_str("a key is there twice"),
+            WrongOpcode::Twice => f.write_str("a key occurs twice"),
             WrongOpcode::Missing(key) => write!(f, "`{}` is missing", key.word()),
             WrongOpcode::Wrong(Key::Name) => {
-                write!(f, "`name` must have 1 to {LONGEST_NAME} characters, without blanks and `=`")
+                write!(f, "`name` must have 1 to {MAX_NAME} characters, without blanks and `=`")
             }
             WrongOpcode::Wrong(Key::Mask) => f.write_str(
                 "`mask` must be a number, not 0, with no bits beyond the opcode's length",
@@ -509,15 +510,15 @@ impl fmt::Display for WrongOpcode {
             }
             WrongOpcode::Wrong(Key::Offset) => write!(
                 f,
-                "`offset` must be B, J, CB, CJ, or at most {MOST_PARTS} ranges of the opcode's bits, the most \
+                "`offset` must be B, J, CB, CJ, or at most {MAX_PARTS} ranges of the opcode's bits, the most \
                  significant first, as 31,7,30:25,11:8"
             ),
             WrongOpcode::Wrong(Key::Scale) => f.write_str("`scale` must be 1, 2, 4 or 8, in bytes"),
             WrongOpcode::Unmasked => f.write_str("`match` has bits that `mask` has not"),
             WrongOpcode::NoOffset => {
-                f.write_str("`offset` is for branch, jump, call and link; the others' targets vary")
+                f.write_str("`offset` is valid for branch, jump, call and link only; other kinds have no direct target")
             }
-            WrongOpcode::TooMany => write!(f, "there are more than {MOST_OPCODES} opcodes"),
+            WrongOpcode::TooMany => write!(f, "there are more than {MAX_OPCODES} opcodes"),
         }
     }
 }

@@ -1,24 +1,23 @@
-//! Jumps whose target two instructions in a row tell.
+//! Jumps whose target follows from two consecutive instructions.
 
 use tracewright_base::Isa;
 
 use crate::sign_extend;
 
-/// What an AUIPC, LUI or C.LUI leaves for the instruction right after it: where a JALR of the same
-/// register goes is then known from the program. ("sequentially inferable jumps" of the trace
-/// specification)
+/// The result of an AUIPC, LUI or C.LUI, for the next instruction. The target of a JALR through the
+/// same register follows from it. (E-Trace specification, "sequentially inferable jumps")
 ///
-/// The default, at the target of a jump and after all else, leaves nothing.
+/// The default is the state at the target of a jump and after all other instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Upper {
-    /// The register, 1 to 31; 0 for none.
+    /// Number of the register, 1 to 31; 0 for none.
     register: u8,
-    /// What it holds.
+    /// Value of the register.
     value: u64,
 }
 
 impl Upper {
-    /// What the instruction `opcode` at `address` leaves.
+    /// The state after the instruction `opcode` at `address`.
     #[inline]
     #[must_use]
     pub const fn after(isa: Isa, opcode: u32, address: u64) -> Self {
@@ -43,13 +42,13 @@ impl Upper {
         Upper { register, value: value & isa.address_mask() }
     }
 
-    /// Nothing is left.
+    /// Whether no register value is known.
     #[inline]
     pub const fn is_none(self) -> bool {
         self.register == 0
     }
 
-    /// Where the instruction `opcode`, right after, goes: `None` where it is not a jump through the
+    /// The target of the next instruction `opcode`, or `None` if it is no jump through the
     /// register.
     #[inline]
     pub const fn target(self, isa: Isa, opcode: u32) -> Option<u64> {

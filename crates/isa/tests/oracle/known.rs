@@ -1,6 +1,6 @@
 //! Where the oracle and the architecture part, and why.
 
-/// Opcodes of which the oracle says something else.
+/// Opcodes that the oracle classifies differently.
 pub(crate) struct Known {
     /// The opcodes are those with `opcode & mask == value`.
     pub(crate) mask: u32,
@@ -12,7 +12,7 @@ pub(crate) struct Known {
     pub(crate) why: &'static str,
 }
 
-/// The oracle refuses an opcode, or says what it is otherwise.
+/// The oracle refuses an opcode, or decodes it as another instruction.
 const REFUSED: &str = "no instruction";
 
 const fn row(mask: u32, value: u32, oracle: &'static str, why: &'static str) -> Known {

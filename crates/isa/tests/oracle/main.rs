@@ -1,7 +1,7 @@
 //! Every classification against an independent disassembler, over sweeps of opcodes.
 //!
-//! The oracle's text is read for what it says of the flow. Where the two differ, a row of
-//! [`known`] must cover the opcode and say why; a row that nothing needs any more is an error.
+//! The test parses the text of the oracle. If the classifications differ, a row of [`known`] must
+//! cover the opcode and give the reason. A row without a difference is an error.
 
 mod known;
 mod text;
@@ -16,7 +16,7 @@ use tracewright_isa::{a32, a64, t32};
 use tracewright_testing::Random;
 
 use known::Known;
-use text::Says;
+use text::Parsed;
 
 /// Where the instructions of the sweeps lie: far from both ends of the address space.
 const AT: u64 = 0x4000_0000;
@@ -65,16 +65,16 @@ impl Sweep {
             _ => (t32::classify(opcode, AT), opcode.rotate_left(16).to_le_bytes()),
         };
         let found = self.oracle.disasm_count(&bytes[..ours.size.into()], AT, 1).unwrap();
-        let (text, says) = match found.iter().next() {
+        let (text, parsed) = match found.iter().next() {
             Some(i) => {
                 let (mnemonic, operands) = (i.mnemonic().unwrap(), i.op_str().unwrap());
-                let says = text::read(self.isa, i.bytes().len(), mnemonic, operands);
-                (format!("{mnemonic} {operands}"), Some(says))
+                let parsed = text::read(self.isa, i.bytes().len(), mnemonic, operands);
+                (format!("{mnemonic} {operands}"), Some(parsed))
             }
             None => ("no instruction".to_owned(), None),
         };
-        self.compared += u32::from(says.is_some());
-        if agree(&ours, says) {
+        self.compared += u32::from(parsed.is_some());
+        if agree(&ours, parsed) {
             return;
         }
         let row = self
@@ -115,17 +115,17 @@ impl Sweep {
     }
 }
 
-/// Plain is what we say of encodings that we do not look into, allocated or not.
-fn agree(ours: &Instruction, says: Option<Says>) -> bool {
-    match says {
+/// Encodings that the classifier does not examine are plain, allocated or not.
+fn agree(ours: &Instruction, parsed: Option<Parsed>) -> bool {
+    match parsed {
         None => matches!(ours.kind, Kind::Plain | Kind::Undefined),
-        Some(says) => {
+        Some(parsed) => {
             let flows = matches!(ours.kind, Kind::Branch | Kind::Indirect);
-            says.size == ours.size
-                && says.kind == ours.kind
-                && (!flows || says.role == ours.role && says.conditional == ours.conditional)
-                && says.target == ours.target
-                && says.target_isa.is_none_or(|isa| isa == ours.target_isa)
+            parsed.size == ours.size
+                && parsed.kind == ours.kind
+                && (!flows || parsed.role == ours.role && parsed.conditional == ours.conditional)
+                && parsed.target == ours.target
+                && parsed.target_isa.is_none_or(|isa| isa == ours.target_isa)
         }
     }
 }

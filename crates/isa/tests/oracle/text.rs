@@ -1,21 +1,21 @@
-//! What the text of a disassembled instruction says of the flow.
+//! The control flow of an instruction, from its disassembled text.
 
 use tracewright_base::{Isa, Kind, Role};
 
-/// The fields of an `Instruction` that text can tell.
+/// The fields of an `Instruction` that follow from its text.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Says {
+pub(crate) struct Parsed {
     pub(crate) size: u8,
     pub(crate) kind: Kind,
     pub(crate) role: Role,
     pub(crate) conditional: bool,
     pub(crate) target: Option<u64>,
-    /// Told for direct branches only.
+    /// Known for direct branches only.
     pub(crate) target_isa: Option<Isa>,
 }
 
-pub(crate) fn read(isa: Isa, size: usize, mnemonic: &str, operands: &str) -> Says {
-    let plain = Says {
+pub(crate) fn read(isa: Isa, size: usize, mnemonic: &str, operands: &str) -> Parsed {
+    let plain = Parsed {
         size: size as u8,
         kind: Kind::Plain,
         role: Role::Jump,
@@ -38,8 +38,8 @@ fn target(operands: &str) -> Option<u64> {
     }
 }
 
-fn a64(plain: Says, mnemonic: &str, operands: &str) -> Says {
-    let branch = |role, conditional| Says {
+fn a64(plain: Parsed, mnemonic: &str, operands: &str) -> Parsed {
+    let branch = |role, conditional| Parsed {
         kind: Kind::Branch,
         role,
         conditional,
@@ -47,8 +47,8 @@ fn a64(plain: Says, mnemonic: &str, operands: &str) -> Says {
         target_isa: Some(Isa::A64),
         ..plain
     };
-    let of = |kind| Says { kind, ..plain };
-    let indirect = |role| Says { kind: Kind::Indirect, role, ..plain };
+    let of = |kind| Parsed { kind, ..plain };
+    let indirect = |role| Parsed { kind: Kind::Indirect, role, ..plain };
     match mnemonic {
         "b" => branch(Role::Jump, false),
         "bl" => branch(Role::Call, false),
@@ -94,14 +94,14 @@ fn split<'a>(mnemonic: &str, bases: &[&'a str], s: bool) -> Option<(&'a str, boo
     })
 }
 
-fn aarch32(plain: Says, isa: Isa, mnemonic: &str, operands: &str) -> Says {
+fn aarch32(plain: Parsed, isa: Isa, mnemonic: &str, operands: &str) -> Parsed {
     let is = |bases: &[&'static str]| split(mnemonic, bases, false);
-    let indirect = |role, conditional| Says { kind: Kind::Indirect, role, conditional, ..plain };
+    let indirect = |role, conditional| Parsed { kind: Kind::Indirect, role, conditional, ..plain };
     let other = if isa == Isa::A32 { Isa::T32 } else { Isa::A32 };
     if let Some((base, _, conditional)) = is(&["blx", "bl", "bxj", "bx", "b"]) {
         if let Some(target) = target(operands) {
             let role = if base == "b" { Role::Jump } else { Role::Call };
-            return Says {
+            return Parsed {
                 kind: Kind::Branch,
                 role,
                 conditional,
@@ -121,7 +121,7 @@ fn aarch32(plain: Says, isa: Isa, mnemonic: &str, operands: &str) -> Says {
         "bxns" if operands == "lr" => return indirect(Role::ImpliedReturn, false),
         "bxns" => return indirect(Role::Jump, false),
         "cbz" | "cbnz" => {
-            return Says {
+            return Parsed {
                 kind: Kind::Branch,
                 conditional: true,
                 target: target(operands),
@@ -141,7 +141,7 @@ fn aarch32(plain: Says, isa: Isa, mnemonic: &str, operands: &str) -> Says {
             "eret" => return indirect(Role::ExceptionReturn, conditional),
             _ => Kind::Wait,
         };
-        return Says { kind, ..plain };
+        return Parsed { kind, ..plain };
     }
     // Barriers of CP15.
     if is(&["mcr"]).is_some() {
@@ -151,7 +151,7 @@ fn aarch32(plain: Says, isa: Isa, mnemonic: &str, operands: &str) -> Says {
             ["p15", "#0", _, "c7", "c5", "#4"] => Kind::Isb,
             _ => Kind::Plain,
         };
-        return Says { kind, ..plain };
+        return Parsed { kind, ..plain };
     }
     // Register lists that have the PC.
     let list = operands.split_once('{').map_or("", |(_, list)| list);

@@ -1,4 +1,4 @@
-//! Exceptions, and other events.
+//! Exceptions and other events.
 
 use tracewright_base::{Cause, Isa, Step};
 
@@ -6,7 +6,8 @@ use super::{Last, address, read_mode};
 use crate::entry::{Event, Raised};
 use crate::text::{Expected, Words, decimal, hex};
 
-/// Names of `E` lines, and what they are for. `true` where the instruction at the event's value caused it.
+/// Names, numbers and causes of `E` lines. `true`: the instruction at the value of the event caused
+/// it.
 pub(super) const EVENTS: [(&str, u32, Cause, bool); 18] = [
     ("CoreEvent_Reset", 1, Cause::Reset, false),
     ("CoreEvent_RESET", 1, Cause::Reset, false),
@@ -17,7 +18,7 @@ pub(super) const EVENTS: [(&str, u32, Cause, bool); 18] = [
     ("CoreEvent_IRQ", 7, Cause::Irq, false),
     ("CoreEvent_FIQ", 8, Cause::Fiq, false),
     ("CoreEvent_ImpDataAbort", 14, Cause::SystemError, false),
-    // The M profile's names.
+    // Names of the M profile.
     ("CoreEvent_NMI", 2, Cause::Vector(2), false),
     ("CoreEvent_HARDFAULT", 3, Cause::Vector(3), true),
     ("CoreEvent_MEMMANAGE", 4, Cause::Vector(4), true),
@@ -29,11 +30,11 @@ pub(super) const EVENTS: [(&str, u32, Cause, bool); 18] = [
     ("DebugEvent_HaltingDebugState", 0, Cause::Halt, false),
 ];
 
-/// `E VALUE NUMBER NAME`. An event that is no exception is left alone.
+/// `E VALUE NUMBER NAME`. An event other than an exception or a mode change is ignored.
 pub(super) fn event(
     mut words: Words<'_>,
     last: Option<Last>,
-    say: &mut impl FnMut(Event),
+    emit: &mut impl FnMut(Event),
 ) -> Result<(), Expected> {
     let mut word = words.word();
     let value = address(word);
@@ -48,26 +49,26 @@ pub(super) fn event(
                 _ => Ok(()),
             };
         }
-        let named = words.word();
-        number = hex(named).or(number);
-        if named.starts_with(b"EL") || named.len() == 3 {
-            mode = named;
+        let next = words.word();
+        number = hex(next).or(number);
+        if next.starts_with(b"EL") || next.len() == 3 {
+            mode = next;
         }
-        word = named;
+        word = next;
     };
     if name == b"CoreEvent_ModeChange" {
         let mode = read_mode(mode);
         if mode.el.is_some() {
-            say(Event::Mode(mode));
+            emit(Event::Mode(mode));
         }
         return Ok(());
     }
     let known = EVENTS.iter().find(|(word, ..)| word.as_bytes() == name);
-    let outside = last.is_some_and(|last| last.microcontroller);
+    let microcontroller = last.is_some_and(|last| last.microcontroller);
     let (cause, synchronous) = match known {
         Some(&(_, _, cause, synchronous)) => (Some(cause), synchronous),
         // An interrupt of the M profile.
-        None if outside && let Some(n @ 16..=511) = number => {
+        None if microcontroller && let Some(n @ 16..=511) = number => {
             (Some(Cause::Vector(n as u16)), false)
         }
         None if name.ends_with(b"_IRQ") => (Some(Cause::Irq), false),
@@ -77,22 +78,23 @@ pub(super) fn event(
         None => return Ok(()),
     };
     if cause == Some(Cause::Halt) {
-        say(Event::Step(Step::Halted));
+        emit(Event::Step(Step::Halted));
         return Ok(());
     }
-    // A64 has the return address in an `R ELR_ELn` line behind it. That of a reset says where it starts.
+    // For A64, the return address is in a following `R ELR_ELn` line. The value of a reset is its
+    // target.
     let address = value.filter(|_| !matches!(cause, None | Some(Cause::Reset)));
     let (return_address, likely) = if synchronous { (address, None) } else { (None, address) };
-    say(Event::Raised(Raised { cause, return_address, likely, synchronous, ..Raised::default() }));
+    emit(Event::Raised(Raised { cause, return_address, likely, synchronous, ..Raised::default() }));
     Ok(())
 }
 
-/// `[0x200] Synchronous Current EL with SP_ELx`, `[1] Reset`, `Reset`: a vector's offset, or the number of an
-/// exception of the M profile, and a name.
+/// `[0x200] Synchronous Current EL with SP_ELx`, `[1] Reset`, `Reset`: the offset of a vector, or
+/// the number of an exception of the M profile, and a name.
 pub(super) fn exception(
     mut words: Words<'_>,
     last: Option<Last>,
-    say: &mut impl FnMut(Event),
+    emit: &mut impl FnMut(Event),
 ) -> Result<(), Expected> {
     let form = Expected("`[VECTOR] NAME` or a name after `EXC`");
     let bracket = words.peek().strip_prefix(b"[").and_then(|word| word.strip_suffix(b"]"));
@@ -132,10 +134,10 @@ pub(super) fn exception(
     };
     let mut raised = Raised { cause, synchronous, ..Raised::default() };
     if synchronous && let Some(address) = last.and_then(|last| last.unfetched) {
-        // What came before it is not the reason.
+        // The preceding instruction is not the cause.
         raised.cause = Some(Cause::InstructionFault);
         (raised.return_address, raised.synchronous) = (Some(address), false);
     }
-    say(Event::Raised(raised));
+    emit(Event::Raised(raised));
     Ok(())
 }

@@ -1,18 +1,18 @@
-//! Lines of memory: one access in a line, or the 16 bytes around it in columns.
+//! Lines of memory: one access in a line, or 16 bytes in columns.
 
 use tracewright_base::{Access, Direction};
 
 use super::{Last, address};
 use crate::text::{Expected, Words, decimal, grouped, hex};
 
-/// `MR8 ADDRESS DATA`, `MNW4___D ADDRESS DATA`, `R08 ADDRESS DATA`, `W04 X ADDRESS DATA`. `None` for an
-/// instruction that was fetched, and for an access that was aborted.
+/// `MR8 ADDRESS DATA`, `MNW4___D ADDRESS DATA`, `R08 ADDRESS DATA`, `W04 X ADDRESS DATA`. `None`
+/// for an instruction fetch, and for an aborted access.
 pub(super) fn access(
     kind: &[u8],
     mut words: Words<'_>,
     last: Option<Last>,
 ) -> Result<Option<Access>, Expected> {
-    // Buses run beside the instructions that use them.
+    // Lines of a bus are not in order with the instructions.
     let bus = kind.starts_with(b"MN") || kind.contains(&b'_');
     let way = kind.iter().position(|b| matches!(b, b'R' | b'W')).unwrap_or(0);
     let direction = match kind.get(way) {
@@ -34,7 +34,7 @@ pub(super) fn access(
         return Ok(None);
     }
     let mut access = Access::new(direction, size as u8, 0).at(address);
-    // Vectors are wider than what an access can hold: the value stays unknown.
+    // An access of more than 8 bytes has no value.
     if size <= 8 {
         let value = grouped(words.word());
         access = access.of(value.ok_or(Expected("the data in hexadecimal"))?);
@@ -48,7 +48,7 @@ pub(super) fn access(
 /// Columns of 32 bits in a line.
 const COLUMNS: usize = 4;
 
-/// A line that goes on with `ADDRESS` and columns, though it does not say `LD` or `ST` again.
+/// Whether the line is `ADDRESS` and columns: the continuation of an `LD` or `ST` line.
 pub(super) fn is_row(mut words: Words<'_>) -> bool {
     hex(words.word()).is_some()
         && (0..COLUMNS).all(|_| {
@@ -57,13 +57,14 @@ pub(super) fn is_row(mut words: Words<'_>) -> bool {
         })
 }
 
-/// `ADDRESS  ........ ........ 00000800 ........`: bytes in columns, the one at ADDRESS on the right. A `.`
-/// was not accessed; a `#` was, and is not known.
+/// `ADDRESS  ........ ........ 00000800 ........`: bytes in columns, with the byte at ADDRESS on
+/// the right.
+/// `.` was not accessed; `#` was accessed, and its value is unknown.
 pub(super) fn row(
     direction: Direction,
     mut words: Words<'_>,
     last: Option<Last>,
-    say: &mut impl FnMut(Access),
+    emit: &mut impl FnMut(Access),
 ) -> Result<(), Expected> {
     let base = hex(words.word()).ok_or(Expected("a data address in hexadecimal"))?;
     let mut bytes = [None; 4 * COLUMNS];
@@ -82,7 +83,7 @@ pub(super) fn row(
             };
         }
     }
-    // A run of bytes is one access, or several of as many bytes as their address is a multiple of.
+    // A run of bytes is one access, or several naturally aligned accesses.
     let mut at = 0;
     while at < bytes.len() {
         if bytes.get(at).is_none_or(Option::is_none) {
@@ -99,7 +100,7 @@ pub(super) fn row(
         if let Some(value) = value {
             access = access.of(value);
         }
-        say(match last {
+        emit(match last {
             Some(last) => access.made_by(last.address),
             None => access,
         });

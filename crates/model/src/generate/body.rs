@@ -9,13 +9,13 @@ use super::Recipe;
 use super::code::{Code, To};
 use crate::Random;
 
-/// What a function is for.
+/// The purpose of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// It runs for ever.
+    /// The main function, which never returns.
     Main,
     Function,
-    /// Handlers may call it.
+    /// A function that handlers may call.
     Safe,
     Handler,
 }
@@ -33,10 +33,10 @@ pub(super) struct Body<'a> {
     random: &'a mut Random,
     code: Code,
     place: Place,
-    /// The functions that it may call.
+    /// The functions that the function may call.
     callees: Range<usize>,
     loops: usize,
-    /// It saves its return address.
+    /// Whether the function saves its return address.
     saves: bool,
 }
 
@@ -50,7 +50,7 @@ impl<'a> Body<'a> {
     ) -> Self {
         let saves = match place {
             Place::Main => false,
-            // T32 has no narrow POP of LR; a handler must leave LR alone.
+            // T32 has no 16-bit POP of LR, and a handler must preserve LR.
             Place::Handler => isa != Isa::T32,
             Place::Function | Place::Safe => !callees.is_empty() && !random.once_in(4),
         };
@@ -71,7 +71,7 @@ impl<'a> Body<'a> {
             Place::Main => self.code.jump(top),
             _ => self.leave(),
         }
-        // Those who read 4 bytes at a time find them.
+        // A decoder that reads 4 bytes at once finds them.
         if self.code.isa == Isa::T32 {
             self.code.push(t32::NOP);
             self.code.push(t32::NOP);
@@ -79,7 +79,7 @@ impl<'a> Body<'a> {
         self.code
     }
 
-    /// Whether calls may be made here.
+    /// Whether calls are allowed here.
     fn calls(&self) -> bool {
         !self.callees.is_empty() && (self.saves || self.place == Place::Main)
     }
@@ -110,7 +110,7 @@ impl<'a> Body<'a> {
         self.random.pick(&DATA)
     }
 
-    /// Instructions that only move and calculate.
+    /// Data processing instructions.
     fn straight(&mut self, n: u64) {
         for _ in 0..n {
             let (d, a, b) = (self.data(), self.data(), self.data());
@@ -180,7 +180,7 @@ impl<'a> Body<'a> {
         });
     }
 
-    /// If, and perhaps else.
+    /// An if statement, with or without else.
     fn branch(&mut self, depth: u32) {
         let (end, register) = (self.code.label(), self.data());
         let nonzero = self.random.once_in(2);
@@ -208,7 +208,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// A loop of a few turns.
+    /// A loop of a few iterations.
     fn repeat(&mut self, depth: u32) {
         let counter = COUNTERS[self.loops];
         let turns = 1 + self.random.below(9) as u8;
@@ -258,7 +258,7 @@ impl<'a> Body<'a> {
         if self.code.isa == Isa::A64 { 16 } else { 12 }
     }
 
-    /// An indirect branch to one of two places.
+    /// An indirect branch to one of two targets.
     fn switch(&mut self, depth: u32) {
         // The register for targets is not saved.
         if matches!(self.place, Place::Handler | Place::Safe) {
@@ -329,7 +329,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// 1 to 4 instructions that a condition decides on.
+    /// 1 to 4 conditional instructions.
     fn it_block(&mut self) {
         let more = self.random.below(4) as usize;
         let then: Vec<bool> = (0..more).map(|_| self.random.once_in(2)).collect();
@@ -337,14 +337,14 @@ impl<'a> Body<'a> {
         if let Some(it) = t32::it(condition, &then) {
             self.code.push(it);
             for _ in 0..=more {
-                // No CMP: it would decide on those after it.
+                // No CMP, which would change the conditions of the following instructions.
                 let (d, a) = (self.data(), self.data());
                 self.code.push(t32::add_w(d, d, a));
             }
         }
     }
 
-    /// A transaction of straight code.
+    /// A transaction without branches.
     fn transaction(&mut self) {
         let failed = self.code.label();
         self.code.push(a64::TSTART);
@@ -369,7 +369,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Return, or go on in another function.
+    /// A return, or a tail call of another function.
     fn leave(&mut self) {
         let isa = self.code.isa;
         let returns = isa == Isa::A64 || self.place == Place::Handler || self.random.once_in(3);

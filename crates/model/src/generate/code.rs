@@ -3,16 +3,16 @@
 use tracewright_base::Isa;
 use tracewright_isa::assemble::{a32, a64, t32};
 
-/// Where a branch goes.
+/// The target of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum To {
-    /// A place in this function.
+    /// A label in this function.
     Label(usize),
     /// The beginning of a function.
     Function(usize),
 }
 
-/// What is left open until addresses are known. Each has a fixed length.
+/// Instructions that depend on addresses. Each has a fixed length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     /// B.
@@ -25,11 +25,11 @@ enum Form {
     Bit { nonzero: bool, register: u8, bit: u8 },
     /// BL, or BLX to the other instruction set. (A32: BL with a condition)
     Call(u8),
-    /// The address into a register, bit 0 telling T32.
+    /// Load of the address into a register, with bit \[0] set for T32.
     Address(u8),
 }
 
-/// Code with holes.
+/// Code with placeholders for instructions that depend on addresses.
 #[derive(Clone, Debug)]
 pub(super) struct Code {
     pub(super) isa: Isa,
@@ -52,13 +52,13 @@ impl Code {
         put(&mut self.bytes, self.isa, opcode);
     }
 
-    /// A label that is nowhere yet.
+    /// A label without a position.
     pub(super) fn label(&mut self) -> usize {
         self.labels.push(None);
         self.labels.len() - 1
     }
 
-    /// The label is here.
+    /// Sets the position of the label.
     pub(super) fn here(&mut self, label: usize) {
         self.labels[label] = Some(self.bytes.len());
     }
@@ -101,8 +101,8 @@ impl Code {
         self.bytes.resize(self.bytes.len() + len, 0);
     }
 
-    /// The code at `at`, with functions where `functions` says. A branch that does not reach is left
-    /// out.
+    /// The code at address `at`, with the addresses of functions in `functions`. A branch that is
+    /// out of range is left out.
     pub(super) fn link(&self, at: u64, functions: &[(u64, Isa)]) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
         for &(offset, form, to) in &self.open {
@@ -120,13 +120,13 @@ impl Code {
         bytes
     }
 
-    /// The instructions of a hole.
+    /// The instructions of a placeholder.
     fn fill(&self, form: Form, here: u64, target: u64, isa: Isa) -> Option<Vec<u32>> {
         let by = target.wrapping_sub(here) as i64;
         let by = if self.isa == Isa::A64 { i32::try_from(by).ok() } else { Some(by as i32) };
         let by = by.or(matches!(form, Form::Address(_)).then_some(0))?;
         let one = |opcode: Option<u32>| opcode.map(|opcode| vec![opcode]);
-        // A narrow instruction where it reaches, and something to fill the hole.
+        // A 16-bit instruction if the target is in range, and padding.
         let narrow = |opcode: Option<u32>, fill: u32, wide: Option<Vec<u32>>| {
             opcode.map(|opcode| vec![opcode, fill]).or(wide)
         };
@@ -140,8 +140,8 @@ impl Code {
             (Isa::A64, Form::Call(_)) => one(a64::bl(by)),
             (Isa::A64, Form::Address(register)) => {
                 let half = |n: u8| (target >> (16 * n)) as u16;
-                let keep = |n: u8| a64::movk(register, n, half(n));
-                Some(vec![a64::movz(register, 0, half(0)), keep(1), keep(2), keep(3)])
+                let next = |n: u8| a64::movk(register, n, half(n));
+                Some(vec![a64::movz(register, 0, half(0)), next(1), next(2), next(3)])
             }
             (Isa::A32, Form::Jump) => one(a32::b(a32::ALWAYS, by)),
             (Isa::A32, Form::When(condition)) => one(a32::b(condition, by)),
@@ -181,7 +181,7 @@ impl Code {
     }
 }
 
-/// Appends an opcode as it lies in memory.
+/// Appends an opcode in memory byte order.
 fn put(bytes: &mut Vec<u8>, isa: Isa, opcode: u32) {
     match isa {
         Isa::T32 if opcode >> 16 == 0 => bytes.extend((opcode as u16).to_le_bytes()),

@@ -1,4 +1,4 @@
-//! A32: what the opcodes do that programs are generated of. The condition has passed.
+//! A32: execution of the opcodes of generated programs. The condition has passed.
 
 use tracewright_base::{Cause, Instruction, Isa, Kind, Role};
 
@@ -37,7 +37,7 @@ impl Machine {
         }
         let (n, d, m) = (opcode >> 16 & 0xf, opcode >> 12 & 0xf, opcode & 0xf);
         match opcode >> 20 & 0xff {
-            // NOP and its relations; MOVW, MOVT.
+            // NOP and other hints; MOVW, MOVT.
             0x32 => {}
             0x30 | 0x34 => {
                 let bits = u64::from(n << 12 | opcode & 0xfff);
@@ -56,13 +56,13 @@ impl Machine {
                 let a = self.cpu.x[n as usize];
                 let b = match field {
                     0x20.. => u64::from(opcode & 0xff),
-                    // Shifted right by a constant, or not.
+                    // The second operand, with an optional right shift by a constant.
                     _ => self.cpu.x[m as usize] >> (opcode >> 7 & 0x1f),
                 };
                 let flags = field & 1 != 0;
                 let shift = opcode >> 7 & 0x1f;
                 if flags && field < 0x20 && shift > 0 {
-                    self.cpu.set_carry(self.cpu.x[m as usize] >> (shift - 1) & 1 != 0);
+                    self.cpu.set_c(self.cpu.x[m as usize] >> (shift - 1) & 1 != 0);
                 }
                 let result = match field >> 1 & 0xf {
                     0 => a & b,
@@ -145,7 +145,8 @@ impl Machine {
     }
 }
 
-/// To an address that names its instruction set in bit 0.
+/// The instruction set and address of an interworking address, with the instruction set in bit
+/// \[0].
 pub(super) fn interwork(address: u64) -> Outcome {
     let (pc, isa) = Cpu::interworking(address);
     Outcome::Go { taken: true, pc, isa }

@@ -1,4 +1,4 @@
-//! A64: what the opcodes do that programs are generated of.
+//! A64: execution of the opcodes of generated programs.
 
 use tracewright_base::{Cause, Instruction, Isa, Kind, Role, Transaction};
 use tracewright_isa::assemble::a64;
@@ -117,7 +117,7 @@ impl Machine {
         Outcome::Go { taken: true, pc: after, isa: Isa::A64 }
     }
 
-    /// A register; 31 is zero.
+    /// The value of a register; register 31 is zero.
     fn x(&self, register: u32) -> u64 {
         if register == 31 { 0 } else { self.cpu.x[register as usize] }
     }

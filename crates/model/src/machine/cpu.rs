@@ -1,4 +1,4 @@
-//! Registers, flags, conditions.
+//! Registers, flags and conditions.
 
 use tracewright_base::{Access, Isa};
 use tracewright_isa::ItState;
@@ -6,7 +6,7 @@ use tracewright_isa::condition::met;
 
 use crate::Program;
 
-/// What an instruction can read and change.
+/// The registers and flags of the processor.
 #[derive(Clone, Debug)]
 pub(super) struct Cpu {
     /// X0 to X30, or R0 to R14 in their low halves; 31 is SP in A64.
@@ -14,10 +14,10 @@ pub(super) struct Cpu {
     pub(super) pc: u64,
     pub(super) isa: Isa,
     pub(super) it: ItState,
-    /// N, Z, C, V in bits 3 to 0.
+    /// Bits \[3] N, \[2] Z, \[1] C, \[0] V.
     pub(super) flags: u8,
     pub(super) ram: Vec<u8>,
-    /// What the last instruction moved.
+    /// Data accesses of the last instruction.
     pub(super) accesses: Vec<Access>,
 }
 
@@ -27,7 +27,7 @@ pub(super) const SP: usize = 13;
 pub(super) const LR: usize = 14;
 
 impl Cpu {
-    /// As a reset leaves it.
+    /// The state after a reset.
     pub(super) fn new(program: &Program) -> Self {
         let (base, len) = program.ram;
         let mut x = [0; 32];
@@ -44,12 +44,12 @@ impl Cpu {
         }
     }
 
-    /// Whether a condition, 0 for EQ to 15, holds. (Arm ARM, "Condition codes")
+    /// Whether the flags pass a condition, 0 for EQ to 15. (Arm ARM, "Condition codes")
     pub(super) fn holds(&self, condition: u8) -> bool {
         met(condition, self.flags)
     }
 
-    /// Whether the condition of an AArch32 instruction holds.
+    /// Whether the condition of an AArch32 instruction passes.
     pub(super) fn passes(&self, opcode: u32, isa: Isa, it: ItState) -> bool {
         match isa {
             Isa::A32 => self.holds((opcode >> 28) as u8),
@@ -58,40 +58,40 @@ impl Cpu {
         }
     }
 
-    /// Flags of a - b, of `bits` bits, and the difference.
+    /// Sets the flags of a - b with `bits` bits and returns the difference.
     pub(super) fn subtract(&mut self, a: u64, b: u64, bits: u32) -> u64 {
         let mask = u64::MAX >> (64 - bits);
         let result = a.wrapping_sub(b) & mask;
         let sign = |value: u64| value >> (bits - 1) & 1 != 0;
         let overflow = sign(a) != sign(b) && sign(result) != sign(a);
-        let carry = a & mask >= b & mask;
+        let c = a & mask >= b & mask;
         self.flags = 0;
         self.set_nz(result, bits);
-        self.flags |= u8::from(carry) << 1 | u8::from(overflow);
+        self.flags |= u8::from(c) << 1 | u8::from(overflow);
         result
     }
 
-    /// Flags of a + b, of 32 bits, and the sum.
+    /// Sets the flags of a + b with 32 bits and returns the sum.
     pub(super) fn add(&mut self, a: u64, b: u64) -> u64 {
         let result = a.wrapping_add(b) & 0xffff_ffff;
         let overflow = (a ^ result) & (b ^ result) & 1 << 31 != 0;
-        let carry = (a & 0xffff_ffff) + (b & 0xffff_ffff) > 0xffff_ffff;
+        let c = (a & 0xffff_ffff) + (b & 0xffff_ffff) > 0xffff_ffff;
         self.flags = 0;
         self.set_nz(result, 32);
-        self.flags |= u8::from(carry) << 1 | u8::from(overflow);
+        self.flags |= u8::from(c) << 1 | u8::from(overflow);
         result
     }
 
-    /// N and Z of a result.
+    /// Sets N and Z of a result.
     pub(super) fn set_nz(&mut self, result: u64, bits: u32) {
         let negative = result >> (bits - 1) & 1 != 0;
         let zero = result & (u64::MAX >> (64 - bits)) == 0;
         self.flags = self.flags & 0b11 | u8::from(negative) << 3 | u8::from(zero) << 2;
     }
 
-    /// C.
-    pub(super) fn set_carry(&mut self, carry: bool) {
-        self.flags = self.flags & !0b10 | u8::from(carry) << 1;
+    /// Sets C.
+    pub(super) fn set_c(&mut self, c: bool) {
+        self.flags = self.flags & !0b10 | u8::from(c) << 1;
     }
 
     /// An address with the instruction set in bit 0.

@@ -1,4 +1,4 @@
-//! T32: what the opcodes do that programs are generated of. The condition of an IT block has passed.
+//! T32: execution of the opcodes of generated programs. The condition of an IT block has passed.
 
 use tracewright_base::{Cause, Instruction, Isa, Kind, Role};
 
@@ -98,7 +98,7 @@ impl Machine {
             self.cpu.set_nz(result & 0xffff_ffff, 32);
             if let 0x0800..=0x0fff = opcode {
                 let last = (opcode >> 6 & 0x1f).wrapping_sub(1) & 0x1f;
-                self.cpu.set_carry(x[mid] >> last & 1 != 0);
+                self.cpu.set_c(x[mid] >> last & 1 != 0);
             }
         }
         self.cpu.x[d] = result & 0xffff_ffff;

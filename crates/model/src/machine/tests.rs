@@ -3,7 +3,7 @@ use tracewright_base::{Isa, Step};
 use crate::generate::{Recipe, Sets, program};
 use crate::{Machine, Stimulus};
 
-/// The machine does not get lost in programs of any kind, and its steps lead from one to the next.
+/// The machine always finds code in generated programs, and each step leads to the next.
 #[test]
 fn random_programs_run() {
     for isa in [Sets::A64, Sets::A32, Sets::T32, Sets::Both] {

@@ -1,28 +1,29 @@
-//! Which steps the trace unit is to trace: worked out from its registers, apart from the unit.
+//! The steps that a trace unit must trace, computed from its registers independently of the unit.
 
 use tracewright_base::{Cause, Context, Isa, Security, Step, Transaction};
 use tracewright_protocols::registry::AnyConfig;
 
 use super::Way;
 
-/// What is to be traced of some steps.
+/// The traced part of some steps.
 pub(super) struct Included {
-    /// For each step: tracing is on.
+    /// For each step: whether tracing is on.
     pub(super) on: Vec<bool>,
-    /// For each step: an instruction or exception that the filter lets through.
+    /// For each step: whether it is an instruction or exception that the filter includes.
     pub(super) through: Vec<bool>,
-    /// For each step: an instruction that no element can show, though it is traced: what leads on
-    /// from it does not say where it comes from.
+    /// For each step: whether it is a traced instruction without an element, because the following
+    /// exception has no return address.
     pub(super) unseen: Vec<bool>,
-    /// Who executes at each step.
+    /// The context of each step.
     pub(super) contexts: Vec<Context>,
-    /// Instructions, whether traced or not.
+    /// Number of instructions, traced or not.
     retired: usize,
-    /// Instructions that no element can show: kept out, or after the last waypoint of a run.
+    /// Number of instructions without an element: filtered out, or after the last waypoint of a
+    /// run.
     pub(super) hidden: usize,
-    /// The unit loses trace.
+    /// Whether the unit loses trace.
     pub(super) lossy: bool,
-    /// It loses it when its FIFO is full.
+    /// Whether the unit loses trace because of a full FIFO.
     pub(super) full: bool,
 }
 
@@ -83,7 +84,7 @@ impl Included {
                     }
                 }
                 Step::Off => {
-                    // The unit gives a transaction up that it cannot follow to its end.
+                    // The unit abandons a transaction whose end it cannot trace.
                     included.lossy |= on && transaction;
                     included.hidden += open.drain(..).count();
                     on = false;
@@ -100,7 +101,7 @@ impl Included {
         included
     }
 
-    /// Nothing says how far the instructions since the last waypoint went.
+    /// Marks the instructions since the last waypoint as hidden: no packet reports them.
     fn hide(&mut self, open: &mut Vec<usize>) {
         self.hidden += open.len();
         for n in open.drain(..) {
@@ -108,7 +109,7 @@ impl Included {
         }
     }
 
-    /// All instructions.
+    /// Number of retired instructions.
     pub(super) fn retired(&self) -> usize {
         self.retired
     }

@@ -1,4 +1,4 @@
-//! Finds what a decoder says in what the processor did.
+//! Matches decoded instructions with the steps of the processor.
 
 use tracewright_base::{Cause, Context, Element, Gap, Step, Transaction};
 
@@ -8,21 +8,21 @@ use tracewright_protocols::registry::AnyConfig;
 use super::{RoundTrip, counted, shown};
 use crate::expand::Ran;
 
-/// How far a stretch was matched, and what came then.
+/// A failed match of a chunk.
 struct Miss {
-    /// How many of its parts fit.
+    /// Number of matched items.
     fits: usize,
     why: String,
 }
 
-/// Matches each stretch between Trace On elements, in order.
+/// Matches each chunk between Trace On elements, in order.
 pub(super) fn chunks(
     config: &AnyConfig,
     included: &Included,
     steps: &[Step],
     ran: &[(u64, Ran)],
 ) -> Result<RoundTrip, String> {
-    let mut carried = RoundTrip::default();
+    let mut totals = RoundTrip::default();
     let mut matcher = Matcher { config, included, steps, cursor: 0, context: Context::default() };
     let begins = |ran: &Ran| {
         matches!(
@@ -35,26 +35,26 @@ pub(super) fn chunks(
         let len = 1 + rest.iter().skip(1).take_while(|(_, ran)| !begins(ran)).count();
         let (chunk, after) = rest.split_at(len.min(rest.len()));
         rest = after;
-        let found = matcher.chunk(chunk, &mut carried);
+        let found = matcher.chunk(chunk, &mut totals);
         found.map_err(|miss| miss.why)?;
     }
-    Ok(carried)
+    Ok(totals)
 }
 
 struct Matcher<'a> {
     config: &'a AnyConfig,
     included: &'a Included,
     steps: &'a [Step],
-    /// The next step that may be traced.
+    /// Index of the next step that may be traced.
     cursor: usize,
-    /// Who executes, as the trace says.
+    /// The context that the trace reports.
     context: Context,
 }
 
 impl Matcher<'_> {
-    /// Tries to begin at each step from the cursor on, until all fits.
-    fn chunk(&mut self, chunk: &[(u64, Ran)], carried: &mut RoundTrip) -> Result<(), Miss> {
-        // Where it begins; an exception may not say.
+    /// Tries each start from the cursor on, until the whole chunk matches.
+    fn chunk(&mut self, chunk: &[(u64, Ran)], totals: &mut RoundTrip) -> Result<(), Miss> {
+        // The first address; an exception may have none.
         let first = chunk.iter().find_map(|(_, ran)| match ran {
             Ran::Instruction { address, .. } => Some(Some(*address)),
             Ran::Element(Element::Unknown { start, .. }) => Some(Some(*start)),
@@ -66,7 +66,7 @@ impl Matcher<'_> {
         let mut best: Option<Miss> = None;
         let mut start = self.cursor;
         loop {
-            // Where the processor is at this step.
+            // Steps at the first address.
             let next = self.steps.iter().zip(&self.included.through).enumerate().skip(start);
             let found =
                 next.filter(|(_, (_, through))| **through).find(|(_, (step, _))| match step {
@@ -83,11 +83,11 @@ impl Matcher<'_> {
                     return Err(best.unwrap_or(Miss { fits: 0, why }));
                 }
             };
-            let (cursor, context, before) = (self.cursor, self.context, *carried);
-            match self.fit(begin, chunk, carried) {
+            let (cursor, context, before) = (self.cursor, self.context, *totals);
+            match self.fit(begin, chunk, totals) {
                 Ok(()) => return Ok(()),
                 Err(miss) => {
-                    (self.cursor, self.context, *carried) = (cursor, context, before);
+                    (self.cursor, self.context, *totals) = (cursor, context, before);
                     if best.as_ref().is_none_or(|best| miss.fits > best.fits) {
                         best = Some(miss);
                     }
@@ -101,10 +101,11 @@ impl Matcher<'_> {
         &mut self,
         begin: usize,
         chunk: &[(u64, Ran)],
-        carried: &mut RoundTrip,
+        totals: &mut RoundTrip,
     ) -> Result<(), Miss> {
         self.cursor = begin;
-        // Instructions of this stretch, and the one before was said to go another way than it did.
+        // Whether the chunk has instructions, and whether the last instruction has the opposite
+        // outcome.
         let (mut seen, mut turned) = (false, false);
         for (fits, &(at, ran)) in chunk.iter().enumerate() {
             let miss = |why: String| Miss { fits, why: format!("{at}: {why}") };
@@ -129,10 +130,10 @@ impl Matcher<'_> {
                     let waypoint = self.config.waypoints().has(r.instruction.kind);
                     turned = waypoint && taken.is_some_and(|taken| taken != r.taken);
                     self.cursor = n + 1;
-                    carried.instructions += 1;
+                    totals.instructions += 1;
                     seen = true;
                 }
-                // What led here is not said.
+                // The trace does not report the preceding instructions.
                 Ran::Element(Element::Transaction(Transaction::Failure)) => self.skip_unseen(),
                 Ran::Element(Element::Corrected { .. }) => turned = !turned,
                 Ran::Element(Element::Exception(e)) => {
@@ -142,7 +143,7 @@ impl Matcher<'_> {
                     let n = self.next(seen).ok_or_else(|| miss("an exception too many".into()))?;
                     let taken = match self.steps[n] {
                         Step::Exception(taken) => taken,
-                        // Debug state: it is left where it was entered.
+                        // Debug state is left at the address of its entry.
                         Step::Halted => {
                             self.cursor = n + 1;
                             turned = false;
@@ -162,9 +163,9 @@ impl Matcher<'_> {
                         return Err(miss(format!("exception {name}, not {:?}", taken.cause)));
                     }
                     self.cursor = n + 1;
-                    // A range that an exception ends does not say which way its last branch went.
+                    // A range that an exception ends has no outcome of its last branch.
                     turned = false;
-                    carried.exceptions += 1;
+                    totals.exceptions += 1;
                     seen = true;
                 }
                 Ran::Element(Element::Unknown { start, next, instructions }) => {
@@ -178,7 +179,7 @@ impl Matcher<'_> {
                         return Err(miss(format!("unknown from {start:#x}, not {:x?}", at(n))));
                     }
                     let mut k = n;
-                    // Without a count: the first place after a waypoint, or before an exception.
+                    // Without a count: the first step after a waypoint, or before an exception.
                     let (mut count, mut ends) = (0, false);
                     loop {
                         let done = match counted(instructions) {
@@ -210,7 +211,7 @@ impl Matcher<'_> {
                             || between.iter().any(|step| matches!(step, Step::Transaction(_)))
                             || !matches!(self.steps.get(k), Some(Step::Retired(_)));
                     }
-                    // What would have come next in a transaction that failed is nowhere else.
+                    // The successor in a failed transaction is in no step.
                     let last = &self.included.unseen[..self.cursor];
                     let failed = last.last().is_some_and(|unseen| *unseen);
                     if !failed && self.goes_on(k) && at(k).is_some_and(|at| at != next) {
@@ -219,11 +220,11 @@ impl Matcher<'_> {
                             at(k)
                         )));
                     }
-                    carried.instructions += count;
+                    totals.instructions += count;
                     seen = true;
                 }
                 Ran::Element(Element::Context(context)) => self.context = context,
-                Ran::Element(Element::TraceOn(_)) => carried.chunks += 1,
+                Ran::Element(Element::TraceOn(_)) => totals.chunks += 1,
                 Ran::Element(Element::Gap(Gap::BadPacket | Gap::BadImage))
                 | Ran::Element(
                     Element::Inconsistency(_)
@@ -237,7 +238,7 @@ impl Matcher<'_> {
         Ok(())
     }
 
-    /// Exceptions are numbered as a processor of the M profile has them.
+    /// Whether exceptions have the numbers of the M profile.
     fn numbered(&self) -> bool {
         match self.config {
             AnyConfig::Etmv4(c) | AnyConfig::Ete(c) => c.microcontroller(),
@@ -245,18 +246,18 @@ impl Matcher<'_> {
         }
     }
 
-    /// The next instruction or exception that is traced; `on`: with nothing left out in between.
+    /// The next traced instruction or exception. `on`: no untraced step may be in between.
     fn next(&self, on: bool) -> Option<usize> {
         let n = self.following(self.cursor)?;
         (!on || self.included.through[n]).then_some(n)
     }
 
-    /// Whether step `n` is traced, too.
+    /// Whether step `n` is traced.
     fn goes_on(&self, n: usize) -> bool {
         self.included.through.get(n) == Some(&true)
     }
 
-    /// Passes over the instructions that nothing shows.
+    /// Skips instructions without trace.
     fn skip_unseen(&mut self) {
         while let Some(n) = self.following(self.cursor)
             && self.included.unseen[n]
@@ -275,7 +276,7 @@ impl Matcher<'_> {
         })
     }
 
-    /// Whether the trace says who executes step `n`.
+    /// Whether the trace reports the context of step `n`.
     fn who(&self, n: usize) -> Result<(), String> {
         let (vmid, id) = match self.config {
             AnyConfig::Etmv4(c) | AnyConfig::Ete(c) => {
@@ -293,7 +294,7 @@ impl Matcher<'_> {
     }
 }
 
-/// What an ETMv4 calls an exception.
+/// The exception number of ETMv4.
 fn named(cause: Cause) -> Option<&'static str> {
     Some(match cause {
         Cause::Reset => "PE reset",
