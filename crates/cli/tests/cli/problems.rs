@@ -1,4 +1,4 @@
-//! Captures with problems: messages with place and remedy, and exit codes.
+//! Captures with problems: messages with origin and remedy, and exit codes.
 
 use std::fs;
 
@@ -181,7 +181,7 @@ fn a_pipe_is_decoded_as_data_arrive() {
     }
 }
 
-/// A snapshot whose trace data are a named pipe.
+/// A snapshot whose trace data come from a named pipe.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_buffer_may_be_a_named_pipe() {

@@ -10,8 +10,8 @@ use serde_json::Value;
 /// A folder of the shared captures; prints a line if it is missing.
 fn shared(folder: &str) -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|up| up.join("shared"));
-    let places = env::var_os("TRACEWRIGHT_SHARED").map(PathBuf::from).into_iter().chain(beside);
-    let found = places.map(|place| place.join(folder)).find(|path| path.exists());
+    let roots = env::var_os("TRACEWRIGHT_SHARED").map(PathBuf::from).into_iter().chain(beside);
+    let found = roots.map(|root| root.join(folder)).find(|path| path.exists());
     if found.is_none() {
         println!("skipped: {folder} is not there");
     }
@@ -96,8 +96,8 @@ fn the_only_id_of_frames_is_inferred() {
 fn pipes_files_and_threads_decode_alike() {
     let Some(folder) = shared("captures/ricsec-decoder/branches") else { return };
     let bytes = fs::read(folder.join("trace1/cstrace.bin")).unwrap().repeat(24);
-    let place = Folder::new("pipes-and-files");
-    let file = place.path("cstrace.bin");
+    let folder = Folder::new("pipes-and-files");
+    let file = folder.path("cstrace.bin");
     fs::write(&file, &bytes).unwrap();
     for format in ["text", "json", "opencsd", "none", "json --packets"] {
         let words = |jobs: usize| {
