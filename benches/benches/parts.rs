@@ -104,6 +104,7 @@ impl Ready {
 
     fn decode<L: Listener>(&self, mut listener: L) -> L {
         Session::new(&self.capture, &self.plan, &self.memory, &self.options)
+            .unwrap()
             .run(self.capture.buffers[0].parts(), &mut listener);
         listener
     }

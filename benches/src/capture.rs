@@ -46,7 +46,7 @@ pub fn made(workload: Workload, bytes: usize) -> Option<Capture> {
 /// # Errors
 /// Where there is no capture.
 pub fn repeated(path: &Path, bytes: usize) -> Result<Capture, OpenError> {
-    let mut capture = tracewright::open(path)?;
+    let mut capture = tracewright::read_capture(path)?;
     capture.buffers.truncate(1);
     for source in &mut capture.sources {
         source.buffers.retain(|link| link.buffer == 0);

@@ -38,7 +38,7 @@ fn main() -> ExitCode {
 
 /// How long each pass took, for both numbers of threads.
 fn times(path: &Path, jobs: [usize; 2], pairs: usize) -> Result<Vec<[Duration; 2]>, String> {
-    let capture = tracewright::open(path).map_err(|error| error.to_string())?;
+    let capture = tracewright::read_capture(path).map_err(|error| error.to_string())?;
     // Its sum is what all must come to, and after it all files are in memory.
     let (want, _) = pass(&capture, 1)?;
     let mut times = Vec::new();
@@ -62,7 +62,8 @@ fn pass(capture: &Capture, jobs: usize) -> Result<(Checksum, Duration), String> 
     let memory = Memory::new(capture);
     let buffer = &capture.buffers[0];
     let start = Instant::now();
-    let mut session = Session::new(capture, &plan, &memory, &options);
+    let mut session =
+        Session::new(capture, &plan, &memory, &options).map_err(|error| error.to_string())?;
     let mut input = Known::new(Parts::new(buffer.parts()), buffer.len());
     let (mut sink, mut sum) = (Merging(Checksum::default()), Checksum::default());
     let how = Jobs::new(jobs);

@@ -1,6 +1,6 @@
 //! A program, run until its trace is long enough.
 
-use tracewright::model::Random;
+use tracewright_model::Random;
 
 use crate::{Op, Program, Taken, Unit};
 

@@ -1,6 +1,6 @@
 //! The programs.
 
-use tracewright::model::Random;
+use tracewright_model::Random;
 
 use crate::{Op, Program, Taken};
 

@@ -27,7 +27,9 @@ fn programs_decode_to_what_ran() {
         let plan = Plan::new(&capture, 0, &options).unwrap();
         let memory = Memory::new(&capture);
         let mut seen = (Tally::default(), Branches::default());
-        Session::new(&capture, &plan, &memory, &options).run(capture.buffers[0].parts(), &mut seen);
+        Session::new(&capture, &plan, &memory, &options)
+            .unwrap()
+            .run(plan.parts(&capture), &mut seen);
         let (name, counts) = (workload.name(), seen.0.of(0));
         assert!(!seen.0.flawed(), "{name}: {counts:?}");
         assert_eq!(counts.ranges, traced.branches, "{name}");

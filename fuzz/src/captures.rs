@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tracewright::Capture;
 use tracewright::capture::cycles::{self, Form};
 use tracewright::capture::{Buffer, Kind, folder, open, write};
-use tracewright::decode::words::settle;
+use tracewright::decode::parameters::resolve;
 use tracewright::decode::{Memory, Options, Plan, Session, Tally};
 use tracewright::frames::cycles::{self as port, Width, records};
 use tracewright::views::explain::Decoded;
@@ -79,7 +79,7 @@ fn lines_of_json(text: &str) {
 fn capture_is_sound(mut capture: Capture) {
     capture.notes.iter().for_each(|note| line(&note.to_string()));
     written_again(&capture);
-    if let Err(error) = settle(&mut capture) {
+    if let Err(error) = resolve(&mut capture) {
         return line(&error.to_string());
     }
     let options = Options::default();
@@ -104,7 +104,8 @@ fn shown(capture: &Capture, buffer: usize, memory: &Memory, options: &Options) {
     let mut out = Vec::new();
     let programs = json::Listing::new(&mut out, &plan, sources.clone(), name, len, programs);
     let mut all = ((people, programs), Tally::default());
-    let mut session = Session::new(capture, &plan, memory, options);
+    let mut session =
+        Session::new(capture, &plan, memory, options).expect("a plan of this capture");
     session.run(capture.buffers[buffer].parts(), &mut all);
     let ((people, programs), tally) = all;
     people.finish().and_then(|()| programs.finish(&tally, None)).expect("memory can be written");

@@ -10,6 +10,7 @@ use tracewright::frames::cycles::{
     Cycle, Version, Width, cycles, etb, etmp, openocd, records, text,
 };
 use tracewright::image::{Cache, CacheOptions, Image};
+use tracewright::protocols::Observer;
 use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::etmv2;
 use tracewright::protocols::etmv2::fifo::{Fifo, Out};
@@ -154,15 +155,17 @@ impl Unit {
         let (mut stream, mut sink) = (self.config().stream(), Elements(Vec::new()));
         let pieces = [Piece { start: 0, at: 0, fragment: true }];
         let offsets = OffsetMap::new(&pieces);
-        let taken = stream.feed(&bytes, &offsets, &mut code, &mut sink, &mut ());
+        let taken = stream.feed(&bytes, &offsets, &mut code, &mut sink);
         assert_eq!(taken, bytes.len());
-        stream.finish(&[], &offsets, &mut code, &mut sink, &mut ());
+        stream.finish(&[], &offsets, &mut code, &mut sink);
         let record = self.width().record();
         sink.0.into_iter().map(|(at, element)| (at as usize / record, element)).collect()
     }
 }
 
 struct Elements(Vec<(u64, Element)>);
+
+impl Observer for Elements {}
 
 impl Sink for Elements {
     fn element(&mut self, at: u64, element: Element) {

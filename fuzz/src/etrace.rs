@@ -130,7 +130,10 @@ fn params(named: &[u8]) -> Params {
     });
     let values: Vec<_> = values.chain([("longest_count", LONGEST_COUNT.into())]).collect();
     let value = |name: &str| values.iter().find(|(known, _)| *known == name).map(|v| v.1);
-    Params::from_registers(&value).expect("every parameter has a default")
+    // A profile that does not exist in the version is tried in its own version.
+    let own = |name: &str| if name == "version" { None } else { value(name) };
+    let params = Params::from_registers(&value).or_else(|_| Params::from_registers(&own));
+    params.expect("each profile exists in its own version")
 }
 
 /// Branches, jumps, calls, returns, what makes their bases, and opcodes of any kind.

@@ -2,7 +2,7 @@
 
 use tracewright::base::{Parse, Wire};
 use tracewright::protocols::registry::{AnyConfig, AnyProtocol};
-use tracewright::protocols::{Protocol, etmv1, etmv2, etmv3, etmv4, etmv4d, etrace, itm, ptm, stm};
+use tracewright::protocols::{Protocol, TraceForm, for_each_protocol};
 
 use crate::properties::config;
 
@@ -14,25 +14,25 @@ pub fn packets(data: &[u8]) {
     let Some((&[protocol, seed, ..], bytes)) = data.split_first_chunk::<2>() else { return };
     let all = AnyProtocol::ALL;
     let Some(config) = config(all[usize::from(protocol) % all.len()], seed) else { return };
-    match &config {
-        AnyConfig::Etmv1(config) => at_each_byte::<etmv1::Etmv1>(bytes, config),
-        AnyConfig::Etmv2(config) => at_each_byte::<etmv2::Etmv2>(bytes, config),
-        AnyConfig::Etmv3(config) => at_each_byte::<etmv3::Etmv3>(bytes, config),
-        AnyConfig::Etmv4(config) => at_each_byte::<etmv4::Etmv4>(bytes, config),
-        AnyConfig::Ete(config) => at_each_byte::<etmv4::Ete>(bytes, config),
-        AnyConfig::Etmv4d(config) => at_each_byte::<etmv4d::Etmv4d>(bytes, config),
-        AnyConfig::Etrace(config) => at_each_byte::<etrace::Etrace>(bytes, config),
-        AnyConfig::Ptm(config) => at_each_byte::<ptm::Ptm>(bytes, config),
-        AnyConfig::Itm(config) => at_each_byte::<itm::Itm>(bytes, config),
-        AnyConfig::Stm(config) => at_each_byte::<stm::Stm>(bytes, config),
-    }
+    at_each_byte_of(bytes, &config);
 }
+
+macro_rules! dispatch {
+    ($($(#[$doc:meta])* $name:ident: $protocol:ty,)*) => {
+        /// [`at_each_byte`] for the protocol of `config`.
+        fn at_each_byte_of(bytes: &[u8], config: &AnyConfig) {
+            match config { $(AnyConfig::$name(config) => at_each_byte::<$protocol>(bytes, config),)* }
+        }
+    };
+}
+
+for_each_protocol!(dispatch);
 
 /// The same for bytes of one protocol. Where its packets are of half bytes, the bytes are halved first.
 pub fn at_each_byte<P: Protocol>(bytes: &[u8], config: &P::Config) {
     let halves: Vec<u8>;
     let mut units = bytes;
-    if P::NIBBLES {
+    if P::FORM == TraceForm::HalfBytes {
         halves = bytes.iter().flat_map(|byte| [byte & 0xf, byte >> 4]).collect();
         units = &halves;
     }

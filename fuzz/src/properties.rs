@@ -9,12 +9,12 @@ use tracewright::decode::{Memory, Options, Plan, Session};
 use tracewright::frames::{Framing, Joiner, Link, Sources, Splitter};
 use tracewright::image::{Bytes, Cache, CacheOptions, Elf, Image, Load, Region};
 use tracewright::isa::classify;
-use tracewright::model::log::{Assembler, Format as Log, Lookup, Reader};
-use tracewright::model::trial::Trial;
+use tracewright::logs::{Assembler, Format as Log, Lookup, Reader};
 use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::registry::{AnyConfig, AnyPacket, AnyProtocol};
 use tracewright::views::disassembly::disassemble;
 use tracewright::{Element, Listener};
+use tracewright_model::trial::Trial;
 
 use crate::case::Case;
 use crate::chunks::same as same_in_stretches;
@@ -146,7 +146,8 @@ pub fn session(data: &[u8]) {
         let options = Options { framing: Some(framing), ..Options::default() };
         let plan = Plan::new(&capture, 0, &options).expect("a buffer");
         let memory = Memory::new(&capture);
-        let mut session = Session::new(&capture, &plan, &memory, &options);
+        let mut session =
+            Session::new(&capture, &plan, &memory, &options).expect("a plan of this capture");
         let mut heard = Heard::default();
         for part in bytes.chunks(step) {
             session.feed(part, &mut heard);
@@ -362,7 +363,7 @@ pub fn log(data: &[u8]) {
     let offsets = OffsetMap::new(&pieces);
     let mut elements: Vec<(u64, Element)> = Vec::new();
     let memory = &mut tracewright::base::NoMemory;
-    let taken = stream.feed(&bytes, &offsets, memory, &mut elements, &mut ());
+    let taken = stream.feed(&bytes, &offsets, memory, &mut elements);
     assert_eq!(taken, bytes.len(), "the last packet is not whole");
     let bad = elements.iter().find(|(_, element)| matches!(element, Element::Undecodable { .. }));
     assert_eq!(bad, None, "{steps:?}");

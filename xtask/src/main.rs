@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
+mod dependencies;
 mod programs;
 mod reference;
 mod tidy;
@@ -11,6 +12,7 @@ mod tidy;
 const USAGE: &str = "\
 usage: cargo xtask tidy           check the invariants of ARCHITECTURE.md
        cargo xtask tidy --list    say what is checked
+       cargo xtask dependencies   check licences and duplicate versions of all dependencies
        cargo xtask real-programs [NAME...]
                                   compile programs, run them under QEMU, encode, decode and compare
        cargo xtask bench-reference [OPTION...]
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
                 ExitCode::from(2)
             }
         },
+        ["dependencies"] => dependencies::run(root()),
         ["real-programs", ref words @ ..] => programs::run(root(), words),
         ["bench-reference", ref options @ ..] => reference::run(root(), options),
         ["bench-riscv", ref options @ ..] => riscv(options),

@@ -1,12 +1,65 @@
-//! Blocks for one who goes through many of them.
+//! Cached blocks: what the fast paths of decoders use instead of [`Code::block`].
 
-use crate::{Block, Counted, Instruction, Isa, Kind, Last, Range, Role, Space};
+use crate::{Block, Code, Counted, Instruction, Isa, Kind, Last, Pc, Range, Role, Space};
 
-/// Which of the blocks that a [`Code`](crate::Code) keeps: an index into its
-/// [`blocks`](crate::Code::blocks).
+/// A [`Code`] that caches blocks. The fast paths of decoders follow the successors of cached blocks
+/// without a look-up. Without a cache, each block is decoded on its own: every method here has a
+/// default that caches nothing.
+pub trait BlockCache: Code {
+    /// All cached blocks.
+    #[inline]
+    fn blocks(&self) -> CachedBlocks<'_> {
+        CachedBlocks::none()
+    }
+
+    /// What selects blocks of `isa` in `space`.
+    #[inline]
+    fn code_space(&self, isa: Isa, space: Space) -> CodeSpace {
+        let _ = (isa, space);
+        CodeSpace::NONE
+    }
+
+    /// The cached block that starts at `address`, which is within the mask of the instruction set.
+    #[inline]
+    fn find(&self, address: u64, code_space: CodeSpace) -> BlockId {
+        let _ = (address, code_space);
+        BlockId::NONE
+    }
+
+    /// Prefetches the memory that [`find`](BlockCache::find) reads first.
+    #[inline]
+    fn prefetch_lookup(&self, address: u64, code_space: CodeSpace) {
+        let _ = (address, code_space);
+    }
+
+    /// The block that [`find`](BlockCache::find) examines first. Its address is not checked.
+    #[inline]
+    fn predict(&self, address: u64, code_space: CodeSpace) -> BlockId {
+        let _ = (address, code_space);
+        BlockId::NONE
+    }
+
+    /// A cached block in full.
+    #[inline]
+    fn cached_block(&self, id: BlockId) -> Option<Block> {
+        let _ = id;
+        None
+    }
+
+    /// Caches the block that starts at `pc`. [`BlockId::NONE`] if it does not end with a waypoint
+    /// or cannot be cached.
+    ///
+    /// `from` is a block after which only this one can be executed, and whether its waypoint takes
+    /// effect then: this block is recorded among its [`Successors`].
+    fn enter(&mut self, pc: Pc, from: Option<(BlockId, bool)>) -> BlockId {
+        let _ = (pc, from);
+        BlockId::NONE
+    }
+}
+
+/// The index of a block in [`BlockCache::blocks`].
 ///
-/// It means the same until the code is asked for a block that it may have to make
-/// ([`block`](crate::Code::block), [`enter`](crate::Code::enter)).
+/// It is valid until [`Code::block`] or [`BlockCache::enter`] is called, which may add a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockId(u32);
 
@@ -14,79 +67,81 @@ impl BlockId {
     /// No block.
     pub const NONE: BlockId = BlockId(u32::MAX);
 
-    /// The block at `index`; [`NONE`](BlockId::NONE) where that is too large.
+    /// The block at `index`; [`NONE`](BlockId::NONE) if `index` is too large.
     #[inline]
     pub const fn new(index: usize) -> BlockId {
         if index < u32::MAX as usize { BlockId(index as u32) } else { BlockId::NONE }
     }
 
-    /// Its index. That of [`NONE`](BlockId::NONE) is beyond all blocks.
+    /// Its index. The index of [`NONE`](BlockId::NONE) is greater than that of any block.
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// What selects a block beside its address: the instruction set, and which memory is seen. Spaces
-/// that see the same memory have the same realm.
+/// What selects a block in addition to its address: the instruction set and the memory view. Spaces
+/// with the same memory have the same code space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CodeSpace(pub u32);
 
 impl CodeSpace {
-    /// No block is in it.
+    /// The code space without blocks.
     pub const NONE: CodeSpace = CodeSpace(u32::MAX);
 
-    /// The realm of `isa` in the memory that its owner calls `view`.
+    /// The code space of `isa` in the memory view with the number `view`.
     #[inline]
     pub const fn new(isa: Isa, view: u8) -> CodeSpace {
         CodeSpace(isa as u32 | (view as u32) << 8)
     }
 
-    /// The realm of `isa` in `space`, where each space has its own memory.
+    /// The code space of `isa` in `space`, where each space has its own memory.
     #[inline]
     pub const fn of_space(isa: Isa, space: Space) -> CodeSpace {
         CodeSpace::new(isa, space.index() as u8)
     }
 }
 
-/// A block that ends with a waypoint: what an atom says was executed, in an eighth of a cache line. What it shares
-/// with many others is in its [`BlockClass`], and what comes after it in its [`Successors`].
+/// A block that ends with a waypoint, in an eighth of a cache line. What it has in common with
+/// other blocks is in its [`BlockClass`], and the blocks after it are in its [`Successors`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CachedBlock {
     /// Address of the first instruction, bits \[31:0].
     low: u32,
-    /// [`CachedBlock::CALL`] and its like, bits \[4:0]; index of the family, bits \[15:5].
+    /// [`CachedBlock::CALL`] and the other kinds, bits \[4:0]; index of the class, bits \[15:5].
     class: u16,
-    /// Length in bytes, bits \[8:0]; how many instructions, bits \[15:9].
+    /// Length in bytes, bits \[8:0]; number of instructions, bits \[15:9].
     counts: u16,
 }
 
-/// The block after one where its waypoint did not take effect, and where it did. Only a block that must come next
-/// is here; [`BlockId::NONE`] where it is not known yet, and after an indirect branch.
+/// The next block if the waypoint of a block does not take effect, and if it does.
+/// [`BlockId::NONE`] if more than one block can be next, as after an indirect branch, or if the
+/// next block is not known yet.
 pub type Successors = [BlockId; 2];
 
-/// What blocks have in common that lie near each other and end alike.
+/// What blocks have in common that are within the same 4 GiB and end with the same kind of
+/// waypoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(align(32))]
 pub struct BlockClass {
-    /// The waypoint where it did not take effect, and where it did.
+    /// The waypoint if it does not take effect, and if it does.
     pub last: [Last; 2],
     /// Address of the first instruction, bits \[63:32].
     high: u64,
-    /// What selects the blocks beside their addresses.
+    /// What selects the blocks in addition to their addresses.
     pub code_space: CodeSpace,
-    /// The instruction set that the waypoint leads to.
+    /// The instruction set at the target of the waypoint.
     pub target_isa: Isa,
 }
 
-/// How many families there can be.
+/// The number of classes.
 pub const BLOCK_CLASSES: usize = 1 << (u16::BITS - KINDS);
 
-/// How many bits of a hop's counts are its length, and the largest of it.
+/// The width of the length in [`CachedBlock`]'s counts, in bits, and the maximum length, in bytes.
 const LENGTH: u32 = 9;
 const BYTES: u32 = (1 << LENGTH) - 1;
 
-/// How many bits of a hop's family say what its waypoint is.
+/// The width of the waypoint's kinds in [`CachedBlock`]'s class, in bits.
 const KINDS: u32 = 5;
 
 const _: () = assert!(
@@ -98,18 +153,19 @@ impl CachedBlock {
     pub const CALL: u16 = 1;
     /// Its waypoint returns from an exception.
     pub const EXCEPTION_RETURN: u16 = 1 << 1;
-    /// Where its waypoint leads is not in the program.
+    /// Its waypoint is an indirect branch.
     pub const INDIRECT: u16 = 1 << 2;
-    /// Where its waypoint takes effect, it comes next itself: it is a loop of one block.
+    /// It is its own taken successor: a loop of one block.
     pub const LOOP: u16 = 1 << 3;
 
-    /// Whether it is one of `kinds`, of those above.
+    /// Whether it has one of `kinds`, a combination of the constants above.
     #[inline]
     pub const fn is_any_of(&self, kinds: u16) -> bool {
         self.class & kinds != 0
     }
 
-    /// The block as a hop of `class`, below [`BLOCK_CLASSES`]. `None` where it is too long.
+    /// `block` in the class with the index `class`, below [`BLOCK_CLASSES`]. `None` if the block is
+    /// too long.
     pub fn new(block: &Block, class: usize) -> Option<CachedBlock> {
         if class >= BLOCK_CLASSES
             || block.bytes > BYTES
@@ -118,22 +174,22 @@ impl CachedBlock {
             return None;
         }
         let counts = (block.bytes | block.instructions << LENGTH) as u16;
-        let is = |kind, yes| if yes { kind } else { 0 };
-        let kinds = is(CachedBlock::CALL, block.last.role == Role::Call)
-            | is(CachedBlock::EXCEPTION_RETURN, block.last.role == Role::ExceptionReturn)
-            | is(CachedBlock::INDIRECT, block.last.kind == Kind::Indirect);
+        let kind_if = |kind, yes| if yes { kind } else { 0 };
+        let kinds = kind_if(CachedBlock::CALL, block.last.role == Role::Call)
+            | kind_if(CachedBlock::EXCEPTION_RETURN, block.last.role == Role::ExceptionReturn)
+            | kind_if(CachedBlock::INDIRECT, block.last.kind == Kind::Indirect);
         let (low, class) = (block.start as u32, (class as u16) << KINDS | kinds);
         Some(CachedBlock { low, class, counts })
     }
 
-    /// The same, as a [loop](CachedBlock::LOOP) or not.
+    /// The same block with or without [`LOOP`](CachedBlock::LOOP).
     #[must_use]
-    pub const fn looping(self, yes: bool) -> CachedBlock {
+    pub const fn with_loop(self, yes: bool) -> CachedBlock {
         let class = self.class & !CachedBlock::LOOP | if yes { CachedBlock::LOOP } else { 0 };
         CachedBlock { class, ..self }
     }
 
-    /// Index of its family.
+    /// Index of its class.
     #[inline]
     pub const fn class(&self) -> usize {
         (self.class >> KINDS) as usize
@@ -150,7 +206,7 @@ impl CachedBlock {
         class.high | self.low as u64
     }
 
-    /// The whole block as a range, where its waypoint was `taken` or not.
+    /// The whole block as a range whose waypoint is `taken` or not.
     #[inline]
     pub const fn range(&self, class: &BlockClass, taken: bool) -> Range {
         Range {
@@ -162,7 +218,7 @@ impl CachedBlock {
         }
     }
 
-    /// The address after it, in its instruction set.
+    /// The address after it, within the mask of its instruction set.
     #[inline]
     pub const fn end(&self, class: &BlockClass) -> u64 {
         self.start(class).wrapping_add(self.bytes() as u64) & class.isa().address_mask()
@@ -170,9 +226,9 @@ impl CachedBlock {
 }
 
 impl BlockClass {
-    /// There is no block of it.
+    /// The class without blocks.
     pub const NONE: BlockClass = {
-        let nothing = Instruction {
+        let plain = Instruction {
             kind: Kind::Plain,
             role: Role::Jump,
             size: 0,
@@ -181,38 +237,39 @@ impl BlockClass {
             target_isa: Isa::A32,
             target: None,
         };
-        let last = Last::new(&nothing, false);
+        let last = Last::new(&plain, false);
         BlockClass { last: [last; 2], high: 0, code_space: CodeSpace::NONE, target_isa: Isa::A32 }
     };
 
-    /// The family of `block`.
+    /// The class of `block`.
     pub fn of(block: &Block, code_space: CodeSpace) -> BlockClass {
         let last = [false, true].map(|taken| Last::new(&block.last, taken));
         let high = block.start & !u64::from(u32::MAX);
         BlockClass { last, high, code_space, target_isa: block.last.target_isa }
     }
 
-    /// Their instruction set.
+    /// The instruction set of its blocks.
     #[inline]
     pub const fn isa(&self) -> Isa {
         self.last[0].isa
     }
 }
 
-/// The blocks that a [`Code`](crate::Code) keeps, for one who goes through many: see [`BlockId`].
+/// The blocks of a [`BlockCache`].
 ///
-/// What they are and where they lead lie apart. The next block depends on the ways of this one, and the ways of that one
-/// on nothing else: the less memory they fill, the shorter is the wait. What the blocks are comes beside it.
+/// Blocks and successors are in separate slices. To find the next block depends on a load of the
+/// successors only, so the latency of that load limits the decoder; a smaller slice has fewer cache
+/// misses.
 #[derive(Clone, Copy, Debug)]
 pub struct CachedBlocks<'a> {
     blocks: &'a [CachedBlock],
-    /// As many.
+    /// As many as `blocks`.
     successors: &'a [Successors],
     classes: &'a [BlockClass; BLOCK_CLASSES],
 }
 
 impl<'a> CachedBlocks<'a> {
-    /// These hops, of these families, and the ways of each.
+    /// `blocks`, the successors of each, and the classes of all.
     #[inline]
     pub fn new(
         blocks: &'a [CachedBlock],
@@ -233,14 +290,14 @@ impl<'a> CachedBlocks<'a> {
         CachedBlocks { blocks: &[], successors: &[], classes: NONE }
     }
 
-    /// A block and its family.
+    /// A block and its class.
     #[inline]
     pub fn get(&self, id: BlockId) -> Option<(&'a CachedBlock, &'a BlockClass)> {
         let cached = self.blocks.get(id.index())?;
         Some((cached, self.classes.get(cached.class())?))
     }
 
-    /// The block after `id`, where its waypoint was `taken` or not: see [`Successors`].
+    /// The block after `id`, whose waypoint is `taken` or not: see [`Successors`].
     #[inline]
     pub fn next(&self, id: BlockId, taken: bool) -> BlockId {
         self.successors
@@ -248,29 +305,28 @@ impl<'a> CachedBlocks<'a> {
             .map_or(BlockId::NONE, |successors| successors[usize::from(taken)])
     }
 
-    /// A block, what comes after it, and its family.
+    /// A block, its successors, and its class.
     #[inline]
     pub fn step(&self, id: BlockId) -> Option<(&'a CachedBlock, &'a Successors, &'a BlockClass)> {
         let (cached, class) = self.get(id)?;
         Some((cached, self.successors.get(id.index())?, class))
     }
 
-    /// The same. (A function that is given it and begins with this looks at one length, not two.)
-    #[inline]
-    #[must_use]
-    pub fn even(self) -> Self {
-        CachedBlocks::new(self.blocks, self.successors, self.classes)
-    }
-
-    /// All hops, each at the index of its mark.
+    /// All blocks, each at the index of its [`BlockId`].
     #[inline]
     pub const fn all(&self) -> &'a [CachedBlock] {
         self.blocks
     }
 
-    /// The ways of all, each at the index of its mark.
+    /// The successors of all blocks, each at the index of its [`BlockId`].
     #[inline]
     pub const fn successors(&self) -> &'a [Successors] {
         self.successors
+    }
+
+    /// The classes of all blocks.
+    #[inline]
+    pub const fn classes(&self) -> &'a [BlockClass; BLOCK_CLASSES] {
+        self.classes
     }
 }

@@ -1,8 +1,8 @@
 //! Program memory as a decoder sees it.
 
-use crate::{BlockId, CachedBlocks, CodeSpace, Instruction, Isa, Kind, Space};
+use crate::{BlockCache, Instruction, Isa, Kind, Space};
 
-/// A place in a program: everything that selects an instruction.
+/// An address in a program and everything else that selects an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Pc {
     /// Byte address, without an instruction set bit.
@@ -13,10 +13,10 @@ pub struct Pc {
     pub space: Space,
 }
 
-/// Nothing is known of the memory at this place.
+/// Memory that is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Miss {
-    /// The first address that could not be read.
+    /// The first address that cannot be read.
     pub address: u64,
 }
 
@@ -25,10 +25,10 @@ pub struct Miss {
 pub struct Block {
     /// Address of the first instruction.
     pub start: u64,
-    /// Length in bytes, the last instruction included.
+    /// Length in bytes, including the last instruction.
     pub bytes: u32,
-    /// Instructions in it, at least 1; 0 only where the first bytes are no instruction and the reader
-    /// checks ([`End::Invalid`]). Then `bytes` is 0 and `last` is what could not be executed.
+    /// Number of instructions, at least 1. It is 0 only if the first opcode is invalid
+    /// ([`End::Invalid`]); then `bytes` is 0 and `last` is the invalid instruction.
     pub instructions: u32,
     /// The last instruction.
     pub last: Instruction,
@@ -44,7 +44,7 @@ impl Block {
     }
 }
 
-/// Which instructions end a block, beside branches.
+/// Which instructions end a block, in addition to branches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Waypoints {
     /// ISB.
@@ -57,12 +57,12 @@ pub struct Waypoints {
     pub timed_wait: bool,
     /// TSTART.
     pub transaction: bool,
-    /// Every instruction: each is a block of its own.
+    /// Every instruction: each block is one instruction.
     pub each: bool,
 }
 
 impl Waypoints {
-    /// Nothing but branches.
+    /// Only branches.
     pub const BRANCHES: Waypoints = Waypoints {
         isb: false,
         barrier: false,
@@ -94,101 +94,75 @@ pub enum End {
     /// Its last instruction is a waypoint.
     #[default]
     Waypoint,
-    /// Nothing is known of the memory after it. No waypoint was reached.
+    /// The memory after it is not known. No waypoint was reached.
     NoCode,
-    /// It is as long as a block may be. No waypoint was reached; the code goes on.
+    /// It has the maximum length. No waypoint was reached; the code continues.
     Limit,
-    /// The next bytes are no instruction, and the reader was told to check. No waypoint was reached.
+    /// The next opcode is invalid, and opcodes are checked. No waypoint was reached.
     Invalid,
 }
 
-/// Where the code comes from.
+/// Program memory, for one trace source: the implementation knows which instructions are waypoints.
 ///
-/// What counts as a waypoint is the implementor's to know: it is made for one trace source.
+/// A decoder also needs to know which blocks are cached. The block cache of `tracewright-image`
+/// provides that; any other implementation is passed to a decoder as [`Uncached`].
+///
+/// ```
+/// use tracewright_base::{Block, Code, Instruction, Miss, Pc, Uncached};
+///
+/// struct Rom {
+///     block: Block,
+/// }
+///
+/// impl Code for Rom {
+///     fn block(&mut self, pc: Pc) -> Result<&Block, Miss> {
+///         let known = pc.address == self.block.start;
+///         if known { Ok(&self.block) } else { Err(Miss { address: pc.address }) }
+///     }
+///
+///     fn instruction(&mut self, pc: Pc) -> Result<Instruction, Miss> {
+///         Err(Miss { address: pc.address })
+///     }
+/// }
+///
+/// // A decoder takes `&mut code`.
+/// let mut code = Uncached(Rom { block: Block::default() });
+/// assert!(code.block(Pc::default()).is_ok());
+/// ```
 pub trait Code {
     /// The block that starts at `pc`.
     ///
     /// # Errors
-    /// [`Miss`] where not even one instruction can be read.
+    /// [`Miss`] if the first instruction cannot be read.
     fn block(&mut self, pc: Pc) -> Result<&Block, Miss>;
 
-    /// The one instruction at `pc`, for walks that end inside a block.
+    /// The instruction at `pc`: for addresses inside a block.
     ///
     /// # Errors
-    /// [`Miss`] where it cannot be read.
+    /// [`Miss`] if it cannot be read.
     fn instruction(&mut self, pc: Pc) -> Result<Instruction, Miss>;
 
-    /// What is missing at `pc`, where it is known already that not even one instruction can be read there.
+    /// The result of an earlier [`block`](Code::block) at `pc` that was a [`Miss`]. `None` if it is
+    /// not stored.
     #[inline]
     fn absent(&self, pc: Pc) -> Option<Miss> {
         let _ = pc;
         None
     }
 
-    /// The opcode of the instruction at `pc`, for those who look into data accesses. A narrow T32
-    /// opcode is in bits \[15:0]; a wide one has its first halfword in bits \[31:16]. A compressed RISC-V
-    /// opcode is in bits \[15:0].
+    /// The opcode of the instruction at `pc`, from which the size of data accesses is decoded. A
+    /// narrow T32 opcode is in bits \[15:0]; a wide one has its first halfword in bits \[31:16]. A
+    /// compressed RISC-V opcode is in bits \[15:0].
     ///
-    /// `None` where it cannot be read.
+    /// `None` if it cannot be read.
     fn opcode(&mut self, pc: Pc) -> Option<u32> {
         let _ = pc;
         None
     }
-
-    /// The blocks that are kept, for one who goes through many: see [`BlockId`].
-    #[inline]
-    fn blocks(&self) -> CachedBlocks<'_> {
-        CachedBlocks::none()
-    }
-
-    /// What selects blocks of `isa` in `space`.
-    #[inline]
-    fn code_space(&self, isa: Isa, space: Space) -> CodeSpace {
-        let _ = (isa, space);
-        CodeSpace::NONE
-    }
-
-    /// The kept block that starts at `address`, which is within the instruction set's mask. Where there
-    /// is none, [`enter`](Code::enter) may make it.
-    #[inline]
-    fn find(&self, address: u64, code_space: CodeSpace) -> BlockId {
-        let _ = (address, code_space);
-        BlockId::NONE
-    }
-
-    /// Asks for the memory that [`find`](Code::find) will look at first, without waiting for it.
-    #[inline]
-    fn prefetch_lookup(&self, address: u64, code_space: CodeSpace) {
-        let _ = (address, code_space);
-    }
-
-    /// The block that [`find`](Code::find) would look at first, which may be another than the one that starts
-    /// at `address`. It is not looked at.
-    #[inline]
-    fn predict(&self, address: u64, code_space: CodeSpace) -> BlockId {
-        let _ = (address, code_space);
-        BlockId::NONE
-    }
-
-    /// A kept block, whole.
-    #[inline]
-    fn cached_block(&self, id: BlockId) -> Option<Block> {
-        let _ = id;
-        None
-    }
-
-    /// Keeps the block that starts at `pc`. [`BlockId::NONE`] where there is none that ends with a
-    /// waypoint, or none is kept.
-    ///
-    /// Where it must come after another, whichever way that is reached, `from` names the other and
-    /// whether its waypoint took effect; its [`Successors`](crate::Successors) will lead here.
-    fn enter(&mut self, pc: Pc, from: Option<(BlockId, bool)>) -> BlockId {
-        let _ = (pc, from);
-        BlockId::NONE
-    }
 }
 
-/// A [`Code`] that knows nothing. Packets still decode to everything that needs no program.
+/// A [`Code`] without memory. Packets are still decoded to all elements that do not depend on the
+/// program.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoMemory;
 
@@ -201,3 +175,34 @@ impl Code for NoMemory {
         Err(Miss { address: pc.address })
     }
 }
+
+impl BlockCache for NoMemory {}
+
+/// Any [`Code`], as a decoder takes it. No blocks are cached: a decoder asks for the block of each
+/// atom.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Uncached<C>(pub C);
+
+impl<C: Code> Code for Uncached<C> {
+    #[inline]
+    fn block(&mut self, pc: Pc) -> Result<&Block, Miss> {
+        self.0.block(pc)
+    }
+
+    #[inline]
+    fn instruction(&mut self, pc: Pc) -> Result<Instruction, Miss> {
+        self.0.instruction(pc)
+    }
+
+    #[inline]
+    fn absent(&self, pc: Pc) -> Option<Miss> {
+        self.0.absent(pc)
+    }
+
+    #[inline]
+    fn opcode(&mut self, pc: Pc) -> Option<u32> {
+        self.0.opcode(pc)
+    }
+}
+
+impl<C: Code> BlockCache for Uncached<C> {}

@@ -17,6 +17,7 @@
 extern crate alloc;
 
 pub mod access;
+#[doc(hidden)]
 pub mod cached_block;
 pub mod code;
 pub mod context;
@@ -37,10 +38,12 @@ pub mod step;
 pub mod wire;
 
 pub use access::{Access, Direction};
+#[doc(hidden)]
 pub use cached_block::{
-    BLOCK_CLASSES, BlockClass, BlockId, CachedBlock, CachedBlocks, CodeSpace, Successors,
+    BLOCK_CLASSES, BlockCache, BlockClass, BlockId, CachedBlock, CachedBlocks, CodeSpace,
+    Successors,
 };
-pub use code::{Block, Code, End, Miss, NoMemory, Pc, Waypoints};
+pub use code::{Block, Code, End, Miss, NoMemory, Pc, Uncached, Waypoints};
 pub use context::{Context, El, Security, Space};
 pub use core_type::{CoreType, Profile};
 pub use dwt_event::{Dwt, DwtEvent, ExceptionStep, LocalTimestamp, TimeDelay};
@@ -54,5 +57,5 @@ pub use range::{Counted, Last, Range};
 pub use register::{Field, MissingRegister, Register};
 pub use sink::Sink;
 pub use software::{Channel, Software};
-pub use step::{Cause, Retired, Step, Taken};
-pub use wire::{Decode, Encode, Parse, Spanned, Sync, Wire};
+pub use step::{Cause, Retired, Step, StepSink, Taken};
+pub use wire::{Decode, Encode, Parse, Spanned, SyncSearch, Wire};

@@ -53,6 +53,8 @@ pub struct MissingRegister {
     pub about: &'static str,
 }
 
+impl core::error::Error for MissingRegister {}
+
 impl fmt::Display for MissingRegister {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "no register {} ({})", self.name, self.about)

@@ -1,22 +1,22 @@
-//! What a processor did, as the trace unit beside it sees it.
+//! The execution of a processor, as its trace unit observes it.
 
 use crate::{Access, Context, DwtEvent, Instruction, Isa, Software, Transaction};
 
-/// One thing that a processor did. A trace unit in software ([`Encode`](crate::Encode)) takes them
-/// in the order in which they happened.
+/// One step of execution. A trace unit in software ([`Encode`](crate::Encode)) takes steps in program
+/// order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// An instruction was retired.
     Retired(Retired),
-    /// An exception was taken: the processor goes on at its vector.
+    /// An exception was taken: execution continues at its vector.
     Exception(Taken),
-    /// Who executes from the next instruction on.
+    /// The context from the next instruction on.
     Context(Context),
-    /// The instruction that was retired last moved data.
+    /// A data access of the last retired instruction.
     Access(Access),
-    /// The program wrote into the trace (ITM, STM).
+    /// A write of the program to a stimulus port or channel (ITM, STM).
     SoftwareWrite(Software),
-    /// The debug hardware has something to say (DWT).
+    /// An event of the Data Watchpoint and Trace unit (DWT).
     DwtEvent(DwtEvent),
     /// This many processor cycles passed since the last [`Step::Cycles`].
     Cycles(u32),
@@ -28,61 +28,75 @@ pub enum Step {
     Trigger,
     /// A transaction (FEAT_TME) begins or ends.
     Transaction(Transaction),
-    /// The program put a value into the instruction trace (FEAT_ITE).
+    /// The program wrote a value into the instruction trace (FEAT_ITE).
     Instrumentation {
         /// Exception level of the write.
         el: u8,
         /// The value.
         value: u64,
     },
-    /// Signals beside the instructions have this value from here on, bit n being signal n: what a filter may ask for.
+    /// Value of the sideband signals from here on: bit n is signal n. A filter can select by it.
     /// (RISC-V: `user`, `impdef`)
     Signals(u64),
-    /// What follows is not to be traced: the unit was switched off, or a filter excludes it.
+    /// Tracing is off for the following steps: the unit was disabled, or a filter excludes them.
     Off,
-    /// What follows is to be traced again.
+    /// Tracing is on for the following steps.
     On,
     /// The processor enters Debug state.
     Halted,
-    /// The trace unit loses what it holds and what comes before the next step that it can trace.
+    /// The trace unit overflows: it loses the trace in its FIFO, and steps until it can trace again.
     Overflow,
 }
 
-/// An instruction that was retired.
+/// Receives steps, with the number of the processor that made them.
+pub trait StepSink {
+    /// Takes one step of processor `cpu`.
+    fn step(&mut self, cpu: u16, step: &Step);
+}
+
+impl<F: FnMut(u16, &Step)> StepSink for F {
+    #[inline]
+    fn step(&mut self, cpu: u16, step: &Step) {
+        self(cpu, step);
+    }
+}
+
+/// A retired instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Retired {
-    /// Its address in bytes, without an instruction set bit.
+    /// Byte address, without an instruction set bit.
     pub address: u64,
-    /// Address of the instruction that the program goes on with, were no exception to come between.
+    /// Address of the next instruction in program order, as if no exception intervened.
     pub next: u64,
     /// The instruction set at `next`.
     pub next_isa: Isa,
-    /// It took effect: a branch was taken, a condition passed.
+    /// Whether the instruction took effect: a branch was taken, a condition passed.
     pub taken: bool,
-    /// The instruction, its own instruction set among the rest.
+    /// The instruction, with its instruction set.
     pub instruction: Instruction,
 }
 
 /// An exception that was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// What for.
+    /// The cause.
     pub cause: Cause,
-    /// Where the processor would go on after it: the preferred exception return address (Arm), EPC (RISC-V).
+    /// The preferred exception return address (Arm), EPC (RISC-V).
     pub return_address: u64,
     /// The instruction set at `return_address`.
     pub return_isa: Isa,
-    /// Where it goes on now: the vector, or the handler that the vector names (M profile).
+    /// Address of the first instruction of the handler: the vector, or the content of the vector
+    /// (M profile).
     pub target: u64,
     /// The instruction set at `target`.
     pub target_isa: Isa,
     /// The trap value (RISC-V tval); `None` where there is none.
     pub value: Option<u64>,
-    /// The instruction that was retired last did not take effect after all, and runs again.
+    /// Whether the exception cancels the last retired instruction, which executes again later.
     pub cancels: bool,
 }
 
-/// Why an exception was taken. Each protocol has numbers of its own for these.
+/// The cause of an exception. Each protocol encodes causes with its own numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
     /// The processor was reset.
@@ -91,7 +105,7 @@ pub enum Cause {
     Halt,
     /// SVC, HVC, SMC.
     Call,
-    /// A trapped instruction that is none of the others.
+    /// A trapped instruction, other than those below.
     Trap,
     /// SError, asynchronous or imprecise abort.
     SystemError,
@@ -99,11 +113,11 @@ pub enum Cause {
     InstructionDebug,
     /// Watchpoint.
     DataDebug,
-    /// Alignment of the program counter or of the stack pointer.
+    /// Alignment fault of the program counter or of the stack pointer.
     Alignment,
-    /// The instruction could not be fetched.
+    /// Fault of an instruction fetch.
     InstructionFault,
-    /// Memory could not be accessed.
+    /// Fault of a data access.
     DataFault,
     /// Undefined instruction.
     Undefined,
@@ -113,14 +127,14 @@ pub enum Cause {
     Fiq,
     /// Exception number of an M-profile processor (IPSR).
     Vector(u16),
-    /// A RISC-V trap: `mcause` without its top bit, which `interrupt` has.
+    /// A RISC-V trap. (Privileged Architecture, `mcause`)
     Riscv {
-        /// The exception code.
+        /// The exception code: `mcause` without its most significant bit.
         code: u16,
-        /// It is an interrupt.
+        /// The most significant bit of `mcause`: the trap is an interrupt.
         interrupt: bool,
     },
-    /// The number that the protocol itself gives it.
+    /// An exception number of the protocol.
     Number(u16),
 }
 

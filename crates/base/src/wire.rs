@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::{Code, Fault, Feed, Sink, Step};
+use crate::{BlockCache, Fault, Feed, Sink, Step};
 
 /// What the bytes at a place are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub enum Parse<P> {
 
 /// Whether a decoder may start somewhere in some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sync {
+pub enum SyncSearch {
     /// It may start at this offset.
     At(usize),
     /// It cannot start in this many bytes; the rest may be the beginning of a synchronisation.
@@ -51,13 +51,19 @@ pub trait Wire<C>: Copy + Eq + fmt::Debug + fmt::Display {
 /// default knows nothing.
 pub trait Decode<C, P>: Clone + Eq + Default + fmt::Debug {
     /// Takes one packet.
-    fn packet<K: Code, S: Sink>(&mut self, p: Spanned<P>, config: &C, code: &mut K, sink: &mut S);
+    fn packet<K: BlockCache, S: Sink>(
+        &mut self,
+        p: Spanned<P>,
+        config: &C,
+        code: &mut K,
+        sink: &mut S,
+    );
 
     /// Takes as many whole packets as it can take faster at once than one by one, none for instance.
     /// The elements are those that [`packet`](Decode::packet) would make, and so is the state after it. None of
     /// the packets is one from which a decoder may start.
     #[inline]
-    fn packets<K: Code, S: Sink>(
+    fn packets<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         config: &C,
@@ -72,7 +78,7 @@ pub trait Decode<C, P>: Clone + Eq + Default + fmt::Debug {
     fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S);
 
     /// The trace ends: what was held back is said.
-    fn finish<K: Code, S: Sink>(&mut self, at: u64, config: &C, code: &mut K, sink: &mut S);
+    fn finish<K: BlockCache, S: Sink>(&mut self, at: u64, config: &C, code: &mut K, sink: &mut S);
 }
 
 /// What a processor did, to packets: a trace unit in software. It is a plain value, too: cloning it

@@ -84,6 +84,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Bytes> {
 }
 
 /// The bytes of the file at `path`, which may be a pipe or a device, if there are at most `most`.
+#[cfg(feature = "toml")]
 pub(crate) fn read_small(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     if std::fs::metadata(path).is_ok_and(|about| about.is_dir()) {
         return Err(reason(&io::ErrorKind::IsADirectory.into()));

@@ -56,6 +56,7 @@ pub mod core_type;
 pub mod cycles;
 pub mod device;
 pub mod dump;
+#[cfg(feature = "toml")]
 pub mod folder;
 pub mod ini;
 pub mod origin;
@@ -98,7 +99,13 @@ use std::path::Path;
 pub fn open(path: &Path) -> Result<Capture, OpenError> {
     match probe(path)? {
         Found::Snapshot(index) => snapshot::read(path, &index),
+        #[cfg(feature = "toml")]
         Found::Folder(index) => folder::read(path, &index),
+        #[cfg(not(feature = "toml"))]
+        Found::Folder(index) => {
+            let what = "this build cannot read it: it lacks the feature `toml`";
+            Err(OpenError::new(&index, Problem::Toml(what.to_owned())))
+        }
         Found::Cycles(form) => cycles::read(path, form),
         Found::Perf => Err(OpenError::new(path, Problem::Perf)),
         Found::Program => Err(OpenError::new(path, Problem::Program)),

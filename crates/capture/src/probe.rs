@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use crate::cycles;
 use crate::dump::ELF;
 use crate::files::reason;
-use crate::folder;
 use crate::{OpenError, Problem, ini::Ini};
 
 /// The format of a path.
@@ -31,6 +30,8 @@ pub enum Found {
 const PERF: [&[u8]; 3] = [b"PERFILE2", b"2ELIFREP", b"PERFFILE"];
 /// Number of bytes that are examined. An ini file has a section that identifies it by then.
 const LOOK: u64 = 64 << 10;
+/// The file name of the description of a folder.
+pub(crate) const DESCRIPTION: &str = "capture.toml";
 /// The usual file name of the index of a snapshot.
 pub(crate) const INDEX: &str = "snapshot.ini";
 
@@ -43,7 +44,7 @@ pub fn probe(path: &Path) -> Result<Found, OpenError> {
         return Ok(Found::Raw);
     }
     if path.is_dir() {
-        let described = path.join(folder::NAME);
+        let described = path.join(DESCRIPTION);
         if described.is_file() {
             return Ok(Found::Folder(described));
         }
@@ -53,7 +54,7 @@ pub fn probe(path: &Path) -> Result<Found, OpenError> {
     if fs::metadata(path).is_ok_and(|about| !about.is_file()) {
         return Ok(Found::Raw);
     }
-    if path.file_name().is_some_and(|name| name == folder::NAME) {
+    if path.file_name().is_some_and(|name| name == DESCRIPTION) {
         return Ok(Found::Folder(path.to_owned()));
     }
     let head = head(path)?;

@@ -79,7 +79,7 @@ pub(crate) fn move_file(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to).or_else(|_| fs::copy(from, to).and_then(|_| fs::remove_file(from)))
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "toml"))]
 mod tests {
     use super::*;
     use crate::{BufferRef, Capture, Format, Source};

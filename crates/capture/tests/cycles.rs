@@ -121,8 +121,12 @@ fn unreadable_files_are_explained() {
     for (name, bytes, why) in [
         ("short", &whole[..60], "it is shorter than the 64 bytes of its head"),
         ("width", &odd, "the byte at offset 12 has a value that it cannot have"),
-        ("line", &b"etmp 1\nwidth 8\nhello\n"[..], "line 3: `hello` is not understood"),
-        ("word", b"etmp 1\narch 1.0\nwidth 8\ncycles\nIE:0 XX:1\n", "line 2: `XX:1` is no cycle"),
+        ("line", &b"etmp 1\nwidth 8\nhello\n"[..], "line 3: `hello` is not valid"),
+        (
+            "word",
+            b"etmp 1\narch 1.0\nwidth 8\ncycles\nIE:0 XX:1\n",
+            "line 2: `XX:1` is not a cycle",
+        ),
     ] {
         let path = file(name, bytes);
         let error = open(&path).unwrap_err().to_string();

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::{fmt, io};
 
 use tracewright::OpenError;
+use tracewright::decode::ForeignPlan;
 
 /// A fatal error.
 #[derive(Debug)]
@@ -41,6 +42,12 @@ impl Fail {
 
 impl From<OpenError> for Fail {
     fn from(error: OpenError) -> Self {
+        Fail(error.to_string())
+    }
+}
+
+impl From<ForeignPlan> for Fail {
+    fn from(error: ForeignPlan) -> Self {
         Fail(error.to_string())
     }
 }

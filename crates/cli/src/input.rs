@@ -46,7 +46,7 @@ impl Input {
                      --protocol",
                 ));
             }
-            _ if args.protocols.is_empty() => tracewright::open(&args.input)?,
+            _ if args.protocols.is_empty() => tracewright::read_capture(&args.input)?,
             _ => {
                 let raw = RawTrace {
                     units: args.protocols.clone(),
@@ -145,9 +145,9 @@ pub struct Job<'a> {
 
 impl Job<'_> {
     /// A session in its initial state.
-    pub fn session(&self) -> Session {
+    pub fn session(&self) -> Result<Session, Fail> {
         let Input { capture, memory, options, .. } = self.input;
-        Session::new(capture, &self.plan, memory, options)
+        Ok(Session::new(capture, &self.plan, memory, options)?)
     }
 
     /// The result of decoding, for its summary.

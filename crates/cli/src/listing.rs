@@ -34,7 +34,7 @@ pub fn list(
     args: &OutputArgs,
 ) -> Result<bool, Fail> {
     if args.format == Format::Opencsd {
-        input.options.numbering = Numbering::Reference;
+        input.options.numbering = Numbering::Opencsd;
     }
     report::notes(&input);
     input.readable()?;
@@ -73,7 +73,7 @@ pub fn list(
             }
             // Without other listeners, counting has a fast path.
             Format::None if stats.is_none() && !committed => {
-                run::run(job.session(), job.buffer, bytes, Nothing, &options, |()| true)?.1
+                run::run(job.session()?, job.buffer, bytes, Nothing, &options, |()| true)?.1
             }
             Format::None => decode(job, bytes, &options, Nothing, &mut stats, |()| true)?.1,
         };
@@ -142,7 +142,7 @@ pub fn decode<L: Listener + Fork + Send>(
     stats: &mut Option<Stats>,
     mut write: impl FnMut(L::Output) -> bool,
 ) -> Result<(L, Tally), Fail> {
-    let session = job.session();
+    let session = job.session()?;
     let both = (view, stats.is_some().then(|| Merging(Stats::default())));
     let write = |(output, kinds)| {
         stats.merge(kinds);

@@ -8,8 +8,8 @@ use tracewright::base::Isa;
 use tracewright::capture::{Dump, Form, Source, stream};
 use tracewright::decode::Memory;
 use tracewright::image::{Elf, Extensions, Load};
-use tracewright::model::log::{
-    Assembler, Entry, Event, Format, LogError, Lookup, Mode, Pace, Reader, csv,
+use tracewright::logs::{
+    Assembler, Entry, Event, Format, LogError, Lookup, Mode, Reader, Timing, csv,
 };
 
 use crate::args::{IsaArg, LogArgs, LogFormat, SecurityArg};
@@ -85,10 +85,10 @@ impl<'a> Log<'a> {
         let non_secure = args.security.map(|security| security == SecurityArg::NonSecure);
         assembler.mode = Mode { el: args.el, non_secure };
         assembler.isa = self.isa;
-        assembler.pace = match args.cycles.as_deref() {
-            None => Pace::Untimed,
-            Some("log") => Pace::Log,
-            Some(number) => Pace::Each(number.parse().map_err(|_| {
+        assembler.timing = match args.cycles.as_deref() {
+            None => Timing::Untimed,
+            Some("log") => Timing::Log,
+            Some(number) => Timing::Each(number.parse().map_err(|_| {
                 Fail::option("--cycles", number, "expected a number of cycles, or `log`")
             })?),
         };

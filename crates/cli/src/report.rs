@@ -38,10 +38,10 @@ pub fn found(
     let table = stats.map(|stats| stats.table(decoded.sources)).unwrap_or_default();
     match output {
         Some(output) => output.print(&format!("{}{table}", decoded.summary()))?,
-        None if decoded.doubtful() => eprint!("{}{table}", decoded.summary()),
+        None if decoded.needs_explanation() => eprint!("{}{table}", decoded.summary()),
         None => eprint!("{table}"),
     }
-    if decoded.doubtful() {
+    if decoded.needs_explanation() {
         remarks(&decoded.remarks());
     }
     Ok(())

@@ -72,7 +72,8 @@ impl Progress {
             return;
         }
         let bar = self.bar.get_or_insert_with(|| bar(self.total));
-        let faults: u64 = tally.sources.iter().map(|c| c.bad + c.inconsistencies + c.no_code).sum();
+        let faults: u64 =
+            tally.sources.iter().map(|c| c.undecodable + c.inconsistencies + c.no_code).sum();
         let rate = bytes as f64 / 1e6 / elapsed.as_secs_f64();
         bar.set_message(format!("{rate:.1} MB/s, {} faults", faults + tally.bad_frames));
         bar.set_position(bytes);

@@ -1,47 +1,48 @@
-//! Where a session is.
+//! The state of a session.
 
 use crate::Route;
 use crate::source::Source;
 
-/// Where a [`Session`](crate::Session) is in its buffer: the state of the link and of every source. A plain
-/// value: a session that [`resume`](crate::Session::resume)s from it goes on exactly as the one that it was
-/// taken from.
+/// The state of a [`Session`](crate::Session) at an offset of its buffer: the state of the trace
+/// link and of every source. It is a plain value. A session that
+/// [`resume`](crate::Session::resume)s from a checkpoint emits the same as the session that the
+/// checkpoint was taken of.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
     pub(crate) route: Route,
     pub(crate) sources: Vec<Source>,
-    /// The source that spoke last.
+    /// The source of the last piece, if bytes of it are not decoded yet.
     pub(crate) current: Option<usize>,
     /// Bytes fed so far.
     pub(crate) fed: u64,
-    /// Unframed bytes that make no whole packet yet.
+    /// Bytes of a buffer without framing that make no whole packet yet.
     pub(crate) rest: Vec<u8>,
 }
 
 impl Checkpoint {
-    /// The place of the next byte of the buffer.
+    /// The offset of the next byte of the buffer.
     pub fn at(&self) -> u64 {
         self.fed
     }
 
-    /// How many sources there are.
+    /// The number of sources.
     pub fn sources(&self) -> usize {
         self.sources.len()
     }
 
-    /// Bytes that source `n` has had so far.
-    pub fn received(&self, n: usize) -> u64 {
-        self.sources.get(n).map_or(0, |source| source.received)
+    /// Bytes of source `n` so far.
+    pub fn bytes_received(&self, n: usize) -> u64 {
+        self.sources.get(n).map_or(0, |source| source.bytes_received)
     }
 
-    /// Whether the links go on in the same way.
+    /// Whether the trace links are in the same state.
     pub fn same_link(&self, other: &Checkpoint) -> bool {
         self.fed == other.fed && self.current == other.current && self.route == other.route
     }
 
-    /// Whether source `n` will say the same of the same bytes to come.
+    /// Whether source `n` emits the same for the same bytes from here on.
     pub fn same_source(&self, n: usize, other: &Checkpoint) -> bool {
-        // Without framing there is one source, and what waits is its own.
+        // Without framing there is one source, and `rest` belongs to it.
         (n > 0 || self.rest == other.rest)
             && match (self.sources.get(n), other.sources.get(n)) {
                 (Some(one), Some(other)) => one.agrees(other),
@@ -49,7 +50,7 @@ impl Checkpoint {
             }
     }
 
-    /// Takes source `n` as it is in `other`.
+    /// Copies the state of source `n` from `other`.
     pub fn adopt(&mut self, n: usize, other: &Checkpoint) {
         if let (Some(mine), Some(its)) = (self.sources.get_mut(n), other.sources.get(n)) {
             mine.clone_from(its);

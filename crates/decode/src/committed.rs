@@ -1,40 +1,42 @@
-//! Transactions that failed never happened.
+//! Removes what ran in failed transactions.
 
 use tracewright_base::{Element, Gap, Sink, Transaction};
 
-/// Holds back what ran inside a transaction (FEAT_TME) until the transaction is committed, and drops
-/// it where it failed. Time, counts, events and writes into the trace are real either way and go on
-/// in their order. (ETE K10.5.4)
+/// Delays what ran inside a transaction (FEAT_TME) until the transaction is committed, and drops it
+/// where the transaction failed. Timestamps, counts, events and software writes outlive a failed
+/// transaction and stay in their order. (ETE K10.5.4)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Committed<S> {
-    /// What receives the rest.
+    /// Receives the remaining elements.
     pub sink: S,
-    held: Vec<(u64, Element)>,
+    /// Elements of the open transaction.
+    pending: Vec<(u64, Element)>,
+    /// Whether a transaction is open.
     open: bool,
 }
 
 impl<S: Sink> Committed<S> {
-    /// Passes on to `sink`.
+    /// Passes elements on to `sink`.
     pub fn new(sink: S) -> Self {
-        Committed { sink, held: Vec::new(), open: false }
+        Committed { sink, pending: Vec::new(), open: false }
     }
 
     fn commit(&mut self) {
         self.open = false;
-        for (at, element) in self.held.drain(..) {
+        for (at, element) in self.pending.drain(..) {
             self.sink.element(at, element);
         }
     }
 
     fn fail(&mut self) {
         self.open = false;
-        for (at, element) in self.held.drain(..).filter(|(_, e)| outlives(e)) {
+        for (at, element) in self.pending.drain(..).filter(|(_, e)| outlives(e)) {
             self.sink.element(at, element);
         }
     }
 }
 
-/// Whether a failed transaction leaves it standing.
+/// Whether `element` remains where its transaction failed.
 const fn outlives(element: &Element) -> bool {
     !matches!(
         element,
@@ -53,10 +55,10 @@ impl<S: Sink> Sink for Committed<S> {
     fn element(&mut self, at: u64, element: Element) {
         match element {
             Element::Transaction(Transaction::Start | Transaction::Inside) => {
-                // One that is open still was rolled back without a word.
+                // A transaction that is still open failed without a report.
                 self.fail();
                 self.open = true;
-                self.held.push((at, element));
+                self.pending.push((at, element));
             }
             Element::Transaction(Transaction::Commit) => {
                 self.commit();
@@ -68,7 +70,7 @@ impl<S: Sink> Sink for Committed<S> {
                 self.fail();
                 self.sink.element(at, element);
             }
-            _ if self.open => self.held.push((at, element)),
+            _ if self.open => self.pending.push((at, element)),
             _ => self.sink.element(at, element),
         }
     }
@@ -103,14 +105,14 @@ mod tests {
 
     /// ETE Table K10-16.
     #[test]
-    fn a_committed_transaction_comes_whole() {
+    fn a_committed_transaction_is_passed_on_whole() {
         let all = [range(0), START, range(4), Element::Events(1), range(8), COMMIT, range(12)];
         assert_eq!(passed(&all), all);
     }
 
     /// ETE Table K10-17.
     #[test]
-    fn a_failed_transaction_leaves_only_what_was_real() {
+    fn a_failed_transaction_leaves_only_events() {
         let got = passed(&[range(0), START, range(4), Element::Events(1), FAILURE, range(4)]);
         assert_eq!(got, [range(0), Element::Events(1), FAILURE, range(4)]);
     }

@@ -1,4 +1,4 @@
-//! Transactions that failed never happened, for a session.
+//! Removes what ran in failed transactions from the output of a session.
 
 use std::ops::Range;
 
@@ -9,34 +9,36 @@ use tracewright_protocols::registry::AnyPacket;
 use crate::listener::pass_on;
 use crate::{Committed, Fork, Listener};
 
-/// A [`Committed`] for each source of a session. Packets and the link are as they were.
+/// A [`Committed`] for each source of a session. Packets and link events are passed on unchanged.
 ///
-/// Whether transactions are held back at all can be chosen at run time, so that a session has one set of
-/// decoders for both. Listings do so. A sink that does next to nothing is better without: the choice keeps its
-/// sums out of the processor's registers.
+/// Whether transactions are delayed at all is chosen at run time, so that a session has one set of
+/// decoders for both. Listings do so. A listener that does very little is faster without this
+/// wrapper: the choice at run time prevents the compiler from holding such a listener's sums in
+/// registers.
 #[derive(Debug)]
 pub struct CommittedListener<L> {
-    /// What receives the rest.
+    /// Receives the remaining elements.
     pub listener: L,
-    /// Nothing is held back.
+    /// Nothing is delayed.
     passes: bool,
     sources: Vec<Committed<Vec<(u64, Element)>>>,
 }
 
 impl<L: Listener> CommittedListener<L> {
-    /// Passes on to `listener`.
+    /// Passes committed elements on to `listener`.
     pub fn new(listener: L) -> Self {
         CommittedListener::when(true, listener)
     }
 
-    /// Passes on to `listener`: what is committed, or, where that is not `wanted`, everything as it comes.
+    /// Passes on to `listener`: committed elements, or, where that is not `wanted`, every element
+    /// at once.
     pub fn when(wanted: bool, listener: L) -> Self {
         CommittedListener { listener, passes: !wanted, sources: Vec::new() }
     }
 
     #[cold]
     #[inline(never)]
-    fn hold(&mut self, source: usize, at: u64, element: Element) {
+    fn delay(&mut self, source: usize, at: u64, element: Element) {
         if source >= self.sources.len() {
             self.sources.resize(source + 1, Committed::default());
         }
@@ -57,7 +59,7 @@ impl<L: Listener> Listener for CommittedListener<L> {
         if self.passes {
             self.listener.element(source, at, element);
         } else {
-            self.hold(source, at, element);
+            self.delay(source, at, element);
         }
     }
 
@@ -66,12 +68,12 @@ impl<L: Listener> Listener for CommittedListener<L> {
         if self.passes {
             self.listener.repeat(source, at, range, times);
         } else {
-            (0..times).for_each(|_| self.hold(source, at, Element::Range(range)));
+            (0..times).for_each(|_| self.delay(source, at, Element::Range(range)));
         }
     }
 
-    fn each_packet(&self) -> bool {
-        self.listener.each_packet()
+    fn wants_each_packet(&self) -> bool {
+        self.listener.wants_each_packet()
     }
 
     pass_on!(|this| Some(&mut this.listener));
@@ -81,7 +83,7 @@ impl<L: Listener> Listener for CommittedListener<L> {
     }
 }
 
-/// It carries on what no transaction has decided yet.
+/// The state has the elements of transactions that are still open.
 impl<L: Fork> Fork for CommittedListener<L> {
     type State = (Vec<Committed<Vec<(u64, Element)>>>, L::State);
     type Output = L::Output;
@@ -114,18 +116,18 @@ mod tests {
     use super::*;
     use tracewright_base::Transaction;
 
-    struct Seen(Vec<(usize, Element)>);
+    struct Received(Vec<(usize, Element)>);
 
-    impl Listener for Seen {
+    impl Listener for Received {
         fn element(&mut self, source: usize, _at: u64, element: Element) {
             self.0.push((source, element));
         }
     }
 
     #[test]
-    fn whoever_does_not_want_it_gets_everything_as_it_comes() {
+    fn elements_pass_at_once_where_not_wanted() {
         for wanted in [false, true] {
-            let mut listener = CommittedListener::when(wanted, Seen(Vec::new()));
+            let mut listener = CommittedListener::when(wanted, Received(Vec::new()));
             let start = Element::Transaction(Transaction::Start);
             listener.element(0, 0, start);
             let want: &[_] = if wanted { &[] } else { &[(0, start)] };
@@ -135,7 +137,7 @@ mod tests {
 
     #[test]
     fn each_source_has_its_own_transactions() {
-        let mut committed = CommittedListener::new(Seen(Vec::new()));
+        let mut committed = CommittedListener::new(Received(Vec::new()));
         let (start, failure) = (Transaction::Start, Transaction::Failure);
         committed.element(0, 0, Element::Transaction(start));
         committed.element(0, 1, Element::ExceptionReturn);

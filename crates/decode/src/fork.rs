@@ -1,4 +1,4 @@
-//! Listeners that can be forked: one for each worker, and what they say put together in order.
+//! Listeners that can be forked: one for each worker; their outputs are joined in order.
 
 use std::ops::Range;
 
@@ -9,54 +9,58 @@ use tracewright_protocols::registry::AnyPacket;
 use crate::listener::pass_on;
 use crate::{Listener, Merge};
 
-/// A listener of which there can be several, each for a stretch of the trace.
+/// A listener of which there can be several, each for a chunk of the trace.
 ///
-/// What it says is kept apart from what it carries on: [`take`](Fork::take) hands over what it was told
-/// so far as it will be shown, [`state`](Fork::state) is all that this leaves behind. So two that are in
-/// the same state and are told the same say the same, and what follows may be put after either.
+/// The output of a fork is separate from its state: [`take`](Fork::take) returns the output so far,
+/// and [`state`](Fork::state) is everything else that later output depends on. Two forks in the
+/// same state that receive the same calls make the same output, and the output that follows may be
+/// appended to that of either.
 pub trait Fork: Sized {
-    /// What it carries from what it was told to what it will be told. `()` where each element is said
-    /// for itself.
+    /// Everything that later output depends on. `()` where the output of an element depends on
+    /// nothing else.
     type State: ForkState;
-    /// What it has to say: text, counts. Put together in order it is what one listener would have said.
+    /// The output: text, counts. The outputs of all chunks, joined in order, are those of one
+    /// listener.
     type Output: Send;
 
-    /// One of the same kind that was told nothing, for a worker. What it begins with may depend on what this one was
-    /// told: a worker whose guess is wrong is never in the same state as whoever was there before.
+    /// A listener of the same kind for a worker, without output. Its initial state may be predicted
+    /// from the state of this one: a worker whose prediction is wrong is never in the same state as
+    /// the listener of the chunk before.
     #[must_use]
     fn fork(&self) -> Self;
 
-    /// What it carries on. Asked only after [`take`](Fork::take).
+    /// The state. Called only after [`take`](Fork::take).
     fn state(&self) -> Self::State;
 
-    /// Goes on from `state`. What it has not handed over is dropped.
+    /// Replaces the state by `state`. Output that was not taken is dropped.
     fn resume(&mut self, state: Self::State);
 
-    /// Hands over what it has to say.
+    /// Takes the output so far.
     fn take(&mut self) -> Self::Output;
 
-    /// How many bytes of memory wait to be taken, about; 0 where it is never much.
+    /// The size of the output that was not taken, in bytes of memory, approximately; 0 where it is
+    /// always small.
     fn weight(&self) -> usize {
         0
     }
 }
 
-/// What a [`Fork`] carries on, by source.
+/// The state of a [`Fork`], by source.
 pub trait ForkState: Clone + Send {
-    /// Whether the two will say the same of whatever comes from `source`.
+    /// Whether the output for `source` will be the same.
     fn same(&self, source: usize, other: &Self) -> bool;
 
-    /// Whether they are the same in what belongs to no source.
+    /// Whether the parts that belong to no source are equal.
     fn same_beside(&self, other: &Self) -> bool {
         let _ = other;
         true
     }
 
-    /// Takes what belongs to `source` from `other`.
+    /// Copies the part that belongs to `source` from `other`.
     fn adopt(&mut self, source: usize, other: &Self);
 }
 
-/// A listener whose findings add up: nothing is carried on.
+/// A listener whose outputs can be [merged](Merge): it has no state.
 #[derive(Clone, Debug, Default)]
 pub struct Merging<L>(pub L);
 
@@ -93,8 +97,8 @@ impl<L: Listener> Listener for Merging<L> {
         self.0.repeat(source, at, range, times);
     }
 
-    fn each_packet(&self) -> bool {
-        self.0.each_packet()
+    fn wants_each_packet(&self) -> bool {
+        self.0.wants_each_packet()
     }
 
     pass_on!(|this| Some(&mut this.0));
@@ -104,7 +108,7 @@ impl<L: Listener> Listener for Merging<L> {
     }
 }
 
-/// Nothing is carried on.
+/// No state.
 impl ForkState for () {
     fn same(&self, _: usize, _: &Self) -> bool {
         true
@@ -113,7 +117,7 @@ impl ForkState for () {
     fn adopt(&mut self, _: usize, _: &Self) {}
 }
 
-/// By source; one that is not there yet is as the default.
+/// One element for each source; a missing element equals the default.
 impl<T: Clone + Send + Default + PartialEq> ForkState for Vec<T> {
     fn same(&self, source: usize, other: &Self) -> bool {
         match (self.get(source), other.get(source)) {
@@ -172,7 +176,7 @@ impl<A: ForkState> ForkState for Option<A> {
     }
 }
 
-/// Both say what they have to say.
+/// Both listeners make output.
 impl<A: Fork, B: Fork> Fork for (A, B) {
     type State = (A::State, B::State);
     type Output = (A::Output, B::Output);
@@ -199,7 +203,7 @@ impl<A: Fork, B: Fork> Fork for (A, B) {
     }
 }
 
-/// None has nothing to say.
+/// `None` makes no output.
 impl<L: Fork> Fork for Option<L> {
     type State = Option<L::State>;
     type Output = Option<L::Output>;

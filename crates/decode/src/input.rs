@@ -1,4 +1,4 @@
-//! Where the bytes of a buffer come from: memory, a file, a pipe.
+//! The input of a session: bytes from memory, a file or a pipe.
 
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
@@ -6,7 +6,8 @@ use std::thread;
 
 use tracewright_capture::Buffer;
 
-/// The bytes of `buffer`, read as they are asked for: no more of them are in memory, however large it is.
+/// The bytes of `buffer`, read when they are requested: a large buffer is never in memory as a
+/// whole.
 pub fn of(buffer: &Buffer) -> Box<dyn Input> {
     let reader = buffer.reader();
     if buffer.is_piped() {
@@ -16,22 +17,22 @@ pub fn of(buffer: &Buffer) -> Box<dyn Input> {
     }
 }
 
-/// Bytes on their way to a session.
+/// A source of bytes for a session.
 pub trait Input {
-    /// Appends at most `most` bytes, `most` being at least 1. Where none are there yet it waits for some,
-    /// or does not.
+    /// Appends at most `most` bytes to `into`; `most` is at least 1. Where no bytes are available
+    /// yet, the call waits for some if `wait` is set.
     ///
     /// # Errors
-    /// Where they cannot be read.
+    /// Where the bytes cannot be read.
     fn more(&mut self, most: usize, wait: bool, into: &mut Vec<u8>) -> io::Result<More>;
 
-    /// How many bytes are left, where that is known.
+    /// The number of bytes that are left, if it is known.
     fn left(&self) -> Option<u64> {
         None
     }
 }
 
-/// An input of which the length is known.
+/// An input whose length is known.
 #[derive(Clone, Debug)]
 pub struct Known<I> {
     input: I,
@@ -39,7 +40,7 @@ pub struct Known<I> {
 }
 
 impl<I: Input> Known<I> {
-    /// `input` has about `len` bytes.
+    /// `input` has approximately `len` bytes.
     pub fn new(input: I, len: u64) -> Self {
         Known { input, left: len }
     }
@@ -58,14 +59,14 @@ impl<I: Input> Input for Known<I> {
     }
 }
 
-/// What came of asking for bytes.
+/// The result of a request for bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum More {
-    /// There were some.
+    /// Bytes were appended.
     Some,
-    /// They are not there yet.
+    /// No bytes are available yet.
     Later,
-    /// There are no more.
+    /// The input has ended.
     End,
 }
 
@@ -73,7 +74,7 @@ pub enum More {
 #[derive(Clone, Debug)]
 pub struct Parts<I, B> {
     parts: I,
-    /// The one in hand, and how much of it is taken.
+    /// The current part, and how many of its bytes are taken.
     current: Option<(B, usize)>,
 }
 
@@ -104,7 +105,7 @@ impl<B: AsRef<[u8]>, I: Iterator<Item = B>> Input for Parts<I, B> {
     }
 }
 
-/// What never lets one wait long: a file.
+/// A reader that never blocks for long: a file.
 #[derive(Debug)]
 pub struct Reading<R>(pub R);
 
@@ -116,61 +117,62 @@ impl<R: Read> Input for Reading<R> {
 }
 
 /// Bytes that are read from a pipe at a time.
-const GULP: usize = 1 << 16;
-/// Gulps that wait to be decoded, at most.
-const GULPS: usize = 32;
+const READ: usize = 1 << 16;
+/// The most reads that wait to be decoded.
+const MOST_READS: usize = 32;
 
-/// What may let one wait: a pipe. A thread of its own reads it, so that what has come can be decoded while
-/// more is waited for. Where no one asks any more, the thread ends with the next bytes.
+/// A reader that may block: a pipe. A separate thread reads the pipe, so that available bytes can
+/// be decoded while the thread waits for more. After this value is dropped, the thread ends at its
+/// next read.
 #[derive(Debug)]
 pub struct Piped {
-    gulps: Receiver<io::Result<Vec<u8>>>,
-    /// The gulp in hand, and how much of it is taken.
+    reads: Receiver<io::Result<Vec<u8>>>,
+    /// The current read, and how many of its bytes are taken.
     current: (Vec<u8>, usize),
 }
 
 impl Piped {
     /// Reads `pipe` to its end.
     pub fn new(mut pipe: impl Read + Send + 'static) -> Piped {
-        let (sender, gulps) = sync_channel(GULPS);
+        let (sender, reads) = sync_channel(MOST_READS);
         thread::spawn(move || {
             loop {
-                let mut gulp = vec![0; GULP];
-                let gulp = match pipe.read(&mut gulp) {
+                let mut read = vec![0; READ];
+                let read = match pipe.read(&mut read) {
                     Ok(0) => return,
                     Ok(some) => {
-                        gulp.truncate(some);
-                        Ok(gulp)
+                        read.truncate(some);
+                        Ok(read)
                     }
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                     Err(error) => Err(error),
                 };
-                let last = gulp.is_err();
-                if sender.send(gulp).is_err() || last {
+                let last = read.is_err();
+                if sender.send(read).is_err() || last {
                     return;
                 }
             }
         });
-        Piped { gulps, current: (Vec::new(), 0) }
+        Piped { reads, current: (Vec::new(), 0) }
     }
 }
 
 impl Input for Piped {
     fn more(&mut self, most: usize, wait: bool, into: &mut Vec<u8>) -> io::Result<More> {
-        let (gulp, taken) = &mut self.current;
-        if *taken >= gulp.len() {
+        let (read, taken) = &mut self.current;
+        if *taken >= read.len() {
             let next = if wait {
-                self.gulps.recv().map_err(|_| TryRecvError::Disconnected)
+                self.reads.recv().map_err(|_| TryRecvError::Disconnected)
             } else {
-                self.gulps.try_recv()
+                self.reads.try_recv()
             };
             match next {
-                Ok(next) => (*gulp, *taken) = (next?, 0),
+                Ok(next) => (*read, *taken) = (next?, 0),
                 Err(TryRecvError::Empty) => return Ok(More::Later),
                 Err(TryRecvError::Disconnected) => return Ok(More::End),
             }
         }
-        let rest = gulp.get(*taken..).unwrap_or_default();
+        let rest = read.get(*taken..).unwrap_or_default();
         let some = rest.get(..most).unwrap_or(rest);
         into.extend_from_slice(some);
         *taken += some.len();
@@ -189,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn all_give_the_same_bytes() {
+    fn all_inputs_give_the_same_bytes() {
         let bytes: Vec<u8> = (0..200_000u32).map(|n| (n % 251) as u8).collect();
         let parts = || [&bytes[..0], &bytes[..7], &bytes[7..7], &bytes[7..]];
         for most in [1000, 4096, 1 << 20] {
@@ -200,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_says_that_there_is_nothing_yet() {
+    fn an_empty_pipe_is_reported() {
         let (reader, mut writer) = io::pipe().expect("a pipe");
         let mut input = Piped::new(reader);
         let mut bytes = Vec::new();
@@ -213,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_an_error() {
+    fn a_failed_read_is_an_error() {
         struct Broken;
         impl Read for Broken {
             fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {

@@ -1,14 +1,14 @@
-//! Where the jump table of Zcmt lies, as the linker says it.
+//! The address of the jump table of Zcmt, as the linker records it.
 
 use tracewright_capture::{Dump, Form};
 use tracewright_image::Elf;
 use tracewright_protocols::registry::AnyConfig;
 
-/// The symbol that linkers give the first entry of the table. What a program writes to the CSR `jvt` is this, unless it
-/// has several tables.
+/// The symbol of the first entry of the table, which linkers define. A program writes this address
+/// to the CSR `jvt`, unless it has several tables.
 pub const JUMP_TABLE: &str = "__jvt_base$";
 
-/// Where a jump table lies that nobody but a program's own file tells of.
+/// A jump table whose address is known only from a symbol of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JumpTable {
     /// The address of its first entry: JVT.base.
@@ -18,7 +18,7 @@ pub struct JumpTable {
 }
 
 impl JumpTable {
-    /// That of the first of `dumps` that has one.
+    /// The jump table of the first of `dumps` that has one.
     pub fn of<'a>(dumps: impl IntoIterator<Item = &'a Dump>) -> Option<JumpTable> {
         dumps.into_iter().find_map(|dump| {
             let bytes = dump.bytes.as_ref().filter(|_| dump.form == Form::Elf)?;
@@ -28,14 +28,13 @@ impl JumpTable {
         })
     }
 
-    /// Lets a trace unit of a processor with Zcmt know it, if it was not told where its table is. `None` where it was,
-    /// or has none.
-    pub(crate) fn settle<'a>(
+    /// Sets the address in the configuration of a processor with Zcmt that has none. `None` where
+    /// the processor has no Zcmt, where the address is configured, or where no dump has the symbol.
+    pub(crate) fn configure<'a>(
         config: &mut AnyConfig,
         dumps: impl FnOnce() -> Vec<&'a Dump>,
     ) -> Option<JumpTable> {
-        let AnyConfig::Etrace(params) = config else { return None };
-        let extensions = &mut params.extensions;
+        let extensions = config.riscv_mut()?;
         if !extensions.zcm || extensions.jump_table.is_some() {
             return None;
         }

@@ -2,23 +2,24 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `session.rs` | [`Session`]: one buffer, its link and its sources |
-//! | `checkpoint.rs` | [`Checkpoint`]: where a session is, to resume from and to compare |
-//! | `source.rs` | one source: its bytes on the way to its stream |
-//! | `plan.rs` | what of a buffer can be decoded, and why the rest cannot |
-//! | `route.rs` | [`Route`]: which bytes of a buffer are whose |
+//! | `session.rs` | [`Session`]: decodes one buffer |
+//! | `checkpoint.rs` | [`Checkpoint`]: the state of a session, to resume from and to compare |
+//! | `source.rs` | one source of a session: its bytes and its stream |
+//! | `plan.rs` | [`Plan`]: which sources of a buffer can be decoded, and why the others cannot |
+//! | `route.rs` | [`Route`]: separates the bytes of a buffer by source |
 //! | `start.rs` | sources without a synchronisation packet, which start at their first byte |
-//! | `jump_table.rs` | [`JumpTable`]: where the jump table of Zcmt lies, as the linker says it |
+//! | `jump_table.rs` | [`JumpTable`]: the address of the jump table of Zcmt, from the program's symbols |
 //! | `memory.rs` | a capture's dumps as program memory |
 //! | `listener.rs` | [`Listener`]: what receives packets, elements and link events |
-//! | `merge.rs` | [`Merge`]: findings of stretches that were decoded apart |
-//! | `parallel/` | [`parallel::run`]: one buffer on several threads, with the answer of one |
-//! | `input.rs` | [`Input`]: bytes in memory, in a file, from a pipe |
-//! | `fork.rs` | [`Fork`]: listeners of which each worker has one |
+//! | `merge.rs` | [`Merge`]: results of chunks that were decoded separately |
+//! | `parallel/` | [`parallel::run`]: one buffer on several threads, with the output of one |
+//! | `ordered.rs` | [`ordered::each`]: several tasks at once, with their output in order |
+//! | `input.rs` | [`Input`]: bytes from memory, a file or a pipe |
+//! | `fork.rs` | [`Fork`]: listeners that can be forked for each worker |
 //! | `raw.rs` | captures made of raw trace data |
-//! | `words.rs` | parameters in words, as registers |
-//! | `tally.rs` | [`Tally`]: counts at each stage, so that an empty result explains itself |
-//! | `committed.rs` | [`Committed`]: holds transactions back until they are committed |
+//! | `parameters.rs` | converts parameters that are text to registers |
+//! | `tally.rs` | [`Tally`]: counts at each stage, so that an empty result can be explained |
+//! | `committed.rs` | [`Committed`]: delays transactions until they are committed |
 //! | `committed_listener.rs` | [`CommittedListener`]: the same for each source of a session |
 #![forbid(unsafe_code)]
 
@@ -33,6 +34,7 @@ pub mod memory;
 pub mod merge;
 pub mod ordered;
 pub mod parallel;
+pub mod parameters;
 pub mod plan;
 pub mod raw;
 pub mod route;
@@ -40,7 +42,6 @@ pub mod session;
 mod source;
 mod start;
 pub mod tally;
-pub mod words;
 
 pub use checkpoint::Checkpoint;
 pub use committed::Committed;
@@ -52,7 +53,7 @@ pub use listener::Listener;
 pub use memory::Memory;
 pub use merge::Merge;
 pub use parallel::Jobs;
-pub use plan::{Options, Plan, Planned, Skipped, Why};
+pub use plan::{ForeignPlan, Options, Plan, Planned, Skipped, Why};
 pub use route::Route;
 pub use session::Session;
 pub use tally::{Counts, Tally};

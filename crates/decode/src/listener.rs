@@ -1,4 +1,4 @@
-//! What receives the findings of a session.
+//! What receives the output of a session.
 
 use std::ops::Range;
 
@@ -6,20 +6,20 @@ use tracewright_base::{self as base, Element, Fault, OffsetMap};
 use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
-/// Receives what a [`Session`](crate::Session) finds, in the order in which it becomes certain.
-/// `source` is an index into the session's sources.
+/// Receives the elements, packets and link events of a [`Session`](crate::Session), in the order in
+/// which they are emitted. `source` is an index into the sources of the session's plan.
 pub trait Listener {
-    /// It wants packets and link events. Otherwise only [`element`](Listener::element) and [`repeat`](Listener::repeat)
-    /// are called.
+    /// The listener wants packets and link events. Otherwise only [`element`](Listener::element)
+    /// and [`repeat`](Listener::repeat) are called.
     const PACKETS: bool = true;
-    /// It wants whole frames and fragments, too.
+    /// The listener wants whole frames and fragments, too.
     const FRAMES: bool = false;
 
     /// An element.
     fn element(&mut self, source: usize, at: u64, element: Element);
 
-    /// The same range so many times, one after another: turns of a loop of one block. Where a listener does
-    /// not say otherwise it is told of each.
+    /// The same range `times` times in a row: iterations of a loop of one block. By default
+    /// [`element`](Listener::element) is called for each.
     #[inline]
     fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
         for _ in 0..times {
@@ -39,13 +39,14 @@ pub trait Listener {
         let _ = (source, offsets, span, bytes, packet);
     }
 
-    /// Whether each packet must be told. Where that is not so, those that a decoder can take faster together
-    /// are [counted](Listener::packets), none of which is one from which a decoder may start.
-    fn each_packet(&self) -> bool {
+    /// Whether [`packet`](Listener::packet) must be called for each packet. Otherwise packets that
+    /// a decoder takes at once are only [counted](Listener::packets). None of those is one from
+    /// which a decoder may start.
+    fn wants_each_packet(&self) -> bool {
         Self::PACKETS
     }
 
-    /// So many packets, `span`, that were decoded together: after their elements, and they are not told one by one.
+    /// `count` packets, `span`, that the decoder took at once. Their elements precede this call.
     fn packets(
         &mut self,
         source: usize,
@@ -56,8 +57,8 @@ pub trait Listener {
         let _ = (source, offsets, span, count);
     }
 
-    /// Bytes of a source that are no packet: `bytes[span]`, where `offsets` maps offsets in `bytes`.
-    fn bad(
+    /// Undecodable bytes of a source: `bytes[span]`, where `offsets` maps offsets in `bytes`.
+    fn undecodable(
         &mut self,
         source: usize,
         offsets: &OffsetMap<'_>,
@@ -68,17 +69,18 @@ pub trait Listener {
         let _ = (source, offsets, span, bytes, fault);
     }
 
-    /// Bytes of a source that may begin a synchronisation wait for what follows them.
-    fn held(&mut self, source: usize, bytes: &[u8]) {
+    /// A source is not synchronised, and `bytes` may begin a synchronisation: decoding waits for
+    /// the bytes that follow.
+    fn awaiting_sync(&mut self, source: usize, bytes: &[u8]) {
         let _ = (source, bytes);
     }
 
-    /// Bytes of an id that no source has.
+    /// `len` bytes of a trace ID that no source of the session has.
     fn unknown_id(&mut self, id: u16, at: u64, len: usize) {
         let _ = (id, at, len);
     }
 
-    /// Something that the link says beside the bytes of the sources.
+    /// An event of the trace link.
     fn link(&mut self, at: u64, event: Event) {
         let _ = (at, event);
     }
@@ -88,7 +90,7 @@ pub trait Listener {
         let _ = frame;
     }
 
-    /// Bytes of frames and synchronisation packets as they arrive.
+    /// Bytes of frames and synchronisation packets, as they are in the buffer.
     fn packed(&mut self, at: u64, bytes: &[u8]) {
         let _ = (at, bytes);
     }
@@ -98,14 +100,14 @@ pub trait Listener {
         let _ = (id, at, bytes);
     }
 
-    /// Whether no more is wanted. Asked between blocks of bytes.
+    /// Whether no more output is wanted. Called between blocks of bytes.
     fn full(&self) -> bool {
         false
     }
 }
 
-/// The methods of a listener that passes on all but the elements: each `$to` is an `Option` of a
-/// listener in `$this`. They stand here once, so that no listener can forget one of them.
+/// The methods of a listener that passes on everything but the elements: each `$to` is an `Option`
+/// of a listener in `$this`. They are written once, so that no wrapper can omit one.
 macro_rules! pass_on {
     (|$this:ident| $($to:expr),+) => {
         fn packet(
@@ -129,7 +131,7 @@ macro_rules! pass_on {
             })+
         }
 
-        fn bad(
+        fn undecodable(
             &mut self,
             source: usize,
             offsets: &OffsetMap<'_>,
@@ -139,14 +141,14 @@ macro_rules! pass_on {
         ) {
             let $this = self;
             $(if let Some(to) = $to {
-                to.bad(source, offsets, span.clone(), bytes, fault);
+                to.undecodable(source, offsets, span.clone(), bytes, fault);
             })+
         }
 
-        fn held(&mut self, source: usize, bytes: &[u8]) {
+        fn awaiting_sync(&mut self, source: usize, bytes: &[u8]) {
             let $this = self;
             $(if let Some(to) = $to {
-                to.held(source, bytes);
+                to.awaiting_sync(source, bytes);
             })+
         }
 
@@ -189,7 +191,7 @@ macro_rules! pass_on {
 
 pub(crate) use pass_on;
 
-/// Both get everything.
+/// Both listeners receive everything.
 impl<A: Listener, B: Listener> Listener for (A, B) {
     const PACKETS: bool = A::PACKETS || B::PACKETS;
     const FRAMES: bool = A::FRAMES || B::FRAMES;
@@ -205,8 +207,8 @@ impl<A: Listener, B: Listener> Listener for (A, B) {
         self.1.repeat(source, at, range, times);
     }
 
-    fn each_packet(&self) -> bool {
-        self.0.each_packet() || self.1.each_packet()
+    fn wants_each_packet(&self) -> bool {
+        self.0.wants_each_packet() || self.1.wants_each_packet()
     }
 
     pass_on!(|this| Some(&mut this.0), Some(&mut this.1));
@@ -216,7 +218,7 @@ impl<A: Listener, B: Listener> Listener for (A, B) {
     }
 }
 
-/// None wants nothing.
+/// `None` ignores everything.
 impl<L: Listener> Listener for Option<L> {
     const PACKETS: bool = L::PACKETS;
     const FRAMES: bool = L::FRAMES;
@@ -234,8 +236,8 @@ impl<L: Listener> Listener for Option<L> {
         }
     }
 
-    fn each_packet(&self) -> bool {
-        self.as_ref().is_some_and(L::each_packet)
+    fn wants_each_packet(&self) -> bool {
+        self.as_ref().is_some_and(L::wants_each_packet)
     }
 
     pass_on!(|this| this);
@@ -257,8 +259,8 @@ impl<L: Listener> Listener for &mut L {
         (**self).repeat(source, at, range, times);
     }
 
-    fn each_packet(&self) -> bool {
-        (**self).each_packet()
+    fn wants_each_packet(&self) -> bool {
+        (**self).wants_each_packet()
     }
 
     pass_on!(|this| Some(&mut **this));
@@ -275,11 +277,11 @@ mod tests {
     use tracewright_base::Piece;
     use tracewright_protocols::itm;
 
-    /// Writes down what it is told.
+    /// Records the calls.
     #[derive(Default)]
-    struct Told(Vec<&'static str>);
+    struct Recorder(Vec<&'static str>);
 
-    impl Listener for Told {
+    impl Listener for Recorder {
         fn element(&mut self, _: usize, _: u64, _: Element) {
             self.0.push("element");
         }
@@ -295,16 +297,23 @@ mod tests {
             self.0.push("packet");
         }
 
-        fn bad(&mut self, _: usize, _: &OffsetMap<'_>, _: Range<usize>, _: &[u8], _: Fault) {
-            self.0.push("bad");
+        fn undecodable(
+            &mut self,
+            _: usize,
+            _: &OffsetMap<'_>,
+            _: Range<usize>,
+            _: &[u8],
+            _: Fault,
+        ) {
+            self.0.push("undecodable");
         }
 
-        fn held(&mut self, _: usize, _: &[u8]) {
-            self.0.push("held");
+        fn awaiting_sync(&mut self, _: usize, _: &[u8]) {
+            self.0.push("awaiting sync");
         }
 
         fn unknown_id(&mut self, _: u16, _: u64, _: usize) {
-            self.0.push("stranger");
+            self.0.push("unknown id");
         }
 
         fn link(&mut self, _: u64, _: Event) {
@@ -324,14 +333,14 @@ mod tests {
         }
     }
 
-    /// Says one of everything.
-    fn say(mut listener: impl Listener) -> bool {
+    /// Calls each method once.
+    fn call_all(mut listener: impl Listener) -> bool {
         let pieces = [Piece { start: 0, at: 0, fragment: true }];
         let offsets = OffsetMap::new(&pieces);
         listener.element(0, 0, Element::ExceptionReturn);
         listener.packet(0, &offsets, 0..1, &[0x70], AnyPacket::Itm(&itm::Packet::Overflow));
-        listener.bad(0, &offsets, 0..1, &[0], Fault::Truncated);
-        listener.held(0, &[0]);
+        listener.undecodable(0, &offsets, 0..1, &[0], Fault::Truncated);
+        listener.awaiting_sync(0, &[0]);
         listener.unknown_id(1, 0, 1);
         listener.link(0, Event::Null { len: 1 });
         listener.packed(0, &[0]);
@@ -340,20 +349,29 @@ mod tests {
     }
 
     #[test]
-    fn whoever_passes_on_passes_on_everything() {
-        let all = ["element", "packet", "bad", "held", "stranger", "link", "packed", "fragment"];
-        let (mut a, mut b, mut c, mut d) = <(Told, Told, Told, Told)>::default();
-        assert!(say((&mut a, Some(&mut b))));
-        assert!(say(CommittedListener::new(&mut c)));
-        assert!(say(Some(CommittedListener::new((&mut d, None::<Told>)))));
-        for told in [a, b, c, d] {
-            assert_eq!(told.0, all);
+    fn wrappers_pass_on_everything() {
+        let all = [
+            "element",
+            "packet",
+            "undecodable",
+            "awaiting sync",
+            "unknown id",
+            "link",
+            "packed",
+            "fragment",
+        ];
+        let (mut a, mut b, mut c, mut d) = <(Recorder, Recorder, Recorder, Recorder)>::default();
+        assert!(call_all((&mut a, Some(&mut b))));
+        assert!(call_all(CommittedListener::new(&mut c)));
+        assert!(call_all(Some(CommittedListener::new((&mut d, None::<Recorder>)))));
+        for recorder in [a, b, c, d] {
+            assert_eq!(recorder.0, all);
         }
     }
 
     #[test]
-    fn none_is_content_with_what_it_has() {
-        assert!(None::<Told>.full());
-        assert!(!(Told::default(), None::<Told>).full());
+    fn none_is_full() {
+        assert!(None::<Recorder>.full());
+        assert!(!(Recorder::default(), None::<Recorder>).full());
     }
 }

@@ -8,14 +8,14 @@ use tracewright_image::{Elf, Image, Load, Region, SpaceMask, Symbols};
 /// Program memory for each source of a capture.
 #[derive(Clone, Debug)]
 pub struct Memory {
-    /// The one image, where no two dumps contradict each other.
+    /// The image of all sources, where no two dumps contradict each other.
     shared: Option<Arc<Image>>,
-    /// Why a dump could not be used, a line each.
+    /// Why dumps could not be used, one line each.
     pub problems: Vec<String>,
 }
 
 impl Memory {
-    /// Reads what all sources share.
+    /// Reads the dumps of `capture`.
     pub fn new(capture: &Capture) -> Memory {
         let mut problems = Vec::new();
         let dumps: Vec<_> = capture.memory.iter().filter(|d| d.bytes.is_some()).collect();
@@ -23,7 +23,7 @@ impl Memory {
         Memory { shared: capture.one_memory().then_some(image), problems }
     }
 
-    /// The memory that `source` sees.
+    /// The program memory of `source`.
     pub fn of(&self, capture: &Capture, source: &Source) -> Arc<Image> {
         match &self.shared {
             Some(shared) => Arc::clone(shared),
@@ -32,7 +32,7 @@ impl Memory {
     }
 }
 
-/// Lays `dumps` over each other, the first on top.
+/// Overlays `dumps`: where two overlap, the earlier one is used.
 fn image(dumps: &[&Dump], problems: &mut Vec<String>) -> Image {
     let mut regions = Vec::new();
     let mut symbols = Symbols::default();

@@ -1,16 +1,16 @@
-//! Findings of stretches that were decoded apart.
+//! Results of chunks that were decoded separately.
 
-/// What was found in one stretch of a trace, to be joined with what was found in the stretch after it.
+/// The results of one chunk of a trace, to be merged with those of the chunk after it.
 ///
-/// The default has seen nothing. `a.merge(b)`, where `b` saw what comes right after what `a` saw, is
-/// equal to one that saw both. So `merge` is associative, and the default changes nothing on either
-/// side.
+/// The default is the result of an empty chunk. `a.merge(b)`, where the chunk of `b` follows that
+/// of `a`, equals the results of both chunks decoded as one. So `merge` is associative, and the
+/// default is its neutral element.
 pub trait Merge: Default {
-    /// Takes over what `later` saw.
+    /// Adds the results of the chunk that follows.
     fn merge(&mut self, later: Self);
 }
 
-/// Both get everything.
+/// Merges both.
 impl<A: Merge, B: Merge> Merge for (A, B) {
     fn merge(&mut self, later: Self) {
         self.0.merge(later.0);
@@ -18,7 +18,7 @@ impl<A: Merge, B: Merge> Merge for (A, B) {
     }
 }
 
-/// None has seen nothing.
+/// `None` is the result of an empty chunk.
 impl<A: Merge> Merge for Option<A> {
     fn merge(&mut self, later: Self) {
         match (self, later) {

@@ -1,23 +1,25 @@
-//! Several things to do at once, of which each may say something, and all that is said in their order.
+//! Runs several tasks at once and passes on their output in the order of the tasks.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// What comes of one thing.
+/// A part of what a task produces.
 pub enum Part<R> {
-    /// It says this.
+    /// Output.
     Output(Vec<u8>),
-    /// It is done; nothing more comes of it.
+    /// The result. The task has ended.
     Done(R),
 }
 
-/// What those say whose turn has not come may take so much memory, each; who says more waits for its turn.
+/// Output of a task that waits for earlier tasks may take this many bytes of memory. Then the task
+/// waits.
 const MOST: usize = 16 << 20;
 
-/// Does `work` for each of `things`, of up to `threads` at once. Each is given where to say something, which answers
-/// whether more is wanted. `receive` gets all in the order of `things`, with the number of each, and answers the same;
-/// after a `false`, nothing more is heard.
+/// Calls `work` for each of `things` on up to `threads` threads. `work` is given the number of the
+/// thing, the thing, and a function that sends output and returns whether more is wanted. `receive`
+/// gets all parts in the order of `things`, with the number of each thing, and returns whether more
+/// is wanted. After it returns `false` it is not called again.
 pub fn each<T, R, W, H>(threads: usize, things: &[T], work: W, mut receive: H)
 where
     T: Sync,
@@ -41,16 +43,16 @@ where
     }
     let queue = Queue::new();
     thread::scope(|scope| {
-        let _closes = Closes(&queue);
+        let _close = CloseOnDrop(&queue);
         for _ in 0..threads {
             scope.spawn(|| {
-                // Where one panics, the others need not go on.
-                let closes = Closes(&queue);
+                // A panic in one thread stops the others.
+                let close = CloseOnDrop(&queue);
                 while let Some((n, thing)) = queue.next().and_then(|n| Some((n, things.get(n)?))) {
                     let done = work(n, thing, &mut |output| queue.send(n, Part::Output(output)));
                     queue.send(n, Part::Done(done));
                 }
-                std::mem::forget(closes);
+                std::mem::forget(close);
             });
         }
         for n in 0..things.len() {
@@ -74,32 +76,32 @@ struct Queue<R> {
 }
 
 struct Shared<R> {
-    /// The next thing that nobody does yet.
+    /// The next thing that no thread has taken.
     next: usize,
-    /// Whose turn it is.
-    turn: usize,
+    /// The thing whose parts are received now.
+    current: usize,
     closed: bool,
-    /// What was said and not heard, by thing, and the memory that it takes.
-    output: Vec<(VecDeque<Part<R>>, usize)>,
+    /// Parts that were sent and not received, by thing, and the bytes that they take.
+    parts: Vec<(VecDeque<Part<R>>, usize)>,
 }
 
 impl<R> Shared<R> {
     fn of(&mut self, n: usize) -> Option<&mut (VecDeque<Part<R>>, usize)> {
-        if n >= self.output.len() {
-            self.output.resize_with(n + 1, Default::default);
+        if n >= self.parts.len() {
+            self.parts.resize_with(n + 1, Default::default);
         }
-        self.output.get_mut(n)
+        self.parts.get_mut(n)
     }
 }
 
 impl<R> Queue<R> {
     fn new() -> Self {
-        let shared = Shared { next: 0, turn: 0, closed: false, output: Vec::new() };
+        let shared = Shared { next: 0, current: 0, closed: false, parts: Vec::new() };
         Queue { shared: Mutex::new(shared), changed: Condvar::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared<R>> {
-        // Nothing is left half done while the lock is held.
+        // The shared state is consistent whenever the lock is released, also by a panic.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -109,7 +111,7 @@ impl<R> Queue<R> {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next thing to do.
+    /// The number of the next thing to do. `None` after the queue is closed.
     fn next(&self) -> Option<usize> {
         let mut shared = self.lock();
         let n = shared.next;
@@ -117,7 +119,7 @@ impl<R> Queue<R> {
         (!shared.closed).then_some(n)
     }
 
-    /// Thing `n` says something. Answers whether more is wanted.
+    /// Sends a part of thing `n`. Returns whether more is wanted.
     fn send(&self, n: usize, part: Part<R>) -> bool {
         let weight = if let Part::Output(output) = &part { output.len() } else { 0 };
         let mut shared = self.wait(|shared| shared.of(n).is_some_and(|(_, heavy)| *heavy > MOST));
@@ -125,15 +127,16 @@ impl<R> Queue<R> {
             parts.push_back(part);
             *heavy += weight;
         }
-        if shared.turn == n {
+        if shared.current == n {
             self.changed.notify_all();
         }
         !shared.closed
     }
 
-    /// What thing `n` says next; its turn has come. `None` where a thread is gone.
+    /// Receives the next part of thing `n`, which becomes the current one. `None` where the queue
+    /// is closed.
     fn receive(&self, n: usize) -> Option<Part<R>> {
-        self.lock().turn = n;
+        self.lock().current = n;
         let mut shared = self.wait(|shared| shared.of(n).is_none_or(|(parts, _)| parts.is_empty()));
         let (parts, heavy) = shared.of(n)?;
         let part = parts.pop_front();
@@ -148,10 +151,11 @@ impl<R> Queue<R> {
     }
 }
 
-/// Nobody waits for one who is gone.
-struct Closes<'a, R>(&'a Queue<R>);
+/// Closes the queue when it is dropped, so that a thread that ends early does not block the
+/// others.
+struct CloseOnDrop<'a, R>(&'a Queue<R>);
 
-impl<R> Drop for Closes<'_, R> {
+impl<R> Drop for CloseOnDrop<'_, R> {
     fn drop(&mut self) {
         self.0.lock().closed = true;
         self.0.changed.notify_all();
@@ -162,9 +166,9 @@ impl<R> Drop for Closes<'_, R> {
 mod tests {
     use super::*;
 
-    /// Each thing says its number many times; they are heard in order, whoever is done first.
+    /// Each thing sends its number many times. The parts are received in the order of the things.
     #[test]
-    fn all_are_heard_in_order() {
+    fn parts_are_received_in_order() {
         let things: Vec<usize> = vec![400, 3, 0, 250, 7];
         let received = |threads, most: usize| {
             let mut received = Vec::new();

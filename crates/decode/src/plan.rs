@@ -1,4 +1,7 @@
-//! What of a buffer can be decoded, and why the rest cannot.
+//! Which sources of a buffer can be decoded, and why the others cannot.
+
+use std::error::Error;
+use std::fmt;
 
 use tracewright_base::MissingRegister;
 use tracewright_capture::{Buffer, Capture, Format, Source};
@@ -11,62 +14,95 @@ use crate::{JUMP_TABLE, JumpTable, Route};
 /// How to decode.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Only these trace ids, or numbers of sources; all where empty.
+    /// Decode only these trace IDs, or source numbers. Empty: decode all.
     pub ids: Vec<u16>,
-    /// The framing, where the capture's own word for it is not to be believed.
+    /// The framing, if it is not what the capture states.
     pub framing: Option<Framing>,
-    /// What places count.
+    /// How offsets are counted.
     pub numbering: Numbering,
-    /// Where the program image has no instruction, it is wrong: nothing more is said until the next
-    /// synchronisation.
+    /// Bytes of the program image that are no instruction are treated as a wrong image: nothing is
+    /// emitted until the next synchronisation.
     pub check_opcodes: bool,
-    /// A range ends at each waypoint on the way to a source address.
+    /// Ranges end at each waypoint on the way to a source address.
     pub split_source_ranges: bool,
-    /// An ITM's first byte begins a packet: many captures hold no synchronisation.
+    /// The first byte of an ITM begins a packet: many captures have no synchronisation packet.
     pub assume_synced: bool,
 }
 
 /// A buffer and the sources in it that can be decoded.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Which of the capture's buffers.
+    /// Index of the buffer in the capture.
     pub buffer: usize,
-    /// How its bytes are framed.
+    /// The framing of its bytes.
     pub framing: Framing,
-    /// Where messages have their sources' numbers: what tells them apart. The framing is none then.
+    /// Separates RISC-V messages by source number. The framing is [`Framing::Raw`] then.
     pub messages: Option<Demux>,
-    /// Its sources.
+    /// The sources that can be decoded.
     pub sources: Vec<Planned>,
-    /// The others.
+    /// The sources that cannot.
     pub skipped: Vec<Skipped>,
 }
 
 /// A source that can be decoded.
 #[derive(Clone, Debug)]
 pub struct Planned {
-    /// Which of the capture's sources.
+    /// Index of the source in the capture.
     pub source: usize,
     /// Its name.
     pub name: String,
-    /// Its trace id; where messages have their sources' numbers, that.
+    /// Its trace ID, or its source number where messages have one.
     pub id: u16,
     /// Its configuration.
     pub config: AnyConfig,
-    /// Where its jump table of Zcmt is, where only the program's symbols say so.
+    /// Its jump table of Zcmt, where the address was taken from the program's symbols.
     pub jump_table: Option<JumpTable>,
 }
 
 /// A source that cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
-    /// Which of the capture's sources.
+    /// Index of the source in the capture.
     pub source: usize,
     /// Its name.
     pub name: String,
-    /// Why not.
+    /// The reason.
     pub why: Why,
-    /// The same for a person, with what to do.
+    /// The reason as a sentence, with what to do.
     pub message: String,
+}
+
+/// A plan is used with a capture that it was not made for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignPlan {
+    /// Index of the source that the capture does not have.
+    pub source: usize,
+    /// Its name.
+    pub name: String,
+}
+
+impl fmt::Display for ForeignPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ForeignPlan { source, name } = self;
+        write!(
+            f,
+            "the plan was made for another capture: this one has no source `{name}` with index {source}; \
+             make the plan with `Plan::new` from the capture that is decoded"
+        )
+    }
+}
+
+impl Error for ForeignPlan {}
+
+impl Planned {
+    /// The source in the capture that the plan was made for.
+    ///
+    /// # Errors
+    /// [`ForeignPlan`] where `capture` has no source of this name at this index.
+    pub fn of<'a>(&self, capture: &'a Capture) -> Result<&'a Source, ForeignPlan> {
+        let source = capture.sources.get(self.source).filter(|source| source.name == self.name);
+        source.ok_or_else(|| ForeignPlan { source: self.source, name: self.name.clone() })
+    }
 }
 
 /// Why a source cannot be decoded.
@@ -76,16 +112,16 @@ pub enum Why {
     UnknownProtocol,
     /// A register is missing.
     Missing(MissingRegister),
-    /// Another source has this trace id already, or this number.
+    /// Another source has the same trace ID, or the same source number.
     SameId(u16),
-    /// Its messages cannot be told from those of the others.
+    /// Its messages cannot be distinguished from those of the other sources.
     OtherLink,
-    /// The user chose other ids.
+    /// The user selected other IDs.
     NotChosen(u16),
 }
 
 impl Why {
-    /// Says it of `source`, with what to do.
+    /// The reason for `source` as a sentence, with what to do.
     fn message(&self, capture: &Capture, source: &Source) -> String {
         let known = || {
             let names = AnyProtocol::ALL.iter().filter_map(|p| p.about().names.first().copied());
@@ -95,15 +131,17 @@ impl Why {
             Why::UnknownProtocol => capture.unknown_protocol(source, &known()).to_string(),
             Why::Missing(missing) => capture.missing_register(source, missing).to_string(),
             Why::OtherLink => format!(
-                "{}: its messages have no source's number, or not where the first source has it; `source_width`, \
-                 `timestamp_bytes` and `framing` must be those of the first source, and source_width above 0",
+                "{}: its messages have no source number, or have it at another position than those \
+                 of the first source; `source_width`, `timestamp_bytes` and `framing` must be those \
+                 of the first source, and `source_width` must be above 0",
                 source.name
             ),
             Why::SameId(id) => format!(
-                "{}: trace id or number {id:#04x} belongs to another source already; this one is not decoded",
+                "{}: trace ID or source number {id:#04x} already belongs to another source; this \
+                 source is not decoded",
                 source.name
             ),
-            Why::NotChosen(id) => format!("{}: trace id {id:#04x} was not asked for", source.name),
+            Why::NotChosen(id) => format!("{}: trace ID {id:#04x} was not selected", source.name),
         }
     }
 }
@@ -119,7 +157,7 @@ impl Plan {
         };
         let (sources, skipped) = (Vec::new(), Vec::new());
         let mut plan = Plan { buffer, framing, messages: None, sources, skipped };
-        // Those that were not asked for, too.
+        // The sources so far that have a number, including those that were not selected.
         let mut harts = Vec::new();
         for (n, source) in capture.sources.iter().enumerate() {
             if !source.buffers.iter().any(|link| link.buffer == buffer) {
@@ -133,7 +171,8 @@ impl Plan {
             };
             match planned {
                 Ok((id, mut config)) => {
-                    let jump_table = JumpTable::settle(&mut config, || capture.images_for(source));
+                    let jump_table =
+                        JumpTable::configure(&mut config, || capture.images_for(source));
                     plan.sources.push(Planned { source: n, name, id, config, jump_table });
                 }
                 Err(why) => {
@@ -146,19 +185,25 @@ impl Plan {
             }
         }
         plan.messages = Demux::new(harts);
-        // The reference waits for a synchronisation packet, and so does a listing in its words.
+        // OpenCSD waits for a synchronisation packet, and so does a listing in its format.
         if options.numbering == Numbering::Capture {
-            plan.settle_starts(capture);
+            plan.assume_starts(capture);
         }
         Some(plan)
     }
 
-    /// The buffer holds bytes of several sources.
+    /// The bytes of the plan's buffer in `capture`, one part for each file. None where `capture`
+    /// has no such buffer.
+    pub fn parts<'a>(&self, capture: &'a Capture) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        capture.buffers.get(self.buffer).into_iter().flat_map(Buffer::parts)
+    }
+
+    /// Whether the buffer may have bytes of several sources.
     pub fn framed(&self) -> bool {
         self.framing != Framing::Raw || self.messages.is_some()
     }
 
-    /// What nobody said and was found elsewhere, a line each.
+    /// Settings that were not configured but inferred, one line each.
     pub fn notes(&self) -> impl Iterator<Item = String> {
         self.sources.iter().filter_map(|planned| {
             let JumpTable { address, file } = planned.jump_table.as_ref()?;
@@ -169,12 +214,12 @@ impl Plan {
         })
     }
 
-    /// What the framing is called.
+    /// The name of the framing.
     pub fn framing_name(&self) -> &'static str {
         if self.messages.is_some() { "encapsulated" } else { self.framing.name() }
     }
 
-    /// What takes the buffer apart.
+    /// The trace link of the buffer in its initial state.
     pub fn route(&self, numbering: Numbering) -> Route {
         match &self.messages {
             Some(demux) => Route::Messages(Box::new(demux.clone())),
@@ -182,7 +227,7 @@ impl Plan {
         }
     }
 
-    /// The source among others, told by its number.
+    /// The source number and configuration of source `n`, whose messages have a source number.
     fn hart(
         &self,
         capture: &Capture,
@@ -205,7 +250,7 @@ impl Plan {
         if !o.ids.is_empty() && !o.ids.contains(&number) {
             return Err(Why::NotChosen(number));
         }
-        // What it is given are whole messages.
+        // The demultiplexer passes on whole messages.
         params.link.aligned = true;
         Ok((number, AnyConfig::Etrace(params)))
     }
@@ -219,12 +264,12 @@ impl Plan {
         if let AnyConfig::Etmv4(c) | AnyConfig::Ete(c) = &mut config {
             c.split_source_ranges = o.split_source_ranges;
         }
-        if let AnyConfig::Itm(c) = &mut config {
-            c.assume_synced |= o.assume_synced;
+        if o.assume_synced {
+            config.assume_synced(true);
         }
         for text in &source.texts {
-            // What is wrong was said when the capture was opened.
-            let _ = config.tell(&text.name, &text.text);
+            // Errors in a text were reported when the capture was opened.
+            let _ = config.set_text(&text.name, &text.text);
         }
         let id = u16::from(config.trace_id());
         if self.framing != Framing::Raw && self.sources.iter().any(|s| s.id == id) {
@@ -237,15 +282,16 @@ impl Plan {
     }
 }
 
-/// How a buffer is framed, by its own word for it, and by its bytes where that leaves a choice.
+/// The framing that the capture states, or, where that leaves a choice, the framing that fits the
+/// bytes.
 fn framing(buffer: &Buffer) -> Framing {
     match buffer.format {
         Format::SourceData | Format::Encapsulated => Framing::Raw,
-        // The bytes as the probe has them, or what is left without the footers of its blocks.
+        // The probe's blocks with their footers, or without.
         Format::DstreamCoreSight => {
             let bytes = buffer.head(PROBED);
-            let odd = |framing| odd_bytes(framing, &bytes);
-            if odd(Framing::Dstream) < odd(Framing::Tpiu) {
+            let undecodable = |framing| undecodable_bytes(framing, &bytes);
+            if undecodable(Framing::Dstream) < undecodable(Framing::Tpiu) {
                 Framing::Dstream
             } else {
                 Framing::Tpiu
@@ -255,15 +301,15 @@ fn framing(buffer: &Buffer) -> Framing {
     }
 }
 
-/// Bytes that are looked at to tell framings apart.
+/// The number of bytes from which the framing is inferred.
 const PROBED: usize = 1 << 16;
 
-/// Bytes that make no sense in a framing.
-fn odd_bytes(framing: Framing, bytes: &[u8]) -> u64 {
-    /// Counts them.
-    struct Odd(u64);
+/// The number of undecodable bytes in a framing.
+fn undecodable_bytes(framing: Framing, bytes: &[u8]) -> u64 {
+    /// Counts undecodable bytes.
+    struct Undecodable(u64);
 
-    impl Split for Odd {
+    impl Split for Undecodable {
         fn piece(&mut self, _: u16, _: u64, _: bool, _: &[u8]) {}
 
         fn event(&mut self, _: u64, event: Event) {
@@ -274,8 +320,8 @@ fn odd_bytes(framing: Framing, bytes: &[u8]) -> u64 {
         }
     }
 
-    let mut odd = Odd(0);
+    let mut undecodable = Undecodable(0);
     let mut splitter = Splitter::new(Link::new(framing));
-    splitter.split(0, bytes, &mut odd);
-    odd.0
+    splitter.split(0, bytes, &mut undecodable);
+    undecodable.0
 }

@@ -9,10 +9,11 @@ use tracewright_capture::{
     Capture, Format, OpenError, Origin, Problem, Raw, Register, Source, cycles,
 };
 use tracewright_frames::{Event, Framing, Link, Split, Splitter};
+use tracewright_protocols::TraceForm;
 use tracewright_protocols::etrace::demux::numbers;
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
-use crate::words::settle;
+use crate::parameters::resolve;
 
 /// Number of first bytes of a buffer that are searched for trace IDs and source numbers.
 const SEARCHED: usize = 1 << 20;
@@ -110,7 +111,7 @@ pub fn capture(path: &Path, raw: &RawTrace, notes: &mut Vec<String>) -> Result<C
         Some(harts) => harts,
         None => sources(raw, &pattern, &capture, notes)?,
     };
-    settle(&mut capture)?;
+    resolve(&mut capture)?;
     Ok(capture)
 }
 
@@ -161,13 +162,13 @@ fn not_a_trace_id(name: &str, id: u16) -> OpenError {
 
 /// Whether units of `protocol` have a trace port of their own.
 fn is_port(protocol: &str) -> bool {
-    matches!(AnyProtocol::named(protocol), Some(AnyProtocol::Etmv1 | AnyProtocol::Etmv2))
+    AnyProtocol::named(protocol).is_some_and(AnyProtocol::has_own_port)
 }
 
 /// Whether `text` gives a parameter of `unit` as a word.
 fn is_word(text: &str, unit: &Unit) -> bool {
     let words = AnyProtocol::named(&unit.protocol);
-    let words = |name, word| words.and_then(|protocol| protocol.word(name, word)).is_some();
+    let words = |name, word| words.and_then(|protocol| protocol.parse_value(name, word)).is_some();
     text.split_once('=').is_some_and(|(name, word)| words(name.trim(), word.trim()))
 }
 
@@ -197,14 +198,16 @@ fn harts(
     notes: &mut Vec<String>,
 ) -> Result<Option<Vec<Source>>, OpenError> {
     let messages = raw.framing == RawFraming::Encapsulated;
-    let etrace = |unit: &Unit| AnyProtocol::named(&unit.protocol) == Some(AnyProtocol::Etrace);
-    if !messages && raw.framing != RawFraming::Auto || !raw.units.iter().all(etrace) {
+    let sends_messages = |unit: &Unit| {
+        AnyProtocol::named(&unit.protocol).is_some_and(|p| p.form() == TraceForm::Messages)
+    };
+    if !messages && raw.framing != RawFraming::Auto || !raw.units.iter().all(sends_messages) {
         return Ok(None);
     }
     let device_type = raw.units.first().map_or_else(String::new, |unit| unit.protocol.clone());
     let pattern = Source { name: device_type.clone(), device_type, ..pattern.clone() };
     let mut settled = Capture { sources: vec![pattern.clone()], ..Capture::default() };
-    settle(&mut settled)?;
+    resolve(&mut settled)?;
     let value = |name: &str| settled.sources.first()?.register(name);
     let Ok(AnyConfig::Etrace(params)) = AnyProtocol::Etrace.configure(None, &value) else {
         return Ok(None);

@@ -1,20 +1,21 @@
-//! From the bytes of a buffer to those of each source.
+//! Separates the bytes of a buffer by source.
 
 use tracewright_frames::{Framing, Split, Splitter};
 use tracewright_protocols::etrace::Demux;
 
-/// Takes a buffer apart: frames by trace ids, or messages by their sources' numbers. A plain value.
+/// The state of the trace link: formatter frames with trace IDs, or messages with source numbers. A
+/// plain value.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(clippy::large_enum_variant, reason = "the large one is the usual one")]
+#[allow(clippy::large_enum_variant, reason = "the large variant is the usual one")]
 pub enum Route {
-    /// The framing of a link.
+    /// Framing with trace IDs.
     Frames(Splitter),
-    /// Messages of RISC-V harts.
+    /// Messages of RISC-V harts with source numbers.
     Messages(Box<Demux>),
 }
 
 impl Route {
-    /// Takes all of `bytes`, which are in the buffer from `at` on.
+    /// Splits all of `bytes`, which start at offset `at` of the buffer.
     pub fn split<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) {
         match self {
             Route::Frames(splitter) => splitter.split(at, bytes, out),
@@ -22,7 +23,7 @@ impl Route {
         }
     }
 
-    /// The buffer ends before place `at`, or some of it is missing there.
+    /// The buffer ends before offset `at`, or bytes are missing there.
     pub fn finish<S: Split>(&mut self, at: u64, out: &mut S) {
         match self {
             Route::Frames(splitter) => splitter.finish(out),
@@ -30,17 +31,17 @@ impl Route {
         }
     }
 
-    /// Goes past all of `bytes` and says nothing.
+    /// Follows the state of the link through all of `bytes` without output.
     pub fn skip(&mut self, at: u64, bytes: &[u8]) {
         match self {
-            // Without framing it is nowhere.
+            // Without framing there is no state.
             Route::Frames(splitter) if splitter.link().framing == Framing::Raw => {}
             Route::Frames(splitter) => splitter.skip(at, bytes),
             Route::Messages(demux) => demux.skip(at, bytes),
         }
     }
 
-    /// The same, not knowing what came before.
+    /// The same link in its initial state.
     #[must_use]
     pub fn fresh(&self) -> Route {
         match self {
@@ -49,7 +50,7 @@ impl Route {
         }
     }
 
-    /// Where bytes are missing, any source may have lost some.
+    /// Whether missing bytes may belong to any source.
     pub(crate) const fn loses_all(&self) -> bool {
         matches!(self, Route::Messages(_))
     }

@@ -1,4 +1,4 @@
-//! One buffer, from its bytes to a listener.
+//! Decodes one buffer for a listener.
 
 use tracewright_base::{OffsetMap, Piece};
 use tracewright_capture::Capture;
@@ -6,46 +6,56 @@ use tracewright_frames::{Event, FRAME, Frame, Framing, Numbering, Split};
 use tracewright_image::{Cache, CacheOptions};
 
 use crate::source::{Program, Source};
-use crate::{Checkpoint, Listener, Memory, Options, Plan, Route};
+use crate::{Checkpoint, ForeignPlan, Listener, Memory, Options, Plan, Route};
 
-/// A source's bytes are decoded when this many wait, or when another source speaks.
+/// A source's bytes are decoded when this many wait, or when bytes of another source follow.
 const BLOCK: usize = 1 << 14;
 
-/// The same where whole frames are its: as much as stays near while it is unpacked and decoded.
+/// The same for bytes of frames that belong to one source as a whole: few enough to stay in the
+/// processor's first-level cache while they are unpacked and decoded.
 const PLAIN: usize = 1 << 12;
 
-/// Bytes without framing are decoded in stretches of this many.
+/// [`Session::run`] feeds this many bytes at a time.
 const CHUNK: usize = 1 << 20;
 
-/// The reference reads this much of an unframed buffer at a time; its listing can tell.
-const REFERENCE_READ: usize = 1024;
+/// OpenCSD reads this many bytes of an unframed buffer at a time, which is visible in its listings.
+const OPENCSD_READ: usize = 1024;
 
-/// Decodes one buffer: link bytes to sources to packets to elements. It may be fed in any pieces. A
-/// clone goes on from where the original is: who stops early keeps one to resume from.
+/// Decodes one buffer: its bytes to the bytes of each source, to packets, to elements. The bytes
+/// may be fed in any pieces. A clone continues from the same state.
 #[derive(Clone, Debug)]
 pub struct Session {
-    /// The bytes are those of one source.
+    /// All bytes belong to one source.
     raw: bool,
     numbering: Numbering,
-    /// For each trace id, or number, where its source is.
+    /// For each trace ID, or source number, the index of its source; `u16::MAX` where there is
+    /// none.
     slots: Vec<u16>,
     state: Checkpoint,
-    /// By source.
+    /// Indexed by source.
     programs: Vec<Program>,
     pieces: Vec<Piece>,
 }
 
 impl Session {
-    /// Prepares the sources of `plan`.
-    pub fn new(capture: &Capture, plan: &Plan, memory: &Memory, options: &Options) -> Session {
+    /// A session for the sources of `plan`, which was made for `capture`.
+    ///
+    /// # Errors
+    /// [`ForeignPlan`] where `capture` does not have a source of the plan.
+    pub fn new(
+        capture: &Capture,
+        plan: &Plan,
+        memory: &Memory,
+        options: &Options,
+    ) -> Result<Session, ForeignPlan> {
         let cache_options =
             CacheOptions { check_opcodes: options.check_opcodes, ..CacheOptions::default() };
         let programs = plan.sources.iter().map(|planned| {
-            let image = memory.of(capture, &capture.sources[planned.source]);
+            let image = memory.of(capture, planned.of(capture)?);
             let cache_options = CacheOptions { riscv: planned.config.riscv(), ..cache_options };
-            Program::new(Cache::new(image, planned.config.waypoints(), cache_options))
+            Ok(Program::new(Cache::new(image, planned.config.waypoints(), cache_options)))
         });
-        let programs = programs.collect();
+        let programs = programs.collect::<Result<_, _>>()?;
         let sources = plan.sources.iter();
         let sources: Vec<_> =
             sources.map(|planned| Source::new(planned.id, planned.config.stream())).collect();
@@ -54,7 +64,7 @@ impl Session {
         for (source, n) in sources.iter().zip(0..u16::MAX) {
             slots[usize::from(source.id)] = n;
         }
-        Session {
+        Ok(Session {
             raw: plan.framing == Framing::Raw && plan.messages.is_none(),
             numbering: options.numbering,
             slots,
@@ -67,15 +77,15 @@ impl Session {
             },
             programs,
             pieces: Vec::new(),
-        }
+        })
     }
 
-    /// Where it is.
+    /// The state.
     pub fn state(&self) -> &Checkpoint {
         &self.state
     }
 
-    /// Goes on from `checkpoint`, which was taken of this session or of a clone of it.
+    /// Continues from `checkpoint`, which was taken of this session or of a clone of it.
     pub fn resume(&mut self, checkpoint: Checkpoint) {
         self.state = checkpoint;
     }
@@ -99,7 +109,7 @@ impl Session {
         }
     }
 
-    /// What comes next does not follow what was: a new buffer, or the same one from another place `at`.
+    /// Returns to the initial state at offset `at`. For bytes that do not follow those fed so far.
     pub fn reset(&mut self, at: u64) {
         let state = &mut self.state;
         state.route = state.route.fresh();
@@ -111,13 +121,13 @@ impl Session {
         }
     }
 
-    /// Goes on at place `at` knowing where the link is there, and nothing of the sources.
+    /// Returns to the initial state at offset `at`, except for the link, whose state is known.
     pub(crate) fn begin(&mut self, at: u64, link: Route) {
         self.reset(at);
         self.state.route = link;
     }
 
-    /// The buffer ends: what was held back is said.
+    /// The buffer ends: pending elements are emitted.
     pub fn finish<L: Listener>(&mut self, listener: &mut L) {
         if self.raw {
             return self.finish_raw(listener);
@@ -139,7 +149,7 @@ impl Session {
         }
     }
 
-    /// Decodes all of `parts`.
+    /// Decodes `parts` to their end, or until the listener is [full](Listener::full).
     pub fn run<'a, L: Listener>(
         &mut self,
         parts: impl IntoIterator<Item = &'a [u8]>,
@@ -156,14 +166,14 @@ impl Session {
         self.finish(listener);
     }
 
-    /// Where unframed bytes from place `at` on were.
+    /// Sets `pieces` for `len` unframed bytes at offset `at`.
     fn raw_pieces(&mut self, at: u64, len: usize) {
         self.pieces.clear();
         self.pieces.push(Piece { start: 0, at, fragment: true });
-        if self.numbering == Numbering::Reference {
-            let read = REFERENCE_READ as u64;
+        if self.numbering == Numbering::Opencsd {
+            let read = OPENCSD_READ as u64;
             let first = (at / read + 1) * read;
-            let cuts = (first..at + len as u64).step_by(REFERENCE_READ);
+            let cuts = (first..at + len as u64).step_by(OPENCSD_READ);
             self.pieces.extend(cuts.map(|cut| Piece {
                 start: (cut - at) as u32,
                 at: cut,
@@ -185,7 +195,7 @@ impl Session {
         let (Some(source), Some(program)) = (sources.first_mut(), programs.first_mut()) else {
             return listener.unknown_id(0, at, bytes.len());
         };
-        source.received += bytes.len() as u64;
+        source.bytes_received += bytes.len() as u64;
         if !source.in_place() {
             let bytes = if waiting > 0 { &rest[..] } else { bytes };
             for (n, piece) in pieces.iter().enumerate() {
@@ -221,20 +231,20 @@ impl Session {
     }
 }
 
-/// Which source speaks when, where all have something left to say.
+/// The indices of the sources in the order of their IDs.
 fn by_id(sources: &[Source]) -> Vec<usize> {
     let mut order: Vec<_> = (0..sources.len()).collect();
     order.sort_by_key(|&n| sources.get(n).map(|source| source.id));
     order
 }
 
-/// Gives each piece to its source, and lets a source speak when the next one begins.
+/// Appends each piece to its source, and decodes a source when a piece of another one follows.
 struct Router<'a, L> {
     sources: &'a mut [Source],
     programs: &'a mut [Program],
     slots: &'a [u16],
     current: &'a mut Option<usize>,
-    /// Bytes that the link loses may be anyone's.
+    /// Bytes that the link loses may belong to any source.
     all: bool,
     listener: &'a mut L,
 }
@@ -246,7 +256,7 @@ impl<L: Listener> Router<'_, L> {
         }
     }
 
-    /// Source `n` speaks.
+    /// Decodes the waiting bytes of source `n`.
     fn feed(&mut self, n: usize) {
         if let (Some(source), Some(program)) = (self.sources.get_mut(n), self.programs.get_mut(n)) {
             source.feed(program, n, self.listener);
@@ -255,8 +265,8 @@ impl<L: Listener> Router<'_, L> {
 }
 
 impl<L: Listener> Router<'_, L> {
-    /// Makes the source of `id` the one that speaks. `None`, and the listener knows, where there is
-    /// none.
+    /// Makes the source of `id` the current one and returns its index. Where there is none, reports
+    /// the bytes to the listener and returns `None`.
     #[inline]
     fn source(&mut self, id: u16, at: u64, len: usize) -> Option<usize> {
         let n = self.slots.get(usize::from(id)).map_or(usize::MAX, |n| usize::from(*n));
@@ -317,7 +327,7 @@ impl<L: Listener> Split for Router<'_, L> {
     }
 }
 
-/// The same for a listener that wants the frames, too: each piece is decoded at once.
+/// A router for a listener that wants frames, too: each piece is decoded at once.
 struct FrameRouter<'a, L>(Router<'a, L>);
 
 impl<L: Listener> Split for FrameRouter<'_, L> {

@@ -1,32 +1,35 @@
-//! One source: its bytes on the way to its stream.
+//! One source of a session: its bytes before they are decoded, and its stream.
 
 use std::ops::Range;
 
 use tracewright_base::{self as base, Element, Fault, OffsetMap, Sink};
 use tracewright_frames as frames;
 use tracewright_image::Cache;
-use tracewright_protocols::registry::{AnyPacket, AnyStream, AnyTap};
+use tracewright_protocols::registry::AnyPacket;
+use tracewright_protocols::{AnyStream, Observer};
 
 use crate::Listener;
 
-/// Where one source of a session is.
+/// The state of one source of a session.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub(crate) id: u16,
     stream: AnyStream,
-    /// Bytes that make no whole packet yet.
+    /// Bytes that are not decoded yet, among them those that make no whole packet.
     block: frames::Source,
-    /// Half bytes of the first of them that are taken, where the protocol counts those.
+    /// Half bytes of the first byte of `block` that are decoded, where packets are a whole number
+    /// of half bytes.
     taken: usize,
     /// Bytes so far.
-    pub(crate) received: u64,
+    pub(crate) bytes_received: u64,
 }
 
-/// What decoding a source needs beside its state.
+/// The program memory of a source and a buffer for half bytes: what decoding needs besides the
+/// state.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     cache: Cache,
-    /// A block in half bytes.
+    /// The block, one half byte in each byte.
     nibbles: Vec<u8>,
 }
 
@@ -38,42 +41,42 @@ impl Program {
 
 impl Source {
     pub(crate) fn new(id: u16, stream: AnyStream) -> Self {
-        Source { id, stream, block: frames::Source::new(id), taken: 0, received: 0 }
+        Source { id, stream, block: frames::Source::new(id), taken: 0, bytes_received: 0 }
     }
 
-    /// Forgets everything but the configuration.
+    /// Returns to the initial state. The configuration stays.
     pub(crate) fn reset(&mut self) {
         self.stream.reset();
         self.block = frames::Source::new(self.id);
         self.taken = 0;
     }
 
-    /// Whether the two will say the same of the same bytes to come.
+    /// Whether both sources emit the same for the same bytes from here on.
     pub(crate) fn agrees(&self, other: &Source) -> bool {
         self.taken == other.taken && self.block == other.block && self.stream.agrees(&other.stream)
     }
 
-    /// Bytes that wait.
+    /// The number of bytes that are not decoded yet.
     pub(crate) fn waiting(&self) -> usize {
         self.block.bytes().len()
     }
 
     pub(crate) fn push(&mut self, at: u64, fragment: bool, bytes: &[u8]) {
-        self.received += bytes.len() as u64;
+        self.bytes_received += bytes.len() as u64;
         self.block.push(at, fragment, bytes);
     }
 
     pub(crate) fn push_short(&mut self, at: u64, fragment: bool, word: u128, len: usize) {
-        self.received += len as u64;
+        self.bytes_received += len as u64;
         self.block.push_short(at, fragment, word, len);
     }
 
     pub(crate) fn push_plain(&mut self, at: u64, data: &[[u8; frames::FRAME]]) {
-        self.received += data.len() as u64;
+        self.bytes_received += data.len() as u64;
         self.block.push_plain(at, data);
     }
 
-    /// Decodes what waits, but for an unfinished packet.
+    /// Decodes the waiting bytes up to the last whole packet.
     pub(crate) fn feed<L: Listener>(
         &mut self,
         program: &mut Program,
@@ -84,22 +87,22 @@ impl Source {
             return self.feed_nibbles(program, source, listener);
         }
         let (bytes, offsets) = (self.block.bytes(), self.block.offsets());
-        let observer = &mut Heard { source, listener };
-        let taken = self.stream.feed_to(bytes, &offsets, &mut program.cache, observer);
+        let observer = &mut SourceObserver { source, listener };
+        let taken = self.stream.feed(bytes, &offsets, &mut program.cache, observer);
         self.block.consume(taken);
     }
 
-    /// Bytes were lost at place `at` that may have been this source's.
+    /// Bytes that may belong to this source are missing at offset `at`.
     pub(crate) fn lost<L: Listener>(&mut self, at: u64, source: usize, listener: &mut L) {
-        self.stream.lost(at, &mut Heard { source, listener });
+        self.stream.lost(at, &mut SourceObserver { source, listener });
     }
 
-    /// Whether bytes can be decoded where they are, without a copy.
+    /// Whether bytes can be decoded in place, without a copy.
     pub(crate) fn in_place(&self) -> bool {
         !self.stream.nibbles()
     }
 
-    /// Decodes `bytes` without a copy and returns how many were taken.
+    /// Decodes `bytes` in place and returns the number of bytes taken.
     pub(crate) fn feed_raw<L: Listener>(
         &mut self,
         bytes: &[u8],
@@ -108,7 +111,12 @@ impl Source {
         source: usize,
         listener: &mut L,
     ) -> usize {
-        self.stream.feed_to(bytes, offsets, &mut program.cache, &mut Heard { source, listener })
+        self.stream.feed(
+            bytes,
+            offsets,
+            &mut program.cache,
+            &mut SourceObserver { source, listener },
+        )
     }
 
     fn feed_nibbles<L: Listener>(
@@ -122,8 +130,8 @@ impl Source {
         let fresh = nibbles.get(self.taken..).unwrap_or_default();
         let offsets = self.block.offsets().of_nibbles();
         let offsets = if self.taken == 0 { offsets } else { offsets.without_first_nibble() };
-        let observer = &mut Heard { source, listener };
-        self.taken += self.stream.feed_to(fresh, &offsets, cache, observer);
+        let observer = &mut SourceObserver { source, listener };
+        self.taken += self.stream.feed(fresh, &offsets, cache, observer);
         self.block.consume(self.taken / 2);
         self.taken %= 2;
     }
@@ -149,10 +157,10 @@ impl Source {
         } else {
             (self.block.bytes(), self.block.offsets())
         };
-        self.stream.finish_to(bytes, &offsets, cache, &mut Heard { source, listener });
+        self.stream.finish(bytes, &offsets, cache, &mut SourceObserver { source, listener });
     }
 
-    /// The trace ends; `rest` was never copied.
+    /// The trace ends. `rest` is what [`feed_raw`](Self::feed_raw) did not take.
     pub(crate) fn finish_raw<L: Listener>(
         &mut self,
         rest: &[u8],
@@ -161,18 +169,23 @@ impl Source {
         source: usize,
         listener: &mut L,
     ) {
-        self.stream.finish_to(rest, offsets, &mut program.cache, &mut Heard { source, listener });
+        self.stream.finish(
+            rest,
+            offsets,
+            &mut program.cache,
+            &mut SourceObserver { source, listener },
+        );
     }
 }
 
-/// One source, to a listener: its elements, and its packets where they are wanted.
-struct Heard<'a, L> {
+/// Passes one source's elements and packets to a listener, with the number of the source.
+struct SourceObserver<'a, L> {
     source: usize,
     listener: &'a mut L,
 }
 
-impl<L: Listener> Sink for Heard<'_, L> {
-    // Called where a range is made: a call for each costs as much as most listeners do.
+impl<L: Listener> Sink for SourceObserver<'_, L> {
+    // Called for each range: a call that is not inlined costs as much as most listeners do.
     #[inline(always)]
     fn element(&mut self, at: u64, element: Element) {
         self.listener.element(self.source, at, element);
@@ -189,7 +202,7 @@ impl<L: Listener> Sink for Heard<'_, L> {
     }
 }
 
-impl<L: Listener> AnyTap for Heard<'_, L> {
+impl<L: Listener> Observer for SourceObserver<'_, L> {
     #[inline]
     fn packet(
         &mut self,
@@ -204,28 +217,34 @@ impl<L: Listener> AnyTap for Heard<'_, L> {
     }
 
     #[inline]
-    fn bad(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, bytes: &[u8], fault: Fault) {
-        if L::PACKETS {
-            self.listener.bad(self.source, offsets, span, bytes, fault);
-        }
-    }
-
-    #[inline]
-    fn held(&mut self, bytes: &[u8]) {
-        if L::PACKETS {
-            self.listener.held(self.source, bytes);
-        }
-    }
-
-    #[inline]
-    fn each(&self) -> bool {
-        L::PACKETS && self.listener.each_packet()
+    fn wants_each_packet(&self) -> bool {
+        L::PACKETS && self.listener.wants_each_packet()
     }
 
     #[inline]
     fn packets(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, count: usize) {
         if L::PACKETS {
             self.listener.packets(self.source, offsets, span, count);
+        }
+    }
+
+    #[inline]
+    fn undecodable(
+        &mut self,
+        offsets: &OffsetMap<'_>,
+        span: Range<usize>,
+        bytes: &[u8],
+        fault: Fault,
+    ) {
+        if L::PACKETS {
+            self.listener.undecodable(self.source, offsets, span, bytes, fault);
+        }
+    }
+
+    #[inline]
+    fn awaiting_sync(&mut self, bytes: &[u8]) {
+        if L::PACKETS {
+            self.listener.awaiting_sync(self.source, bytes);
         }
     }
 }

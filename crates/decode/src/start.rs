@@ -1,34 +1,34 @@
-//! Sources that never synchronise.
+//! Sources without synchronisation packets.
 //!
-//! An ITM emits synchronisation packets only where it is told to, and many captures have none. Then
-//! the first byte is taken for a header: a packet that was cut costs a few wrong ones at most.
+//! An ITM emits synchronisation packets only where that is enabled, and many captures have none.
+//! Then the first byte is parsed as a header: where a packet was cut there, a few packets are wrong
+//! at most.
 
 use tracewright_capture::Capture;
 use tracewright_frames::{Event, Framing, Link, Split, Splitter};
 use tracewright_protocols::itm::Search;
-use tracewright_protocols::registry::AnyConfig;
 
 use crate::Plan;
 use crate::input::{Input, More, Reading};
 
-/// So many bytes of a pipe are looked at first; then twice as many, up to what it keeps.
+/// The bytes of a pipe that are searched first. The search doubles the number up to what the pipe's
+/// buffer retains.
 const LEAST: usize = 1 << 10;
 
-/// Bytes are searched in stretches of this many.
+/// Bytes are searched in chunks of this many.
 const CHUNK: usize = 1 << 20;
 
 impl Plan {
-    /// Lets each ITM without a synchronisation packet in its buffer start at its first byte.
-    pub(crate) fn settle_starts(&mut self, capture: &Capture) {
+    /// Makes each ITM without a synchronisation packet in its buffer start at its first byte.
+    pub(crate) fn assume_starts(&mut self, capture: &Capture) {
         let Some(buffer) = capture.buffers.get(self.buffer) else { return };
         let piped = buffer.is_piped();
         let mut searches: Vec<_> = self
             .sources
             .iter()
-            .filter(|source| match &source.config {
-                // Nobody waits for more of a pipe than it takes.
-                AnyConfig::Itm(config) => !(piped && config.assume_synced),
-                _ => false,
+            // A pipe is not read ahead where the option already states the start.
+            .filter(|source| {
+                source.config.assumes_synced().is_some_and(|assumed| !(piped && assumed))
             })
             .map(|source| (source.id, Search::default(), false))
             .collect();
@@ -48,7 +48,7 @@ impl Plan {
             searches.iter().all(|(_, _, found)| *found)
         };
         if piped {
-            // What comes through a pipe is judged by its first bytes: as few as say it.
+            // A pipe is searched in its first bytes: no more of them than are needed.
             let (mut taken, mut most) = (0, LEAST);
             loop {
                 let head = buffer.head(most);
@@ -72,20 +72,18 @@ impl Plan {
             }
         }
         for source in &mut self.sources {
-            if let AnyConfig::Itm(config) = &mut source.config
-                && let Some((_, _, found)) = searches.iter().find(|(id, ..)| *id == source.id)
-            {
-                config.assume_synced = !found;
+            if let Some((_, _, found)) = searches.iter().find(|(id, ..)| *id == source.id) {
+                source.config.assume_synced(!found);
             }
         }
     }
 }
 
-/// For each source: its id, its search, and whether that has found a packet.
+/// For each source: its ID, its search, and whether the search has found a packet.
 struct Router<'a>(&'a mut [(u16, Search, bool)]);
 
 impl Router<'_> {
-    /// Bytes of `id`, or of the only source.
+    /// Searches bytes of `id`, or of the only source.
     fn feed(&mut self, id: Option<u16>, bytes: &[u8]) {
         for (_, search, found) in self.0.iter_mut().filter(|s| id.is_none_or(|id| id == s.0)) {
             *found |= search.feed(bytes);

@@ -5,13 +5,11 @@ use std::ops::Range;
 
 use tracewright_base::{self as base, Element, Fault, Gap, Inconsistency, OffsetMap};
 use tracewright_frames::Event;
-use tracewright_protocols::etmv2::packet::Offset;
 use tracewright_protocols::registry::AnyPacket;
-use tracewright_protocols::{etmv1, etmv2, etmv3, etmv4, etrace, itm, ptm, stm};
 
 use crate::{Listener, Merge};
 
-/// What one source said, counted.
+/// Counts of one source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Bytes in packets.
@@ -21,49 +19,49 @@ pub struct Counts {
     /// Packets from which a decoder may start.
     pub syncs: u64,
     /// Bytes before a synchronisation.
-    pub unsynced: u64,
-    /// Bytes that are no packet, beside those.
-    pub bad: u64,
-    /// Those of them that begin a packet which the end of the trace cuts short.
-    pub cut: u64,
-    /// The first of the others, and where.
-    pub first_bad: Option<(u64, Fault)>,
+    pub unsynchronised: u64,
+    /// Other undecodable bytes.
+    pub undecodable: u64,
+    /// The bytes among `undecodable` that begin a packet which the end of the trace truncates.
+    pub truncated: u64,
+    /// The first byte of `undecodable` that is not in `truncated`: offset and fault.
+    pub first_undecodable: Option<(u64, Fault)>,
     /// Elements.
     pub elements: u64,
     /// Ranges of executed instructions.
     pub ranges: u64,
     /// Executed instructions.
     pub instructions: u64,
-    /// Places where program memory was missing.
+    /// Number of times that program memory was missing.
     pub no_code: u64,
-    /// The first of them.
+    /// The first address without program memory.
     pub first_no_code: Option<u64>,
     /// Exceptions.
     pub exceptions: u64,
-    /// Software writes.
-    pub software: u64,
+    /// Software writes and DWT events.
+    pub software_writes: u64,
     /// Data accesses.
-    pub accesses: u64,
-    /// Times that trace was lost in an overflow, was discarded, or had to be dropped.
+    pub data_accesses: u64,
+    /// Number of times that trace was lost in an overflow, discarded, or dropped.
     pub gaps: u64,
-    /// Contradictions.
+    /// Inconsistencies.
     pub inconsistencies: u64,
-    /// The first of them, and where.
+    /// The first inconsistency and its offset.
     pub first_inconsistency: Option<(u64, Inconsistency)>,
 }
 
-/// Counts everything that a session finds.
+/// Counts everything that a session emits.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     /// By source.
     pub sources: Vec<Counts>,
-    /// Bytes of each id that no source has.
+    /// Bytes of each trace ID that no source of the session has.
     pub unknown_ids: BTreeMap<u16, u64>,
     /// Bytes of padding.
     pub padding: u64,
-    /// Bytes that are no frame.
+    /// Bytes outside frames that are no synchronisation either.
     pub bad_frames: u64,
-    /// Bytes before the first id.
+    /// Bytes before the first trace ID.
     pub no_source: u64,
     /// Triggers that the link reports.
     pub triggers: u64,
@@ -72,15 +70,15 @@ pub struct Tally {
 impl Counts {
     /// Bytes of the source.
     pub const fn bytes(&self) -> u64 {
-        self.packet_bytes + self.unsynced + self.bad
+        self.packet_bytes + self.unsynchronised + self.undecodable
     }
 
-    /// The source said something that a reader of elements is after.
-    pub const fn fruitful(&self) -> bool {
-        self.instructions + self.exceptions + self.software + self.accesses > 0
+    /// Whether there is any instruction, exception, software write or data access.
+    pub const fn has_activity(&self) -> bool {
+        self.instructions + self.exceptions + self.software_writes + self.data_accesses > 0
     }
 
-    /// Counts an element that is no range.
+    /// Counts an element other than a range.
     #[inline(never)]
     fn other(&mut self, at: u64, element: Element) {
         match element {
@@ -92,8 +90,8 @@ impl Counts {
                 self.first_no_code.get_or_insert(address);
             }
             Element::Exception(_) => self.exceptions += 1,
-            Element::SoftwareWrite(_) | Element::DwtEvent(_) => self.software += 1,
-            Element::DataAccess(_) => self.accesses += 1,
+            Element::SoftwareWrite(_) | Element::DwtEvent(_) => self.software_writes += 1,
+            Element::DataAccess(_) => self.data_accesses += 1,
             Element::Gap(Gap::Start | Gap::Reset) => {}
             Element::Gap(_) => self.gaps += 1,
             Element::Inconsistency(inconsistency) => {
@@ -106,7 +104,7 @@ impl Counts {
 }
 
 impl Tally {
-    /// What source `n` of the session said.
+    /// The counts of source `n` of the session.
     pub fn of(&self, n: usize) -> Counts {
         self.sources.get(n).copied().unwrap_or_default()
     }
@@ -125,16 +123,22 @@ impl Tally {
         self.sources.resize(sources, Counts::default());
     }
 
-    /// Whether it is [`flawed`](Self::flawed), other than that the trace ends inside a packet.
-    pub fn troubled(&self) -> bool {
+    /// Whether the trace is [`flawed`](Self::flawed) other than by a packet that its end truncates.
+    pub fn flawed_before_end(&self) -> bool {
         self.bad_frames > 0
-            || self.sources.iter().any(|c| c.bad > c.cut || c.inconsistencies > 0 || c.no_code > 0)
+            || self
+                .sources
+                .iter()
+                .any(|c| c.undecodable > c.truncated || c.inconsistencies > 0 || c.no_code > 0)
     }
 
-    /// Whether any byte was bad, any packet doubtful or any memory missing.
+    /// Whether any byte was undecodable, any packet inconsistent, or program memory missing.
     pub fn flawed(&self) -> bool {
         self.bad_frames > 0
-            || self.sources.iter().any(|c| c.bad > 0 || c.inconsistencies > 0 || c.no_code > 0)
+            || self
+                .sources
+                .iter()
+                .any(|c| c.undecodable > 0 || c.inconsistencies > 0 || c.no_code > 0)
     }
 }
 
@@ -155,23 +159,23 @@ impl Merge for Tally {
 
 impl Merge for Counts {
     fn merge(&mut self, later: Counts) {
-        // All fields by name, so that none is forgotten.
+        // All fields are listed, so that the compiler reports a missing one.
         let Counts {
             packet_bytes,
             packets,
             syncs,
-            unsynced,
-            bad,
-            cut,
-            first_bad,
+            unsynchronised,
+            undecodable,
+            truncated,
+            first_undecodable,
             elements,
             ranges,
             instructions,
             no_code,
             first_no_code,
             exceptions,
-            software,
-            accesses,
+            software_writes,
+            data_accesses,
             gaps,
             inconsistencies,
             first_inconsistency,
@@ -179,18 +183,18 @@ impl Merge for Counts {
         self.packet_bytes += packet_bytes;
         self.packets += packets;
         self.syncs += syncs;
-        self.unsynced += unsynced;
-        self.bad += bad;
-        self.cut += cut;
-        self.first_bad = self.first_bad.or(first_bad);
+        self.unsynchronised += unsynchronised;
+        self.undecodable += undecodable;
+        self.truncated += truncated;
+        self.first_undecodable = self.first_undecodable.or(first_undecodable);
         self.elements += elements;
         self.ranges += ranges;
         self.instructions += instructions;
         self.no_code += no_code;
         self.first_no_code = self.first_no_code.or(first_no_code);
         self.exceptions += exceptions;
-        self.software += software;
-        self.accesses += accesses;
+        self.software_writes += software_writes;
+        self.data_accesses += data_accesses;
         self.gaps += gaps;
         self.inconsistencies += inconsistencies;
         self.first_inconsistency = self.first_inconsistency.or(first_inconsistency);
@@ -207,7 +211,7 @@ impl Listener for Tally {
                 c.ranges += 1;
                 c.instructions += u64::from(range.instructions);
             }
-            // Nearly all are ranges.
+            // Nearly all elements are ranges: the others are counted out of line.
             other => c.other(at, other),
         }
     }
@@ -220,7 +224,7 @@ impl Listener for Tally {
         c.instructions += u64::from(times) * u64::from(range.instructions);
     }
 
-    fn each_packet(&self) -> bool {
+    fn wants_each_packet(&self) -> bool {
         false
     }
 
@@ -246,11 +250,11 @@ impl Listener for Tally {
     ) {
         let c = self.source(source);
         c.packets += 1;
-        c.syncs += u64::from(is_sync(packet));
+        c.syncs += u64::from(packet.is_sync());
         c.packet_bytes += offsets.bytes_in(&span) as u64;
     }
 
-    fn bad(
+    fn undecodable(
         &mut self,
         source: usize,
         offsets: &OffsetMap<'_>,
@@ -260,14 +264,14 @@ impl Listener for Tally {
     ) {
         let (c, len) = (self.source(source), offsets.bytes_in(&span) as u64);
         match fault {
-            Fault::Unsynchronised => c.unsynced += len,
+            Fault::Unsynchronised => c.unsynchronised += len,
             Fault::Truncated => {
-                c.bad += len;
-                c.cut += len;
+                c.undecodable += len;
+                c.truncated += len;
             }
             _ => {
-                c.bad += len;
-                c.first_bad.get_or_insert_with(|| (offsets.at(span.start), fault));
+                c.undecodable += len;
+                c.first_undecodable.get_or_insert_with(|| (offsets.at(span.start), fault));
             }
         }
     }
@@ -285,25 +289,4 @@ impl Listener for Tally {
             _ => {}
         }
     }
-}
-
-/// Whether a decoder may start from `packet`.
-const fn is_sync(packet: AnyPacket<'_>) -> bool {
-    if let AnyPacket::Etmv2(etmv2::Packet::Disabled { pins }) = packet {
-        return matches!(Offset::of_pins(*pins as u8), Offset::Bytes(_));
-    }
-    matches!(
-        packet,
-        AnyPacket::Etmv1(etmv1::Packet::Branch(_) | etmv1::Packet::BranchData(_))
-            | AnyPacket::Etmv3(etmv3::Packet::Isync(_))
-            | AnyPacket::Etmv4(etmv4::Packet::TraceInfo(_))
-            | AnyPacket::Ete(etmv4::Packet::TraceInfo(_))
-            | AnyPacket::Ptm(ptm::Packet::Sync(_))
-            | AnyPacket::Etrace(etrace::Packet {
-                payload: etrace::packet::Payload::Start(_) | etrace::packet::Payload::Trap(_),
-                ..
-            })
-            | AnyPacket::Itm(itm::Packet::Sync { .. })
-            | AnyPacket::Stm(stm::Packet::Async)
-    )
 }

@@ -1,4 +1,4 @@
-//! ETMv3 captures against goldens of decoders that are not ours.
+//! ETMv3 captures compared with the output of other decoders.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ impl Listener for Elements {
     }
 }
 
-/// What the source of trace id `id` says.
+/// The elements of the source with trace ID `id`.
 fn decode(capture: &Capture, id: u16) -> Vec<(u64, Element)> {
     let options = Options::default();
     let plan = Plan::new(capture, 0, &options).unwrap();
@@ -44,7 +44,7 @@ fn decode(capture: &Capture, id: u16) -> Vec<(u64, Element)> {
     let source = plan.sources.iter().position(|planned| planned.id == id).unwrap();
     let mut elements = Elements(source, Vec::new());
     let parts = capture.buffers[0].parts();
-    Session::new(capture, &plan, &memory, &options).run(parts, &mut elements);
+    Session::new(capture, &plan, &memory, &options).unwrap().run(parts, &mut elements);
     elements.1
 }
 
@@ -62,9 +62,9 @@ fn steps(elements: &[(u64, Element)]) -> Vec<Step> {
     elements.iter().filter_map(|(_, element)| step(element)).collect()
 }
 
-/// A Cortex-M3 that traces one function, in the frames of a TPIU on a wire; the golden is sigrok's.
+/// A Cortex-M3 that traces one function, in TPIU frames on SWO, compared with sigrok's output.
 #[test]
-fn sigrok_says_the_same_instructions() {
+fn instructions_equal_those_of_sigrok() {
     let folder = "captures/sigrok-stm32f105";
     let Some(path) = shared(&format!("{folder}/swo_uart.bin")) else { return };
     let Some(elf) = shared(&format!("{folder}/trace_example.elf")) else { return };
@@ -98,7 +98,7 @@ fn sigrok_says_the_same_instructions() {
     assert_eq!(differs, None);
 }
 
-/// A Cortex-R5 that runs FreeRTOS: as the reference, but for its defects G3 and G9.
+/// A Cortex-R5 that runs FreeRTOS, compared with OpenCSD except for its defects G3 and G9.
 #[test]
 fn freertos_decodes_whole() {
     let folder = "captures/ti-am243x-r5f/freertos";
@@ -121,8 +121,8 @@ fn freertos_decodes_whole() {
         want.push((at.parse().unwrap(), (u64::from_str_radix(start, 16).unwrap(), passed)));
     }
     assert_eq!(want.len(), 232_205);
-    // The second instruction of this P-header is cancelled by the packet behind it. The reference
-    // cancels only where an instruction is alone in its header. (G3)
+    // The second instruction of this P-header is cancelled by the packet after it. OpenCSD
+    // cancels an instruction only where it is alone in its header. (G3)
     let cancelled = want.iter().position(|&row| row == (22, (0x700a_ce30, true))).unwrap();
     want.remove(cancelled);
 
@@ -143,7 +143,7 @@ fn freertos_decodes_whole() {
     assert_eq!(count(|e| matches!(e, Element::NoCode { .. } | Element::Inconsistency(_))), 0);
     assert_eq!(count(|e| matches!(e, Element::Gap(_))), 1);
     assert!(matches!(dumps[0], (_, Element::Gap(Gap::Start))));
-    // The buffer ends inside a branch packet, which the reference lists as a whole one. (G9)
+    // The buffer ends inside a branch packet, which OpenCSD lists as a whole one. (G9)
     assert_eq!(count(|e| matches!(e, Element::Undecodable { len: 2, .. })), 1);
 }
 
@@ -173,8 +173,8 @@ impl Listener for Cycles {
     }
 }
 
-/// Three Cortex-A7 that count cycles: instructions and gaps as an independent decoder (DS-5) has
-/// them, and every cycle is in a range or in an element of its own.
+/// Three Cortex-A7 that count cycles: instructions and gaps equal those of an independent decoder
+/// (DS-5), and every cycle is in a range or in an element of its own.
 #[test]
 fn no_cycle_is_lost() {
     let Some(path) = shared("conformance/arm/snapshots/TC2") else { return };
@@ -183,13 +183,13 @@ fn no_cycle_is_lost() {
     let plan = Plan::new(&capture, 0, &options).unwrap();
     for (id, instructions, gaps) in [(0x10, 7205, 135), (0x11, 7471, 116), (0x12, 1947, 21)] {
         let source = plan.sources.iter().position(|planned| planned.id == id).unwrap();
-        let mut said = Cycles(Elements(source, Vec::new()), 0);
+        let mut counts = Cycles(Elements(source, Vec::new()), 0);
         let memory = Memory::new(&capture);
         let parts = capture.buffers[0].parts();
-        Session::new(&capture, &plan, &memory, &options).run(parts, &mut said);
-        let Cycles(Elements(_, elements), traced) = said;
+        Session::new(&capture, &plan, &memory, &options).unwrap().run(parts, &mut counts);
+        let Cycles(Elements(_, elements), traced) = counts;
         let starts = elements.iter().filter(|(_, e)| matches!(e, Element::TraceOn(_))).count();
-        // The first start of a source is no gap.
+        // The first start of a source is not counted as a gap.
         assert_eq!((steps(&elements).len(), starts - 1), (instructions, gaps), "id {id:x}");
         let cycles = |element: &Element| match element {
             Element::Range(range) => range.cycles.get().unwrap(),

@@ -6,9 +6,9 @@ use tracewright_decode::{Listener, Memory, Options, Plan, Session};
 use tracewright_frames::{Framing, Joiner};
 
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Heard(Vec<(usize, u64, Element)>);
+struct Recorder(Vec<(usize, u64, Element)>);
 
-impl Listener for Heard {
+impl Listener for Recorder {
     const PACKETS: bool = false;
 
     fn element(&mut self, source: usize, at: u64, element: Element) {
@@ -53,19 +53,19 @@ fn session(capture: &Capture) -> Session {
     let options = Options::default();
     let plan = Plan::new(capture, 0, &options).unwrap();
     assert_eq!(plan.sources.len(), 2, "{:?}", plan.skipped);
-    Session::new(capture, &plan, &Memory::new(capture), &options)
+    Session::new(capture, &plan, &Memory::new(capture), &options).unwrap()
 }
 
 fn whole(capture: &Capture) -> Vec<(usize, u64, Element)> {
-    let mut heard = Heard::default();
-    session(capture).run(capture.buffers[0].parts(), &mut heard);
-    by_source(heard)
+    let mut recorder = Recorder::default();
+    session(capture).run(capture.buffers[0].parts(), &mut recorder);
+    by_source(recorder)
 }
 
 /// Sources take turns where the pieces end; each one's own story is what must not change.
-fn by_source(mut heard: Heard) -> Vec<(usize, u64, Element)> {
-    heard.0.sort_by_key(|(source, ..)| *source);
-    heard.0
+fn by_source(mut recorder: Recorder) -> Vec<(usize, u64, Element)> {
+    recorder.0.sort_by_key(|(source, ..)| *source);
+    recorder.0
 }
 
 #[test]
@@ -75,12 +75,12 @@ fn any_pieces_give_the_same_elements() {
     let want = whole(&capture);
     assert!(want.iter().filter(|(.., e)| matches!(e, Element::Timestamp { .. })).count() > 50);
     for piece in [1, 3, 16, 17, 100] {
-        let (mut session, mut heard) = (session(&capture), Heard::default());
+        let (mut session, mut recorder) = (session(&capture), Recorder::default());
         for part in bytes.chunks(piece) {
-            session.feed(part, &mut heard);
+            session.feed(part, &mut recorder);
         }
-        session.finish(&mut heard);
-        assert_eq!(by_source(heard), want, "pieces of {piece}");
+        session.finish(&mut recorder);
+        assert_eq!(by_source(recorder), want, "pieces of {piece}");
     }
 }
 
@@ -90,14 +90,14 @@ fn a_clone_goes_on_from_where_the_original_was() {
     let bytes = capture.buffers[0].bytes().to_vec();
     let want = whole(&capture);
     for cut in (0..bytes.len()).step_by(37) {
-        let (mut first, mut heard) = (session(&capture), Heard::default());
-        first.feed(&bytes[..cut], &mut heard);
+        let (mut first, mut recorder) = (session(&capture), Recorder::default());
+        first.feed(&bytes[..cut], &mut recorder);
         let mut resumed = first.clone();
         // What the original does from here on is nothing to the clone.
-        first.feed(&[0xa5; 64], &mut Heard::default());
-        resumed.feed(&bytes[cut..], &mut heard);
-        resumed.finish(&mut heard);
-        assert_eq!(by_source(heard), want, "cut at {cut}");
+        first.feed(&[0xa5; 64], &mut Recorder::default());
+        resumed.feed(&bytes[cut..], &mut recorder);
+        resumed.finish(&mut recorder);
+        assert_eq!(by_source(recorder), want, "cut at {cut}");
     }
 }
 
@@ -106,9 +106,20 @@ fn a_reset_session_is_a_fresh_one() {
     let capture = capture();
     let bytes = capture.buffers[0].bytes().to_vec();
     let mut session = session(&capture);
-    session.feed(&bytes[..bytes.len() / 2 + 5], &mut Heard::default());
+    session.feed(&bytes[..bytes.len() / 2 + 5], &mut Recorder::default());
     session.reset(0);
-    let mut heard = Heard::default();
-    session.run([&bytes[..]], &mut heard);
-    assert_eq!(by_source(heard), whole(&capture));
+    let mut recorder = Recorder::default();
+    session.run([&bytes[..]], &mut recorder);
+    assert_eq!(by_source(recorder), whole(&capture));
+}
+
+#[test]
+fn a_plan_of_another_capture_is_an_error() {
+    let (capture, other) = (capture(), Capture::default());
+    let options = Options::default();
+    let plan = Plan::new(&capture, 0, &options).unwrap();
+    let error = Session::new(&other, &plan, &Memory::new(&other), &options).unwrap_err();
+    assert_eq!(error.source, plan.sources[0].source);
+    assert!(error.to_string().starts_with("the plan was made for another capture"), "{error}");
+    assert_eq!(plan.parts(&other).count(), 0);
 }

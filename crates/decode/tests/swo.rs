@@ -1,4 +1,5 @@
-//! A Cortex-M3's SWO capture: ITM and ETM in the frames of a TPIU, without a synchronisation packet.
+//! A Cortex-M3's SWO capture: ITM and ETM in the frames of a TPIU, without a synchronisation
+//! packet.
 
 use std::path::{Path, PathBuf};
 
@@ -37,11 +38,11 @@ fn decode(capture: &Capture, numbering: Numbering) -> Vec<Element> {
     let memory = Memory::new(capture);
     let mut elements = Elements::default();
     let parts = capture.buffers[0].parts();
-    Session::new(capture, &plan, &memory, &options).run(parts, &mut elements);
+    Session::new(capture, &plan, &memory, &options).unwrap().run(parts, &mut elements);
     elements.0
 }
 
-/// The capture, of which the ITM is looked at.
+/// The capture with the ITM as its source.
 fn itm(path: PathBuf) -> Capture {
     let raw = Raw {
         device_type: "ITM".to_owned(),
@@ -53,10 +54,10 @@ fn itm(path: PathBuf) -> Capture {
     Capture::raw(&[path], &raw).unwrap()
 }
 
-/// The frames hold two streams, byte for byte those of sigrok's decoder. (`etmv3.rs` compares the
+/// The frames have two streams, byte for byte those of sigrok's decoder. (`etmv3.rs` compares the
 /// instructions of stream 2.)
 #[test]
-fn sigrok_finds_the_same_streams() {
+fn streams_equal_those_of_sigrok() {
     let folder = "captures/sigrok-stm32f105";
     let Some(path) = shared(&format!("{folder}/swo_uart.bin")) else { return };
     let link = std::fs::read(path).unwrap();
@@ -85,9 +86,9 @@ fn sigrok_finds_the_same_streams() {
     }
 }
 
-/// What the program wrote to ports 0 and 1 and which exceptions ran, as sigrok's decoder has them.
+/// The data written to ports 0 and 1 and the exceptions, as in the output of sigrok's decoder.
 #[test]
-fn sigrok_says_the_same_text_and_exceptions() {
+fn text_and_exceptions_equal_those_of_sigrok() {
     let folder = "captures/sigrok-stm32f105";
     let Some(path) = shared(&format!("{folder}/swo_uart.bin")) else { return };
     let Some(golden) = shared(&format!("{folder}/sigrok_itm.txt")) else { return };
@@ -137,12 +138,12 @@ fn an_itm_that_never_synchronises_starts_at_its_first_byte() {
     let capture = itm(path);
     let elements = decode(&capture, Numbering::Capture);
     let count = |want: fn(&Element) -> bool| elements.iter().filter(|e| want(e)).count();
-    // sigrok has 392 samples and misses one, and 66 reports of watched data.
+    // sigrok has 392 PC samples, of which it drops one, and 66 data trace events.
     assert_eq!(count(|e| e.to_string().starts_with("dwt-event  pc ")), 393);
     assert_eq!(count(|e| e.to_string().contains("comparator")), 66);
     assert_eq!(count(|e| matches!(e, Element::Undecodable { .. })), 0);
     assert_eq!(elements.first(), Some(&Element::Gap(Gap::Start)));
-    // The text of port 0, a byte a write.
+    // The text of port 0, one byte for each write.
     let text: String = elements
         .iter()
         .filter_map(|e| match e {
@@ -152,9 +153,9 @@ fn an_itm_that_never_synchronises_starts_at_its_first_byte() {
         .collect();
     assert_eq!(text.matches("On").count(), 5);
     assert_eq!(text.matches("Sort").count(), 8);
-    // A listing in the reference's words waits, as the reference does.
+    // A listing in OpenCSD's format waits for synchronisation, as OpenCSD does.
     assert!(matches!(
-        decode(&capture, Numbering::Reference)[..],
+        decode(&capture, Numbering::Opencsd)[..],
         [
             Element::Gap(Gap::Start),
             Element::Undecodable { fault: Fault::Unsynchronised, .. },

@@ -1,8 +1,9 @@
-//! How fast frames are taken apart and put together.
+//! The speed of splitting and joining frames.
 //!
-//! Method: 1 MiB of link bytes, given in blocks of 64 KiB; each source's block is consumed after each.
-//! `cargo bench -p tracewright-frames -- WORDS` does what has the words in its line.
-//! The best of 80 rounds, after one to warm up: each is short enough to run undisturbed now and then. GB/s are 10^9 link bytes a second.
+//! Method: 1 MiB of link bytes, split in blocks of 64 KiB; each source's block is consumed after
+//! each. `cargo bench -p tracewright-frames -- TEXT` runs the lines that contain the text. The
+//! result is the best of 80 rounds after one to warm up. Rounds are short, so that some of them are
+//! not interrupted. GB/s are 10^9 link bytes for each second.
 
 use std::{hint::black_box, time::Instant};
 
@@ -11,7 +12,7 @@ use tracewright_frames::{Event, Framing, Joiner, Link, Sources, Split, Splitter}
 const BYTES: usize = 1 << 20;
 const BLOCK: usize = 64 << 10;
 
-/// Takes everything and keeps nothing but a sum.
+/// Adds up all bytes.
 #[derive(Default)]
 struct Count(u64);
 
@@ -26,7 +27,7 @@ impl Split for Count {
     }
 }
 
-/// Bytes of `ids` sources that take turns every `run` bytes.
+/// Bytes of `ids` sources, interleaved every `run` bytes.
 fn link(framing: Framing, ids: u8, run: usize) -> Vec<u8> {
     let mut joiner = Joiner::new(framing);
     let (mut out, mut seed, mut id) = (Vec::new(), 1u64, 0);
@@ -44,7 +45,7 @@ fn link(framing: Framing, ids: u8, run: usize) -> Vec<u8> {
     out
 }
 
-/// Times `round` of `bytes`, if the line is asked for, and prints it.
+/// Times `round` of `bytes` and prints the result, if the line is selected.
 fn time(asked: &Option<String>, line: &str, bytes: usize, frames: usize, mut round: impl FnMut()) {
     if asked.as_ref().is_some_and(|words| !line.contains(words.as_str())) {
         return;
@@ -65,11 +66,11 @@ fn main() {
     println!("{:58} {:>8} {:>10}", "", "GB/s", "ns/frame");
     for (name, framing, ids, run) in [
         ("coresight, one source", Framing::Coresight, 1, 4096),
-        ("coresight, 2 sources, 60 bytes a turn", Framing::Coresight, 2, 60),
-        ("coresight, 4 sources, 7 bytes a turn", Framing::Coresight, 4, 7),
-        ("tpiu, one source, a sync each 64 frames", Framing::Tpiu, 1, 4096),
-        ("tpiu-half, the same, a half sync each 13 pairs", Framing::TpiuHalf, 1, 4096),
-        ("dstream, the same", Framing::Dstream, 1, 4096),
+        ("coresight, 2 sources, 60 bytes each", Framing::Coresight, 2, 60),
+        ("coresight, 4 sources, 7 bytes each", Framing::Coresight, 4, 7),
+        ("tpiu, one source, a full sync every 64 frames", Framing::Tpiu, 1, 4096),
+        ("tpiu-half, one source, a half sync every 13 pairs", Framing::TpiuHalf, 1, 4096),
+        ("dstream, one source", Framing::Dstream, 1, 4096),
     ] {
         let bytes = link(framing, ids, run);
         let (len, frames) = (bytes.len(), bytes.len() / 16);

@@ -1,14 +1,14 @@
-//! How a link wraps its bytes.
+//! Framings of a trace link.
 
-/// What is around the bytes of the sources.
+/// The framing of the bytes of the sources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Framing {
-    /// 16-byte frames, one after another from the first byte on, as a trace buffer in memory holds them.
+    /// 16-byte frames from the first byte on, as in a trace buffer in memory.
     #[default]
     Coresight,
     /// Frames on a trace port, with full synchronisation packets between them.
     Tpiu,
-    /// The same with half synchronisation packets between halfwords, too.
+    /// [`Tpiu`](Framing::Tpiu) with half synchronisation packets between halfwords, too.
     TpiuHalf,
     /// [`Tpiu`](Framing::Tpiu) in the blocks of a DSTREAM: see [`dstream`].
     Dstream,
@@ -17,7 +17,7 @@ pub enum Framing {
 }
 
 impl Framing {
-    /// The name as a user spells it.
+    /// The name.
     pub const fn name(self) -> &'static str {
         match self {
             Framing::Coresight => "coresight",
@@ -33,46 +33,46 @@ impl Framing {
         [Framing::Coresight, Framing::Tpiu, Framing::TpiuHalf, Framing::Dstream, Framing::Raw];
 }
 
-/// What places count.
+/// How offsets are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Numbering {
-    /// Bytes of the capture: a piece's place is where its first byte is.
+    /// Bytes of the capture: the offset of a piece is that of its first byte.
     #[default]
     Capture,
-    /// As the reference decoder counts: a fragment begins at the ID byte that began it, or at its frame's
-    /// start, and its bytes count on from there; DSTREAM footers do not count.
-    Reference,
+    /// As OpenCSD counts: a fragment has the offset of its ID byte, or of the start of its frame,
+    /// and its bytes count from there; DSTREAM footers are not counted.
+    Opencsd,
 }
 
-/// How the bytes of a buffer are framed, and how to say where they are.
+/// The framing of a buffer, and how its offsets are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Link {
-    /// What is around the bytes of the sources.
+    /// The framing of the bytes of the sources.
     pub framing: Framing,
-    /// What places count.
+    /// How offsets are counted.
     pub numbering: Numbering,
-    /// In memory-aligned frames, four full synchronisation packets in place of a frame are a barrier
-    /// that a driver wrote between two stretches of trace. Otherwise they are bytes of a reserved id.
+    /// Whether four full synchronisation packets in place of a memory-aligned frame are a barrier
+    /// that a driver writes between two separate traces. Otherwise they are bytes of a reserved ID.
     pub barriers: bool,
 }
 
 impl Link {
-    /// The usual: places in the capture, and barriers are barriers.
+    /// A link with offsets in the capture, and with barriers.
     pub const fn new(framing: Framing) -> Self {
         Link { framing, numbering: Numbering::Capture, barriers: true }
     }
 
-    /// The same with places as the reference decoder counts.
+    /// The same link with offsets as OpenCSD counts them.
     #[must_use]
-    pub const fn reference(self) -> Self {
-        Link { numbering: Numbering::Reference, ..self }
+    pub const fn opencsd(self) -> Self {
+        Link { numbering: Numbering::Opencsd, ..self }
     }
 
-    /// What to call the `offset`-th byte of the capture.
+    /// The numbering's offset of the byte at `offset` in the capture.
     #[inline]
     pub(crate) const fn index(&self, offset: u64) -> u64 {
         match (self.numbering, self.framing) {
-            (Numbering::Reference, Framing::Dstream) => {
+            (Numbering::Opencsd, Framing::Dstream) => {
                 offset - dstream::FOOTER * (offset / dstream::BLOCK)
             }
             _ => offset,
@@ -86,23 +86,23 @@ impl Default for Link {
     }
 }
 
-/// Synchronisation packets of a trace port, in the order of the bytes. Neither can occur in a frame: its
-/// even bytes would name the id 0x7F, which is reserved for this.
+/// Synchronisation packets of a trace port, in the order of the bytes. Neither can occur in a
+/// frame: an even byte would have the ID 0x7f, which is reserved for synchronisation.
 pub mod sync {
     /// Full synchronisation: a frame begins after it.
     pub const FULL: [u8; 4] = [0xff, 0xff, 0xff, 0x7f];
-    /// Half synchronisation: nothing was to be sent.
+    /// Half synchronisation: sent where there is no data.
     pub const HALF: [u8; 2] = [0xff, 0x7f];
-    /// A driver's barrier: a whole frame of full synchronisation.
+    /// A driver's barrier: a whole frame of full synchronisation packets.
     pub const BARRIER: [u8; 16] = [
         0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff,
         0x7f,
     ];
 }
 
-/// The blocks of a DSTREAM capture. They count from place 0 of the buffer.
+/// The blocks of a DSTREAM capture, from offset 0 of the buffer on.
 pub mod dstream {
-    /// Bytes of a block, footer and all.
+    /// Bytes of a block, including the footer.
     pub const BLOCK: u64 = 512;
     /// Bytes of the footer that ends a block.
     pub const FOOTER: u64 = 8;

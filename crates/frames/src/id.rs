@@ -1,18 +1,18 @@
-//! Trace ids.
+//! Trace IDs.
 
 use core::fmt;
 
 /// Padding. (IHI 0029, "Special trace source IDs")
 pub const NULL: u8 = 0x00;
-/// The bytes that follow were asked for by a flush.
+/// Flush response. (IHI 0029, "Special trace source IDs")
 pub const FLUSH: u8 = 0x7b;
-/// A trigger: each byte under this id is one.
+/// Trigger: each byte of this ID is one trigger.
 pub const TRIGGER: u8 = 0x7d;
 
-/// What the bytes under an id are.
+/// The meaning of the bytes of a trace ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Meaning {
-    /// A trace source's: ids 0x01 to 0x6f.
+    /// Bytes of a trace source: IDs 0x01 to 0x6f.
     Source,
     /// Padding.
     Null,
@@ -25,7 +25,7 @@ pub enum Meaning {
 }
 
 impl Meaning {
-    /// What the bytes under `id` are.
+    /// The meaning of the bytes of `id`.
     #[inline]
     pub const fn of(id: u8) -> Self {
         match id {
@@ -38,19 +38,20 @@ impl Meaning {
     }
 }
 
-/// Whether the bytes under `id` are a source's.
+/// Whether `id` is that of a trace source.
 #[inline]
 pub(crate) const fn is_source(id: u8) -> bool {
     matches!(id, 0x01..=0x6f)
 }
 
-/// An id that no frame can carry: 0x7f would be read as synchronisation, and ids have seven bits.
+/// A trace ID that a frame cannot contain: 0x7f would be read as synchronisation, and IDs have
+/// seven bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReservedId(pub u8);
 
 impl fmt::Display for ReservedId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no frame can carry trace id 0x{:02x}", self.0)
+        write!(f, "a frame cannot contain trace ID 0x{:02x}", self.0)
     }
 }
 

@@ -1,10 +1,10 @@
-//! The bytes of each source to link bytes.
+//! Joins the bytes of each source to the bytes of a trace link.
 
 use crate::unpack::{ID_BITS, each_pair};
 use crate::{FRAME, Framing, NULL, ReservedId, dstream, sync};
 
-/// Puts frames together as a formatter does: an ID byte only where the id changes, and the null id
-/// where nothing is left to send. A plain value.
+/// Writes frames as a formatter does: an ID byte only where the trace ID changes, and the null ID
+/// as padding. A plain value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Joiner {
     framing: Framing,
@@ -12,35 +12,36 @@ pub struct Joiner {
     full_every: u32,
     /// Pairs of bytes from one half synchronisation packet to the next; 0: none.
     half_every: u32,
-    /// Whose the next data byte is, for who reads.
+    /// The trace ID of the next data byte.
     id: Option<u8>,
     frame: [u8; FRAME],
-    /// How much of `frame` is set; even.
+    /// The number of bytes of `frame` that are set; even.
     len: usize,
-    /// A byte of `id` for the place `len`, which may yet have to stand after an ID byte.
+    /// A byte of `id` for position `len` of the frame. An ID byte may have to be written before it.
     waiting: Option<u8>,
     /// Frames sent on a trace port.
     frames: u64,
     /// Pairs of bytes until the next half synchronisation packet.
     half_in: u32,
-    /// DSTREAM: bytes of frames and synchronisation in the block.
+    /// DSTREAM: bytes in the block so far.
     block: u64,
 }
 
 impl Joiner {
-    /// A joiner at the beginning of a buffer. On a trace port there is a full synchronisation packet
-    /// before the first frame and before each 64th after it, and a half one after each 13th pair of bytes.
+    /// A joiner at the beginning of a buffer. With the framing of a trace port it writes a full
+    /// synchronisation packet before the first frame and before each 64th after it, and a half one
+    /// after each 13th pair of bytes.
     pub fn new(framing: Framing) -> Self {
         Joiner { framing, full_every: 64, half_every: 13, half_in: 13, ..Joiner::default() }
     }
 
-    /// The same with a full synchronisation packet every `frames` frames; 0: only before the first.
+    /// Writes a full synchronisation packet every `frames` frames; 0: only before the first.
     #[must_use]
     pub fn full_sync_every(self, frames: u32) -> Self {
         Joiner { full_every: frames, ..self }
     }
 
-    /// The same with a half synchronisation packet every `pairs` pairs of bytes, where the framing has
+    /// Writes a half synchronisation packet every `pairs` pairs of bytes, where the framing has
     /// such packets; 0: none.
     #[must_use]
     pub fn half_sync_every(self, pairs: u32) -> Self {
@@ -66,7 +67,7 @@ impl Joiner {
         }
         let mut bytes = bytes;
         while let [first, rest @ ..] = bytes {
-            // A whole frame of the id that it is.
+            // A whole frame of the current ID.
             if self.len == 0
                 && self.waiting.is_none()
                 && self.id == Some(id)
@@ -82,11 +83,11 @@ impl Joiner {
         Ok(())
     }
 
-    /// Fills the last frame up with padding, and the last block.
+    /// Fills the last frame with padding, and the last block with synchronisation packets.
     pub fn finish(&mut self, out: &mut impl Extend<u8>) {
         while self.len > 0 || self.waiting.is_some() {
             self.byte(NULL, 0, out);
-            // A padding byte that waits for a frame of its own was one too many.
+            // The frame is complete: a padding byte that waits would begin another frame.
             if self.len == 0 && self.id == Some(NULL) {
                 self.waiting = None;
             }
@@ -102,7 +103,7 @@ impl Joiner {
         const LAST: usize = FRAME - 2;
         let same = self.id == Some(id);
         match self.waiting.take() {
-            // The last pair has room for one: a data byte, or the ID byte for the next frame.
+            // The last pair has room for one byte: a data byte, or the ID byte for the next frame.
             None if self.len == LAST && same => self.data(byte, 0, out),
             None if self.len == LAST => {
                 self.change(id, 0, false, out);
@@ -122,14 +123,14 @@ impl Joiner {
         self.pair(even & !1, odd, even & 1 != 0, out);
     }
 
-    /// An ID byte, and a data byte that is still the old id's where `old`.
+    /// Writes an ID byte, and a data byte that belongs to the previous ID if `old` is set.
     fn change(&mut self, id: u8, odd: u8, old: bool, out: &mut impl Extend<u8>) {
         self.id = Some(id);
         self.pair(id << 1 | 1, odd, old, out);
     }
 
-    /// The next two bytes of the frame, and the even one's bit of the last byte, which is the odd byte
-    /// of the last pair.
+    /// Writes the next two bytes of the frame, and the bit of the frame's last byte for the even
+    /// one. The last byte is the odd byte of the last pair.
     fn pair(&mut self, even: u8, odd: u8, bit: bool, out: &mut impl Extend<u8>) {
         let aux = self.frame[FRAME - 1] | u8::from(bit) << (self.len / 2);
         if let Some([e, o]) = self.frame.get_mut(self.len..self.len + 2) {
@@ -166,7 +167,7 @@ impl Joiner {
         }
     }
 
-    /// Bytes of the port, and a footer where a DSTREAM block ends.
+    /// Writes bytes of the trace port, and a footer where a DSTREAM block ends.
     fn send(&mut self, bytes: &[u8], out: &mut impl Extend<u8>) {
         if self.framing != Framing::Dstream {
             return out.extend(bytes.iter().copied());
@@ -182,7 +183,7 @@ impl Joiner {
     }
 }
 
-/// A frame without an ID byte: bit 0 of the even bytes moves to its last byte.
+/// A frame of 15 data bytes without an ID byte: bit 0 of each even byte moves to the last byte.
 #[inline]
 fn pack(data: &[u8; FRAME - 1]) -> [u8; FRAME] {
     let mut frame = [0; FRAME];

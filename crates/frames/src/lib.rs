@@ -1,13 +1,13 @@
-//! The link layer: trace bytes of several sources in one stream, taken apart and put together.
+//! The framing of a trace link: the bytes of several sources in one stream, split and joined.
 //!
 //! | framing | split | join |
 //! |---|---|---|
 //! | 16-byte formatter frames, memory aligned (ETB, ETF, ETR) | [`Splitter`] | [`Joiner`] |
-//! | the same with TPIU synchronisation packets, full, or full and half | [`Splitter`] | [`Joiner`] |
+//! | formatter frames with TPIU synchronisation packets, full, or full and half | [`Splitter`] | [`Joiner`] |
 //! | TPIU in DSTREAM blocks | [`Splitter`] | [`Joiner`] |
-//! | one source, not formatted | [`Splitter`] | [`Joiner`] |
-//! | levels of the pins of an ETMv3 trace port | [`pins::Sampler`] | [`pins::Driver`] |
-//! | the same of an ETMv1 or ETMv2, and captures of their cycles: [`cycles`] | [`cycles::port::Sampler`] | [`cycles::port::Driver`] |
+//! | one source, without framing | [`Splitter`] | [`Joiner`] |
+//! | samples of the pins of an ETMv3 trace port | [`pins::Sampler`] | [`pins::Driver`] |
+//! | samples of the pins of an ETMv1 or ETMv2 trace port, and captures of its cycles: [`cycles`] | [`cycles::port::Sampler`] | [`cycles::port::Driver`] |
 //!
 //! (IHI 0029, "Formatter"; CoreSight TPIU, "Synchronization packets")
 //!
@@ -48,5 +48,5 @@ pub use sources::{Source, Sources};
 pub use split::{Event, Frame, Split};
 pub use splitter::Splitter;
 
-/// Bytes of a formatter frame.
+/// The size of a formatter frame in bytes.
 pub const FRAME: usize = 16;

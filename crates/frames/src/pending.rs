@@ -1,6 +1,6 @@
-//! A few bytes that wait for more, and where they were.
+//! A few bytes that wait for more, with their offsets.
 
-/// Up to `N` bytes with their places.
+/// Up to `N` bytes with their offsets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pending<const N: usize> {
     bytes: [u8; N],
@@ -14,7 +14,7 @@ impl<const N: usize> Default for Pending<N> {
     }
 }
 
-/// What was there before does not count.
+/// Bytes that were taken are not compared.
 impl<const N: usize> PartialEq for Pending<N> {
     fn eq(&self, other: &Self) -> bool {
         self.bytes() == other.bytes() && self.offsets() == other.offsets()
@@ -38,7 +38,7 @@ impl<const N: usize> Pending<N> {
         self.len == 0
     }
 
-    /// Adds a byte. There must be room.
+    /// Adds a byte. There must be fewer than `N`.
     pub(crate) fn push(&mut self, offset: u64, byte: u8) {
         debug_assert!(self.len < N);
         if let (Some(b), Some(p)) = (self.bytes.get_mut(self.len), self.offsets.get_mut(self.len)) {
@@ -47,7 +47,7 @@ impl<const N: usize> Pending<N> {
         }
     }
 
-    /// Takes the first byte and its place.
+    /// Takes the first byte and its offset.
     pub(crate) fn pop(&mut self) -> Option<(u64, u8)> {
         let first = (*self.offsets().first()?, *self.bytes().first()?);
         self.bytes.copy_within(1..self.len, 0);

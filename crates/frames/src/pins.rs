@@ -1,7 +1,7 @@
-//! The pins of an ETMv3 trace port: levels at a clock edge to bytes, and back.
+//! The pins of an ETMv3 trace port: converts samples of the signals to bytes, and back.
 //!
-//! What a logic analyser or a probe records before anything is thrown away. (IHI 0014, 4.4 "Decoding
-//! required by trace capture devices", 7.8.1 and 8.2)
+//! A logic analyser or a probe records such samples before it discards cycles without trace. (IHI
+//! 0014, 4.4 "Decoding required by trace capture devices", 7.8.1 and 8.2)
 //!
 //! ```
 //! use tracewright_frames::pins::{Action, Driver, Sample, Sampler, Width};
@@ -22,47 +22,47 @@ const TRIGGER: u8 = 0x0c;
 /// Header of an ETMv3 Ignore packet. (IHI 0014, figure 7-48)
 const IGNORE: u8 = 0x66;
 
-/// The levels of the pins at one edge of TRACECLK that counts.
+/// The levels of the signals at one active edge of TRACECLK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Sample {
     /// TRACECTL is high.
     pub control: bool,
-    /// TRACEDATA; pins that the port does not have are 0.
+    /// TRACEDATA. Signals that the port does not have are 0.
     pub data: u64,
 }
 
-/// What becomes of a sample. (IHI 0014, Table 4-1)
+/// What a trace capture device does with a sample. (IHI 0014, Table 4-1)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
     /// The data are trace.
     Store,
-    /// A trigger, and the data are trace: so says every ETMv3.
+    /// A trigger, and the data are trace. Every ETMv3 signals triggers in this way.
     StoreTrigger,
-    /// A trigger, and the data are not trace: so says a TPIU.
+    /// A trigger, and the data are not trace. A TPIU signals triggers in this way.
     DiscardTrigger,
     /// Trace is disabled: the data are not trace.
     Discard,
 }
 
 impl Action {
-    /// The sample marks a trigger.
+    /// Whether the sample marks a trigger.
     pub const fn trigger(self) -> bool {
         matches!(self, Action::StoreTrigger | Action::DiscardTrigger)
     }
 
-    /// The sample's data are trace.
+    /// Whether the sample's data are trace.
     pub const fn stores(self) -> bool {
         matches!(self, Action::Store | Action::StoreTrigger)
     }
 }
 
 impl Sample {
-    /// Nothing to send.
+    /// Trace is disabled.
     pub const DISABLED: Sample = Sample { control: true, data: 0b01 };
-    /// A trigger that is no packet.
+    /// A trigger without a packet.
     pub const TRIGGER: Sample = Sample { control: true, data: 0b10 };
 
-    /// What becomes of it.
+    /// What a trace capture device does with the sample.
     pub const fn action(self) -> Action {
         match (self.control, self.data & 0b11) {
             (false, _) => Action::Store,
@@ -72,19 +72,20 @@ impl Sample {
         }
     }
 
-    /// PIPESTAT\[3:0] as a probe made for ETMv1 and v2 sees it on the same pins. (IHI 0014, Table 8-4)
+    /// PIPESTAT\[3:0] as a probe for ETMv1 and ETMv2 reads it from the same pins. (IHI 0014, Table
+    /// 8-4)
     pub const fn pipestat(self) -> u8 {
         0b0100 | (self.control as u8) << 1 | (self.data & 1) as u8
     }
 
-    /// TRACEPKT as such a probe sees it: TRACEDATA without bit 0, whose place is wired to 0.
+    /// TRACEPKT as such a probe reads it: TRACEDATA with bit 0 wired to 0.
     /// (IHI 0014, Table 8-2)
     pub const fn tracepkt(self) -> u64 {
         self.data & !1
     }
 
-    /// The sample behind what such a probe recorded. `None` where no ETMv3 was there: PIPESTAT\[3:2]
-    /// is b01 for all of them.
+    /// The sample that such a probe recorded as `pipestat` and `tracepkt`. `None` where
+    /// PIPESTAT\[3:2] is not b01, the value for every ETMv3.
     pub const fn from_pipestat(pipestat: u8, tracepkt: u64) -> Option<Sample> {
         if pipestat & !0b11 != 0b0100 {
             return None;
@@ -94,12 +95,12 @@ impl Sample {
     }
 }
 
-/// How many TRACEDATA pins a port has: 1, 2, 4, or whole bytes up to 64.
+/// The number of TRACEDATA signals of a port: 1, 2, 4, or whole bytes up to 64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Width(u8);
 
 impl Width {
-    /// `None` where no port has so many pins.
+    /// The width of a port with `pins` TRACEDATA signals. `None` where no port has that width.
     pub const fn new(pins: u8) -> Option<Width> {
         match pins {
             1 | 2 | 4 | 8 | 16 | 24 | 32 | 40 | 48 | 56 | 64 => Some(Width(pins)),
@@ -107,20 +108,20 @@ impl Width {
         }
     }
 
-    /// The number of pins.
+    /// The number of TRACEDATA signals.
     pub const fn pins(self) -> u8 {
         self.0
     }
 }
 
-/// Samples to bytes. A plain value.
+/// Converts samples to bytes. A plain value.
 ///
-/// Where the port is narrower than a byte, the first pins hold the low bits first, and the first
-/// sample need not begin a byte of the trace.
+/// On a port narrower than a byte, the low bits of a byte come first. The first sample may be
+/// inside a byte of the trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sampler {
     width: Width,
-    /// Of the byte that is not whole yet: what came, and how many bits that is.
+    /// The low bits of an incomplete byte, and their number.
     byte: u8,
     bits: u8,
 }
@@ -131,7 +132,7 @@ impl Sampler {
         Sampler { width, byte: 0, bits: 0 }
     }
 
-    /// Takes the next sample, and appends the bytes that it completes.
+    /// Takes the next sample and appends the bytes that it completes.
     pub fn sample(&mut self, sample: Sample, out: &mut impl Extend<u8>) -> Action {
         let action = sample.action();
         if !action.stores() {
@@ -153,11 +154,11 @@ impl Sampler {
     }
 }
 
-/// Bytes to samples. A plain value.
+/// Converts bytes to samples. A plain value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Driver {
     width: Width,
-    /// The sample that is not whole yet, and how many bits of it came.
+    /// An incomplete sample, and the number of its bits that are set.
     next: Sample,
     bits: u8,
 }
@@ -168,21 +169,21 @@ impl Driver {
         Driver { width, next: Sample { control: false, data: 0 }, bits: 0 }
     }
 
-    /// Sends `bytes`. What does not fill the pins waits.
+    /// Sends `bytes`. Bytes that do not fill a sample wait.
     pub fn push(&mut self, bytes: &[u8], out: &mut impl Extend<Sample>) {
         for &byte in bytes {
             self.byte(byte, false, out);
         }
     }
 
-    /// Sends a Trigger packet, which must not be inside of another packet. It begins on pin 0: Ignore
-    /// packets fill the sample before it. (IHI 0014, 7.8.1)
+    /// Sends a Trigger packet, which must not be inside another packet. It begins at TRACEDATA\[0]:
+    /// Ignore packets fill the sample before it. (IHI 0014, 7.8.1)
     pub fn trigger(&mut self, out: &mut impl Extend<Sample>) {
         self.finish(out);
         self.byte(TRIGGER, true, out);
     }
 
-    /// Fills the sample that waits with Ignore packets.
+    /// Fills the incomplete sample with Ignore packets.
     pub fn finish(&mut self, out: &mut impl Extend<Sample>) {
         while self.bits != 0 {
             self.byte(IGNORE, false, out);

@@ -1,4 +1,4 @@
-//! A block of bytes for each source.
+//! Collects the bytes of each source in one block.
 
 use alloc::vec::Vec;
 
@@ -6,13 +6,13 @@ use tracewright_base::{OffsetMap, Piece};
 
 use crate::{Event, FRAME, Split};
 
-/// Collects each source's bytes in one block, with a map to where they were.
+/// Collects each source's bytes in one block, with a map to their offsets in the buffer.
 ///
-/// Its memory is used again from block to block: see [`Source::consume`].
+/// The memory of a block is reused: see [`Source::consume`].
 #[derive(Clone, Debug)]
 pub struct Sources {
     sources: Vec<Source>,
-    /// For each id, where its source is in `sources`; there, or nowhere.
+    /// For each trace ID, the index of its source in `sources`, or `u8::MAX`.
     slots: [u8; 128],
     events: Vec<(u64, Event)>,
 }
@@ -32,12 +32,12 @@ impl Default for Sources {
 }
 
 impl Sources {
-    /// The sources that had bytes, in the order of their first.
+    /// The sources that had bytes, in the order of their first byte.
     pub fn iter(&self) -> impl Iterator<Item = &Source> {
         self.sources.iter()
     }
 
-    /// The same, to consume their bytes.
+    /// The sources that had bytes, in the order of their first byte, to consume their bytes.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Source> {
         self.sources.iter_mut()
     }
@@ -48,12 +48,12 @@ impl Sources {
         self.sources.get(usize::from(slot))
     }
 
-    /// Everything else that the link said, with places, in order.
+    /// The events of the link with their offsets, in order.
     pub fn events(&self) -> &[(u64, Event)] {
         &self.events
     }
 
-    /// Forgets the events so far.
+    /// Drops the events so far.
     pub fn clear_events(&mut self) {
         self.events.clear();
     }
@@ -62,14 +62,14 @@ impl Sources {
     fn source(&mut self, id: u16) -> Option<&mut Source> {
         let slot = usize::from(*self.slots.get(usize::from(id))?);
         if slot >= self.sources.len() {
-            return self.first(id);
+            return self.add(id);
         }
         self.sources.get_mut(slot)
     }
 
-    /// The source of `id`, which is not there yet.
+    /// Adds a source for `id`.
     #[cold]
-    fn first(&mut self, id: u16) -> Option<&mut Source> {
+    fn add(&mut self, id: u16) -> Option<&mut Source> {
         *self.slots.get_mut(usize::from(id))? = self.sources.len() as u8;
         self.sources.push(Source::new(id));
         self.sources.last_mut()
@@ -135,7 +135,8 @@ impl Source {
             at: at.wrapping_add((FRAME * k) as u64),
             fragment: true,
         }));
-        // Whole frames are copied; each one's last byte is in the way of the next, and gives way.
+        // All 16 bytes of a frame are copied: the first byte of the next frame overwrites the last
+        // one, which is no data.
         self.bytes.resize(start + DATA * data.len() + 1, 0);
         let mut rest = self.bytes.get_mut(start..).unwrap_or_default();
         for frame in data {
@@ -147,22 +148,22 @@ impl Source {
         self.bytes.truncate(start + DATA * data.len());
     }
 
-    /// Its trace id, or its number.
+    /// The trace ID, or the source number.
     pub fn id(&self) -> u16 {
         self.id
     }
 
-    /// Its bytes, all frames together.
+    /// The bytes that have not been consumed.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Where [`bytes`](Self::bytes) were.
+    /// The offsets of [`bytes`](Self::bytes) in the buffer.
     pub fn offsets(&self) -> OffsetMap<'_> {
         OffsetMap::new(&self.pieces)
     }
 
-    /// The pieces that [`offsets`](Self::offsets) looks up.
+    /// The pieces from which [`offsets`](Self::offsets) is made.
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
     }

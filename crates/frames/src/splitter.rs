@@ -1,4 +1,4 @@
-//! Link bytes to the bytes of each source.
+//! Splits the bytes of a trace link into those of each source.
 
 mod half;
 mod skip;
@@ -14,47 +14,49 @@ use crate::{
     unpack::{ID_BITS, first_even_ones, plain, unpack},
 };
 
-/// The reference decoder reads this much of a buffer at a time; sources that are not framed can tell.
-const REFERENCE_READ: u64 = 1024;
+/// OpenCSD reads this many bytes of a buffer at a time, which is visible in its offsets of a source
+/// without framing.
+const OPENCSD_READ: u64 = 1024;
 
-/// Takes a link apart. A plain value: to clone it is to take a checkpoint.
+/// Splits the bytes of a trace link into those of each source. It is a plain value: a clone is a
+/// checkpoint.
 ///
-/// Bytes may be given in any pieces; what comes out is the same. (Without framing, and in
+/// The output does not depend on how the bytes are cut into pieces. (Without framing, and in
 /// [`Split::packed`], runs of bytes end where the pieces end.)
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Splitter {
     link: Link,
-    /// Whose the next data byte is.
+    /// The trace ID of the next data byte.
     id: Option<u8>,
     /// Trace port: a full synchronisation packet was seen.
     synced: bool,
     /// The beginning of a frame.
     frame: Pending<FRAME>,
-    /// Trace port: bytes after those in `frame` that may be synchronisation.
-    held: Pending<5>,
+    /// Trace port: bytes after those in `frame` that may begin a synchronisation packet.
+    pending: Pending<5>,
     /// The beginning of a DSTREAM footer.
     footer: Pending<8>,
-    /// Bad bytes that have not been reported yet: place of the first, how many, and why.
-    bad: Option<(u64, u32, Fault)>,
+    /// Undecodable bytes that are not reported yet: offset of the first, length, fault.
+    undecodable: Option<(u64, u32, Fault)>,
 }
 
 impl Splitter {
-    /// A splitter at the beginning of a buffer. It knows no id.
+    /// A splitter at the beginning of a buffer.
     pub fn new(link: Link) -> Self {
         Splitter { link, ..Splitter::default() }
     }
 
-    /// How the bytes are framed.
+    /// The framing and how offsets are counted.
     pub fn link(&self) -> Link {
         self.link
     }
 
-    /// The id that the next data byte belongs to, where it is known.
+    /// The trace ID of the next data byte, if it is known.
     pub fn id(&self) -> Option<u8> {
         self.id
     }
 
-    /// Takes all of `bytes`, which are in the capture from `at` on.
+    /// Splits all of `bytes`, which start at offset `at` of the capture.
     pub fn split<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) {
         match self.link.framing {
             Framing::Coresight => self.aligned(at, bytes, out),
@@ -64,27 +66,27 @@ impl Splitter {
         }
     }
 
-    /// The bytes end here, or some are missing before the next: says what is no whole frame, and
-    /// forgets the id and the synchronisation.
+    /// The bytes end here, or bytes are missing before the next ones: reports the incomplete frame,
+    /// and returns to the initial state.
     pub fn finish<S: Split>(&mut self, out: &mut S) {
-        self.settle(true, out);
+        self.classify(true, out);
         let fault = if self.synced || self.link.framing == Framing::Coresight {
             Fault::Truncated
         } else {
             Fault::Unsynchronised
         };
         self.lose_frame(fault, out);
-        while let Some((offset, _)) = self.held.pop() {
+        while let Some((offset, _)) = self.pending.pop() {
             self.lose(offset, 1, fault, out);
         }
         while let Some((offset, _)) = self.footer.pop() {
             self.lose(offset, 1, Fault::Truncated, out);
         }
-        self.report_bad(out);
+        self.report_undecodable(out);
         *self = Splitter::new(self.link);
     }
 
-    /// Frames from the first byte on.
+    /// Splits memory-aligned frames.
     fn aligned<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) {
         let mut at = at;
         let mut bytes = bytes;
@@ -146,7 +148,7 @@ impl Splitter {
         unpack(&mut self.id, &frame, &self.link, out);
     }
 
-    /// Blocks of trace port bytes with a footer each.
+    /// Splits DSTREAM blocks: trace port bytes with a footer each.
     fn blocks<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) {
         const PAYLOAD: u64 = dstream::BLOCK - dstream::FOOTER;
         let mut at = at;
@@ -170,22 +172,22 @@ impl Splitter {
     fn footer_byte<S: Split>(&mut self, offset: u64, byte: u8, out: &mut S) {
         self.footer.push(offset, byte);
         if let Some((footer, [start, ..])) = self.footer.whole() {
-            self.report_bad(out);
+            self.report_undecodable(out);
             out.event(self.link.index(start), Event::Footer(footer));
         } else if offset % dstream::BLOCK == dstream::BLOCK - 1 {
-            // The capture began inside the footer.
+            // The capture begins inside the footer.
             while let Some((offset, _)) = self.footer.pop() {
                 self.lose(offset, 1, Fault::Unsynchronised, out);
             }
         }
     }
 
-    /// Frames and synchronisation packets. (CoreSight TPIU, "Synchronization packets")
+    /// Splits frames and synchronisation packets. (CoreSight TPIU, "Synchronization packets")
     fn port<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) {
         let mut at = at;
         let mut bytes = bytes;
         while let [first, after @ ..] = bytes {
-            if self.frame.is_empty() && self.held.is_empty() {
+            if self.frame.is_empty() && self.pending.is_empty() {
                 let taken = self.port_whole(at, bytes, out);
                 if taken > 0 {
                     at = at.wrapping_add(taken as u64);
@@ -193,25 +195,25 @@ impl Splitter {
                     continue;
                 }
             }
-            if self.held.is_empty()
+            if self.pending.is_empty()
                 && let taken @ 1.. = self.port_pair(at, bytes, out)
             {
                 at = at.wrapping_add(taken as u64);
                 bytes = bytes.get(taken..).unwrap_or_default();
                 continue;
             }
-            self.held.push(at, *first);
-            self.settle(false, out);
+            self.pending.push(at, *first);
+            self.classify(false, out);
             (at, bytes) = (at.wrapping_add(1), after);
         }
     }
 
-    /// What can be taken at once where a frame or a synchronisation packet may begin. Returns how many
-    /// bytes; 0 where a byte at a time must be looked at.
+    /// Takes whole frames and synchronisation packets where one of them may begin, and returns the
+    /// number of bytes; 0 where the bytes must be examined one at a time.
     #[inline]
     fn port_whole<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) -> usize {
         if !self.synced {
-            // Where there is none, the last bytes may be the beginning of one.
+            // Without a full synchronisation packet, the last bytes may be the beginning of one.
             let ones = bytes.iter().rev().take(3).take_while(|&&byte| byte == 0xff).count();
             let found = memmem::find(bytes, &sync::FULL);
             let len = found.unwrap_or(bytes.len() - ones);
@@ -259,7 +261,7 @@ impl Splitter {
         FRAME
     }
 
-    /// Takes frames without an ID byte, if there are two or more, and returns how many bytes that was.
+    /// Takes frames without an ID byte, if there are two or more, and returns the number of bytes.
     #[inline]
     fn port_plain<S: Split>(
         &mut self,
@@ -273,7 +275,8 @@ impl Splitter {
             return 0;
         };
         let (frames, _) = bytes.as_chunks::<FRAME>();
-        // Synchronisation looks like an ID byte, but where it begins with a frame's last byte.
+        // A synchronisation packet looks like an ID byte, unless it begins with the last byte of a
+        // frame.
         let (plain, _) = frames.split_at_checked(plain(frames, data)).unwrap_or_default();
         let plain = match plain {
             [before @ .., last] if last[FRAME - 1] == 0xff => before,
@@ -286,8 +289,8 @@ impl Splitter {
         plain.len() * FRAME
     }
 
-    /// Takes the next pair of a frame, or half synchronisation, if these bytes say that it is that, and
-    /// returns how many bytes that was.
+    /// Takes the next pair of bytes of a frame, or half synchronisation packets, if these bytes
+    /// suffice to identify them, and returns the number of bytes.
     fn port_pair<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) -> usize {
         let Some((&pair, after)) = bytes.split_first_chunk::<2>() else { return 0 };
         if !self.synced {
@@ -296,7 +299,7 @@ impl Splitter {
         if pair == sync::HALF {
             return self.port_halves(at, bytes, out);
         }
-        // No full synchronisation begins with either byte.
+        // No full synchronisation packet begins with either byte.
         let plain = pair[0] != 0xff
             && (pair[1] != 0xff || after.len() >= 3 && !after.starts_with(&sync::FULL[1..]));
         if !plain {
@@ -306,7 +309,7 @@ impl Splitter {
         pair.len()
     }
 
-    /// Two bytes of a frame at an even place in it, or half synchronisation.
+    /// Takes two bytes of a frame at an even position, or a half synchronisation packet.
     fn pair<S: Split>(&mut self, offset: u64, next: u64, pair: [u8; 2], out: &mut S) {
         if next == offset.wrapping_add(1) {
             out.packed(self.link.index(offset), &pair);
@@ -326,15 +329,15 @@ impl Splitter {
         }
     }
 
-    /// Decides what the bytes in `held` are, as far as they say; at the `end`, no more will come.
-    fn settle<S: Split>(&mut self, end: bool, out: &mut S) {
-        while let [first, rest @ ..] = self.held.bytes() {
-            let offset = self.held.offsets().first().copied().unwrap_or_default();
-            match begins_sync(self.held.bytes()) {
+    /// Classifies the bytes in `pending` as far as they suffice. `end`: no bytes follow.
+    fn classify<S: Split>(&mut self, end: bool, out: &mut S) {
+        while let [first, rest @ ..] = self.pending.bytes() {
+            let offset = self.pending.offsets().first().copied().unwrap_or_default();
+            match begins_sync(self.pending.bytes()) {
                 Begins::Yes => {
                     self.lose_frame(Fault::Frame, out);
                     for _ in sync::FULL {
-                        self.held.pop();
+                        self.pending.pop();
                     }
                     self.full_sync(offset, out);
                     continue;
@@ -343,16 +346,16 @@ impl Splitter {
                 _ => {}
             }
             if !self.synced {
-                self.held.pop();
+                self.pending.pop();
                 self.lose(offset, 1, Fault::Unsynchronised, out);
                 continue;
             }
-            // Frames and half synchronisation packets come in pairs of bytes.
+            // Frames and half synchronisation packets consist of pairs of bytes.
             let [second, ..] = *rest else { return };
             match begins_sync(rest) {
                 Begins::Yes => {
                     self.lose_frame(Fault::Frame, out);
-                    self.held.pop();
+                    self.pending.pop();
                     self.lose(offset, 1, Fault::Frame, out);
                     continue;
                 }
@@ -360,16 +363,16 @@ impl Splitter {
                 _ => {}
             }
             let pair = [*first, second];
-            let next = self.held.offsets().get(1).copied().unwrap_or_default();
-            self.held.pop();
-            self.held.pop();
+            let next = self.pending.offsets().get(1).copied().unwrap_or_default();
+            self.pending.pop();
+            self.pending.pop();
             self.pair(offset, next, pair, out);
         }
     }
 
     fn full_sync<S: Split>(&mut self, offset: u64, out: &mut S) -> usize {
         self.synced = true;
-        self.report_bad(out);
+        self.report_undecodable(out);
         let index = self.link.index(offset);
         out.packed(index, &sync::FULL);
         out.event(index, Event::FullSync);
@@ -382,9 +385,9 @@ impl Splitter {
         while !bytes.is_empty() {
             let (len, fragment) = match self.link.numbering {
                 Numbering::Capture => (bytes.len(), !self.synced),
-                Numbering::Reference => {
-                    let phase = at % REFERENCE_READ;
-                    (bytes.len().min((REFERENCE_READ - phase) as usize), phase == 0 || !self.synced)
+                Numbering::Opencsd => {
+                    let phase = at % OPENCSD_READ;
+                    (bytes.len().min((OPENCSD_READ - phase) as usize), phase == 0 || !self.synced)
                 }
             };
             self.synced = true;
@@ -394,7 +397,7 @@ impl Splitter {
         }
     }
 
-    /// The frame that was begun is none. What came after it has another id, or not.
+    /// Reports the incomplete frame as undecodable. The trace ID after it is not known.
     fn lose_frame<S: Split>(&mut self, fault: Fault, out: &mut S) {
         while let Some((offset, _)) = self.frame.pop() {
             self.id = None;
@@ -404,7 +407,7 @@ impl Splitter {
 
     fn lose<S: Split>(&mut self, offset: u64, len: usize, fault: Fault, out: &mut S) {
         let len = u32::try_from(len).unwrap_or(u32::MAX);
-        match &mut self.bad {
+        match &mut self.undecodable {
             Some((at, run, why))
                 if *why == fault
                     && at.wrapping_add(u64::from(*run)) == offset
@@ -413,29 +416,30 @@ impl Splitter {
                 *run += len;
             }
             _ => {
-                self.report_bad(out);
-                self.bad = Some((offset, len, fault));
+                self.report_undecodable(out);
+                self.undecodable = Some((offset, len, fault));
             }
         }
     }
 
-    fn report_bad<S: Split>(&mut self, out: &mut S) {
-        if let Some((offset, len, fault)) = self.bad.take() {
+    fn report_undecodable<S: Split>(&mut self, out: &mut S) {
+        if let Some((offset, len, fault)) = self.undecodable.take() {
             out.event(self.link.index(offset), Event::Bad { len, fault });
         }
     }
 }
 
-/// Whether a full synchronisation packet may begin with the last byte of `frame`, which means that a byte was lost.
+/// Whether a full synchronisation packet may begin with the last byte of `frame`, which means that
+/// a byte was lost.
 #[inline]
 fn ends_in_sync(frame: &[u8; FRAME], after: &[u8]) -> bool {
     frame[FRAME - 1] == 0xff && (after.len() < 3 || after.starts_with(&sync::FULL[1..]))
 }
 
-/// Whether bytes are a full synchronisation packet and more.
+/// Whether bytes begin with a full synchronisation packet.
 enum Begins {
     Yes,
-    /// There are too few of them to say.
+    /// There are too few bytes to decide.
     Perhaps,
     No,
 }

@@ -1,4 +1,4 @@
-//! What is in a frame.
+//! Unpacks a frame to the pieces of its sources.
 
 use crate::{Event, FRAME, Frame, Link, Meaning, Numbering, Split, id::is_source};
 
@@ -10,25 +10,26 @@ const DATA: usize = FRAME - 1;
 /// Bit 0 of even byte `2k` from bit `k` of the frame's last byte.
 #[inline]
 const fn low_bits(aux: u8) -> u128 {
-    // Four bits to the bottoms of four 16-bit lanes: copies 15 apart do not meet.
-    const LANES: u64 = 1 | 1 << 15 | 1 << 30 | 1 << 45;
+    // Moves four bits to bit 0 of four 16-bit columns: copies 15 bits apart do not overlap.
+    const COPIES: u64 = 1 | 1 << 15 | 1 << 30 | 1 << 45;
     const BOTTOMS: u64 = 0x0001_0001_0001_0001;
-    let low = (aux as u64 & 0xf).wrapping_mul(LANES) & BOTTOMS;
-    let high = (aux as u64 >> 4).wrapping_mul(LANES) & BOTTOMS;
+    let low = (aux as u64 & 0xf).wrapping_mul(COPIES) & BOTTOMS;
+    let high = (aux as u64 >> 4).wrapping_mul(COPIES) & BOTTOMS;
     (high as u128) << 64 | low as u128
 }
 
 /// The first even byte of 16 that is 0xff; 16 where none is.
 #[inline]
 pub(crate) const fn first_even_ones(word: u128) -> usize {
-    // In the complement it is a zero byte. Odd bytes are set.
+    // In the complement 0xff is a zero byte. Odd bytes are set.
     let even = !word | 0xff00 * ID_BITS;
     let ones = ID_BITS | ID_BITS << 8;
     let zeros = even.wrapping_sub(ones) & !even & ones << 7;
     zeros.trailing_zeros() as usize / 8
 }
 
-/// The data of the first frames, as many as have no ID byte and fit, and how many those are.
+/// Writes the data of the first frames that have no ID byte, as many as fit, to `data`. Returns
+/// their number.
 #[inline]
 pub(crate) fn plain(frames: &[[u8; FRAME]], data: &mut [[u8; FRAME]]) -> usize {
     for (count, (frame, data)) in frames.iter().zip(&mut *data).enumerate() {
@@ -41,10 +42,11 @@ pub(crate) fn plain(frames: &[[u8; FRAME]], data: &mut [[u8; FRAME]]) -> usize {
     frames.len().min(data.len())
 }
 
-/// Gives `out` what is in `frame`; `id` is the current id, before and after.
+/// Passes the contents of `frame` to `out`. `id` is the current trace ID before and after the
+/// frame.
 #[inline(always)]
 pub(crate) fn unpack<S: Split>(id: &mut Option<u8>, frame: &Frame<'_>, link: &Link, out: &mut S) {
-    if S::FRAGMENTS || link.numbering == Numbering::Reference || frame.offsets.is_some() {
+    if S::FRAGMENTS || link.numbering == Numbering::Opencsd || frame.offsets.is_some() {
         return fragments(id, frame, link, out);
     }
     out.frame(frame);
@@ -55,13 +57,13 @@ pub(crate) fn unpack<S: Split>(id: &mut Option<u8>, frame: &Frame<'_>, link: &Li
     }
 }
 
-/// A frame whose bytes follow each other, in runs.
+/// Unpacks a frame whose bytes are contiguous.
 #[inline(never)]
 fn straight<S: Split>(id: &mut Option<u8>, bytes: &[u8; FRAME], at: u64, out: &mut S) {
     runs::<false, S>(id, bytes, at, 0, 0, out);
 }
 
-/// A frame with half synchronisation packets in it, in runs.
+/// Unpacks a frame that has half synchronisation packets between its bytes.
 #[inline(never)]
 fn halved<S: Split>(
     id: &mut Option<u8>,
@@ -74,7 +76,8 @@ fn halved<S: Split>(
     runs::<true, S>(id, bytes, at, cuts, halves, out);
 }
 
-/// What follows each other under one id, at once. Without `CUT`, there is nothing between the bytes of the frame.
+/// Passes on each run of contiguous bytes of one ID. Without `CUT`, all bytes of the frame are
+/// contiguous.
 #[inline(always)]
 fn runs<const CUT: bool, S: Split>(
     id: &mut Option<u8>,
@@ -88,7 +91,8 @@ fn runs<const CUT: bool, S: Split>(
     let word = u128::from_le_bytes(*bytes);
     let data = word | low_bits(aux);
     let ids = even_bytes(word);
-    // Bytes that end what is before them: ID bytes, bytes that do not follow, and the last one.
+    // Bytes that end the run before them: ID bytes, bytes that are not contiguous, and the last
+    // byte.
     let mut ends = ids | 1 << DATA;
     if CUT {
         ends |= u32::from(cuts);
@@ -118,7 +122,7 @@ fn runs<const CUT: bool, S: Split>(
         if now == Some(new) {
             continue;
         }
-        // The byte after the ID byte may still be the old id's. There is none after byte 14.
+        // The byte after the ID byte may belong to the previous ID. Byte 14 has none after it.
         if aux >> (end / 2) & 1 != 0 && start < DATA as u32 {
             let byte = bytes.get(start as usize).copied().unwrap_or_default();
             run(now, offset(start), fragment, byte.into(), 1, out);
@@ -133,7 +137,7 @@ fn runs<const CUT: bool, S: Split>(
 /// A bit for each even byte that has its bit 0 set.
 #[inline]
 const fn even_bytes(word: u128) -> u32 {
-    // Of four 16-bit lanes, the lowest bits to bits 48, 50, 52 and 54.
+    // Moves bit 0 of four 16-bit columns to bits 48, 50, 52 and 54.
     const GATHER: u64 = 1 << 48 | 1 << 34 | 1 << 20 | 1 << 6;
     let word = word & ID_BITS;
     let (first, last) = (word as u64, (word >> 64) as u64);
@@ -146,17 +150,19 @@ pub(crate) const fn gap(halves: u64, i: usize) -> u64 {
     2 * (halves >> (4 * (i & (FRAME - 2))) & 0xff)
 }
 
-/// The bit of each pair of bytes in a byte: bit `k` is bit 0 of byte `2k`, where all others are clear.
+/// The bit of each pair of bytes in a byte: bit `k` is bit 0 of byte `2k`, where all others are
+/// clear.
 #[inline]
 pub(crate) const fn each_pair(low: u128) -> u8 {
-    // Of four 16-bit lanes, the lowest bits to bits 48 to 51.
+    // Moves bit 0 of four 16-bit columns to bits 48 to 51.
     const GATHER: u64 = 1 << 48 | 1 << 33 | 1 << 18 | 1 << 3;
     let (first, last) = (low as u64, (low >> 64) as u64);
     (first.wrapping_mul(GATHER) >> 48) as u8 & 0xf
         | ((last.wrapping_mul(GATHER) >> 48) as u8 & 0xf) << 4
 }
 
-/// A frame for who wants to hear of fragments, or numbers by them, or whose bytes are anywhere.
+/// Unpacks a frame whose fragments are reported or numbered, or whose bytes are at arbitrary
+/// offsets.
 #[inline(never)]
 fn fragments<S: Split>(id: &mut Option<u8>, frame: &Frame<'_>, link: &Link, out: &mut S) {
     out.frame(frame);
@@ -167,7 +173,7 @@ fn fragments<S: Split>(id: &mut Option<u8>, frame: &Frame<'_>, link: &Link, out:
     // Bytes of the frame that make the fragment, one bit each.
     let mut mask = 0u16;
     let mut index = frame.index;
-    // The first byte that has not found its fragment.
+    // The first byte that is not in a fragment yet.
     let mut start = 0;
     while ids != 0 {
         let i = ids.trailing_zeros();
@@ -178,12 +184,12 @@ fn fragments<S: Split>(id: &mut Option<u8>, frame: &Frame<'_>, link: &Link, out:
         if *id == Some(new) {
             continue;
         }
-        // The byte after the ID byte may still be the old id's. There is none after byte 14.
+        // The byte after the ID byte may belong to the previous ID. Byte 14 has none after it.
         if aux >> (i / 2) & 1 != 0 && start < DATA as u32 {
             mask |= 1 << start;
             start += 1;
         }
-        // An empty fragment does not exist, and leaves its place to the next.
+        // An empty fragment is not reported; the next one has its index.
         if mask != 0 {
             fragment(*id, index, mask, data, frame, link, out);
             mask = 0;
@@ -203,7 +209,7 @@ const fn span(start: u32, end: u32) -> u16 {
     ((1u32 << end).wrapping_sub(1) & !(1u32 << start).wrapping_sub(1)) as u16
 }
 
-/// The bytes of `mask`, which is not 0, are under `id`.
+/// Passes on the bytes of `mask`, which is not 0. They belong to `id`.
 #[inline]
 fn fragment<S: Split>(
     id: Option<u8>,
@@ -214,19 +220,20 @@ fn fragment<S: Split>(
     link: &Link,
     out: &mut S,
 ) {
-    if S::FRAGMENTS || link.numbering == Numbering::Reference {
+    if S::FRAGMENTS || link.numbering == Numbering::Opencsd {
         let (packed, len) = pack(mask, data);
         if S::FRAGMENTS {
             out.fragment(id, index, short(&packed.to_le_bytes(), len));
         }
-        if link.numbering == Numbering::Reference {
+        if link.numbering == Numbering::Opencsd {
             return run(id, index, true, packed, len, out);
         }
     }
     let mut bits = mask;
     while bits != 0 {
         let start = bits.trailing_zeros();
-        // It ends before a byte of another fragment, as the last one is, and before one that does not follow.
+        // A run ends before a byte of another fragment, before byte 15, and before a byte that is
+        // not contiguous.
         let ends = !bits & (u16::MAX << start) | frame.cuts & (u16::MAX << 1 << start);
         let end = ends.trailing_zeros();
         let (data, len) = (data >> (8 * start), (end - start) as usize);
@@ -235,7 +242,7 @@ fn fragment<S: Split>(
     }
 }
 
-/// The bytes of `mask` one after another, and how many they are.
+/// The bytes of `mask` without gaps, and their number.
 fn pack(mask: u16, data: u128) -> (u128, usize) {
     let (mut packed, mut len, mut bits) = (0, 0, mask);
     while bits != 0 {
@@ -252,7 +259,7 @@ fn short(bytes: &[u8; FRAME], len: usize) -> &[u8] {
     bytes.get(..len).unwrap_or_default()
 }
 
-/// Bytes under `id` that follow each other: the first `len` of `data`.
+/// Passes on contiguous bytes of `id`: the first `len` of `data`.
 #[inline(always)]
 fn run<S: Split>(id: Option<u8>, at: u64, fragment: bool, data: u128, len: usize, out: &mut S) {
     match id {
@@ -261,7 +268,7 @@ fn run<S: Split>(id: Option<u8>, at: u64, fragment: bool, data: u128, len: usize
     }
 }
 
-/// Bytes that are no source's.
+/// Reports bytes that belong to no source.
 #[cold]
 #[inline(never)]
 fn special<S: Split>(id: Option<u8>, at: u64, bytes: &[u8], out: &mut S) {
@@ -297,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn ones_are_seen_in_even_bytes_only() {
+    fn ones_are_found_in_even_bytes_only() {
         for fill in [0x00, 0x01, 0x7f, 0x80, 0xfe] {
             for i in 0..FRAME {
                 let mut frame = [fill; FRAME];

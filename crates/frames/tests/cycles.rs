@@ -1,4 +1,4 @@
-//! Captures of cycles, laid out from IHI 0014 and taken every way.
+//! Captures of cycles, laid out from IHI 0014 and converted between all formats.
 #![forbid(unsafe_code)]
 
 use tracewright_frames::cycles::port::{
@@ -36,7 +36,7 @@ fn etb_words() {
     assert_eq!(etb::read([0xc0c04], Width::W16).collect::<Vec<_>>(), sixteen);
 }
 
-/// A RAM that has been filled begins at the write pointer.
+/// A full RAM begins at the write pointer.
 #[test]
 fn etb_order() {
     let ram = [1, 2, 3, 4];
@@ -106,7 +106,7 @@ fn rates() {
     ] {
         let wiring = wiring(half, mode);
         assert_eq!(wiring.rates(), Some(Rates { both_edges, clock, data, pins }));
-        // The levels of 8 cycles have as many edges, and moments, as the table says.
+        // The levels of 8 cycles have the number of edges, and of samples, of the table.
         let mut levels = Vec::new();
         Driver::new(wiring).push(&[Cycle::NOTHING; 8], &mut levels);
         let clocks = levels.windows(2).filter(|pair| !pair[0].clock && pair[1].clock).count();
@@ -174,7 +174,7 @@ fn multiplexed_pairs() {
     }
 }
 
-/// IHI 0014, 8.2.5: what is on the `_B` pins comes before what is on the `_A` pins.
+/// IHI 0014, 8.2.5: the `_B` pins have the older cycle.
 #[test]
 fn demultiplexed_order() {
     let wiring = Wiring { mode: Mode::Demultiplexed, half_rate: false, width: Width::W4 };
@@ -217,9 +217,9 @@ fn any_cycles(seed: u64, width: Width, len: usize) -> Vec<Cycle> {
     (0..len).map(|_| cycle()).collect()
 }
 
-/// Each form of a capture holds the same cycles.
+/// Each format of a capture has the same cycles.
 #[test]
-fn forms_are_equal() {
+fn formats_are_equal() {
     for (n, width) in (1..).zip(Width::ALL) {
         for len in 0..40 {
             let sent = any_cycles(n * 1000 + len as u64, width, len);
@@ -272,7 +272,7 @@ fn forms_are_equal() {
 }
 
 #[test]
-fn records_with_other_pins_are_none() {
+fn records_with_other_signals_are_invalid() {
     assert_eq!(Cycle::of_record(&[0x04, 0x10], Width::W8), None);
     assert_eq!(Cycle::of_record(&[0, 0, 0x10, 0], Width::W16), None);
     assert_eq!(Cycle::of_record(&[0x04], Width::W8), None);
@@ -326,7 +326,7 @@ fn heads() {
 }
 
 #[test]
-fn text_that_is_none() {
+fn invalid_text_is_reported() {
     let wrong = |words| text::cycles(words, Version::V1).find_map(Result::err);
     assert_eq!(wrong("IE:00\nXX:00").map(|e| (e.line, e.word)), Some((2, "XX:00")));
     for word in ["IE", "IE:", "IE:10000", "A4:0", "DE:0", "x3"] {

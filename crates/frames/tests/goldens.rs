@@ -1,7 +1,8 @@
-//! Places and bytes against the reference's packet listings.
+//! Offsets and bytes compared with OpenCSD's packet listings.
 //!
-//! The listing of a snapshot gives each packet's place and bytes. All bytes of one id, in order, are what
-//! the splitter must make of the buffer, and each packet's place is its first byte's.
+//! The listing of a snapshot has each packet's offset and bytes. All bytes of one trace ID, in
+//! order, are the output of the splitter for the buffer, and each packet's offset is that of its
+//! first byte.
 
 use std::{
     collections::BTreeMap,
@@ -28,7 +29,7 @@ fn unxz(path: &Path) -> Option<String> {
 
 /// One packet line: `Idx:66; ID:20; [0xc2 0xf6 ];<tab>NAME : text`.
 fn packet(line: &str) -> Option<(u64, u8, Vec<u8>, &str)> {
-    // An error message before it has no line end.
+    // An error message before the packet line has no line end.
     let (_, rest) = line.rsplit_once("Idx:")?;
     let (index, rest) = rest.split_once("; ID:")?;
     let (id, rest) = rest.split_once("; [")?;
@@ -47,9 +48,9 @@ enum Lists {
     All,
     /// Some bytes before synchronisation are dropped, or wrong.
     FromSync,
-    /// Packets begin at half bytes: the places alone. One that begins with the high half is placed after
-    /// the byte.
-    OffsetMap,
+    /// Packets begin at half bytes: only the offsets are compared. A packet that begins with the
+    /// high half has the offset after the byte.
+    Offsets,
 }
 
 fn check(snapshot: &str, buffer: &str, lists: Lists) {
@@ -63,7 +64,7 @@ fn check(snapshot: &str, buffer: &str, lists: Lists) {
     let buffer = std::fs::read(folder.join("snapshots").join(snapshot).join(buffer)).unwrap();
 
     let (mut splitter, mut sources) =
-        (Splitter::new(Link::new(Framing::Coresight).reference()), Sources::default());
+        (Splitter::new(Link::new(Framing::Coresight).opencsd()), Sources::default());
     splitter.split(0, &buffer, &mut sources);
 
     let mut packets = 0;
@@ -73,7 +74,7 @@ fn check(snapshot: &str, buffer: &str, lists: Lists) {
             sources.get(id.into()).unwrap_or_else(|| panic!("{snapshot}: no source {id:x}"));
         let (bytes, offsets) = (source.bytes(), source.offsets());
         let taken = taken.entry(id).or_default();
-        // Runs of bytes before synchronisation are placed where the bytes before them ended.
+        // A run of bytes before synchronisation has the offset after the previous run.
         let synced = !text.contains("ynchronised");
         if lists != Lists::All {
             if !synced {
@@ -82,18 +83,18 @@ fn check(snapshot: &str, buffer: &str, lists: Lists) {
             *taken = (*taken..bytes.len())
                 .find(|&offset| {
                     let at = offsets.at(offset);
-                    at == index || lists == Lists::OffsetMap && at + 1 == index
+                    at == index || lists == Lists::Offsets && at + 1 == index
                 })
                 .unwrap_or_else(|| panic!("{snapshot}: no byte at {index}, id {id:x}: {text}"));
         }
         packets += 1;
-        if lists == Lists::OffsetMap {
+        if lists == Lists::Offsets {
             continue;
         }
         let got = &bytes[*taken..][..want.len()];
         assert_eq!(got, want, "{snapshot}: bytes of {text} at {index}, id {id:x}");
         if synced {
-            assert_eq!(offsets.at(*taken), index, "{snapshot}: place of {text}, id {id:x}");
+            assert_eq!(offsets.at(*taken), index, "{snapshot}: offset of {text}, id {id:x}");
         }
         *taken += want.len();
     }
@@ -107,11 +108,11 @@ fn check(snapshot: &str, buffer: &str, lists: Lists) {
 }
 
 #[test]
-fn places_and_bytes_as_listed() {
+fn offsets_and_bytes_as_listed() {
     check("juno_r1_1", "cstrace.bin", Lists::All);
     check("infrastructure", "cstrace.bin", Lists::All);
     check("bugfix-exact-match", "cstrace.bin", Lists::All);
     check("TC2", "cstrace.bin", Lists::FromSync);
     check("Snowball", "cstrace.bin", Lists::FromSync);
-    check("stm_only", "cstraceitm.bin", Lists::OffsetMap);
+    check("stm_only", "cstraceitm.bin", Lists::Offsets);
 }

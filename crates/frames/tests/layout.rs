@@ -4,21 +4,20 @@ mod ways;
 
 use tracewright_base::Fault;
 use tracewright_frames::{Event, Framing, Joiner, Link, ReservedId};
-use ways::{Said, cut, whole};
+use ways::{Item, cut, whole};
 
-fn piece(id: u16, at: u64, fragment: bool, bytes: &[u8]) -> Said {
-    Said::Piece { id, at, fragment, bytes: bytes.into() }
+fn piece(id: u16, at: u64, fragment: bool, bytes: &[u8]) -> Item {
+    Item::Piece { id, at, fragment, bytes: bytes.into() }
 }
 
-fn event(at: u64, event: Event) -> Said {
-    Said::Event(at, event)
+fn event(at: u64, event: Event) -> Item {
+    Item::Event(at, event)
 }
 
-/// Splits `bytes` in every way; `capture` and `reference` are what comes out under each numbering.
+/// Splits `bytes` in every way. `capture` and `opencsd` are the expected output for each numbering.
 #[track_caller]
-fn check(framing: Framing, bytes: &[u8], capture: &[Said], reference: &[Said]) {
-    for (link, want) in [(Link::new(framing), capture), (Link::new(framing).reference(), reference)]
-    {
+fn check(framing: Framing, bytes: &[u8], capture: &[Item], opencsd: &[Item]) {
+    for (link, want) in [(Link::new(framing), capture), (Link::new(framing).opencsd(), opencsd)] {
         assert_eq!(whole(link, bytes).out(), want, "{:?}", link.numbering);
         for at in 0..=bytes.len() {
             assert_eq!(cut(link, bytes, &[at]).out(), want, "{:?}, cut at {at}", link.numbering);
@@ -40,7 +39,7 @@ fn joins(framing: Framing, runs: &[(u8, &[u8])], bytes: &[u8]) {
 const ONE: [u8; 32] = [
     // ID 0x10; bits 1 and 7 of the last byte are bit 0 of bytes 2 and 14.
     0x21, 0x11,  0x22, 0x33,  0x44, 0x55,  0x66, 0x77,  0x88, 0x99,  0xaa, 0xbb,  0xcc, 0xdd,  0xee, 0b1000_0010,
-    // No ID byte; then ID 0 for the rest, and 0x41 still belongs to 0x10.
+    // No ID byte; then ID 0 for the remaining bytes, and 0x41 still belongs to 0x10.
     0x12, 0x13,  0x14, 0x15,  0x01, 0x41,  0x00, 0x00,  0x00, 0x00,  0x00, 0x00,  0x00, 0x00,  0x00, 0b0000_0101,
 ];
 
@@ -67,10 +66,11 @@ fn one_source() {
 }
 
 #[test]
-fn the_old_id_keeps_a_byte() {
+fn a_byte_after_the_id_belongs_to_the_old_id() {
     #[rustfmt::skip]
     let frames = [
-        // Before the first ID, one byte is nobody's: bit 0 of the last byte. Then 0x10 from byte 2 on.
+        // One byte after the first ID byte has no source: bit 0 of the last byte is set. Then 0x10
+        // from byte 2 on.
         0x21, 0xa0,  0xa2, 0xa3,  0x23, 0xa5,  0xb6, 0xb7,  0x21, 0xb9,  0xaa, 0xab,  0x23, 0xad,  0x21, 0b0101_0001,
         // 0x10 since byte 14. 0x10 again at byte 4: no change, whatever its bit.
         0x02, 0x03,  0x04, 0x05,  0x21, 0x07,  0x08, 0x09,  0x0a, 0x0b,  0x0c, 0x0d,  0x0e, 0x0f,  0x10, 0b0000_0100,
@@ -123,8 +123,8 @@ fn special_ids() {
 }
 
 #[test]
-fn what_is_no_frame() {
-    // A frame cut short.
+fn undecodable_bytes() {
+    // A truncated frame.
     check(
         Framing::Coresight,
         &ONE[..7],
@@ -168,20 +168,21 @@ fn port_synchronisation() {
     let tail = [event(35, Event::Bad { len: 5, fault: Fault::Truncated })];
     let data = [0x11, 0x23, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xef];
     let capture = [piece(0x10, 18, true, &data[..5]), piece(0x10, 25, false, &data[5..])];
-    let reference = [piece(0x10, 17, true, &data)];
+    let opencsd = [piece(0x10, 17, true, &data)];
     for framing in [Framing::Tpiu, Framing::TpiuHalf] {
         check(
             framing,
             &bytes,
             &[&head[..], &capture, &tail].concat(),
-            &[&head[..], &reference, &tail].concat(),
+            &[&head[..], &opencsd, &tail].concat(),
         );
     }
 }
 
-/// After a synchronisation packet that begins in a frame, the id is not known until the next ID byte.
+/// After a synchronisation packet that begins in a frame, the id is not known until the next ID
+/// byte.
 #[test]
-fn damage_forgets_the_id() {
+fn damage_clears_the_id() {
     let mut second = [0x40; 16];
     second[6] = 0x23;
     second[15] = 0;
@@ -212,12 +213,12 @@ fn dstream_blocks() {
         got[50..],
         [
             event(504, Event::Footer(footer)),
-            // The frame's ID byte names the id that it has: no fragment begins but with the frame.
+            // The frame's ID byte repeats the current ID: no fragment begins except with the frame.
             piece(0x10, 501, true, &data[..3]),
             piece(0x10, 512, false, &data[3..]),
         ]
     );
-    let got = whole(Link::new(Framing::Dstream).reference(), &bytes).out();
+    let got = whole(Link::new(Framing::Dstream).opencsd(), &bytes).out();
     assert_eq!(got[50..], [event(504, Event::Footer(footer)), piece(0x10, 500, true, &data)]);
 }
 
@@ -226,15 +227,15 @@ fn raw_is_one_source() {
     let bytes = [7; 1500];
     let got = whole(Link::new(Framing::Raw), &bytes).out();
     assert_eq!(got, [piece(0, 0, true, &bytes)]);
-    let got = whole(Link::new(Framing::Raw).reference(), &bytes).out();
+    let got = whole(Link::new(Framing::Raw).opencsd(), &bytes).out();
     assert_eq!(got, [piece(0, 0, true, &bytes[..1024]), piece(0, 1024, true, &bytes[1024..])]);
 }
 
 #[test]
 fn joined_as_a_formatter_does() {
-    // Nothing to say.
+    // No bytes.
     joins(Framing::Coresight, &[], &[]);
-    // A change of id with two bytes of the old one before, and with one.
+    // A change of ID after two bytes of the old ID, and after one.
     #[rustfmt::skip]
     joins(Framing::Coresight, &[(0x10, &[1, 2, 3]), (0x11, &[4, 5]), (0x12, &[7])], &[
         0x21, 0x01,  0x02, 0x03,  0x23, 0x04,  0x25, 0x05,  0x01, 0x07,  0x00, 0x00,  0x00, 0x00,  0x00, 0b0001_1000,

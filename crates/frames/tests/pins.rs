@@ -1,10 +1,10 @@
-//! Tables of IHI 0014 about the pins of a trace port.
+//! Tables of IHI 0014 for the pins of a trace port.
 
 use tracewright_frames::pins::{Action, Driver, Sample, Sampler, Width};
 
-/// Table 4-1. The data are not trace where they are discarded.
+/// Table 4-1. Discarded data are not trace.
 #[test]
-fn what_becomes_of_a_sample() {
+fn actions_of_samples() {
     use Action::{Discard, DiscardTrigger, Store, StoreTrigger};
     let width = Width::new(8).unwrap();
     for (control, low, action) in [
@@ -33,7 +33,7 @@ fn what_becomes_of_a_sample() {
 
 /// Table 8-4, and Table 8-2 for the data.
 #[test]
-fn what_an_old_probe_sees() {
+fn samples_of_an_older_probe() {
     for (control, bit, pipestat) in
         [(false, 0, 0b0100), (false, 1, 0b0101), (true, 0, 0b0110), (true, 1, 0b0111)]
     {
@@ -42,7 +42,7 @@ fn what_an_old_probe_sees() {
             assert_eq!(sample.pipestat(), pipestat, "{sample:?}");
             assert_eq!(sample.tracepkt(), high << 1);
             assert_eq!(Sample::from_pipestat(pipestat, high << 1), Some(sample));
-            // The place of bit 0 is wired to 0, but what of it.
+            // Bit 0 is wired to 0; its value is ignored.
             assert_eq!(Sample::from_pipestat(pipestat, high << 1 | 1), Some(sample));
         }
     }
@@ -51,7 +51,7 @@ fn what_an_old_probe_sees() {
     }
 }
 
-/// Lanes of wide ports, and parts of a byte on narrow ones. (7.8.1, figures 7-47 and 7-48)
+/// Byte columns of wide ports, and parts of a byte on narrow ones. (7.8.1, figures 7-47 and 7-48)
 #[test]
 fn bytes_on_pins() {
     let data = |data| Sample { control: false, data };
@@ -77,9 +77,10 @@ fn bytes_on_pins() {
     }
 }
 
-/// Whatever is sent comes back, however many cycles without trace are between, and from a clone too.
+/// The bytes sent are sampled again, with any number of cycles without trace between them, and by a
+/// clone, too.
 #[test]
-fn there_and_back() {
+fn bytes_sent_are_sampled() {
     let packets: Vec<u8> = (0..=255).chain((0..=255).rev()).collect();
     for width in (0..=64).filter_map(Width::new) {
         let (mut driver, mut samples) = (Driver::new(width), Vec::new());
@@ -101,15 +102,15 @@ fn there_and_back() {
         }
         assert_eq!(triggers, 4, "{width:?}");
         let mut want = Vec::new();
-        let lanes = usize::from(width.pins() / 8).max(1);
+        let columns = usize::from(width.pins() / 8).max(1);
         for (n, part) in packets.chunks(37).enumerate() {
             want.extend_from_slice(part);
             if n % 3 == 2 {
-                want.resize(want.len().next_multiple_of(lanes), 0x66);
+                want.resize(want.len().next_multiple_of(columns), 0x66);
                 want.push(0x0c);
             }
         }
-        want.resize(want.len().next_multiple_of(lanes), 0x66);
+        want.resize(want.len().next_multiple_of(columns), 0x66);
         assert_eq!(bytes, want, "{width:?}");
     }
 }

@@ -1,16 +1,16 @@
-//! What holds for any bytes, in any framing.
+//! Properties of any bytes in any framing.
 
 mod ways;
 
 use tracewright_base::Fault;
 use tracewright_frames::{Event, Framing, Joiner, Link, Splitter, sync};
-use ways::{Random, Record, Said, cut, quiet, whole};
+use ways::{Item, Random, Record, cut, quiet, whole};
 
 fn links() -> impl Iterator<Item = Link> {
     Framing::ALL.into_iter().flat_map(|framing| {
         [
             Link::new(framing),
-            Link::new(framing).reference(),
+            Link::new(framing).opencsd(),
             Link { barriers: false, ..Link::new(framing) },
         ]
     })
@@ -31,17 +31,17 @@ fn joined(framing: Framing, random: &mut Random, runs: &[(u8, Vec<u8>)]) -> Vec<
 /// Each byte of the capture is in exactly one piece, event, ID byte or last byte of a frame.
 fn conserved(link: Link, record: &Record, len: usize) {
     let mut seen = vec![0; len];
-    // A synchronisation packet may go on after a footer.
+    // A synchronisation packet may continue after a footer.
     let in_footer = |at: u64| link.framing == Framing::Dstream && at % 512 >= 504;
     let mut mark = |at: u64, n: usize, skips: bool| {
         for at in (at..).filter(|&at| !(skips && in_footer(at))).take(n) {
             seen[at as usize] += 1;
         }
     };
-    for said in &record.said {
-        match said {
-            Said::Piece { at, bytes, .. } => mark(*at, bytes.len(), false),
-            Said::Event(at, event) => mark(
+    for item in &record.items {
+        match item {
+            Item::Piece { at, bytes, .. } => mark(*at, bytes.len(), false),
+            Item::Event(at, event) => mark(
                 *at,
                 match event {
                     Event::FullSync => 4,
@@ -56,13 +56,13 @@ fn conserved(link: Link, record: &Record, len: usize) {
                 },
                 matches!(event, Event::FullSync | Event::HalfSync),
             ),
-            Said::Frame(bytes, offsets) => {
+            Item::Frame(bytes, offsets) => {
                 mark(offsets[15], 1, false);
                 for i in (0..15).step_by(2).filter(|&i| bytes[i] & 1 != 0) {
                     mark(offsets[i], 1, false);
                 }
             }
-            Said::Fragment(..) => {}
+            Item::Fragment(..) => {}
         }
     }
     for (at, seen) in seen.into_iter().enumerate() {
@@ -70,10 +70,10 @@ fn conserved(link: Link, record: &Record, len: usize) {
     }
 }
 
-/// Bytes of a piece are those of the capture, but for bit 0.
+/// Bytes of a piece equal those of the capture except for bit 0.
 fn in_place(record: &Record, capture: &[u8]) {
-    for said in &record.said {
-        if let Said::Piece { at, bytes, .. } = said {
+    for item in &record.items {
+        if let Item::Piece { at, bytes, .. } = item {
             for (got, was) in bytes.iter().zip(&capture[*at as usize..]) {
                 assert_eq!(got | 1, was | 1, "piece at {at}");
             }
@@ -81,7 +81,7 @@ fn in_place(record: &Record, capture: &[u8]) {
     }
 }
 
-/// Whoever goes past bytes is where one is who takes them apart.
+/// `skip` and `split` come to the same state.
 fn skipped(link: Link, bytes: &[u8], random: &mut Random) {
     let (mut split, mut skip) = (Splitter::new(link), Splitter::new(link));
     let mut at = 0;
@@ -127,7 +127,7 @@ fn noise_is_accounted_for_in_any_cut() {
 }
 
 #[test]
-fn what_was_joined_is_split() {
+fn joined_bytes_are_split() {
     let mut random = Random(2);
     for round in 0..120 {
         let runs = random.runs(1 + round % 5, 1 + round);
@@ -135,8 +135,8 @@ fn what_was_joined_is_split() {
             let bytes = joined(link.framing, &mut random, &runs);
             let got = every_way(link, &bytes, &mut random);
             assert_eq!(got.runs(), runs, "{link:?}");
-            for said in got.out() {
-                if let Said::Event(_, event) = said {
+            for item in got.out() {
+                if let Item::Event(_, event) = item {
                     let plain = !matches!(
                         event,
                         Event::Bad { .. }
@@ -157,7 +157,7 @@ fn what_was_joined_is_split() {
     }
 }
 
-/// However many half synchronisation packets are where, frames are the same.
+/// Half synchronisation packets at any position do not change the frames.
 #[test]
 fn half_synchronisation_anywhere() {
     let mut random = Random(6);
@@ -173,7 +173,7 @@ fn half_synchronisation_anywhere() {
         let mut rest = &plain[..];
         while let Some((&pair, mut after)) = rest.split_first_chunk::<2>() {
             bytes.extend(pair);
-            // Full synchronisation is whole.
+            // Full synchronisation packets are not interrupted.
             if rest.starts_with(&sync::FULL) {
                 bytes.extend(&rest[2..4]);
                 after = &rest[4..];
@@ -183,28 +183,28 @@ fn half_synchronisation_anywhere() {
             bytes.extend(sync::HALF.repeat(many));
             rest = after;
         }
-        for link in [Link::new(Framing::TpiuHalf), Link::new(Framing::TpiuHalf).reference()] {
+        for link in [Link::new(Framing::TpiuHalf), Link::new(Framing::TpiuHalf).opencsd()] {
             let got = every_way(link, &bytes, &mut random);
             assert_eq!(got.runs(), runs);
-            let bad = |said: &Said| matches!(said, Said::Event(_, Event::Bad { .. }));
-            assert!(!got.said.iter().any(bad));
+            let bad = |item: &Item| matches!(item, Item::Event(_, Event::Bad { .. }));
+            assert!(!got.items.iter().any(bad));
         }
     }
 }
 
-/// Where both numberings cut the same fragments, they give the same bytes.
+/// Where both numberings cut the same fragments, the bytes are the same.
 #[test]
-fn numberings_differ_in_places_only() {
+fn numberings_differ_in_offsets_only() {
     let mut random = Random(3);
     for round in 0..60 {
         let bytes = random.noise(600 + round);
         for framing in Framing::ALL {
             let capture = whole(Link::new(framing), &bytes);
-            let reference = whole(Link::new(framing).reference(), &bytes);
+            let reference = whole(Link::new(framing).opencsd(), &bytes);
             assert_eq!(capture.runs(), reference.runs());
             let fragments = |record: &Record| {
-                let first = |said: &&Said| matches!(said, Said::Piece { fragment: true, .. });
-                record.said.iter().filter(first).count()
+                let first = |item: &&Item| matches!(item, Item::Piece { fragment: true, .. });
+                record.items.iter().filter(first).count()
             };
             if framing != Framing::Raw {
                 assert_eq!(fragments(&capture), fragments(&reference));
@@ -213,7 +213,7 @@ fn numberings_differ_in_places_only() {
     }
 }
 
-/// Bytes of a frame are lost: that frame is bad, and all others stand.
+/// Where bytes of a frame are lost, only that frame is undecodable.
 #[test]
 fn a_hole_costs_one_frame() {
     let mut random = Random(4);
@@ -226,11 +226,11 @@ fn a_hole_costs_one_frame() {
             }
             joiner.finish(&mut bytes);
             let frames = |record: &Record| -> Vec<[u8; 16]> {
-                let frame = |said: &Said| match said {
-                    Said::Frame(bytes, _) => Some(*bytes),
+                let frame = |item: &Item| match item {
+                    Item::Frame(bytes, _) => Some(*bytes),
                     _ => None,
                 };
-                record.said.iter().filter_map(frame).collect()
+                record.items.iter().filter_map(frame).collect()
             };
             let mut want = frames(&whole(Link::new(framing), &bytes));
 
@@ -248,15 +248,15 @@ fn a_hole_costs_one_frame() {
             let bads: Vec<_> = got
                 .out()
                 .into_iter()
-                .filter(|said| matches!(said, Said::Event(_, Event::Bad { .. })))
+                .filter(|item| matches!(item, Item::Event(_, Event::Bad { .. })))
                 .collect();
-            assert_eq!(bads, [Said::Event(at, bad)], "{lost} bytes lost of frame {hit}");
+            assert_eq!(bads, [Item::Event(at, bad)], "{lost} bytes lost of frame {hit}");
         }
     }
 }
 
 #[test]
-fn barriers_forget_the_id() {
+fn barriers_clear_the_id() {
     let mut random = Random(5);
     let runs = [(0x10, vec![1, 2, 3]), (0x11, vec![4; 20])];
     let one = joined(Framing::Coresight, &mut random, &runs);
@@ -265,8 +265,8 @@ fn barriers_forget_the_id() {
     assert_eq!(
         got[got.len() - 2..],
         [
-            Said::Event(one.len() as u64, Event::Barrier),
-            Said::Event(one.len() as u64 + 16, Event::NoSource { len: 15 }),
+            Item::Event(one.len() as u64, Event::Barrier),
+            Item::Event(one.len() as u64 + 16, Event::NoSource { len: 15 }),
         ]
     );
 }

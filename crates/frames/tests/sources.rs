@@ -1,10 +1,10 @@
-//! What is collected is what was split, however much is consumed on the way.
+//! The collected bytes equal the split pieces, however many bytes are consumed in between.
 
 mod ways;
 
 use tracewright_base::Piece;
 use tracewright_frames::{Framing, Joiner, Link, Sources, Splitter};
-use ways::{Random, Said, whole};
+use ways::{Item, Random, whole};
 
 /// A link of some sources, with long runs of frames without an ID byte.
 fn link(framing: Framing, random: &mut Random) -> Vec<u8> {
@@ -23,16 +23,16 @@ fn sources_collect_pieces() {
     let mut random = Random(6);
     for framing in [Framing::Coresight, Framing::Tpiu, Framing::Dstream] {
         let bytes = link(framing, &mut random);
-        for link in [Link::new(framing), Link::new(framing).reference()] {
+        for link in [Link::new(framing), Link::new(framing).opencsd()] {
             let (mut splitter, mut sources) = (Splitter::new(link), Sources::default());
             splitter.split(0, &bytes, &mut sources);
             splitter.finish(&mut sources);
 
-            let said = whole(link, &bytes).out();
+            let items = whole(link, &bytes).out();
             for source in sources.iter() {
                 let (mut want, mut pieces) = (Vec::new(), Vec::new());
-                for said in &said {
-                    if let Said::Piece { id, at, fragment, bytes } = said
+                for item in &items {
+                    if let Item::Piece { id, at, fragment, bytes } = item
                         && *id == source.id()
                     {
                         pieces.push(Piece {
@@ -46,14 +46,14 @@ fn sources_collect_pieces() {
                 assert_eq!(source.bytes(), want, "{link:?}");
                 assert_eq!(source.pieces(), pieces, "{link:?}");
             }
-            let events = said.iter().filter(|said| matches!(said, Said::Event(..))).count();
+            let events = items.iter().filter(|item| matches!(item, Item::Event(..))).count();
             assert_eq!(sources.events().len(), events);
         }
     }
 }
 
 #[test]
-fn consumed_bytes_leave_the_others_in_place() {
+fn consuming_bytes_does_not_change_other_offsets() {
     let mut random = Random(7);
     let bytes = link(Framing::Coresight, &mut random);
     let split = |cut: usize, sources: &mut Sources, consume: &mut dyn FnMut(usize) -> usize| {

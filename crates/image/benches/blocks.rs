@@ -1,4 +1,5 @@
-//! Nanoseconds a block: a loop, code larger than the processor's caches, and code walked anew.
+//! Nanoseconds for each block: a loop, code larger than the processor's caches, and code that is
+//! decoded again.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ fn cache(image: &Arc<Image>) -> Cache {
     Cache::new(Arc::clone(image), Waypoints::default(), CacheOptions::default())
 }
 
-/// Takes `count` atoms from the start; `taken` says which way.
+/// Follows `count` atoms from the start; `taken` returns each.
 fn follow(cache: &mut Cache, count: usize, mut taken: impl FnMut() -> bool) -> u64 {
     let mut at = Pc { address: 0x8000, isa: Isa::A64, space: Space::default() };
     let mut instructions = 0;
@@ -71,17 +72,17 @@ fn blocks(c: &mut Criterion) {
         let mut warm = cache(&maze);
         let mut seed = 2;
         follow(&mut warm, 40 * count, || random(&mut seed) & 1 != 0);
-        group.bench_function(format!("random ways through {name}"), |b| {
+        group.bench_function(format!("random paths through {name}"), |b| {
             b.iter(|| black_box(follow(&mut warm, ATOMS, || random(&mut seed) & 1 != 0)));
         });
     }
 
-    // More blocks than are kept: most must be walked again.
+    // More blocks than are cached: most must be decoded again.
     let mut seed = 1;
     let maze = image(170_000, |k| (k + random(&mut seed) as usize % 1000) % 170_000);
     let mut small = cache(&maze);
     let mut seed = 3;
-    group.bench_function("more blocks than are kept", |b| {
+    group.bench_function("more blocks than are cached", |b| {
         b.iter(|| black_box(follow(&mut small, ATOMS, || random(&mut seed) & 1 != 0)));
     });
 

@@ -1,68 +1,68 @@
-//! Places where memory is missing.
+//! Addresses at which memory is missing.
 
 use tracewright_base::{CodeSpace, Isa, Miss};
 
 use crate::table::hash;
 
-/// Places where not even one instruction can be read, each with the first address that is missing. Two may share a
-/// room; a third takes that of the one that came first. Of a trace of which the program is not there, each address
-/// is asked for again and again.
+/// Addresses at which no instruction can be read, each with the first missing address. It is a
+/// two-way set-associative cache with first-in, first-out replacement. A trace without its program
+/// asks for each address again and again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Absent {
-    /// [`ROOMS`] of them, or none until there is a place.
-    rooms: Vec<[Place; 2]>,
+    /// 2 to the power of [`SETS`] of them, the newer entry first. Empty until the first entry.
+    sets: Vec<[Entry; 2]>,
 }
 
-/// One place.
+/// One address.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Entry {
     address: u64,
     code_space: CodeSpace,
-    /// How far behind it the first missing byte is.
-    ahead: u32,
+    /// The distance from it to the first missing byte.
+    distance: u32,
 }
 
-impl Place {
-    const NONE: Place = Place { address: 0, code_space: CodeSpace::NONE, ahead: 0 };
+impl Entry {
+    const NONE: Entry = Entry { address: 0, code_space: CodeSpace::NONE, distance: 0 };
 }
 
-/// As a power of two.
-const ROOMS: u32 = 11;
+/// The binary logarithm of the number of sets.
+const SETS: u32 = 11;
 
 impl Absent {
-    /// Forgets all.
+    /// Removes all entries.
     pub(crate) fn clear(&mut self) {
-        self.rooms.fill([Place::NONE; 2]);
+        self.sets.fill([Entry::NONE; 2]);
     }
 
-    /// What is missing at `address` of `isa` in `code_space`, where that is known.
+    /// The miss at `address` of `isa` in `code_space`, if it is stored.
     #[inline]
     pub(crate) fn find(&self, address: u64, isa: Isa, code_space: CodeSpace) -> Option<Miss> {
-        let room = self.rooms.get(home(address, code_space))?;
-        let place =
-            room.iter().find(|place| place.address == address && place.code_space == code_space)?;
-        let address = address.wrapping_add(place.ahead.into()) & isa.address_mask();
+        let set = self.sets.get(index(address, code_space))?;
+        let entry =
+            set.iter().find(|entry| entry.address == address && entry.code_space == code_space)?;
+        let address = address.wrapping_add(entry.distance.into()) & isa.address_mask();
         Some(Miss { address })
     }
 
-    /// Keeps that `miss` is missing at `address`, which was not known.
+    /// Stores the `miss` at `address`, which is not stored.
     pub(crate) fn insert(&mut self, address: u64, isa: Isa, code_space: CodeSpace, miss: Miss) {
-        let ahead = miss.address.wrapping_sub(address) & isa.address_mask();
-        let Ok(ahead) = u32::try_from(ahead) else { return };
-        if self.rooms.is_empty() {
-            self.rooms = vec![[Place::NONE; 2]; 1 << ROOMS];
+        let distance = miss.address.wrapping_sub(address) & isa.address_mask();
+        let Ok(distance) = u32::try_from(distance) else { return };
+        if self.sets.is_empty() {
+            self.sets = vec![[Entry::NONE; 2]; 1 << SETS];
         }
-        if let Some(room) = self.rooms.get_mut(home(address, code_space)) {
-            let [newer, _] = *room;
-            *room = [Place { address, code_space, ahead }, newer];
+        if let Some(set) = self.sets.get_mut(index(address, code_space)) {
+            let [newer, _] = *set;
+            *set = [Entry { address, code_space, distance }, newer];
         }
     }
 }
 
-/// The room of a place.
+/// The set of an address.
 #[inline]
-fn home(address: u64, code_space: CodeSpace) -> usize {
-    (hash(address, code_space) >> (u64::BITS - ROOMS)) as usize
+fn index(address: u64, code_space: CodeSpace) -> usize {
+    (hash(address, code_space) >> (u64::BITS - SETS)) as usize
 }
 
 #[cfg(test)]
@@ -70,31 +70,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_is_what_was_put_in() {
+    fn stored_misses_equal_inserted_misses() {
         let mut absent = Absent::default();
         let isa = |n: u64| if n.is_multiple_of(3) { Isa::T32 } else { Isa::A64 };
-        let place = |n: u64| {
+        let key = |n: u64| {
             let address = n.wrapping_mul(0x9e37_79b9_7f4a_7c14) & isa(n).address_mask();
             (address, isa(n), CodeSpace::new(isa(n), n as u8 % 2))
         };
         let miss = |n: u64| {
-            let (address, isa, _) = place(n);
+            let (address, isa, _) = key(n);
             Miss { address: address.wrapping_add(n % 4) & isa.address_mask() }
         };
         let find = |absent: &Absent, n| {
-            let (address, isa, code_space) = place(n);
+            let (address, isa, code_space) = key(n);
             absent.find(address, isa, code_space)
         };
         assert_eq!(find(&absent, 0), None);
         for n in 0..10_000 {
-            let (address, isa, code_space) = place(n);
+            let (address, isa, code_space) = key(n);
             absent.insert(address, isa, code_space, miss(n));
             assert_eq!(find(&absent, n), Some(miss(n)));
         }
-        let kept = (0..10_000).filter_map(|n| find(&absent, n).map(|found| (n, found)));
-        assert!(kept.clone().all(|(n, found)| found == miss(n)));
-        assert!(kept.count() > 1 << ROOMS);
-        // The top of the address space has the bottom behind it.
+        let stored = (0..10_000).filter_map(|n| find(&absent, n).map(|found| (n, found)));
+        assert!(stored.clone().all(|(n, found)| found == miss(n)));
+        assert!(stored.count() > 1 << SETS);
+        // Address 0 follows the top of the address space.
         let (top, code_space) = (0xffff_fffe, CodeSpace::new(Isa::T32, 0));
         absent.insert(top, Isa::T32, code_space, Miss { address: 0 });
         assert_eq!(absent.find(top, Isa::T32, code_space), Some(Miss { address: 0 }));

@@ -1,13 +1,13 @@
-//! Bytes that somebody else owns.
+//! Shared bytes.
 
 use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-/// The owner of some bytes: a vector, or a file mapped into memory.
+/// The owner of shared bytes: a vector or a memory-mapped file.
 pub type Owner = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
-/// A part of shared bytes. To clone it copies no bytes.
+/// A part of shared bytes. A clone copies no bytes.
 #[derive(Clone)]
 pub struct Bytes {
     owner: Owner,
@@ -22,7 +22,7 @@ impl Bytes {
         Bytes { owner, start: 0, len }
     }
 
-    /// The bytes from `offset` on, at most `len` of them. What lies beyond the end is not there.
+    /// The bytes from `offset` on, at most `len` of them. The part ends at the end of the bytes.
     #[must_use]
     pub fn part(&self, offset: u64, len: u64) -> Bytes {
         let Range { start, end } = clip(self.len, offset, len);
@@ -41,7 +41,7 @@ impl Deref for Bytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // An owner that shrinks leaves nothing to read.
+        // The owner may have become shorter.
         (*self.owner).as_ref().get(self.start..self.start + self.len).unwrap_or_default()
     }
 }
@@ -58,7 +58,8 @@ impl Default for Bytes {
     }
 }
 
-/// Equal where the bytes are. Parts of one whole are compared by place before they are by content.
+/// Equal if the contents are. Parts with the same address and length are equal without a
+/// comparison.
 impl PartialEq for Bytes {
     fn eq(&self, other: &Self) -> bool {
         let (mine, its): (&[u8], &[u8]) = (self, other);

@@ -1,10 +1,10 @@
-//! The block cache: program memory as a decoder wants it.
+//! The block cache: program memory for a decoder.
 
 use std::sync::Arc;
 
 use tracewright_base::{
-    Block, BlockId, CachedBlocks, Code, CodeSpace, End, Instruction, Isa, Kind, Miss, Pc, Role,
-    Space, Waypoints,
+    Block, BlockCache, BlockId, CachedBlocks, Code, CodeSpace, End, Instruction, Isa, Kind, Miss,
+    Pc, Role, Space, Waypoints,
 };
 use tracewright_isa::rv::{Extensions, Upper};
 use tracewright_isa::{riscv, t32};
@@ -15,11 +15,11 @@ use crate::table::{Table, hash};
 use crate::walk::{Memory, Rules};
 use crate::{Image, View};
 
-/// Blocks of an [`Image`], each walked once. One for each trace source and worker.
+/// Blocks of an [`Image`], each decoded once. Each trace source has its own cache in each worker
+/// thread.
 ///
-/// A block that ends with a waypoint is kept with the blocks that must come after it: see
-/// [`Code::blocks`]. The answers depend on the image and the place only, never on what was asked
-/// before.
+/// A block that ends with a waypoint is cached with its successors: see [`BlockCache`]. Results
+/// depend on the image and the address only, never on earlier calls.
 #[derive(Clone, Debug)]
 pub struct Cache {
     image: Arc<Image>,
@@ -27,12 +27,12 @@ pub struct Cache {
     table: Table,
     /// [`CacheOptions::explored`]
     explored: usize,
-    /// The block that was asked for last.
-    asked: Block,
-    /// Blocks that do not end with a waypoint, or are too long for the table, each at [`stub_index`] or not at
-    /// all. Empty until there is one.
+    /// The result of the last [`Code::block`].
+    result: Block,
+    /// Blocks that do not end with a waypoint, or are too long for the table, each at
+    /// [`stub_index`]. A new one replaces another. Empty until the first one.
     stubs: Vec<Stub>,
-    /// Where there is no block.
+    /// Addresses without a block.
     absent: Absent,
     /// Single instructions.
     steps: Steps,
@@ -41,17 +41,18 @@ pub struct Cache {
 /// How a [`Cache`] works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheOptions {
-    /// A block ends before bytes that are no instruction.
+    /// A block ends before an invalid opcode.
     pub check_opcodes: bool,
-    /// How many blocks are kept, at least 1. Each takes 36 to 48 bytes, and as much again, or twice that, for a moment
-    /// when they get more room.
+    /// The maximum number of cached blocks, at least 1. Each takes 36 to 48 bytes, and two to three
+    /// times as much while the cache grows.
     pub blocks: usize,
-    /// Where it holds more blocks than this, those near a block that is made are made with it, before they
-    /// are asked for. Of code that is as large most runs but a few times, and each block that is asked
-    /// for the first time is a wait for memory; in smaller code blocks that never run are in the way. None is
-    /// made so any more once there were more than are kept.
+    /// If the cache holds more blocks than this, it explores: a block that is made is followed by
+    /// the blocks near it, before a decoder asks for them. In large programs most blocks are
+    /// executed only a few times, and each first request waits for memory. In smaller programs the
+    /// blocks that are never executed displace others in the processor's caches. Exploration stops
+    /// for good when the cache is full.
     pub explored: usize,
-    /// What RISC-V opcodes mean.
+    /// The RISC-V extensions, which determine the meaning of opcodes.
     pub riscv: Extensions,
 }
 
@@ -74,37 +75,38 @@ struct Stub {
 }
 
 impl Stub {
-    fn is(&self, address: u64, code_space: CodeSpace) -> bool {
+    fn is_at(&self, address: u64, code_space: CodeSpace) -> bool {
         self.block.start == address && self.code_space == code_space
     }
 }
 
+/// The capacity of the stubs, a power of two.
 const STUBS: usize = 1 << 10;
 
-/// So many blocks behind one another are made ahead, at most.
+/// The maximum number of consecutive blocks that are explored at once.
 const EXPLORED: usize = 32;
 
 impl Cache {
-    /// An empty cache for a source that ends blocks at `waypoints`.
+    /// An empty cache for a source whose blocks end at `waypoints`.
     pub fn new(image: Arc<Image>, waypoints: Waypoints, options: CacheOptions) -> Cache {
         Cache {
             image,
             rules: Rules { waypoints, check_opcodes: options.check_opcodes, riscv: options.riscv },
             table: Table::new(options.blocks),
             explored: options.explored,
-            asked: Block::default(),
+            result: Block::default(),
             stubs: Vec::new(),
             absent: Absent::default(),
             steps: Steps::default(),
         }
     }
 
-    /// The memory that is read.
+    /// The program memory.
     pub fn image(&self) -> &Arc<Image> {
         &self.image
     }
 
-    /// Memory changed: all blocks of the image so far are forgotten.
+    /// Replaces the program memory. All blocks of another image are removed.
     pub fn set_image(&mut self, image: Arc<Image>) {
         if Arc::ptr_eq(&self.image, &image) {
             return;
@@ -118,31 +120,31 @@ impl Cache {
         self.steps.clear();
     }
 
-    /// What RISC-V opcodes mean here.
+    /// The RISC-V extensions.
     pub fn riscv(&self) -> &Extensions {
         &self.rules.riscv
     }
 
-    /// What RISC-V `opcode` is at `pc`, whatever memory holds there; `upper` is what the one before it left. A
-    /// compressed opcode is in bits \[15:0].
+    /// The instruction that the RISC-V `opcode` is at `pc`. Memory at `pc` is not read; `upper` is
+    /// the effect of the instruction before it. A compressed opcode is in bits \[15:0].
     pub fn classify(&self, pc: Pc, opcode: u32, upper: Upper) -> Instruction {
-        let (view, _, address) = self.place(pc);
+        let (view, _, address) = self.locate(pc);
         self.memory(view, pc.isa).classify(opcode, address, upper)
     }
 
-    /// How many blocks it holds.
+    /// The number of cached blocks.
     pub fn len(&self) -> usize {
         self.table.len()
     }
 
-    /// Whether it holds no blocks.
+    /// Whether no block is cached.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How `pc` sees the image, what selects its block, and the address within its mask.
+    /// The memory view and the code space of `pc`, and its address within the mask.
     #[inline]
-    fn place(&self, pc: Pc) -> (View, CodeSpace, u64) {
+    fn locate(&self, pc: Pc) -> (View, CodeSpace, u64) {
         let view = self.image.view(pc.space);
         (view, CodeSpace::new(pc.isa, view.number()), pc.address & pc.isa.address_mask())
     }
@@ -151,27 +153,28 @@ impl Cache {
         Memory { image: &self.image, view, isa, riscv: &self.rules.riscv }
     }
 
-    /// Makes the block at a place where none is kept. The second is `true` where others had to go.
+    /// Makes the block at `pc`, which is not cached. The second value is `true` if every earlier
+    /// [`BlockId`] is invalid.
     fn make(&mut self, pc: Pc) -> (BlockId, bool) {
-        let (view, code_space, address) = self.place(pc);
+        let (view, code_space, address) = self.locate(pc);
         let stub = self.stubs.get(stub_index(address));
-        if stub.is_some_and(|stub| stub.is(address, code_space)) {
+        if stub.is_some_and(|stub| stub.is_at(address, code_space)) {
             return (BlockId::NONE, false);
         }
         let memory = self.memory(view, pc.isa);
         match aligned(address, pc.isa).and_then(|()| memory.block(address, &self.rules)) {
             Ok(block) => {
                 if block.end == End::Waypoint
-                    && let Some(cached_block) = self.table.insert(&block, code_space)
+                    && let Some(inserted) = self.table.insert(&block, code_space)
                 {
-                    return cached_block;
+                    return inserted;
                 }
                 let stub = Stub { code_space, block };
                 if self.stubs.is_empty() {
                     self.stubs = vec![Stub { code_space: CodeSpace::NONE, ..stub }; STUBS];
                 }
-                if let Some(place) = self.stubs.get_mut(stub_index(address)) {
-                    *place = stub;
+                if let Some(slot) = self.stubs.get_mut(stub_index(address)) {
+                    *slot = stub;
                 }
             }
             Err(miss) => self.absent.insert(address, pc.isa, code_space, miss),
@@ -179,22 +182,23 @@ impl Cache {
         (BlockId::NONE, false)
     }
 
-    /// Makes the block at a place where none is kept, and where code is large those around it.
+    /// Makes the block at `pc`, which is not cached, and explores in large programs. See
+    /// [`make`](Self::make).
     #[cold]
-    fn begin(&mut self, pc: Pc) -> (BlockId, bool) {
-        let (id, anew) = self.make(pc);
+    fn make_first(&mut self, pc: Pc) -> (BlockId, bool) {
+        let (id, renumbered) = self.make(pc);
         let large = self.table.len() > self.explored && !self.table.overflowed();
         if large && id != BlockId::NONE {
             self.explore(pc, id);
         }
-        (id, anew)
+        (id, renumbered)
     }
 
-    /// Makes blocks before they are asked for: those behind `first`, the newest, as far as code goes on, and
-    /// those that branches among them lead to. It is done while there is room, so all marks mean what they
-    /// did. A branch that must be taken gets no way past it.
+    /// Makes blocks before a decoder asks for them: the blocks after `first`, the newest, up to an
+    /// unconditional branch, and the targets of branches among them. It only uses free capacity, so
+    /// every [`BlockId`] stays valid. An unconditional branch gets no not-taken successor.
     fn explore(&mut self, pc: Pc, first: BlockId) {
-        let (view, code_space, _) = self.place(pc);
+        let (view, code_space, _) = self.locate(pc);
         let mut newest = first;
         for _ in 0..EXPLORED {
             let Some(block) = self.table.block(newest) else { return };
@@ -206,18 +210,18 @@ impl Cache {
             let next = block.next();
             self.table.prefetch_lookup(next, code_space);
             self.table.prefetch_lookup(target.unwrap_or(next), code_space);
-            // Reading takes as long as the place in the table, which is asked for, needs to come.
+            // The block is decoded while its slot of the table is prefetched.
             let block = self.memory(view, pc.isa).block(next, &self.rules);
-            let cached_block = self.table.find(next, code_space);
+            let cached = self.table.find(next, code_space);
             let id = match block {
-                _ if cached_block != BlockId::NONE => cached_block,
+                _ if cached != BlockId::NONE => cached,
                 Ok(block) => self.add(&block, code_space),
                 Err(_) => BlockId::NONE,
             };
             if conditional {
                 self.table.chain(newest, false, id);
             }
-            if id == BlockId::NONE || id == cached_block {
+            if id == BlockId::NONE || id == cached {
                 break;
             }
             newest = id;
@@ -231,7 +235,7 @@ impl Cache {
                 let target = target & target_isa.address_mask();
                 let code_space = CodeSpace::new(target_isa, view.number());
                 let mut to = self.table.find(target, code_space);
-                // In the middle of one of them.
+                // The target is inside one of the new blocks.
                 if to == BlockId::NONE
                     && role != Role::Call
                     && target_isa == pc.isa
@@ -250,7 +254,7 @@ impl Cache {
         }
     }
 
-    /// Puts in a block that is not there, where there is room and it ends with a waypoint.
+    /// Inserts a block that is not cached, if there is capacity and it ends with a waypoint.
     fn add(&mut self, block: &Block, code_space: CodeSpace) -> BlockId {
         match block.end {
             End::Waypoint => self.table.add(block, code_space).unwrap_or(BlockId::NONE),
@@ -258,15 +262,15 @@ impl Cache {
         }
     }
 
-    /// What is known of a place that [`make`](Self::make) made no block of.
+    /// The stub or the miss at an address for which [`make`](Self::make) cached no block.
     fn stub(&self, address: u64, isa: Isa, code_space: CodeSpace) -> Result<&Block, Miss> {
         match self.stubs.get(stub_index(address)) {
-            Some(stub) if stub.is(address, code_space) => Ok(&stub.block),
+            Some(stub) if stub.is_at(address, code_space) => Ok(&stub.block),
             _ => Err(self.absent.find(address, isa, code_space).unwrap_or(Miss { address })),
         }
     }
 
-    /// An instruction that is not kept.
+    /// Decodes an instruction that is not stored.
     #[cold]
     fn step(&mut self, view: View, isa: Isa, address: u64) -> Result<Instruction, Miss> {
         let code_space = CodeSpace::new(isa, view.number());
@@ -280,7 +284,7 @@ impl Cache {
     }
 }
 
-/// No instruction can be read from an address that none can have.
+/// A miss if `address` is not aligned for an instruction of `isa`.
 fn aligned(address: u64, isa: Isa) -> Result<(), Miss> {
     if address.is_multiple_of(isa.alignment()) { Ok(()) } else { Err(Miss { address }) }
 }
@@ -288,18 +292,18 @@ fn aligned(address: u64, isa: Isa) -> Result<(), Miss> {
 impl Code for Cache {
     #[inline]
     fn block(&mut self, pc: Pc) -> Result<&Block, Miss> {
-        let (_, code_space, address) = self.place(pc);
+        let (_, code_space, address) = self.locate(pc);
         let mut id = self.table.find(address, code_space);
         if id == BlockId::NONE {
             if let Some(miss) = self.absent.find(address, pc.isa, code_space) {
                 return Err(miss);
             }
-            (id, _) = self.begin(pc);
+            (id, _) = self.make_first(pc);
         }
         match self.table.block(id) {
             Some(block) => {
-                self.asked = block;
-                Ok(&self.asked)
+                self.result = block;
+                Ok(&self.result)
             }
             None => self.stub(address, pc.isa, code_space),
         }
@@ -307,7 +311,7 @@ impl Code for Cache {
 
     #[inline]
     fn instruction(&mut self, pc: Pc) -> Result<Instruction, Miss> {
-        let (view, code_space, address) = self.place(pc);
+        let (view, code_space, address) = self.locate(pc);
         match self.steps.find(address, code_space) {
             Some(instruction) => Ok(*instruction),
             None => self.step(view, pc.isa, address),
@@ -315,7 +319,7 @@ impl Code for Cache {
     }
 
     fn opcode(&mut self, pc: Pc) -> Option<u32> {
-        let (view, _, address) = self.place(pc);
+        let (view, _, address) = self.locate(pc);
         let mut bytes = [0; 4];
         let read = self.image.read(view, address, pc.isa.address_mask(), &mut bytes);
         match (pc.isa, bytes.get(..read)?) {
@@ -335,10 +339,12 @@ impl Code for Cache {
 
     #[inline]
     fn absent(&self, pc: Pc) -> Option<Miss> {
-        let (_, code_space, address) = self.place(pc);
+        let (_, code_space, address) = self.locate(pc);
         self.absent.find(address, pc.isa, code_space)
     }
+}
 
+impl BlockCache for Cache {
     #[inline]
     fn blocks(&self) -> CachedBlocks<'_> {
         self.table.blocks()
@@ -356,7 +362,7 @@ impl Code for Cache {
 
     #[inline]
     fn find(&self, address: u64, code_space: CodeSpace) -> BlockId {
-        self.table.land(address, code_space)
+        self.table.find_target(address, code_space)
     }
 
     #[inline]
@@ -370,16 +376,16 @@ impl Code for Cache {
     }
 
     fn enter(&mut self, pc: Pc, from: Option<(BlockId, bool)>) -> BlockId {
-        let (_, code_space, address) = self.place(pc);
+        let (_, code_space, address) = self.locate(pc);
         if self.absent.find(address, pc.isa, code_space).is_some() {
             return BlockId::NONE;
         }
-        let (id, anew) = match self.table.find(address, code_space) {
-            BlockId::NONE => self.begin(pc),
+        let (id, renumbered) = match self.table.find(address, code_space) {
+            BlockId::NONE => self.make_first(pc),
             id => (id, false),
         };
         if let Some((from, taken)) = from
-            && !anew
+            && !renumbered
         {
             self.table.chain(from, taken, id);
         }
@@ -387,7 +393,7 @@ impl Code for Cache {
     }
 }
 
-/// Where a block that is not in the table is kept.
+/// The index of a block in the stubs.
 #[inline]
 const fn stub_index(address: u64) -> usize {
     (address >> 1 ^ address >> 11 ^ address >> 21) as usize & (STUBS - 1)

@@ -1,4 +1,4 @@
-//! ELF files: the memory that they describe, and names in it. (System V gABI, "Object Files")
+//! ELF files: their memory and symbols. (System V gABI, "Object Files")
 
 use std::error::Error;
 use std::fmt;
@@ -10,24 +10,24 @@ use object::{Endianness, elf};
 
 use crate::{Bytes, Region, SpaceMask, Symbol, Symbols};
 
-/// What an ELF file says.
+/// The contents of an ELF file.
 #[derive(Clone, Debug)]
 pub struct Elf {
-    /// The processor that it is for: `e_machine`.
+    /// The processor architecture: `e_machine`.
     pub machine: u16,
     /// ELFCLASS64, not ELFCLASS32.
     pub bits64: bool,
     /// ET_DYN: it may be loaded anywhere.
     pub movable: bool,
-    /// Where it starts, with the load bias, as the file spells it: bit 0 may say T32.
+    /// The entry point with the load bias. Bit 0 is that of the file: it may select T32.
     pub entry: u64,
-    /// Its build identifier, where it has one.
+    /// Its build identifier.
     pub build_id: Option<Vec<u8>>,
     /// Its LOAD segments, in the order of the file.
     pub segments: Vec<Segment>,
-    /// Memory, with the load bias.
+    /// Memory with the load bias.
     pub regions: Vec<Region>,
-    /// Names of code, with the load bias. Of `.symtab`, or of `.dynsym` where the file is stripped.
+    /// Symbols of code with the load bias: of `.symtab`, or of `.dynsym` if the file is stripped.
     pub symbols: Symbols,
 }
 
@@ -36,36 +36,37 @@ pub struct Elf {
 pub struct Segment {
     /// Its virtual address.
     pub address: u64,
-    /// Where its bytes are in the file.
+    /// The offset of its bytes in the file.
     pub offset: u64,
-    /// How many bytes of the file belong to it.
+    /// The number of its bytes in the file.
     pub file_size: u64,
-    /// How many bytes of memory it takes. Those that the file does not have are zero at the start.
+    /// The number of its bytes in memory. Bytes that are not in the file are initially zero.
     pub memory_size: u64,
     /// It may be executed.
     pub executable: bool,
 }
 
-/// How to place an ELF file.
+/// How an ELF file is loaded.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Load {
     /// Added to each address of the file.
     pub bias: u64,
-    /// Who sees the memory.
+    /// The address spaces of its memory.
     pub spaces: SpaceMask,
-    /// The bytes that a segment has in memory but not in the file are zeros, not unknown.
+    /// Bytes that a segment has in memory but not in the file are zeros; otherwise they are
+    /// unknown.
     pub zeros: bool,
 }
 
-/// Why a file cannot be used as an ELF file.
+/// Why an ELF file cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ElfError {
-    /// It does not begin as an ELF file does.
+    /// It does not begin with the magic number of ELF.
     NotElf,
-    /// It contradicts itself; the text says where.
+    /// It is inconsistent; the text is the part.
     Malformed(String),
-    /// It is an object file: its code has no addresses yet.
+    /// It is a relocatable object file: its code has no addresses.
     Relocatable,
     /// Instructions are big-endian (Arm BE-32).
     BigEndianCode,
@@ -90,12 +91,12 @@ impl fmt::Display for ElfError {
 impl Error for ElfError {}
 
 impl Elf {
-    /// Reads an ELF file of either class and byte order. What a segment asks for beyond the end of
-    /// the file is not memory; its region says how much in [`Region::missing`]. Symbols that cannot
-    /// be read are left out.
+    /// Reads an ELF file of either class and byte order. A segment that extends beyond the end of
+    /// the file ends there; [`Region::missing`] is the rest. Symbols that cannot be read are
+    /// omitted.
     ///
     /// # Errors
-    /// Where there is no memory to be had from it.
+    /// [`ElfError`] if the file has no usable memory.
     pub fn read(file: &Bytes, name: impl Into<Arc<str>>, load: Load) -> Result<Elf, ElfError> {
         let name = name.into();
         match (**file).get(..5) {
@@ -111,8 +112,8 @@ impl Elf {
 }
 
 impl Elf {
-    /// The address that the symbol `name` has in an ELF file, of whatever kind it is and in whatever section: of code,
-    /// of data, or a number. `None` where it is not defined there.
+    /// The value of the symbol `name` in an ELF file, of any kind and in any section: code, data or
+    /// an absolute number. `None` if it is not defined.
     pub fn address_of(file: &Bytes, name: &str) -> Option<u64> {
         match (**file).get(..5) {
             Some(&[0x7f, b'E', b'L', b'F', 1]) => {
@@ -176,7 +177,7 @@ fn read<H: FileHeader<Endian = Endianness>>(
             memory_size: segment.p_memsz(endian).into(),
             executable: segment.p_flags(endian).0 & elf::PF_X.0 != 0,
         };
-        place(file, name, load, segment, &mut regions);
+        load_segment(file, name, load, segment, &mut regions);
         segments.push(segment);
     }
     if segments.is_empty() {
@@ -184,7 +185,7 @@ fn read<H: FileHeader<Endian = Endianness>>(
     }
     let symbols = match header.section_headers(endian, data) {
         Ok(sections) => {
-            // Nobody asks for the names of sections.
+            // The names of sections are not used.
             let sections = SectionTable::new(sections, StringTable::default());
             read_symbols::<H>(&sections, endian, data, load.bias, machine)
         }
@@ -202,8 +203,14 @@ fn read<H: FileHeader<Endian = Endianness>>(
     })
 }
 
-/// Makes the memory of one segment.
-fn place(file: &Bytes, name: &Arc<str>, load: Load, segment: Segment, regions: &mut Vec<Region>) {
+/// Adds the memory of one segment.
+fn load_segment(
+    file: &Bytes,
+    name: &Arc<str>,
+    load: Load,
+    segment: Segment,
+    regions: &mut Vec<Region>,
+) {
     let address = segment.address.wrapping_add(load.bias);
     let bytes = file.part(segment.offset, segment.file_size);
     let missing = segment.file_size.saturating_sub(bytes.len() as u64);
@@ -231,18 +238,18 @@ fn read_build_id<H: FileHeader<Endian = Endianness>>(
     None
 }
 
-/// Names of symbols may lie over each other in the file. Together they are not longer than so many times the
-/// file: of one that is made to fill memory the rest is left out.
+/// The maximum length of all names, as a multiple of the file's length. Names may overlap in the
+/// file, so a malicious file could have names that fill memory; its remaining symbols are omitted.
 const MOST_NAMES: usize = 8;
 
-/// A symbol on its way into the table.
+/// A symbol of the file.
 struct Found<'a> {
     name: &'a str,
     start: u64,
     size: u64,
-    /// End of the section that it is in.
+    /// End of its section.
     limit: u64,
-    /// Which of several names for the same code to show: the highest.
+    /// The name with the highest rank is used for code with several names.
     rank: u8,
 }
 
@@ -254,7 +261,7 @@ fn read_symbols<H: FileHeader<Endian = Endianness>>(
     machine: elf::Machine,
 ) -> Symbols {
     let mut found = Vec::new();
-    let mut room = data.len().saturating_mul(MOST_NAMES);
+    let mut budget = data.len().saturating_mul(MOST_NAMES);
     for table in [elf::SHT_SYMTAB, elf::SHT_DYNSYM] {
         let Ok(table) = sections.symbols(endian, data, table) else { continue };
         for (index, symbol) in table.enumerate() {
@@ -265,18 +272,18 @@ fn read_symbols<H: FileHeader<Endian = Endianness>>(
             let code = executable
                 && (kind == elf::STT_FUNC || kind == elf::STT_NOTYPE || kind == elf::STT_GNU_IFUNC);
             let name = table.symbol_name(endian, symbol).unwrap_or_default();
-            let Some(left) = room.checked_sub(name.len()) else { break };
-            room = left;
+            let Some(left) = budget.checked_sub(name.len()) else { break };
+            budget = left;
             let name = std::str::from_utf8(name).unwrap_or_default();
-            // `$a`, `$t`, `$d` and `$x` say what the bytes are; they name nothing. And a terminal may obey
-            // what a control character says.
+            // The mapping symbols `$a`, `$t`, `$d` and `$x` are not names. Control characters could
+            // control a terminal.
             if !code || name.is_empty() || name.starts_with('$') || name.contains(char::is_control)
             {
                 continue;
             }
             let mut start: u64 = symbol.st_value(endian).into();
             if machine == elf::EM_ARM && kind != elf::STT_NOTYPE {
-                // Bit 0 of the value says T32. (AAELF32, "Symbol Values")
+                // Bit 0 of the value selects T32. (AAELF32, "Symbol Values")
                 start &= !1;
             }
             let address: u64 = section.sh_addr(endian).into();
@@ -294,7 +301,7 @@ fn read_symbols<H: FileHeader<Endian = Endianness>>(
     table(found, bias)
 }
 
-/// Gives a size to those without one, if no other symbol covers them: up to the next symbol.
+/// Makes the table. A symbol without a size that no other symbol covers ends at the next symbol.
 fn table(mut found: Vec<Found<'_>>, bias: u64) -> Symbols {
     found.sort_by_key(|symbol| (symbol.start, symbol.rank));
     // The first address after all symbols so far.

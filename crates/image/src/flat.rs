@@ -1,4 +1,4 @@
-//! Intervals that lie over each other, seen from above.
+//! The visible parts of overlapping intervals.
 
 use std::collections::BinaryHeap;
 
@@ -7,11 +7,12 @@ use std::collections::BinaryHeap;
 pub(crate) struct Interval {
     pub(crate) start: u64,
     pub(crate) last: u64,
-    /// What lies there. Where two overlap, the higher number hides the lower.
+    /// The number of the item. Where two intervals overlap, the one with the higher number is
+    /// visible.
     pub(crate) item: u32,
 }
 
-/// What is on top at each address: intervals in order that do not overlap.
+/// The visible item at each address: sorted intervals that do not overlap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flat(Vec<Interval>);
 
@@ -19,7 +20,7 @@ impl Flat {
     pub(crate) fn new(mut intervals: Vec<Interval>) -> Flat {
         intervals.sort_unstable_by_key(|i| (i.start, i.item));
         let mut flat = Vec::with_capacity(intervals.len());
-        // The intervals that have begun: the top one first, then those that it hides.
+        // The intervals that contain the current address: the visible one first.
         let mut open: BinaryHeap<(u32, u64)> = BinaryHeap::new();
         let mut waiting = intervals.into_iter().peekable();
         let mut at = 0;
@@ -44,7 +45,7 @@ impl Flat {
         Flat(flat)
     }
 
-    /// The interval that holds `address`.
+    /// The interval that contains `address`.
     pub(crate) fn find(&self, address: u64) -> Option<&Interval> {
         let after = self.0.partition_point(|i| i.start <= address);
         self.0.get(after.checked_sub(1)?).filter(|i| address <= i.last)
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_later_interval_is_on_top() {
+    fn the_later_interval_is_visible() {
         const TOP: u64 = u64::MAX;
         for (intervals, want) in [
             (&[][..], &[][..]),
@@ -82,12 +83,12 @@ mod tests {
             // side by side, and with a hole
             (&[(4, 7), (8, 9)], &[(4, 7, 0), (8, 9, 1)]),
             (&[(8, 9), (4, 6)], &[(4, 6, 1), (8, 9, 0)]),
-            // in the middle, at either end, over all
+            // in the middle, at either end, over the whole
             (&[(0, 9), (3, 5)], &[(0, 2, 0), (3, 5, 1), (6, 9, 0)]),
             (&[(0, 9), (0, 5)], &[(0, 5, 1), (6, 9, 0)]),
             (&[(0, 9), (5, 9)], &[(0, 4, 0), (5, 9, 1)]),
             (&[(3, 5), (0, 9)], &[(0, 9, 1)]),
-            // three deep, and the lowest seen again
+            // three overlap, and the lowest is visible again
             (&[(0, 9), (2, 7), (4, 5)], &[(0, 1, 0), (2, 3, 1), (4, 5, 2), (6, 7, 1), (8, 9, 0)]),
             (&[(0, 9), (4, 12), (2, 5)], &[(0, 1, 0), (2, 5, 2), (6, 12, 1)]),
             // the ends of the address space
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn every_address_is_found_where_it_is_on_top() {
+    fn the_visible_interval_of_every_address_is_found() {
         let mut state = 1u64;
         let mut random = |below: u64| {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -114,12 +115,12 @@ mod tests {
                 .collect();
             let flat = Flat::new(intervals.clone());
             for address in 0..80 {
-                let on_top = intervals
+                let visible = intervals
                     .iter()
                     .filter(|i| (i.start..=i.last).contains(&address))
                     .map(|i| i.item)
                     .max();
-                assert_eq!(flat.find(address).map(|i| i.item), on_top, "{address}: {intervals:?}");
+                assert_eq!(flat.find(address).map(|i| i.item), visible, "{address}: {intervals:?}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What memory held.
+//! Program memory.
 
 use std::ops::RangeInclusive;
 
@@ -7,22 +7,22 @@ use tracewright_base::{Security, Space};
 use crate::flat::{Flat, Interval};
 use crate::{Bytes, Elf, ElfError, Load, Region, SpaceMask, Symbols};
 
-/// Program memory: regions, the later over the earlier.
+/// Program memory: regions, of which a later one hides an earlier one where they overlap.
 ///
-/// An image does not change. To change memory, make another one [`with`](Image::with) regions on
-/// top, and give it to each [`Cache`](crate::Cache). To clone an image copies no bytes.
+/// An image is immutable. If memory changes, another image is made [`with`](Image::with) regions on
+/// top, and each [`Cache`](crate::Cache) gets it. A clone of an image copies no bytes.
 #[derive(Clone, Debug)]
 pub struct Image {
     regions: Vec<Region>,
     symbols: Symbols,
     version: u64,
-    /// What those see who see the same regions.
+    /// One for each distinct set of visible regions.
     views: Vec<Flat>,
     /// Index in `views` by [`Space::index`].
     view_of: [u8; Space::COUNT],
 }
 
-/// How a [`Space`] sees an image. Spaces that see the same memory have the same view.
+/// The memory that a [`Space`] sees. Spaces with the same memory have the same view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct View(u8);
 
@@ -36,17 +36,17 @@ impl View {
 /// Two regions that overlap and hold different bytes there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// Index of the region that is seen.
+    /// Index of the visible region.
     pub upper: usize,
     /// Index of the region that it hides.
     pub lower: usize,
-    /// Where they overlap.
+    /// The addresses of both.
     pub overlap: RangeInclusive<u64>,
     /// The first address where they differ.
     pub differs: u64,
 }
 
-/// Every space that is there.
+/// All spaces.
 fn spaces() -> impl Iterator<Item = Space> {
     use Security::*;
     let security = [None, Some(Secure), Some(NonSecure), Some(Root), Some(Realm)];
@@ -58,17 +58,17 @@ fn spaces() -> impl Iterator<Item = Space> {
 }
 
 impl Image {
-    /// The memory of `regions`. Where they overlap the later one is seen; where a region has a gap
-    /// the ones before it show through.
+    /// The memory of `regions`. A later region hides an earlier one where they overlap; it does not
+    /// hide it in its own gaps.
     pub fn new(regions: impl IntoIterator<Item = Region>) -> Image {
         Image::build(regions.into_iter().collect(), Symbols::default(), 0)
     }
 
-    /// The memory and the symbols of one ELF file, with `bias` added to its addresses. For more
-    /// choice see [`Elf::read`].
+    /// The memory and the symbols of one ELF file, with `bias` added to its addresses.
+    /// [`Elf::read`] has more options.
     ///
     /// # Errors
-    /// Where there is no memory to be had from it.
+    /// [`ElfError`] if the file has no usable memory.
     pub fn from_elf(file: &Bytes, name: &str, bias: u64) -> Result<Image, ElfError> {
         let elf = Elf::read(file, name, Load { bias, ..Load::default() })?;
         Ok(Image::build(elf.regions, elf.symbols, 0))
@@ -81,7 +81,7 @@ impl Image {
         Image::build(regions, self.symbols.clone(), self.version + 1)
     }
 
-    /// The same memory with more names. It is the same version: code did not change.
+    /// The same memory with additional symbols. The version is the same: code did not change.
     #[must_use]
     pub fn with_symbols(self, symbols: &Symbols) -> Image {
         Image { symbols: self.symbols.and(symbols), ..self }
@@ -106,7 +106,7 @@ impl Image {
         Image { regions, symbols, version, views, view_of }
     }
 
-    /// How often memory changed to come to this image.
+    /// The number of changes since the first image.
     pub fn version(&self) -> u64 {
         self.version
     }
@@ -116,25 +116,25 @@ impl Image {
         &self.regions
     }
 
-    /// Names of code.
+    /// The symbols.
     pub fn symbols(&self) -> &Symbols {
         &self.symbols
     }
 
-    /// How `space` sees the image.
+    /// The view of `space`.
     #[inline]
     pub fn view(&self, space: Space) -> View {
         View(self.view_of[space.index()])
     }
 
-    /// The region that is seen at `address`.
+    /// The visible region at `address`.
     pub fn region(&self, view: View, address: u64) -> Option<&Region> {
         let interval = self.views.get(usize::from(view.0))?.find(address)?;
         self.regions.get(interval.item as usize)
     }
 
-    /// Bytes from `address` on, at least one, without a copy: they end where another region is
-    /// seen, or earlier. Empty where nothing is known.
+    /// Bytes from `address` on, at least one, without a copy. They end before the next visible
+    /// region, or earlier. Empty if the memory is not known.
     pub fn run(&self, view: View, address: u64) -> &[u8] {
         let Some(interval) = self.views.get(usize::from(view.0)).and_then(|v| v.find(address))
         else {
@@ -146,8 +146,8 @@ impl Image {
         run.get(..room.saturating_add(1)).unwrap_or(run)
     }
 
-    /// Fills `out` from `address` on, across regions and round the top of `mask`, and says how many
-    /// bytes are known.
+    /// Reads memory into `out` from `address` on, across regions; after the top of `mask` follows
+    /// address 0. Returns the number of known bytes.
     pub fn read(&self, view: View, address: u64, mask: u64, out: &mut [u8]) -> usize {
         let mut done = 0;
         while let Some(rest) = out.get_mut(done..).filter(|rest| !rest.is_empty()) {
@@ -164,8 +164,8 @@ impl Image {
         done
     }
 
-    /// The regions that overlap in a common space and do not agree. One for each pair of regions.
-    /// It reads all bytes that lie under others.
+    /// The regions that overlap in a common space with different bytes: one conflict for each pair
+    /// of regions. It compares all hidden bytes.
     pub fn conflicts(&self) -> Vec<Conflict> {
         let mut order: Vec<usize> = (0..self.regions.len()).collect();
         order.sort_by_key(|&i| self.regions.get(i).map(Region::start));
@@ -191,7 +191,7 @@ impl Image {
     }
 }
 
-/// Nothing is known of any address.
+/// An image without memory.
 impl Default for Image {
     fn default() -> Self {
         Image::new([])
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     const MASK: u64 = u64::MAX;
-    const ANYONE: Space = Space::ANY;
+    const ANY: Space = Space::ANY;
 
     fn space(el: u8, security: Security) -> Space {
         Space::new(Some(el), Some(security))
@@ -233,19 +233,19 @@ mod tests {
     }
 
     #[test]
-    fn the_later_region_is_seen_and_gaps_show_through() {
+    fn a_later_region_hides_an_earlier_one_except_in_its_gaps() {
         let image = Image::new([
             Region::new("low", 0x100, vec![1; 8]),
             Region::new("over", 0x102, vec![2; 2]),
             Region::new("over", 0x106, vec![3; 4]),
         ]);
-        assert_eq!(bytes(&image, ANYONE, 0x100, 16), [1, 1, 2, 2, 1, 1, 3, 3, 3, 3]);
-        assert_eq!(bytes(&image, ANYONE, 0xff, 16), []);
-        assert_eq!(bytes(&image, ANYONE, 0x10a, 16), []);
-        let view = image.view(ANYONE);
+        assert_eq!(bytes(&image, ANY, 0x100, 16), [1, 1, 2, 2, 1, 1, 3, 3, 3, 3]);
+        assert_eq!(bytes(&image, ANY, 0xff, 16), []);
+        assert_eq!(bytes(&image, ANY, 0x10a, 16), []);
+        let view = image.view(ANY);
         assert_eq!(image.region(view, 0x103).map(Region::name), Some("over"));
         assert_eq!(image.region(view, 0x104).map(Region::name), Some("low"));
-        // A run ends where another region is seen.
+        // A run ends before the next visible region.
         assert_eq!(image.run(view, 0x100), [1, 1]);
         assert_eq!(image.run(view, 0x107), [3, 3, 3]);
     }
@@ -254,13 +254,13 @@ mod tests {
     fn an_overlay_is_another_image() {
         let before = Image::new([Region::new("code", 0x100, vec![1; 8])]);
         let after = before.with([Region::new("patch", 0x104, vec![2; 8])]);
-        assert_eq!(bytes(&before, ANYONE, 0x100, 16), [1; 8]);
-        assert_eq!(bytes(&after, ANYONE, 0x100, 16), [1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2]);
+        assert_eq!(bytes(&before, ANY, 0x100, 16), [1; 8]);
+        assert_eq!(bytes(&after, ANY, 0x100, 16), [1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2]);
         assert_eq!((before.version(), after.version()), (0, 1));
     }
 
     #[test]
-    fn each_space_sees_its_own() {
+    fn each_space_has_its_own_memory() {
         use Security::*;
         let image = Image::new([
             Region::new("el1", 0, vec![1]).within(SpaceMask::EL1N),
@@ -280,7 +280,7 @@ mod tests {
             (space(3, Root), &[]),
             (Space::new(None, Some(NonSecure)), &[2, 5]),
             (Space::new(Some(2), None), &[4, 5]),
-            (ANYONE, &[4, 5]),
+            (ANY, &[4, 5]),
         ] {
             assert_eq!(bytes(&image, space, 0, 4), want, "{space}");
         }
@@ -290,13 +290,13 @@ mod tests {
     }
 
     #[test]
-    fn where_all_see_the_same_there_is_one_view() {
+    fn spaces_with_the_same_memory_share_a_view() {
         let image = Image::new([Region::new("a", 0, vec![1]), Region::new("b", 8, vec![2])]);
-        assert!(spaces().all(|space| image.view(space) == image.view(ANYONE)));
+        assert!(spaces().all(|space| image.view(space) == image.view(ANY)));
     }
 
     #[test]
-    fn reads_cross_regions_and_go_round_the_top() {
+    fn reads_cross_regions_and_wrap_at_the_top() {
         let image = Image::new([
             Region::new("a", 0x100, vec![1, 2]),
             Region::new("b", 0x102, vec![3, 4]),
@@ -305,15 +305,15 @@ mod tests {
             Region::new("top", 0xffff_fffe, vec![5, 6, 7]),
             Region::new("bottom", 0, vec![8, 9]),
         ]);
-        assert_eq!(bytes(&image, ANYONE, 0x101, 8), [2, 3, 4, 0, 0, 0]);
+        assert_eq!(bytes(&image, ANY, 0x101, 8), [2, 3, 4, 0, 0, 0]);
         let mut out = [0; 4];
-        assert_eq!(image.read(image.view(ANYONE), 0xffff_fffe, 0xffff_ffff, &mut out), 4);
+        assert_eq!(image.read(image.view(ANY), 0xffff_fffe, 0xffff_ffff, &mut out), 4);
         assert_eq!(out, [5, 6, 8, 9]);
-        assert_eq!(image.read(image.view(ANYONE), 0xffff_fffe, u64::MAX, &mut out), 3);
+        assert_eq!(image.read(image.view(ANY), 0xffff_fffe, u64::MAX, &mut out), 3);
     }
 
     #[test]
-    fn conflicts_are_overlaps_that_disagree() {
+    fn conflicts_are_overlaps_with_different_bytes() {
         let image = Image::new([
             Region::new("a", 0x10, vec![0, 1, 2, 3]),
             Region::new("same", 0x12, vec![2, 3, 4, 5]),

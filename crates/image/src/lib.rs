@@ -1,10 +1,10 @@
-//! Program memory: what it held, and in which address space.
+//! Program memory: its contents, by address space.
 //!
-//! An [`Image`] is made of [`Region`]s: raw dumps, the segments of ELF files, and what was laid over
-//! them later. It opens no files: bytes come in as [`Bytes`], which may be a file mapped into memory.
+//! An [`Image`] consists of [`Region`]s: raw dumps, the segments of ELF files, and later changes of
+//! memory. This crate opens no files: bytes are passed as [`Bytes`], which may be a memory-mapped
+//! file.
 //!
-//! A [`Cache`] walks the code of an image once and then hands it out block by block, which is all
-//! that a decoder does with program memory.
+//! A [`Cache`] decodes each block of an image once. Decoders use program memory through it only.
 //!
 //! ```
 //! use std::sync::Arc;

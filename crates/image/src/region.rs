@@ -1,10 +1,10 @@
-//! One contiguous piece of memory.
+//! A contiguous piece of memory.
 
 use std::sync::Arc;
 
 use crate::{Bytes, SpaceMask};
 
-/// A contiguous piece of memory and where it came from.
+/// A contiguous piece of memory and the name of its file.
 #[derive(Clone, Debug)]
 pub struct Region {
     name: Arc<str>,
@@ -21,27 +21,27 @@ enum Content {
     Zeros,
 }
 
-/// What [`Region::run`] gives of memory that is all zero.
+/// The bytes that [`Region::run`] returns for a region of zeros.
 const ZEROS: &[u8] = &[0; 4096];
 
-/// Where a file of raw memory goes.
+/// A part of a raw memory dump and its address.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Dump {
     /// Address of its first byte.
     pub address: u64,
-    /// Where in the file that byte is.
+    /// Offset of that byte in the file.
     pub offset: u64,
-    /// How many bytes; `None` is all there are.
+    /// Length in bytes; `None` for the rest of the file.
     pub length: Option<u64>,
-    /// Who sees it.
+    /// The address spaces that it belongs to.
     pub spaces: SpaceMask,
 }
 
 impl Region {
-    /// `bytes` at `address`, for everyone. Bytes past the top of the address space are left out.
+    /// `bytes` at `address`, in every space. Bytes past the top of the address space are omitted.
     pub fn new(name: impl Into<Arc<str>>, address: u64, bytes: impl Into<Bytes>) -> Region {
         let bytes = bytes.into();
-        // One less than to the top keeps the length of a region at address 0 a u64.
+        // At address 0 the sum saturates, so that the length fits in a u64.
         let room = (u64::MAX - address).saturating_add(1);
         let bytes = bytes.part(0, room);
         Region {
@@ -54,7 +54,7 @@ impl Region {
         }
     }
 
-    /// `length` bytes of zeros at `address`, for everyone.
+    /// `length` bytes of zeros at `address`, in every space.
     pub fn zeros(name: impl Into<Arc<str>>, address: u64, length: u64) -> Region {
         Region {
             name: name.into(),
@@ -66,8 +66,8 @@ impl Region {
         }
     }
 
-    /// A raw dump. What `dump` asks for beyond the end of `file` is not memory; the region says how
-    /// much in [`Region::missing`].
+    /// A raw dump. The region ends at the end of `file`; [`Region::missing`] is the number of bytes
+    /// of `dump` beyond it.
     pub fn dump(name: impl Into<Arc<str>>, file: &Bytes, dump: Dump) -> Region {
         let bytes = file.part(dump.offset, dump.length.unwrap_or(u64::MAX));
         let found = bytes.len() as u64;
@@ -75,13 +75,13 @@ impl Region {
         Region { missing: dump.length.map_or(0, |wanted| wanted.saturating_sub(found)), ..region }
     }
 
-    /// The same region, seen by `spaces` only.
+    /// The same region in `spaces` only.
     #[must_use]
     pub fn within(self, spaces: SpaceMask) -> Region {
         Region { spaces, ..self }
     }
 
-    /// The file that it came from.
+    /// The name of its file.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -96,12 +96,12 @@ impl Region {
         Some(self.start + self.len.checked_sub(1)?)
     }
 
-    /// Who sees it.
+    /// The address spaces that it belongs to.
     pub fn spaces(&self) -> SpaceMask {
         self.spaces
     }
 
-    /// How many bytes its file should have had more.
+    /// The number of bytes that are missing at the end of its file.
     pub fn missing(&self) -> u64 {
         self.missing
     }
@@ -110,7 +110,7 @@ impl Region {
         Region { missing, ..self }
     }
 
-    /// Bytes from `address` on: at least one, not always all. Empty outside of the region.
+    /// Bytes from `address` on: at least one, possibly not all. Empty outside of the region.
     pub fn run(&self, address: u64) -> &[u8] {
         let Some(left) =
             address.checked_sub(self.start).and_then(|offset| self.len.checked_sub(offset))
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_region_ends_where_the_address_space_does() {
+    fn a_region_ends_at_the_end_of_the_address_space() {
         let region = Region::new("top", u64::MAX - 1, vec![1, 2, 3, 4]);
         assert_eq!(region.last(), Some(u64::MAX));
         assert_eq!(region.run(u64::MAX), [2]);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_take_no_room_and_end() {
+    fn zeros_use_no_memory_and_end() {
         let region = Region::zeros("bss", 0x1000, 1 << 40);
         assert!(region.run(0x1000).iter().all(|&byte| byte == 0));
         assert_eq!(region.run(0x1000 + (1 << 40) - 3), [0, 0, 0]);

@@ -1,4 +1,4 @@
-//! Which address spaces a piece of memory belongs to.
+//! The address spaces of a piece of memory.
 
 use std::error::Error;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use tracewright_base::{Security, Space};
 
-/// A set of address spaces. EL0 has none of its own: it runs in the memory of EL1.
+/// A set of address spaces. EL0 executes in the memory of EL1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SpaceMask(u8);
 
@@ -37,7 +37,7 @@ impl SpaceMask {
     /// Every space.
     pub const ANY: SpaceMask = SpaceMask(0xff);
 
-    /// The words of the snapshot format, in any case, and what they mean.
+    /// The words of the snapshot format, in upper or lower case, and their spaces.
     pub const WORDS: [(&'static str, SpaceMask); 17] = [
         ("EL1S", Self::EL1S),
         ("EL1N", Self::EL1N),
@@ -59,7 +59,7 @@ impl SpaceMask {
         ("SP", Self::EL1S),
     ];
 
-    /// The spaces that `space` may be. What is not known of it matches any.
+    /// The spaces that `space` may be. An unknown exception level or security state matches any.
     pub const fn of(space: Space) -> SpaceMask {
         match (space.el(), space.security()) {
             (None, None) => Self::ANY,
@@ -76,7 +76,7 @@ impl SpaceMask {
             (Some(2), Some(Security::NonSecure)) => Self::EL2N,
             (Some(2), Some(Security::Realm)) => Self::EL2R,
             (Some(3..), None) => SpaceMask(0x88),
-            // The other states have no EL3 of their own.
+            // Only the Secure and the Root state have an EL3.
             (Some(3..), Some(Security::Secure | Security::NonSecure)) => Self::EL3,
         }
     }
@@ -92,7 +92,7 @@ impl SpaceMask {
     }
 }
 
-/// Memory belongs to every space unless something says otherwise.
+/// Memory belongs to every space by default.
 impl Default for SpaceMask {
     fn default() -> Self {
         Self::ANY
@@ -122,7 +122,7 @@ impl fmt::Display for SpaceMask {
         }
         let mut first = true;
         for (word, mask) in Self::WORDS {
-            // "EL2" is the other spelling of "EL2N".
+            // "EL2" is a synonym of "EL2N".
             if mask.0.count_ones() == 1 && self.meets(mask) && word.len() > 2 && word != "EL2N" {
                 write!(f, "{}{word}", if first { "" } else { "+" })?;
                 first = false;
@@ -138,7 +138,7 @@ impl fmt::Debug for SpaceMask {
     }
 }
 
-/// A word that names no address space.
+/// A word that is not an address space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownSpace(pub String);
 
@@ -171,9 +171,9 @@ impl FromStr for SpaceMask {
 mod tests {
     use super::*;
 
-    /// The words and masks of the reference decoder.
+    /// The words and masks of OpenCSD.
     #[test]
-    fn words_name_masks() {
+    fn words_are_parsed() {
         for (word, bits) in [
             ("EL1S", 0x01),
             ("EL1N", 0x02),
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_word_is_answered_with_the_known_ones() {
+    fn an_unknown_word_is_reported_with_the_known_words() {
         let error = "EL4".parse::<SpaceMask>().unwrap_err().to_string();
         assert!(error.starts_with("`EL4` is no address space"), "{error}");
         for (word, _) in SpaceMask::WORDS {
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn masks_are_shown_as_their_words() {
+    fn masks_are_displayed_as_words() {
         for (mask, text) in [
             (SpaceMask::EL2N, "EL2"),
             (SpaceMask::SECURE, "S"),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_matches_any() {
+    fn unknown_states_match_any() {
         use Security::*;
         for (el, security, bits) in [
             (None, None, 0xff),

@@ -1,18 +1,19 @@
-//! Single instructions, for trace units that trace each.
+//! Single instructions, for trace units that trace each instruction.
 
 use tracewright_base::{CodeSpace, Instruction, Isa, Kind, Role};
 
-/// Instructions that were looked up lately, each by its address and what selects it. Two may share a place; a
-/// third takes that of the one that came first. It grows, up to a bound, while many are made again.
+/// Recently decoded instructions by address and code space. It is a two-way set-associative cache
+/// with first-in, first-out replacement. It grows, up to a limit, while many instructions are
+/// decoded again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Steps {
-    /// A power of two of them, or none until there is an instruction.
-    slots: Vec<[Step; 2]>,
-    /// How many instructions came since there are so many places.
-    made: usize,
+    /// A power of two of them, the newer entry first. Empty until the first instruction.
+    sets: Vec<[Step; 2]>,
+    /// Instructions that were inserted since the number of sets changed.
+    inserted: usize,
 }
 
-/// One instruction and what selects it.
+/// One instruction, its address and its code space.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     address: u64,
@@ -21,7 +22,7 @@ struct Step {
 }
 
 impl Step {
-    /// There is none.
+    /// An unused entry.
     const NONE: Step = Step { address: 0, code_space: CodeSpace::NONE, instruction: plain(0) };
 }
 
@@ -38,52 +39,52 @@ const fn plain(size: u8) -> Instruction {
     }
 }
 
-/// How many places there are at first.
+/// The first number of sets.
 const FIRST: usize = 1 << 9;
-/// And at most.
+/// The maximum number of sets.
 const MOST: usize = 1 << 14;
 
 impl Steps {
-    /// Forgets all.
+    /// Removes all instructions.
     pub(crate) fn clear(&mut self) {
-        self.slots.fill([Step::NONE; 2]);
+        self.sets.fill([Step::NONE; 2]);
     }
 
-    /// The instruction, where it is kept.
+    /// The instruction at `address`, if it is stored.
     #[inline]
     pub(crate) fn find(&self, address: u64, code_space: CodeSpace) -> Option<&Instruction> {
-        let place = self.slots.get(self.home(address))?;
+        let set = self.sets.get(self.index(address))?;
         let step =
-            place.iter().find(|step| step.address == address && step.code_space == code_space)?;
+            set.iter().find(|step| step.address == address && step.code_space == code_space)?;
         Some(&step.instruction)
     }
 
-    /// Keeps an instruction that was not there.
+    /// Stores an instruction that is not stored.
     pub(crate) fn insert(&mut self, address: u64, code_space: CodeSpace, instruction: Instruction) {
-        self.made += 1;
-        // Half of the room was taken, or less was and is made again.
-        if self.made > self.slots.len() && self.slots.len() < MOST {
-            let room = (2 * self.slots.len()).max(FIRST);
-            let before = std::mem::replace(&mut self.slots, vec![[Step::NONE; 2]; room]);
-            let kept = before.iter().flatten().filter(|step| step.code_space != CodeSpace::NONE);
-            kept.for_each(|&step| self.put(step));
-            self.made = 0;
+        self.inserted += 1;
+        // Half of the entries are used, or fewer are used and were replaced.
+        if self.inserted > self.sets.len() && self.sets.len() < MOST {
+            let sets = (2 * self.sets.len()).max(FIRST);
+            let before = std::mem::replace(&mut self.sets, vec![[Step::NONE; 2]; sets]);
+            let stored = before.iter().flatten().filter(|step| step.code_space != CodeSpace::NONE);
+            stored.for_each(|&step| self.put(step));
+            self.inserted = 0;
         }
         self.put(Step { address, code_space, instruction });
     }
 
     fn put(&mut self, step: Step) {
-        let home = self.home(step.address);
-        if let Some(place) = self.slots.get_mut(home) {
-            let [newer, _] = *place;
-            *place = [step, newer];
+        let index = self.index(step.address);
+        if let Some(set) = self.sets.get_mut(index) {
+            let [newer, _] = *set;
+            *set = [step, newer];
         }
     }
 
-    /// Where an instruction is kept: neighbours do not meet.
+    /// The set of an instruction. Adjacent instructions are in different sets.
     #[inline]
-    fn home(&self, address: u64) -> usize {
-        (address >> 1 ^ address >> 15) as usize & self.slots.len().wrapping_sub(1)
+    fn index(&self, address: u64) -> usize {
+        (address >> 1 ^ address >> 15) as usize & self.sets.len().wrapping_sub(1)
     }
 }
 
@@ -92,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_is_what_was_put_in() {
+    fn stored_instructions_equal_inserted_instructions() {
         let mut steps = Steps::default();
         let code_space = |n: u64| CodeSpace(1 + n as u32 % 2);
         let step = |n: u64| (n * 0x9e37_79b9 & 0xffff_fffe, code_space(n));
@@ -103,14 +104,14 @@ mod tests {
             steps.insert(address, code_space, instruction(n));
             assert_eq!(steps.find(address, code_space), Some(&instruction(n)));
         }
-        assert_eq!(steps.slots.len(), MOST, "it grows, but not for ever");
-        let kept = (0..200_000).filter(|&n| {
+        assert_eq!(steps.sets.len(), MOST, "it grows up to the limit");
+        let stored = (0..200_000).filter(|&n| {
             let (address, code_space) = step(n);
             let found = steps.find(address, code_space);
             assert!(found.is_none_or(|found| *found == instruction(n)), "{address:#x}");
             found.is_some()
         });
-        assert!(kept.count() > MOST);
+        assert!(stored.count() > MOST);
         steps.clear();
         assert!((0..200_000).all(|n| steps.find(step(n).0, step(n).1).is_none()));
     }

@@ -1,14 +1,14 @@
-//! Names of code.
+//! Symbols of code.
 
 use std::cmp::Reverse;
 use std::fmt;
 
 use crate::flat::{Flat, Interval};
 
-/// A name and the code that it names.
+/// A name and its code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Symbol<'a> {
-    /// As the file spells it, not demangled.
+    /// The name as in the file, not demangled.
     pub name: &'a str,
     /// Address of the first byte, without an instruction set bit.
     pub start: u64,
@@ -16,7 +16,7 @@ pub struct Symbol<'a> {
     pub size: u64,
 }
 
-/// Symbols by address. Where they overlap the one that starts last has the address.
+/// Symbols by address. Where symbols overlap, the one with the highest start has the address.
 #[derive(Clone, Default)]
 pub struct Symbols {
     names: String,
@@ -28,13 +28,13 @@ pub struct Symbols {
 struct Entry {
     start: u64,
     size: u64,
-    /// Where the name is in `names`.
+    /// The range of the name in `names`.
     name: (usize, usize),
 }
 
 impl Symbols {
-    /// A table of `symbols`. Where several have the same range, the last one has it. A symbol
-    /// without a size is in the table, but no address is found in it.
+    /// A table of `symbols`. If several have the same range, the last one has it. A symbol
+    /// without a size is in the table, but it has no addresses.
     pub fn new<'a>(symbols: impl IntoIterator<Item = Symbol<'a>>) -> Symbols {
         let mut table = Symbols::default();
         for symbol in symbols {
@@ -52,7 +52,7 @@ impl Symbols {
         table
     }
 
-    /// Both tables in one.
+    /// The symbols of both tables.
     #[must_use]
     pub fn and(&self, more: &Symbols) -> Symbols {
         Symbols::new(self.iter().chain(more.iter()))
@@ -69,12 +69,12 @@ impl Symbols {
         self.entries.iter().map(|entry| self.symbol(entry))
     }
 
-    /// How many there are.
+    /// The number of symbols.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are none.
+    /// Whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

@@ -1,4 +1,4 @@
-//! A bounded hash table of blocks, each with the blocks that must come after it.
+//! A bounded hash table of blocks and their successors.
 
 use tracewright_base::{
     BLOCK_CLASSES, Block, BlockClass, BlockId, CachedBlock, CachedBlocks, CodeSpace, End,
@@ -8,31 +8,34 @@ use tracewright_scan::{huge, prefetch};
 
 use crate::target_cache::TargetCache;
 
-/// Blocks by address and realm. It grows to a bound and then begins anew, so that what it holds is
-/// never older than that many blocks.
+/// Blocks by address and code space. The table grows up to a limit. Then it is cleared, so that no
+/// block is older than that many blocks.
 ///
-/// What each atom looks at and what it does not are kept apart: the first is twice an eighth of a cache line.
+/// The data that a decoder reads for each atom are separate from the rest: 8 bytes of the block and
+/// 8 bytes of its successors.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     blocks: Vec<CachedBlock>,
-    /// Of each hop.
+    /// Those of each block.
     successors: Vec<Successors>,
-    /// All that there can be, once there is one: `known` of them are in use.
+    /// Empty, or [`BLOCK_CLASSES`] of them.
     classes: Vec<BlockClass>,
+    /// How many of `classes` are used.
     known: usize,
-    /// What else there is to know of them.
+    /// The branch target of each block.
     targets: Vec<Target>,
-    /// Open addressing by [`Table::home`]: an index of `blocks`, or [`FREE`]. A power of two, at most half
-    /// full. (Fewer would collide less, and miss the processor's caches more.)
+    /// Open addressing by [`Table::home`]: an index of `blocks`, or [`FREE`]. Their number is a
+    /// power of two and at most half are used. (More slots have fewer collisions but more misses in
+    /// the processor's caches.)
     slots: Vec<u32>,
-    /// Blocks that were looked up for themselves. There are few of them, so these places are nearer.
+    /// The blocks that were found by address. They are few, so this cache is smaller than `slots`.
     target_cache: TargetCache,
     limit: usize,
-    /// It was full, and began anew.
+    /// The table was full and has been cleared.
     overflowed: bool,
 }
 
-/// Where the waypoint of a block leads; an odd number where that is not known.
+/// The branch target of a block; an odd number if it is not known.
 #[derive(Clone, Copy, Debug)]
 struct Target(u64);
 
@@ -48,21 +51,21 @@ impl Target {
     }
 }
 
-/// How many blocks there is room for at first.
+/// The first capacity, in blocks.
 const FIRST: usize = 64;
 
-/// From so many blocks on it grows to twice its size: to put them in order takes longer than memory that is
-/// not used yet is worth.
+/// From this number of blocks on, the capacity doubles; below, it grows by half. Sorting many
+/// blocks more often costs more than unused memory.
 const MANY: usize = 1 << 15;
 
-/// No block is at this place.
+/// A slot without a block.
 const FREE: u32 = u32::MAX;
 
-/// How many places there are for each block, at least.
+/// The minimum number of slots for each block.
 const SPARSE: usize = 2;
 
 impl Table {
-    /// An empty table for `limit` blocks, at least 1. It takes no memory yet.
+    /// An empty table for at most `limit` blocks, at least 1. It allocates nothing.
     pub(crate) fn new(limit: usize) -> Table {
         let limit = limit.clamp(1, FREE as usize / (2 * SPARSE));
         Table {
@@ -82,7 +85,7 @@ impl Table {
         self.blocks.len()
     }
 
-    /// Whether it ever held as many blocks as it may.
+    /// Whether the table was full at any time.
     pub(crate) fn overflowed(&self) -> bool {
         self.overflowed
     }
@@ -127,23 +130,23 @@ impl Table {
         })
     }
 
-    /// Says that block `to` must come after block `from`, where its waypoint was `taken` or not.
+    /// Records `to` as the successor of `from`, whose waypoint is `taken` or not.
     pub(crate) fn chain(&mut self, from: BlockId, taken: bool, to: BlockId) {
         if let Some([not, yes]) = self.successors.get_mut(from.index()) {
             *(if taken { yes } else { not }) = to;
         }
         if taken && let Some(cached) = self.blocks.get_mut(from.index()) {
-            *cached = cached.looping(to == from);
+            *cached = cached.with_loop(to == from);
         }
     }
 
-    /// The block, where it is kept.
+    /// The block at `address`.
     #[inline]
     pub(crate) fn find(&self, address: u64, code_space: CodeSpace) -> BlockId {
         let blocks = self.blocks();
         let mut slot = self.home(address, code_space);
         loop {
-            // There is always a free place, and a place is never out of bounds.
+            // There is always a free slot, and a slot is never out of bounds.
             let Some(&index) = self.slots.get(slot) else { return BlockId::NONE };
             let id = BlockId::new(index as usize);
             let Some((cached, class)) = blocks.get(id) else { return BlockId::NONE };
@@ -154,23 +157,23 @@ impl Table {
         }
     }
 
-    /// Asks for the place that [`find`](Self::find) begins with.
+    /// Prefetches the slot that [`find`](Self::find) reads first.
     #[inline]
     pub(crate) fn prefetch_lookup(&self, address: u64, code_space: CodeSpace) {
         prefetch(&self.slots, self.home(address, code_space));
     }
 
-    /// The block, where it is kept, as one that is looked up for itself: an indirect branch leads there.
+    /// The block at `address`, the target of an indirect branch: through the target cache.
     #[inline]
-    pub(crate) fn land(&self, address: u64, code_space: CodeSpace) -> BlockId {
+    pub(crate) fn find_target(&self, address: u64, code_space: CodeSpace) -> BlockId {
         let hash = hash(address, code_space);
-        let kept = self.target_cache.get(hash);
-        if let Some(cached) = self.blocks.get(kept.index())
+        let id = self.target_cache.get(hash);
+        if let Some(cached) = self.blocks.get(id.index())
             && let Some(class) = self.classes.get(cached.class())
             && cached.start(class) == address
             && class.code_space == code_space
         {
-            return kept;
+            return id;
         }
         self.search(address, code_space, hash)
     }
@@ -178,27 +181,27 @@ impl Table {
     #[inline(never)]
     fn search(&self, address: u64, code_space: CodeSpace, hash: u64) -> BlockId {
         let id = self.find(address, code_space);
-        // What is not kept takes no other's place.
+        // A miss replaces no entry.
         if id != BlockId::NONE {
             self.target_cache.put(hash, id);
         }
         id
     }
 
-    /// Where indirect branches led.
+    /// The targets of indirect branches.
     #[inline]
     pub(crate) fn target_cache(&self) -> &TargetCache {
         &self.target_cache
     }
 
-    /// Puts in a block that is not there. `None` where it is too long to be kept. Where the table grows
-    /// or is full, the second is `true`: no mark means what it did.
+    /// Inserts a block that is not in the table. `None` if it is too long. The second value is
+    /// `true` if the table grew or was cleared: then every earlier [`BlockId`] is invalid.
     pub(crate) fn insert(
         &mut self,
         block: &Block,
         code_space: CodeSpace,
     ) -> Option<(BlockId, bool)> {
-        // Whether it is too long does not depend on the family.
+        // Whether it is too long does not depend on the class.
         CachedBlock::new(block, 0)?;
         if let Some(id) = self.add(block, code_space) {
             return Some((id, false));
@@ -213,16 +216,16 @@ impl Table {
         Some((self.add(block, code_space)?, true))
     }
 
-    /// Puts in a block that is not there, where there is room for it and for its family: all marks mean
-    /// what they did.
+    /// Inserts a block that is not in the table, if there is capacity for it and for its class.
+    /// Every [`BlockId`] stays valid.
     pub(crate) fn add(&mut self, block: &Block, code_space: CodeSpace) -> Option<BlockId> {
         let index = self.blocks.len();
         if index == self.blocks.capacity().min(self.limit) {
             return None;
         }
         let class = BlockClass::of(block, code_space);
-        let kept = self.classes.get(..self.known)?;
-        let number = kept.iter().rposition(|&kept| kept == class).unwrap_or(self.known);
+        let classes = self.classes.get(..self.known)?;
+        let number = classes.iter().rposition(|&known| known == class).unwrap_or(self.known);
         let cached = CachedBlock::new(block, number)?;
         if number == self.known {
             self.classes.resize(BLOCK_CLASSES, BlockClass::NONE);
@@ -236,12 +239,12 @@ impl Table {
         Some(BlockId::new(index))
     }
 
-    /// Makes room, and puts all blocks in the order of their addresses: what runs together then lies
-    /// together, whichever of it ran first.
+    /// Increases the capacity and sorts the blocks by address: blocks that execute together are
+    /// then in the same cache lines, in whatever order they were inserted.
     fn grow(&mut self) {
         let len = self.blocks.len();
         let more = if len < MANY { len / 2 } else { len };
-        let room = len + more.max(FIRST).min(self.limit - len);
+        let capacity = len + more.max(FIRST).min(self.limit - len);
         let blocks = self.blocks();
         let mut order: Vec<(u32, u64, u32)> = (0..len)
             .filter_map(|index| {
@@ -257,10 +260,11 @@ impl Table {
             }
         }
         let to = |id: BlockId| moved.get(id.index()).copied().unwrap_or(BlockId::NONE);
-        self.blocks = in_order(&self.blocks, &order, room, |cached| cached);
-        self.successors = in_order(&self.successors, &order, room, |successors| successors.map(to));
-        self.targets = in_order(&self.targets, &order, room, |target| target);
-        let slots = (room * SPARSE).next_power_of_two();
+        self.blocks = in_order(&self.blocks, &order, capacity, |cached| cached);
+        self.successors =
+            in_order(&self.successors, &order, capacity, |successors| successors.map(to));
+        self.targets = in_order(&self.targets, &order, capacity, |target| target);
+        let slots = (capacity * SPARSE).next_power_of_two();
         self.slots.clear();
         self.slots.reserve_exact(slots);
         huge(&self.slots);
@@ -268,8 +272,8 @@ impl Table {
         for (index, &(code_space, start, _)) in order.iter().enumerate() {
             self.put(start, CodeSpace(code_space), index as u32);
         }
-        self.target_cache.change(to);
-        self.target_cache.make_room(room);
+        self.target_cache.renumber(to);
+        self.target_cache.reserve(capacity);
     }
 
     fn put(&mut self, address: u64, code_space: CodeSpace, index: u32) {
@@ -282,33 +286,34 @@ impl Table {
         }
     }
 
-    /// The place where a block is if no other was there first.
+    /// The first slot in which a block may be.
     #[inline]
     fn home(&self, address: u64, code_space: CodeSpace) -> usize {
         (u128::from(hash(address, code_space)) * self.slots.len() as u128 >> 64) as usize
     }
 
-    /// The place to look at after `slot`.
+    /// The slot after `slot`, where a collision continues.
     #[inline]
     fn after(&self, slot: usize) -> usize {
         (slot + 1) & (self.slots.len() - 1)
     }
 }
 
-/// What is in `list`, in another `order`, with room for `room` in all.
+/// The items of `list` in `order`, with `capacity`.
 fn in_order<T: Copy>(
     list: &[T],
     order: &[(u32, u64, u32)],
-    room: usize,
+    capacity: usize,
     change: impl Fn(T) -> T,
 ) -> Vec<T> {
-    let mut all = Vec::with_capacity(room);
+    let mut all = Vec::with_capacity(capacity);
     huge(&all);
     all.extend(order.iter().filter_map(|&(.., was)| list.get(was as usize).copied().map(&change)));
     all
 }
 
-/// The odd number nearest to 2^64 over the golden ratio spreads neighbours over all places.
+/// Fibonacci hashing: the factor is the odd number nearest to 2^64 over the golden ratio, which
+/// spreads adjacent addresses over all slots.
 #[inline]
 pub(crate) fn hash(address: u64, code_space: CodeSpace) -> u64 {
     (address ^ u64::from(code_space.0) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15)

@@ -1,5 +1,5 @@
-//! Straight code, read from an image. Nothing is remembered here: the same place in the same image
-//! gives the same answer.
+//! Blocks and instructions, decoded from an image. There is no state: the same address in the same
+//! image gives the same result.
 
 use tracewright_base::{Block, End, Instruction, Isa, Kind, Miss, Waypoints};
 use tracewright_isa::rv::{self, Extensions, Upper};
@@ -7,17 +7,17 @@ use tracewright_isa::{ItState, classify, riscv};
 
 use crate::{Image, View};
 
-/// The longest block, in instructions. Without a bound a walk through memory without a branch
-/// would go on for ever.
+/// The maximum length of a block, in instructions. It bounds the walk through memory without a
+/// branch.
 pub const LONGEST_BLOCK: u32 = 4096;
 
-/// The longest instruction, in bytes, but for a processor's own.
+/// The maximum length of a standard instruction, in bytes.
 const LONGEST: usize = 4;
 
-/// The longest of a processor's own opcodes (RISC-V), in bytes.
+/// The maximum length of a custom RISC-V instruction, in bytes.
 const LONGEST_OWN: usize = 8;
 
-/// What ends a block.
+/// Which instructions end a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     pub(crate) waypoints: Waypoints,
@@ -25,7 +25,7 @@ pub(crate) struct Rules {
     pub(crate) riscv: Extensions,
 }
 
-/// Memory as one processor sees it.
+/// The memory of one view and instruction set.
 #[derive(Clone, Copy)]
 pub(crate) struct Memory<'a> {
     pub(crate) image: &'a Image,
@@ -64,7 +64,7 @@ impl<'a> Memory<'a> {
                 block.end = End::Waypoint;
                 break;
             }
-            // A pair that makes a jump predictable is not taken apart.
+            // A pair of instructions that makes a jump inferable is in one block.
             if block.instructions >= LONGEST_BLOCK && reader.upper.is_none() {
                 block.end = End::Limit;
                 break;
@@ -79,10 +79,11 @@ impl<'a> Memory<'a> {
         Reader::new(self, start).next(&mut it)
     }
 
-    /// Whether an IT block is around `pc`: the code before it says so. It is read from memory, not
-    /// carried along the walk, so that a place means the same however one came to it.
+    /// The IT block around `pc`, if the code before it has one. It is decoded from memory and not
+    /// passed along the walk, so that an address has the same instruction whichever path leads to
+    /// it.
     fn it_state(self, pc: u64) -> ItState {
-        // An IT instruction and three of its four instructions, 4 bytes each, come before.
+        // An IT instruction and three of its four instructions, 4 bytes each, can be before `pc`.
         const FARTHEST: u64 = 2 + 3 * 4;
         if !matches!(self.isa, Isa::T32 | Isa::ThumbEe) {
             return ItState::default();
@@ -108,8 +109,9 @@ impl<'a> Memory<'a> {
         ItState::default()
     }
 
-    /// Whether an instruction begins at `at`, and not the second half of one. A halfword that
-    /// cannot begin a 4-byte instruction ends one of either size; those after it that can go in pairs.
+    /// Whether an instruction begins at `at`, instead of the second half of one. A halfword that
+    /// cannot begin a 4-byte instruction ends an instruction of either size; the halfwords between
+    /// it and `at` can all begin one, so they are pairs.
     fn begins_instruction(self, at: u64) -> bool {
         const FARTHEST: u64 = 64;
         let begins_long =
@@ -137,9 +139,9 @@ impl<'a> Memory<'a> {
 struct Reader<'a> {
     memory: Memory<'a>,
     at: u64,
-    /// Bytes from `at` on; it may hold fewer than there are.
+    /// Bytes from `at` on, possibly not all of them.
     run: &'a [u8],
-    /// What the instruction before `at` left.
+    /// The effect of the instruction before `at`.
     upper: Upper,
 }
 
@@ -153,7 +155,7 @@ impl<'a> Reader<'a> {
         let mask = isa.address_mask();
         if self.run.len() < LONGEST {
             let run = image.run(view, self.at);
-            // What lies past the top of the address space is not next.
+            // Bytes past the top of the address space do not follow.
             let to_top = usize::try_from(mask - self.at).unwrap_or(usize::MAX).saturating_add(1);
             self.run = run.get(..to_top).unwrap_or(run);
         }
@@ -182,7 +184,8 @@ impl<'a> Reader<'a> {
         Ok(instruction)
     }
 
-    /// The RISC-V instruction at `at`, with what the one before it and the jump table tell.
+    /// The RISC-V instruction at `at`. The instruction before it and the jump table may determine
+    /// its target.
     fn riscv(&mut self, opcode: u32) -> Result<Instruction, Miss> {
         let Memory { isa, riscv, .. } = self.memory;
         if riscv.has_own()
@@ -196,7 +199,7 @@ impl<'a> Reader<'a> {
         Ok(instruction)
     }
 
-    /// The instruction at `at` if it is the processor's own.
+    /// The instruction at `at` if it is a custom one of the processor.
     fn own(&self) -> Result<Option<Instruction>, Miss> {
         let Memory { image, view, isa, riscv } = self.memory;
         let mut bytes = [0; LONGEST_OWN];
@@ -213,7 +216,8 @@ impl<'a> Reader<'a> {
 }
 
 impl Memory<'_> {
-    /// What `opcode` at `address` is, right after what left `upper`: a processor's own opcodes are known.
+    /// The instruction that `opcode` is at `address`, after an instruction with the effect `upper`.
+    /// Custom opcodes are included.
     pub(crate) fn classify(self, opcode: u32, address: u64, upper: Upper) -> Instruction {
         match self.riscv.own(self.isa, opcode.into(), address) {
             Some(instruction) => instruction,
@@ -233,7 +237,7 @@ impl Memory<'_> {
         instruction
     }
 
-    /// Where the jump table of Zcmt sends `index`.
+    /// The target of `index` in the jump table of Zcmt.
     fn table_entry(self, index: u8) -> Option<u64> {
         let Memory { image, view, isa, riscv } = self;
         let mask = isa.address_mask();

@@ -1,16 +1,16 @@
-//! The cache says what a walk without a cache says, in whatever order it is asked.
+//! The results of the cache equal those of a walk without a cache, in any order of the calls.
 
 use std::sync::Arc;
 
 use tracewright_base::{
-    BLOCK_CLASSES, Block, BlockId, Code, CodeSpace, End, Instruction, Isa, Kind, Last, Miss, Pc,
-    Role, Security, Space, Waypoints,
+    BLOCK_CLASSES, Block, BlockCache, BlockId, Code, CodeSpace, End, Instruction, Isa, Kind, Last,
+    Miss, Pc, Role, Security, Space, Waypoints,
 };
 use tracewright_image::{Bytes, Cache, CacheOptions, Image, LONGEST_BLOCK, Region, SpaceMask};
 use tracewright_isa::assemble::{a64, rv};
 use tracewright_isa::rv::Extensions;
 
-const ANYONE: Space = Space::ANY;
+const ANY: Space = Space::ANY;
 const NO_WAYPOINTS: Waypoints = Waypoints::BRANCHES;
 const DEFAULT: CacheOptions = CacheOptions {
     check_opcodes: false,
@@ -39,7 +39,7 @@ fn halves(halves: &[u16]) -> Vec<u8> {
 }
 
 fn pc(isa: Isa, address: u64) -> Pc {
-    Pc { address, isa, space: ANYONE }
+    Pc { address, isa, space: ANY }
 }
 
 fn cache(regions: impl IntoIterator<Item = Region>, options: CacheOptions) -> Cache {
@@ -81,7 +81,7 @@ fn a_block_ends_at_the_first_waypoint() {
 }
 
 #[test]
-fn a_block_has_a_longest_length() {
+fn the_length_of_a_block_is_limited() {
     let longest = LONGEST_BLOCK as usize;
     let code = words(&[vec![NOP; longest + 3], vec![RET]].concat());
     let mut cache = cache([Region::new("code", 0, code)], DEFAULT);
@@ -92,7 +92,7 @@ fn a_block_has_a_longest_length() {
 }
 
 #[test]
-fn misses_name_the_first_address_that_cannot_be_read() {
+fn misses_report_the_first_address_that_cannot_be_read() {
     let code = Region::new("code", 0x1000, vec![0; 6]);
     let mut cache = cache([code], DEFAULT);
     for (isa, address, missing) in [
@@ -144,7 +144,7 @@ fn a_short_instruction_is_read_from_the_last_two_bytes() {
 }
 
 #[test]
-fn aarch32_goes_on_at_address_0() {
+fn aarch32_continues_at_address_0() {
     let regions = [
         // MOV r0, r0; then r1, r1 and B .
         Region::new("top", 0xffff_fffc, words(&[0xe1a0_0000, 0xe1a0_1001])),
@@ -154,12 +154,12 @@ fn aarch32_goes_on_at_address_0() {
     let block = *cache.block(pc(Isa::A32, 0xffff_fffc)).unwrap();
     assert_eq!(row(&block), (12, 3, Kind::Branch, End::Waypoint));
     assert_eq!((block.last.target, block.next()), (Some(4), 8));
-    // In AArch64 the same bytes lie one after another.
+    // In AArch64 the same bytes are consecutive.
     assert_eq!(row(cache.block(pc(Isa::A64, 0xffff_fffc)).unwrap()).3, End::NoCode);
 }
 
 #[test]
-fn an_it_block_is_seen_from_within() {
+fn an_it_block_is_detected_from_within() {
     // ITE EQ; MOVEQ r0, r0; LDRNE.W r0, [r0]; MOV r0, r0; and B.W, whose second half looks like an
     // IT instruction, before MOV r0, r0.
     let code = halves(&[0xbf0c, 0x4600, 0xf8d0, 0x0000, 0x4600, 0xf000, 0xbf0c, 0x4600, 0x4600]);
@@ -180,7 +180,7 @@ fn an_it_block_is_seen_from_within() {
 }
 
 #[test]
-fn spaces_that_see_the_same_share_blocks() {
+fn spaces_with_the_same_memory_share_blocks() {
     use Security::{NonSecure, Secure};
     let space = |el, security| Space::new(Some(el), Some(security));
     let mut cache = cache(
@@ -205,7 +205,7 @@ fn spaces_that_see_the_same_share_blocks() {
 }
 
 #[test]
-fn a_change_of_memory_is_seen() {
+fn a_change_of_memory_removes_blocks() {
     let before = Arc::new(Image::new([Region::new("code", 0, words(&[NOP, RET]))]));
     let after = Arc::new(before.with([Region::new("patch", 0, words(&[RET]))]));
     let mut cache = Cache::new(Arc::clone(&before), NO_WAYPOINTS, DEFAULT);
@@ -227,7 +227,7 @@ impl Random {
     }
 }
 
-/// The walk as the specification of the cache says it, one instruction at a time.
+/// A block as the cache defines it, one instruction at a time.
 fn naive(cache: &mut Cache, waypoints: Waypoints, check: bool, pc: Pc) -> Result<Block, Miss> {
     let mut block = Block { start: pc.address, ..Block::default() };
     let mut at = pc;
@@ -299,7 +299,7 @@ fn cached_chained_and_bounded_equal_a_naive_walk() {
         let mut cache = Cache::new(Arc::clone(&image), waypoints, options);
         let mut at = pc(Isa::A64, 0xffff_fe00);
         for _ in 0..400 {
-            // Follow the code as a decoder does, jump now and then.
+            // Follow the code as a decoder does, with occasional jumps.
             let got = cache.block(at).copied();
             assert!(cache.len() <= limit);
             let mut fresh = Cache::new(Arc::clone(&image), waypoints, options);
@@ -323,20 +323,21 @@ fn cached_chained_and_bounded_equal_a_naive_walk() {
             };
             at.address &= at.isa.address_mask();
         }
-        assert_ways(&cache);
+        assert_successors(&cache);
     }
-    // Most places have code: the test is not about misses.
+    // Most addresses have code.
     assert!(blocks > 10_000, "{blocks}");
 }
 
-/// Each hop leads to where it must lead, or nowhere, and past no branch that must be taken.
-fn assert_ways(cache: &Cache) {
-    let marks = (0..cache.len()).map(BlockId::new);
-    for block in marks.clone().filter_map(|mark| {
-        cache.cached_block(mark).zip(cache.blocks().successors().get(mark.index()))
-    }) {
-        let (Block { last, .. }, ways) = block;
-        let [not, taken] = ways.map(|mark| cache.cached_block(mark));
+/// Each successor is the block at the target or after the block, or is not known. An unconditional
+/// branch has no not-taken successor.
+fn assert_successors(cache: &Cache) {
+    let ids = (0..cache.len()).map(BlockId::new);
+    for block in
+        ids.filter_map(|id| cache.cached_block(id).zip(cache.blocks().successors().get(id.index())))
+    {
+        let (Block { last, .. }, successors) = block;
+        let [not, taken] = successors.map(|id| cache.cached_block(id));
         if let Some(to) = not {
             assert!(last.conditional, "{block:x?}");
             assert_eq!((to.start, to.last.isa), (block.0.next(), last.isa));
@@ -349,9 +350,9 @@ fn assert_ways(cache: &Cache) {
     }
 }
 
-/// Code around a block that is made for the first time, where much is kept already.
+/// The blocks around a new block are made when the cache holds many blocks.
 #[test]
-fn blocks_are_made_ahead() {
+fn adjacent_blocks_are_explored() {
     let b_eq = |by: i32| a64::b_cond(0, by).unwrap();
     let code = [
         b_eq(16),                // 0: into the middle of the block at 8
@@ -366,15 +367,15 @@ fn blocks_are_made_ahead() {
     let regions = || [Region::new("code", 0, words(&code))];
     for (explored, blocks, count) in [(0, 64, 5), (1, 64, 1), (0, 1, 1), (0, 4, 4)] {
         let mut cache = cache(regions(), CacheOptions { explored, blocks, ..DEFAULT });
-        let code_space = cache.code_space(Isa::A64, ANYONE);
+        let code_space = cache.code_space(Isa::A64, ANY);
         let first = cache.enter(pc(Isa::A64, 0), None);
         assert_eq!((cache.find(0, code_space), cache.len()), (first, count), "{explored} {blocks}");
-        assert_ways(&cache);
+        assert_successors(&cache);
         if count == 5 {
             let at = |address| cache.find(address, code_space);
             let next = |address| cache.blocks().successors()[at(address).index()];
             assert_eq!(next(0), [at(4), at(16)]);
-            // The call's target is not known, and it must be taken.
+            // The call's target is not known, and it is unconditional.
             assert_eq!(next(4), [BlockId::NONE; 2]);
             assert_eq!(next(8), [at(24), at(8)]);
             assert_eq!(next(16), [at(24), at(8)]);
@@ -382,12 +383,12 @@ fn blocks_are_made_ahead() {
             assert!([0, 4, 8, 16, 24].iter().all(|&address| at(address) != BlockId::NONE));
         }
         assert_eq!(cache.enter(pc(Isa::A64, 12), None), cache.find(12, code_space));
-        assert_ways(&cache);
+        assert_successors(&cache);
     }
 }
 
 #[test]
-fn a_full_cache_begins_anew() {
+fn a_full_cache_is_cleared() {
     let code = words(&[RET; 300]);
     let options = CacheOptions { blocks: 100, ..DEFAULT };
     let mut cache = cache([Region::new("code", 0, code)], options);
@@ -400,12 +401,12 @@ fn a_full_cache_begins_anew() {
 }
 
 #[test]
-fn hops_lead_to_what_must_come_next() {
+fn successors_are_recorded() {
     let regions = || [Region::new("code", 0, words(&[RET; 4]))];
     let mut all = cache(regions(), DEFAULT);
     let first = all.enter(pc(Isa::A64, 0), None);
     let second = all.enter(pc(Isa::A64, 4), Some((first, false)));
-    let code_space = all.code_space(Isa::A64, ANYONE);
+    let code_space = all.code_space(Isa::A64, ANY);
     assert_eq!((all.find(0, code_space), all.find(4, code_space)), (first, second));
     assert_eq!(
         (all.find(8, code_space), all.find(0, CodeSpace::NONE)),
@@ -417,14 +418,14 @@ fn hops_lead_to_what_must_come_next() {
     let (cached, class) = all.blocks().get(second).unwrap();
     assert_eq!(cached.end(class), block.next());
     assert_eq!(cached.range(class, true).last, Last::new(&block.last, true));
-    // Nothing that ends with a waypoint is at the end of memory.
+    // No block ends with a waypoint at the end of memory.
     assert_eq!(all.enter(pc(Isa::A64, 16), Some((second, true))), BlockId::NONE);
 
-    // Other memory: no hop is left.
+    // Other memory: no block is cached.
     all.set_image(Arc::new(Image::new([])));
     assert_eq!((all.find(0, code_space), all.blocks().all().len()), (BlockId::NONE, 0));
 
-    // A cache of one block begins anew, and the block that went leads nowhere.
+    // A cache of one block is cleared, and the removed block gets no successor.
     let mut one = cache(regions(), CacheOptions { blocks: 1, ..DEFAULT });
     let first = one.enter(pc(Isa::A64, 0), None);
     let second = one.enter(pc(Isa::A64, 4), Some((first, false)));
@@ -432,13 +433,13 @@ fn hops_lead_to_what_must_come_next() {
     assert_eq!((one.len(), one.find(0, code_space)), (1, BlockId::NONE));
 }
 
-/// A program of jumps, each to the next but one, made block by block from the middle outwards: wherever
-/// the blocks lie meanwhile, each leads to the one that it led to.
+/// A program of jumps, each over the next one. The blocks are cached from the middle outwards, and
+/// each successor stays correct while the blocks are sorted again.
 #[test]
-fn hops_lead_to_the_same_blocks_when_the_cache_grows() {
+fn successors_are_preserved_when_the_cache_grows() {
     const BLOCKS: u64 = 1000;
     let mut cache = cache([Region::new("code", 0, words(&[B_8; BLOCKS as usize + 2]))], DEFAULT);
-    let code_space = cache.code_space(Isa::A64, ANYONE);
+    let code_space = cache.code_space(Isa::A64, ANY);
     let middle_out = (0..BLOCKS).map(|n| {
         let half = n.div_ceil(2);
         4 * if n % 2 == 0 { BLOCKS / 2 + half - (n > 0) as u64 } else { BLOCKS / 2 - half }
@@ -454,19 +455,19 @@ fn hops_lead_to_the_same_blocks_when_the_cache_grows() {
             assert_eq!((not, to.start(class)), (BlockId::NONE, address + 8));
         }
     }
-    let mut led = 0;
+    let mut linked = 0;
     for at in (0..4 * BLOCKS).step_by(4) {
-        let mark = cache.find(at, code_space);
-        let (cached, class) = cache.blocks().get(mark).unwrap();
+        let id = cache.find(at, code_space);
+        let (cached, class) = cache.blocks().get(id).unwrap();
         assert_eq!(cached.range(class, true).end(), at + 4);
-        if let Some((to, class)) = cache.blocks().get(cache.blocks().next(mark, true)) {
+        if let Some((to, class)) = cache.blocks().get(cache.blocks().next(id, true)) {
             assert_eq!(to.start(class), at + 8);
-            led += 1;
+            linked += 1;
         }
     }
-    // All but those that were made while it grew.
-    assert!(led > BLOCKS - 20, "{led}");
-    // They lie in the order of their addresses, but for the last ones.
+    // All but the blocks that were made while the cache grew.
+    assert!(linked > BLOCKS - 20, "{linked}");
+    // They are in the order of their addresses, except the last ones.
     let starts: Vec<u64> = (0..cache.len())
         .map(|index| cache.blocks().get(BlockId::new(index)).unwrap())
         .map(|(cached, class)| cached.start(class))
@@ -474,29 +475,29 @@ fn hops_lead_to_the_same_blocks_when_the_cache_grows() {
     assert!(starts.array_windows().take(600).all(|[a, b]| a < b));
 }
 
-/// One who only looks may be on any thread.
+/// Look-ups through a shared reference may be on any thread.
 #[test]
 fn a_cache_can_be_shared() {
     const fn is_shared<T: Send + Sync>() {}
     is_shared::<Cache>();
 }
 
-/// So many blocks that those which are looked up have places of their own: they are found again, also after the cache grew, and
-/// not once they are gone.
+/// With many blocks the target cache is used: blocks are found again, also after the cache has
+/// grown, but not after they are removed.
 #[test]
 fn blocks_of_large_programs_are_found_again() {
     const BLOCKS: u64 = 80_000;
     let options = CacheOptions { blocks: 1 << 20, ..DEFAULT };
     let mut cache = cache([Region::new("code", 0, words(&[RET; BLOCKS as usize]))], options);
-    let code_space = cache.code_space(Isa::A64, ANYONE);
+    let code_space = cache.code_space(Isa::A64, ANY);
     let found = |cache: &Cache, n: u64| {
         [(); 2].map(|()| cache.cached_block(cache.find(4 * n, code_space)).map(|block| block.start))
     };
     for n in 0..BLOCKS {
         assert_eq!(found(&cache, n), [None; 2]);
         cache.block(pc(Isa::A64, 4 * n)).unwrap();
-        for kept in [n, n / 2, n / 3] {
-            assert_eq!(found(&cache, kept), [Some(4 * kept); 2]);
+        for cached in [n, n / 2, n / 3] {
+            assert_eq!(found(&cache, cached), [Some(4 * cached); 2]);
         }
     }
     assert_eq!(cache.find(4, CodeSpace::NONE), BlockId::NONE);
@@ -504,9 +505,10 @@ fn blocks_of_large_programs_are_found_again() {
     assert!((0..BLOCKS).all(|n| found(&cache, n) == [None; 2]));
 }
 
-/// Blocks in more places that are far apart than the cache tells apart: it begins anew, and says the same.
+/// Blocks of more classes than the cache has, because they are more than 4 GiB apart: the cache is
+/// cleared, and the results are the same.
 #[test]
-fn a_cache_of_far_places() {
+fn a_cache_of_many_classes() {
     let code = words(&[NOP, RET]);
     let far = |n: u64| n << 32;
     let count = 2 * BLOCK_CLASSES as u64 + 10;
@@ -521,10 +523,10 @@ fn a_cache_of_far_places() {
     assert_eq!(most, BLOCK_CLASSES);
 }
 
-/// A block that is too long for a hop is still a block.
+/// A block that is too long for the table is still returned.
 #[test]
-fn long_blocks_are_not_hops() {
-    for (nops, kept) in [(126, true), (127, false), (4000, false)] {
+fn long_blocks_are_not_cached() {
+    for (nops, cached) in [(126, true), (127, false), (4000, false)] {
         let mut code = vec![NOP; nops];
         code.push(RET);
         let mut cache = cache([Region::new("code", 0, words(&code))], DEFAULT);
@@ -535,12 +537,12 @@ fn long_blocks_are_not_hops() {
                 (4 * nops as u32 + 4, nops as u32 + 1, Kind::Indirect, End::Waypoint)
             );
         }
-        assert_eq!(cache.enter(pc(Isa::A64, 0), None) != BlockId::NONE, kept, "{nops}");
+        assert_eq!(cache.enter(pc(Isa::A64, 0), None) != BlockId::NONE, cached, "{nops}");
     }
 }
 
-/// Overlays without Context IDs: 16 KB that are in four places of the memory map, because bits \[15:14] of the
-/// address are not decoded, and each overlay linked to another of them. (IHI 0014, 9.1.1)
+/// Overlays without Context IDs: 16 KB of memory with four aliases, because bits \[15:14] of the
+/// address are not decoded, and each overlay is linked to another alias. (IHI 0014, 9.1.1)
 #[test]
 fn overlays_at_aliases() {
     const SIZE: usize = 16 << 10;
@@ -551,10 +553,10 @@ fn overlays_at_aliases() {
         Region::new(["root", "one", "two", "three"][n as usize], alias(n), words(&code))
     };
     let image = Image::new((0..4).map(overlay));
-    let view = image.view(ANYONE);
+    let view = image.view(ANY);
     let mut cache = Cache::new(Arc::new(image.clone()), NO_WAYPOINTS, DEFAULT);
     for n in (0..4).chain((0..4).rev()) {
-        // The same word of the memory, and another program.
+        // The same word of memory in another program.
         let block = *cache.block(pc(Isa::A64, alias(n))).unwrap();
         assert_eq!((block.start, block.instructions), (alias(n), n as u32 + 1));
         let last = image.region(view, alias(n) + SIZE as u64 - 1).unwrap();
@@ -567,7 +569,7 @@ fn overlays_at_aliases() {
     let image = Image::new(regions);
     let mut cache = Cache::new(Arc::new(image.clone()), NO_WAYPOINTS, DEFAULT);
     for n in 0..4 {
-        let run = image.run(image.view(ANYONE), alias(n));
+        let run = image.run(image.view(ANY), alias(n));
         assert_eq!(run.as_ptr(), shared.as_ptr());
         let block = *cache.block(pc(Isa::A64, alias(n))).unwrap();
         assert_eq!((block.start, block.instructions), (alias(n), 3));
@@ -593,8 +595,8 @@ fn a_warm_cache_does_not_allocate() {
     assert_eq!(warm.count_total, 0);
 }
 
-/// RISC-V instructions of both sizes, a jump that the instruction before it makes predictable, and one
-/// that is jumped to, past that instruction.
+/// RISC-V instructions of both sizes, a jump that the instruction before it makes predictable, and
+/// one that is jumped to, past that instruction.
 #[test]
 fn riscv_blocks() {
     let code: Vec<u8> = [
@@ -663,8 +665,8 @@ fn table_jumps() {
     assert_eq!(target(false, Some(0x40), Isa::Rv32), (Kind::Plain, None));
 }
 
-/// A processor's own opcodes end blocks where they let the program go elsewhere, up to eight bytes long. One that
-/// memory does not hold whole is not there.
+/// A processor's own opcodes end blocks where they let the program go elsewhere, up to eight bytes
+/// long. One that memory does not hold whole is not there.
 #[test]
 fn own_opcodes() {
     let mut riscv = Extensions::NONE;

@@ -1,4 +1,4 @@
-//! ELF files, laid out by hand from the System V gABI and read from captures.
+//! ELF files: made from the System V gABI, and read from captures.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use tracewright_image::{Bytes, Cache, CacheOptions, Elf, ElfError, Image, Load, 
 
 const ANYONE: Space = Space::ANY;
 
-/// An ELF file in the making: numbers of 2 bytes (`half`), 4 (`word`), and as long as an address.
+/// Writes an ELF file: numbers of 2 bytes (`half`), of 4 (`word`), and of the size of an address.
 struct File {
     bytes: Vec<u8>,
     bits64: bool,
@@ -59,8 +59,8 @@ const A64: Shape = Shape { bits64: true, big: false, kind: EXEC, machine: AARCH6
 const A32: Shape =
     Shape { bits64: false, big: false, kind: EXEC, machine: ARM, flags: 0x0500_0000 };
 
-/// 16 bytes of code at 0x8000 of which the file has all, 16 bytes more of memory, and a second
-/// segment at 0x9000 that is cut off by the end of the file after 4 of 8 bytes.
+/// 16 bytes of code at 0x8000, all in the file, 16 more bytes of memory, and a second segment at
+/// 0x9000, of which the file has 4 of 8 bytes.
 fn file(shape: Shape) -> Vec<u8> {
     let Shape { bits64, big, kind, machine, flags } = shape;
     let (header, program, section, symbol) =
@@ -154,7 +154,7 @@ fn segments_are_memory() {
 }
 
 #[test]
-fn what_the_file_does_not_have_is_zero_if_asked() {
+fn bytes_that_are_not_in_the_file_are_zero_on_request() {
     let load = Load { zeros: true, bias: 0x100, spaces: SpaceMask::EL1N };
     let elf = Elf::read(&file(A64).into(), "a.elf", load).unwrap();
     assert!(elf.regions.iter().all(|r| r.spaces() == SpaceMask::EL1N));
@@ -168,7 +168,7 @@ fn what_the_file_does_not_have_is_zero_if_asked() {
 
 #[test]
 fn code_has_names() {
-    // Bit 0 of a function says T32 in an Arm file only.
+    // Bit 0 of a function selects T32 in an Arm file only.
     for (shape, main) in [(A32, 0x8000), (A64, 0x8001)] {
         let image = Image::from_elf(&file(shape).into(), "a.elf", 0x1_0000).unwrap();
         let name = |address: u64| {
@@ -187,10 +187,10 @@ fn code_has_names() {
     }
 }
 
-/// Symbols may all name one long string, each from another byte on: that does not fill memory. And no name
-/// makes a terminal do anything.
+/// The names of symbols may overlap in one long string: that does not fill memory. No name controls
+/// a terminal.
 #[test]
-fn names_that_lie_over_each_other() {
+fn names_overlap() {
     const LONG: usize = 0x4_0000;
     const MANY: usize = 0x1000;
     let mut bytes = file(A64);
@@ -220,7 +220,7 @@ fn names_that_lie_over_each_other() {
 }
 
 #[test]
-fn byte_order_is_of_the_file_not_of_the_code() {
+fn data_may_be_big_endian_but_not_code() {
     let image = Image::from_elf(&file(Shape { big: true, ..A64 }).into(), "be", 0).unwrap();
     assert_eq!(read(&image, 0x8000)[..4], [0xc0, 0xc1, 0xc2, 0xc3]);
     // BE-8: big-endian data, little-endian instructions.
@@ -229,7 +229,7 @@ fn byte_order_is_of_the_file_not_of_the_code() {
 }
 
 #[test]
-fn what_cannot_be_memory_is_refused() {
+fn files_without_memory_are_refused() {
     let mut no_segments = file(A64);
     // e_phnum
     no_segments[56] = 0;
@@ -259,10 +259,10 @@ fn a_damaged_file_does_not_panic() {
         for cut in 0..whole.len() {
             let _ = Image::from_elf(&whole[..cut].to_vec().into(), "cut", 0);
         }
-        for place in 0..whole.len() {
+        for offset in 0..whole.len() {
             for value in [0x00, 0x7f, 0x80, 0xff] {
                 let mut damaged = whole.clone();
-                damaged[place] = value;
+                damaged[offset] = value;
                 if let Ok(image) = Image::from_elf(&damaged.into(), "damaged", u64::MAX - 7) {
                     read(&image, 0x8000);
                     image.conflicts();

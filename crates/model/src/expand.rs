@@ -1,6 +1,7 @@
 //! Elements and program memory, to the instructions that ran: the way back from a trace unit.
 
 use tracewright_base::{Code, Element, Isa, Pc, Sink, Space};
+use tracewright_protocols::Observer;
 
 /// What ran, an instruction at a time; whatever is no range comes as it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,6 +38,8 @@ impl<K: Code, F: FnMut(u64, Ran)> Expand<K, F> {
         Expand { code, each, space: Space::ANY }
     }
 }
+
+impl<K: Code, F: FnMut(u64, Ran)> Observer for Expand<K, F> {}
 
 impl<K: Code, F: FnMut(u64, Ran)> Sink for Expand<K, F> {
     fn element(&mut self, at: u64, element: Element) {

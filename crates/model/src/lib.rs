@@ -1,19 +1,18 @@
-//! What processors did, as [`Step`](tracewright_base::Step)s: from execution logs of simulators, and
-//! from programs that run on a machine of our own.
+//! Test equipment: random programs, a machine that runs them, and round trips through trace.
 //!
-//! The way round that tests go without any other tool: a [`Program`] runs on a [`Machine`] and
-//! yields steps; a trace unit in software ([`AnyUnit`](tracewright_protocols::encoders::AnyUnit))
-//! makes bytes of them; a decoder makes elements of those; and [`Expand`] makes of the elements the
-//! instructions that ran.
+//! A [`Program`] runs on a [`Machine`] and yields [`Step`](tracewright_base::Step)s. A trace unit in
+//! software ([`AnyUnit`](tracewright_protocols::encoders::AnyUnit)) encodes the steps to bytes, a
+//! decoder decodes the bytes to elements, and [`Expand`] expands the elements to executed
+//! instructions. A [`RoundTrip`] compares these instructions with the steps.
+//!
+//! No crate that is published depends on this one.
 #![forbid(unsafe_code)]
 
 pub mod expand;
 pub mod generate;
-pub mod log;
 pub mod machine;
 mod program;
 mod random;
-mod recorder;
 pub mod round_trip;
 pub mod trial;
 
@@ -22,5 +21,4 @@ pub use generate::{Recipe, Sets};
 pub use machine::{Machine, Stimulus};
 pub use program::Program;
 pub use random::Random;
-pub use recorder::{RecordError, Recorder, Recording};
 pub use round_trip::{RoundTrip, Way};

@@ -209,9 +209,9 @@ pub fn decode(config: &AnyConfig, image: &Arc<Image>, bytes: &[u8]) -> Vec<(u64,
     let (mut code, mut stream) = (cache(), config.stream());
     let pieces = [Piece { start: 0, at: 0, fragment: true }];
     let offsets = OffsetMap::new(&pieces);
-    let taken = stream.feed(bytes, &offsets, &mut code, &mut sink, &mut ());
+    let taken = stream.feed(bytes, &offsets, &mut code, &mut sink);
     let rest = bytes.get(taken..).unwrap_or_default();
-    stream.finish(rest, &offsets, &mut code, &mut sink, &mut ());
+    stream.finish(rest, &offsets, &mut code, &mut sink);
     ran
 }
 

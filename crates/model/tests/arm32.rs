@@ -172,9 +172,9 @@ fn said(config: &AnyConfig, image: &Arc<Image>, bytes: &[u8], control: u32) -> S
     let mut cache = Cache::new(image.clone(), config.waypoints(), CacheOptions::default());
     let pieces = [Piece { start: 0, at: 0, fragment: true }];
     let offsets = OffsetMap::new(&pieces);
-    let taken = stream.feed(bytes, &offsets, &mut cache, &mut elements, &mut ());
+    let taken = stream.feed(bytes, &offsets, &mut cache, &mut elements);
     let rest = [Piece { start: 0, at: taken as u64, fragment: true }];
-    stream.finish(&bytes[taken..], &OffsetMap::new(&rest), &mut cache, &mut elements, &mut ());
+    stream.finish(&bytes[taken..], &OffsetMap::new(&rest), &mut cache, &mut elements);
     let mut said = Said::default();
     for (at, element) in elements {
         match element {

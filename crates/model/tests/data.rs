@@ -181,8 +181,8 @@ fn said(config: &AnyConfig, image: &Arc<Image>, bytes: &[u8], unit: &Unit) -> Sa
     let mut stream = config.stream();
     let pieces = [Piece { start: 0, at: 0, fragment: true }];
     let offsets = OffsetMap::new(&pieces);
-    let taken = stream.feed(bytes, &offsets, &mut cache, &mut elements, &mut ());
-    stream.finish(&bytes[taken..], &offsets, &mut cache, &mut elements, &mut ());
+    let taken = stream.feed(bytes, &offsets, &mut cache, &mut elements);
+    stream.finish(&bytes[taken..], &offsets, &mut cache, &mut elements);
     let (mut said, mut accesses) = (Said::default(), Vec::new());
     for (at, element) in elements {
         match element {

@@ -31,9 +31,9 @@ fn decode(config: &AnyConfig, bytes: &[u8]) -> Vec<Element> {
     let mut stream = config.stream();
     let pieces = [Piece { start: 0, at: 0, fragment: true }];
     let offsets = OffsetMap::new(&pieces);
-    let taken = stream.feed(bytes, &offsets, &mut NoMemory, &mut elements, &mut ());
+    let taken = stream.feed(bytes, &offsets, &mut NoMemory, &mut elements);
     assert_eq!(taken, bytes.len(), "the last packet is whole");
-    stream.finish(&[], &offsets, &mut NoMemory, &mut elements, &mut ());
+    stream.finish(&[], &offsets, &mut NoMemory, &mut elements);
     elements.into_iter().map(|(_, element)| element).collect()
 }
 

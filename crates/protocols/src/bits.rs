@@ -2,19 +2,20 @@
 
 use tracewright_base::Parse;
 
-/// A run of 7-bit groups, low group first; bit 7 of a byte says that another follows.
+/// A field in 7-bit groups, low group first. Bit 7 of a byte states that another byte follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Groups {
-    /// The bits received, in place.
+    /// The bits received, at their positions in the field.
     pub bits: u64,
-    /// How many bits were received: 7 for each byte, 8 for a last byte that has no continuation bit.
+    /// Number of bits received: 7 for each byte, 8 for a last byte without a continuation bit.
     pub count: u8,
-    /// Bytes read.
+    /// Number of bytes read.
     pub len: usize,
 }
 
-/// Reads 7-bit groups for a field of `width` bits. The byte that reaches bit `width - 8` or above
-/// has no continuation bit: all 8 bits count. `None` where the bytes end too early.
+/// Reads 7-bit groups of a field of `width` bits. The byte that reaches bit `width - 8` or above
+/// has no continuation bit: all its 8 bits belong to the field. `None` where the bytes end too
+/// early.
 ///
 /// A field of 64 bits takes at most 9 bytes, one of 32 at most 5.
 #[inline]
@@ -34,19 +35,19 @@ pub fn groups(bytes: &[u8], width: u8) -> Option<Groups> {
     None
 }
 
-/// Whether the byte at bit `count` is the field's last whatever its bit 7 says.
+/// Whether the byte at bit `count` is the last of the field regardless of its bit 7.
 #[inline]
 const fn byte_is_last(count: u8, width: u8) -> bool {
     count + 8 >= width
 }
 
-/// Turns "no packet yet" into [`Parse::Partial`].
+/// Converts `None`, for missing bytes, to [`Parse::Partial`].
 #[inline]
 pub fn or_partial<P>(parsed: Option<Parse<P>>) -> Parse<P> {
     parsed.unwrap_or(Parse::Partial)
 }
 
-/// Writes the low `count` bits of `bits` as 7-bit groups for a field of `width` bits.
+/// Writes the low `count` bits of `bits` as 7-bit groups of a field of `width` bits.
 pub fn emit_groups(bits: u64, count: u8, width: u8, out: &mut impl Extend<u8>) {
     let mut done = 0u8;
     loop {
@@ -60,6 +61,15 @@ pub fn emit_groups(bits: u64, count: u8, width: u8, out: &mut impl Extend<u8>) {
         if !more {
             return;
         }
+    }
+}
+
+/// Counts the bytes that are written to it.
+pub(crate) struct Count<'a>(pub(crate) &'a mut u32);
+
+impl Extend<u8> for Count<'_> {
+    fn extend<T: IntoIterator<Item = u8>>(&mut self, bytes: T) {
+        *self.0 = self.0.saturating_add(bytes.into_iter().count() as u32);
     }
 }
 

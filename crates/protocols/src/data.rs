@@ -1,55 +1,57 @@
-//! Data accesses in an instruction trace: which instruction made them, and where. (IHI 0014, 5.7, 6.8
-//! and 7.4) ETMv1, ETMv2 and ETMv3 share it.
+//! Data accesses in an instruction trace: their addresses and the instruction that made each, for
+//! ETMv1, ETMv2 and ETMv3. (IHI 0014, 5.7, 6.8 and 7.4)
 
 use alloc::vec::Vec;
 
 use tracewright_base::{Access, Direction};
 use tracewright_isa::{Transfer, With};
 
-use crate::held::{Held, Of};
+use crate::pending::{Pending, Withdrawal};
 
-/// What a packet says of an access.
+/// The fields of a data packet that describe its access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Said {
-    /// Place of the packet.
+pub(crate) struct DataPacket {
+    /// Offset of the packet.
     pub(crate) at: u64,
-    /// It is its instruction's first access.
+    /// It is the first access of its instruction.
     pub(crate) first: bool,
-    /// Its address, if the packet has one: `Some(None)` where not all of its bits are known.
+    /// The address, if the packet has one. `Some(None)`: not all of its bits are known.
     pub(crate) address: Option<Option<u32>>,
     /// Data are known to be big-endian.
     pub(crate) big_endian: bool,
-    /// There are no instructions in the trace: only the packets say which accesses go together.
+    /// The trace has no instructions: only `first` separates the accesses of two instructions.
     pub(crate) data_only: bool,
-    /// A load multiple that has the PC reads it first, and the trace has addresses.
+    /// The core reads the PC first in a load multiple that loads it, and addresses are traced.
     pub(crate) pc_first: bool,
 }
 
-/// Who makes the data that follow, and values that come late.
+/// The instruction that makes the next accesses, and the accesses whose values have not come.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Data {
     owner: Owner,
-    /// Placeholders without their value, by tag; a 64-bit access has two of them.
+    /// Placeholders that wait for their value, by tag. A 64-bit access has two.
     late: [[Option<Late>; 2]; 4],
-    /// The tag of the packet before, if that was a placeholder.
-    placed: Option<u8>,
-    /// Accesses of a load multiple that may have read the PC first.
+    /// The tag of the previous packet, if that was a placeholder.
+    last_tag: Option<u8>,
+    /// Accesses of a load multiple that may have read the PC first, with the offsets of their
+    /// packets.
     unsorted: Vec<(u64, Access)>,
 }
 
-/// The most recent data instruction, or what takes its place. The default is nobody.
+/// The source of the next accesses: the most recent data instruction or exception. The default is
+/// unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Owner {
     /// Address of the instruction.
     by: Option<u32>,
     transfer: Option<Transfer>,
-    /// The stack push or pop of an exception.
+    /// Direction of the accesses if they are the stack push or pop of an exception.
     exception: Option<Direction>,
-    /// It is the instruction that an exception could still cancel, or the return that one could.
-    of: Option<Of>,
-    /// An I-sync named it; it has not been traced.
-    named_only: bool,
-    /// The trace says itself in which order it loads.
+    /// What withdraws its accesses; `None` where there is no owner.
+    withdrawal: Option<Withdrawal>,
+    /// The instruction is known from the address of an I-sync or TFO packet, and has no atom yet.
+    untraced: bool,
+    /// The trace itself gives the order of the transfers.
     ordered: bool,
     /// Transfers so far.
     seen: u8,
@@ -57,183 +59,196 @@ struct Owner {
     address: Option<u32>,
 }
 
-/// Where the accesses of a load multiple are that may have read the PC first.
+/// The addresses of the accesses of a load multiple that may have read the PC first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
-    /// The first has the highest address, and the rest follow on from the lowest.
+    /// The first access has the highest address; the others rise from the lowest.
     PcFirst,
-    /// Each follows on from the one before.
+    /// Each address follows the one before.
     Rising,
-    /// The trace was cut short: only the first is known.
+    /// The trace was cut short: only the first address is known.
     Unknown,
 }
 
+/// An access whose value has not come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Late {
     access: Access,
-    /// Its instruction may still be cancelled.
-    of: Of,
+    withdrawal: Withdrawal,
 }
 
 impl Data {
-    /// The data instruction at `by` was traced, or named by an I-sync only.
+    /// The next accesses are those of the data instruction at `by`. `untraced`: only the address of
+    /// a synchronisation packet states that this instruction runs.
     pub(crate) fn instruction(
         &mut self,
         by: u32,
         transfer: Transfer,
-        named_only: bool,
-        held: &mut Held,
+        untraced: bool,
+        pending: &mut Pending,
     ) {
-        let of = Some(if named_only { Of::Nothing } else { Of::Last });
+        let withdrawal = Some(if untraced { Withdrawal::Never } else { Withdrawal::Instruction });
+        let owner = Owner {
+            by: Some(by),
+            transfer: Some(transfer),
+            withdrawal,
+            untraced,
+            ..Owner::default()
+        };
+        self.begin(owner, pending);
+    }
+
+    /// The next accesses are the stack push (`Write`) or pop (`Read`) of an exception.
+    pub(crate) fn exception(
+        &mut self,
+        direction: Direction,
+        withdrawal: Withdrawal,
+        pending: &mut Pending,
+    ) {
         let owner =
-            Owner { by: Some(by), transfer: Some(transfer), of, named_only, ..Owner::default() };
-        self.begin(owner, held);
+            Owner { exception: Some(direction), withdrawal: Some(withdrawal), ..Owner::default() };
+        self.begin(owner, pending);
     }
 
-    /// An exception begins to push, or pops, the registers on the stack.
-    pub(crate) fn exception(&mut self, direction: Direction, of: Of, held: &mut Held) {
-        let owner = Owner { exception: Some(direction), of: Some(of), ..Owner::default() };
-        self.begin(owner, held);
-    }
-
-    fn begin(&mut self, owner: Owner, held: &mut Held) {
-        self.sort(held);
+    fn begin(&mut self, owner: Owner, pending: &mut Pending) {
+        self.sort(pending);
         self.owner = owner;
     }
 
-    /// A load or store multiple goes on after `done` transfers.
+    /// The load or store multiple continues after `done` transfers.
     pub(crate) fn resumed(&mut self, done: u8) {
         self.owner.seen = done;
     }
 
-    /// An instruction was traced: nothing before it can be cancelled.
-    pub(crate) fn completed(&mut self, held: &mut Held) {
-        if self.owner.named_only {
-            self.begin(Owner::default(), held);
+    /// An instruction was traced, so no access before it can be withdrawn.
+    pub(crate) fn completed(&mut self, pending: &mut Pending) {
+        if self.owner.untraced {
+            self.begin(Owner::default(), pending);
         }
-        if self.owner.of.is_some() {
-            self.owner.of = Some(Of::Nothing);
+        if self.owner.withdrawal.is_some() {
+            self.owner.withdrawal = Some(Withdrawal::Never);
         }
         for late in self.late.iter_mut().flatten().flatten() {
-            late.of = Of::Nothing;
+            late.withdrawal = Withdrawal::Never;
         }
     }
 
-    /// What belongs to `of` was withdrawn.
-    pub(crate) fn cancel(&mut self, of: Of) {
-        if self.owner.of == Some(of) {
+    /// Drops the owner and the late accesses that `withdrawal` withdraws.
+    pub(crate) fn cancel(&mut self, withdrawal: Withdrawal) {
+        if self.owner.withdrawal == Some(withdrawal) {
             self.owner = Owner::default();
             self.unsorted.clear();
         }
-        for pending in self.late.iter_mut().flatten() {
-            if pending.is_some_and(|late| late.of == of) {
-                *pending = None;
+        for slot in self.late.iter_mut().flatten() {
+            if slot.is_some_and(|late| late.withdrawal == withdrawal) {
+                *slot = None;
             }
         }
     }
 
-    /// Tracing stops, or starts again after a gap. `lost`: values that were to come will not.
-    pub(crate) fn restart(&mut self, at: u64, lost: bool, held: &mut Held) {
-        self.begin(Owner::default(), held);
-        self.placed = None;
+    /// Tracing stops, or starts again after a gap. `lost`: late values will not come.
+    pub(crate) fn restart(&mut self, at: u64, lost: bool, pending: &mut Pending) {
+        self.begin(Owner::default(), pending);
+        self.last_tag = None;
         if lost {
             for tag in 0..self.late.len() {
-                self.lose(at, tag, held);
+                self.lose(at, tag, pending);
             }
         }
     }
 
-    /// The trace is cut short: of a load multiple that may have read the PC first, only the first access is
-    /// known.
-    pub(crate) fn cut_short(&mut self, held: &mut Held) {
+    /// The trace is cut short. Of a load multiple that may have read the PC first, only the first
+    /// address is known.
+    pub(crate) fn cut_short(&mut self, pending: &mut Pending) {
         if !self.unsorted.is_empty() {
-            self.sort_as(Order::Unknown, held);
+            self.sort_as(Order::Unknown, pending);
         }
     }
 
-    /// A packet of another kind: a second placeholder of a 64-bit access can no longer follow.
+    /// A packet of another kind came: the next placeholder is not the second half of a 64-bit
+    /// access.
     #[inline]
-    pub(crate) const fn another(&mut self) {
-        self.placed = None;
+    pub(crate) const fn other_packet(&mut self) {
+        self.last_tag = None;
     }
 
-    /// A data access in its place.
-    pub(crate) fn access(&mut self, said: Said, value: Option<u32>, held: &mut Held) {
-        let access = self.next(&said);
+    /// Takes a data access with its value, or without one where values are not traced.
+    pub(crate) fn access(&mut self, packet: DataPacket, value: Option<u32>, pending: &mut Pending) {
+        let access = self.next(&packet);
         let access = match value {
             Some(value) => access.of(value.into()),
             None => access,
         };
-        self.push(&said, access, held);
+        self.push(&packet, access, pending);
     }
 
-    /// An access whose value the trace unit did not trace.
-    pub(crate) fn not_traced(&mut self, said: Said, held: &mut Held) {
-        let mut access = self.next(&said);
+    /// Takes an access whose value the trace unit did not trace.
+    pub(crate) fn not_traced(&mut self, packet: DataPacket, pending: &mut Pending) {
+        let mut access = self.next(&packet);
         access.flags |= Access::VALUE_NOT_TRACED;
-        self.push(&said, access, held);
+        self.push(&packet, access, pending);
     }
 
     /// The trace unit dropped accesses from here to the end of the instruction.
-    pub(crate) fn suppressed(&mut self, at: u64, held: &mut Held) {
+    pub(crate) fn suppressed(&mut self, at: u64, pending: &mut Pending) {
         let access = Access::new(self.owner.direction(), 0, Access::SUPPRESSED);
         let access = self.owner.by.map_or(access, |by| access.made_by(by.into()));
-        self.sort(held);
-        held.data(at, access, self.owner.of.unwrap_or(Of::Nothing));
+        self.sort(pending);
+        pending.data(at, access, self.owner.withdrawal());
     }
 
-    /// An access whose value comes later, with `tag`.
-    pub(crate) fn placeholder(&mut self, said: Said, tag: u8, held: &mut Held) {
-        let second = self.placed == Some(tag) && !said.first;
-        let mut access = self.next(&said);
+    /// Takes an access whose value comes later, under `tag`.
+    pub(crate) fn placeholder(&mut self, packet: DataPacket, tag: u8, pending: &mut Pending) {
+        let second = self.last_tag == Some(tag) && !packet.first;
+        let mut access = self.next(&packet);
         access.flags |= Access::LATE;
-        let late = Some(Late { access, of: self.owner.of.unwrap_or(Of::Nothing) });
+        let late = Some(Late { access, withdrawal: self.owner.withdrawal() });
         match self.late.get_mut(usize::from(tag)) {
             Some([Some(_), half @ None]) if second => *half = late,
             Some(_) => {
-                self.lose(said.at, usize::from(tag), held);
-                if let Some(pending) = self.late.get_mut(usize::from(tag)) {
-                    *pending = [late, None];
+                self.lose(packet.at, usize::from(tag), pending);
+                if let Some(slots) = self.late.get_mut(usize::from(tag)) {
+                    *slots = [late, None];
                 }
             }
             None => {}
         }
-        self.placed = Some(tag);
+        self.last_tag = Some(tag);
     }
 
-    /// The value of a placeholder. One that nobody waits for is ignored.
-    pub(crate) fn late(&mut self, at: u64, tag: u8, value: Option<u32>, held: &mut Held) {
-        let Some(pending) = self.late.get_mut(usize::from(tag)) else { return };
-        let Some(Late { access, of }) = pending[0].take() else { return };
-        pending.swap(0, 1);
+    /// Takes the value of a placeholder. A value without a placeholder is ignored.
+    pub(crate) fn late(&mut self, at: u64, tag: u8, value: Option<u32>, pending: &mut Pending) {
+        let Some(slots) = self.late.get_mut(usize::from(tag)) else { return };
+        let Some(Late { access, withdrawal }) = slots[0].take() else { return };
+        slots.swap(0, 1);
         let access = match value {
             Some(value) => access.of(value.into()),
             None => access,
         };
-        held.data(at, access, of);
+        pending.data(at, access, withdrawal);
     }
 
-    /// The value of the tag's placeholders will not come: they are said without it.
-    fn lose(&mut self, at: u64, tag: usize, held: &mut Held) {
-        let Some(pending) = self.late.get_mut(tag) else { return };
-        for late in pending.iter_mut().filter_map(Option::take) {
-            held.data(at, late.access, late.of);
+    /// Reports the placeholders of `tag` without a value, as their value will not come.
+    fn lose(&mut self, at: u64, tag: usize, pending: &mut Pending) {
+        let Some(slots) = self.late.get_mut(tag) else { return };
+        for late in slots.iter_mut().filter_map(Option::take) {
+            pending.data(at, late.access, late.withdrawal);
         }
     }
 
     /// The next transfer of the owner, without its value.
-    fn next(&mut self, said: &Said) -> Access {
+    fn next(&mut self, packet: &DataPacket) -> Access {
         let owner = &mut self.owner;
         let with = owner.transfer.map(|transfer| transfer.with);
         let step = match with {
-            // ETMv3.0 does not say again where SWP writes.
+            // ETMv3.0 does not repeat the address for the write of SWP.
             Some(With::Swap) => 0,
             _ => 4,
         };
-        let known = match said.address {
+        let known = match packet.address {
             Some(address) => address,
             None if with == Some(With::Coprocessor) => None,
-            // Without an owner only the data-only mode says what goes together.
+            // Without an owner, only data-only mode relates an access to the one before.
             None if owner.seen == 0 && owner.address.is_none() => None,
             None => owner.address.map(|address| address.wrapping_add(step)),
         };
@@ -245,7 +260,7 @@ impl Data {
         let mut access = Access::new(owner.direction(), size, 0);
         if let Some(address) = known {
             access = access.at(address.into());
-            if said.big_endian {
+            if packet.big_endian {
                 access.flags |= Access::BIG_ENDIAN;
             }
         }
@@ -258,7 +273,7 @@ impl Data {
         if owner.exception.is_some() {
             access.flags |= Access::EXCEPTION;
         }
-        let starts = if said.data_only { said.first } else { owner.seen == 0 };
+        let starts = if packet.data_only { packet.first } else { owner.seen == 0 };
         if !starts {
             access.flags |= Access::CONTINUED;
         }
@@ -267,34 +282,34 @@ impl Data {
         access
     }
 
-    /// Says an access, or keeps it until it is known what the load multiple read first.
-    fn push(&mut self, said: &Said, access: Access, held: &mut Held) {
-        let of = self.owner.of.unwrap_or(Of::Nothing);
-        if said.first && self.owner.seen > 1 {
+    /// Reports an access, or stores it until the order of the load multiple is known.
+    fn push(&mut self, packet: &DataPacket, access: Access, pending: &mut Pending) {
+        let withdrawal = self.owner.withdrawal();
+        if packet.first && self.owner.seen > 1 {
             self.owner.ordered = true;
-            self.sort(held);
+            self.sort(pending);
         }
-        if !(said.pc_first && self.owner.pc_first()) {
-            held.data(said.at, access, of);
+        if !(packet.pc_first && self.owner.pc_first()) {
+            pending.data(packet.at, access, withdrawal);
             return;
         }
-        self.unsorted.push((said.at, access));
+        self.unsorted.push((packet.at, access));
         if Some(self.owner.seen) == self.owner.transfer.and_then(|transfer| transfer.count) {
-            self.sort_as(Order::PcFirst, held);
+            self.sort_as(Order::PcFirst, pending);
         }
     }
 
-    /// No more comes of a load multiple. What came are its last transfers, so the PC, which is
-    /// read first, is not among them.
-    fn sort(&mut self, held: &mut Held) {
+    /// Reports the stored accesses of a load multiple of which no more follow. They are its last
+    /// transfers, so the PC, which the core reads first, is not among them.
+    fn sort(&mut self, pending: &mut Pending) {
         if !self.unsorted.is_empty() {
-            self.sort_as(Order::Rising, held);
+            self.sort_as(Order::Rising, pending);
         }
     }
 
-    /// Says the accesses of a load multiple.
-    fn sort_as(&mut self, order: Order, held: &mut Held) {
-        let of = self.owner.of.unwrap_or(Of::Nothing);
+    /// Reports the stored accesses of a load multiple.
+    fn sort_as(&mut self, order: Order, pending: &mut Pending) {
+        let withdrawal = self.owner.withdrawal();
         let back = 4 * self.unsorted.len() as u64;
         for (k, (at, access)) in self.unsorted.drain(..).enumerate() {
             let access = match (access.address(), order) {
@@ -304,7 +319,7 @@ impl Data {
                 (Some(_), Order::Unknown) if k > 0 => access.nowhere(),
                 _ => access,
             };
-            held.data(at, access, of);
+            pending.data(at, access, withdrawal);
         }
     }
 }
@@ -319,7 +334,11 @@ impl Owner {
         }
     }
 
-    /// The core reads the new PC before the rest, and the trace does not say so.
+    fn withdrawal(&self) -> Withdrawal {
+        self.withdrawal.unwrap_or(Withdrawal::Never)
+    }
+
+    /// Whether the core may read the new PC before the rest without a sign of it in the trace.
     fn pc_first(&self) -> bool {
         !self.ordered && self.transfer.is_some_and(|t| t.loads_pc && t.count.is_some_and(|n| n > 1))
     }

@@ -1,45 +1,18 @@
-//! Trace units in software, and the list of them. Joining it is a line.
+//! The list of trace units in software. A protocol is added to it in one line.
 //!
-//! A protocol that can be encoded implements [`Encodes`] beside [`Protocol`]: usually in `encode.rs`
-//! of its folder. [`AnyUnit`] is then its trace unit by name: registers in, steps in, bytes out.
+//! A protocol that can be encoded implements [`Encodes`] beside [`Protocol`], usually in
+//! `encode.rs` of its folder. [`AnyUnit`] selects its trace unit by name, and takes registers and
+//! steps to bytes.
 
 use alloc::vec::Vec;
 
 use tracewright_base::{CoreType, Encode, MissingRegister, Step, Wire};
 
-use crate::Protocol;
 use crate::registry::{AnyConfig, AnyProtocol};
+use crate::trace_unit::{Encodes, Setting};
+use crate::{Protocol, TraceForm};
 
-/// A protocol with a trace unit in software.
-pub trait Encodes: Protocol {
-    /// The trace unit.
-    type Encoder: Encode<Self::Config, Self::Packet>;
-
-    /// The registers of a usual unit, for those that the user does not give. Identification and
-    /// programming alike: with these alone the unit traces.
-    const USUAL: &'static [(&'static str, u64)];
-
-    /// What can be set beside the registers that a decoder reads: more registers (filters,
-    /// periods), and what no real unit has a register for (lower case: what to inject).
-    const SETTINGS: &'static [Setting];
-
-    /// Reads those settings; each that is absent has its default.
-    fn settings(
-        config: &Self::Config,
-        setting: &dyn Fn(&str) -> Option<u64>,
-    ) -> <Self::Encoder as Encode<Self::Config, Self::Packet>>::Settings;
-}
-
-/// Something that a trace unit in software can be told.
-#[derive(Clone, Copy, Debug)]
-pub struct Setting {
-    /// Its name: that of a register, or lower case words with hyphens.
-    pub name: &'static str,
-    /// What it does, in one line.
-    pub about: &'static str,
-}
-
-/// A trace unit of one protocol: its configuration, its encoder, and bytes in the place of packets.
+/// A trace unit of one protocol: its configuration and its encoder, with bytes as output.
 #[derive(Clone, Debug)]
 pub struct Unit<P: Encodes> {
     config: P::Config,
@@ -60,7 +33,7 @@ impl<P: Encodes> Unit<P> {
         &self.config
     }
 
-    /// Takes one step. Bytes may be held back until later steps settle them.
+    /// Takes one step. Its bytes may come with later steps.
     #[inline]
     pub fn step(&mut self, step: &Step, out: &mut impl Extend<u8>) {
         self.encoder.step(step, &self.config, &mut Emit::<P, _> { config: &self.config, out });
@@ -71,7 +44,7 @@ impl<P: Encodes> Unit<P> {
         self.encoder.waited()
     }
 
-    /// Tracing ends: what was held back is said.
+    /// Ends tracing and emits the remaining packets.
     pub fn finish(&mut self, out: &mut impl Extend<u8>) {
         self.encoder.finish(&self.config, &mut Emit::<P, _> { config: &self.config, out });
     }
@@ -96,7 +69,7 @@ macro_rules! encoders {
     ($($name:ident: $protocol:ty,)*) => {
         /// A trace unit of any protocol that has one.
         #[derive(Clone, Debug)]
-        #[allow(clippy::large_enum_variant, reason = "there is one for each source, not many")]
+        #[allow(clippy::large_enum_variant, reason = "one value per source")]
         pub enum AnyUnit {
             $(
                 #[doc = concat!("See [`AnyProtocol::", stringify!($name), "`].")]
@@ -105,10 +78,10 @@ macro_rules! encoders {
         }
 
         impl AnyUnit {
-            /// The protocols that have one.
+            /// The protocols that have a trace unit in software.
             pub const ALL: &'static [AnyProtocol] = &[$(AnyProtocol::$name,)*];
 
-            /// The registers of a usual unit of `protocol`; empty where it has none.
+            /// The default registers of `protocol`; empty where it has no trace unit in software.
             pub const fn usual(protocol: AnyProtocol) -> &'static [(&'static str, u64)] {
                 match protocol {
                     $(AnyProtocol::$name => <$protocol as Encodes>::USUAL,)*
@@ -117,7 +90,16 @@ macro_rules! encoders {
                 }
             }
 
-            /// What a unit of `protocol` can be told beside the registers that a decoder reads.
+            /// See [`Encodes::CORE`]; empty where `protocol` has no trace unit in software.
+            pub const fn core(protocol: AnyProtocol) -> &'static str {
+                match protocol {
+                    $(AnyProtocol::$name => <$protocol as Encodes>::CORE,)*
+                    #[allow(unreachable_patterns, reason = "until every protocol has one")]
+                    _ => "",
+                }
+            }
+
+            /// The settings of a unit of `protocol` beside the registers that a decoder reads.
             pub const fn settings(protocol: AnyProtocol) -> &'static [Setting] {
                 match protocol {
                     $(AnyProtocol::$name => <$protocol as Encodes>::SETTINGS,)*
@@ -126,11 +108,13 @@ macro_rules! encoders {
                 }
             }
 
-            /// A unit of `protocol` from registers and settings by name; what `register` does not
-            /// know is as in a usual unit. `None` where the protocol has no trace unit in software.
+            /// A unit of `protocol` from registers and settings by name. A register that `register`
+            /// does not know has its default. `None` where the protocol has no trace unit in
+            /// software.
             ///
             /// # Errors
-            /// [`MissingRegister`] where one that decoding needs is neither given nor usual.
+            /// [`MissingRegister`] where a register that decoding needs is neither given nor has a
+            /// default.
             pub fn new(
                 protocol: AnyProtocol,
                 core: Option<CoreType>,
@@ -151,7 +135,7 @@ macro_rules! encoders {
                 })
             }
 
-            /// Which protocol it is of.
+            /// The protocol of the unit.
             pub const fn protocol(&self) -> AnyProtocol {
                 match self { $(AnyUnit::$name(_) => AnyProtocol::$name,)* }
             }
@@ -161,9 +145,9 @@ macro_rules! encoders {
                 match self { $(AnyUnit::$name(unit) => AnyConfig::$name(unit.config().clone()),)* }
             }
 
-            /// Whether it makes half a byte in each byte.
+            /// Whether each output byte holds half a byte of trace.
             pub const fn nibbles(&self) -> bool {
-                match self { $(AnyUnit::$name(_) => <$protocol as Protocol>::NIBBLES,)* }
+                matches!(self.protocol().form(), TraceForm::HalfBytes)
             }
 
             /// See [`Unit::step`].
@@ -172,7 +156,7 @@ macro_rules! encoders {
                 match self { $(AnyUnit::$name(unit) => unit.step(step, out),)* }
             }
 
-            /// Takes many steps: one `match` for all of them.
+            /// Takes many steps with one `match`.
             pub fn steps<'a>(
                 &mut self,
                 steps: impl IntoIterator<Item = &'a Step>,

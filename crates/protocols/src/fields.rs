@@ -1,11 +1,11 @@
-//! Fields of registers, in a line each.
+//! Constructors of register fields.
 
 use tracewright_base::Field;
 
-/// What a bit says that is on or off.
+/// The values of an on/off bit.
 pub(crate) const YES: &[(u64, &str)] = &[(0, "no"), (1, "yes")];
 
-/// A field, bits \[high:low], and what its values mean.
+/// A field in bits \[high:low], with the names of its values.
 pub(crate) const fn field(
     name: &'static str,
     high: u8,

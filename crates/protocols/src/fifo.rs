@@ -1,4 +1,4 @@
-//! What trace units that have a port and no bytes share on the way out. ETMv1 and ETMv2 share it.
+//! The FIFO of the ETMv1 and ETMv2 encoders, and their source of random choices.
 
 use alloc::collections::VecDeque;
 
@@ -6,20 +6,20 @@ use alloc::collections::VecDeque;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Byte {
     pub(crate) value: u8,
-    /// It begins an address. (ETMv1)
+    /// The first byte of an address. (ETMv1)
     pub(crate) sync: bool,
 }
 
-/// Bytes on the way to a port. A 4-bit port takes halves of them, the low one first.
+/// Bytes that wait for the port. A 4-bit port takes half bytes, the low half first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fifo {
     bytes: VecDeque<Byte>,
-    /// The low half of the first byte is gone.
+    /// The low half of the first byte has left.
     half: bool,
 }
 
 impl Fifo {
-    /// Bytes that are in it, the one that is half gone too.
+    /// Number of bytes, including one whose low half has left.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }
@@ -32,23 +32,23 @@ impl Fifo {
         self.bytes.push_back(Byte { value, sync });
     }
 
-    /// The byte number `n`.
+    /// Byte `n`; 0 is the first.
     pub(crate) fn get(&self, n: usize) -> Option<Byte> {
         self.bytes.get(n).copied()
     }
 
-    /// The first byte, half of which may be gone.
+    /// Takes the first byte, even where its low half has left.
     pub(crate) fn pop(&mut self) -> Option<Byte> {
         self.half = false;
         self.bytes.pop_front()
     }
 
-    /// The low half of the first byte is gone.
+    /// Whether the low half of the first byte has left.
     pub(crate) const fn is_half(&self) -> bool {
         self.half
     }
 
-    /// The next half byte, and whether an address begins with it.
+    /// Takes the next half byte; `true` where an address begins with it.
     pub(crate) fn pop_half(&mut self) -> Option<(u8, bool)> {
         let first = self.get(0)?;
         self.half = !self.half;
@@ -59,13 +59,13 @@ impl Fifo {
         Some((first.value & 0xf, first.sync))
     }
 
-    /// Addresses that have not begun to leave. (IHI 0014, 5.6.1)
+    /// Number of addresses that have not begun to leave. (IHI 0014, 5.6.1)
     pub(crate) fn addresses(&self) -> usize {
         self.bytes.iter().skip(usize::from(self.half)).filter(|byte| byte.sync).count()
     }
 }
 
-/// Numbers that look like noise. (xorshift)
+/// A pseudo-random generator (xorshift).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Noise(u64);
 
@@ -81,7 +81,7 @@ impl Noise {
         (self.0 >> 32) as u32
     }
 
-    /// True so often of 256 times.
+    /// True with a probability of `of_256` / 256.
     pub(crate) const fn often(&mut self, of_256: u8) -> bool {
         of_256 > 0 && (self.next() & 0xff) < of_256 as u32
     }

@@ -1,13 +1,15 @@
-//! One instruction after another, as trace units without atoms have them: A32, T32 and Jazelle before
-//! Thumb-2. ETMv1 and ETMv2 share it.
+//! The program flow of ETMv1 and ETMv2, instruction by instruction: A32, T32 before Thumb-2, and
+//! Jazelle.
 
-use tracewright_base::{Code, Context, Counted, Element, Instruction, Isa, Kind, Last, Pc, Range};
+use tracewright_base::{
+    BlockCache, Context, Counted, Element, Instruction, Isa, Kind, Last, Pc, Range,
+};
 
-/// Where the program is. A plain value; its default is nowhere.
+/// The position in the program. By default it is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flow {
     next: Next,
-    /// The first half of the BL at the next address was executed.
+    /// The first half of the BL at the next address executed.
     half: bool,
     /// Cycles that belong to the next instruction.
     cycles: u32,
@@ -16,27 +18,27 @@ pub(crate) struct Flow {
 /// The next instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Not known, and the trace has said why.
+    /// Not known, and the reason was reported.
     #[default]
     Unknown,
     /// Known.
     At(u32, Isa),
-    /// The target of an indirect branch: its address must come first.
+    /// The target of an indirect branch, whose address has not come.
     Branch(Isa),
 }
 
-/// What came of an instruction.
+/// The outcome of walking an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Walked {
-    /// It was executed.
+    /// It executed.
     Instruction(Range, Instruction),
-    /// It was the first half of a BL: both are said together.
+    /// It is the first half of a BL. Both halves are reported together.
     Half,
-    /// It is not known which it was; why has been said.
+    /// The instruction is not known, and the reason was reported.
     Unknown,
-    /// It is a byte code, one or a part of one.
+    /// It is a byte code, or a part of one.
     ByteCode,
-    /// It cannot be followed, for this reason.
+    /// It cannot be followed, for the reason that the element gives.
     Stop(Element),
 }
 
@@ -46,7 +48,7 @@ impl Flow {
         self.next
     }
 
-    /// The address of the next instruction, of its second half where the first was executed.
+    /// The address of the next instruction, or of its second half where the first half executed.
     pub(crate) const fn address(&self) -> Option<u32> {
         match self.next {
             Next::At(address, _) if self.half => Some(address.wrapping_add(2)),
@@ -55,39 +57,40 @@ impl Flow {
         }
     }
 
-    /// The first half of a BL came last.
+    /// Whether the last instruction is the first half of a BL.
     pub(crate) const fn is_half(&self) -> bool {
         self.half
     }
 
-    /// The program goes on at `address`.
+    /// The program continues at `address`.
     pub(crate) const fn go(&mut self, address: u32, isa: Isa) {
         (self.next, self.half) = (Next::At(address, isa), false);
     }
 
-    /// It is not known where the program goes on.
+    /// The next address is not known.
     pub(crate) const fn lose(&mut self) {
         (self.next, self.half) = (Next::Unknown, false);
     }
 
-    /// The cycles that passed without an instruction that could be said.
+    /// Takes the cycles that belong to no instruction so far.
     pub(crate) const fn take_cycles(&mut self) -> u32 {
         core::mem::replace(&mut self.cycles, 0)
     }
 
-    /// These cycles passed.
+    /// Adds cycles.
     pub(crate) const fn pass(&mut self, cycles: u32) {
         self.cycles = self.cycles.saturating_add(cycles);
     }
 
-    /// The first half of a BL, where that was executed and the second will not be now.
+    /// Takes the range of the first half of a BL, where it executed and the second half does not
+    /// follow.
     pub(crate) fn lone_half(&mut self) -> Option<Range> {
         let Next::At(address, isa) = self.next else { return None };
         if !core::mem::take(&mut self.half) {
             return None;
         }
         let half = Instruction { size: 2, isa, target_isa: isa, ..Instruction::default() };
-        // Where cycles are counted, it took one.
+        // Where cycles are counted, the half took at least one.
         let counts = self.cycles > 0;
         Some(self.range(address, &half, true, counts))
     }
@@ -103,8 +106,8 @@ impl Flow {
         }
     }
 
-    /// Executes the next instruction. `counts`: the trace counts cycles.
-    pub(crate) fn walk<K: Code>(
+    /// Walks the next instruction. `counts`: the trace counts cycles.
+    pub(crate) fn walk<K: BlockCache>(
         &mut self,
         passed: bool,
         counts: bool,
@@ -135,7 +138,7 @@ impl Flow {
     }
 }
 
-/// Where the flow is after `instruction`.
+/// The position after `instruction`.
 fn after(address: u32, instruction: &Instruction, passed: bool) -> Next {
     match (instruction.kind, instruction.target) {
         (Kind::Branch, Some(target)) if passed => Next::At(target as u32, instruction.target_isa),
@@ -144,9 +147,9 @@ fn after(address: u32, instruction: &Instruction, passed: bool) -> Next {
     }
 }
 
-/// The instruction at `pc`, which may be the second half of a BL: before Thumb-2 the halves are
-/// instructions of their own, and an exception may come between them.
-fn instruction<K: Code>(pc: Pc, code: &mut K) -> Result<Instruction, Element> {
+/// The instruction at `pc`, which may be the second half of a BL. Before Thumb-2 the halves are two
+/// instructions, and an exception may come between them.
+fn instruction<K: BlockCache>(pc: Pc, code: &mut K) -> Result<Instruction, Element> {
     let found = code.instruction(pc);
     let alone = found.is_ok_and(|instruction| instruction.size == 2);
     if pc.isa == Isa::T32 && !alone {
@@ -207,17 +210,17 @@ impl Vector {
         }
     }
 
-    /// The number that elements have: which word of the table it is.
+    /// The exception number in elements: the index of the word in the vector table.
     pub(crate) const fn number(self) -> u16 {
         (self.offset() / 4) as u16
     }
 
-    /// The instruction on which the branch occurred did not execute.
+    /// Whether the instruction that the branch replaces did not execute.
     pub(crate) const fn cancels(self) -> bool {
         matches!(self, Vector::Reset | Vector::PrefetchAbort | Vector::Irq | Vector::Fiq)
     }
 
-    /// What exception `number` is called.
+    /// The name of exception `number`.
     pub(crate) fn name(number: u16) -> Option<&'static str> {
         Some(match Vector::ALL.into_iter().find(|v| v.number() == number)? {
             Vector::Reset => "Reset",
@@ -231,7 +234,7 @@ impl Vector {
     }
 }
 
-/// Whether `address` lies in the table of vectors: direct branches there are traced as indirect ones.
+/// Whether `address` is in the vector table. Direct branches to it are traced as indirect ones.
 /// (IHI 0014, 5.5.1)
 pub(crate) const fn in_vector_table(address: u32, high: bool) -> bool {
     address.wrapping_sub(if high { HIGH_VECTORS } else { 0 }) < 0x20
@@ -241,7 +244,7 @@ pub(crate) const fn in_vector_table(address: u32, high: bool) -> bool {
 mod tests {
     use super::*;
 
-    /// IHI 0014, 4.5.3: which instruction the branch to a vector stands for.
+    /// IHI 0014, 4.5.3: the vectors, and whether the branch replaces an instruction.
     #[test]
     fn vectors() {
         for (offset, want, cancels) in [

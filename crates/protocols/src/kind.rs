@@ -1,8 +1,8 @@
-//! Names of kinds of packets.
+//! Names of packet kinds.
 
 use core::fmt::{self, Write};
 
-/// The kind of a packet: the name of its variant in lower case with dashes, `trace-info`.
+/// The kind of a packet: the name of its enum variant in lower case with hyphens, `trace-info`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PacketKind {
     text: [u8; Self::LONGEST],
@@ -12,10 +12,10 @@ pub struct PacketKind {
 impl PacketKind {
     const LONGEST: usize = 31;
 
-    /// The kind of `packet`, an enum.
+    /// The kind of `packet`, which must be an enum.
     pub fn of(packet: &impl fmt::Debug) -> Self {
         let mut kind = PacketKind { text: [0; Self::LONGEST], len: 0 };
-        // It stops the formatter after the name.
+        // `write_str` returns an error after the name, which stops the formatter.
         let _ = write!(kind, "{packet:?}");
         kind
     }
@@ -27,8 +27,8 @@ impl PacketKind {
     }
 
     fn push(&mut self, byte: u8) -> fmt::Result {
-        let place = self.text.get_mut(usize::from(self.len)).ok_or(fmt::Error)?;
-        *place = byte;
+        let slot = self.text.get_mut(usize::from(self.len)).ok_or(fmt::Error)?;
+        *slot = byte;
         self.len += 1;
         Ok(())
     }
@@ -50,7 +50,7 @@ impl Write for PacketKind {
             self.push(byte.to_ascii_lowercase())?;
             before = byte;
         }
-        // A variant's name comes in one piece.
+        // The derived `Debug` writes a variant's name in one call.
         Err(fmt::Error)
     }
 }

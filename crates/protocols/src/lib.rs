@@ -1,19 +1,19 @@
-//! Trace protocols: a source's bytes to packets to elements, and back.
+//! Trace protocols: decode a source's bytes to packets and elements, and encode them.
 //!
-//! One folder a protocol, and the same file names in each:
+//! Each protocol has a folder, with the same file names in each:
 //!
 //! | file | holds |
 //! |---|---|
-//! | `mod.rs` | the front door: what the protocol is, its specification, the [`Protocol`] |
+//! | `mod.rs` | an overview, the specification, the [`Protocol`] |
 //! | `config.rs` | identification and configuration registers to and from `Config` |
 //! | `packet.rs` | `enum Packet`: parse, emit, `Display` |
 //! | `decode.rs` | `Decoder`: packets to elements |
-//! | `encode.rs` | `Encoder`: what a processor did to packets |
-//! | `sync.rs` | where a decoder may start |
+//! | `encode.rs` | `Encoder`: the steps of a processor to packets |
+//! | `sync.rs` | the search for an offset where a decoder may start |
 //! | `tests.rs` | tables from the specification, in its order |
 //!
-//! [`Stream`] is the one loop that drives them all; [`registry`] is the list, and [`encoders`] that
-//! of trace units in software.
+//! [`Stream`] is the one loop that drives all protocols, and reports to an [`Observer`].
+//! [`registry`] is the list of protocols, and [`encoders`] the list of trace units in software.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -21,7 +21,9 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod any_stream;
 pub mod bits;
+mod cursor;
 mod data;
 pub mod encoders;
 pub mod etmv1;
@@ -33,21 +35,28 @@ pub mod etrace;
 mod fields;
 mod fifo;
 mod flow;
-mod held;
 pub mod itm;
 pub mod kind;
 #[cfg(test)]
 mod memory;
+pub mod observer;
+mod pending;
 pub mod port;
+mod port_protocol;
+#[cfg(test)]
+mod port_tests;
+pub mod port_unit;
 pub mod protocol;
 pub mod ptm;
 pub mod registry;
 pub mod stm;
 pub mod stream;
-pub mod units;
+pub mod trace_unit;
 #[cfg(test)]
 pub(crate) mod ways;
 
+pub use any_stream::AnyStream;
 pub use kind::PacketKind;
-pub use protocol::{Field, Protocol, Resume};
-pub use stream::{Stream, Tap};
+pub use observer::Observer;
+pub use protocol::{Field, Protocol, Resume, TraceForm};
+pub use stream::Stream;

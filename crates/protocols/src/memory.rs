@@ -1,4 +1,4 @@
-//! A program for tests, and what a trace says of it in short words.
+//! Test support: a program in memory, and elements as short text.
 
 use std::collections::BTreeMap;
 use std::format;
@@ -6,7 +6,7 @@ use std::string::String;
 use std::vec::Vec;
 
 use tracewright_base::{
-    Access, Block, Code, Direction, Element, Instruction, Isa, Miss, Pc, Range, Start,
+    Access, Block, BlockCache, Code, Direction, Element, Instruction, Isa, Miss, Pc, Range, Start,
 };
 use tracewright_isa::{ItState, classify, t32};
 
@@ -15,7 +15,7 @@ use tracewright_isa::{ItState, classify, t32};
 pub(crate) struct Memory(BTreeMap<u32, u8>);
 
 impl Memory {
-    /// The same with A32 instructions from `address` on.
+    /// Adds A32 instructions from `address` on.
     pub(crate) fn arm(mut self, address: u32, opcodes: &[u32]) -> Self {
         for (at, opcode) in (address..).step_by(4).zip(opcodes) {
             self.write(at, &opcode.to_le_bytes());
@@ -23,7 +23,7 @@ impl Memory {
         self
     }
 
-    /// The same with T32 halfwords from `address` on.
+    /// Adds T32 halfwords from `address` on.
     pub(crate) fn thumb(mut self, address: u32, halfwords: &[u16]) -> Self {
         for (at, half) in (address..).step_by(2).zip(halfwords) {
             self.write(at, &half.to_le_bytes());
@@ -39,6 +39,8 @@ impl Memory {
         (address..).map_while(|at| self.0.get(&(at as u32)).copied()).take(4).collect()
     }
 }
+
+impl BlockCache for Memory {}
 
 impl Code for Memory {
     fn block(&mut self, pc: Pc) -> Result<&Block, Miss> {
@@ -61,12 +63,12 @@ impl Code for Memory {
     }
 }
 
-/// Elements in short words.
-pub(crate) fn words(elements: &[(u64, Element)]) -> Vec<String> {
-    elements.iter().map(|(_, element)| word(element)).collect()
+/// Elements as short text.
+pub(crate) fn describe(elements: &[(u64, Element)]) -> Vec<String> {
+    elements.iter().map(|(_, element)| describe_one(element)).collect()
 }
 
-fn word(element: &Element) -> String {
+fn describe_one(element: &Element) -> String {
     match element {
         Element::Range(range) => executed(range),
         Element::Context(c) => match c.context_id {
@@ -82,8 +84,8 @@ fn word(element: &Element) -> String {
         Element::Cycles(Some(cycles)) => format!("{cycles} cycles"),
         Element::DataAccess(a) => access(a),
         Element::Gap(gap) => format!("gap: {gap}"),
-        Element::Undecodable { len, .. } => format!("{len} bad"),
-        Element::Inconsistency(inconsistency) => format!("doubt: {inconsistency:?}"),
+        Element::Undecodable { len, .. } => format!("{len} undecodable"),
+        Element::Inconsistency(inconsistency) => format!("inconsistency: {inconsistency:?}"),
         Element::NoCode { address, .. } => format!("no code at {address:x}"),
         Element::Unknown { start, next, .. } => format!("unknown {start:x} to {next:x}"),
         Element::Trigger => "trigger".into(),
@@ -101,7 +103,7 @@ fn executed(range: &Range) -> String {
     }
 }
 
-/// `8000 r4 20001234=11`: by the instruction at 0x8000 four bytes were read.
+/// `8000 r4 20001234=11`: the instruction at 0x8000 read four bytes with value 0x11.
 pub(crate) fn access(a: &Access) -> String {
     let hex = |value: Option<u64>| value.map_or("?".into(), |value| format!("{value:x}"));
     let way = match a.direction {

@@ -1,5 +1,5 @@
-//! Registers of trace units that have a port and no bytes, and what the trace leaves to know of the
-//! core. ETMv1 and ETMv2 share it. (IHI 0014, 3.5)
+//! Registers of ETMv1 and ETMv2, and the properties of the core that their trace does not contain.
+//! (IHI 0014, 3.5)
 
 use tracewright_base::Register;
 use tracewright_frames::cycles::Width;
@@ -11,7 +11,7 @@ use crate::fields::{YES, field};
 pub struct Control(pub u32);
 
 impl Control {
-    /// PortSize, bits \[6:4]: TRACEPKT pins. A reserved size is the nearest there is: 16.
+    /// PortSize, bits \[6:4]: TRACEPKT pins. A reserved size is read as 16.
     pub const fn width(self) -> Width {
         match Width::of_control(self.0) {
             Some(width) => width,
@@ -34,7 +34,7 @@ impl Control {
     pub const fn stall(self) -> bool {
         self.0 >> 7 & 1 != 0
     }
-    /// Bit \[8]: direct branches have an address, too.
+    /// Bit \[8]: the addresses of direct branches are traced as well.
     pub const fn branch_output(self) -> bool {
         self.0 >> 8 & 1 != 0
     }
@@ -42,7 +42,7 @@ impl Control {
     pub const fn cycle_accurate(self) -> bool {
         self.0 >> 12 & 1 != 0
     }
-    /// ContextIDSize, bits \[15:14]: bytes of a context id that are traced: 0, 1, 2 or 4.
+    /// ContextIDSize, bits \[15:14]: bytes of a context ID that are traced: 0, 1, 2 or 4.
     pub const fn context_bytes(self) -> usize {
         match self.0 >> 14 & 0b11 {
             0 => 0,
@@ -53,14 +53,14 @@ impl Control {
     }
 }
 
-/// What the trace does not say of the core, and decoding needs.
+/// Properties of the core that decoding needs and the trace does not contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Core {
     /// HIVECS: exception vectors are at 0xffff0000, not at 0.
     pub high_vectors: bool,
     /// Data in memory are big endian.
     pub big_endian: bool,
-    /// Words that LDC and STC of coprocessor n move, bits \[4n+3:4n]; 0 where not known.
+    /// Words that LDC and STC of coprocessor n transfer, bits \[4n+3:4n]; 0 where not known.
     pub coprocessor_words: u64,
 }
 
@@ -74,7 +74,7 @@ impl Core {
         }
     }
 
-    /// Words that LDC and STC of `coprocessor` move; `None` where not known.
+    /// Words that LDC and STC of `coprocessor` transfer; `None` where not known.
     pub const fn words(&self, coprocessor: u32) -> Option<u8> {
         match self.coprocessor_words >> (coprocessor * 4 & 63) & 0xf {
             0 => None,
@@ -87,29 +87,29 @@ impl Core {
 pub(crate) const ETMCR: Register = Register {
     name: "ETMCR",
     aliases: &["ETMControl"],
-    about: "what the unit was told to trace",
+    about: "main control register",
     required: true,
     fields: &[
         field(
             "PortMode",
             17,
             16,
-            "how the signals are led to the pins (1.2)",
+            "mapping of the signals to the pins (1.2)",
             &[(0, "normal"), (1, "multiplexed"), (2, "demultiplexed")],
         ),
         field(
             "ContextIDSize",
             15,
             14,
-            "how much of a context id is traced (1.2)",
+            "bytes of a context ID that are traced (1.2)",
             &[(0, "none"), (1, "1 byte"), (2, "2 bytes"), (3, "4 bytes")],
         ),
-        field("HalfRate", 13, 13, "both edges of the port's clock count", YES),
+        field("HalfRate", 13, 13, "the port uses both clock edges", YES),
         field("CycleAccurate", 12, 12, "every cycle is traced", YES),
         field("ETMEN", 11, 11, "the trace port belongs to this unit", YES),
         field("Programming", 10, 10, "the unit is being programmed", YES),
         field("DebugRequest", 9, 9, "the trigger stops the processor", YES),
-        field("BranchOutput", 8, 8, "direct branches have an address, too", YES),
+        field("BranchOutput", 8, 8, "direct branches have an address as well", YES),
         field("Stall", 7, 7, "the processor waits when the FIFO is nearly full", YES),
         field(
             "PortSize",
@@ -122,7 +122,7 @@ pub(crate) const ETMCR: Register = Register {
             "DataAccess",
             3,
             2,
-            "what is traced of a data access",
+            "traced parts of a data access",
             &[(0, "nothing"), (1, "value"), (2, "address"), (3, "address and value")],
         ),
         field("MonitorCPRT", 1, 1, "coprocessor register transfers are traced", YES),
@@ -134,10 +134,10 @@ pub(crate) const ETMCR: Register = Register {
 pub(crate) const ETMCCR: Register = Register {
     name: "ETMCCR",
     aliases: &["ETMConfigCode"],
-    about: "what the unit has; for ETMv1 also which version it is",
+    about: "implemented features; for ETMv1 also the version",
     required: true,
     fields: &[
-        field("IDRegister", 31, 31, "ETMIDR is there: this is no ETMv1", YES),
+        field("IDRegister", 31, 31, "ETMIDR is present, so the unit is not an ETMv1", YES),
         field(
             "Protocol",
             30,
@@ -160,7 +160,7 @@ pub(crate) const ETMCCR: Register = Register {
 pub(crate) const HIVECS: Register = Register {
     name: "HIVECS",
     aliases: &["VINITHI"],
-    about: "pin of the core: where exception vectors are; without it they are taken to be at 0",
+    about: "pin of the core: base of the exception vectors; 0 without this register",
     required: false,
     fields: &[field("HIVECS", 0, 0, "exception vectors", &[(0, "at 0"), (1, "at 0xffff0000")])],
 };
@@ -169,16 +169,16 @@ pub(crate) const HIVECS: Register = Register {
 pub(crate) const BIGEND: Register = Register {
     name: "BIGEND",
     aliases: &["BIGENDINIT"],
-    about: "how data lie in memory; without it they are taken to be little endian",
+    about: "byte order of data in memory; little endian without this register",
     required: false,
     fields: &[field("BIGEND", 0, 0, "data are", &[(0, "little endian"), (1, "big endian")])],
 };
 
-/// What LDC and STC move.
+/// The transfer sizes of LDC and STC.
 pub(crate) const COPROCESSORS: Register = Register {
     name: "LDCWORDS",
     aliases: &[],
-    about: "words that LDC and STC of coprocessor n move, 4 bits each from bit 4n; 0 where not known",
+    about: "words that LDC and STC of coprocessor n transfer, 4 bits each from bit 4n; 0: unknown",
     required: false,
     fields: &[],
 };

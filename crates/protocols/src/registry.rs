@@ -1,33 +1,35 @@
-//! The list of protocols. Joining it is a line.
+//! The list of protocols: one line for each.
 
 use alloc::borrow::Cow;
-use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt;
-use core::ops::Range;
 
-use tracewright_base::{
-    Code, CoreType, Fault, MissingRegister, OffsetMap, Register, Sink, Sync, Waypoints, Wire,
-};
+use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints, Wire};
 
 use tracewright_isa::rv::Extensions;
 
-use crate::{Field, PacketKind, Protocol, Stream, Tap};
+use crate::{Field, PacketKind, Protocol, TraceForm};
 
-/// What every protocol says of itself.
+/// The description of a protocol.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// How captures spell it.
+    /// Its names in captures.
     pub names: &'static [&'static str],
-    /// What it is, in a few words.
+    /// A short description.
     pub title: &'static str,
     /// Its registers.
     pub registers: &'static [Register],
-    /// Its parameters that are text: name, and what it is.
+    /// Its parameters that are text: name and description.
     pub texts: &'static [(&'static str, &'static str)],
+    /// See [`Protocol::FORM`].
+    pub form: TraceForm,
+    /// See [`Protocol::ID_REGISTER`].
+    pub id_register: Option<(&'static str, u32)>,
+    /// See [`Protocol::ISAS`].
+    pub isas: &'static [Isa],
 }
 
-/// Why no configuration could be made of a device's registers.
+/// Why a configuration cannot be made from a device's registers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigureError {
     /// No protocol has this name.
@@ -51,50 +53,13 @@ impl fmt::Display for ConfigureError {
     }
 }
 
-/// Watches packets of any protocol.
-pub trait AnyTap {
-    /// A packet, before the decoder sees it: `bytes[span]`, where `offsets` maps offsets in `bytes`.
-    fn packet(
-        &mut self,
-        offsets: &OffsetMap<'_>,
-        span: Range<usize>,
-        bytes: &[u8],
-        p: AnyPacket<'_>,
-    );
+/// A protocol that is in the list.
+pub trait Listed: Protocol {
+    /// A packet of this protocol as a packet of any protocol.
+    fn any_packet(packet: &Self::Packet) -> AnyPacket<'_>;
 
-    /// Bytes that are no packet: `bytes[span]`, where `offsets` maps offsets in `bytes`.
-    fn bad(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, bytes: &[u8], fault: Fault);
-
-    /// Bytes that may begin a synchronisation wait for what follows them.
-    fn held(&mut self, bytes: &[u8]) {
-        let _ = bytes;
-    }
-
-    /// It wants each packet: decoders must take them one by one.
-    #[inline]
-    fn each(&self) -> bool {
-        true
-    }
-
-    /// A decoder has taken so many packets, `span`, at once: they are not told one by one.
-    #[inline]
-    fn packets(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, count: usize) {
-        let _ = (offsets, span, count);
-    }
-}
-
-/// Watches nothing.
-impl AnyTap for () {
-    #[inline]
-    fn packet(&mut self, _: &OffsetMap<'_>, _: Range<usize>, _: &[u8], _: AnyPacket<'_>) {}
-
-    #[inline]
-    fn bad(&mut self, _: &OffsetMap<'_>, _: Range<usize>, _: &[u8], _: Fault) {}
-
-    #[inline]
-    fn each(&self) -> bool {
-        false
-    }
+    /// The packet of this protocol. `None` where `packet` is another protocol's.
+    fn packet(packet: AnyPacket<'_>) -> Option<&Self::Packet>;
 }
 
 macro_rules! protocols {
@@ -104,10 +69,10 @@ macro_rules! protocols {
         pub enum AnyProtocol { $($(#[$doc])* $name,)* }
 
         impl AnyProtocol {
-            /// All of them.
+            /// Every protocol.
             pub const ALL: &'static [AnyProtocol] = &[$(AnyProtocol::$name,)*];
 
-            /// What it says of itself.
+            /// The description of the protocol.
             pub const fn about(self) -> About {
                 match self {
                     $(AnyProtocol::$name => About {
@@ -115,21 +80,44 @@ macro_rules! protocols {
                         title: <$protocol as Protocol>::TITLE,
                         registers: <$protocol as Protocol>::REGISTERS,
                         texts: <$protocol as Protocol>::TEXTS,
+                        form: <$protocol as Protocol>::FORM,
+                        id_register: <$protocol as Protocol>::ID_REGISTER,
+                        isas: <$protocol as Protocol>::ISAS,
                     },)*
                 }
             }
 
-            /// See [`Protocol::word`].
-            pub fn word(self, name: &str, word: &str) -> Option<Result<u64, String>> {
+            /// See [`Protocol::parse_value`].
+            pub fn parse_value(self, name: &str, text: &str) -> Option<Result<u64, String>> {
                 match self {
-                    $(AnyProtocol::$name => <$protocol as Protocol>::word(name, word),)*
+                    $(AnyProtocol::$name => <$protocol as Protocol>::parse_value(name, text),)*
+                }
+            }
+
+            /// See [`Protocol::privilege_name`].
+            pub fn privilege_name(self, level: u8) -> Option<&'static str> {
+                match self {
+                    $(AnyProtocol::$name => <$protocol as Protocol>::privilege_name(level),)*
+                }
+            }
+
+            /// See [`Protocol::check`].
+            ///
+            /// # Errors
+            /// The name of a register to change, and why the combination is refused.
+            pub fn check(
+                self,
+                register: &dyn Fn(&str) -> Option<u64>,
+            ) -> Result<(), (&'static str, String)> {
+                match self {
+                    $(AnyProtocol::$name => <$protocol as Protocol>::check(register),)*
                 }
             }
 
             /// Makes a configuration from registers by name.
             ///
             /// # Errors
-            /// [`MissingRegister`] where one that decoding needs is absent.
+            /// [`MissingRegister`] where a register that decoding needs is absent.
             pub fn configure(
                 self,
                 core: Option<CoreType>,
@@ -145,46 +133,68 @@ macro_rules! protocols {
 
         /// A configuration of any protocol.
         #[derive(Clone, Debug, PartialEq)]
-        #[allow(clippy::large_enum_variant, reason = "there is one for each source, not many")]
+        #[allow(clippy::large_enum_variant, reason = "there are few: one for each source")]
         pub enum AnyConfig { $($(#[$doc])* $name(<$protocol as Protocol>::Config),)* }
 
         impl AnyConfig {
-            /// Which protocol it is of.
+            /// The protocol.
             pub const fn protocol(&self) -> AnyProtocol {
                 match self { $(AnyConfig::$name(_) => AnyProtocol::$name,)* }
             }
 
-            /// See [`Protocol::tell`].
-            pub fn tell(&mut self, name: &str, text: &str) -> Option<Result<(), String>> {
+            /// See [`Protocol::set_text`].
+            pub fn set_text(&mut self, name: &str, text: &str) -> Option<Result<(), String>> {
                 match self {
-                    $(AnyConfig::$name(c) => <$protocol as Protocol>::tell(c, name, text),)*
+                    $(AnyConfig::$name(c) => <$protocol as Protocol>::set_text(c, name, text),)*
                 }
             }
 
-            /// What RISC-V opcodes mean to the processor that is watched.
+            /// See [`Protocol::riscv`].
             pub fn riscv(&self) -> Extensions {
                 match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::riscv(c),)* }
             }
 
-            /// The trace id that the unit was programmed with.
+            /// See [`Protocol::riscv_mut`].
+            pub fn riscv_mut(&mut self) -> Option<&mut Extensions> {
+                match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::riscv_mut(c),)* }
+            }
+
+            /// See [`Protocol::fixed_isa`].
+            pub fn fixed_isa(&self) -> Option<Isa> {
+                match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::fixed_isa(c),)* }
+            }
+
+            /// See [`Protocol::assumes_synced`].
+            pub fn assumes_synced(&self) -> Option<bool> {
+                match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::assumes_synced(c),)* }
+            }
+
+            /// See [`Protocol::assume_synced`].
+            pub fn assume_synced(&mut self, yes: bool) {
+                match self {
+                    $(AnyConfig::$name(c) => <$protocol as Protocol>::assume_synced(c, yes),)*
+                }
+            }
+
+            /// See [`Protocol::trace_id`].
             pub fn trace_id(&self) -> u8 {
                 match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::trace_id(c),)* }
             }
 
-            /// The instructions that end a block for this unit.
+            /// See [`Protocol::waypoints`].
             pub fn waypoints(&self) -> Waypoints {
                 match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::waypoints(c),)* }
             }
 
-            /// What exception `number` is called, where it has a name.
+            /// The name of exception `number`, if it has one.
             pub fn exception_name(&self, number: u16) -> Option<Cow<'static, str>> {
                 match self {
                     $(AnyConfig::$name(c) => <$protocol as Protocol>::exception_name(c, number),)*
                 }
             }
 
-            /// Where in `bytes` a decoder that knows nothing may start.
-            pub fn sync(&self, bytes: &[u8]) -> Sync {
+            /// See [`Protocol::sync`].
+            pub fn sync(&self, bytes: &[u8]) -> SyncSearch {
                 match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::sync(c, bytes),)* }
             }
 
@@ -195,7 +205,7 @@ macro_rules! protocols {
                 }
             }
 
-            /// See [`Protocol::learn`]. From packets of another protocol nothing is learnt.
+            /// See [`Protocol::learn`]. Packets of another protocol are ignored.
             pub fn learn(&mut self, packet: AnyPacket<'_>) {
                 match (self, packet) {
                     $((AnyConfig::$name(c), AnyPacket::$name(packet)) => {
@@ -203,11 +213,6 @@ macro_rules! protocols {
                     })*
                     _ => {}
                 }
-            }
-
-            /// A stream that knows nothing yet.
-            pub fn stream(&self) -> AnyStream {
-                match self { $(AnyConfig::$name(c) => AnyStream::$name(Box::new(Stream::new(c.clone()))),)* }
             }
         }
 
@@ -218,12 +223,18 @@ macro_rules! protocols {
         }
 
         impl AnyPacket<'_> {
-            /// What kind of packet it is, of those of its protocol.
+            /// The kind of the packet, among those of its protocol.
             pub fn kind(&self) -> PacketKind {
                 match self { $(AnyPacket::$name(packet) => PacketKind::of(packet),)* }
             }
 
-            /// Writes the packet in its shortest form. Where `config` is another protocol's, nothing.
+            /// See [`Protocol::is_sync`].
+            pub fn is_sync(&self) -> bool {
+                match self { $(AnyPacket::$name(packet) => <$protocol as Protocol>::is_sync(packet),)* }
+            }
+
+            /// Writes the packet in its shortest form. Writes nothing where `config` is another
+            /// protocol's.
             pub fn emit(&self, config: &AnyConfig, out: &mut impl Extend<u8>) {
                 match (self, config) {
                     $((AnyPacket::$name(packet), AnyConfig::$name(c)) => packet.emit(c, out),)*
@@ -238,167 +249,90 @@ macro_rules! protocols {
             }
         }
 
-        /// A stream of any protocol: one `match` a block of bytes; inside it all calls are direct.
-        #[derive(Clone, Debug, PartialEq)]
-        pub enum AnyStream { $($(#[$doc])* $name(Box<Stream<$protocol>>),)* }
-
-        impl AnyStream {
-            /// Whether it is given half a byte in each byte.
-            pub const fn nibbles(&self) -> bool {
-                match self { $(AnyStream::$name(_) => <$protocol as Protocol>::NIBBLES,)* }
+        $(impl Listed for $protocol {
+            #[inline]
+            fn any_packet(packet: &Self::Packet) -> AnyPacket<'_> {
+                AnyPacket::$name(packet)
             }
 
-            /// See [`Stream::reset`].
-            pub fn reset(&mut self) {
-                match self { $(AnyStream::$name(s) => s.reset(),)* }
-            }
-
-            /// Whether the next byte begins a packet.
-            pub fn synced(&self) -> bool {
-                match self { $(AnyStream::$name(s) => s.synced(),)* }
-            }
-
-            /// See [`Stream::lost`].
-            pub fn lost<S: Sink>(&mut self, at: u64, sink: &mut S) {
-                match self { $(AnyStream::$name(s) => s.lost(at, sink),)* }
-            }
-
-            /// See [`Stream::agrees`].
-            pub fn agrees(&self, other: &Self) -> bool {
-                match (self, other) {
-                    $((AnyStream::$name(one), AnyStream::$name(other)) => one.agrees(other),)*
-                    _ => false,
+            #[inline]
+            fn packet(packet: AnyPacket<'_>) -> Option<&Self::Packet> {
+                match packet {
+                    AnyPacket::$name(packet) => Some(packet),
+                    _ => None,
                 }
-            }
-
-            /// See [`Stream::feed`].
-            pub fn feed<K: Code, S: Sink, T: AnyTap>(
-                &mut self,
-                bytes: &[u8],
-                offsets: &OffsetMap<'_>,
-                code: &mut K,
-                sink: &mut S,
-                tap: &mut T,
-            ) -> usize {
-                match self { $(AnyStream::$name(s) => s.feed(bytes, offsets, code, sink, tap),)* }
-            }
-
-            /// See [`Stream::feed_to`].
-            pub fn feed_to<K: Code, E: Sink + AnyTap>(
-                &mut self,
-                bytes: &[u8],
-                offsets: &OffsetMap<'_>,
-                code: &mut K,
-                observer: &mut E,
-            ) -> usize {
-                match self { $(AnyStream::$name(s) => s.feed_to(bytes, offsets, code, observer),)* }
-            }
-
-            /// See [`Stream::finish_to`].
-            pub fn finish_to<K: Code, E: Sink + AnyTap>(
-                &mut self,
-                rest: &[u8],
-                offsets: &OffsetMap<'_>,
-                code: &mut K,
-                observer: &mut E,
-            ) {
-                match self { $(AnyStream::$name(s) => s.finish_to(rest, offsets, code, observer),)* }
-            }
-
-            /// See [`Stream::finish`].
-            pub fn finish<K: Code, S: Sink, T: AnyTap>(
-                &mut self,
-                rest: &[u8],
-                offsets: &OffsetMap<'_>,
-                code: &mut K,
-                sink: &mut S,
-                tap: &mut T,
-            ) {
-                match self { $(AnyStream::$name(s) => s.finish(rest, offsets, code, sink, tap),)* }
-            }
-        }
-
-        $(impl<T: AnyTap> Tap<$protocol> for T {
-            #[inline]
-            fn packet(
-                &mut self,
-                offsets: &OffsetMap<'_>,
-                span: Range<usize>,
-                bytes: &[u8],
-                packet: &<$protocol as Protocol>::Packet,
-            ) {
-                AnyTap::packet(self, offsets, span, bytes, AnyPacket::$name(packet));
-            }
-
-            #[inline]
-            fn bad(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, bytes: &[u8], fault: Fault) {
-                AnyTap::bad(self, offsets, span, bytes, fault);
-            }
-
-            #[inline]
-            fn held(&mut self, bytes: &[u8]) {
-                AnyTap::held(self, bytes);
-            }
-
-            #[inline]
-            fn each(&self) -> bool {
-                AnyTap::each(self)
-            }
-
-            #[inline]
-            fn packets(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, count: usize) {
-                AnyTap::packets(self, offsets, span, count);
             }
         })*
     };
 }
 
-protocols! {
-    /// Embedded Trace Macrocell, version 1: `etmv1/`.
-    Etmv1: crate::etmv1::Etmv1,
-    /// Embedded Trace Macrocell, version 2: `etmv2/`.
-    Etmv2: crate::etmv2::Etmv2,
-    /// Embedded Trace Macrocell, version 3: `etmv3/`.
-    Etmv3: crate::etmv3::Etmv3,
-    /// Embedded Trace Macrocell, version 4: `etmv4/`.
-    Etmv4: crate::etmv4::Etmv4,
-    /// Embedded Trace Extension: `etmv4/ete.rs` holds the difference.
-    Ete: crate::etmv4::Ete,
-    /// The data stream of an ETMv4: `etmv4d/`.
-    Etmv4d: crate::etmv4d::Etmv4d,
-    /// RISC-V processor trace: `etrace/`.
-    Etrace: crate::etrace::Etrace,
-    /// Program Flow Trace Macrocell: `ptm/`.
-    Ptm: crate::ptm::Ptm,
-    /// Instrumentation Trace Macrocell: `itm/`.
-    Itm: crate::itm::Itm,
-    /// System Trace Macrocell: `stm/`.
-    Stm: crate::stm::Stm,
+/// Calls the macro `$then` with the list of protocols: for each the documentation, the name of the
+/// variant in [`AnyProtocol`], and the type that implements [`Protocol`]. A crate that implements a
+/// trait for every protocol makes its dispatch from this list.
+#[macro_export]
+macro_rules! for_each_protocol {
+    ($then:ident) => {
+        $then! {
+            /// Embedded Trace Macrocell, version 1: `etmv1/`.
+            Etmv1: $crate::etmv1::Etmv1,
+            /// Embedded Trace Macrocell, version 2: `etmv2/`.
+            Etmv2: $crate::etmv2::Etmv2,
+            /// Embedded Trace Macrocell, version 3: `etmv3/`.
+            Etmv3: $crate::etmv3::Etmv3,
+            /// Embedded Trace Macrocell, version 4: `etmv4/`.
+            Etmv4: $crate::etmv4::Etmv4,
+            /// Embedded Trace Extension: `etmv4/ete.rs` holds the difference.
+            Ete: $crate::etmv4::Ete,
+            /// The data stream of an ETMv4: `etmv4d/`.
+            Etmv4d: $crate::etmv4d::Etmv4d,
+            /// RISC-V processor trace: `etrace/`.
+            Etrace: $crate::etrace::Etrace,
+            /// Program Flow Trace Macrocell: `ptm/`.
+            Ptm: $crate::ptm::Ptm,
+            /// Instrumentation Trace Macrocell: `itm/`.
+            Itm: $crate::itm::Itm,
+            /// System Trace Macrocell: `stm/`.
+            Stm: $crate::stm::Stm,
+        }
+    };
 }
 
+for_each_protocol!(protocols);
+
 impl AnyProtocol {
-    /// A parameter called `name` is text: see [`AnyConfig::tell`].
+    /// Whether parameter `name` is text: see [`AnyConfig::set_text`].
     pub fn has_text(self, name: &str) -> bool {
         self.about().texts.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
     }
 
-    /// The register that holds the trace id of a unit, and its lowest bit there.
+    /// See [`Protocol::ID_REGISTER`].
     pub const fn id_register(self) -> Option<(&'static str, u32)> {
-        match self {
-            AnyProtocol::Etmv4 | AnyProtocol::Ete => Some(("TRCTRACEIDR", 0)),
-            AnyProtocol::Etmv3 | AnyProtocol::Ptm => Some(("ETMTRACEIDR", 0)),
-            // TraceBusID, bits [22:16].
-            AnyProtocol::Itm => Some(("ITMTCR", 16)),
-            // TRACEID, bits [22:16].
-            AnyProtocol::Stm => Some(("STMTCSR", 16)),
-            AnyProtocol::Etrace => Some(("trace_id", 0)),
-            _ => None,
-        }
+        self.about().id_register
+    }
+
+    /// See [`Protocol::FORM`].
+    pub const fn form(self) -> TraceForm {
+        self.about().form
+    }
+
+    /// The unit has a trace port of its own: no formatter holds its trace.
+    pub const fn has_own_port(self) -> bool {
+        matches!(self.form(), TraceForm::Cycles)
+    }
+
+    /// It traces which instructions a processor executes.
+    pub const fn traces_instructions(self) -> bool {
+        !self.about().isas.is_empty()
+    }
+
+    /// It traces RISC-V processors.
+    pub fn is_riscv(self) -> bool {
+        self.about().isas.iter().any(|isa| matches!(isa, Isa::Rv32 | Isa::Rv64))
     }
 
     /// The protocol of a device that a capture calls `type_name`: `ETM4.2`, `ete`, `PFT1.1`.
     ///
-    /// What follows the name must be a version: `.` and a digit, or nothing.
+    /// A version may follow the name: `.` and a number.
     pub fn named(type_name: &str) -> Option<AnyProtocol> {
         let name = type_name.split('.').next().unwrap_or(type_name).trim();
         Self::ALL

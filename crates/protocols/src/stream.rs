@@ -1,146 +1,56 @@
-//! The one loop from bytes to elements.
+//! The one loop from a source's bytes to its elements.
+
+use core::ops::Range;
 
 use tracewright_base::{
-    Code, Decode, Element, Fault, Feed, OffsetMap, Parse, Range, Sink, Spanned, Sync, Wire,
+    BlockCache, Decode, Element, Fault, Feed, OffsetMap, Parse, Sink, Spanned, SyncSearch, Wire,
 };
 
+use crate::Observer;
 use crate::protocol::{Protocol, Resume};
+use crate::registry::Listed;
 
-/// Watches packets on their way to the decoder.
-pub trait Tap<P: Protocol> {
-    /// A packet, before the decoder sees it: `bytes[span]`, where `offsets` maps offsets in `bytes`.
-    fn packet(
-        &mut self,
-        offsets: &OffsetMap<'_>,
-        span: core::ops::Range<usize>,
-        bytes: &[u8],
-        packet: &P::Packet,
-    );
-
-    /// Bytes that are no packet: `bytes[span]`, where `offsets` maps offsets in `bytes`.
-    fn bad(
-        &mut self,
-        offsets: &OffsetMap<'_>,
-        span: core::ops::Range<usize>,
-        bytes: &[u8],
-        fault: Fault,
-    );
-
-    /// Bytes that may begin a synchronisation wait for what follows them.
-    fn held(&mut self, bytes: &[u8]) {
-        let _ = bytes;
-    }
-
-    /// It wants each packet: the decoder must take them one by one.
-    #[inline]
-    fn each(&self) -> bool {
-        true
-    }
-
-    /// The decoder has taken so many packets, `span`, at once: they are not told one by one.
-    #[inline]
-    fn packets(&mut self, offsets: &OffsetMap<'_>, span: core::ops::Range<usize>, count: usize) {
-        let _ = (offsets, span, count);
-    }
-}
-
-/// Elements to one, packets to the other.
-struct Apart<'a, S, T>(&'a mut S, &'a mut T);
-
-impl<S: Sink, T> Sink for Apart<'_, S, T> {
-    #[inline]
-    fn element(&mut self, at: u64, element: Element) {
-        self.0.element(at, element);
-    }
-
-    #[inline]
-    fn repeat(&mut self, at: u64, range: Range, times: u32) {
-        self.0.repeat(at, range, times);
-    }
-
-    #[inline]
-    fn full(&self) -> bool {
-        self.0.full()
-    }
-}
-
-impl<P: Protocol, S, T: Tap<P>> Tap<P> for Apart<'_, S, T> {
-    #[inline]
-    fn packet(
-        &mut self,
-        offsets: &OffsetMap<'_>,
-        span: core::ops::Range<usize>,
-        bytes: &[u8],
-        packet: &P::Packet,
-    ) {
-        self.1.packet(offsets, span, bytes, packet);
-    }
-
-    #[inline]
-    fn bad(
-        &mut self,
-        offsets: &OffsetMap<'_>,
-        span: core::ops::Range<usize>,
-        bytes: &[u8],
-        fault: Fault,
-    ) {
-        self.1.bad(offsets, span, bytes, fault);
-    }
-
-    #[inline]
-    fn held(&mut self, bytes: &[u8]) {
-        self.1.held(bytes);
-    }
-
-    #[inline]
-    fn each(&self) -> bool {
-        self.1.each()
-    }
-
-    #[inline]
-    fn packets(&mut self, offsets: &OffsetMap<'_>, span: core::ops::Range<usize>, count: usize) {
-        self.1.packets(offsets, span, count);
-    }
-}
-
-/// A source on its way from bytes to elements: a plain value, cloned to take a checkpoint.
+/// The state of one source between its bytes and its elements: synchronisation and decoder. It is a
+/// plain value: a clone is a checkpoint.
 ///
-/// Bytes may be fed in any pieces; the elements are the same. Spans of packets and of
+/// The elements do not depend on how the bytes are cut into pieces. The spans of packets and of
 /// [`Element::Undecodable`] tile the bytes.
 #[derive(Clone, Debug)]
 pub struct Stream<P: Protocol> {
     config: P::Config,
     decoder: P::Decoder,
     synced: bool,
-    /// Place of the last packet or bad byte: where the trace is said to end.
+    /// Offset of the last packet or undecodable byte. [`Element::End`] is reported there.
     last: u64,
-    /// Bytes that are no packet and have not been reported yet: place and length.
-    bad: Option<(u64, u32, Fault)>,
+    /// Undecodable bytes that are not reported yet: offset of the first, length, fault.
+    undecodable: Option<(u64, u32, Fault)>,
 }
 
 impl<P: Protocol> PartialEq for Stream<P> {
     fn eq(&self, other: &Self) -> bool {
         self.decoder == other.decoder
             && self.synced == other.synced
-            && self.bad == other.bad
+            && self.undecodable == other.undecodable
             && self.config == other.config
     }
 }
 
 impl<P: Protocol> Stream<P> {
-    /// A stream that knows nothing yet.
+    /// A stream in its initial state.
     pub fn new(config: P::Config) -> Self {
         let synced = P::starts_synced(&config);
-        Stream { config, decoder: P::Decoder::default(), synced, last: 0, bad: None }
+        Stream { config, decoder: P::Decoder::default(), synced, last: 0, undecodable: None }
     }
 
-    /// Forgets everything but the configuration: what comes next does not follow what was.
+    /// Returns to the initial state. The configuration stays. For bytes that do not follow those
+    /// fed so far.
     pub fn reset(&mut self) {
         *self = Stream::new(self.config.clone());
     }
 
-    /// Whether the two will say the same of the same bytes to come, and of their end. (Two that are only
-    /// equal may differ in where the trace is said to end.)
+    /// Whether both streams emit the same elements for the same bytes from here on, up to and
+    /// including the end of the trace. (Streams that compare equal may differ in the offset of
+    /// [`Element::End`].)
     pub fn agrees(&self, other: &Self) -> bool {
         self.last == other.last && self == other
     }
@@ -150,7 +60,7 @@ impl<P: Protocol> Stream<P> {
         &self.config
     }
 
-    /// The decoder, to compare or to look into.
+    /// The decoder.
     pub fn decoder(&self) -> &P::Decoder {
         &self.decoder
     }
@@ -160,37 +70,62 @@ impl<P: Protocol> Stream<P> {
         self.synced
     }
 
-    /// Takes as much of `bytes` as makes whole packets and returns how much that was. The caller
-    /// keeps the rest and gives it again with what follows.
-    pub fn feed<K: Code, S: Sink, T: Tap<P>>(
-        &mut self,
-        bytes: &[u8],
-        offsets: &OffsetMap<'_>,
-        code: &mut K,
-        sink: &mut S,
-        tap: &mut T,
-    ) -> usize {
-        self.feed_to(bytes, offsets, code, &mut Apart(sink, tap))
+    /// Bytes that may belong to this source are missing before offset `at`.
+    pub fn lost<S: Sink>(&mut self, at: u64, sink: &mut S) {
+        self.report_undecodable(sink);
+        self.last = at;
+        self.decoder.bad(at, Fault::Unsynchronised, sink);
     }
 
-    /// The same to one who hears elements and packets.
-    pub fn feed_to<K: Code, E: Sink + Tap<P>>(
+    fn report_undecodable<S: Sink>(&mut self, sink: &mut S) {
+        if let Some((at, len, fault)) = self.undecodable.take() {
+            sink.element(at, Element::Undecodable { len, fault });
+        }
+    }
+}
+
+impl<P: Listed> Stream<P> {
+    /// Takes as much of `bytes` as makes whole packets and returns how much that is. The caller
+    /// gives the remaining bytes again, together with those that follow.
+    pub fn feed<K: BlockCache, O: Observer>(
         &mut self,
         bytes: &[u8],
         offsets: &OffsetMap<'_>,
         code: &mut K,
-        observer: &mut E,
+        observer: &mut O,
     ) -> usize {
         self.take(bytes, offsets, code, observer, false)
     }
 
-    /// `end`: no more bytes follow these.
-    fn take<K: Code, E: Sink + Tap<P>>(
+    /// The trace ends. `rest` is what [`feed`](Self::feed) did not take.
+    pub fn finish<K: BlockCache, O: Observer>(
+        &mut self,
+        rest: &[u8],
+        offsets: &OffsetMap<'_>,
+        code: &mut K,
+        observer: &mut O,
+    ) {
+        let taken = if !self.synced && P::sync_at_end(&self.config, rest).is_some() {
+            self.take(rest, offsets, code, observer, true)
+        } else {
+            0
+        };
+        if taken < rest.len() {
+            let fault = if self.synced { Fault::Truncated } else { Fault::Unsynchronised };
+            self.take_undecodable(taken..rest.len(), rest, offsets, fault, observer);
+        }
+        self.report_undecodable(observer);
+        self.decoder.finish(self.last, &self.config, code, observer);
+    }
+
+    /// Decodes whole packets of `bytes` and returns the number of bytes taken. `end`: no bytes
+    /// follow.
+    fn take<K: BlockCache, O: Observer>(
         &mut self,
         bytes: &[u8],
         offsets: &OffsetMap<'_>,
         code: &mut K,
-        observer: &mut E,
+        observer: &mut O,
         end: bool,
     ) -> usize {
         let mut feed = Feed::new(bytes, *offsets, self.last);
@@ -200,24 +135,30 @@ impl<P: Protocol> Stream<P> {
             let taken = feed.taken;
             if !self.synced {
                 let (skip, found) = match P::sync(&self.config, rest) {
-                    Sync::At(n) => (n, true),
-                    Sync::NotIn(n) => match P::sync_at_end(&self.config, rest) {
+                    SyncSearch::At(n) => (n, true),
+                    SyncSearch::NotIn(n) => match P::sync_at_end(&self.config, rest) {
                         Some(n) if end => (n, true),
                         _ => (n, false),
                     },
                 };
                 if skip > 0 {
-                    self.lose(taken..taken + skip, bytes, offsets, Fault::Unsynchronised, observer);
+                    self.take_undecodable(
+                        taken..taken + skip,
+                        bytes,
+                        offsets,
+                        Fault::Unsynchronised,
+                        observer,
+                    );
                     feed.taken += skip;
                 }
                 if !found {
-                    observer.held(feed.rest());
+                    observer.awaiting_sync(feed.rest());
                     break;
                 }
                 self.synced = true;
                 continue;
             }
-            if !observer.each() && self.bad.is_none() {
+            if !observer.wants_each_packet() && self.undecodable.is_none() {
                 (feed.last, feed.packets) = (self.last, 0);
                 self.decoder.packets(&mut feed, &self.config, code, observer);
                 self.last = feed.last;
@@ -228,10 +169,10 @@ impl<P: Protocol> Stream<P> {
             }
             match P::Packet::parse(rest, &self.config) {
                 Parse::Packet(packet, len) => {
-                    self.report_bad(observer);
+                    self.report_undecodable(observer);
                     let at = feed.offsets.at(taken);
                     self.last = at;
-                    observer.packet(offsets, taken..taken + len, bytes, &packet);
+                    observer.packet(offsets, taken..taken + len, bytes, P::any_packet(&packet));
                     P::learn(&mut self.config, &packet);
                     let spanned = Spanned { at, len: len as u32, packet };
                     self.decoder.packet(spanned, &self.config, code, observer);
@@ -240,7 +181,7 @@ impl<P: Protocol> Stream<P> {
                 Parse::Partial => break,
                 Parse::Bad(len, fault) => {
                     let len = len.clamp(1, rest.len());
-                    self.lose(taken..taken + len, bytes, offsets, fault, observer);
+                    self.take_undecodable(taken..taken + len, bytes, offsets, fault, observer);
                     feed.taken += len;
                     self.synced = P::RESUME == Resume::Next;
                 }
@@ -249,72 +190,28 @@ impl<P: Protocol> Stream<P> {
         feed.taken
     }
 
-    /// The trace ends. `rest` is what [`feed`](Self::feed) did not take.
-    pub fn finish<K: Code, S: Sink, T: Tap<P>>(
+    /// Reports undecodable bytes to the observer and the decoder. Their element waits, because more
+    /// unsynchronised bytes may follow.
+    fn take_undecodable<O: Observer>(
         &mut self,
-        rest: &[u8],
-        offsets: &OffsetMap<'_>,
-        code: &mut K,
-        sink: &mut S,
-        tap: &mut T,
-    ) {
-        self.finish_to(rest, offsets, code, &mut Apart(sink, tap));
-    }
-
-    /// The same to one who hears elements and packets.
-    pub fn finish_to<K: Code, E: Sink + Tap<P>>(
-        &mut self,
-        rest: &[u8],
-        offsets: &OffsetMap<'_>,
-        code: &mut K,
-        observer: &mut E,
-    ) {
-        let taken = if !self.synced && P::sync_at_end(&self.config, rest).is_some() {
-            self.take(rest, offsets, code, observer, true)
-        } else {
-            0
-        };
-        if taken < rest.len() {
-            let fault = if self.synced { Fault::Truncated } else { Fault::Unsynchronised };
-            self.lose(taken..rest.len(), rest, offsets, fault, observer);
-        }
-        self.report_bad(observer);
-        self.decoder.finish(self.last, &self.config, code, observer);
-    }
-
-    /// Bytes before place `at` were lost that may have been this source's.
-    pub fn lost<S: Sink>(&mut self, at: u64, sink: &mut S) {
-        self.report_bad(sink);
-        self.last = at;
-        self.decoder.bad(at, Fault::Unsynchronised, sink);
-    }
-
-    fn lose<E: Sink + Tap<P>>(
-        &mut self,
-        span: core::ops::Range<usize>,
+        span: Range<usize>,
         bytes: &[u8],
         offsets: &OffsetMap<'_>,
         fault: Fault,
-        observer: &mut E,
+        observer: &mut O,
     ) {
         let at = offsets.at(span.start);
         let len = offsets.bytes_in(&span) as u32;
-        observer.bad(offsets, span, bytes, fault);
-        match &mut self.bad {
+        observer.undecodable(offsets, span, bytes, fault);
+        match &mut self.undecodable {
             // Unsynchronised bytes are one run, however they arrive.
             Some((_, run, Fault::Unsynchronised)) if fault == Fault::Unsynchronised => *run += len,
             _ => {
-                self.report_bad(observer);
+                self.report_undecodable(observer);
                 self.last = at;
                 self.decoder.bad(at, fault, observer);
-                self.bad = Some((at, len, fault));
+                self.undecodable = Some((at, len, fault));
             }
-        }
-    }
-
-    fn report_bad<S: Sink>(&mut self, sink: &mut S) {
-        if let Some((at, len, fault)) = self.bad.take() {
-            sink.element(at, Element::Undecodable { len, fault });
         }
     }
 }

@@ -1,93 +1,97 @@
-//! The ways that every vector is taken: whole, cut at each byte, resumed from a clone, round trip.
+//! The ways in which each test vector is decoded: whole, cut at each byte, resumed from a clone,
+//! parsed and emitted.
 #![allow(dead_code, reason = "each protocol uses the ways that fit it")]
 //!
-//! A protocol's tests call [`check`]; it is the one place that touches the streaming interface.
+//! A protocol's tests call [`check`]. Only this file uses the streaming interface.
 
 use core::ops::Range;
 use std::vec::Vec;
 
-use tracewright_base::{Code, Decode, Element, Fault, OffsetMap, Parse, Piece, Spanned, Wire};
+use tracewright_base::{
+    BlockCache, Decode, Element, Fault, OffsetMap, Parse, Piece, Sink, Spanned, Wire,
+};
 
-use crate::{Protocol, Stream, Tap};
+use crate::registry::{AnyPacket, Listed};
+use crate::{Observer, Protocol, Stream};
 
 const WHOLE: [Piece; 1] = [Piece { start: 0, at: 0, fragment: true }];
 
-/// What a stream said of some bytes.
+/// The packets and elements of some bytes.
 #[derive(Clone, Debug)]
-pub(crate) struct Said<P: Protocol> {
+pub(crate) struct Output<P: Protocol> {
     pub(crate) packets: Vec<(u64, P::Packet)>,
     pub(crate) elements: Vec<(u64, Element)>,
-    /// Spans of packets and of bad bytes, in order.
+    /// Spans of packets and of undecodable bytes, in order.
     spans: Vec<Range<u64>>,
 }
 
-impl<P: Protocol> Default for Said<P> {
+impl<P: Protocol> Default for Output<P> {
     fn default() -> Self {
-        Said { packets: Vec::new(), elements: Vec::new(), spans: Vec::new() }
+        Output { packets: Vec::new(), elements: Vec::new(), spans: Vec::new() }
     }
 }
 
-struct Spans<'a, P: Protocol>(&'a mut Said<P>);
+impl<P: Protocol> Sink for Output<P> {
+    fn element(&mut self, at: u64, element: Element) {
+        self.elements.push((at, element));
+    }
+}
 
-impl<P: Protocol> Tap<P> for Spans<'_, P> {
+impl<P: Listed> Observer for Output<P> {
     fn packet(
         &mut self,
         offsets: &OffsetMap<'_>,
         span: Range<usize>,
         _: &[u8],
-        packet: &P::Packet,
+        packet: AnyPacket<'_>,
     ) {
         let at = offsets.at(span.start);
-        self.0.spans.push(at..at + span.len() as u64);
-        self.0.packets.push((at, *packet));
+        self.spans.push(at..at + span.len() as u64);
+        self.packets.extend(P::packet(packet).map(|packet| (at, *packet)));
     }
 
-    fn bad(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, _bytes: &[u8], _fault: Fault) {
+    fn wants_each_packet(&self) -> bool {
+        true
+    }
+
+    fn undecodable(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, _: &[u8], _: Fault) {
         let at = offsets.at(span.start);
-        self.0.spans.push(at..at + span.len() as u64);
+        self.spans.push(at..at + span.len() as u64);
     }
 }
 
-/// Feeds `bytes` cut into `parts`.
-pub(crate) fn said<P: Protocol, K: Code>(
+/// Decodes `bytes`, fed in pieces that end at `cuts`.
+pub(crate) fn decode<P: Listed, K: BlockCache>(
     config: &P::Config,
     code: &mut K,
     bytes: &[u8],
     cuts: &[usize],
-) -> Said<P> {
-    let mut said = Said::default();
-    let mut elements = Vec::new();
+) -> Output<P> {
+    let mut output = Output::default();
     let mut stream = Stream::<P>::new(config.clone());
     let mut start = 0;
     for &cut in cuts.iter().chain([&bytes.len()]) {
         let pieces = [Piece { start: 0, at: start as u64, fragment: true }];
-        // A clone takes over at every cut: a checkpoint must be as good as the original.
+        // A clone replaces the stream at every cut: a checkpoint is as good as the original.
         let mut resumed = stream.clone();
-        start += resumed.feed(
-            &bytes[start..cut.max(start)],
-            &OffsetMap::new(&pieces),
-            code,
-            &mut elements,
-            &mut Spans(&mut said),
-        );
+        let part = &bytes[start..cut.max(start)];
+        start += resumed.feed(part, &OffsetMap::new(&pieces), code, &mut output);
         stream = resumed;
     }
     let pieces = [Piece { start: 0, at: start as u64, fragment: true }];
-    let (rest, offsets) = (&bytes[start..], OffsetMap::new(&pieces));
-    stream.finish(rest, &offsets, code, &mut elements, &mut Spans(&mut said));
-    said.elements = elements;
-    said
+    stream.finish(&bytes[start..], &OffsetMap::new(&pieces), code, &mut output);
+    output
 }
 
-/// Takes `bytes` every way and returns what the stream said of them whole.
+/// Decodes `bytes` in every way and returns the output of the bytes fed whole.
 #[track_caller]
-pub(crate) fn check<P: Protocol, K: Code>(
+pub(crate) fn check<P: Listed, K: BlockCache>(
     config: &P::Config,
     code: &mut K,
     bytes: &[u8],
-) -> Said<P> {
-    let whole = said::<P, K>(config, code, bytes, &[]);
-    // Conservation: the spans tile the bytes.
+) -> Output<P> {
+    let whole = decode::<P, K>(config, code, bytes, &[]);
+    // The spans tile the bytes.
     let mut at = 0;
     for span in &whole.spans {
         assert_eq!(span.start, at, "a hole or an overlap in {:?}", whole.spans);
@@ -96,12 +100,12 @@ pub(crate) fn check<P: Protocol, K: Code>(
     assert_eq!(at, bytes.len() as u64, "bytes not accounted for");
 
     for cut in 0..=bytes.len() {
-        let parts = said::<P, K>(config, code, bytes, &[cut]);
+        let parts = decode::<P, K>(config, code, bytes, &[cut]);
         assert_eq!(parts.elements, whole.elements, "elements, cut at {cut}");
         assert_eq!(parts.packets, whole.packets, "packets, cut at {cut}");
     }
     let every: Vec<usize> = (0..bytes.len()).collect();
-    let parts = said::<P, K>(config, code, bytes, &every);
+    let parts = decode::<P, K>(config, code, bytes, &every);
     assert_eq!(parts.elements, whole.elements, "elements, byte by byte");
 
     for (at, packet) in &whole.packets {
@@ -126,8 +130,8 @@ pub(crate) fn round_trip<P: Protocol>(config: &P::Config, packet: P::Packet, at:
     }
 }
 
-/// Decodes packets without bytes. Places count packets.
-pub(crate) fn decoded<P: Protocol, K: Code>(
+/// Decodes packets without bytes. The offsets are the numbers of the packets.
+pub(crate) fn decoded<P: Protocol, K: BlockCache>(
     config: &P::Config,
     code: &mut K,
     packets: &[P::Packet],
@@ -142,19 +146,20 @@ pub(crate) fn decoded<P: Protocol, K: Code>(
     elements
 }
 
-/// Any bytes at all: no panic, conservation, and the same elements for any cut.
+/// Checks of arbitrary bytes: no panic, spans that tile the bytes, and the same elements for any
+/// cut.
 #[track_caller]
-pub(crate) fn garbage<P: Protocol, K: Code>(config: &P::Config, code: &mut K, bytes: &[u8]) {
-    let whole = said::<P, K>(config, code, bytes, &[]);
+pub(crate) fn garbage<P: Listed, K: BlockCache>(config: &P::Config, code: &mut K, bytes: &[u8]) {
+    let whole = decode::<P, K>(config, code, bytes, &[]);
     let covered: u64 = whole.spans.iter().map(|s| s.end - s.start).sum();
     assert_eq!(covered, bytes.len() as u64, "bytes not accounted for");
     for cut in [bytes.len() / 3, bytes.len() / 2, bytes.len().saturating_sub(1)] {
-        let parts = said::<P, K>(config, code, bytes, &[cut]);
+        let parts = decode::<P, K>(config, code, bytes, &[cut]);
         assert_eq!(parts.elements, whole.elements, "cut at {cut} of {bytes:02x?}");
     }
 }
 
-/// A small generator of test bytes: xorshift, so that a failure can be run again from its seed.
+/// A generator of test bytes: xorshift, so that a failure can be reproduced from its seed.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -170,12 +175,11 @@ impl Random {
     }
 }
 
-/// The map of a block that begins the capture.
+/// The offset map of a block at offset 0.
 pub(crate) fn whole() -> OffsetMap<'static> {
     OffsetMap::new(&WHOLE)
 }
 
-/// Keeps the helpers that not every protocol uses from being called dead.
 #[test]
 fn bytes_differ_by_seed() {
     assert_ne!(Random(1).bytes(16), Random(2).bytes(16));

@@ -1,23 +1,24 @@
-//! Scans for what a decoder may start at.
+//! Byte scans for synchronization patterns.
 
 use core::ops::Range;
 
 use memchr::memmem;
 
-/// The first place of `pattern`, such as a synchronisation packet. An empty one is nowhere.
+/// The offset of the first occurrence of `pattern`, such as a synchronization packet. An empty
+/// pattern does not occur.
 pub fn find(bytes: &[u8], pattern: &[u8]) -> Option<usize> {
     if pattern.is_empty() { None } else { memmem::find(bytes, pattern) }
 }
 
-/// The first run of at least `len` zero bytes, all of it. `len` 0 counts as 1.
+/// The offsets of the first run of at least `len` zero bytes, up to its end. `len` 0 counts as 1.
 ///
-/// Where the bytes are not zero, one in `len` is looked at.
+/// In data without zero bytes, the scan reads one byte in `len`.
 pub fn zero_run(bytes: &[u8], len: usize) -> Option<Range<usize>> {
     let len = len.max(1);
     // No run of `len` begins before `start`.
     let mut start = 0;
     loop {
-        // A run must end at the last of these or after it: back to the byte that breaks it.
+        // A run that begins in the window extends past it: continue after the last non-zero byte.
         let window = bytes.get(start..)?.get(..len)?;
         if let Some(last) = window.iter().rposition(|&byte| byte != 0) {
             start += last + 1;

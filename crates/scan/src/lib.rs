@@ -1,19 +1,20 @@
-//! Large inputs, fast: files as memory maps, and scans that do not look at every byte.
+//! Byte scans for synchronization points, prefetch of memory, and files as bytes.
 //!
-//! Each scan has a naive twin in [`naive`] that says the same, slowly; tests compare them. `unsafe` are
-//! the memory map and [`prefetch`].
-#![cfg_attr(not(feature = "map"), no_std)]
+//! Each scan has a naive twin with the same result in [`naive`], and tests compare both. The unsafe
+//! code is in the memory map (feature `mmap`), in the request for large pages (feature `mmap`) and in
+//! [`prefetch`]. Without the feature `std` the crate is `no_std`.
+#![cfg_attr(not(feature = "std"), no_std)]
 #![deny(unsafe_code)]
 
-mod ahead;
+#[cfg(feature = "std")]
+mod file;
 mod find;
-#[cfg(feature = "map")]
-mod map;
 pub mod naive;
+mod prefetch;
 
-#[cfg(feature = "map")]
-pub use ahead::huge;
-pub use ahead::prefetch;
+#[cfg(feature = "std")]
+pub use file::{Bytes, map};
 pub use find::{find, zero_run};
-#[cfg(feature = "map")]
-pub use map::{Bytes, map};
+#[cfg(feature = "std")]
+pub use prefetch::huge;
+pub use prefetch::prefetch;

@@ -1,8 +1,8 @@
-//! What the scans mean, written to be believed.
+//! Reference implementations of the scans, without optimization.
 
 use core::ops::Range;
 
-/// See [`find`](crate::find()).
+/// The same as [`find`](crate::find()).
 pub fn find(bytes: &[u8], pattern: &[u8]) -> Option<usize> {
     if pattern.is_empty() {
         return None;
@@ -10,7 +10,7 @@ pub fn find(bytes: &[u8], pattern: &[u8]) -> Option<usize> {
     (0..bytes.len()).find(|&at| bytes[at..].starts_with(pattern))
 }
 
-/// See [`zero_run`](crate::zero_run).
+/// The same as [`zero_run`](crate::zero_run).
 pub fn zero_run(bytes: &[u8], len: usize) -> Option<Range<usize>> {
     let zeros = |at: usize| bytes[at..].iter().take_while(|&&byte| byte == 0).count();
     (0..bytes.len()).map(|at| at..at + zeros(at)).find(|run| run.len() >= len.max(1))

@@ -39,7 +39,7 @@ fn patterns() {
     }
 }
 
-#[cfg(feature = "map")]
+#[cfg(feature = "std")]
 #[test]
 fn files() {
     let folder = std::env::temp_dir().join(format!("tracewright-scan-{}", std::process::id()));
@@ -55,7 +55,7 @@ fn files() {
 }
 
 /// A file that says that it is empty, and is not.
-#[cfg(all(feature = "map", target_os = "linux"))]
+#[cfg(all(feature = "std", target_os = "linux"))]
 #[test]
 fn a_file_of_the_system() {
     let bytes = tracewright_scan::map("/proc/self/maps").unwrap();

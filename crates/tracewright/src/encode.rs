@@ -7,12 +7,11 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
-use tracewright_base::{Isa, Step};
+use tracewright_base::{Isa, Step, StepSink};
 use tracewright_capture::{Capture, OpenError, Origin, Problem, Source, Spool, Text};
-use tracewright_decode::words::settle;
+use tracewright_decode::parameters::resolve;
 use tracewright_image::Extensions;
-use tracewright_model::log::{Assembler, Steps};
-use tracewright_model::{RecordError, Recorder, Recording};
+use tracewright_logs::{Assembler, RecordError, Recorder, Recording};
 use tracewright_protocols::etrace::config::PARAMETERS;
 use tracewright_protocols::registry::AnyProtocol;
 
@@ -24,33 +23,8 @@ const RISCV: u16 = 243;
 
 /// Whether a trace unit of `protocol` can trace a core that executes `isa`.
 pub fn supports(protocol: AnyProtocol, isa: Isa) -> bool {
-    match protocol {
-        AnyProtocol::Etmv1 | AnyProtocol::Etmv2 | AnyProtocol::Etmv3 | AnyProtocol::Ptm => {
-            matches!(isa, Isa::A32 | Isa::T32)
-        }
-        AnyProtocol::Etmv4 | AnyProtocol::Ete => matches!(isa, Isa::A64 | Isa::A32 | Isa::T32),
-        AnyProtocol::Etrace => matches!(isa, Isa::Rv32 | Isa::Rv64),
-        _ => true,
-    }
-}
-
-/// The type of a core that has a trace unit of `protocol`. Empty where the protocol needs no core.
-pub fn default_core(protocol: AnyProtocol) -> &'static str {
-    match protocol {
-        AnyProtocol::Etrace => "",
-        AnyProtocol::Etmv1 => "ARM926EJ-S",
-        AnyProtocol::Etmv2 => "ARM1026EJ-S",
-        AnyProtocol::Etmv3 => "Cortex-A7",
-        AnyProtocol::Ptm => "Cortex-A15",
-        AnyProtocol::Itm => "Cortex-M4",
-        AnyProtocol::Ete => "ARM-AA64",
-        _ => "Cortex-A53",
-    }
-}
-
-/// Whether trace units of `protocol` have a trace port of their own, and no formatter frames.
-pub fn has_port(protocol: AnyProtocol) -> bool {
-    matches!(protocol, AnyProtocol::Etmv1 | AnyProtocol::Etmv2)
+    let isas = protocol.about().isas;
+    isas.is_empty() || isas.contains(&isa)
 }
 
 /// The registers and parameters of the trace units.
@@ -79,7 +53,7 @@ impl Settings {
         assignments: &[String],
     ) -> Result<Settings, OpenError> {
         let mut settings = Settings { protocol, registers: Vec::new(), texts: Vec::new() };
-        if protocol == AnyProtocol::Etrace {
+        if protocol.is_riscv() {
             let xlen = if isa == Isa::Rv32 { 32 } else { 64 };
             settings.registers.push(("xlen".to_owned(), xlen));
         }
@@ -94,7 +68,7 @@ impl Settings {
             source.parameter(name.trim(), text.trim());
         }
         let mut capture = Capture { sources: vec![source], ..Capture::default() };
-        settle(&mut capture)?;
+        resolve(&mut capture)?;
         for source in capture.sources {
             for register in source.registers.0 {
                 let value = u64::try_from(register.value).unwrap_or(u64::MAX);
@@ -124,7 +98,7 @@ impl Settings {
         };
         for Text { name, text, .. } in &self.texts {
             // `Settings::new` reports invalid texts.
-            let _ = config.tell(name, text);
+            let _ = config.set_text(name, text);
         }
         config.riscv()
     }
@@ -142,7 +116,7 @@ fn register(protocol: AnyProtocol, text: &str) -> Result<(String, u64), String> 
         let is = |known: &&str| known.eq_ignore_ascii_case(name);
         let mut registers = protocol.about().registers.iter();
         let known = registers.any(|r| is(&r.name) || r.aliases.iter().any(is));
-        match protocol.word(name, word.trim()) {
+        match protocol.parse_value(name, word.trim()) {
             Some(Ok(value)) => return Ok((name.to_owned(), value)),
             Some(Err(why)) if known => return Err(why),
             _ => {}
@@ -297,7 +271,7 @@ impl LogEncoder {
     pub fn finish(mut self, assembler: &mut Assembler) -> Result<Encoded, EncodeError> {
         // At the end of the log each processor halts, and its trace unit reports where. A RISC-V
         // trace unit does that when it is switched off.
-        let halts = if self.protocol == AnyProtocol::Etrace { 0 } else { assembler.cpus() };
+        let halts = if self.protocol.is_riscv() { 0 } else { assembler.cpus() };
         for cpu in 0..halts.min(usize::from(self.cpus)) {
             self.step(cpu as u16, &Step::Halted);
         }
@@ -308,10 +282,8 @@ impl LogEncoder {
                 spool.finish(buffer)?;
             }
         }
-        let logged = match self.protocol {
-            AnyProtocol::Etrace => add_logged_code(assembler, &mut capture),
-            _ => None,
-        };
+        let riscv = self.protocol.is_riscv();
+        let logged = if riscv { add_logged_code(assembler, &mut capture) } else { None };
         numbers_to_words(&mut capture);
         Ok(Encoded { capture, instructions: self.counts.iter().sum(), stalled, logged })
     }
@@ -323,15 +295,21 @@ impl LogEncoder {
 /// # Errors
 /// [`OpenError`] where the folder contains files, or a file cannot be written.
 pub fn write(protocol: AnyProtocol, capture: &Capture, folder: &Path) -> Result<(), OpenError> {
-    match protocol {
-        AnyProtocol::Etrace => tracewright_capture::folder::write(capture, folder),
-        _ => tracewright_capture::write(capture, folder),
+    if !protocol.is_riscv() {
+        return tracewright_capture::write(capture, folder);
+    }
+    #[cfg(feature = "toml")]
+    return tracewright_capture::folder::write(capture, folder);
+    #[cfg(not(feature = "toml"))]
+    {
+        let what = "this build cannot write it: it lacks the feature `toml`";
+        Err(OpenError::new(folder, Problem::Toml(what.to_owned())))
     }
 }
 
 /// Adds executed code that is in no image to the capture, with the opcodes of the log.
 fn add_logged_code(assembler: &mut Assembler, capture: &mut Capture) -> Option<LoggedCode> {
-    let logged = assembler.lookup().told();
+    let logged = assembler.lookup().logged();
     let runs = logged.runs();
     let (first, _) = *runs.first()?;
     let bytes = runs.iter().map(|(_, bytes)| bytes.len()).sum();

@@ -1,52 +1,88 @@
-//! Processor trace: CoreSight captures into what the processor did.
+//! Processor trace: from captures to what the processor executed, and back.
+//!
+//! A capture is an Arm snapshot, a folder with a `capture.toml`, or one made in memory. Decoded, it is a sequence of
+//! [`Element`]s: ranges of executed instructions, exceptions, contexts, timestamps, data accesses, software writes.
 //!
 //! ```no_run
-//! use tracewright::decode::{Memory, Options, Plan, Session};
-//! use tracewright::{Element, Listener};
+//! use tracewright::Element;
 //!
-//! /// Prints every range of executed instructions.
-//! struct Ranges;
-//!
-//! impl Listener for Ranges {
-//!     fn element(&mut self, source: usize, at: u64, element: Element) {
-//!         if let Element::Range(range) = element {
-//!             println!("{source} {at} {range}");
-//!         }
+//! let trace = tracewright::open("snapshot")?;
+//! for item in trace.elements()? {
+//!     let item = item?;
+//!     if let Element::Range(range) = item.element {
+//!         println!("{} {range} {:?}", item.offset, trace.symbol(item.source, range.start));
 //!     }
 //! }
-//!
-//! let capture = tracewright::open("snapshot".as_ref())?;
-//! let options = Options::default();
-//! let plan = Plan::new(&capture, 0, &options).expect("a capture with a buffer");
-//! let memory = Memory::new(&capture);
-//! Session::new(&capture, &plan, &memory, &options)
-//!     .run(capture.buffers[0].parts(), &mut Ranges);
-//! # Ok::<(), tracewright::OpenError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! [`Trace::decode`] gives the elements to a [`Listener`], which can also receive packets and formatter frames, and
+//! returns a [`Summary`]. [`decode::parallel`] decodes one buffer on several threads.
+//!
+//! | feature, on by default | adds |
+//! |---|---|
+//! | `std` | captures, program images, execution logs, decode sessions and views; without it the crate is `no_std` |
+//! | `disassembly` | the text of instructions in listings; without it listings show opcodes |
+//! | `mmap` | memory maps of large files, in place of reading them |
+//! | `toml` | captures that are folders with a `capture.toml` |
+#![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "std")]
 pub mod encode;
 
 pub use tracewright_base as base;
+#[cfg(feature = "std")]
 pub use tracewright_capture as capture;
+#[cfg(feature = "std")]
 pub use tracewright_decode as decode;
 pub use tracewright_frames as frames;
+#[cfg(feature = "std")]
 pub use tracewright_image as image;
 pub use tracewright_isa as isa;
-pub use tracewright_model as model;
+#[cfg(feature = "std")]
+pub use tracewright_logs as logs;
 pub use tracewright_protocols as protocols;
+#[cfg(feature = "std")]
 pub use tracewright_views as views;
 
+#[cfg(feature = "std")]
+mod elements;
+#[cfg(feature = "std")]
+mod error;
+#[cfg(feature = "std")]
+mod renumbered;
+#[cfg(feature = "std")]
+mod summary;
+#[cfg(feature = "std")]
+mod trace;
+
 pub use tracewright_base::{Element, Sink};
+#[cfg(feature = "std")]
 pub use tracewright_capture::{Capture, OpenError};
+#[cfg(feature = "std")]
 pub use tracewright_decode::Listener;
 
-/// Reads the capture at `path`, and makes registers of what its sources' protocols say in words.
+#[cfg(feature = "std")]
+pub use elements::{Elements, Item};
+#[cfg(feature = "std")]
+pub use error::DecodeError;
+#[cfg(feature = "std")]
+pub use summary::Summary;
+#[cfg(feature = "std")]
+pub use trace::{Trace, open};
+
+#[cfg(all(doctest, feature = "std"))]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
+/// Reads the capture at `path` without preparing it for decoding: its buffers, devices, registers and memory.
 ///
 /// # Errors
-/// [`OpenError`] where nothing can be decoded, or where the path is no capture.
-pub fn open(path: &std::path::Path) -> Result<Capture, OpenError> {
+/// [`OpenError`] with path, section and key, where the capture cannot be read.
+#[cfg(feature = "std")]
+pub fn read_capture(path: &std::path::Path) -> Result<Capture, OpenError> {
     let mut capture = tracewright_capture::open(path)?;
-    tracewright_decode::words::settle(&mut capture)?;
+    tracewright_decode::parameters::resolve(&mut capture)?;
     Ok(capture)
 }

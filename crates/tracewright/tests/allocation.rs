@@ -66,7 +66,7 @@ impl<L: Listener + Default> Decoding<L> {
         let plan =
             Plan { buffer: 0, framing, messages: None, sources: vec![source], skipped: Vec::new() };
         let memory = Memory::new(&capture);
-        let session = Session::new(&capture, &plan, &memory, &Options::default());
+        let session = Session::new(&capture, &plan, &memory, &Options::default()).unwrap();
         Decoding { buffer, session, listener: L::default() }
     }
 

@@ -9,10 +9,10 @@ use std::fs;
 use std::path::Path;
 
 use tracewright::base::{CoreType, Isa, Profile, Step};
-use tracewright::model::generate::{self, Recipe, Sets};
-use tracewright::model::{Machine, Program, Stimulus, Way};
 use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::registry::AnyProtocol::{self, Ete, Etmv4};
+use tracewright_model::generate::{self, Recipe, Sets};
+use tracewright_model::{Machine, Program, Stimulus, Way};
 
 /// One file.
 struct Generated {

@@ -7,14 +7,15 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use tracewright::base::StepSink;
 use tracewright::capture::{Dump, write_over};
 use tracewright::decode::{Memory, Options, Plan, Session};
 use tracewright::frames::{Framing, Numbering};
 use tracewright::image::Image;
-use tracewright::model::log::Steps;
-use tracewright::model::{Machine, Recipe, Recorder, Recording, Sets, Stimulus, generate};
+use tracewright::logs::{Recorder, Recording};
 use tracewright::protocols::registry::AnyProtocol;
 use tracewright::views::opencsd::{Listing, Shown};
+use tracewright_model::{Machine, Recipe, Sets, Stimulus, generate};
 
 fn installed() -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -42,15 +43,17 @@ fn reference(folder: &Path) -> Vec<String> {
 }
 
 fn ours(folder: &Path) -> Vec<String> {
-    let capture = tracewright::open(folder).unwrap();
-    let options = Options { numbering: Numbering::Reference, ..Options::default() };
+    let capture = tracewright::read_capture(folder).unwrap();
+    let options = Options { numbering: Numbering::Opencsd, ..Options::default() };
     let plan = Plan::new(&capture, 0, &options).unwrap();
     let memory = Memory::new(&capture);
     let mut text = Vec::new();
     let shown =
         Shown { packets: true, bytes: true, elements: true, packed: false, unpacked: false };
     let mut listing = Listing::new(&mut text, &plan, shown, false);
-    Session::new(&capture, &plan, &memory, &options).run(capture.buffers[0].parts(), &mut listing);
+    Session::new(&capture, &plan, &memory, &options)
+        .unwrap()
+        .run(capture.buffers[0].parts(), &mut listing);
     listing.finish().unwrap();
     elements(&text)
 }

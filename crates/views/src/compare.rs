@@ -1,34 +1,36 @@
-//! Two traces, or a trace and what an execution log says, side by side: where they first differ.
+//! The first difference of two traces, or of a trace and an execution log.
 //!
-//! Both sides come in pieces, as fast as they like: what one side is ahead is kept until the other side has
-//! caught up. Compared are executed instructions, exceptions and software writes; not times, and not how
-//! the trace says it.
+//! Both sides are read in chunks of any size: events of the side that is ahead are queued until the
+//! other side has reached them. Executed instructions, exceptions, software writes and DWT events
+//! are compared. Times and packets are not.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use tracewright_base::{Channel, DwtEvent, Element, Gap, Isa, Kind, OffsetMap, Software, Step};
+use tracewright_base::{
+    Channel, DwtEvent, Element, Gap, Isa, Kind, OffsetMap, Software, Step, StepSink,
+};
 use tracewright_decode::Listener;
-use tracewright_model::log::Steps as LogSteps;
 use tracewright_protocols::registry::AnyPacket;
 
 use crate::Source;
 use crate::instructions::{Step as Executed, Steps};
 
-/// One thing that happened on a side.
+/// One event of a side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Happened {
-    /// Place of its packet in the buffer; `None` in an execution log.
+pub struct Event {
+    /// The offset of its packet in the buffer; `None` for an event of an execution log.
     pub at: Option<u64>,
-    /// The trace was not whole just before it, or began there.
+    /// Trace is missing directly before it, or the trace starts with it.
     pub after_gap: bool,
-    /// A log's: a trace unit need not say it, because tracing is switched off before the next branch.
+    /// Only of a log: the trace may lack the event, because tracing is disabled before the next
+    /// branch.
     pub optional: bool,
-    /// What.
+    /// The kind of event.
     pub what: What,
 }
 
-/// What happened.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// An instruction was executed.
@@ -38,21 +40,21 @@ pub enum What {
         /// Its instruction set.
         isa: Isa,
     },
-    /// An exception was taken: its number in the protocol, where there is a protocol.
+    /// An exception was taken: its number in the protocol; `None` in an execution log.
     Exception(Option<u16>),
-    /// The program wrote into the trace.
-    Software(Software),
-    /// The debug hardware reported.
+    /// A software write.
+    SoftwareWrite(Software),
+    /// An event of the Data Watchpoint and Trace unit.
     DwtEvent(DwtEvent),
 }
 
 impl What {
-    /// Both sides say the same, as far as both say it.
+    /// Whether both are the same, as far as both are known.
     fn same(&self, other: &What) -> bool {
         match (self, other) {
             (What::Exception(a), What::Exception(b)) => a.is_none() || b.is_none() || a == b,
-            (What::Software(a), What::Software(b)) => {
-                (offset(a.channel), a.bits, a.value()) == (offset(b.channel), b.bits, b.value())
+            (What::SoftwareWrite(a), What::SoftwareWrite(b)) => {
+                (paged(a.channel), a.bits, a.value()) == (paged(b.channel), b.bits, b.value())
             }
             (What::DwtEvent(a), What::DwtEvent(b)) => {
                 (a.discriminator, a.size, a.value) == (b.discriminator, b.size, b.value)
@@ -62,37 +64,38 @@ impl What {
     }
 }
 
-/// A log need not say that a port is in page 0, the only one of most units.
-fn offset(channel: Channel) -> Channel {
+/// A channel with page 0 for an unknown page: a log need not state the page.
+fn paged(channel: Channel) -> Channel {
     match channel {
         Channel::Port { page: None, port } => Channel::Port { page: Some(0), port },
         other => other,
     }
 }
 
-/// What a side has said and the other has not.
+/// The queued events of a side.
 #[derive(Clone, Debug, Default)]
 pub struct Side {
-    queues: Vec<VecDeque<Happened>>,
+    queues: Vec<VecDeque<Event>>,
     gaps: Vec<bool>,
-    /// A log's instructions since the last branch: what comes says whether a trace unit must say them.
-    straight: Vec<Vec<Happened>>,
-    /// Exceptions count.
+    /// Only of a log: the instructions since the last branch. The next event decides whether they
+    /// are optional.
+    straight: Vec<Vec<Event>>,
+    /// Exceptions are compared.
     pub exceptions: bool,
 }
 
 impl Side {
-    /// A side that says nothing yet.
+    /// A side without events.
     pub fn new(exceptions: bool) -> Self {
         Side { exceptions, ..Side::default() }
     }
 
-    /// How many sources have said something.
+    /// The number of sources.
     pub fn sources(&self) -> usize {
         self.queues.len()
     }
 
-    /// The most that waits of one source.
+    /// The length of the longest queue.
     pub fn waiting(&self) -> usize {
         self.queues.iter().map(VecDeque::len).max().unwrap_or(0)
     }
@@ -105,40 +108,41 @@ impl Side {
         }
     }
 
-    fn happened(&mut self, source: usize, at: Option<u64>, what: What) -> Happened {
+    fn event(&mut self, source: usize, at: Option<u64>, what: What) -> Event {
         let after_gap = self.gaps.get_mut(source).is_some_and(core::mem::take);
-        Happened { at, after_gap, optional: false, what }
+        Event { at, after_gap, optional: false, what }
     }
 
     fn push(&mut self, source: usize, at: Option<u64>, what: What) {
         self.grow(source);
         self.settle(source, false);
-        let happened = self.happened(source, at, what);
+        let event = self.event(source, at, what);
         if let Some(queue) = self.queues.get_mut(source) {
-            queue.push_back(happened);
+            queue.push_back(event);
         }
     }
 
-    /// What a log says of an instruction that is no branch.
-    fn hold(&mut self, source: usize, what: What) {
+    /// Takes an instruction of a log other than a branch.
+    fn straight(&mut self, source: usize, what: What) {
         self.grow(source);
-        let happened = self.happened(source, None, what);
+        let event = self.event(source, None, what);
         if let Some(straight) = self.straight.get_mut(source) {
-            straight.push(happened);
+            straight.push(event);
         }
     }
 
-    /// The instructions since the last branch: `optional` where nothing comes that says them.
+    /// Queues the instructions since the last branch. They are `optional` where tracing is disabled
+    /// before the next branch.
     fn settle(&mut self, source: usize, optional: bool) {
         let (Some(straight), Some(queue)) =
             (self.straight.get_mut(source), self.queues.get_mut(source))
         else {
             return;
         };
-        queue.extend(straight.drain(..).map(|happened| Happened { optional, ..happened }));
+        queue.extend(straight.drain(..).map(|event| Event { optional, ..event }));
     }
 
-    /// Nothing more comes.
+    /// Ends the side.
     pub fn finish(&mut self) {
         for source in 0..self.queues.len() {
             self.settle(source, false);
@@ -152,7 +156,7 @@ impl Side {
     }
 }
 
-/// A capture's side: what a session finds goes through [`Expand`](crate::instructions::Expand) to here.
+/// The side of a capture: the receiver of an [`Expand`](crate::instructions::Expand).
 impl Steps for Side {
     const OPCODES: bool = false;
 
@@ -165,8 +169,10 @@ impl Steps for Side {
             Element::Exception(exception) if self.exceptions => {
                 self.push(source, Some(at), What::Exception(Some(exception.number)));
             }
-            Element::SoftwareWrite(write) => self.push(source, Some(at), What::Software(write)),
-            Element::DwtEvent(report) => self.push(source, Some(at), What::DwtEvent(report)),
+            Element::SoftwareWrite(write) => {
+                self.push(source, Some(at), What::SoftwareWrite(write))
+            }
+            Element::DwtEvent(event) => self.push(source, Some(at), What::DwtEvent(event)),
             Element::Gap(Gap::Data) => {}
             Element::Gap(_)
             | Element::TraceOn(_)
@@ -179,8 +185,8 @@ impl Steps for Side {
     }
 }
 
-/// A log's side.
-impl LogSteps for Side {
+/// The side of an execution log.
+impl StepSink for Side {
     fn step(&mut self, cpu: u16, step: &Step) {
         let source = usize::from(cpu);
         match *step {
@@ -189,7 +195,7 @@ impl LogSteps for Side {
                 let what = What::Instruction { address, isa };
                 match retired.instruction.kind {
                     Kind::Branch | Kind::Indirect => self.push(source, None, what),
-                    _ => self.hold(source, what),
+                    _ => self.straight(source, what),
                 }
             }
             Step::Off => {
@@ -200,76 +206,77 @@ impl LogSteps for Side {
             Step::Exception(_) if self.exceptions => {
                 self.push(source, None, What::Exception(None));
             }
-            Step::SoftwareWrite(write) => self.push(source, None, What::Software(write)),
-            Step::DwtEvent(report) => self.push(source, None, What::DwtEvent(report)),
+            Step::SoftwareWrite(write) => self.push(source, None, What::SoftwareWrite(write)),
+            Step::DwtEvent(event) => self.push(source, None, What::DwtEvent(event)),
             _ => {}
         }
     }
 }
 
-/// Where two sides differ.
+/// A difference of two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Which source, in the order of each side.
+    /// The index of the source on each side.
     pub source: usize,
-    /// How many things were the same before.
+    /// The number of equal events before it.
     pub same: u64,
-    /// The last of those.
-    pub before: Option<Happened>,
-    /// What the first side has next; `None` where it has ended.
-    pub a: Option<Happened>,
-    /// What the second side has next.
-    pub b: Option<Happened>,
+    /// The last of these events.
+    pub before: Option<Event>,
+    /// The next event of the first side; `None` where the side has ended.
+    pub a: Option<Event>,
+    /// The next event of the second side; `None` where the side has ended.
+    pub b: Option<Event>,
 }
 
-/// Two sides on their way.
+/// A comparison of two sides.
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
     /// The first side.
     pub a: Side,
     /// The second side.
     pub b: Side,
-    same: Vec<(u64, Option<Happened>)>,
-    /// No more comes of either side.
+    same: Vec<(u64, Option<Event>)>,
+    /// Both sides have ended.
     ended: bool,
 }
 
-/// How many of the log's next things, which a trace unit need not say, the trace `left` leaves out where it
-/// begins anew. `None` where more must come of it to say so.
-fn hidden(left: &VecDeque<Happened>, right: &VecDeque<Happened>) -> Option<usize> {
+/// The number of optional events at the head of the log `right` that the trace `left`, which
+/// restarts here, lacks. `None` where more events of the trace are needed to decide.
+fn missing(left: &VecDeque<Event>, right: &VecDeque<Event>) -> Option<usize> {
     let count = right.iter().zip(0..).take_while(|(h, n)| h.optional && (*n == 0 || !h.after_gap));
     let count = count.count();
-    // In the middle of a stretch of the log: the trace is in its next.
+    // The head of the log is not the start of a section between gaps: the trace is in the next
+    // section.
     if right.front().is_some_and(|first| !first.after_gap) {
         return Some(count);
     }
-    let said = left.iter().zip(right).take(count).all(|(a, b)| a.what.same(&b.what));
+    let traced = left.iter().zip(right).take(count).all(|(a, b)| a.what.same(&b.what));
     let next = left.get(count);
     match next {
-        _ if !said => Some(count),
+        _ if !traced => Some(count),
         Some(next) => Some(if next.after_gap { 0 } else { count }),
         None => None,
     }
 }
 
 impl Comparison {
-    /// Two sides that have said nothing yet.
+    /// Two sides without events.
     pub fn new(exceptions: bool) -> Self {
         let side = Side::new(exceptions);
         Comparison { a: side.clone(), b: side, ..Comparison::default() }
     }
 
-    /// Things that were the same, of all sources.
+    /// The number of equal events of all sources.
     pub fn same(&self) -> u64 {
         self.same.iter().map(|(count, _)| count).sum()
     }
 
-    /// How many sources have something that is the same.
+    /// The number of sources with equal events.
     pub fn sources(&self) -> usize {
         self.same.iter().filter(|(count, _)| *count > 0).count()
     }
 
-    /// Compares as far as both sides have come.
+    /// Compares the events that both sides have.
     pub fn advance(&mut self) -> Option<Difference> {
         let sources = self.a.sources().max(self.b.sources());
         self.same.resize(sources.max(self.same.len()), (0, None));
@@ -277,7 +284,7 @@ impl Comparison {
         for (source, ((left, right), same)) in both.zip(&mut self.same).enumerate() {
             while let (Some(a), Some(b)) = (left.front(), right.front()) {
                 if b.optional && a.after_gap {
-                    match hidden(left, right) {
+                    match missing(left, right) {
                         None if !self.ended => break,
                         Some(count) if count > 0 => {
                             right.drain(..count);
@@ -298,8 +305,8 @@ impl Comparison {
         None
     }
 
-    /// Both sides have ended: whether one has more than the other. Exceptions at the very end do not count:
-    /// a trace unit may end with one.
+    /// Ends both sides, and compares the rest. Additional exceptions at the end of one side are no
+    /// difference: a trace can end with one.
     pub fn finish(&mut self) -> Option<Difference> {
         self.ended = true;
         self.a.finish();
@@ -307,7 +314,7 @@ impl Comparison {
         if let Some(difference) = self.advance() {
             return Some(difference);
         }
-        let ends = |queue: Option<&VecDeque<Happened>>| {
+        let ends = |queue: Option<&VecDeque<Event>>| {
             let mut rest = queue.into_iter().flatten();
             rest.find(|h| !h.optional && !matches!(h.what, What::Exception(_))).copied()
         };
@@ -319,18 +326,18 @@ impl Comparison {
     }
 }
 
-/// Looks for the packet at a place, to show it.
+/// Finds the packet at an offset, to show it.
 #[derive(Clone, Debug)]
 pub struct Find<'a> {
     sources: &'a [Source],
     source: usize,
     at: u64,
-    /// The packet and its bytes.
+    /// The text of the packet and its bytes.
     pub found: Option<String>,
 }
 
 impl<'a> Find<'a> {
-    /// Looks for the packet of source `source` that begins at `at`.
+    /// Finds the packet of source `source` at offset `at`.
     pub fn new(sources: &'a [Source], source: usize, at: u64) -> Self {
         Find { sources, source, at, found: None }
     }
@@ -369,9 +376,9 @@ impl Listener for Find<'_> {
 mod tests {
     use super::*;
 
-    fn at(address: u64) -> Happened {
+    fn at(address: u64) -> Event {
         let what = What::Instruction { address, isa: Isa::A64 };
-        Happened { at: Some(address), after_gap: false, optional: false, what }
+        Event { at: Some(address), after_gap: false, optional: false, what }
     }
 
     fn side(addresses: &[u64]) -> Side {
@@ -410,17 +417,17 @@ mod tests {
         assert_eq!(compare.same(), 1);
     }
 
-    /// A log whose tracing is off behind two instructions that no branch follows: a unit that says every
-    /// instruction says them, one that says branches does not.
+    /// In the log, tracing is disabled after instructions that no branch follows. A trace unit that
+    /// traces each instruction has them; a trace unit that traces branches lacks them.
     #[test]
-    fn straight_code_before_a_gap_need_not_be_said() {
+    fn straight_code_before_a_gap_is_optional() {
         for shown in [true, false] {
             let mut log = Side::new(true);
             for chunk in [&[4, 8, 12][..], &[4], &[4, 8, 12, 16]] {
                 for &address in chunk {
                     let what = What::Instruction { address, isa: Isa::A64 };
                     match address {
-                        4 | 12 if chunk.len() < 4 => log.hold(0, what),
+                        4 | 12 if chunk.len() < 4 => log.straight(0, what),
                         _ => log.push(0, None, what),
                     }
                 }
@@ -442,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_does_not_number_exceptions() {
+    fn exceptions_of_a_log_have_no_number() {
         assert!(What::Exception(None).same(&What::Exception(Some(3))));
         assert!(!What::Exception(Some(2)).same(&What::Exception(Some(3))));
     }

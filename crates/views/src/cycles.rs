@@ -1,26 +1,28 @@
-//! Cycles of a trace port in words: what a status says depends on the cycles before it, and what comes out
-//! of the FIFO does so all the more. (ETMv1, ETMv2)
+//! The interpretation of the cycles of a trace port. A status depends on the cycles before it, and
+//! so does the content of the FIFO. (ETMv1, ETMv2)
 
 use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 use tracewright_protocols::{etmv1, etmv2};
 
 use crate::Source;
 
-/// What the words for the next cycle of a source depend on. Other protocols' packets speak for themselves.
+/// What the interpretation of the next cycle of a source depends on. Packets of other protocols
+/// need none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Transcript {
     /// No cycle was seen.
     #[default]
     Fresh,
-    /// Those of an ETMv1.
+    /// The state of an ETMv1.
     V1(Box<etmv1::Transcript>),
-    /// Those of an ETMv2.
+    /// The state of an ETMv2.
     V2(Box<etmv2::Transcript>),
 }
 
 impl Transcript {
-    /// Appends what `packet`, which is at `at`, means, where it is a cycle: `true` where there is something.
-    pub(crate) fn words(
+    /// Appends the interpretation of `packet`, a cycle at offset `at`. Returns whether there is
+    /// one.
+    pub(crate) fn interpret(
         &mut self,
         source: &Source,
         at: u64,
@@ -28,14 +30,14 @@ impl Transcript {
         out: &mut String,
     ) -> bool {
         let before = out.len();
-        // Writing to text does not fail.
+        // Writing to a `String` does not fail.
         let _ = match (packet, &source.config) {
             (AnyPacket::Etmv1(packet), AnyConfig::Etmv1(config)) => {
                 if !matches!(self, Transcript::V1(_)) {
                     *self = Transcript::V1(Box::default());
                 }
                 match self {
-                    Transcript::V1(words) => words.cycle(packet, config, out),
+                    Transcript::V1(state) => state.cycle(packet, config, out),
                     _ => Ok(()),
                 }
             }
@@ -44,7 +46,7 @@ impl Transcript {
                     *self = Transcript::V2(Box::default());
                 }
                 match self {
-                    Transcript::V2(words) => words.cycle(at, packet, config, out),
+                    Transcript::V2(state) => state.cycle(at, packet, config, out),
                     _ => Ok(()),
                 }
             }

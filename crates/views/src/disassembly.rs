@@ -1,5 +1,6 @@
-//! Instructions as text, for people. Nothing is ever decided by it.
+//! Instructions as text. No decision depends on the text.
 
+#[cfg(feature = "disassembly")]
 mod riscv;
 
 use std::collections::HashMap;
@@ -7,69 +8,86 @@ use std::hash::BuildHasherDefault;
 
 use tracewright_base::Isa;
 use tracewright_isa::rv::{self, Extensions};
+#[cfg(feature = "disassembly")]
 use tracewright_isa::{ItState, classify};
+#[cfg(feature = "disassembly")]
 use yaxpeax_arch::{Decoder, U8Reader};
+#[cfg(feature = "disassembly")]
 use yaxpeax_arm::{armv7, armv8};
 
 use crate::Source;
+#[cfg(feature = "disassembly")]
+use crate::digits::hex;
+use crate::digits::hex_padded;
 use crate::fold::Mixer;
-use crate::opencsd::text::{hex, hex_padded};
 
-/// Texts that are kept, at most.
-const KEPT: usize = 1 << 16;
+/// The most texts in the cache.
+const CACHED: usize = 1 << 16;
 
-/// Disassembles, and keeps what it made: programs run the same instructions over and over.
+/// Disassembles instructions, and caches their text: programs execute the same instructions many
+/// times.
 #[derive(Debug, Default)]
 pub struct Disassembler {
     riscv: Extensions,
-    render_cache: HashMap<(u64, u32, Isa), Box<str>, BuildHasherDefault<Mixer>>,
+    cache: HashMap<(u64, u32, Isa), Box<str>, BuildHasherDefault<Mixer>>,
 }
 
 impl Disassembler {
-    /// Of a processor to which RISC-V opcodes mean what `riscv` says.
+    /// The disassembler for a processor with the RISC-V extensions `riscv`.
     pub fn new(riscv: Extensions) -> Self {
         Disassembler { riscv, ..Disassembler::default() }
     }
 
-    /// One for each of `sources`.
+    /// A disassembler for each of `sources`.
     pub(crate) fn all(sources: &[Source]) -> Vec<Disassembler> {
         sources.iter().map(|source| Disassembler::new(source.config.riscv())).collect()
     }
 
-    /// The text of `opcode` at `address`: targets of branches are addresses. `.inst 0x...` for what is not
-    /// known. A narrow T32 opcode is in bits \[15:0]; a wide one has its first halfword in bits \[31:16].
+    /// The text of `opcode` at `address`, with addresses for the targets of branches. `.inst 0x...`
+    /// for an unknown opcode. A narrow T32 opcode is in bits \[15:0]; a wide one has its first
+    /// halfword in bits \[31:16].
     pub fn text(&mut self, isa: Isa, opcode: u32, address: u64) -> &str {
-        if self.render_cache.len() >= KEPT {
-            self.render_cache.clear();
+        if self.cache.len() >= CACHED {
+            self.cache.clear();
         }
-        self.render_cache
+        self.cache
             .entry((address, opcode, isa))
             .or_insert_with(|| disassemble_with(isa, opcode, address, &self.riscv).into())
     }
 }
 
-/// The text of one instruction: see [`Disassembler::text`]. RISC-V opcodes are the standard ones.
+/// The text of one instruction: see [`Disassembler::text`]. RISC-V opcodes are those of the
+/// standard.
 pub fn disassemble(isa: Isa, opcode: u32, address: u64) -> String {
     disassemble_with(isa, opcode, address, &Extensions::NONE)
 }
 
-/// The same where RISC-V opcodes mean what `riscv` says.
+/// The text of one instruction of a processor with the RISC-V extensions `riscv`.
 pub fn disassemble_with(isa: Isa, opcode: u32, address: u64, riscv: &Extensions) -> String {
+    let wide = isa == Isa::ThumbEe || !narrow(isa, opcode);
+    instruction(isa, opcode, address, riscv).unwrap_or_else(|| unknown(opcode, wide))
+}
+
+/// Without the feature `disassembly`, no instruction has a text.
+#[cfg(not(feature = "disassembly"))]
+fn instruction(_: Isa, _: u32, _: u64, _: &Extensions) -> Option<String> {
+    None
+}
+
+/// The text of an instruction, if the opcode is known.
+#[cfg(feature = "disassembly")]
+fn instruction(isa: Isa, opcode: u32, address: u64, riscv: &Extensions) -> Option<String> {
     if let Isa::Rv32 | Isa::Rv64 = isa {
-        return riscv::extended(isa, opcode, address, riscv)
-            .unwrap_or_else(|| unknown(opcode, !narrow(isa, opcode)));
+        return riscv::extended(isa, opcode, address, riscv);
     }
     let wide = isa == Isa::ThumbEe || !narrow(isa, opcode);
     let word = if isa == Isa::T32 && wide { opcode.rotate_left(16) } else { opcode };
     let bytes = word.to_le_bytes();
     let bytes = if wide { &bytes[..] } else { &bytes[..2] };
-    match text(isa, opcode, bytes) {
-        Some(text) => absolute(&text, isa, bytes, address),
-        None => unknown(opcode, wide),
-    }
+    text(isa, opcode, bytes).map(|text| absolute(&text, isa, bytes, address))
 }
 
-/// An opcode that takes two bytes.
+/// Whether an opcode has two bytes.
 pub(crate) fn narrow(isa: Isa, opcode: u32) -> bool {
     match isa {
         Isa::T32 | Isa::ThumbEe => opcode <= 0xffff,
@@ -84,11 +102,12 @@ fn unknown(opcode: u32, wide: bool) -> String {
     text
 }
 
+#[cfg(feature = "disassembly")]
 fn text(isa: Isa, opcode: u32, bytes: &[u8]) -> Option<String> {
     let bytes = &mut U8Reader::new(bytes);
     match isa {
         Isa::A64 => armv8::a64::InstDecoder::default().decode(bytes).ok().map(|i| i.to_string()),
-        // LDRD and STRD of R15 and a register after it, of which the disassembler knows nothing.
+        // The disassembler does not handle LDRD and STRD of R15.
         Isa::A32 if opcode & 0x0e10_f0d0 == 0x0000_f0d0 => None,
         Isa::A32 => armv7::InstDecoder::default().decode(bytes).ok().map(|i| i.to_string()),
         Isa::T32 => armv7::InstDecoder::default_thumb().decode(bytes).ok().map(|i| i.to_string()),
@@ -96,14 +115,15 @@ fn text(isa: Isa, opcode: u32, bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// `text` with its offset from the instruction, `$+0x10`, as an address.
+/// `text` with an address instead of an offset from the instruction, such as `$+0x10`.
+#[cfg(feature = "disassembly")]
 fn absolute(text: &str, isa: Isa, bytes: &[u8], address: u64) -> String {
     let Some((before, after)) = text.split_once('$') else { return text.to_owned() };
     let (back, after) = (after.starts_with('-'), after.get(3..).unwrap_or_default());
     let len = after.bytes().take_while(u8::is_ascii_hexdigit).count();
     let (number, after) = after.split_at(len);
     let offset = u64::from_str_radix(number, 16).unwrap_or(0);
-    // The disassembler is not of one mind on what T32 offsets count from.
+    // The base of T32 offsets varies in the disassembler, so the target comes from `classify`.
     let branch = classify(isa, bytes, address, &mut ItState::default()).and_then(|i| i.target);
     let to = branch.unwrap_or_else(|| {
         // ADRP counts from the page.

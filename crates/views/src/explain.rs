@@ -1,42 +1,41 @@
-//! What came of a buffer at each stage, and what to do where nothing did.
+//! Counts of each stage of decoding, and remarks on what is missing or wrong.
 
-use std::cmp::Reverse;
 use std::fmt::Write;
 
 use tracewright_capture::{Buffer, Capture, Form, Kind};
 use tracewright_decode::{Counts, Memory, Options, Plan, Session, Skipped, Tally, Why};
 use tracewright_frames::{Framing, Link, Splitter, sync};
-use tracewright_protocols::registry::AnyConfig;
+use tracewright_protocols::TraceForm;
 
 use crate::Source;
-use crate::link::Ids;
+use crate::link::{Ids, largest};
 
-/// How much of a buffer is tried with another framing.
+/// Bytes at the start of a buffer that are decoded with other framings.
 const TRIAL: usize = 1 << 18;
 
-/// A buffer that was decoded, and what was found in it.
+/// A decoded buffer and its counts.
 #[derive(Clone, Copy, Debug)]
 pub struct Decoded<'a> {
     /// The capture.
     pub capture: &'a Capture,
-    /// What of it was decoded.
+    /// How the buffer was decoded: framing and sources.
     pub plan: &'a Plan,
-    /// The plan's sources.
+    /// The sources of the plan.
     pub sources: &'a [Source],
-    /// Its memory.
+    /// The program memory of the capture.
     pub memory: &'a Memory,
-    /// How it was decoded.
+    /// The options of the user.
     pub options: &'a Options,
-    /// What was found.
+    /// The counts.
     pub tally: &'a Tally,
 }
 
-/// Something that the reader should know.
+/// A remark on missing or wrong input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// What is the case.
+    /// The finding.
     pub what: String,
-    /// What to do about it; empty where there is nothing to be done.
+    /// What to do; empty where nothing can be done.
     pub help: String,
 }
 
@@ -49,21 +48,21 @@ impl Decoded<'_> {
         self.capture.buffers.get(self.plan.buffer)
     }
 
-    /// Whether there is something to explain: a source said nothing, or not all that it could.
-    pub fn doubtful(&self) -> bool {
-        // Of several cores, some may have slept; but not all of them.
+    /// Whether the result needs an explanation: a source has no result, or an incomplete one.
+    pub fn needs_explanation(&self) -> bool {
+        // Some of several cores may have been idle, but not all of them.
         let counts = || (0..self.sources.len()).map(|n| self.tally.of(n));
-        let silent = counts().any(|c| !c.fruitful() && c.bytes() > 0);
-        let silent = silent || !counts().any(|c| c.fruitful());
+        let silent = counts().any(|c| !c.has_activity() && c.bytes() > 0);
+        let silent = silent || !counts().any(|c| c.has_activity());
         let left_out = self.plan.skipped.iter().any(|s| !matches!(s.why, Why::NotChosen(_)));
         silent
             || left_out
             || self.sources.is_empty()
-            || self.tally.troubled()
+            || self.tally.flawed_before_end()
             || !self.unknown_ids().is_empty()
     }
 
-    /// Bytes of ids that nobody asked to leave out.
+    /// Bytes of trace IDs with no configured source, without those that the user left out.
     fn unknown_ids(&self) -> Vec<(u16, u64)> {
         if !self.plan.framed() {
             return Vec::new();
@@ -76,7 +75,7 @@ impl Decoded<'_> {
         unknown_ids.filter(|(id, _)| chosen(*id)).collect()
     }
 
-    /// Counts at each stage, a line for the buffer and one for each source.
+    /// Counts of each stage: a line for the buffer and one for each source.
     pub fn summary(&self) -> String {
         let mut out = String::new();
         let Some(buffer) = self.buffer() else { return out };
@@ -92,8 +91,11 @@ impl Decoded<'_> {
         let t = self.tally;
         for (count, what) in [
             (t.padding, "of padding"),
-            (t.no_source, "before the first id"),
-            (t.bad_frames, if messages { "that are no message" } else { "that are no frame" }),
+            (t.no_source, "before the first trace ID"),
+            (
+                t.bad_frames,
+                if messages { "undecodable as messages" } else { "undecodable as frames" },
+            ),
         ] {
             if count > 0 {
                 let _ = write!(out, ", {count} {what}");
@@ -103,24 +105,24 @@ impl Decoded<'_> {
         for (n, source) in self.sources.iter().enumerate() {
             source_line(source, &t.of(n), &mut out);
         }
-        let (unknown_ids, others) = shown(self.unknown_ids());
+        let (unknown_ids, others) = largest(self.unknown_ids());
         for (id, bytes) in unknown_ids {
-            let _ = writeln!(out, "  id {id:#04x}: {bytes} bytes, of no source");
+            let _ = writeln!(out, "  ID {id:#04x}: {bytes} bytes, no configured source");
         }
         if let Some(others) = others {
-            let _ = writeln!(out, "  {others}, of no source");
+            let _ = writeln!(out, "  {others}, no configured source");
         }
         out
     }
 
-    /// What is missing or wrong, the most important first.
+    /// Remarks on what is missing or wrong, the most important first.
     pub fn remarks(&self) -> Vec<Remark> {
         let mut remarks = Vec::new();
         for skipped in &self.plan.skipped {
             remarks.extend(left_out(skipped));
         }
         let Some(buffer) = self.buffer() else { return remarks };
-        // Of a pipe, this is how much came.
+        // The length of a pipe is the number of bytes read so far.
         let bytes = buffer.len();
         if bytes == 0 {
             remarks.push(self.empty());
@@ -128,8 +130,9 @@ impl Decoded<'_> {
         }
         if self.sources.is_empty() && self.plan.skipped.is_empty() {
             remarks.push(remark(
-                format!("nothing says which source wrote {}", buffer.name),
-                "add `SOURCE=BUFFER` to [source_buffers] in the file that [trace] of the snapshot names",
+                format!("no source is configured for the buffer {}", buffer.name),
+                "add `SOURCE=BUFFER` to [source_buffers] in the file that [trace] of the snapshot \
+                 names",
             ));
         }
         remarks.extend(self.none_chosen());
@@ -141,16 +144,17 @@ impl Decoded<'_> {
         if other.is_none() && ports > 1 {
             remarks.push(remark(
                 format!(
-                    "the bytes hold {ports} synchronisation packets of a trace port (ff ff ff 7f)"
+                    "the bytes contain {ports} synchronisation packets of a trace port (ff ff ff \
+                     7f)"
                 ),
-                "the capture is of a trace port: try --framing tpiu",
+                "the bytes come from a trace port: try --framing tpiu",
             ));
         }
         if let Some((framing, packets)) = other {
             let name = framing_option(framing);
             remarks.push(remark(
                 format!(
-                    "taken as {name}, these bytes make sense: {packets} packets in its first part"
+                    "with framing {name}, the start of the buffer decodes to {packets} packets"
                 ),
                 format!("try --framing {name}"),
             ));
@@ -167,37 +171,40 @@ impl Decoded<'_> {
         }
         if self.tally.bad_frames > 0 && other.is_none() {
             let (what, help) = match &self.plan.messages {
-                None => ("frame", "if there are many, the framing is another one: see --framing"),
+                None => ("frame", "if there are many, the framing is wrong: try another --framing"),
                 Some(_) => (
                     "message",
-                    "if there are many, what stands before the payloads is other than source_width and \
-                     timestamp_bytes say",
+                    "if there are many, check the parameters source_width and timestamp_bytes: \
+                     they describe what precedes each payload",
                 ),
             };
-            remarks.push(remark(format!("{} bytes are no {what}", self.tally.bad_frames), help));
+            remarks.push(remark(
+                format!("{} bytes are undecodable as {what}s", self.tally.bad_frames),
+                help,
+            ));
         }
         remarks
     }
 
-    /// Sources without a byte in the buffer.
+    /// Sources without bytes in the buffer.
     fn absent(&self) -> Option<Remark> {
         let sources = self.sources.iter().enumerate();
         let absent = sources.filter(|(n, _)| self.tally.of(*n).bytes() == 0);
         let absent = absent.map(|(_, source)| match source.id {
-            Some(id) => format!("{} (id {id:#04x})", source.name),
+            Some(id) => format!("{} (ID {id:#04x})", source.name),
             None => source.name.clone(),
         });
         let absent: Vec<_> = absent.collect();
         (!absent.is_empty()).then(|| {
             remark(
-                format!("no bytes of {} are in the buffer", absent.join(", ")),
-                "if there should be, check that the unit was enabled, and that its trace id is the \
-                 one it was programmed with",
+                format!("the buffer contains no bytes of {}", absent.join(", ")),
+                "if it should, check that the trace unit was enabled, and that the configured \
+                 trace ID is the one that was programmed",
             )
         })
     }
 
-    /// Where there are sources, but none with an id that was asked for.
+    /// The remark where no source has an ID of `--id`.
     fn none_chosen(&self) -> Option<Remark> {
         let others = self.plan.skipped.iter().filter_map(|skipped| match skipped.why {
             Why::NotChosen(id) => Some(format!("{} has {id:#04x}", skipped.name)),
@@ -207,10 +214,10 @@ impl Decoded<'_> {
         (self.sources.is_empty() && !others.is_empty()).then(|| {
             let asked = self.options.ids.iter().map(|id| format!("{id:#04x}"));
             let asked = asked.collect::<Vec<_>>().join(", ");
-            let what = if self.plan.messages.is_some() { "number" } else { "trace id" };
+            let what = if self.plan.messages.is_some() { "number" } else { "trace ID" };
             remark(
-                format!("no source that can be decoded has the {what} {asked}"),
-                format!("ask for another with --id: {}", others.join(", ")),
+                format!("no decodable source has the {what} {asked}"),
+                format!("choose another with --id: {}", others.join(", ")),
             )
         })
     }
@@ -223,31 +230,31 @@ impl Decoded<'_> {
         if self.buffer().is_some_and(|b| b.files.is_empty()) {
             return remark(
                 format!("no file of the buffer {name} could be read"),
-                "put the trace where the notes say that it is missing",
+                "copy the trace to the path that the notes name",
             );
         }
         remark(
-            format!("the buffer {name} holds no bytes"),
+            format!("the buffer {name} is empty"),
             match others.first() {
                 Some(first) => format!(
-                    "other buffers do ({}): try --source {first}, or --all-buffers",
+                    "other buffers are not ({}): try --source {first}, or --all-buffers",
                     others.join(", ")
                 ),
                 None => {
                     "nothing was captured: check that the trace unit and the path to the buffer \
-                         were enabled, and that the buffer was read before it was switched off"
+                         were enabled, and that the buffer was read before it lost power"
                         .into()
                 }
             },
         )
     }
 
-    /// A framing that makes sense of the bytes where the one that was used does not: it, and how many
-    /// packets it gives.
+    /// Another framing with which the bytes decode, where they do not with the framing of the plan;
+    /// and the number of packets.
     fn other_framing(&self) -> Option<(Framing, u64)> {
         let sane = |tally: &Tally, n: usize| {
             let c = tally.of(n);
-            c.packets > 0 && (c.bad + c.unsynced) * 4 < c.bytes()
+            c.packets > 0 && (c.undecodable + c.unsynchronised) * 4 < c.bytes()
         };
         let any = |tally: &Tally| (0..self.sources.len()).any(|n| sane(tally, n));
         if self.sources.is_empty() || any(self.tally) {
@@ -260,7 +267,8 @@ impl Decoded<'_> {
                 let options = Options { framing: Some(framing), ..self.options.clone() };
                 let plan = Plan::new(self.capture, self.plan.buffer, &options)?;
                 let mut tally = Tally::default();
-                Session::new(self.capture, &plan, self.memory, &options).run([&*start], &mut tally);
+                let session = Session::new(self.capture, &plan, self.memory, &options);
+                session.ok()?.run([&*start], &mut tally);
                 let good = (0..plan.sources.len()).filter(|&n| sane(&tally, n));
                 let packets: u64 = good.map(|n| tally.of(n).packets).sum();
                 (packets >= 8 && tally.bad_frames * 4 < start.len() as u64).then_some((
@@ -269,31 +277,30 @@ impl Decoded<'_> {
                     tally.bad_frames,
                 ))
             });
-        // TPIU frames read well as plain frames in between; what explains more bytes is better.
+        // Plain framing also finds frames in TPIU data. The framing with fewer undecodable bytes is
+        // right.
         found.min_by_key(|(_, packets, bad)| (*bad, u64::MAX - packets)).map(|(f, n, _)| (f, n))
     }
 
-    /// How many synchronisation packets of a trace port are in bytes that are not taken for one's.
+    /// Counts the synchronisation packets of a trace port in bytes that are decoded with another
+    /// framing.
     fn port_syncs(&self) -> usize {
         if !matches!(self.plan.framing, Framing::Raw | Framing::Coresight) {
             return 0;
         }
         let Some(buffer) = self.buffer() else { return 0 };
         let start = buffer.head(TRIAL);
-        // A whole frame of them is a driver's barrier.
+        // A frame that consists of four of them is a barrier packet of a driver.
         let barriers = start.windows(16).filter(|w| *w == sync::BARRIER).count();
         let all = start.windows(4).filter(|w| *w == sync::FULL).count();
         all.saturating_sub(4 * barriers)
     }
 
-    /// Bare bytes that were taken for one source's own, and look like frames of a few.
+    /// The remark on raw trace data that may be formatter frames of a few sources.
     fn ids_if_framed(&self) -> Option<Remark> {
-        let quiet = (0..self.sources.len()).all(|n| !self.tally.of(n).fruitful());
-        // A trace port of its own has no frames.
-        let port = self
-            .sources
-            .iter()
-            .all(|source| matches!(source.config, AnyConfig::Etmv1(_) | AnyConfig::Etmv2(_)));
+        let quiet = (0..self.sources.len()).all(|n| !self.tally.of(n).has_activity());
+        // A trace port of a unit's own has no formatter.
+        let port = self.sources.iter().all(|source| source.config.protocol().has_own_port());
         if self.plan.framed() || !quiet || port {
             return None;
         }
@@ -301,7 +308,7 @@ impl Decoded<'_> {
         let mut ids = Ids::default();
         Splitter::new(Link::new(Framing::Coresight)).split(0, &start, &mut ids);
         let sources = ids.sources();
-        // Bytes that are no frames name ids at random.
+        // Bytes that are no frames decode to random IDs.
         let odd = ids.reserved + ids.bad + ids.no_source;
         if sources.is_empty() || sources.len() > 8 || odd * 8 > start.len() as u64 {
             return None;
@@ -309,9 +316,10 @@ impl Decoded<'_> {
         let list: Vec<_> = sources.iter().map(|(id, n)| format!("{id:#04x} ({n} bytes)")).collect();
         let first = sources.iter().max_by_key(|(_, n)| *n).map_or(0, |(id, _)| *id);
         Some(remark(
-            format!("the bytes may be frames, of ids {}", list.join(", ")),
+            format!("the bytes may be formatter frames with the trace IDs {}", list.join(", ")),
             format!(
-                "try --framing coresight, with the protocol of each id: --protocol NAME@{first:#04x}"
+                "try --framing coresight, with the protocol of each ID: --protocol \
+                 NAME@{first:#04x}"
             ),
         ))
     }
@@ -324,46 +332,53 @@ impl Decoded<'_> {
         if c.packets == 0 && !reframe {
             remarks.push(remark(
                 format!(
-                    "{name}: no synchronisation in {} bytes, so no packet can be read",
+                    "{name}: no synchronisation in {} bytes, so no packet can be decoded",
                     c.bytes()
                 ),
-                match source.config {
-                    AnyConfig::Itm(_) => {
-                        "if the capture begins with a packet, try --assume-synced; else check the \
-                         framing, and have the unit synchronise (ITM_TCR.SYNCENA)"
+                match source.config.protocol().form() {
+                    _ if source.config.assumes_synced().is_some() => {
+                        "if the capture begins with a packet, try --assume-synced; otherwise \
+                         check the framing, and enable synchronisation packets (ITM_TCR.SYNCENA)"
                     }
-                    AnyConfig::Etrace(_) => {
-                        "check the unit's parameters: what comes before each packet is `profile`, `framing`, \
-                         `source_width` and `timestamp_bytes`"
+                    TraceForm::Messages => {
+                        "check the parameters of the trace unit: `profile`, `framing`, \
+                         `source_width` and `timestamp_bytes` describe what precedes each packet"
                     }
                     _ => {
-                        "check protocol and framing; else capture more, and have the unit \
-                         synchronise more often"
+                        "check protocol and framing; if they are right, capture more, or program \
+                         the unit to synchronise more often"
                     }
                 },
             ));
             return;
         }
-        if let Some((at, fault)) = c.first_bad.filter(|_| !reframe) {
-            let bad = c.bad - c.cut;
+        if let Some((at, fault)) = c.first_undecodable.filter(|_| !reframe) {
+            let bad = c.undecodable - c.truncated;
             remarks.push(remark(
                 match bad {
-                    1 => format!("{name}: a byte is no packet, at {at} ({fault})"),
-                    bad => format!("{name}: {bad} bytes are no packets, the first at {at} ({fault})"),
+                    1 => format!("{name}: 1 undecodable byte, at offset {at} ({fault})"),
+                    bad => {
+                        format!(
+                            "{name}: {bad} undecodable bytes, the first at offset {at} \
+                                 ({fault})"
+                        )
+                    }
                 },
-                "`packets --bytes` shows them; if there are many, a register or the framing is wrong",
+                "list them with `packets --bytes`; if there are many, check the registers and the \
+                 framing",
             ));
         }
-        if c.unsynced * 4 > c.bytes() && !reframe {
-            let (lost, all) = (c.unsynced, c.bytes());
+        if c.unsynchronised * 4 > c.bytes() && !reframe {
+            let (lost, all) = (c.unsynchronised, c.bytes());
             remarks.push(remark(
                 format!(
-                    "{name}: {lost} of {all} bytes come before a synchronisation, and are not read"
+                    "{name}: {lost} of {all} bytes come before a synchronisation and are not \
+                     decoded"
                 ),
-                match source.config {
-                    AnyConfig::Etrace(_) => {
-                        "check profile, version and widths, which `info` lists: --params FILE, or \
-                         --config profile=NAME"
+                match source.config.protocol().form() {
+                    TraceForm::Messages => {
+                        "check profile, version and widths, which `info` lists; set them with \
+                         --params FILE or --config profile=NAME"
                     }
                     _ => "check protocol, framing and the unit's registers",
                 },
@@ -371,19 +386,27 @@ impl Decoded<'_> {
         }
         if let Some(address) = c.first_no_code {
             remarks.push(self.no_code(source, c, address));
-        } else if executes(&source.config) && c.packets > 0 && c.instructions == 0 && !reframe {
+        } else if source.config.protocol().traces_instructions()
+            && c.packets > 0
+            && c.instructions == 0
+            && !reframe
+        {
             remarks.push(remark(
                 format!("{name}: {} packets, but no instructions", c.packets),
-                "the trace is filtered or ends before an address: `packets` shows what it holds",
+                "the trace is filtered, or ends before an address: list it with `packets`",
             ));
         }
         if let Some((at, inconsistency)) = c.first_inconsistency {
             remarks.push(remark(
                 match c.inconsistencies {
-                    1 => format!("{name}: a contradiction at {at}: {inconsistency}"),
-                    n => format!("{name}: {n} contradictions, the first at {at}: {inconsistency}"),
+                    1 => format!("{name}: 1 inconsistency, at offset {at}: {inconsistency}"),
+                    n => {
+                        format!(
+                            "{name}: {n} inconsistencies, the first at offset {at}: {inconsistency}"
+                        )
+                    }
                 },
-                "check that the image is what ran, and the registers",
+                "check that the image is the program that was executed, and check the registers",
             ));
         }
     }
@@ -398,46 +421,46 @@ impl Decoded<'_> {
                 _ => dump.name.clone(),
             })
             .collect();
-        // Each core may give the same memory.
+        // Several cores may list the same memory.
         images.dedup();
         let there = match images.len() {
-            0 => "there is none at all".into(),
-            1..=4 => format!("there is {}", images.join(", ")),
-            n => format!("there are {n} images, see `info`"),
+            0 => "no image is configured".into(),
+            1..=4 => format!("the images are {}", images.join(", ")),
+            n => format!("`info` lists the {n} images"),
         };
         remark(
             format!("{name}: program memory is missing {times}, first at {address:#x}; {there}"),
-            "give what ran there with --image FILE (ELF) or --image FILE@ADDRESS",
+            "add the program with --image FILE (ELF) or --image FILE@ADDRESS",
         )
     }
 
     fn unknown_ids_remark(&self, unknown_ids: &[(u16, u64)]) -> Remark {
         let first = unknown_ids.first().map_or(0, |(id, _)| *id);
-        let (unknown_ids, others) = shown(unknown_ids.to_vec());
+        let (unknown_ids, others) = largest(unknown_ids.to_vec());
         let list = unknown_ids.iter().map(|(id, bytes)| format!("{id:#04x} ({bytes} bytes)"));
         let list: Vec<_> = list.chain(others).collect();
         let left_out = self.plan.skipped.iter().filter(|s| !matches!(s.why, Why::NotChosen(_)));
         let left_out: Vec<_> = left_out.map(|s| s.name.as_str()).collect();
         let help = match self.capture.kind {
             _ if !left_out.is_empty() => {
-                format!("they may be those of {}, which could not be decoded", left_out.join(", "))
+                format!("they may belong to {}, which could not be decoded", left_out.join(", "))
             }
-            Kind::Raw => format!("name their protocols, as --protocol NAME@{first:#04x}"),
+            Kind::Raw => format!("configure a source for each: --protocol NAME@{first:#04x}"),
             _ if self.plan.messages.is_some() => {
-                "add a source for each, with its number as `source` among its parameters".into()
+                "add a source for each, with its number as the parameter `source`".into()
             }
-            _ => "add a device for each, with its trace id in its registers".into(),
+            _ => "add a device for each, with the trace ID in its registers".into(),
         };
         let list = list.join(", ");
         let what = match &self.plan.messages {
-            None => format!("the frames hold bytes of ids that no source has: {list}"),
-            Some(_) => format!("there are messages of numbers that no source has: {list}"),
+            None => format!("frames contain data for trace IDs with no configured source: {list}"),
+            Some(_) => format!("messages have source numbers with no configured source: {list}"),
         };
         remark(what, help)
     }
 }
 
-/// Why a source is not decoded; nothing for one that the reader left out.
+/// The remark on a source that is not decoded. `None` for a source that the user left out.
 pub fn left_out(skipped: &Skipped) -> Option<Remark> {
     if matches!(skipped.why, Why::NotChosen(_)) {
         return None;
@@ -447,20 +470,7 @@ pub fn left_out(skipped: &Skipped) -> Option<Remark> {
     Some(remark(format!("{what}, so {} is not decoded", skipped.name), help))
 }
 
-/// So many ids that no source has are named: damaged messages may be of any number.
-const NAMED: usize = 16;
-
-/// Those of `ids` that have the most bytes, in their order, and how many others there are.
-pub(crate) fn shown(mut ids: Vec<(u16, u64)>) -> (Vec<(u16, u64)>, Option<String>) {
-    ids.sort_by_key(|(_, bytes)| Reverse(*bytes));
-    let others = ids.split_off(ids.len().min(NAMED));
-    ids.sort_unstable();
-    let bytes: u64 = others.iter().map(|(_, bytes)| bytes).sum();
-    let words = || format!("{} other ids: {bytes} bytes", others.len());
-    (ids, (!others.is_empty()).then(words))
-}
-
-/// The word of the command line.
+/// The value of `--framing`.
 pub const fn framing_option(framing: Framing) -> &'static str {
     match framing {
         Framing::TpiuHalf => "tpiu-hsync",
@@ -468,24 +478,19 @@ pub const fn framing_option(framing: Framing) -> &'static str {
     }
 }
 
-/// The same of a plan.
+/// The value of `--framing` for a plan.
 pub fn plan_framing(plan: &Plan) -> &'static str {
     if plan.messages.is_some() { plan.framing_name() } else { framing_option(plan.framing) }
-}
-
-/// Whether a source says which instructions ran.
-const fn executes(config: &AnyConfig) -> bool {
-    !matches!(config, AnyConfig::Itm(_) | AnyConfig::Stm(_))
 }
 
 fn source_line(source: &Source, c: &Counts, out: &mut String) {
     let _ = write!(out, "  {} ({}", source.name, source.protocol());
     if let Some(id) = source.id {
-        let _ = write!(out, ", id {id:#04x}");
+        let _ = write!(out, ", ID {id:#04x}");
     }
     let _ = write!(out, "): {} bytes, {} packets, {} syncs", c.bytes(), c.packets, c.syncs);
     let mut rest = vec![(c.elements, "elements")];
-    if executes(&source.config) {
+    if source.config.protocol().traces_instructions() {
         rest.extend([(c.ranges, "ranges"), (c.instructions, "instructions")]);
     }
     for (count, what) in rest {
@@ -493,14 +498,14 @@ fn source_line(source: &Source, c: &Counts, out: &mut String) {
     }
     for (count, what) in [
         (c.exceptions, "exceptions"),
-        (c.software, "writes"),
-        (c.accesses, "data accesses"),
+        (c.software_writes, "software writes"),
+        (c.data_accesses, "data accesses"),
         (c.gaps, "gaps"),
-        (c.unsynced, "bytes before a sync"),
-        (c.bad - c.cut, "bad bytes"),
-        (c.cut, "bytes of a packet that is cut short"),
-        (c.no_code, "places without program memory"),
-        (c.inconsistencies, "contradictions"),
+        (c.unsynchronised, "bytes before a synchronisation"),
+        (c.undecodable - c.truncated, "undecodable bytes"),
+        (c.truncated, "bytes of an incomplete packet"),
+        (c.no_code, "addresses without program memory"),
+        (c.inconsistencies, "inconsistencies"),
     ] {
         if count > 0 {
             let _ = write!(out, ", {count} {what}");

@@ -1,11 +1,12 @@
-//! Numbers into one number: fast, in order, and so that two halves can be joined.
+//! Ordered checksums: two checksums of adjacent parts join to the checksum of the whole.
 
 use std::hash::Hasher;
 
-/// An odd number without a pattern: the golden ratio in 64 bits.
+/// An odd number with irregular bits: the fraction of the golden ratio in 64 bits.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A sum of values in their order: each value counts for another power of [`STEP`], modulo 2^64.
+/// The sum of values times powers of [`STEP`], modulo 2^64. The power depends on the position of
+/// the value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fold {
     pub(crate) sum: u64,
@@ -19,7 +20,7 @@ impl Fold {
         self.count += 1;
     }
 
-    /// [`push`](Self::push), so many times with the same value.
+    /// [`push`](Self::push) of the same value, `times` times.
     #[inline]
     pub(crate) fn push_times(&mut self, value: u64, times: u32) {
         match TIMES.get(times as usize) {
@@ -31,14 +32,14 @@ impl Fold {
         }
     }
 
-    /// Takes over what `later` has: its values come after ours.
+    /// Appends the values of `later`.
     pub(crate) fn join(&mut self, later: Fold) {
         self.sum = self.sum.wrapping_mul(power(later.count)).wrapping_add(later.sum);
         self.count += later.count;
     }
 }
 
-/// For each number of times: [`STEP`] to its power, and the sum of the powers below.
+/// By exponent: the power of [`STEP`], and the sum of the lower powers.
 const TIMES: [[u64; 2]; 32] = {
     let mut all = [[1, 0]; 32];
     let mut n = 1;
@@ -63,20 +64,20 @@ fn power(mut n: u64) -> u64 {
     all
 }
 
-/// Two numbers into one: all 128 bits of a product, folded.
+/// Mixes two numbers: both halves of a 128-bit product, XORed.
 #[inline]
 pub(crate) const fn mix(a: u64, b: u64) -> u64 {
     spread(a ^ 0xa076_1d64_78bd_642f, b)
 }
 
-/// The same for an `a` that is hardly ever zero.
+/// [`mix`] for an `a` that is seldom zero.
 #[inline]
 pub(crate) const fn spread(a: u64, b: u64) -> u64 {
     let product = a as u128 * (b ^ 0xe703_7ed1_a0b4_28db) as u128;
     product as u64 ^ (product >> 64) as u64
 }
 
-/// Folds whatever a derived `Hash` has to say.
+/// A hasher for derived `Hash` implementations.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Mixer(pub(crate) u64);
 

@@ -1,19 +1,21 @@
-//! Sinks with opinions: what a trace says, in the words of some reader.
+//! Output formats and summaries of a trace.
 //!
-//! | module | whose words |
+//! | module | output |
 //! |---|---|
-//! | [`text`] | people's |
-//! | [`json`] | programs': JSON Lines |
-//! | [`opencsd`] | the reference packet lister's |
-//! | [`instructions`], [`disassembly`] | the processor's: every instruction that ran |
-//! | [`info`] | what is in a capture |
-//! | [`frames`], [`link`] | what frames hold |
-//! | [`sinks`] | nobody's: checksums, counts, edges, coverage |
-//! | [`stats`], [`explain`] | how much there was of what, and why there was not more |
+//! | [`text`] | packets and elements as text for people |
+//! | [`json`] | packets and elements as JSON Lines |
+//! | [`opencsd`] | packets and elements as OpenCSD's `trc_pkt_lister` prints them |
+//! | [`instructions`], [`disassembly`] | executed instructions |
+//! | [`info`] | the content of a capture |
+//! | [`frames`], [`link`] | formatter frames, and the data of each trace ID |
+//! | [`sinks`] | checksums, counts, edges, coverage |
+//! | [`stats`], [`explain`] | counts by kind, and remarks on what is missing or wrong |
+//! | [`compare`] | the first difference of two traces, or of a trace and an execution log |
 #![forbid(unsafe_code)]
 
 pub mod compare;
 mod cycles;
+pub mod digits;
 pub mod disassembly;
 pub mod explain;
 mod fold;

@@ -1,41 +1,46 @@
-//! Lines on their way to a writer.
+//! A buffer of lines before a writer.
 
 use std::io;
 
-/// Bytes that wait before they are written.
-const ENOUGH: usize = 1 << 15;
+/// Bytes of text that are buffered before they are written.
+const BUFFERED: usize = 1 << 15;
 
-/// Room for much text is had in multiples of this many bytes.
-const ROOM: usize = 1 << 18;
+/// Capacities above this number of bytes are multiples of it.
+const CAPACITY_STEP: usize = 1 << 18;
 
-/// Lines of text, written when many wait. The first error of the writer is kept and ends the writing.
+/// Lines of text, written in large blocks. After the first error of the writer nothing more is
+/// written.
 #[derive(Debug)]
 pub struct Lines<W> {
     out: W,
-    /// The text that waits.
+    /// The buffered text.
     pub text: String,
     error: Option<io::Error>,
-    /// How often text was written.
+    /// The number of writes. A position in `text` is valid while the number is the same.
     pub(crate) writes: u64,
 }
 
-/// Text that is kept, to be taken.
+/// Lines that are written to memory.
 impl Lines<Vec<u8>> {
-    /// Takes all that there is.
+    /// Takes all text.
     pub fn take(&mut self) -> Vec<u8> {
         self.write();
-        // Like sizes are easily had again.
+        // An allocator reuses blocks of equal sizes.
         let len = self.out.len();
-        let room = Vec::with_capacity(if len < ROOM { len } else { len.next_multiple_of(ROOM) });
-        std::mem::replace(&mut self.out, room)
+        let empty = Vec::with_capacity(if len < CAPACITY_STEP {
+            len
+        } else {
+            len.next_multiple_of(CAPACITY_STEP)
+        });
+        std::mem::replace(&mut self.out, empty)
     }
 
-    /// How many bytes wait to be taken.
+    /// The number of bytes of text.
     pub fn waiting(&self) -> usize {
         self.out.len() + self.text.len()
     }
 
-    /// Drops all that there is.
+    /// Drops all text.
     pub fn clear(&mut self) {
         self.out.clear();
         self.text.clear();
@@ -43,9 +48,9 @@ impl Lines<Vec<u8>> {
 }
 
 impl<W: io::Write> Lines<W> {
-    /// Lines for `out`.
+    /// An empty buffer before `out`.
     pub fn new(out: W) -> Self {
-        Lines { out, text: String::with_capacity(2 * ENOUGH), error: None, writes: 0 }
+        Lines { out, text: String::with_capacity(2 * BUFFERED), error: None, writes: 0 }
     }
 
     /// Ends a line.
@@ -55,20 +60,20 @@ impl<W: io::Write> Lines<W> {
         self.relieve();
     }
 
-    /// Writes what waits, where it is much.
+    /// Writes the buffered text when it is large enough.
     #[inline]
     pub fn relieve(&mut self) {
-        if self.text.len() >= ENOUGH {
+        if self.text.len() >= BUFFERED {
             self.write();
         }
     }
 
-    /// Whether the writer takes no more.
+    /// The writer has failed.
     pub fn broken(&self) -> bool {
         self.error.is_some()
     }
 
-    /// Writes what waits.
+    /// Writes the buffered text and flushes the writer.
     ///
     /// # Errors
     /// The first error of the writer.

@@ -1,36 +1,35 @@
-//! What the frames of a link hold, by trace id.
+//! The content of formatter frames or messages, by ID.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use tracewright_frames::{Event, FRAME, Frame, Split};
 
-use crate::explain::shown;
-
-/// Counts bytes by trace id, and what else there is.
+/// Counts the bytes of each ID, and the other content of frames.
 #[derive(Clone, Debug, Default)]
 pub struct Ids {
-    /// Bytes of each id that is there.
+    /// Bytes of each ID.
     bytes: BTreeMap<u16, u64>,
     /// Bytes of padding.
     pub padding: u64,
-    /// Bytes that are no frame.
+    /// Bytes that are undecodable as frames.
     pub bad: u64,
-    /// Bytes before the first id.
+    /// Bytes before the first ID.
     pub no_source: u64,
     /// Full and half synchronisation packets.
     pub syncs: u64,
-    /// Barriers between two stretches of trace.
+    /// Barriers between two chunks of trace.
     pub barriers: u64,
     /// Triggers.
     pub triggers: u64,
     /// Flush responses.
     pub flushes: u64,
-    /// Bytes of reserved ids.
+    /// Bytes of reserved IDs.
     pub reserved: u64,
 }
 
 impl Ids {
-    /// The ids of sources that are there and their bytes, in order.
+    /// The IDs of sources and their bytes, by ID.
     pub fn sources(&self) -> Vec<(u16, u64)> {
         self.bytes.iter().map(|(id, bytes)| (*id, *bytes)).collect()
     }
@@ -40,25 +39,27 @@ impl Ids {
         self.bytes.get(&id).copied().unwrap_or(0)
     }
 
-    /// In words, a line each; `whose` names the sources of an id.
+    /// The counts as text, one line each. `whose` returns the names of the sources of an ID.
     pub fn lines(&self, whose: impl Fn(u16) -> String) -> Vec<String> {
         let (known, unknown_ids): (Vec<_>, _) = (self.sources().into_iter())
             .map(|(id, bytes)| (id, bytes, whose(id)))
             .partition(|(.., whose)| !whose.is_empty());
         let (unknown_ids, others) =
-            shown(unknown_ids.into_iter().map(|(id, bytes, _)| (id, bytes)).collect());
+            largest(unknown_ids.into_iter().map(|(id, bytes, _)| (id, bytes)).collect());
         let mut ids: Vec<_> = known;
-        ids.extend(unknown_ids.into_iter().map(|(id, n)| (id, n, "no source has it".to_owned())));
+        ids.extend(
+            unknown_ids.into_iter().map(|(id, n)| (id, n, "no configured source".to_owned())),
+        );
         ids.sort_unstable();
         let ids =
-            ids.into_iter().map(|(id, n, whose)| format!("id {id:#04x}: {n} bytes ({whose})"));
-        let ids = ids.chain(others.map(|others| format!("{others} (no source has them)")));
+            ids.into_iter().map(|(id, n, whose)| format!("ID {id:#04x}: {n} bytes ({whose})"));
+        let ids = ids.chain(others.map(|others| format!("{others} (no configured source)")));
         let rest = [
             (self.padding, "bytes of padding"),
-            (self.no_source, "bytes before the first id"),
-            (self.reserved, "bytes of reserved ids"),
-            (self.bad, "bytes that are no frame"),
-            (self.syncs, "synchronisation packets of the link"),
+            (self.no_source, "bytes before the first trace ID"),
+            (self.reserved, "bytes of reserved trace IDs"),
+            (self.bad, "bytes undecodable as frames"),
+            (self.syncs, "frame synchronisation packets"),
             (self.barriers, "barriers"),
             (self.triggers, "triggers"),
             (self.flushes, "flushes"),
@@ -98,7 +99,20 @@ impl Split for Ids {
     }
 }
 
-/// Both get everything.
+/// The most unknown IDs that a list names: damaged messages have many different IDs.
+const MOST_LISTED: usize = 16;
+
+/// The IDs with the most bytes, by ID, and a text that counts the others.
+pub(crate) fn largest(mut ids: Vec<(u16, u64)>) -> (Vec<(u16, u64)>, Option<String>) {
+    ids.sort_by_key(|(_, bytes)| Reverse(*bytes));
+    let others = ids.split_off(ids.len().min(MOST_LISTED));
+    ids.sort_unstable();
+    let bytes: u64 = others.iter().map(|(_, bytes)| bytes).sum();
+    let text = || format!("{} other IDs: {bytes} bytes", others.len());
+    (ids, (!others.is_empty()).then(text))
+}
+
+/// Passes everything to two splits.
 #[derive(Debug)]
 pub struct Both<'a, A, B>(pub &'a mut A, pub &'a mut B);
 

@@ -1,4 +1,4 @@
-//! What every view wants to know of a source: its name, its configuration, its program.
+//! The data of a source that views need: name, configuration, program.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -6,25 +6,26 @@ use std::sync::Arc;
 use tracewright_capture::Capture;
 use tracewright_decode::{Memory, Plan};
 use tracewright_image::Image;
+use tracewright_protocols::TraceForm;
 use tracewright_protocols::registry::AnyConfig;
 
-use crate::opencsd::text::{hex, hex_padded};
+use crate::digits::{hex, hex_padded};
 
-/// A source as views know it.
+/// A source of a view.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// Its name in the capture.
     pub name: String,
-    /// Its trace id, or its number in messages; `None` where the buffer is neither framed nor made of messages.
+    /// Its trace ID, or its number in messages; `None` for raw trace data.
     pub id: Option<u16>,
     /// Its configuration.
     pub config: AnyConfig,
-    /// The program memory that its core sees.
+    /// The program memory of its core.
     pub image: Arc<Image>,
 }
 
 impl Source {
-    /// The sources of `plan`, in the order of the session.
+    /// The sources of `plan`, in its order.
     pub fn all(capture: &Capture, plan: &Plan, memory: &Memory) -> Vec<Source> {
         let framed = plan.framed();
         let sources = plan.sources.iter().filter_map(|planned| {
@@ -38,27 +39,27 @@ impl Source {
         sources.collect()
     }
 
-    /// Appends the bytes of a packet, two digits each, with `between` after each; those of a protocol that
-    /// counts half bytes as one digit for each of them.
+    /// Appends the bytes of a packet in hexadecimal, each followed by `between`. A half byte has
+    /// one digit.
     pub fn packet_bytes(&self, bytes: &[u8], between: &str, out: &mut String) {
-        let digits = if matches!(self.config, AnyConfig::Stm(_)) { 1 } else { 2 };
+        let digits = if self.config.protocol().form() == TraceForm::HalfBytes { 1 } else { 2 };
         for &byte in bytes {
             hex_padded(byte.into(), digits, out);
             out.push_str(between);
         }
     }
 
-    /// Its protocol's name.
+    /// The name of its protocol.
     pub fn protocol(&self) -> &'static str {
         self.config.protocol().about().names.first().copied().unwrap_or_default()
     }
 
-    /// What exception `number` is called, where it has a name.
+    /// The name of exception `number`, where it has one.
     pub fn exception_name(&self, number: u16) -> Option<Cow<'static, str>> {
         self.config.exception_name(number)
     }
 
-    /// Appends ` <main+0x14>`, where a symbol has `address`.
+    /// Appends ` <main+0x14>`, where a symbol contains `address`.
     #[inline]
     pub fn symbol(&self, address: u64, out: &mut String) {
         if self.image.symbols().is_empty() {
@@ -71,7 +72,7 @@ impl Source {
         }
     }
 
-    /// `main+0x14`, where a symbol has `address`.
+    /// `main+0x14`, where a symbol contains `address`.
     pub fn symbol_name(&self, address: u64) -> Option<String> {
         let symbol = self.image.symbols().at(address)?;
         let mut text = String::new();

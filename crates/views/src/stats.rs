@@ -1,4 +1,4 @@
-//! How many packets and elements there were, by kind.
+//! Counts of packets and elements by kind.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ pub struct Stats {
 
 #[derive(Clone, Debug, Default)]
 struct Kinds {
-    /// How many, and their bytes.
+    /// The count of each kind, and the number of its bytes.
     packets: BTreeMap<PacketKind, (u64, u64)>,
     elements: BTreeMap<&'static str, u64>,
 }

@@ -1,10 +1,10 @@
-//! Texts of instructions: never a panic, and the same branch targets as the classification has.
+//! The text of instructions: no panic, and the same branch targets as the classification.
 
 use tracewright_base::{Isa, Kind};
 use tracewright_isa::{ItState, classify};
 use tracewright_views::disassembly::disassemble;
 
-/// Opcodes spread over all there are: an odd step visits each once in 2^32.
+/// Opcodes in steps of an odd number, which would visit all 2^32.
 fn opcodes() -> impl Iterator<Item = u32> {
     (0..200_000u32).map(|n| n.wrapping_mul(0x9e37_79b1))
 }
@@ -20,11 +20,11 @@ fn every_opcode_has_a_text() {
 }
 
 #[test]
-fn branches_go_where_the_classification_says() {
+fn branch_targets_equal_those_of_the_classification() {
     let address = 0x4000_8000;
     let mut seen = 0;
     for opcode in opcodes() {
-        // More of the opcodes that branch: B, BL, B.cond and CBZ of A64, B and BL of A32, wide T32.
+        // More branch opcodes: B, BL, B.cond and CBZ of A64, B and BL of A32, wide T32.
         let forms = [
             (Isa::A64, opcode & 0x83ff_ffff | 0x1400_0000),
             (Isa::A64, opcode & 0x00ff_ffe0 | 0x5400_0000),
@@ -45,7 +45,7 @@ fn branches_go_where_the_classification_says() {
             let Some(i) = classify(isa, &bytes, address, &mut ItState::default()) else { continue };
             let (Kind::Branch, Some(target)) = (i.kind, i.target) else { continue };
             let text = disassemble(isa, opcode, address);
-            // It does not know all of them, and takes a few for something else.
+            // The disassembler does not know all opcodes, and takes a few for other instructions.
             if !text.starts_with(['b', 'c', 't']) {
                 continue;
             }
@@ -57,14 +57,14 @@ fn branches_go_where_the_classification_says() {
     assert!(seen > 500_000, "{seen}");
 }
 
-/// Checked by hand against the Arm ARM.
+/// Texts that were checked against the Arm ARM.
 #[test]
 fn texts() {
     for (isa, opcode, address, want) in [
         (Isa::A64, 0xd65f_03c0, 0x8000, "ret"),
         (Isa::A64, 0x9400_0004, 0x8000, "bl 0x8010"),
         (Isa::A64, 0x17ff_ffff, 0x8000, "b 0x7ffc"),
-        // Two pages on from the page of the instruction.
+        // Two pages after the page of the instruction.
         (Isa::A64, 0xd000_0008, 0x8123, "adrp x8, 0xa000"),
         (Isa::T32, 0xbf00, 0x8000, "nop"),
         (Isa::T32, 0xf7ff_fffe, 0x8000, "bl.w 0x8000"),

@@ -1,11 +1,11 @@
-//! ETMv3 packets against the reference's listings: bytes, spans, and words.
+//! ETMv3 packets against listings of OpenCSD: bytes, lengths and text.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tracewright_base::{Fault, Parse, Wire};
 use tracewright_protocols::etmv3::{Config, Packet};
-use tracewright_views::opencsd::Etmv3Text;
+use tracewright_views::opencsd::{Etmv3Text, PacketText};
 
 fn shared(path: &str) -> Option<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -35,8 +35,8 @@ fn unit(control: u64, id: u64, extension: u64) -> Config {
     Config::new(None, &register).unwrap()
 }
 
-/// Every packet line of `id`: the bytes are one packet, it gives them back, and the words are the
-/// line's. Returns how many there were.
+/// For each packet line of `id`: the bytes parse to one packet, the packet emits the bytes, and its
+/// text is that of the line. Returns the number of packets.
 fn lines(listing: &str, id: &str, config: &Config) -> usize {
     let (mut count, mut text) = (0, Etmv3Text::default());
     for line in listing.lines() {
@@ -53,7 +53,7 @@ fn lines(listing: &str, id: &str, config: &Config) -> usize {
             .filter_map(|byte| u8::from_str_radix(byte.strip_prefix("0x")?, 16).ok())
             .collect();
         let parsed = Packet::parse(&bytes, config);
-        // The end of a buffer cuts a packet off; the reference lists it as a whole one.
+        // OpenCSD lists a packet that the end of the buffer cuts as a complete packet.
         if at == "Idx:65533" && bytes == [0x87, 0xf8] {
             assert_eq!(parsed, Parse::Partial);
             continue;
@@ -73,7 +73,7 @@ fn lines(listing: &str, id: &str, config: &Config) -> usize {
 }
 
 #[test]
-fn packets_as_the_reference_has_them() {
+fn packets_equal_those_of_opencsd() {
     if let Some(path) = shared("conformance/arm/expected/TC2.decode.ppl.xz")
         && let Some(listing) = unpacked("xz", &path)
     {
@@ -90,10 +90,10 @@ fn packets_as_the_reference_has_them() {
     }
 }
 
-/// What the goldens do not have, laid out from the reference's formats.
+/// Packets that the listings do not contain, in OpenCSD's formats.
 #[test]
-fn other_words() {
-    // All data, context ids, cycles.
+fn other_packets() {
+    // All data, context IDs, cycles.
     let config = unit(0xd00c, 0x4104_f250, 0x3000_0000);
     let mut text = Etmv3Text::default();
     for (bytes, want) in [
@@ -136,7 +136,7 @@ fn other_words() {
         (0x80, Fault::Truncated, "INCOMPLETE_EOT. : Incomplete packet at end of trace data."),
     ] {
         let mut got = String::new();
-        text.bad(header, fault, &mut got);
+        text.bad(&config, &[header], fault, &mut got);
         assert_eq!(got, want);
     }
 }

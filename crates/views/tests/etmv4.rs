@@ -1,7 +1,8 @@
-//! ETMv4 and ETE packets against the reference's packet listings: bytes, spans, and words.
+//! ETMv4 and ETE packets against listings of OpenCSD: bytes, lengths and text.
 //!
-//! Each packet line of a listing has the packet's bytes and its text. The bytes must parse to one
-//! packet of that length, the packet must give the same bytes back, and its text must be the line's.
+//! Each packet line of a listing has the bytes of the packet and its text. The bytes must parse to
+//! one packet of that length, the packet must emit the same bytes, and its text must be that of the
+//! line.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use std::process::Command;
 
 use tracewright_base::{CoreType, Fault, Parse, Profile, Wire};
 use tracewright_protocols::etmv4::{Config, Packet};
-use tracewright_views::opencsd::Etmv4Text;
+use tracewright_views::opencsd::{Etmv4Text, PacketText};
 
 fn shared() -> Option<PathBuf> {
     let folder = std::env::var_os("TRACEWRIGHT_SHARED").map_or_else(
@@ -26,7 +27,7 @@ fn unxz(path: &Path) -> Option<String> {
     out.status.success().then(|| String::from_utf8_lossy(&out.stdout).into_owned())
 }
 
-/// The ETMv4 and ETE units of a snapshot by trace id, and one for listings without ids.
+/// The ETMv4 and ETE units of a snapshot by trace ID, and one for listings without IDs.
 fn units(folder: &Path) -> BTreeMap<u8, Config> {
     let mut units = BTreeMap::new();
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).collect();
@@ -68,7 +69,7 @@ fn units(folder: &Path) -> BTreeMap<u8, Config> {
 
 /// One packet line: `Idx:66; ID:20; [0xc2 0xf6 ];<tab>NAME : text`.
 fn line(line: &str) -> Option<(u8, Vec<u8>, &str)> {
-    // An error message before it has no line end.
+    // An error message before the line has no line end.
     let (_, rest) = line.rsplit_once("Idx:")?;
     let (_, rest) = rest.split_once("; ID:")?;
     let (id, rest) = rest.split_once("; [")?;
@@ -80,7 +81,7 @@ fn line(line: &str) -> Option<(u8, Vec<u8>, &str)> {
     Some((u8::from_str_radix(id, 16).ok()?, bytes, text))
 }
 
-/// Compares all of a listing and returns how many packets there were.
+/// Compares a listing, and returns the number of packets.
 fn check(listing: &str, units: &BTreeMap<u8, Config>) -> usize {
     let mut texts: BTreeMap<u8, Etmv4Text> = BTreeMap::new();
     let mut packets = 0;
@@ -99,7 +100,7 @@ fn check(listing: &str, units: &BTreeMap<u8, Config>) -> usize {
             assert_eq!(got, want, "{whole}");
             continue;
         }
-        // One more byte: where a packet ends must not depend on the end of the bytes.
+        // One more byte: the length of a packet must not depend on the end of the bytes.
         bytes.push(0x04);
         match Packet::parse(&bytes, config) {
             Parse::Packet(packet, span) => {
@@ -162,9 +163,9 @@ fn unit(ete: bool, registers: &'static [(&'static str, u64)]) -> Config {
     if ete { Config::ete(None, &register) } else { Config::etmv4(Some(core), &register) }.unwrap()
 }
 
-/// Words that no listing has, in the forms that the reference documents for them.
+/// Packets that no listing contains, in the formats that OpenCSD documents.
 #[test]
-fn words() {
+fn other_packets() {
     let ete = unit(true, &[("TRCDEVARCH", 0x4773_5a13), ("TRCIDR8", 20)]);
     let m = unit(false, &[("TRCIDR1", 0x4100_f460), ("TRCIDR0", 0xe41), ("TRCCONFIGR", 0x700)]);
     for (config, bytes, want) in [
@@ -209,7 +210,7 @@ fn words() {
         (m, &[0x5a, 0x12], "I_COND_RES_F3 : Conditional Result, format 3."),
         (m, &[0x70], "I_IGNORE : Ignore."),
     ] {
-        // After a Trace Info packet with nothing in it.
+        // After an empty Trace Info packet.
         let (mut text, mut got) = (Etmv4Text::default(), String::new());
         for (bytes, want) in
             [(&[0x01, 0x00][..], "I_TRACE_INFO : Trace Info.; INFO=0x0 { CC.0"), (bytes, want)]
@@ -242,7 +243,7 @@ fn initial_trace_info() {
     }
 }
 
-/// Before Trace Info only what packets give is known.
+/// Before a Trace Info packet, only the bits in packets are known.
 #[test]
 fn partly_known() {
     let ete = unit(true, &[]);
@@ -265,7 +266,7 @@ fn partly_known() {
 }
 
 #[test]
-fn bad_bytes() {
+fn undecodable_bytes() {
     let (ete, m) = (unit(true, &[]), unit(false, &[]));
     for (config, bytes, fault, want) in [
         (

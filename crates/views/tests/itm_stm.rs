@@ -1,4 +1,4 @@
-//! ITM and STM captures, from their bytes to the reference's lines.
+//! Listings of ITM and STM captures against those of OpenCSD.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,23 +21,23 @@ fn shared() -> Option<PathBuf> {
 /// The lines of the first buffer of a snapshot.
 fn list(folder: &Path) -> String {
     let capture = tracewright_capture::open(folder).unwrap();
-    let options = Options { numbering: Numbering::Reference, ..Options::default() };
+    let options = Options { numbering: Numbering::Opencsd, ..Options::default() };
     let plan = Plan::new(&capture, 0, &options).unwrap();
     let mut out = Vec::new();
     let shown = Shown { packets: true, bytes: true, elements: true, ..Shown::default() };
     let mut listing = Listing::new(&mut out, &plan, shown, false);
-    let mut session = Session::new(&capture, &plan, &Memory::new(&capture), &options);
+    let mut session = Session::new(&capture, &plan, &Memory::new(&capture), &options).unwrap();
     session.run(capture.buffers[0].parts(), &mut listing);
     listing.finish().unwrap();
     String::from_utf8(out).unwrap()
 }
 
-/// The lines of some text that are compared. One may end in spaces.
+/// The compared lines of a text, without spaces at their ends.
 fn lines(text: &str) -> Vec<&str> {
     text.lines().filter(|line| line.starts_with("Idx:")).map(str::trim_end).collect()
 }
 
-/// Place and bytes of a line.
+/// Offset and bytes of a line.
 fn bytes(line: &str) -> (u64, Vec<u8>) {
     let offset = line.strip_prefix("Idx:").and_then(|l| l.split(';').next()).unwrap();
     let bytes = line.split_once('[').and_then(|(_, l)| l.split_once(']')).unwrap().0;
@@ -46,11 +46,11 @@ fn bytes(line: &str) -> (u64, Vec<u8>) {
 }
 
 #[test]
-fn as_the_reference_lists_them() {
+fn listings_equal_those_of_opencsd() {
     let Some(folder) = shared() else {
         return eprintln!("skipped: the reference's listings are not here");
     };
-    // In stm_only, the reference reads past the end of 54 fragments: see
+    // In stm_only, OpenCSD reads past the end of 54 fragments: see
     // docs/differences-from-opencsd.md.
     for (name, differences) in [("itm_only_raw", 0), ("stm-issue-27", 0), ("stm_only", 54)] {
         let want = folder.join(format!("expected/{name}.decode.ppl.xz"));
@@ -67,8 +67,8 @@ fn as_the_reference_lists_them() {
         for (k, (want, got)) in want.iter().zip(&got).enumerate().filter(|(_, (w, g))| w != g) {
             different += 1;
             assert!(want.ends_with("NOTSYNC:STM not synchronised"), "{name}\n{want}\n{got}");
-            // Bytes 0xff that the reference has left out before, we have at the front. Behind those of
-            // the fragment, it has others that are not the source's.
+            // The line begins with bytes 0xff that OpenCSD has left out of the line before.
+            // OpenCSD's line ends with bytes of other sources.
             let ((want_at, want), (got_at, got)) = (bytes(want), bytes(got));
             let held = got.iter().take_while(|&&b| b == 0xff).count();
             let held = if want_at == got_at { 0..=0 } else { 1..=held };

@@ -1,4 +1,4 @@
-//! PTM captures, from their bytes to the reference's lines.
+//! Listings of PTM captures against those of OpenCSD.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,18 +20,18 @@ fn shared() -> Option<PathBuf> {
         .find(|folder| folder.is_dir())
 }
 
-/// Decodes the first buffer of a snapshot, with places as the reference counts them.
+/// Decodes the first buffer of a snapshot, with OpenCSD's offsets.
 fn decode<L: Listener>(folder: &Path, make: impl FnOnce(&Plan) -> L) -> L {
     let capture = tracewright_capture::open(folder).unwrap();
-    let options = Options { numbering: Numbering::Reference, ..Options::default() };
+    let options = Options { numbering: Numbering::Opencsd, ..Options::default() };
     let plan = Plan::new(&capture, 0, &options).unwrap();
     let mut listener = make(&plan);
-    let mut session = Session::new(&capture, &plan, &Memory::new(&capture), &options);
+    let mut session = Session::new(&capture, &plan, &Memory::new(&capture), &options).unwrap();
     session.run(capture.buffers[0].parts(), &mut listener);
     listener
 }
 
-/// The lines of some ids: `ID:13;`. A line may end in spaces.
+/// The lines of some trace IDs: `ID:13;`, without spaces at their ends.
 fn lines<'a>(text: &'a str, ids: &'a [&str]) -> impl Iterator<Item = &'a str> {
     text.lines()
         .filter(move |line| line.starts_with("Idx:") && ids.iter().any(|id| line.contains(id)))
@@ -39,19 +39,19 @@ fn lines<'a>(text: &'a str, ids: &'a [&str]) -> impl Iterator<Item = &'a str> {
 }
 
 #[test]
-fn as_the_reference_lists_them() {
+fn listings_equal_those_of_opencsd() {
     let Some(folder) = shared() else {
         return eprintln!("skipped: the reference's listings are not here");
     };
     for (name, ids, differences) in [
         ("tc2-ptm-rstk-t32", &[" ID:0;", " ID:2;"], &[][..]),
-        // The reference counts a byte twice: see docs/differences-from-opencsd.md.
+        // OpenCSD counts a byte twice: see docs/differences-from-opencsd.md.
         (
             "Snowball",
             &[" ID:10;", " ID:11;"],
             &[("Idx:4670; ID:11; [0xc0 ", "Idx:4672; ID:11; [0xc0 ")],
         ),
-        // The reference does not see the IT block: see there.
+        // OpenCSD does not decode the IT block: see the same page.
         ("TC2", &[" ID:13;", " ID:14;"], &[]),
     ] {
         let want = folder.join(format!("expected/{name}.decode.ppl.xz"));
@@ -103,8 +103,8 @@ impl Listener for Clock {
     }
 }
 
-/// In Snowball, timestamps count processor cycles: the counts between two add up to their difference,
-/// to the tick, once the Gray code is decoded.
+/// In the Snowball capture, timestamps count processor cycles: the cycle counts between two
+/// timestamps add up to their exact difference, after the Gray code is decoded.
 #[test]
 fn cycle_counts_add_up_to_the_time() {
     let Some(folder) = shared() else {
@@ -114,10 +114,10 @@ fn cycle_counts_add_up_to_the_time() {
     assert_eq!(clock.intervals, 19);
 }
 
-/// A reserved header: the reference says at once that it is lost, and waits for an A-sync and an
-/// I-sync.
+/// After a reserved header, OpenCSD reports the loss at once, and waits for an A-sync and an I-sync
+/// packet.
 #[test]
-fn a_bad_packet_is_said_at_once() {
+fn a_bad_packet_is_reported_at_once() {
     let folder = std::env::temp_dir().join(format!("tracewright-ptm-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     for (name, text) in [

@@ -1,4 +1,4 @@
-//! Raw frame lines against the reference's.
+//! Lines of raw frames against those of OpenCSD.
 
 use std::{
     path::{Path, PathBuf},
@@ -36,7 +36,7 @@ impl Split for Listing {
 }
 
 fn list(framing: Framing, bytes: &[u8], step: usize) -> String {
-    let mut splitter = Splitter::new(Link::new(framing).reference());
+    let mut splitter = Splitter::new(Link::new(framing).opencsd());
     let mut listing = Listing { frames: RawFrames::new(framing, true, true), out: String::new() };
     for (k, part) in bytes.chunks(step).enumerate() {
         splitter.split((k * step) as u64, part, &mut listing);
@@ -58,7 +58,7 @@ fn shared() -> Option<PathBuf> {
 }
 
 #[test]
-fn dstream_as_the_reference_lists_it() {
+fn dstream_listing_equals_that_of_opencsd() {
     let Some(folder) = shared() else {
         return println!("skipped: no conformance captures");
     };
@@ -66,7 +66,7 @@ fn dstream_as_the_reference_lists_it() {
     let Ok(want) = Command::new("xz").arg("-dc").arg(listing).output() else {
         return println!("skipped: no `xz`");
     };
-    // All but the packets and the lister's own words.
+    // The lines of frames: those of packets and the messages of the lister are left out.
     let is_frame = |line: &&str| {
         let hex = line
             .as_bytes()
@@ -76,7 +76,7 @@ fn dstream_as_the_reference_lists_it() {
     };
     let want = String::from_utf8(want.stdout).unwrap();
     let mut want: Vec<_> = want.lines().filter(is_frame).collect();
-    // At the end of the file the reference says the last footer once more.
+    // At the end of the file OpenCSD lists the last footer again.
     assert_eq!(want.pop(), want.last().copied());
     assert!(want.len() > 6000, "{} lines", want.len());
 

@@ -1,5 +1,5 @@
-//! RISC-V instructions in words, against binutils' `riscv64-unknown-elf-objdump` over programs of
-//! `../shared/captures/riscv`. Skipped where either is not there.
+//! The text of RISC-V instructions against that of binutils' `riscv64-unknown-elf-objdump`, for
+//! programs of `../shared/captures/riscv`. Skipped where either is missing.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,8 @@ fn programs() -> Option<Vec<PathBuf>> {
     Some(files)
 }
 
-/// Jumps and branches have a form of their own; floating-point arithmetic is not said.
+/// Left out: jumps and branches, whose format differs, and floating-point arithmetic, which has no
+/// text.
 fn is_compared(name: &str) -> bool {
     const FLOW: &[&str] = &[
         "j", "jal", "jr", "jalr", "ret", "beq", "bne", "blt", "bge", "bltu", "bgeu", "beqz",
@@ -37,12 +38,12 @@ fn is_compared(name: &str) -> bool {
         "bgt", "ble",
     ];
     let float = name.starts_with('f') && !matches!(name, "flw" | "fld" | "fsw" | "fsd");
-    // What is no instruction, and what this processor has of its own.
+    // Data, and custom instructions of the processor.
     !(FLOW.contains(&name) || float || name.starts_with('.') || name.starts_with("0x"))
 }
 
-/// What objdump says, in the form of our words: it leaves the `i` of immediates away.
-fn said(name: &str, operands: &str) -> String {
+/// The text of objdump in Tracewright's format: objdump omits the `i` of immediate instructions.
+fn objdump_text(name: &str, operands: &str) -> String {
     let operands = operands.split([' ', '#', '<']).next().unwrap_or_default();
     let last = operands.rsplit(',').next().unwrap_or_default();
     let number = last.starts_with(|c: char| c.is_ascii_digit() || c == '-') && !last.contains('(');
@@ -57,7 +58,7 @@ fn said(name: &str, operands: &str) -> String {
 }
 
 #[test]
-fn words_are_those_of_objdump() {
+fn text_equals_that_of_objdump() {
     let Some(files) = programs() else {
         eprintln!("skipped: no ../shared/captures/riscv");
         return;
@@ -80,7 +81,7 @@ fn words_are_those_of_objdump() {
             if !is_compared(name) {
                 continue;
             }
-            let want = said(name, rest.first().copied().unwrap_or_default());
+            let want = objdump_text(name, rest.first().copied().unwrap_or_default());
             let got = disassemble(isa, opcode, offset);
             compared += 1;
             if got != want {

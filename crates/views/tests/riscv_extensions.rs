@@ -1,10 +1,11 @@
-//! Zcmp and Zcmt, and a processor's own opcodes, as text.
+//! The text of Zcmp, Zcmt and custom opcodes.
 
 use tracewright_base::Isa;
 use tracewright_isa::rv::{Custom, Extensions, Opcodes};
 use tracewright_views::disassembly::{Disassembler, disassemble, disassemble_with};
 
-/// Opcodes and texts as the assembler has them. (LLVM, `rv32zcmp-valid.s`, `rv64zcmp-valid.s`, `rv32zcmt-valid.s`)
+/// Opcodes and their assembler text. (LLVM, `rv32zcmp-valid.s`, `rv64zcmp-valid.s`,
+/// `rv32zcmt-valid.s`)
 #[test]
 fn zcmp_and_zcmt() {
     let zcm = Extensions { zcm: true, ..Extensions::NONE };
@@ -26,7 +27,7 @@ fn zcmp_and_zcmt() {
         (Isa::Rv32, 0xa3fe, "cm.jalt 255"),
         // Register lists below 4 are reserved.
         (Isa::Rv32, 0xb832, ".inst 0xb832"),
-        // The rest is as without it.
+        // Other opcodes do not depend on the extension.
         (Isa::Rv32, 0x8082, "ret"),
     ] {
         assert_eq!(disassemble_with(isa, opcode, 0x8000, &zcm), want, "{isa} {opcode:04x}");
@@ -35,7 +36,7 @@ fn zcmp_and_zcmt() {
 }
 
 #[test]
-fn own_opcodes() {
+fn custom_opcodes() {
     let mut opcodes = Opcodes::NONE;
     for text in [
         "name=cv.beqimm mask=0x707f match=0x600b kind=branch offset=B",
@@ -49,7 +50,7 @@ fn own_opcodes() {
     let mut words = Disassembler::new(riscv);
     for (opcode, want) in [
         (0x0055_660b, "cv.beqimm 0x800c"),
-        // Of six bytes four are known, which do not say how far.
+        // Only four of six bytes are available, and they do not give the target.
         (0xfe0e_cc9f, "qc.e.jal"),
         (0x8102, "back"),
         (0x1234_565b, ".inst 0x1234565b"),
@@ -57,7 +58,7 @@ fn own_opcodes() {
     ] {
         assert_eq!(words.text(Isa::Rv32, opcode, 0x8000), want);
     }
-    // A function's opcode is not taken for a standard one.
+    // An opcode that a function describes has no standard text.
     riscv.custom = Some(Custom(|isa, opcode, at| {
         let plain = tracewright_isa::rv::standard(isa, 0x13, at, false);
         (opcode & 0x7f == 0x33).then_some(plain)

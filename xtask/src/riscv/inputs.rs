@@ -75,7 +75,7 @@ fn read(
 ) -> Result<Input, String> {
     let bytes = unpacked(&folder.join(trace))?;
     let elf = unpacked(&folder.join(program))?;
-    let mut params = Params::new(Version::V2_0, Profile::ReferenceFlow, rv64);
+    let mut params = Params::of(Profile::ReferenceFlow, rv64);
     if !rv64 {
         params.widths.iaddress = 32;
         params.widths.tval = 32;

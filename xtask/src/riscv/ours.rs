@@ -8,7 +8,7 @@ use tracewright::base::{
 use tracewright::image::{Cache, CacheOptions};
 use tracewright::protocols::etrace::encode::{Encoder, Settings};
 use tracewright::protocols::etrace::{Etrace, Packet};
-use tracewright::protocols::{Protocol, Stream};
+use tracewright::protocols::{Observer, Protocol, Stream};
 
 use crate::inputs::Input;
 
@@ -17,14 +17,14 @@ fn cache(input: &Input) -> Cache {
     Cache::new(input.image.clone(), waypoints, CacheOptions::default())
 }
 
-fn decode(input: &Input, sink: &mut impl Sink) {
+fn decode(input: &Input, observer: &mut impl Observer) {
     let mut stream = Stream::<Etrace>::new(input.params);
     let piece = [Piece { start: 0, at: 0, fragment: true }];
     let offsets = OffsetMap::new(&piece);
     let mut code = cache(input);
-    let taken = stream.feed(&input.bytes, &offsets, &mut code, sink, &mut ());
+    let taken = stream.feed(&input.bytes, &offsets, &mut code, observer);
     let rest = input.bytes.get(taken..).unwrap_or_default();
-    stream.finish(rest, &offsets, &mut code, sink, &mut ());
+    stream.finish(rest, &offsets, &mut code, observer);
 }
 
 /// Counts instructions, and folds the ranges.
@@ -33,6 +33,8 @@ struct Count {
     instructions: u64,
     fold: u64,
 }
+
+impl Observer for Count {}
 
 impl Sink for Count {
     #[inline]
@@ -72,6 +74,8 @@ struct Steps {
     code: Cache,
     steps: Vec<Step>,
 }
+
+impl Observer for Steps {}
 
 impl Sink for Steps {
     fn element(&mut self, _: u64, element: Element) {

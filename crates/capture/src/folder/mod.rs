@@ -33,5 +33,4 @@ mod read;
 mod write;
 
 pub use read::read;
-pub(crate) use write::NAME;
 pub use write::write;

@@ -8,11 +8,9 @@ use std::path::Path;
 use toml::Value;
 
 use crate::files::reason;
+use crate::probe::DESCRIPTION;
 use crate::spool::move_file;
 use crate::{Capture, Form, OpenError, Problem, Text};
-
-/// The file name of the description.
-pub(crate) const NAME: &str = "capture.toml";
 
 /// Writes `capture` into `folder`, which is created; it must be empty if it exists. The description
 /// lists memory whose file is missing, but no file is written for it.
@@ -26,7 +24,7 @@ pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
     let failed =
         |path: &Path, why: std::io::Error| OpenError::new(path, Problem::NotWritten(reason(&why)));
     fs::create_dir_all(folder).map_err(|why| failed(folder, why))?;
-    let mut taken = HashSet::from([NAME.to_owned()]);
+    let mut taken = HashSet::from([DESCRIPTION.to_owned()]);
     // Without bytes, a unique file name is reserved and no file is written.
     let mut put = |name: &str, end: &str, bytes: Option<&[u8]>, spooled: Option<&Path>| {
         let plain: String = name
@@ -109,7 +107,7 @@ pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
         }
         text.push('\n');
     }
-    let path = folder.join(NAME);
+    let path = folder.join(DESCRIPTION);
     fs::write(&path, text).map_err(|why| failed(&path, why))
 }
 

@@ -3,14 +3,13 @@
 use std::ops::Range;
 use std::path::Path;
 
-use tracewright::base::{Code, Isa, Pc, Space, Step, Waypoints};
+use tracewright::base::{Code, Pc, Space, Step, StepSink, Waypoints};
 use tracewright::capture::{Found, probe};
 use tracewright::decode::Session;
 use tracewright::image::{Cache, CacheOptions, Extensions};
-use tracewright::model::log::{Assembler, Lookup, Steps};
-use tracewright::protocols::registry::AnyConfig;
+use tracewright::logs::{Assembler, Lookup};
 use tracewright::views::Source;
-use tracewright::views::compare::{Comparison, Difference, Find, Happened, Side, What};
+use tracewright::views::compare::{Comparison, Difference, Event, Find, Side, What};
 use tracewright::views::disassembly::disassemble_with;
 use tracewright::views::instructions::Expand;
 
@@ -44,7 +43,7 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
         if path == Path::new("-") || matches!(probe(path)?, Found::Raw) {
             return Ok(None);
         }
-        let mut capture = tracewright::open(path)?;
+        let mut capture = tracewright::read_capture(path)?;
         for image in &args.how.images {
             capture.add_image(image)?;
         }
@@ -77,11 +76,14 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
         if let (Some(left), Some(right)) = (&left, &mut right) {
             pair(left, right);
         }
-        let mut a = left.as_ref().map_or(Reading::Ended(None), |job| capture(job, exceptions));
+        let mut a = match &left {
+            Some(job) => capture(job, exceptions)?,
+            None => Reading::Ended(None),
+        };
         let mut second = match (&b, &right) {
             (None, _) => {
                 let units: Vec<_> = left.iter().flat_map(|job| &job.sources).collect();
-                let isa = units.iter().find_map(|source| riscv(&source.config));
+                let isa = units.iter().find_map(|source| source.config.fixed_isa());
                 let log = Log::open(&args.b, &args.how, isa)?;
                 let mut assembler = log.assembler(&args.how, Extensions::NONE)?;
                 // Each processor has the memory and the custom opcodes of its source.
@@ -92,7 +94,7 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
                 }
                 Reading::Log(Box::new((log, assembler)))
             }
-            (_, Some(job)) => capture(job, exceptions),
+            (_, Some(job)) => capture(job, exceptions)?,
             (_, None) => Reading::Ended(None),
         };
         let mut compare = Comparison::new(exceptions);
@@ -149,21 +151,13 @@ fn pair(left: &Job<'_>, right: &mut Job<'_>) {
     }
 }
 
-/// The instruction set of a RISC-V processor; `None` for others.
-fn riscv(config: &AnyConfig) -> Option<Isa> {
-    match config {
-        AnyConfig::Etrace(params) => Some(params.isa()),
-        _ => None,
-    }
-}
-
-fn capture<'a>(job: &'a Job<'a>, exceptions: bool) -> Reading<'a> {
+fn capture<'a>(job: &'a Job<'a>, exceptions: bool) -> Result<Reading<'a>, Fail> {
     let parts = job.buffer.parts().flat_map(|part| part.chunks(CHUNK));
-    Reading::Capture(Box::new(Decoding {
-        session: job.session(),
+    Ok(Reading::Capture(Box::new(Decoding {
+        session: job.session()?,
         expand: Expand::new(Side::new(exceptions), &job.sources),
         parts: Box::new(parts),
-    }))
+    })))
 }
 
 /// Reads a chunk of one input. Only the processors `of` are used from a log.
@@ -218,15 +212,15 @@ fn explain(
     if let Some(before) = &difference.before {
         text += &format!("  both  {}\n", line(before, a, source));
     }
-    for (side, path, happened, job) in
+    for (side, path, event, job) in
         [("A", &args.a, &difference.a, a), ("B", &args.b, &difference.b, b)]
     {
-        let shown = match happened {
-            Some(happened) => line(happened, job.or(a), source),
+        let shown = match event {
+            Some(event) => line(event, job.or(a), source),
             None => "has ended".to_owned(),
         };
         text += &format!("  {side}     {shown}\n");
-        let Some(at) = happened.and_then(|happened| happened.at) else { continue };
+        let Some(at) = event.and_then(|event| event.at) else { continue };
         if let Some(packet) = job.and_then(|job| packet(job, source, at)) {
             text += &format!("        {} at offset {at:#x}: {packet}\n", path.display());
         }
@@ -235,9 +229,9 @@ fn explain(
 }
 
 /// An instruction or event, in one line.
-fn line(happened: &Happened, job: Option<&Job<'_>>, source: usize) -> String {
-    let gap = if happened.after_gap { ", after a gap" } else { "" };
-    match happened.what {
+fn line(event: &Event, job: Option<&Job<'_>>, source: usize) -> String {
+    let gap = if event.after_gap { ", after a gap" } else { "" };
+    match event.what {
         What::Instruction { address, isa } => {
             let source: Option<&Source> = job.and_then(|job| job.sources.get(source));
             let code = source.and_then(|source| {
@@ -256,7 +250,7 @@ fn line(happened: &Happened, job: Option<&Job<'_>>, source: usize) -> String {
         }
         What::Exception(Some(number)) => format!("exception {number}{gap}"),
         What::Exception(None) => format!("an exception{gap}"),
-        What::Software(write) => format!("{write}{gap}"),
+        What::SoftwareWrite(write) => format!("{write}{gap}"),
         What::DwtEvent(report) => format!("{report}{gap}"),
     }
 }
@@ -264,6 +258,6 @@ fn line(happened: &Happened, job: Option<&Job<'_>>, source: usize) -> String {
 /// The packet at offset `at`, with its bytes. The capture is decoded again to find it.
 fn packet(job: &Job<'_>, source: usize, at: u64) -> Option<String> {
     let mut find = Find::new(&job.sources, source, at);
-    job.session().run(job.buffer.parts(), &mut find);
+    job.session().ok()?.run(job.buffer.parts(), &mut find);
     find.found
 }

@@ -62,7 +62,7 @@ pub fn run(args: &DemoArgs) -> Result<bool, Fail> {
     let expand = Expand::new(Text::new(Vec::new(), sources, colour), &job.sources[..1]);
     let expand = CommittedListener::when(options.committed, expand);
     let bytes = &mut *input::of(job.buffer);
-    run::run(job.session(), job.buffer, bytes, expand, &options, |text| output.put(&text))?;
+    run::run(job.session()?, job.buffer, bytes, expand, &options, |text| output.put(&text))?;
     output.failed()?;
 
     output.print(NEXT)?;

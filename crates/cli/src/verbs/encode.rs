@@ -1,11 +1,10 @@
 //! `tracewright encode`
 
 use tracewright::decode::{JUMP_TABLE, JumpTable};
-use tracewright::encode::{
-    EncodeError, LogEncoder, LoggedCode, Settings, default_core, has_port, supports, write,
-};
+use tracewright::encode::{EncodeError, LogEncoder, LoggedCode, Settings, supports, write};
 use tracewright::frames::Framing;
-use tracewright::model::{RecordError, Recording};
+use tracewright::logs::{RecordError, Recording};
+use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::registry::AnyProtocol;
 
 use crate::args::{EncodeArgs, EncodeFraming};
@@ -44,9 +43,9 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         protocol,
         registers: settings.registers,
         texts: settings.texts,
-        framing: if has_port(protocol) { Framing::Raw } else { framing(args.framing) },
+        framing: if protocol.has_own_port() { Framing::Raw } else { framing(args.framing) },
         messages: args.framing == EncodeFraming::Encapsulated,
-        core: args.core.clone().unwrap_or_else(|| default_core(protocol).to_owned()),
+        core: args.core.clone().unwrap_or_else(|| AnyUnit::core(protocol).to_owned()),
         images: log.images.clone(),
     };
     let fail = |error: RecordError| match &error {

@@ -50,7 +50,7 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
             Format::Opencsd => {
                 let (packed, unpacked) = (shown(RawFrames::Packed), shown(RawFrames::Unpacked));
                 let mut view = Opencsd::new(&mut output, framing, packed, unpacked);
-                split(&job, Numbering::Reference, &mut view, &mut ids, Opencsd::broken)?;
+                split(&job, Numbering::Opencsd, &mut view, &mut ids, Opencsd::broken)?;
                 view.finish()
             }
             Format::None => {

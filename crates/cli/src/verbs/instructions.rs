@@ -46,7 +46,7 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
         };
         for counts in &tally.sources {
             instructions.fetch_add(counts.instructions, Ordering::Relaxed);
-            data.fetch_add(counts.software + counts.accesses, Ordering::Relaxed);
+            data.fetch_add(counts.software_writes + counts.data_accesses, Ordering::Relaxed);
         }
         Ok((tally, None))
     };
@@ -67,7 +67,7 @@ fn expand<V: Steps + Fork + Send>(
     view: V,
     write: impl FnMut(V::Output) -> bool,
 ) -> Result<Tally, Fail> {
-    let (session, expand) = (job.session(), Expand::new(view, &job.sources));
+    let (session, expand) = (job.session()?, Expand::new(view, &job.sources));
     let expand = CommittedListener::when(options.committed, expand);
     Ok(run::run(session, job.buffer, &mut *input::of(job.buffer), expand, options, write)?.1)
 }

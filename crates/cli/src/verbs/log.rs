@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tracewright::base::{Isa, Step};
 use tracewright::image::Extensions;
-use tracewright::model::log::{Event, Mode, Writer, csv, writes};
+use tracewright::logs::{Event, Mode, Writer, csv, writes};
 
 use crate::args::{LogConvertArgs, LogInfoArgs, LogVerb};
 use crate::fail::Fail;

@@ -104,7 +104,7 @@ fn every_line_of_json_is_an_object() {
         assert_eq!((output.code, output.err.as_str()), (Some(0), ""), "{verb}");
         let mut lines = output.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         let head = lines.next().unwrap();
-        assert_eq!((&head["schema"], &head["version"]), (&"tracewright".into(), &1.into()));
+        assert_eq!((&head["schema"], &head["version"]), (&"tracewright".into(), &2.into()));
         assert_eq!(head["verb"], verb.split(' ').next().unwrap());
         let found: BTreeSet<_> =
             lines.map(|line| line["type"].as_str().unwrap().to_owned()).collect();
@@ -137,10 +137,10 @@ fn fields_of_json() {
     }
     assert_eq!(kind("timestamp")["value"], "100000");
     assert_eq!(kind("exception")["name"], "call");
-    assert_eq!(kind("exception")["return"], "0x80014");
+    assert_eq!(kind("exception")["return_address"], "0x80014");
     assert_eq!(kind("software-write")["value"], "0x61757173");
     assert_eq!(kind("summary")["sources"][0]["instructions"], 21);
-    assert_eq!(kind("summary")["flawed"], false);
+    assert_eq!(kind("summary")["has_errors"], false);
 }
 
 /// Raw trace data with two trace IDs decode like the snapshot.

@@ -67,7 +67,7 @@ impl Port {
     }
 
     fn records(&self) -> Vec<u8> {
-        tracewright::open(&self.snapshot()).unwrap().buffers[0].bytes().into_owned()
+        tracewright::read_capture(&self.snapshot()).unwrap().buffers[0].bytes().into_owned()
     }
 
     /// Writes bytes to a file, and runs `verb` on it with the program.
@@ -108,7 +108,7 @@ fn every_format_decodes_alike() {
         assert_eq!(want[9], "exception 6 IRQ, returns to 0x8018");
         assert_eq!(want.len(), 13);
 
-        let capture = tracewright::open(&port.snapshot()).unwrap();
+        let capture = tracewright::read_capture(&port.snapshot()).unwrap();
         for form in [Form::Etmp, Form::Text, Form::OpenOcd] {
             if (form, protocol) == (Form::OpenOcd, "ETM2") {
                 // OpenOCD supports ETMv1 only.
@@ -139,7 +139,7 @@ fn every_format_decodes_alike() {
 #[test]
 fn registers_that_a_file_lacks() {
     let port = Port::new("ports-registers", "ETM1");
-    let dump = write(&tracewright::open(&port.snapshot()).unwrap(), Form::OpenOcd).unwrap();
+    let dump = write(&tracewright::read_capture(&port.snapshot()).unwrap(), Form::OpenOcd).unwrap();
     for (more, version) in
         [("", "ETMv1.3"), ("--protocol ETM1 --config ETMCCR=0x10000000", "ETMv1.1")]
     {
@@ -171,7 +171,9 @@ fn packets_are_described() {
     }
     let output = tracewright(&args("packets --format json", &[&port.snapshot()]));
     assert!(
-        output.out.contains("\"text\":\"BE* 80\",\"means\":\"branch executed; address, byte 1\"")
+        output.out.contains(
+            "\"text\":\"BE* 80\",\"interpretation\":\"branch executed; address, byte 1\""
+        )
     );
 
     let port = Port::new("ports-packets", "ETM2");
@@ -188,7 +190,7 @@ fn packets_are_described() {
 #[test]
 fn invalid_files_are_reported() {
     let port = Port::new("ports-wrong", "ETM1");
-    let etmp = write(&tracewright::open(&port.snapshot()).unwrap(), Form::Etmp).unwrap();
+    let etmp = write(&tracewright::read_capture(&port.snapshot()).unwrap(), Form::Etmp).unwrap();
 
     // A file truncated after any cycle decodes without inconsistencies.
     for cut in (64..etmp.len()).step_by(2) {
@@ -208,5 +210,5 @@ fn invalid_files_are_reported() {
     let off: Vec<u8> = etmp[..64].iter().copied().chain([7, 0].repeat(30)).collect();
     let output = port.run("decode", "off", &off);
     assert!(output.err.contains("30 packets, but no instructions"), "{}", output.err);
-    assert!(!output.err.contains("may be frames"), "{}", output.err);
+    assert!(!output.err.contains("may be formatter frames"), "{}", output.err);
 }

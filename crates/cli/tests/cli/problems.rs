@@ -78,7 +78,7 @@ fn an_empty_buffer_is_explained() {
     let folder = Folder::with_demo("empty");
     fs::write(folder.demo().join("ETB.bin"), b"").unwrap();
     let output = tracewright(&args("decode", &[&folder.demo()]));
-    check(&output, 0, &["0 bytes", "holds no bytes", "nothing was captured"]);
+    check(&output, 0, &["0 bytes", "is empty", "nothing was captured"]);
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn a_buffer_without_a_source_is_an_error() {
         edit(&folder, name, |text| text.replace("trace_source", "other"));
     }
     let output = tracewright(&args("decode", &[&folder.demo()]));
-    check(&output, 2, &["no source is linked to buffer ETB", "nothing can be decoded"]);
+    check(&output, 2, &["no source is configured for the buffer ETB", "nothing can be decoded"]);
 }
 
 #[test]
@@ -212,7 +212,8 @@ fn random_data_are_explained() {
     ];
     fs::write(folder.demo().join("ETB.bin"), frame.repeat(100)).unwrap();
     let output = tracewright(&args("decode", &[&folder.demo()]));
-    let words = ["1600 bytes", "no synchronisation in 1400 bytes", "ITM_0", "no bytes of ITM_0"];
+    let words =
+        ["1600 bytes", "no synchronisation in 1400 bytes", "ITM_0", "contains no bytes of ITM_0"];
     check(&output, 0, &words);
 }
 
@@ -242,8 +243,8 @@ fn unknown_ids_are_listed() {
     let folder = Folder::with_demo("ids");
     edit(&folder, "ITM_0.ini", |text| text.replace("0x00200003", "0x00300003"));
     let output = tracewright(&args("decode", &[&folder.demo()]));
-    check(&output, 0, &["no bytes of ITM_0 (id 0x30)", "ids that no source has: 0x20 (48 bytes)"]);
-    // IDs that --id excludes are not listed.
+    check(&output, 0, &["no bytes of ITM_0 (ID 0x30)", "no configured source: 0x20 (48 bytes)"]);
+    // Those that were left out on purpose are not.
     let output = tracewright(&args("decode --id 0x10", &[&folder.demo()]));
     assert_eq!((output.code, output.err.as_str()), (Some(0), ""));
 }
@@ -255,7 +256,7 @@ fn missing_memory_reports_the_first_address() {
         fs::remove_file(folder.demo().join(name)).unwrap();
     }
     let output = tracewright(&args("decode", &[&folder.demo()]));
-    check(&output, 0, &["demo.bin", "first at 0x80000", "there is none at all", "--image"]);
+    check(&output, 0, &["demo.bin", "first at 0x80000", "no image is configured", "--image"]);
     let output = tracewright(&args("decode --strict", &[&folder.demo()]));
     assert_eq!(output.code, Some(1));
 }
@@ -275,10 +276,11 @@ fn wrong_framing_is_detected() {
 fn unframed_data_with_frames_are_detected() {
     let folder = Folder::with_demo("bare");
     let bin = folder.demo().join("ETB.bin");
-    let words = ["may be frames", "0x10 (82 bytes), 0x20 (48 bytes)", "--framing coresight"];
+    let words =
+        ["may be formatter frames", "0x10 (82 bytes), 0x20 (48 bytes)", "--framing coresight"];
     check(&tracewright(&args("decode --protocol STM", &[&bin])), 0, &words);
-    let words = ["without register TRCCONFIGR", "--config TRCCONFIGR=VALUE"];
-    // If nothing can be decoded, an error follows the notes.
+    let words = ["needs the register TRCCONFIGR", "--config TRCCONFIGR=VALUE"];
+    // Nothing at all can be decoded: that is an error, after what is known.
     let output = tracewright(&args("decode --protocol ETM4", &[&bin]));
     assert_eq!(output.code, Some(2), "{}", output.err);
     assert!(words.iter().all(|word| output.err.contains(word)), "{}", output.err);
@@ -289,7 +291,7 @@ fn unframed_data_with_frames_are_detected() {
     check(
         &output,
         0,
-        &["ids that no source has: 0x10 (82 bytes), 0x20 (48 bytes)", "--protocol NAME@0x10"],
+        &["no configured source: 0x10 (82 bytes), 0x20 (48 bytes)", "--protocol NAME@0x10"],
     );
 }
 

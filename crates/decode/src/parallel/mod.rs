@@ -1,16 +1,17 @@
-//! One buffer on several threads, with the answer of one.
+//! Decodes one buffer on several threads, with the output of one.
 //!
-//! The buffer is cut into stretches. Each is decoded on a worker that knows nothing of what came before
-//! it, with checkpoints on the way (segments end there). Whoever joins them knows where the trace
-//! really is at the beginning of a stretch. It decodes the head of the stretch again from there, **until it
-//! is in the same state as the worker was at a checkpoint**: from there on the worker said what anyone
-//! would have said, and it is taken as it stands. What the state is: that of the link, of each source with
-//! the bytes that make no whole packet yet, and of the listener. See `docs/parallel.md`.
+//! The buffer is cut into chunks. A worker decodes each chunk from the initial state and takes
+//! checkpoints at the ends of segments. The [`Joiner`] knows the actual state at the beginning of a
+//! chunk. It decodes the head of the chunk again from there, **until its state equals the worker's
+//! state at a checkpoint**. From that checkpoint on the worker's output is that of a decoder that
+//! has seen the whole trace, and the joiner takes it unchanged. The state consists of that of the
+//! trace link, that of each source with the bytes that make no whole packet yet, and that of the
+//! listener. See `docs/parallel.md`.
 //!
-//! Sources that are silent need not be in the same state: a segment is taken where all that speak in it
-//! are.
+//! Sources without bytes in a segment need not be in the same state: a segment is taken where the
+//! states of all sources that have bytes in the segment are equal.
 
-mod join;
+mod joiner;
 mod scheduler;
 mod work_queue;
 mod worker;
@@ -21,21 +22,22 @@ use std::sync::Arc;
 use std::thread;
 use std::{io, mem};
 
-use self::join::Joiner;
+use self::joiner::Joiner;
 use self::scheduler::Scheduler;
-use self::work_queue::{Closes, From, Task, WorkQueue};
+use self::work_queue::{CloseOnDrop, StartPoint, Task, WorkQueue};
 use crate::input::{Input, More};
 use crate::{Fork, Listener, Session};
 
-/// How many threads, and how the bytes are cut for them.
+/// The number of threads, and how the bytes are cut for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Jobs {
-    /// Threads that decode. One decodes in the caller's.
+    /// Threads that decode. With 1 the calling thread decodes.
     pub count: usize,
-    /// Bytes that a session is fed at a time, whatever `count` is: checkpoints are this far apart at
-    /// least. A multiple of the frame's 16, so that a worker begins with a whole frame.
+    /// Bytes that a session is fed at a time, whatever `count` is. Checkpoints are at least this
+    /// far apart. A multiple of the 16 bytes of a frame, so that a worker begins with a whole
+    /// frame.
     pub step: usize,
-    /// The length of stretches, in bytes: the first is as short as this allows.
+    /// The shortest and the longest chunk, in bytes. The first chunk is as short as possible.
     pub chunk: RangeInclusive<usize>,
 }
 
@@ -45,7 +47,7 @@ impl Jobs {
         Jobs { count, step: 1 << 12, chunk: 1 << 15..=1 << 22 }
     }
 
-    /// A thread for each core.
+    /// One thread for each core.
     pub fn all() -> Self {
         Jobs::new(thread::available_parallelism().map_or(1, |n| n.get()))
     }
@@ -57,29 +59,32 @@ impl Default for Jobs {
     }
 }
 
-/// How much was done.
+/// The work done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Bytes of the input that were decoded.
     pub bytes: u64,
-    /// Those of them that a worker decoded, too, not knowing what came before: in vain.
+    /// Bytes among them that were decoded twice, because a worker's output for them was not taken.
     pub again: u64,
-    /// Stretches that workers began not knowing what came before.
+    /// Chunks that workers decoded from the initial state.
     pub chunks: u64,
-    /// Those of them that were taken as they stand, but for their head.
+    /// Chunks among them that joined: the worker's output was taken except for the head.
     pub joined: u64,
-    /// The most memory that what workers had said took while it waited to be taken, in bytes, about.
+    /// The most memory that output of workers took while it waited for the joiner, in bytes,
+    /// approximately.
     pub waiting: usize,
 }
 
-/// Decodes `input` to its end, on as many threads as `jobs` says. `output` gets what the listener says, in
-/// order, and the place up to which that is all; it answers whether more is wanted. Neither depends on
-/// how many threads there are, but for the places where `output` is called.
+/// Decodes `input` to its end on the threads of `jobs`. `output` receives the listener's output in
+/// order, each time with the offset up to which the output is complete, and returns whether more is
+/// wanted. The output does not depend on the number of threads; the offsets at which `output` is
+/// called do.
 ///
-/// `session` and `listener` are left at the end of the trace, or where no more was wanted.
+/// `session` and `listener` are left at the end of the trace, or where no more output was wanted.
 ///
 /// # Errors
-/// Where the input cannot be read: what came before was said, and the trace ends there.
+/// Where the input cannot be read. The trace ends there: the output for the bytes before is passed
+/// on.
 pub fn run<L, I, S>(
     session: &mut Session,
     input: &mut I,
@@ -101,12 +106,12 @@ where
         ended: false,
     };
     let mut joiner = Joiner::new(session, listener, output, chunks.step);
-    // What the listener had to say before anything came.
-    joiner.hand_on();
+    // Output that the listener has before the first byte.
+    joiner.flush();
     let done = if jobs.count <= 1 {
-        in_turn(&mut chunks, &mut joiner, &mut scheduler)
+        decode_alone(&mut chunks, &mut joiner, &mut scheduler)
     } else {
-        apart(&mut chunks, &mut joiner, &mut scheduler, jobs.count)
+        decode_with_workers(&mut chunks, &mut joiner, &mut scheduler, jobs.count)
     };
     joiner.finish();
     done.map(|()| joiner.work())
@@ -116,16 +121,16 @@ where
 struct Chunks<'a, I: ?Sized> {
     input: &'a mut I,
     step: usize,
-    /// Bytes that make no whole stretch yet.
+    /// Bytes that make no whole chunk yet.
     buffer: Vec<u8>,
-    /// Room that stretches before had, to be used again.
+    /// Memory of earlier chunks, to be reused.
     spare: Vec<Vec<u8>>,
     ended: bool,
 }
 
 impl<I: Input + ?Sized> Chunks<'_, I> {
-    /// The next stretch, of `len` bytes where the input has so many now. `None` at the end, and where there
-    /// is too little yet and the caller has something else to do: is not `idle`.
+    /// The next chunk: `len` bytes, or as many as are available now. `None` at the end, and where
+    /// too few bytes are available yet and the caller is not `idle`.
     fn next(&mut self, len: usize, idle: bool) -> io::Result<Option<Vec<u8>>> {
         while !self.ended && self.buffer.len() < len {
             let wait = idle && self.buffer.len() < self.step;
@@ -138,7 +143,7 @@ impl<I: Input + ?Sized> Chunks<'_, I> {
                 More::Later => return Ok(None),
             }
         }
-        // Cuts are where they would be without threads and without waiting.
+        // The ends of steps do not depend on the number of threads nor on when bytes arrive.
         let whole = match self.buffer.len() {
             all if self.ended => all,
             some => some / self.step * self.step,
@@ -149,30 +154,31 @@ impl<I: Input + ?Sized> Chunks<'_, I> {
         Ok((!chunk.is_empty()).then_some(chunk))
     }
 
-    /// How long the next stretch is, where that of `len` would be right, for `count` workers: near the end they get
-    /// shorter, so that no worker is left alone with a long one.
+    /// The length of the next chunk for `count` workers: `len`, or less near the end, so that the
+    /// workers end at about the same time.
     fn share(&self, len: usize, count: usize) -> usize {
         let Some(left) = self.input.left() else { return len };
         let left = usize::try_from(left).unwrap_or(usize::MAX).saturating_add(self.buffer.len());
-        len.min((left / (2 * count)).next_multiple_of(self.step).max(LAST * self.step))
+        len.min((left / (2 * count)).next_multiple_of(self.step).max(LEAST_STEPS * self.step))
     }
 
-    /// Takes the room of a stretch that is done with.
+    /// Takes back the memory of a chunk.
     fn reuse(&mut self, mut chunk: Vec<u8>) {
         chunk.clear();
         self.spare.push(chunk);
     }
 }
 
-/// Near the end stretches have so many steps at least: shorter ones are decoded twice to a large part.
-const LAST: usize = 32;
+/// The least number of steps of a chunk near the end: a large part of a shorter chunk is decoded
+/// twice.
+const LEAST_STEPS: usize = 32;
 
-/// So many stretches more than there are workers are begun or wait for a worker: the one that is being joined, and
-/// one for whoever is done first.
+/// The number of chunks beyond one for each worker: the chunk that is being joined, and one for the
+/// next worker that is done.
 const AHEAD: usize = 2;
 
-/// One stretch after another.
-fn in_turn<L, I, S>(
+/// Decodes the chunks on the calling thread.
+fn decode_alone<L, I, S>(
     chunks: &mut Chunks<'_, I>,
     joiner: &mut Joiner<'_, L, S>,
     scheduler: &mut Scheduler,
@@ -192,8 +198,8 @@ where
     Ok(())
 }
 
-/// Stretches on `count` workers.
-fn apart<L, I, S>(
+/// Decodes the chunks on `count` workers.
+fn decode_with_workers<L, I, S>(
     chunks: &mut Chunks<'_, I>,
     joiner: &mut Joiner<'_, L, S>,
     scheduler: &mut Scheduler,
@@ -211,7 +217,7 @@ where
     }
     let queue = WorkQueue::new(count);
     thread::scope(|scope| {
-        let _closes = Closes(&queue);
+        let _close = CloseOnDrop(&queue);
         for _ in 0..count {
             let (queue, session, listener) =
                 (&queue, joiner.session.clone(), joiner.listener.fork());
@@ -219,20 +225,21 @@ where
             scope.spawn(move || worker::work(queue, session, listener, step));
         }
         let mut next = Some(first);
-        // Stretches that workers have: where they are, their bytes, and whether they began where the trace
-        // was known to be.
-        let mut lanes: VecDeque<(Arc<Vec<u8>>, bool)> = VecDeque::new();
+        // The chunks that are not joined yet: their bytes, and whether their workers began in the
+        // actual state.
+        let mut pending: VecDeque<(Arc<Vec<u8>>, bool)> = VecDeque::new();
         let mut at = joiner.session.state().at();
-        // To split is quick. So the link is followed here, and workers know the id that each begins with.
+        // The state of the link at the beginning of each chunk: to follow the link is much faster
+        // than to decode.
         let mut link = joiner.session.state().route.clone();
         loop {
-            while lanes.len() < count + AHEAD && (scheduler.hold == 0 || lanes.is_empty()) {
+            while pending.len() < count + AHEAD && (scheduler.hold == 0 || pending.is_empty()) {
                 let chunk = match next.take() {
                     Some(first) => Some(first),
-                    None => chunks.next(chunks.share(scheduler.len, count), lanes.is_empty())?,
+                    None => chunks.next(chunks.share(scheduler.len, count), pending.is_empty())?,
                 };
                 let Some(chunk) = chunk else { break };
-                let known = lanes.is_empty();
+                let known = pending.is_empty();
                 if known && scheduler.hold > 0 {
                     scheduler.hold -= 1;
                     at += chunk.len() as u64;
@@ -244,26 +251,26 @@ where
                     continue;
                 }
                 let from = if known {
-                    let (checkpoint, state) = joiner.offset();
+                    let (checkpoint, state) = joiner.state();
                     link.clone_from(&checkpoint.route);
-                    From::Known(checkpoint, state)
+                    StartPoint::Known(checkpoint, state)
                 } else {
-                    From::Link(link.clone(), joiner.listener.fork().state())
+                    StartPoint::Link(link.clone(), joiner.listener.fork().state())
                 };
                 link.skip(at, &chunk);
                 let bytes = Arc::new(chunk);
-                lanes.push_back((Arc::clone(&bytes), known));
+                pending.push_back((Arc::clone(&bytes), known));
                 let len = bytes.len() as u64;
                 queue.give(Task { at, bytes, from });
                 at += len;
             }
-            let Some((bytes, known)) = lanes.pop_front() else { return Ok(()) };
+            let Some((bytes, known)) = pending.pop_front() else { return Ok(()) };
             joiner.join(&queue, &bytes, known, scheduler);
             joiner.work.waiting = joiner.work.waiting.max(queue.most());
             if !joiner.wants_more() {
                 return Ok(());
             }
-            // The worker has let go of it.
+            // The worker has dropped its reference.
             Arc::into_inner(bytes).into_iter().for_each(|chunk| chunks.reuse(chunk));
         }
     })

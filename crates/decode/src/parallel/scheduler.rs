@@ -1,31 +1,33 @@
-//! How long stretches are, and whether it is worth while to decode them apart.
+//! The length of chunks, and whether they are decoded by workers.
 
 use super::Jobs;
 use super::work_queue::MOST_WEIGHT;
 
-/// The longest stretch where joins come early.
+/// The longest chunk while chunks join near their beginning, in bytes.
 const LONG: usize = 1 << 20;
 
-/// A stretch is longer than what is decoded twice by this factor.
-const WORTH: usize = 16;
+/// A chunk is at least this many times as long as its head, the part that is decoded twice.
+const HEADS_PER_CHUNK: usize = 16;
 
-/// After so many stretches in a row that never joined, one in `2^so many` is tried.
+/// The greatest exponent of the wait: after `n` chunks in a row that did not join, `2^n` chunks are
+/// decoded without workers before the next is tried.
 const MOST_FAILURES: u32 = 7;
 
-/// What was learned of the trace so far.
+/// Observations of the trace so far, and the decisions that follow from them.
 #[derive(Debug)]
 pub(super) struct Scheduler {
     step: usize,
     shortest: usize,
     longest: usize,
-    /// Length of the next stretch.
+    /// Length of the next chunk in bytes.
     pub(super) len: usize,
-    /// Bytes at the head of a stretch that are decoded twice, about.
+    /// Average number of bytes at the head of a chunk that are decoded twice.
     head: usize,
-    /// Memory that the words of a byte take, about.
+    /// Average size of the output for one byte of trace, in bytes of memory.
     weight: usize,
+    /// The number of chunks in a row that did not join, at most [`MOST_FAILURES`].
     failures: u32,
-    /// So many stretches are decoded in turn before the next is tried apart.
+    /// The number of chunks that the calling thread decodes before workers are tried again.
     pub(super) hold: u32,
 }
 
@@ -38,17 +40,17 @@ impl Scheduler {
         Scheduler { step, shortest, longest, len, head: 0, weight: 0, failures: 0, hold: 0 }
     }
 
-    /// A stretch of `len` bytes was said in `weight` bytes.
+    /// Reports that the output for a chunk of `len` bytes takes `weight` bytes of memory.
     pub(super) fn output(&mut self, len: usize, weight: usize) {
         self.weight = (3 * self.weight + weight / len.max(1)).div_ceil(4);
-        // The words of a few stretches wait in memory.
-        let bearable = MOST_WEIGHT / self.weight.max(1);
-        let worth = (WORTH * self.head).max(LONG);
-        let next = worth.min(bearable).min(2 * self.len).clamp(self.shortest, self.longest);
+        // The output of a few chunks waits in memory.
+        let by_memory = MOST_WEIGHT / self.weight.max(1);
+        let by_head = (HEADS_PER_CHUNK * self.head).max(LONG);
+        let next = by_head.min(by_memory).min(2 * self.len).clamp(self.shortest, self.longest);
         self.len = (next / self.step * self.step).max(self.step);
     }
 
-    /// Of a stretch of `len` bytes the first `head` had to be decoded again.
+    /// Reports that the first `head` bytes of a chunk of `len` bytes were decoded twice.
     pub(super) fn joined(&mut self, len: usize, head: usize) {
         if head < len {
             self.head = (3 * self.head + head) / 4;
@@ -66,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stretches_grow_but_not_past_what_memory_bears() {
+    fn chunks_grow_up_to_the_bound_of_memory() {
         let mut scheduler = Scheduler::new(&Jobs::new(2));
         let first = scheduler.len;
         for _ in 0..20 {
@@ -80,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_joins_is_tried_ever_less() {
+    fn chunks_that_never_join_are_tried_less_often() {
         let mut scheduler = Scheduler::new(&Jobs::new(2));
         let mut held = 0;
         for _ in 0..10 {
@@ -90,7 +92,7 @@ mod tests {
             scheduler.output(scheduler.len, 0);
         }
         assert_eq!(held, 1 << MOST_FAILURES);
-        assert!(scheduler.len > LONG, "longer stretches may join");
+        assert!(scheduler.len > LONG, "longer chunks may join");
         scheduler.joined(scheduler.len, scheduler.step);
         scheduler.joined(scheduler.len, scheduler.len);
         assert_eq!(scheduler.hold, 2);

@@ -1,4 +1,4 @@
-//! What the threads hand to each other.
+//! The queue between the calling thread and the workers: tasks to the workers, segments back.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,100 +6,101 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::{Checkpoint, Fork, Route};
 
-/// A stretch of the buffer that a worker is to decode.
+/// A chunk of the buffer for a worker to decode.
 pub(super) struct Task<L: Fork> {
-    /// Its place in the buffer.
+    /// The chunk's offset in the buffer.
     pub(super) at: u64,
     pub(super) bytes: Arc<Vec<u8>>,
-    pub(super) from: From<L>,
+    pub(super) from: StartPoint<L>,
 }
 
-/// Where a stretch begins.
-pub(super) enum From<L: Fork> {
-    /// There.
+/// The state at the beginning of a chunk.
+pub(super) enum StartPoint<L: Fork> {
+    /// The state of session and listener is known.
     Known(Checkpoint, L::State),
-    /// Only of the link it is known where it is. The listener goes on as one would that was forked last.
+    /// Only the state of the trace link is known. The listener starts in the state of a new fork.
     Link(Route, L::State),
 }
 
-/// What a worker makes of a part of a stretch.
+/// The output of a worker for a part of a chunk.
 pub(super) struct Segment<L: Fork> {
-    /// Where in the stretch it ends.
+    /// The end of the part, in bytes from the beginning of the chunk.
     pub(super) end: usize,
-    /// Where session and listener are there.
+    /// The states of session and listener at the end of the part.
     pub(super) checkpoint: Checkpoint,
     pub(super) state: L::State,
-    /// What the listener said of it, and what memory that takes.
+    /// The listener's output, and its size in bytes of memory.
     pub(super) output: L::Output,
     pub(super) weight: usize,
 }
 
-/// What is made of one stretch, on its way from its worker to whoever joins the stretches.
+/// The segments of one chunk, from its worker to the joiner.
 struct ChunkQueue<L: Fork> {
     segments: VecDeque<Segment<L>>,
     weight: usize,
     done: bool,
-    /// Its segments are being heard, until there are none.
-    received: bool,
+    /// The joiner receives the segments until there are none.
+    receiving: bool,
 }
 
-/// What waits to be taken may take so much memory for each worker, all stretches together; the words of a stretch
-/// should not take more.
+/// Segments that wait for the joiner may take this many bytes of memory for each worker, all chunks
+/// together. The scheduler chooses chunks whose output is not larger.
 pub(super) const MOST_WEIGHT: usize = 16 << 20;
 
-/// Segments of a stretch that is not done are heard once they take so much memory. To wake a thread costs more than
-/// a segment that is taken as it stands.
-const WORTH: usize = 4 << 20;
+/// Segments of a chunk that is not done are received once they take this many bytes of memory. To
+/// wake the joiner for each segment costs more than the segment itself.
+const WAKE_WEIGHT: usize = 4 << 20;
 
-/// Tasks to the workers, segments back. Tasks are taken in order, so that the first stretch that is not
-/// joined always has a worker: whoever waits for it waits for someone who works.
+/// Tasks to the workers, segments back. Workers take tasks in order, so that the first chunk that
+/// is not joined always has a worker: the joiner never waits for a chunk that no worker has.
 pub(super) struct WorkQueue<L: Fork> {
     shared: Mutex<Shared<L>>,
     closed: AtomicBool,
-    /// There is a task.
+    /// Notified when a task was added.
     given: Condvar,
-    /// The first lane can be heard.
+    /// Notified when segments of the first chunk can be received.
     output: Condvar,
-    /// There is room, or another lane is the first.
+    /// Notified when segments were taken, or when another chunk has become the first.
     taken: Condvar,
-    /// No more than this waits, but for what each worker has in hand: [`MOST_WEIGHT`] for each. As much as that is
-    /// kept for the first lane, which is taken whatever the others do.
+    /// The most bytes of memory that waiting segments take: [`MOST_WEIGHT`] for each worker.
+    /// [`MOST_WEIGHT`] of it are reserved for the first chunk, which can always be received. Each
+    /// worker holds one segment besides.
     bound: usize,
 }
 
 struct Shared<L: Fork> {
     tasks: VecDeque<(u64, Task<L>)>,
-    lanes: VecDeque<ChunkQueue<L>>,
-    /// The number of the first of `lanes`.
+    chunks: VecDeque<ChunkQueue<L>>,
+    /// The number of the first of `chunks`.
     first: u64,
-    /// What waits in all lanes, and the most that ever did.
+    /// The weight of all waiting segments, and its maximum so far.
     weight: usize,
     most: usize,
 }
 
 impl<L: Fork> Shared<L> {
-    fn lane(&mut self, n: u64) -> Option<&mut ChunkQueue<L>> {
+    fn chunk(&mut self, n: u64) -> Option<&mut ChunkQueue<L>> {
         let k = usize::try_from(n.checked_sub(self.first)?).ok()?;
-        self.lanes.get_mut(k)
+        self.chunks.get_mut(k)
     }
 }
 
 impl<L: Fork> WorkQueue<L> {
-    /// For so many workers.
+    /// A queue for `workers` workers.
     pub(super) fn new(workers: usize) -> Self {
-        let (tasks, lanes) = (VecDeque::new(), VecDeque::new());
-        let shared = Mutex::new(Shared { tasks, lanes, first: 0, weight: 0, most: 0 });
+        let (tasks, chunks) = (VecDeque::new(), VecDeque::new());
+        let shared = Mutex::new(Shared { tasks, chunks, first: 0, weight: 0, most: 0 });
         let [given, output, taken] = [(); 3].map(|()| Condvar::new());
         let bound = workers.saturating_mul(MOST_WEIGHT);
         WorkQueue { shared, closed: AtomicBool::new(false), given, output, taken, bound }
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared<L>> {
-        // Nothing is left half done while the lock is held.
+        // The shared state is consistent whenever the lock is released, also by a panic.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits while the board is open and `idle` holds.
+    /// Waits while the queue is open and `idle` holds.
     fn wait(
         &self,
         on: &Condvar,
@@ -109,31 +110,31 @@ impl<L: Fork> WorkQueue<L> {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives the stretch after the last one to whoever is free.
+    /// Adds a task for the chunk after the last one.
     pub(super) fn give(&self, task: Task<L>) {
         let mut shared = self.lock();
-        let n = shared.first + shared.lanes.len() as u64;
+        let n = shared.first + shared.chunks.len() as u64;
         let segments = VecDeque::new();
-        shared.lanes.push_back(ChunkQueue { segments, weight: 0, done: false, received: false });
+        shared.chunks.push_back(ChunkQueue { segments, weight: 0, done: false, receiving: false });
         shared.tasks.push_back((n, task));
         self.given.notify_one();
     }
 
-    /// Takes the next task, and its number. `None` where no more will come.
+    /// Takes the next task, and its number. `None` after the queue is closed.
     pub(super) fn task(&self) -> Option<(u64, Task<L>)> {
         let mut shared = self.wait(&self.given, |shared| shared.tasks.is_empty());
         if self.closed() { None } else { shared.tasks.pop_front() }
     }
 
-    /// Whether nothing more is wanted.
+    /// Whether the queue is closed.
     pub(super) fn closed(&self) -> bool {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// Hands over the next segment of stretch `n`.
+    /// Sends the next segment of chunk `n`. Waits while there is no room.
     pub(super) fn send(&self, n: u64, segment: Segment<L>) {
         let full = |shared: &mut Shared<L>| {
-            let of_first = shared.lanes.front().map_or(0, |lane| lane.weight);
+            let of_first = shared.chunks.front().map_or(0, |chunk| chunk.weight);
             match shared.first == n {
                 true => of_first >= MOST_WEIGHT,
                 false => shared.weight.max(shared.weight - of_first + MOST_WEIGHT) >= self.bound,
@@ -141,10 +142,10 @@ impl<L: Fork> WorkQueue<L> {
         };
         let mut shared = self.wait(&self.taken, full);
         let (first, weight) = (shared.first == n, segment.weight);
-        if let Some(lane) = shared.lane(n) {
-            lane.weight += weight;
-            lane.segments.push_back(segment);
-            if first && lane.weight >= WORTH {
+        if let Some(chunk) = shared.chunk(n) {
+            chunk.weight += weight;
+            chunk.segments.push_back(segment);
+            if first && chunk.weight >= WAKE_WEIGHT {
                 self.output.notify_one();
             }
             shared.weight += weight;
@@ -152,40 +153,41 @@ impl<L: Fork> WorkQueue<L> {
         }
     }
 
-    /// The most that ever waited.
+    /// The maximum weight of waiting segments so far, in bytes.
     pub(super) fn most(&self) -> usize {
         self.lock().most
     }
 
-    /// Stretch `n` is done.
+    /// Reports that chunk `n` has no more segments.
     pub(super) fn done(&self, n: u64) {
         let mut shared = self.lock();
-        if let Some(lane) = shared.lane(n) {
-            lane.done = true;
+        if let Some(chunk) = shared.chunk(n) {
+            chunk.done = true;
         }
         if shared.first == n {
             self.output.notify_one();
         }
     }
 
-    /// The next segment of the first stretch; `None` after its last one, and then the next stretch is the
-    /// first.
+    /// Receives the next segment of the first chunk. `None` after its last one: then the next chunk
+    /// becomes the first.
     pub(super) fn receive(&self) -> Option<Segment<L>> {
         let mut shared = self.wait(&self.output, |shared| {
-            shared.lanes.front().is_some_and(|lane| {
-                !lane.done && (lane.segments.is_empty() || !lane.received && lane.weight < WORTH)
+            shared.chunks.front().is_some_and(|chunk| {
+                !chunk.done
+                    && (chunk.segments.is_empty() || !chunk.receiving && chunk.weight < WAKE_WEIGHT)
             })
         });
         if self.closed() {
             return None;
         }
-        let lane = shared.lanes.front_mut()?;
-        match lane.segments.pop_front() {
+        let chunk = shared.chunks.front_mut()?;
+        match chunk.segments.pop_front() {
             Some(segment) => {
-                let full = lane.weight >= MOST_WEIGHT;
-                lane.received = !lane.segments.is_empty();
-                lane.weight -= segment.weight;
-                let room = full && lane.weight < MOST_WEIGHT;
+                let full = chunk.weight >= MOST_WEIGHT;
+                chunk.receiving = !chunk.segments.is_empty();
+                chunk.weight -= segment.weight;
+                let room = full && chunk.weight < MOST_WEIGHT;
                 let before = shared.weight;
                 shared.weight -= segment.weight;
                 if room || before >= self.bound && shared.weight < self.bound {
@@ -194,9 +196,9 @@ impl<L: Fork> WorkQueue<L> {
                 Some(segment)
             }
             None => {
-                shared.lanes.pop_front();
+                shared.chunks.pop_front();
                 shared.first += 1;
-                // What waits in the lane that is the first now is no longer among the others.
+                // The weight of the new first chunk does not count against the others.
                 self.taken.notify_all();
                 None
             }
@@ -204,7 +206,8 @@ impl<L: Fork> WorkQueue<L> {
     }
 
     fn close(&self) {
-        // Under the lock: whoever is about to wait sees it, or is woken.
+        // The lock is held, so that a thread that is about to wait either sees the flag or is
+        // notified.
         let _shared = self.lock();
         self.closed.store(true, Ordering::Relaxed);
         for waits in [&self.given, &self.output, &self.taken] {
@@ -213,10 +216,11 @@ impl<L: Fork> WorkQueue<L> {
     }
 }
 
-/// Closes the board where it is dropped, however that comes: no thread waits for one that is gone.
-pub(super) struct Closes<'a, L: Fork>(pub(super) &'a WorkQueue<L>);
+/// Closes the queue when it is dropped, also by a panic, so that no thread waits for a thread
+/// that has ended.
+pub(super) struct CloseOnDrop<'a, L: Fork>(pub(super) &'a WorkQueue<L>);
 
-impl<L: Fork> Drop for Closes<'_, L> {
+impl<L: Fork> Drop for CloseOnDrop<'_, L> {
     fn drop(&mut self) {
         self.0.close();
     }
@@ -232,7 +236,7 @@ mod tests {
     use super::*;
     use crate::{Memory, Options, Plan, Session};
 
-    /// Says nothing; what it says is as heavy as it is said to be.
+    /// A listener without output. The test chooses the weight of its segments.
     struct Mute;
 
     impl Fork for Mute {
@@ -252,31 +256,32 @@ mod tests {
 
     const SEGMENT: usize = 1 << 20;
 
-    /// So many segments are said of stretch `n`: of the first few, more than is borne.
+    /// The number of segments of chunk `n`. The first few chunks have more than may wait.
     const fn segments(n: u64) -> u64 {
         if n < 6 { 40 } else { n * 7 % 31 }
     }
 
-    /// Stretches of all weights, a reader who comes late: what waits is bounded, and nobody waits for ever.
+    /// Chunks of different weights and a late receiver: the waiting weight is bounded, and no
+    /// thread blocks forever.
     #[test]
-    fn what_waits_is_bounded() {
+    fn waiting_output_is_bounded() {
         const CHUNKS: u64 = 120;
         let capture = Capture::default();
         let (sources, skipped, messages) = Default::default();
         let plan = Plan { buffer: 0, framing: Framing::Raw, sources, skipped, messages };
         let memory = Memory::new(&capture);
-        let session = Session::new(&capture, &plan, &memory, &Options::default());
-        // Threads share where it is, not what it knows of the program.
+        let session = Session::new(&capture, &plan, &memory, &Options::default()).unwrap();
+        // The threads share the checkpoint, not the block cache.
         let state = session.state();
         for workers in [1, 2, 3, 8] {
             let queue = WorkQueue::<Mute>::new(workers);
             let task = || {
                 let bytes = Arc::new(Vec::new());
-                Task { at: 0, bytes, from: From::Known(state.clone(), ()) }
+                Task { at: 0, bytes, from: StartPoint::Known(state.clone(), ()) }
             };
             let mut received = 0;
             thread::scope(|scope| {
-                let _closes = Closes(&queue);
+                let _close = CloseOnDrop(&queue);
                 for _ in 0..workers {
                     scope.spawn(|| {
                         while let Some((n, _)) = queue.task() {
@@ -298,7 +303,7 @@ mod tests {
                         queue.give(task());
                         given += 1;
                     }
-                    // Nothing is heard before as much waits as may.
+                    // Nothing is received before the waiting weight has reached its bound.
                     while n == 0 && queue.most() < workers * MOST_WEIGHT {
                         thread::yield_now();
                     }

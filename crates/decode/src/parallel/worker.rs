@@ -1,32 +1,32 @@
-//! One worker: stretches to segments.
+//! One worker: decodes chunks to segments.
 
-use super::work_queue::{Closes, From, Segment, Task, WorkQueue};
+use super::work_queue::{CloseOnDrop, Segment, StartPoint, Task, WorkQueue};
 use crate::{Fork, Listener, Session};
 
-/// So much that was said makes a segment of its own.
-const HEAVY: usize = 1 << 20;
+/// Output of this many bytes of memory ends a segment.
+const SEGMENT_WEIGHT: usize = 1 << 20;
 
-/// From so many steps on, checkpoints of a stretch are further apart the further they are from its beginning, as
-/// few stretches join there: by one part in so many.
-const DENSE: usize = 2;
+/// The distance between checkpoints is at least one step, and at least the offset in the chunk
+/// divided by this number: chunks seldom join far from their beginning.
+const CHECKPOINT_DENSITY: usize = 2;
 
-/// Decodes stretches until there are no more. `session` and `listener` know nothing.
+/// Decodes chunks until there are no more. `session` and `listener` are in their initial states.
 pub(super) fn work<L: Listener + Fork>(
     queue: &WorkQueue<L>,
     mut session: Session,
     mut listener: L,
     step: usize,
 ) {
-    // Where one panics, the others need not go on. Where none does, it is closed already.
-    let _closes = Closes(queue);
+    // A panic in one worker stops the others. Without a panic the queue is closed already.
+    let _close = CloseOnDrop(queue);
     let blank = session.state().clone();
     while let Some((n, Task { at, bytes, from })) = queue.task() {
         match from {
-            From::Known(checkpoint, state) => {
+            StartPoint::Known(checkpoint, state) => {
                 session.resume(checkpoint);
                 listener.resume(state);
             }
-            From::Link(link, state) => {
+            StartPoint::Link(link, state) => {
                 session.resume(blank.clone());
                 session.begin(at, link);
                 listener.resume(state);
@@ -40,14 +40,14 @@ pub(super) fn work<L: Listener + Fork>(
             session.feed(part, &mut listener);
             end += part.len();
             let weight = listener.weight();
-            if end >= due || end == bytes.len() || weight >= HEAVY {
-                due = end + step.max(end / DENSE);
+            if end >= due || end == bytes.len() || weight >= SEGMENT_WEIGHT {
+                due = end + step.max(end / CHECKPOINT_DENSITY);
                 let output = listener.take();
                 let (checkpoint, state) = (session.state().clone(), listener.state());
                 queue.send(n, Segment { end, checkpoint, state, output, weight });
             }
         }
-        // Whoever joins it has a use for the room.
+        // The calling thread reuses the memory.
         drop(bytes);
         queue.done(n);
     }

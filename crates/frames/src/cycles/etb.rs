@@ -1,12 +1,12 @@
-//! Words of the RAM of an Embedded Trace Buffer that is 24 bits wide.
+//! Words of the RAM of a 24-bit Embedded Trace Buffer.
 //!
-//! A word holds three samples of a 4-bit port, two of an 8-bit port or one of a 16-bit port, the first
-//! in the low bits. A sample is PIPESTAT\[2:0], then TRACEPKT, then TRACESYNC; an ETMv2 has
-//! PIPESTAT\[3] in the place of TRACESYNC, whose wire it shares. (IHI 0014, Table 8-2)
+//! A word holds three samples of a 4-bit port, two of an 8-bit port or one of a 16-bit port, the
+//! first in the low bits. A sample is PIPESTAT\[2:0], then TRACEPKT, then TRACESYNC; an ETMv2 has
+//! PIPESTAT\[3] in the bit of TRACESYNC, with which it shares a signal. (IHI 0014, Table 8-2)
 
 use super::{Cycle, Width};
 
-/// Samples in a word, and bits of each.
+/// The number of samples in a word, and the bits of each.
 const fn layout(width: Width) -> (u32, u32) {
     match width {
         Width::W4 => (3, 8),
@@ -23,7 +23,7 @@ pub fn read(words: impl IntoIterator<Item = u32>, width: Width) -> impl Iterator
         .flat_map(move |word| (0..samples).map(move |n| sample(word >> (n * bits), width)))
 }
 
-/// The words of `cycles`. What does not fill the last word is Trace Disabled.
+/// The words of `cycles`. The last word is filled with Trace Disabled.
 pub fn write(cycles: impl IntoIterator<Item = Cycle>, width: Width) -> impl Iterator<Item = u32> {
     let (samples, bits) = layout(width);
     let mut cycles = cycles.into_iter();
@@ -37,8 +37,8 @@ pub fn write(cycles: impl IntoIterator<Item = Cycle>, width: Width) -> impl Iter
     })
 }
 
-/// The words of the RAM in the order in which they were written: from `write_pointer` round where the
-/// RAM has been filled (STATUS.Full), else from word 0 to it.
+/// The words of the RAM in the order in which they were written: from `write_pointer` on and around
+/// where the RAM is full (STATUS.Full), otherwise from word 0 up to `write_pointer`.
 pub fn in_order(ram: &[u32], write_pointer: usize, full: bool) -> impl Iterator<Item = u32> + '_ {
     let (newest, oldest) = ram.split_at(write_pointer.min(ram.len()));
     let oldest = if full { oldest } else { &[] };

@@ -1,7 +1,8 @@
-//! The `.etmp` file: one trace port's cycles, with all that decoding needs beside the program.
+//! The `.etmp` file: the cycles of one trace port, with everything that decoding needs except the
+//! program.
 //!
-//! A head of 64 bytes, then records ([`Cycle::record`](super::Cycle::record)) to the end. Numbers are
-//! little endian.
+//! A head of 64 bytes, then records ([`Cycle::record`](super::Cycle::record)) to the end. Numbers
+//! are little endian.
 //!
 //! | offset | size | what |
 //! |---|---|---|
@@ -10,8 +11,8 @@
 //! | 10 | 1 | major version of the architecture: 1 or 2 |
 //! | 11 | 1 | its minor version |
 //! | 12 | 1 | TRACEPKT pins: 4, 8 or 16 |
-//! | 13 | 1 | how the port was wired: 0 normal, 1 multiplexed, 2 demultiplexed; the records do not depend on it |
-//! | 14 | 1 | flags: 0 half-rate clocking, 1 Trace Disabled cycles were discarded, 2 the trigger's place is known, 3 the buffer wrapped |
+//! | 13 | 1 | mode of the port: 0 normal, 1 multiplexed, 2 demultiplexed; the records do not depend on it |
+//! | 14 | 1 | flags: 0 half-rate clocking, 1 Trace Disabled cycles were discarded, 2 the trigger's cycle is known, 3 the buffer wrapped |
 //! | 15 | 1 | 1: exception vectors are at 0xffff0000 (HIVECS) |
 //! | 16 | 4 | ETMCR |
 //! | 20 | 4 | ETMCCR |
@@ -34,7 +35,7 @@ pub const HEAD: usize = 64;
 const FORMAT: u16 = 1;
 const NO_TRIGGER: u64 = u64::MAX;
 
-/// What the head of a file says.
+/// The head of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// Major version of the architecture: 1 or 2.
@@ -43,13 +44,13 @@ pub struct Head {
     pub minor: u8,
     /// The port's TRACEPKT pins.
     pub width: Width,
-    /// How the port was wired.
+    /// The mode of the port.
     pub mode: Mode,
     /// The port's clock ran at half rate.
     pub half_rate: bool,
-    /// Trace Disabled cycles that say nothing were not kept.
+    /// Trace Disabled cycles without trace data were discarded.
     pub discarded: bool,
-    /// The buffer wrapped: what was first is lost.
+    /// The buffer wrapped: the oldest cycles are lost.
     pub wrapped: bool,
     /// HIVECS: exception vectors are at 0xffff0000.
     pub high_vectors: bool,
@@ -69,16 +70,16 @@ pub struct Head {
     pub big_endian: bool,
 }
 
-/// Why bytes are no head.
+/// Why bytes are not a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotHead {
-    /// They are shorter than one.
+    /// The bytes are too short.
     Short,
-    /// They begin with something else.
+    /// The bytes do not begin with [`MAGIC`].
     Magic,
-    /// A version of the format that is not known.
+    /// Unknown version of the format.
     Format(u16),
-    /// A byte at this offset has a value that it cannot have.
+    /// The byte at this offset has an invalid value.
     Value(usize),
 }
 
@@ -101,7 +102,7 @@ impl Head {
     /// Reads the head at the start of `bytes`.
     ///
     /// # Errors
-    /// [`NotHead`] where there is none.
+    /// [`NotHead`] where the bytes are not a head.
     pub fn read(bytes: &[u8]) -> Result<Head, NotHead> {
         if !bytes.starts_with(&MAGIC) {
             return Err(NotHead::Magic);
@@ -149,13 +150,13 @@ impl Head {
         })
     }
 
-    /// Writes it.
+    /// The bytes of the head.
     pub fn write(&self) -> [u8; HEAD] {
         let mut head = [0; HEAD];
         let mut at = 0;
         let mut put = |bytes: &[u8]| {
-            if let Some(place) = head.get_mut(at..at + bytes.len()) {
-                place.copy_from_slice(bytes);
+            if let Some(field) = head.get_mut(at..at + bytes.len()) {
+                field.copy_from_slice(bytes);
             }
             at += bytes.len();
         };

@@ -1,17 +1,18 @@
-//! Cycle captures: the levels of an ETMv1 or ETMv2 trace port, one sample a core cycle.
+//! Cycle captures: the levels of an ETMv1 or ETMv2 trace port, one sample for each core
+//! cycle.
 //!
-//! These trace units send no bytes. In each core cycle their port shows a pipeline status and some
-//! bits of the FIFO, and it is the two together that say something. So the canonical bytes of such
-//! a source are *records*: one of [`Width::record`] bytes a cycle, whatever the capture was kept in.
+//! These trace units do not send bytes. In each core cycle their port outputs a pipeline status and
+//! some bits of the FIFO, which are decoded together. So the bytes of such a source are *records*:
+//! one of [`Width::record`] bytes for each cycle, whatever the format of the capture.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `mod.rs` | [`Cycle`] and its record |
 //! | `port.rs` | pins and clock edges: normal, multiplexed, demultiplexed, half rate |
 //! | `etb.rs` | words of the RAM of an Embedded Trace Buffer |
-//! | `openocd.rs` | what OpenOCD's `etm dump` writes |
-//! | `etmp.rs` | the `.etmp` file: a header that says all that decoding needs, and records |
-//! | `text.rs` | the same as text |
+//! | `openocd.rs` | files of OpenOCD's `etm dump` |
+//! | `etmp.rs` | the `.etmp` file: a head with everything that decoding needs, and records |
+//! | `text.rs` | head and cycles as text |
 //!
 //! (IHI 0014, chapter 8 and 4.4 "Decoding required by trace capture devices")
 //!
@@ -39,11 +40,11 @@ pub struct Cycle {
     pub status: u8,
     /// Trace signal 4: TRACESYNC of an ETMv1, PIPESTAT\[3] of an ETMv2. (Table 8-2)
     pub sync: bool,
-    /// TRACEPKT; pins that the port does not have are 0.
+    /// TRACEPKT. Signals that the port does not have are 0.
     pub packet: u16,
 }
 
-/// Which trace unit drives the port.
+/// The architecture of the trace unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Version {
     /// ETMv1: three status pins and TRACESYNC.
@@ -52,7 +53,7 @@ pub enum Version {
     V2,
 }
 
-/// How many TRACEPKT pins a port has.
+/// The number of TRACEPKT signals of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Width {
     /// 4 pins.
@@ -68,7 +69,7 @@ impl Width {
     /// All of them.
     pub const ALL: [Width; 3] = [Width::W4, Width::W8, Width::W16];
 
-    /// The width of a port with so many TRACEPKT pins.
+    /// The width of a port with `pins` TRACEPKT signals.
     pub const fn of_pins(pins: u8) -> Option<Width> {
         match pins {
             4 => Some(Width::W4),
@@ -78,7 +79,7 @@ impl Width {
         }
     }
 
-    /// The width that ETMCR asks for, bits \[6:4]. (IHI 0014, Table 3-6)
+    /// The width that ETMCR configures, bits \[6:4]. (IHI 0014, Table 3-6)
     pub const fn of_control(etmcr: u32) -> Option<Width> {
         match etmcr >> 4 & 0b111 {
             0 => Some(Width::W4),
@@ -88,7 +89,7 @@ impl Width {
         }
     }
 
-    /// The number of TRACEPKT pins.
+    /// The number of TRACEPKT signals.
     pub const fn pins(self) -> u8 {
         match self {
             Width::W4 => 4,
@@ -106,7 +107,7 @@ impl Width {
         }
     }
 
-    /// The TRACEPKT pins that there are.
+    /// One bit for each TRACEPKT signal of the port.
     pub const fn mask(self) -> u16 {
         match self {
             Width::W4 => 0xf,
@@ -116,13 +117,13 @@ impl Width {
     }
 }
 
-/// PIPESTAT of a trigger: what it replaces is on TRACEPKT.
+/// PIPESTAT of a trigger: the status that it replaces is on TRACEPKT.
 pub const TRIGGER: u8 = 6;
 /// PIPESTAT of Trace Disabled.
 pub const DISABLED: u8 = 7;
 
 impl Cycle {
-    /// Nothing to send, and nothing to keep.
+    /// Trace Disabled, which a trace capture device discards.
     pub const NOTHING: Cycle = Cycle { status: DISABLED, sync: false, packet: 0 };
 
     /// The cycle of an ETMv2 whose PIPESTAT\[3:0] is `pipestat`.
@@ -140,7 +141,7 @@ impl Cycle {
         self.pipestat() as u32 | (self.packet as u32) << 4
     }
 
-    /// The cycle that trace signals 1 to 20 in bits \[19:0] show; `None` where a signal is high that
+    /// The cycle with trace signals 1 to 20 in bits \[19:0]. `None` where a signal is high that
     /// a port of this width does not have.
     pub const fn of_signals(signals: u32, width: Width) -> Option<Cycle> {
         if signals >> 4 > width.mask() as u32 {
@@ -155,8 +156,8 @@ impl Cycle {
         Record { bytes: signals.to_le_bytes(), len: width.record() }
     }
 
-    /// The cycle whose record is at the start of `bytes`; `None` where bits are set that the port does
-    /// not have, or `bytes` end too early.
+    /// The cycle whose record is at the start of `bytes`. `None` where bits are set that the port
+    /// does not have, or `bytes` is too short.
     pub fn of_record(bytes: &[u8], width: Width) -> Option<Cycle> {
         let mut signals = [0; 4];
         let record = bytes.get(..width.record())?;
@@ -164,9 +165,9 @@ impl Cycle {
         Cycle::of_signals(u32::from_le_bytes(signals), width)
     }
 
-    /// What a trace capture device does with it. (IHI 0014, 4.4.1 and 4.4.2)
+    /// What a trace capture device does with the cycle. (IHI 0014, 4.4.1 and 4.4.2)
     pub const fn action(self, version: Version) -> Action {
-        // An ETMv2 has other statuses with the same three low bits.
+        // In an ETMv2, PIPESTAT[3] distinguishes other statuses with the same three low bits.
         let plain = matches!(version, Version::V1) || !self.sync;
         match self.status & 0b111 {
             TRIGGER if plain => Action::StoreTrigger,
@@ -198,8 +199,8 @@ impl IntoIterator for Record {
     }
 }
 
-/// The cycles of whole records. Records with bits that the port does not have, and a piece of one at
-/// the end, are left out.
+/// The cycles of `records`. Records with bits that the port does not have, and an incomplete record
+/// at the end, are skipped.
 pub fn cycles(records: &[u8], width: Width) -> impl Iterator<Item = Cycle> + '_ {
     records.chunks_exact(width.record()).filter_map(move |record| Cycle::of_record(record, width))
 }

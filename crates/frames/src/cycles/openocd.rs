@@ -1,14 +1,14 @@
-//! What OpenOCD's `etm dump` writes: big-endian words without a magic number.
+//! Files of OpenOCD's `etm dump`: big-endian words without a magic number.
 //!
 //! | words | what |
 //! |---|---|
 //! | 1 | capture status: 1 running, 2 triggered, 4 completed, 8 overflowed |
-//! | 1 | ETMCR as OpenOCD keeps it |
+//! | 1 | ETMCR as OpenOCD stores it |
 //! | 1 | number of cycles |
 //! | 3 a cycle | PIPESTAT; TRACEPKT; flags: bit \[0] TRACESYNC, bit \[1] trigger |
 //!
-//! In a cycle with a trigger, PIPESTAT is the status that the trigger replaced, and TRACEPKT is what
-//! the pins showed.
+//! In a cycle with a trigger, PIPESTAT is the status that the trigger replaced, and TRACEPKT has
+//! the levels of the signals.
 
 use core::fmt;
 
@@ -31,14 +31,14 @@ pub struct Dump<'a> {
     rows: &'a [u8],
 }
 
-/// Why bytes are no dump.
+/// Why bytes are not a dump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotDump {
-    /// Shorter than its head.
+    /// The bytes are shorter than the head.
     Short,
-    /// It says that it has so many cycles, and has not.
+    /// The head states this number of cycles, and the length of the file differs.
     Count(u32),
-    /// A word is not what a dump can hold, in this cycle.
+    /// This cycle has an invalid word.
     Row(usize),
 }
 
@@ -46,8 +46,10 @@ impl fmt::Display for NotDump {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NotDump::Short => f.write_str("it ends before its first cycle"),
-            NotDump::Count(count) => write!(f, "it says that it has {count} cycles, and has not"),
-            NotDump::Row(n) => write!(f, "cycle {n} has a status, flags or pins that no port has"),
+            NotDump::Count(count) => {
+                write!(f, "its head states {count} cycles, but it does not contain that number")
+            }
+            NotDump::Row(n) => write!(f, "cycle {n} has an invalid status, flags or TRACEPKT"),
         }
     }
 }
@@ -56,7 +58,7 @@ impl<'a> Dump<'a> {
     /// Reads a whole file.
     ///
     /// # Errors
-    /// [`NotDump`] where the bytes are none.
+    /// [`NotDump`] where the bytes are not a dump.
     pub fn read(bytes: &'a [u8]) -> Result<Dump<'a>, NotDump> {
         let word = |n: usize| be(bytes, n * 4).ok_or(NotDump::Short);
         let (status, control, count) = (word(0)?, word(1)?, word(2)?);
@@ -74,7 +76,7 @@ impl<'a> Dump<'a> {
         }
     }
 
-    /// Its cycles, as the pins showed them.
+    /// The cycles, with the levels of the signals.
     pub fn cycles(&self) -> impl Iterator<Item = Cycle> + 'a {
         self.rows.chunks_exact(ROW).map(|row| {
             let word = |n: usize| be(row, n * 4).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Pins and clock edges: what a probe or a logic analyser records, to cycles and back.
+//! Pins and clock edges: converts the recording of a probe or a logic analyser to cycles, and back.
 //!
 //! (IHI 0014, 2.10.1 "Trace port clocking modes" and 8.2)
 //!
@@ -17,15 +17,16 @@
 
 use super::{Cycle, Width};
 
-/// How the trace signals are led to the pins.
+/// How the trace signals are assigned to pins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// A pin a signal.
+    /// One pin for each signal.
     #[default]
     Normal,
-    /// A pin for two signals, one on each edge of the clock.
+    /// One pin for two signals, one on each edge of the clock.
     Multiplexed,
-    /// Two pins a signal, which show two cycles: `_B` the older one, `_A` the newer one.
+    /// Two pins for each signal, with the levels of two cycles: `_B` the older one, `_A` the newer
+    /// one.
     Demultiplexed,
 }
 
@@ -45,14 +46,14 @@ impl Mode {
         self as u8
     }
 
-    /// The mode that is called `word`.
+    /// The mode with the name `word`.
     pub fn of_word(word: &str) -> Option<Mode> {
         [Mode::Normal, Mode::Multiplexed, Mode::Demultiplexed]
             .into_iter()
             .find(|m| m.word() == word)
     }
 
-    /// What it is called.
+    /// The name.
     pub const fn word(self) -> &'static str {
         match self {
             Mode::Normal => "normal",
@@ -62,21 +63,21 @@ impl Mode {
     }
 }
 
-/// A port as it is wired and clocked.
+/// The pins and the clock of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Wiring {
-    /// How the signals are led to the pins.
+    /// How the signals are assigned to pins.
     pub mode: Mode,
-    /// TRACECLK runs at half the speed of the port, and both edges count.
+    /// TRACECLK has half the frequency of the port, and both edges are active.
     pub half_rate: bool,
     /// TRACEPKT signals.
     pub width: Width,
 }
 
-/// Speeds and pins of a wiring, each a ratio. (IHI 0014, Table 2-17)
+/// Ratios of clocks and pins of a wiring. (IHI 0014, Table 2-17)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rates {
-    /// Both edges of TRACECLK count, not the rising edge only.
+    /// Both edges of TRACECLK are active, not only the rising edge.
     pub both_edges: bool,
     /// TRACECLK to the core clock.
     pub clock: (u8, u8),
@@ -87,7 +88,8 @@ pub struct Rates {
 }
 
 impl Wiring {
-    /// How ETMCR says that the port is wired; `None` where it has a reserved value. (IHI 0014, Table 3-5)
+    /// The wiring that ETMCR configures. `None` where a field has a reserved value. (IHI 0014,
+    /// Table 3-5)
     pub const fn of_control(etmcr: u32) -> Option<Wiring> {
         let (Some(mode), Some(width)) =
             (Mode::of_bits(etmcr >> 16 & 0b11), Width::of_control(etmcr))
@@ -97,7 +99,7 @@ impl Wiring {
         Some(Wiring { mode, half_rate: etmcr >> 13 & 1 != 0, width })
     }
 
-    /// Its speeds; `None` for half-rate clocking of a multiplexed port, which there is not.
+    /// The ratios. `None` for half-rate clocking of a multiplexed port, which does not exist.
     pub const fn rates(self) -> Option<Rates> {
         let (both_edges, clock, data, pins) = match (self.half_rate, self.mode) {
             (false, Mode::Normal) => (false, (1, 1), (1, 1), (1, 1)),
@@ -115,8 +117,8 @@ impl Wiring {
     }
 }
 
-/// Levels at one moment. Bit n - 1 of `a` is the pin of trace signal n (or n_A); of a multiplexed port
-/// the pins in the order of [`PAIRS`].
+/// Levels at one moment. Bit n - 1 of `a` is the pin of trace signal n (or n_A); of a multiplexed
+/// port the pins in the order of [`PAIRS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Levels {
     /// TRACECLK.
@@ -128,8 +130,8 @@ pub struct Levels {
 }
 
 /// The trace signals, from 0, that share a pin of a multiplexed port: at the rising edge, at the
-/// falling edge. (IHI 0014, Table 8-8) Signal 0 is PIPESTAT\[0], 3 is TRACESYNC or PIPESTAT\[3], 4 is
-/// TRACEPKT\[0].
+/// falling edge. (IHI 0014, Table 8-8) Signal 0 is PIPESTAT\[0], 3 is TRACESYNC or PIPESTAT\[3], 4
+/// is TRACEPKT\[0].
 pub const PAIRS: [(u8, u8); 10] =
     [(0, 3), (1, 5), (2, 6), (4, 7), (8, 9), (10, 11), (12, 13), (14, 15), (16, 17), (18, 19)];
 
@@ -141,12 +143,12 @@ pub const MICTOR: [u8; 20] =
 /// [`MICTOR`]. (IHI 0014, Table 8-9)
 pub const MICTOR_B: [u8; 8] = [37, 35, 33, 31, 29, 27, 25, 23];
 
-/// Levels to cycles. A plain value.
+/// Converts levels to cycles. A plain value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sampler {
     wiring: Wiring,
     clock: Option<bool>,
-    /// The signals that a rising edge showed.
+    /// The signals sampled at the last rising edge.
     risen: Option<u32>,
 }
 
@@ -156,8 +158,8 @@ impl Sampler {
         Sampler { wiring, clock: None, risen: None }
     }
 
-    /// Takes the next levels, and appends the cycles that they complete. Levels between edges say
-    /// nothing, so a recording may be oversampled; the first levels tell no edge.
+    /// Takes the next levels and appends the cycles that they complete. Levels between edges are
+    /// ignored, so a recording may be oversampled. The first levels are no edge.
     pub fn sample(&mut self, levels: Levels, out: &mut impl Extend<Cycle>) {
         let before = self.clock.replace(levels.clock);
         let counts = levels.clock || self.wiring.both_edges();
@@ -179,7 +181,7 @@ impl Sampler {
         }
     }
 
-    /// Pins that the port does not have show nothing.
+    /// The cycle of `signals`. Signals that the port does not have are ignored.
     fn cycle(&self, signals: u32) -> Option<Cycle> {
         Cycle::of_signals(
             signals & (u32::from(self.wiring.width.mask()) << 4 | 0xf),
@@ -188,19 +190,19 @@ impl Sampler {
     }
 }
 
-/// The signals on the pins of a multiplexed port.
+/// The signals of the pins of a multiplexed port at one edge.
 fn spread(pins: u32, signal: fn((u8, u8)) -> u8) -> u32 {
     let offsets = PAIRS.iter().enumerate();
     offsets.map(|(pin, &pair)| (pins >> pin & 1) << signal(pair)).fold(0, |all, one| all | one)
 }
 
-/// The pins of a multiplexed port that show the signals.
+/// The pins of a multiplexed port for the signals of one edge.
 fn gather(signals: u32, signal: fn((u8, u8)) -> u8) -> u32 {
     let offsets = PAIRS.iter().enumerate();
     offsets.map(|(pin, &pair)| (signals >> signal(pair) & 1) << pin).fold(0, |all, one| all | one)
 }
 
-/// Cycles to levels. A plain value.
+/// Converts cycles to levels. A plain value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Driver {
     wiring: Wiring,
@@ -218,7 +220,7 @@ impl Driver {
     /// Sends `cycles`. A demultiplexed port sends two at a time; one waits.
     pub fn push(&mut self, cycles: &[Cycle], out: &mut impl Extend<Levels>) {
         if self.clock.is_none() {
-            // The clock rests low before its first edge.
+            // The clock is low before its first edge.
             self.clock = Some(false);
             out.extend([Levels::default()]);
         }
@@ -238,7 +240,7 @@ impl Driver {
         }
     }
 
-    /// Sends the cycle that waits, with one of Trace Disabled after it.
+    /// Sends the cycle that waits, followed by one of Trace Disabled.
     pub fn finish(&mut self, out: &mut impl Extend<Levels>) {
         if self.older.is_some() {
             self.push(&[Cycle::NOTHING], out);

@@ -1,11 +1,11 @@
-//! Cycles as text: one word a cycle, `STATUS[*]:HEX`.
+//! Cycles as text: one word for each cycle, `STATUS[*]:HEX`.
 //!
-//! STATUS is the mnemonic of PIPESTAT, `*` says that TRACESYNC is high (ETMv1), HEX is TRACEPKT. `A0`
-//! to `A3` are statuses 0 to 3 of an ETMv1 in a cycle that carries two bits of an address packet offset.
-//! A word `xN` after a cycle repeats it, so that there are N of them. `#` begins a comment.
+//! STATUS is the mnemonic of PIPESTAT, `*` means that TRACESYNC is high (ETMv1), HEX is TRACEPKT.
+//! `A0` to `A3` are statuses 0 to 3 of an ETMv1 in a cycle that has two bits of an address packet
+//! offset. A word `xN` after a cycle repeats it: N cycles in all. `#` begins a comment.
 //!
-//! A whole file has lines `KEY VALUE` for what the head of an `.etmp` file has, and a line `cycles`
-//! before the words.
+//! A whole file has lines `KEY VALUE` for the fields of the head of an `.etmp` file, and a line
+//! `cycles` before the words.
 
 use core::fmt::{self, Write};
 
@@ -22,12 +22,12 @@ pub const V2: [&str; 16] = [
     "PNIN", "PNDN",
 ];
 
-/// What is no cycle, and its line, from 1.
+/// A word that is not a cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotCycle<'a> {
-    /// The line.
+    /// The line, from 1.
     pub line: usize,
-    /// What stands there.
+    /// The word.
     pub word: &'a str,
 }
 
@@ -36,7 +36,7 @@ impl fmt::Display for NotCycle<'_> {
         let NotCycle { line, word } = self;
         write!(
             f,
-            "line {line}: `{word}` is no cycle; one is written STATUS:HEX, as IE:00 or BE*:80"
+            "line {line}: `{word}` is not a cycle; write STATUS:HEX, for instance IE:00 or BE*:80"
         )
     }
 }
@@ -52,7 +52,7 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The cycles that `text` spells. After the first error there is no more.
+/// The cycles of `text`. The iterator ends after the first error.
 pub fn cycles(
     text: &str,
     version: Version,
@@ -83,7 +83,7 @@ pub fn cycles(
     })
 }
 
-/// One word.
+/// The cycle of one word.
 fn cycle(word: &str, version: Version) -> Option<Cycle> {
     let (name, hex) = word.split_once(':')?;
     let packet = u16::from_str_radix(hex, 16).ok()?;
@@ -125,16 +125,16 @@ pub fn write_cycle(
     write!(out, ":{:0digits$x}", cycle.packet)
 }
 
-/// Why text is no file of cycles.
+/// Why text is not a file of cycles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotFile<'a> {
-    /// It begins with something else.
+    /// The first line is not [`FIRST`].
     First,
-    /// A line before the cycles that is not understood, and its number, from 1.
+    /// An invalid line before the cycles, and its number, from 1.
     Line(usize, &'a str),
-    /// Something has not been said that must be: its key.
+    /// The line with this key is missing.
     Missing(&'static str),
-    /// There is no line `cycles`.
+    /// The line `cycles` is missing.
     NoCycles,
 }
 
@@ -142,17 +142,17 @@ impl fmt::Display for NotFile<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NotFile::First => write!(f, "it does not begin with `{FIRST}`"),
-            NotFile::Line(n, line) => write!(f, "line {n}: `{line}` is not understood"),
+            NotFile::Line(n, line) => write!(f, "line {n}: `{line}` is not valid"),
             NotFile::Missing(key) => write!(f, "there is no line `{key} VALUE` before the cycles"),
             NotFile::NoCycles => f.write_str("there is no line `cycles`"),
         }
     }
 }
 
-/// What the lines before the cycles say, and the text of the cycles.
+/// The head, and the text of the cycles.
 ///
 /// # Errors
-/// [`NotFile`] where it is not understood.
+/// [`NotFile`] where a line before the cycles is invalid or missing.
 pub fn read(text: &str) -> Result<(Head, &str), NotFile<'_>> {
     let mut lines = (1..).zip(text.lines());
     if lines.next().map(|(_, line)| line.trim()) != Some(FIRST) {

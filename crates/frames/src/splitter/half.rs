@@ -1,4 +1,4 @@
-//! Half synchronisation packets, between frames and in them.
+//! Half synchronisation packets between frames and inside them.
 
 use super::{Splitter, ends_in_sync};
 use crate::unpack::{first_even_ones, gap, unpack};
@@ -9,7 +9,7 @@ const HALVES: u128 = u128::from_le_bytes([
     0xff, 0x7f, 0xff, 0x7f, 0xff, 0x7f, 0xff, 0x7f, 0xff, 0x7f, 0xff, 0x7f, 0xff, 0x7f, 0xff, 0x7f,
 ]);
 
-/// How many half synchronisation packets are at the beginning of `bytes`.
+/// The number of half synchronisation packets at the beginning of `bytes`.
 #[inline]
 fn count(bytes: &[u8]) -> usize {
     let mut len = 0;
@@ -25,16 +25,17 @@ fn count(bytes: &[u8]) -> usize {
 }
 
 impl Splitter {
-    /// Takes the half synchronisation packets at the beginning of `bytes`, and returns how many bytes that was.
+    /// Takes the half synchronisation packets at the beginning of `bytes` and returns the number of
+    /// bytes.
     #[inline]
     pub(super) fn port_halves<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) -> usize {
         let taken = 2 * count(bytes);
-        self.say_halves(at, taken, out);
+        self.emit_half_syncs(at, taken, out);
         taken
     }
 
     #[inline]
-    fn say_halves<S: Split>(&mut self, at: u64, len: usize, out: &mut S) {
+    fn emit_half_syncs<S: Split>(&mut self, at: u64, len: usize, out: &mut S) {
         for offset in (at..).step_by(2).take(len / 2) {
             let index = self.link.index(offset);
             out.packed(index, &sync::HALF);
@@ -42,8 +43,9 @@ impl Splitter {
         }
     }
 
-    /// Takes a frame that begins here and has half synchronisation packets in it, and returns how many bytes that was; 0
-    /// where the bytes must be looked at in pairs. `first` are the first of them, of which `len` are surely the frame's.
+    /// Takes a frame that has half synchronisation packets between its bytes and returns the number
+    /// of bytes; 0 where the bytes must be examined in pairs. `first` has the first 16 bytes; the
+    /// first `len` of them belong to the frame.
     pub(super) fn port_halved<S: Split>(
         &mut self,
         at: u64,
@@ -52,14 +54,14 @@ impl Splitter {
         len: usize,
         out: &mut S,
     ) -> usize {
-        // The frame as far as it is known, and how many bytes before the rest of it are not of it.
+        // The frame as far as it is known, and the number of bytes so far that do not belong to it.
         let (mut frame, mut gap) = (first, 0);
         let (mut len, mut cuts, mut halves) = (len, 0u16, 0u64);
         while len < FRAME {
             let found = count(bytes.get(gap + len..).unwrap_or_default());
             gap += 2 * found;
             let next = bytes.get(gap..).and_then(|rest| rest.first_chunk());
-            // In all, a pair has room for 255.
+            // The count of each pair has 8 bits: at most 255 packets in all.
             let Some(next) = next.filter(|_| found > 0 && gap <= 2 * 0xff) else { return 0 };
             let mask = u128::MAX << (8 * len);
             frame = frame & !mask | u128::from_le_bytes(*next) & mask;
@@ -75,7 +77,7 @@ impl Splitter {
         end
     }
 
-    /// A frame from `at` on that has half synchronisation packets before the bytes of `cuts`.
+    /// Passes on a frame at `at` that has half synchronisation packets before the bytes of `cuts`.
     #[inline]
     fn halved<S: Split>(
         &mut self,
@@ -93,7 +95,7 @@ impl Splitter {
             out.packed(self.link.index(offset), run);
             offset = offset.wrapping_add(run.len() as u64);
             let until = at.wrapping_add(cut as u64 + gap(halves, cut));
-            self.say_halves(offset, until.wrapping_sub(offset) as usize, out);
+            self.emit_half_syncs(offset, until.wrapping_sub(offset) as usize, out);
             (done, offset) = (cut, until);
         }
         out.packed(self.link.index(offset), bytes.get(done..).unwrap_or_default());

@@ -1,13 +1,14 @@
-//! Where a link is, without what is in it.
+//! Follows the state of a trace link without splitting it.
 
 use super::Splitter;
 use crate::unpack::ID_BITS;
 use crate::{Event, FRAME, Framing, Split, sync};
 
 impl Splitter {
-    /// Goes past all of `bytes` as [`split`](Self::split) does, and says nothing. What comes after them is the same.
+    /// Changes the state as [`split`](Self::split) of `bytes` does, without output.
     ///
-    /// Of frames only those with an ID byte are looked at.
+    /// Memory-aligned frames without an ID byte do not change the state and are not examined
+    /// further.
     pub fn skip(&mut self, at: u64, bytes: &[u8]) {
         let mut taken = 0;
         if self.link.framing == Framing::Coresight && self.frame.is_empty() {
@@ -21,10 +22,10 @@ impl Splitter {
             taken = frames.len() * FRAME;
         }
         let rest = bytes.get(taken..).unwrap_or_default();
-        self.split(at.wrapping_add(taken as u64), rest, &mut Nowhere);
+        self.split(at.wrapping_add(taken as u64), rest, &mut Ignore);
     }
 
-    /// Goes past a frame with ID bytes; the last of them counts.
+    /// Sets the trace ID from the last ID byte of a frame.
     fn skip_ids(&mut self, frame: &[u8; FRAME], ids: u128) {
         self.id = if self.link.barriers && *frame == sync::BARRIER {
             None
@@ -34,10 +35,10 @@ impl Splitter {
     }
 }
 
-/// Hears nothing.
-struct Nowhere;
+/// Ignores everything.
+struct Ignore;
 
-impl Split for Nowhere {
+impl Split for Ignore {
     fn piece(&mut self, _: u16, _: u64, _: bool, _: &[u8]) {}
 
     fn plain(&mut self, _: u8, _: u64, _: &[[u8; FRAME]], _: &[[u8; FRAME]]) {}

@@ -1,11 +1,11 @@
-//! A recorder, and random bytes that look like a link's.
+//! A recorder of a splitter's output, and random bytes that resemble those of a trace link.
 #![allow(dead_code, unreachable_pub)]
 
 use tracewright_frames::{Event, Frame, Link, Split, Splitter};
 
-/// What a splitter said, in order.
+/// One item of the output of a splitter.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum Item {
     Piece { id: u16, at: u64, fragment: bool, bytes: Vec<u8> },
     Event(u64, Event),
     Frame([u8; 16], [u64; 16]),
@@ -14,7 +14,7 @@ pub enum Said {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
-    pub said: Vec<Said>,
+    pub items: Vec<Item>,
     pub packed: Vec<(u64, u8)>,
 }
 
@@ -23,15 +23,15 @@ impl Split for Record {
 
     fn piece(&mut self, id: u16, at: u64, fragment: bool, bytes: &[u8]) {
         assert!(!bytes.is_empty());
-        self.said.push(Said::Piece { id, at, fragment, bytes: bytes.into() });
+        self.items.push(Item::Piece { id, at, fragment, bytes: bytes.into() });
     }
 
     fn event(&mut self, at: u64, event: Event) {
-        self.said.push(Said::Event(at, event));
+        self.items.push(Item::Event(at, event));
     }
 
     fn frame(&mut self, frame: &Frame<'_>) {
-        self.said.push(Said::Frame(*frame.bytes, std::array::from_fn(|i| frame.offset(i))));
+        self.items.push(Item::Frame(*frame.bytes, std::array::from_fn(|i| frame.offset(i))));
     }
 
     fn packed(&mut self, at: u64, bytes: &[u8]) {
@@ -40,11 +40,11 @@ impl Split for Record {
 
     fn fragment(&mut self, id: Option<u8>, at: u64, bytes: &[u8]) {
         assert!(!bytes.is_empty());
-        self.said.push(Said::Fragment(id, at, bytes.into()));
+        self.items.push(Item::Fragment(id, at, bytes.into()));
     }
 }
 
-/// The same of who does not want to hear of fragments.
+/// A record without fragments.
 #[derive(Debug, Default)]
 struct Quiet(Record);
 
@@ -58,29 +58,30 @@ impl Split for Quiet {
     }
 }
 
-/// Pieces and events alone, of who wants nothing else.
-pub fn quiet(link: Link, bytes: &[u8]) -> Vec<Said> {
+/// The pieces and events, from a recorder without fragments.
+pub fn quiet(link: Link, bytes: &[u8]) -> Vec<Item> {
     let (mut splitter, mut out) = (Splitter::new(link), Quiet::default());
     splitter.split(0, bytes, &mut out);
     splitter.finish(&mut out);
-    out.0.said
+    out.0.items
 }
 
 impl Record {
-    /// Pieces and events alone.
-    pub fn out(&self) -> Vec<Said> {
-        let out = |said: &&Said| matches!(said, Said::Piece { .. } | Said::Event(..));
-        self.said.iter().filter(out).cloned().collect()
+    /// The pieces and events.
+    pub fn out(&self) -> Vec<Item> {
+        let out = |item: &&Item| matches!(item, Item::Piece { .. } | Item::Event(..));
+        self.items.iter().filter(out).cloned().collect()
     }
 
-    /// The runs of sources' bytes in the order of the stream, runs of one id together.
+    /// The runs of sources' bytes in the order of the stream; consecutive runs of one ID are
+    /// joined.
     pub fn runs(&self) -> Vec<(u8, Vec<u8>)> {
         let mut runs: Vec<(u8, Vec<u8>)> = Vec::new();
-        for said in &self.said {
-            let (id, bytes) = match said {
-                Said::Piece { id, bytes, .. } => (*id as u8, bytes.clone()),
-                Said::Event(_, Event::Trigger(byte)) => (0x7d, vec![*byte]),
-                Said::Event(_, Event::Flush(byte)) => (0x7b, vec![*byte]),
+        for item in &self.items {
+            let (id, bytes) = match item {
+                Item::Piece { id, bytes, .. } => (*id as u8, bytes.clone()),
+                Item::Event(_, Event::Trigger(byte)) => (0x7d, vec![*byte]),
+                Item::Event(_, Event::Flush(byte)) => (0x7b, vec![*byte]),
                 _ => continue,
             };
             match runs.last_mut() {
@@ -115,7 +116,7 @@ pub fn cut(link: Link, bytes: &[u8], cuts: &[usize]) -> Record {
     out
 }
 
-/// Numbers that are the same every time. (xorshift64)
+/// A generator of reproducible numbers. (xorshift64)
 pub struct Random(pub u64);
 
 impl Random {
@@ -157,7 +158,7 @@ impl Random {
         out
     }
 
-    /// Bytes in which synchronisation, whole or in parts, stands anywhere.
+    /// Bytes with whole and partial synchronisation packets at random positions.
     pub fn noise(&mut self, n: usize) -> Vec<u8> {
         let mut out = Vec::new();
         while out.len() < n {

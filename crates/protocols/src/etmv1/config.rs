@@ -5,14 +5,14 @@ use tracewright_frames::cycles::Width;
 
 use crate::port;
 
-/// What the trace unit was programmed to do, and what the core was wired to.
+/// How the trace unit was programmed, and the configuration of its core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// What it was told.
+    /// ETMCR: how the unit was programmed.
     pub control: Control,
     /// Minor version, 0 to 3 for ETMv1.0 to ETMv1.3.
     pub minor: u8,
-    /// What the trace does not say.
+    /// Properties of the core that the trace does not contain.
     pub core: port::Core,
 }
 
@@ -27,7 +27,7 @@ impl Config {
         };
         let control = Control(required("ETMCR", "what is traced, and the width of the port")?);
         let code = required("ETMCCR", "version of the trace unit")?;
-        // Protocol version, bits [30:28]: each belongs to a version of the architecture. (Table 1-1)
+        // Protocol version, bits [30:28], to the minor version of the architecture. (Table 1-1)
         let minor = match code >> 28 & 0b111 {
             0 => 0,
             1 => 1,
@@ -37,17 +37,17 @@ impl Config {
         Ok(Config { control, minor, core: port::Core::new(register) })
     }
 
-    /// Bytes of a context id that are traced: 0, 1, 2 or 4. Traced from ETMv1.2.
+    /// Bytes of a context ID that are traced: 0, 1, 2 or 4. Traced from ETMv1.2.
     pub const fn context_bytes(&self) -> usize {
         if self.minor < 2 { 0 } else { self.control.context_bytes() }
     }
 }
 
-/// ETMCR, as ETMv1 and ETMv2 have it.
+/// ETMCR of ETMv1 and ETMv2.
 pub use port::Control;
 
 impl Config {
-    /// TRACEPKT pins.
+    /// Number of TRACEPKT pins.
     pub const fn width(&self) -> Width {
         self.control.width()
     }

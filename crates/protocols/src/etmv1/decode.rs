@@ -1,78 +1,80 @@
 //! Cycles to elements.
 
-mod moved;
+mod data;
 mod window;
 
 use alloc::collections::VecDeque;
 
 use tracewright_base::{
-    Code, Context, Decode, Element, Exception, Fault, Gap, Inconsistency, Isa, Range, Sink,
+    BlockCache, Context, Decode, Element, Exception, Fault, Gap, Inconsistency, Isa, Range, Sink,
     Spanned, Start,
 };
-use tracewright_frames::cycles::{Cycle, DISABLED, TRIGGER};
+use tracewright_frames::cycles::{DISABLED, TRIGGER};
 
-use self::moved::Moved;
+use self::data::InstructionData;
 use self::window::Window;
 use super::history::Target;
 use super::packet::{Address, Reason};
 use super::{Config, History, Packet};
 use crate::data::Data;
 use crate::flow::{Flow, Next, Vector, Walked};
-use crate::held::Held;
+use crate::pending::Pending;
 
-/// Cycles to elements: instructions one by one, and what they read and wrote.
+/// Cycles to elements: single instructions, and their data accesses.
 ///
-/// A status comes in its cycle, what belongs to it out of the FIFO later. (5.3, 5.4) So statuses wait
-/// in a queue until what the first of them needs is there, and what came of the FIFO waits in a window
-/// until a status claims it:
-/// * addresses are marked by TRACESYNC and end by themselves; a branch status says by its address
-///   packet offset which one is its own;
-/// * data are not marked: they are the bytes that follow what was claimed last, on cycles after the
-///   status before, and the instruction's opcode says how many they are.
+/// The port shows the address and data of a status after the cycle of the status. (5.3, 5.4) So
+/// statuses wait in a queue until the address or data of the first one is complete, and FIFO output
+/// waits in a window until a status claims it:
+/// * TRACESYNC marks the first byte of an address, and the bytes encode their end. The address
+///   packet offset of a branch status selects its address.
+/// * Data are not marked. They are the bytes after the last claimed ones, in cycles after the
+///   previous status, and the instruction's opcode gives their number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decoder {
     phase: Phase,
+    /// Statuses that wait.
     events: VecDeque<Event>,
     window: Window,
-    /// Cycles left in which the last branch status has bits of its offset.
+    /// Cycles left that show bits of the last branch status's offset.
     offset_left: u8,
     history: History,
     flow: Flow,
     context: Context,
-    held: Held,
+    pending: Pending,
     data: Data,
-    /// Tracing starts with the next instruction.
+    /// Tracing starts with the next instruction: offset and reason, not yet reported.
     start: Option<(u64, Start)>,
-    /// It is not known where the data of the next instruction begin.
+    /// The start of the next instruction's data is not known.
     lost_data: bool,
     /// Cycles since the last status.
     cycles: u32,
-    /// Of those, up to the last that said itself that it counts.
-    sure: u32,
-    /// It has been said that tracing is on.
+    /// Of those, cycles up to the last Trace Disabled cycle that counts. (5.10)
+    counted: u32,
+    /// A trace-on element was reported.
     on: bool,
 }
 
-/// How far the decoder is.
+/// The state of synchronisation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
-    /// Nothing has been said.
+    /// No cycle has come.
     #[default]
     Fresh,
-    /// It looks for a branch status: only that says which address is whose.
+    /// Looking for a branch status, which relates statuses and addresses.
     Looking,
-    /// Statuses and addresses are known to belong together.
+    /// Statuses and addresses are related.
     Synced,
 }
 
 /// A status that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Event {
+    /// Offset of its cycle.
     at: u64,
-    /// Place of the last cycle of it, offset cycles included.
+    /// Offset of its last cycle, including the cycles of its address packet offset.
     end: u64,
     kind: Kind,
-    /// Cycles since the status before, its own included.
+    /// Cycles since the previous status, including its own.
     cycles: u32,
 }
 
@@ -85,26 +87,27 @@ enum Kind {
     Trigger,
 }
 
-/// Which address is a branch status's own.
+/// The address of a branch status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Offset {
-    /// It is being sent: the bits so far, and the addresses that had begun when the status came.
+    /// The offset is being sent: its bits so far, and the number of waiting addresses at the
+    /// status.
     Coming { bits: u8, begun: i16 },
-    /// This one of those that have begun, or are to.
+    /// Index among the waiting addresses, including those that have not begun.
     Known(i16),
-    /// The next one: the offset was too large to be sent, or another branch came in between.
+    /// The next address: the offset was too large to encode.
     Next,
-    /// The same; and the branch did not happen.
+    /// The next address; the branch did not happen, as another one interrupted its offset.
     Abandoned,
 }
 
-/// Statuses that may wait: none does longer than the FIFO takes to drain.
+/// Limit of the waiting statuses. None waits longer than the FIFO takes to drain.
 const EVENTS: usize = 1024;
-/// An offset that says nothing.
+/// The offset value for "too large to encode". (5.6.1)
 const TOO_LARGE: u8 = 15;
 
 impl Decode<Config, Packet> for Decoder {
-    fn packet<K: Code, S: Sink>(
+    fn packet<K: BlockCache, S: Sink>(
         &mut self,
         p: Spanned<Packet>,
         config: &Config,
@@ -130,9 +133,9 @@ impl Decode<Config, Packet> for Decoder {
         self.status(p.at, status, in_offset);
         if status == DISABLED && !trigger {
             match cycle.packet & 1 {
-                // Tracing is off: what drained the FIFO does not count.
-                0 => self.cycles = self.sure,
-                _ => self.sure = self.cycles,
+                // Tracing is off: cycles that only drained the FIFO do not count.
+                0 => self.cycles = self.counted,
+                _ => self.counted = self.cycles,
             }
         }
         let shown = !trigger && status != DISABLED;
@@ -147,7 +150,7 @@ impl Decode<Config, Packet> for Decoder {
 
     fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {
         match (self.phase, fault) {
-            // Nothing follows, so nothing is lost.
+            // No instruction follows, so nothing is lost.
             (Phase::Looking | Phase::Synced, Fault::Truncated) => return,
             (Phase::Fresh, _) => sink.element(at, Element::Gap(Gap::Start)),
             (Phase::Looking, _) => {}
@@ -156,11 +159,17 @@ impl Decode<Config, Packet> for Decoder {
         *self = Decoder { phase: Phase::Looking, ..Decoder::default() };
     }
 
-    fn finish<K: Code, S: Sink>(&mut self, at: u64, config: &Config, code: &mut K, sink: &mut S) {
+    fn finish<K: BlockCache, S: Sink>(
+        &mut self,
+        at: u64,
+        config: &Config,
+        code: &mut K,
+        sink: &mut S,
+    ) {
         self.resolve(true, config, code, sink);
         self.begin(sink);
         self.flush_half(at, sink);
-        let cycles = self.flow.take_cycles().saturating_add(self.sure);
+        let cycles = self.flow.take_cycles().saturating_add(self.counted);
         if cycles > 0 && self.phase == Phase::Synced {
             sink.element(at, Element::Cycles(Some(cycles)));
         }
@@ -177,12 +186,12 @@ const BRANCH: u8 = 4;
 const BRANCH_DATA: u8 = 5;
 
 impl Decoder {
-    /// What earlier addresses said.
+    /// The last addresses.
     pub fn history(&self) -> &History {
         &self.history
     }
 
-    /// Takes a status, or bits of an offset in its place.
+    /// Takes a status, or two bits of an offset instead of one.
     fn status(&mut self, at: u64, status: u8, in_offset: bool) {
         if in_offset {
             return self.offset(at, status);
@@ -193,7 +202,7 @@ impl Decoder {
             NOT_EXECUTED => Kind::NotExecuted,
             BRANCH | BRANCH_DATA => return self.branch_status(at, status == BRANCH_DATA),
             _ => {
-                // No such status comes where an offset does.
+                // A trigger or Trace Disabled ends the offset.
                 self.offset_left = 0;
                 if let Some((event, data, ..)) = self.coming() {
                     event.kind = Kind::Branch { data, offset: Offset::Next };
@@ -208,11 +217,11 @@ impl Decoder {
 
     fn push(&mut self, at: u64, kind: Kind) {
         let cycles = core::mem::take(&mut self.cycles);
-        self.sure = 0;
+        self.counted = 0;
         self.events.push_back(Event { at, end: at, kind, cycles });
     }
 
-    /// The branch status that came last, whose offset is not known yet.
+    /// The last status, if it is a branch with an incomplete offset: event, data, bits, addresses.
     fn coming(&mut self) -> Option<(&mut Event, bool, u8, i16)> {
         let event = self.events.iter_mut().rev().find(|event| event.kind != Kind::Trigger)?;
         match event.kind {
@@ -228,7 +237,7 @@ impl Decoder {
             event.kind = Kind::Branch { data, offset: Offset::Abandoned };
         }
         if self.phase != Phase::Synced {
-            // Only from here on can it be counted which address is whose.
+            // Addresses are counted from here on.
             self.window.clear();
             self.events.retain(|event| event.kind == Kind::Trigger);
             self.phase = Phase::Synced;
@@ -239,7 +248,7 @@ impl Decoder {
         self.offset_left = 2;
     }
 
-    /// Two bits of an offset: the low ones first. (5.6.1)
+    /// Takes two bits of an offset, the low bits first. (5.6.1)
     fn offset(&mut self, at: u64, bits: u8) {
         self.offset_left -= 1;
         let shift = if self.offset_left == 1 { 0 } else { 2 };
@@ -256,22 +265,22 @@ impl Decoder {
         };
         event.kind = Kind::Branch { data, offset };
         if offset == Offset::Next && alone && !known && self.history == History::default() {
-            // Nobody has counted so far, so nobody can say which address is the next.
+            // No address has been counted, so "the next address" is not known.
             self.events.retain(|event| event.kind == Kind::Trigger);
             self.window.clear();
             self.phase = Phase::Looking;
         }
     }
 
-    /// Statuses and FIFO do not fit together: it begins anew with the next branch status.
+    /// Statuses and FIFO output are inconsistent: decoding restarts at the next branch status.
     #[cold]
     fn lose<S: Sink>(&mut self, at: u64, sink: &mut S) {
         sink.element(at, Element::Inconsistency(Inconsistency::Unexpected));
         *self = Decoder { phase: Phase::Looking, ..Decoder::default() };
     }
 
-    /// Takes statuses off the queue as far as what they need is there. `end`: no more comes.
-    fn resolve<K: Code, S: Sink>(
+    /// Processes statuses whose address and data are complete. `end`: no more cycles come.
+    fn resolve<K: BlockCache, S: Sink>(
         &mut self,
         end: bool,
         config: &Config,
@@ -296,7 +305,7 @@ impl Decoder {
             }
             self.events.pop_front();
             let left = event.kind != Kind::Trigger && self.window.drop_to(event.end);
-            // At the end of the trace they may be the first of more.
+            // At the end of the trace they may be the start of incomplete data.
             if left && !self.lost_data && !end {
                 self.strayed(event.at, sink);
             }
@@ -306,14 +315,14 @@ impl Decoder {
         }
     }
 
-    /// Bytes came that no instruction has.
+    /// Reports FIFO output that belongs to no instruction.
     #[cold]
     fn strayed<S: Sink>(&mut self, at: u64, sink: &mut S) {
         self.lose_data();
         sink.element(at, Element::Inconsistency(Inconsistency::Unexpected));
     }
 
-    fn plain<K: Code, S: Sink>(
+    fn plain<K: BlockCache, S: Sink>(
         &mut self,
         event: Event,
         passed: bool,
@@ -325,8 +334,8 @@ impl Decoder {
         true
     }
 
-    /// An instruction reached the end of its execution. Its address where it is known.
-    fn execute<K: Code, S: Sink>(
+    /// An instruction completed. Returns its range where its address is known.
+    fn execute<K: BlockCache, S: Sink>(
         &mut self,
         event: Event,
         passed: bool,
@@ -357,7 +366,7 @@ impl Decoder {
         None
     }
 
-    /// Says cycles that no range has.
+    /// Reports cycles that belong to no range.
     fn cycles_only<S: Sink>(&mut self, at: u64, sink: &mut S) {
         let cycles = self.flow.take_cycles();
         if cycles > 0 {
@@ -365,7 +374,7 @@ impl Decoder {
         }
     }
 
-    /// Says that tracing starts, where that has not been said.
+    /// Reports the start of tracing, where it is pending.
     fn begin<S: Sink>(&mut self, sink: &mut S) {
         if let Some((at, start)) = self.start.take() {
             self.on = true;
@@ -374,14 +383,14 @@ impl Decoder {
         }
     }
 
-    /// The first half of a BL ran, and the second does not follow.
+    /// Reports the first half of a BL where the second half does not follow.
     fn flush_half<S: Sink>(&mut self, at: u64, sink: &mut S) {
         if let Some(range) = self.flow.lone_half() {
             sink.element(at, Element::Range(range));
         }
     }
 
-    fn with_data<K: Code, S: Sink>(
+    fn with_data<K: BlockCache, S: Sink>(
         &mut self,
         event: Event,
         end: bool,
@@ -389,14 +398,14 @@ impl Decoder {
         code: &mut K,
         sink: &mut S,
     ) -> bool {
-        let Some(moved) = self.moved(end, code, config) else { return false };
+        let Some(transferred) = self.read_data(end, code, config) else { return false };
         let range = self.execute(event, true, config, code, sink);
-        self.say_moved(event.at, range, &moved, config, sink);
+        self.report_data(event.at, range, &transferred, config, sink);
         true
     }
 
-    #[allow(clippy::too_many_arguments, reason = "what a branch status has")]
-    fn branch<K: Code, S: Sink>(
+    #[allow(clippy::too_many_arguments, reason = "the fields of a branch status")]
+    fn branch<K: BlockCache, S: Sink>(
         &mut self,
         event: Event,
         data: bool,
@@ -419,7 +428,7 @@ impl Decoder {
             return end && self.ends_before(event);
         }
         if index > 0 {
-            // Those before belong to statuses that were lost.
+            // The addresses before it belong to lost statuses.
             if self.flow.next() != Next::Unknown {
                 sink.element(event.at, Element::Inconsistency(Inconsistency::Unexpected));
             }
@@ -431,9 +440,9 @@ impl Decoder {
         if !(self.window.ready() || end) {
             return false;
         }
-        let moved = match data {
-            true => match self.moved(end, code, config) {
-                Some(moved) => Some(moved),
+        let transferred = match data {
+            true => match self.read_data(end, code, config) {
+                Some(transferred) => Some(transferred),
                 None => return false,
             },
             false => None,
@@ -452,22 +461,22 @@ impl Decoder {
                 if offset == Offset::Abandoned {
                     return true;
                 }
-                self.arrive(event, &address, target, moved.as_ref(), config, code, sink);
+                self.arrive(event, &address, target, transferred.as_ref(), config, code, sink);
             }
             None => self.without_address(event, sink),
         }
         true
     }
 
-    /// The trace ends before the address of a branch: whether the instruction executed is not known, as it
-    /// may have been an exception, nor what came after it.
+    /// The trace ends before the address of a branch. Whether the instruction executed is not
+    /// known, because the branch may be an exception.
     fn ends_before(&mut self, event: Event) -> bool {
         self.flow.lose();
         self.flow.pass(event.cycles);
         true
     }
 
-    /// Whether another branch status has a better claim to the address number `index`.
+    /// Whether the address at `index` belongs to a later branch status or is no longer there.
     fn taken_by_another(&self, index: i16) -> bool {
         if index < 0 {
             return true;
@@ -478,6 +487,7 @@ impl Decoder {
         })
     }
 
+    /// Takes the first address of the window, and renumbers the indices of the statuses.
     fn pop_address(&mut self, config: &Config) -> Option<(Option<Address>, bool)> {
         let popped = self.window.address(config)?;
         for event in &mut self.events {
@@ -491,7 +501,7 @@ impl Decoder {
         Some(popped)
     }
 
-    /// A branch whose address did not come.
+    /// Reports a branch whose address did not come.
     #[cold]
     fn without_address<S: Sink>(&mut self, event: Event, sink: &mut S) {
         self.begin(sink);
@@ -505,21 +515,21 @@ impl Decoder {
         self.lose_data();
     }
 
-    /// It is not known where the data of the next instruction begin, and an address may be among what
-    /// is skipped.
+    /// The start of the next instruction's data is not known. Skipped bytes may include a data
+    /// address, so the last data address is forgotten.
     fn lose_data(&mut self) {
         self.lost_data = true;
         self.history.forget_data();
     }
 
-    /// The address of a branch status has come.
-    #[allow(clippy::too_many_arguments, reason = "what a branch has")]
-    fn arrive<K: Code, S: Sink>(
+    /// Processes a branch status whose address is complete.
+    #[allow(clippy::too_many_arguments, reason = "the fields of a branch")]
+    fn arrive<K: BlockCache, S: Sink>(
         &mut self,
         event: Event,
         address: &Address,
         target: Target,
-        moved: Option<&Moved>,
+        transferred: Option<&InstructionData>,
         config: &Config,
         code: &mut K,
         sink: &mut S,
@@ -528,7 +538,7 @@ impl Decoder {
         let new_context = address.last.and_then(|last| last.context_id);
         let whole = target.known >= 32;
         if let Some(start) = reason.start() {
-            // Of two starts in a row the first was taken back. (5.9)
+            // A second start replaces the first. (5.9)
             self.flush_half(event.at, sink);
             self.flow = Flow::default();
             self.history.forget_data();
@@ -538,7 +548,7 @@ impl Decoder {
             return self.go(target, whole);
         }
         if self.flow.next() == Next::Unknown {
-            // It is not known which instruction branched.
+            // The branch instruction is not known.
             self.begin(sink);
             self.flow.pass(event.cycles);
             self.cycles_only(event.at, sink);
@@ -557,24 +567,24 @@ impl Decoder {
         if matches!(reason, Reason::Reserved(_)) {
             sink.element(event.at, Element::Inconsistency(Inconsistency::Unexpected));
         }
-        self.taken(event, target, moved, config, code, sink);
+        self.taken(event, target, transferred, config, code, sink);
         self.go(target, whole);
         self.context_id(event.at, new_context, target, sink);
     }
 
-    /// The next instruction branched to `target`, or an exception took its place.
-    fn taken<K: Code, S: Sink>(
+    /// The next instruction branched to `target`, or an exception replaced it.
+    fn taken<K: BlockCache, S: Sink>(
         &mut self,
         event: Event,
         target: Target,
-        moved: Option<&Moved>,
+        transferred: Option<&InstructionData>,
         config: &Config,
         code: &mut K,
         sink: &mut S,
     ) {
         let from = self.flow.next();
         let vector = self.vector(target, config);
-        let place = self.flow.address();
+        let address = self.flow.address();
         if vector.is_some_and(Vector::cancels) {
             self.begin(sink);
             self.flush_half(event.at, sink);
@@ -592,10 +602,10 @@ impl Decoder {
             sink.element(event.at, unknown);
         } else {
             let range = self.execute(event, true, config, code, sink);
-            if let Some(moved) = moved
+            if let Some(transferred) = transferred
                 && vector != Some(Vector::DataAbort)
             {
-                self.say_moved(event.at, range, moved, config, sink);
+                self.report_data(event.at, range, transferred, config, sink);
             }
             if vector.is_none() && range.is_some() && !self.leads_to(target) {
                 sink.element(event.at, Element::Inconsistency(Inconsistency::AddressNotReached));
@@ -603,9 +613,9 @@ impl Decoder {
         }
         if let Some(vector) = vector {
             let return_address = match vector {
-                // What it would be after an instruction that executed and did not complete.
+                // The return address of a reset is UNPREDICTABLE.
                 Vector::Reset => None,
-                Vector::PrefetchAbort | Vector::DataAbort | Vector::Irq | Vector::Fiq => place,
+                Vector::PrefetchAbort | Vector::DataAbort | Vector::Irq | Vector::Fiq => address,
                 Vector::Undefined | Vector::Call => match (from, self.flow.next()) {
                     (Next::At(_, Isa::Jazelle), _) => None,
                     (_, Next::At(next, _)) => Some(next),
@@ -616,13 +626,13 @@ impl Decoder {
         }
     }
 
-    /// The exception that a branch to `target` is.
+    /// The exception whose vector is `target`.
     fn vector(&self, target: Target, config: &Config) -> Option<Vector> {
         let known = target.known >= 32;
         Vector::at(target.address, target.isa, config.core.high_vectors).filter(|_| known)
     }
 
-    /// Whether the instruction that was executed last may branch to `target`.
+    /// Whether the last instruction may branch to `target`.
     fn leads_to(&self, target: Target) -> bool {
         match self.flow.next() {
             Next::At(address, isa) => {
@@ -656,11 +666,4 @@ fn exception(vector: Vector, return_address: Option<u32>) -> Element {
         also_target: false,
         tail_chain: false,
     })
-}
-
-/// A cycle that a decoder is given.
-impl From<Cycle> for Packet {
-    fn from(cycle: Cycle) -> Self {
-        Packet::of(cycle)
-    }
 }

@@ -1,27 +1,28 @@
-//! A trace unit in software: what a processor did, to the cycles of an ETMv1's port.
+//! A trace unit in software: processor steps to the cycles of an ETMv1's port.
 //!
-//! Each instruction is one core cycle, and one more for each transfer after its first; a branch has two
-//! more, in which the port shows its offset. Its status comes in the last of its cycles, data may come
-//! before. (5.7.2) Where ETMCR.Stall is set the processor waits while the FIFO has no room;
-//! otherwise the FIFO overflows: what has no room is lost, and tracing starts again when it is empty.
+//! An instruction takes one core cycle, and one more for each transfer after its first. A branch
+//! takes two more, which show its address packet offset. The status comes in the last of these
+//! cycles; data may come before it. (5.7.2) Where ETMCR.Stall is set the processor waits while the
+//! FIFO is full. Otherwise the FIFO overflows: bytes without room are lost, and tracing starts
+//! again when the FIFO is empty.
 
-use tracewright_base::{Access, Encode, Isa, Kind, Retired, Step, Taken};
+use tracewright_base::{Access, Encode, Isa, Kind, Retired, Start, Step, Taken};
 use tracewright_frames::cycles::{Cycle, DISABLED, TRIGGER, Width};
 
 use super::packet::{Address, Last, Reason};
 use super::{Config, Packet};
-use crate::encoders::Setting;
 use crate::flow::in_vector_table;
-use crate::units::{self, Common, How, Unit, Waiting, Watched, traced};
+use crate::port_unit::{self, Common, Interruption, Unit, UnitState, Waiting, groups, traced};
+use crate::trace_unit::Setting;
 
-/// What the unit is told beside the registers that a decoder reads.
+/// Settings beside the registers that a decoder reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// What all units of this kind have.
+    /// The settings that ETMv1 and ETMv2 share.
     pub common: Common,
-    /// How often, of 256 data instructions, the data come before the status.
+    /// Data instructions of 256 whose data come before the status.
     pub early: u8,
-    /// How often, of 256 starts after an overflow, there is another one before that was wrong.
+    /// Starts after an overflow, of 256, that follow another start with a wrong address.
     pub speculation: u8,
 }
 
@@ -32,7 +33,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads settings by name; those that are absent are as in a usual unit.
+    /// Reads settings by name; an absent one has its default.
     pub fn new(setting: &dyn Fn(&str) -> Option<u64>) -> Self {
         let rate = |name| setting(name).unwrap_or(0).min(255) as u8;
         Settings {
@@ -43,38 +44,43 @@ impl Settings {
     }
 }
 
-/// Every setting, in words.
+/// Every setting and its description.
 pub(super) const SETTINGS: &[Setting] = &[
-    units::FIFO,
-    units::SEED,
-    units::NOISE,
-    units::WAITS,
-    units::HASTY,
-    units::setting("early-data", "of 256 data instructions: data come before the status"),
-    units::setting("speculation", "of 256 starts after overflow: begun twice"),
+    port_unit::FIFO,
+    port_unit::SEED,
+    port_unit::NOISE,
+    port_unit::WAITS,
+    port_unit::HASTY,
+    port_unit::setting(
+        "early-data",
+        "of 256 data instructions: those whose data come before the status",
+    ),
+    port_unit::setting(
+        "speculation",
+        "of 256 starts after an overflow: those preceded by a wrong one",
+    ),
 ];
 
-/// Encodes for an ETMv1.
+/// The encoder of ETMv1.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     settings: Settings,
-    state: Watched,
-    /// Tracing starts with the next instruction, and why.
-    start: Option<Reason>,
-    /// The last branch address that was sent.
+    state: UnitState,
+    /// The last branch address that was sent, and whether it was in Jazelle state.
     base: Option<(u32, bool)>,
     /// The last data address that was sent.
     data: Option<u32>,
-    /// Cycles since an address, and a data address, was sent whole.
+    /// Cycles since a whole branch address was sent.
     since: u32,
+    /// Cycles since a whole data address was sent.
     since_data: u32,
 }
 
 /// Cycles between whole addresses. (5.6.2)
 const PERIOD: u32 = 1024;
-/// Cycles after those in which it may still wait for room.
+/// Further cycles for which a whole address may wait for room in the FIFO.
 const GRACE: u32 = 512;
-/// An offset that says nothing.
+/// The offset value for "too large to encode". (5.6.1)
 const TOO_LARGE: usize = 15;
 
 /// Statuses. (Table 5-1)
@@ -84,9 +90,9 @@ const NOT_EXECUTED: u8 = 2;
 const WAIT: u8 = 3;
 const BRANCH: u8 = 4;
 
-/// Where an instruction goes, and why that is traced.
+/// The target of a branch, and why its address is traced.
 #[derive(Clone, Copy)]
-struct Goes {
+pub(crate) struct Target {
     to: u32,
     jazelle: bool,
     reason: Reason,
@@ -98,13 +104,12 @@ impl Encode<Config, Packet> for Encoder {
     fn new(config: &Config, settings: &Settings) -> Self {
         let mut settings = *settings;
         if config.width() == Width::W16 {
-            // One byte may have to wait for another one. (The small FIFO has no such port.)
+            // One byte may have to wait for a second one, so the FIFO holds at least 10.
             settings.common.fifo = settings.common.fifo.max(10);
         }
         Encoder {
-            state: Watched::new(settings.common),
+            state: UnitState::new(settings.common),
             settings,
-            start: Some(Reason::Enabled),
             base: None,
             data: None,
             since: 0,
@@ -113,7 +118,7 @@ impl Encode<Config, Packet> for Encoder {
     }
 
     fn step(&mut self, step: &Step, config: &Config, out: &mut impl Extend<Packet>) {
-        self.take(step, config, out);
+        self.take_step(step, config, out);
     }
 
     fn finish(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
@@ -124,8 +129,9 @@ impl Encode<Config, Packet> for Encoder {
 
 impl Unit<Config> for Encoder {
     type Packet = Packet;
+    type Target = Target;
 
-    fn state(&mut self) -> &mut Watched {
+    fn state(&mut self) -> &mut UnitState {
         &mut self.state
     }
 
@@ -133,59 +139,13 @@ impl Unit<Config> for Encoder {
         config.context_bytes()
     }
 
-    fn execute_last(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
-        self.flush(None, config, out);
-    }
-
-    fn end(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
-        self.flush(None, config, out);
-    }
-
-    fn jumped(&mut self, _config: &Config, _out: &mut impl Extend<Packet>) {
-        self.start.get_or_insert(Reason::Enabled);
-    }
-
-    fn raise(&mut self, taken: &Taken, how: How, config: &Config, out: &mut impl Extend<Packet>) {
-        if let (How::Cancelled, Some(waiting)) = (how, &mut self.state.waiting) {
-            waiting.moved.clear();
-        }
-        let goes = Goes {
-            to: traced(taken.target, taken.target_isa),
-            jazelle: taken.target_isa == Isa::Jazelle,
-            reason: Reason::Branch,
-        };
-        self.flush(Some(goes), config, out);
-    }
-
-    /// The branch stands for the instruction that did not execute.
-    fn cancelled(&mut self, taken: &Taken) -> Retired {
-        Retired { address: taken.return_address, taken: true, ..Retired::default() }
-    }
-
-    fn start_again(&mut self, halted: bool) {
-        self.start = Some(if halted { Reason::Debug } else { Reason::Enabled });
-    }
-
-    fn pause(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
-        self.clock(WAIT, false, config, out);
-    }
-}
-
-/// The processor.
-impl Encoder {
-    /// The instruction that waits reaches the end of its execution. `exception`: where it goes then.
-    fn flush(&mut self, exception: Option<Goes>, config: &Config, out: &mut impl Extend<Packet>) {
+    fn flush(&mut self, exception: Option<Target>, config: &Config, out: &mut impl Extend<Packet>) {
         let Some(waiting) = self.state.waiting.take() else { return };
-        if self.state.full {
-            self.clock(WAIT, false, config, out);
-            if !self.state.fifo.is_empty() {
-                return;
-            }
-            self.state.full = false;
-            self.start = Some(Reason::Overflow);
+        if self.state.full && !self.recover(config, out) {
+            return;
         }
-        if let Some(reason) = self.start.take() {
-            self.begin(&waiting.retired, reason, config, out);
+        if let Some(start) = self.state.start.take() {
+            self.begin(&waiting.retired, start.into(), config, out);
             if self.state.full {
                 return;
             }
@@ -194,6 +154,40 @@ impl Encoder {
         self.execute(&waiting, exception, config, out);
     }
 
+    fn jumped(&mut self, _config: &Config, _out: &mut impl Extend<Packet>) {
+        self.state.start.get_or_insert(Start::Normal);
+    }
+
+    fn raise(
+        &mut self,
+        taken: &Taken,
+        interruption: Interruption,
+        config: &Config,
+        out: &mut impl Extend<Packet>,
+    ) {
+        if let (Interruption::Cancelled, Some(waiting)) = (interruption, &mut self.state.waiting) {
+            waiting.accesses.clear();
+        }
+        let target = Target {
+            to: traced(taken.target, taken.target_isa),
+            jazelle: taken.target_isa == Isa::Jazelle,
+            reason: Reason::Branch,
+        };
+        self.flush(Some(target), config, out);
+    }
+
+    /// The status of the branch represents the instruction that did not execute.
+    fn cancelled(&mut self, taken: &Taken) -> Retired {
+        Retired { address: taken.return_address, taken: true, ..Retired::default() }
+    }
+
+    fn pause(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
+        self.clock(WAIT, false, config, out);
+    }
+}
+
+/// The processor side.
+impl Encoder {
     /// Tracing starts with the next instruction. (5.8.1, 5.9)
     fn begin(
         &mut self,
@@ -205,14 +199,15 @@ impl Encoder {
         self.data = None;
         self.state.context_changed = false;
         let isa = first.instruction.isa;
-        let goes = Goes { to: traced(first.address, isa), jazelle: isa == Isa::Jazelle, reason };
-        let taken_back = reason == Reason::Overflow && self.often(self.settings.speculation);
-        if taken_back {
-            let wrong = Goes { to: goes.to ^ 0x40, ..goes };
+        let target =
+            Target { to: traced(first.address, isa), jazelle: isa == Isa::Jazelle, reason };
+        let speculative = reason == Reason::Overflow && self.often(self.settings.speculation);
+        if speculative {
+            let wrong = Target { to: target.to ^ 0x40, ..target };
             let cycles = 1 + (self.state.noise.next() & 1) as usize;
             self.branch_status(BRANCH, wrong, cycles - 1, config, out);
         }
-        self.branch_status(BRANCH, goes, 2, config, out);
+        self.branch_status(BRANCH, target, 2, config, out);
     }
 
     fn often(&mut self, of_256: u8) -> bool {
@@ -222,38 +217,38 @@ impl Encoder {
     fn execute(
         &mut self,
         waiting: &Waiting,
-        exception: Option<Goes>,
+        exception: Option<Target>,
         config: &Config,
         out: &mut impl Extend<Packet>,
     ) {
         let retired = &waiting.retired;
-        if waiting.in_halves() && exception.is_none() {
+        if waiting.is_split() && exception.is_none() {
             self.clock(EXECUTED, false, config, out);
         }
-        let goes = match exception {
-            Some(goes) => {
+        let target = match exception {
+            Some(target) => {
                 let (reason, _) = self.periodic(false, config);
-                Some(Goes { reason, ..goes })
+                Some(Target { reason, ..target })
             }
-            None => self.goes(retired, config),
+            None => self.traced_target(retired, config),
         };
         let traced = self.traces(waiting, config);
         if traced {
-            self.moves(waiting, goes.is_some(), config, out);
+            self.put_data(waiting, target.is_some(), config, out);
         }
         let status = match (retired.taken, traced) {
             (false, _) => NOT_EXECUTED,
             (true, true) => DATA,
             (true, false) => EXECUTED,
         };
-        match goes {
-            Some(goes) => self.branch_status(BRANCH | u8::from(traced), goes, 2, config, out),
+        match target {
+            Some(target) => self.branch_status(BRANCH | u8::from(traced), target, 2, config, out),
             None => self.clock(status, false, config, out),
         }
     }
 
-    /// Whether the address that `retired` goes to is traced, and why.
-    fn goes(&mut self, retired: &Retired, config: &Config) -> Option<Goes> {
+    /// The target of `retired`, where its address is traced.
+    fn traced_target(&mut self, retired: &Retired, config: &Config) -> Option<Target> {
         let direct = match retired.instruction.kind {
             _ if !retired.taken => return None,
             Kind::Branch => true,
@@ -266,10 +261,10 @@ impl Encoder {
             || config.control.branch_output()
             || in_vector_table(retired.next as u32, config.core.high_vectors);
         let to = traced(retired.next, retired.next_isa);
-        sent.then_some(Goes { to, jazelle: retired.next_isa == Isa::Jazelle, reason })
+        sent.then_some(Target { to, jazelle: retired.next_isa == Isa::Jazelle, reason })
     }
 
-    /// Why the next address is sent, and whether it must be whole. (5.6.2, 5.6.3)
+    /// The reason of the next address, and whether the whole address must be sent. (5.6.2, 5.6.3)
     fn periodic(&mut self, direct: bool, config: &Config) -> (Reason, bool) {
         let whole = 5 + config.context_bytes();
         let overdue = self.since >= PERIOD + GRACE;
@@ -279,7 +274,7 @@ impl Encoder {
         if !(overdue || due || context) {
             return (Reason::Branch, false);
         }
-        // ETMv1.2 has a reason of its own for this.
+        // ETMv1.2 has a separate reason for a periodic address.
         if config.minor >= 2 {
             return (Reason::Periodic, true);
         }
@@ -287,17 +282,18 @@ impl Encoder {
         (Reason::Branch, true)
     }
 
+    /// Whether the data of the instruction are traced.
     fn traces(&self, waiting: &Waiting, config: &Config) -> bool {
         let control = config.control;
-        !waiting.moved.is_empty()
+        !waiting.accesses.is_empty()
             && match waiting.coprocessor() {
                 true => control.coprocessor() && control.values(),
                 false => control.values() || control.addresses(),
             }
     }
 
-    /// Puts the data of an instruction into the FIFO: in its last cycle, or before that.
-    fn moves(
+    /// Puts the data of an instruction into the FIFO, in its last cycle or before it.
+    fn put_data(
         &mut self,
         waiting: &Waiting,
         branches: bool,
@@ -305,15 +301,15 @@ impl Encoder {
         out: &mut impl Extend<Packet>,
     ) {
         let early = self.often(self.settings.early);
-        let last = waiting.moved.len().saturating_sub(1);
+        let last = waiting.accesses.len().saturating_sub(1);
         let mut bytes = [0; 9];
-        for (n, access) in waiting.moved.iter().enumerate() {
+        for (n, access) in waiting.accesses.iter().enumerate() {
             let len = self.bytes(access, n == 0, config, &mut bytes);
             self.room(len, config, out);
             for &byte in bytes.get(..len).unwrap_or_default() {
                 self.push(byte, false);
             }
-            // A branch needs room for its address, too.
+            // A branch needs room for its address as well.
             let tight = branches && self.state.fifo.len() + 9 > self.state.common.fifo;
             if n < last || early || tight {
                 self.clock(WAIT, false, config, out);
@@ -321,12 +317,12 @@ impl Encoder {
         }
     }
 
-    /// The bytes of one transfer, and how many. (5.7.3)
+    /// Writes the bytes of one transfer to `out` and returns their number. (5.7.3)
     fn bytes(&mut self, access: &Access, first: bool, config: &Config, out: &mut [u8; 9]) -> usize {
         let mut len = 0;
         let mut put = |byte: u8| {
-            if let Some(place) = out.get_mut(len) {
-                *place = byte;
+            if let Some(slot) = out.get_mut(len) {
+                *slot = byte;
                 len += 1;
             }
         };
@@ -360,24 +356,13 @@ impl Encoder {
     }
 }
 
-/// How many groups of 7 bits hold the highest bit of `bits`.
-const fn groups(bits: u32) -> u32 {
-    match bits.leading_zeros() {
-        25.. => 1,
-        18.. => 2,
-        11.. => 3,
-        4.. => 4,
-        _ => 5,
-    }
-}
-
 /// The FIFO and the port.
 impl Encoder {
-    /// Waits until there is room, or finds out that there is none.
+    /// Waits until the FIFO has room for `len` bytes. Without ETMCR.Stall it does not wait.
     fn room(&mut self, len: usize, config: &Config, out: &mut impl Extend<Packet>) {
         let depth = self.state.common.fifo;
         let mut stuck = 0;
-        // A trigger takes a cycle; a 16-bit port may wait for a second byte.
+        // A trigger takes a cycle without FIFO output. A 16-bit port may wait for a second byte.
         while config.control.stall() && self.state.fifo.len() + len > depth && stuck < 4 {
             let before = (self.state.fifo.len(), self.state.fifo.is_half());
             self.clock(WAIT, false, config, out);
@@ -389,7 +374,7 @@ impl Encoder {
         }
     }
 
-    /// A byte goes in, if there is room.
+    /// Puts a byte into the FIFO, if it has room.
     fn push(&mut self, byte: u8, sync: bool) {
         if self.state.fifo.len() < self.state.common.fifo && !self.state.full {
             self.state.fifo.push(byte, sync);
@@ -398,21 +383,21 @@ impl Encoder {
         }
     }
 
-    /// A branch status, and so many of its offset cycles.
+    /// Emits a branch status and `cycles` of its offset cycles.
     fn branch_status(
         &mut self,
         status: u8,
-        goes: Goes,
+        target: Target,
         cycles: usize,
         config: &Config,
         out: &mut impl Extend<Packet>,
     ) {
-        let address = self.address(goes, config);
+        let address = self.address(target, config);
         let mut bytes = Bytes::default();
         address.emit(config, &mut bytes);
         self.room(bytes.len, config, out);
         let offset = self.state.fifo.addresses().min(TOO_LARGE) as u8;
-        // All of an address goes in, or nothing of it.
+        // The FIFO takes a whole address or none of it.
         self.state.full |= self.state.fifo.len() + bytes.len > self.state.common.fifo;
         for (n, &byte) in bytes.bytes.iter().take(bytes.len).enumerate() {
             self.push(byte, n == 0);
@@ -424,38 +409,38 @@ impl Encoder {
     }
 
     /// The shortest address. (5.5.4)
-    fn address(&mut self, goes: Goes, config: &Config) -> Address {
-        let before = self.base.replace((goes.to, goes.jazelle));
+    fn address(&mut self, target: Target, config: &Config) -> Address {
+        let before = self.base.replace((target.to, target.jazelle));
         let count = match before {
-            Some((base, jazelle)) if jazelle == goes.jazelle && goes.reason == Reason::Branch => {
-                groups(goes.to ^ base)
+            Some((base, jazelle))
+                if jazelle == target.jazelle && target.reason == Reason::Branch =>
+            {
+                groups(target.to ^ base)
             }
             _ => 5,
         };
         if count < 5 {
-            let count = 7 * count as u8;
-            return Address { bits: goes.to & ((1 << count) - 1), count, last: None };
+            let count = 7 * count;
+            return Address { bits: target.to & ((1 << count) - 1), count, last: None };
         }
         self.since = 0;
-        let id = goes.reason != Reason::Branch && config.context_bytes() > 0;
+        let id = target.reason != Reason::Branch && config.context_bytes() > 0;
         if id {
             self.state.context_changed = false;
         }
         let last = Last {
-            reason: goes.reason,
-            jazelle: goes.jazelle,
+            reason: target.reason,
+            jazelle: target.jazelle,
             context_id: id.then_some(self.state.context_id),
         };
-        Address { bits: goes.to, count: 32, last: Some(last) }
+        Address { bits: target.to, count: 32, last: Some(last) }
     }
 
-    /// One cycle. `offset`: bits of an offset stand in the place of the status.
+    /// Emits one cycle. `offset`: `status` has bits of an offset.
     fn clock(&mut self, status: u8, offset: bool, config: &Config, out: &mut impl Extend<Packet>) {
-        self.state.cycles = self.state.cycles.saturating_add(1);
+        let noise = self.state.tick(config.width());
         self.since = self.since.saturating_add(1);
         self.since_data = self.since_data.saturating_add(1);
-        let mask = config.width().mask();
-        let noise = if self.state.common.noise { self.state.noise.next() as u16 & mask } else { 0 };
         if core::mem::take(&mut self.state.trigger) {
             let packet = noise & !0b111 | u16::from(status);
             out.extend([Packet::of(Cycle { status: TRIGGER, sync: false, packet })]);
@@ -475,7 +460,7 @@ impl Encoder {
         out.extend([Packet::of(cycle)]);
     }
 
-    /// What the FIFO has for TRACEPKT, and whether an address begins.
+    /// The FIFO output for TRACEPKT, and whether an address begins.
     fn shown(&mut self, wait: bool, width: Width, noise: u16) -> Option<(u16, bool)> {
         match width {
             Width::W4 => {
@@ -491,7 +476,7 @@ impl Encoder {
                         self.state.fifo.pop();
                         Some((u16::from(first.value) | u16::from(second.value) << 8, first.sync))
                     }
-                    // A single byte only where nobody could take it for two. (5.3.1)
+                    // A single byte waits where a decoder could take its padding for data. (5.3.1)
                     None if wait && self.state.on && !self.state.full => None,
                     _ => {
                         self.state.fifo.pop();
@@ -513,8 +498,8 @@ struct Bytes {
 impl Extend<u8> for Bytes {
     fn extend<T: IntoIterator<Item = u8>>(&mut self, bytes: T) {
         for byte in bytes {
-            if let Some(place) = self.bytes.get_mut(self.len) {
-                *place = byte;
+            if let Some(slot) = self.bytes.get_mut(self.len) {
+                *slot = byte;
                 self.len += 1;
             }
         }

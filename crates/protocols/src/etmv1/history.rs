@@ -1,21 +1,20 @@
-//! What completes compressed addresses: the addresses before.
+//! The previous addresses, which complete compressed ones.
 
 use tracewright_base::Isa;
 
 use super::packet::Address;
 use crate::bits::replace_low;
 
-/// The last branch address and the last data address that were sent. A plain value; its default knows
-/// nothing.
+/// The last branch address and the last data address that were sent. By default nothing is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct History {
-    /// As it was sent, its lowest bits too.
+    /// The last branch address as it was sent, including its lowest bits.
     address: u32,
-    /// Low bits of `address` that are known.
+    /// Number of low bits of `address` that are known.
     known: u8,
     jazelle: bool,
     data: u32,
-    /// Low bits of `data` that are known.
+    /// Number of low bits of `data` that are known.
     data_known: u8,
 }
 
@@ -24,15 +23,15 @@ pub struct History {
 pub struct Target {
     /// Byte address.
     pub address: u32,
-    /// Low bits of it that are known.
+    /// Number of its low bits that are known.
     pub known: u8,
     /// The instruction set there.
     pub isa: Isa,
 }
 
 impl History {
-    /// Completes a branch address. Bit \[0] says which instruction set is next, unless it is Jazelle:
-    /// to enter and to leave that takes a whole address. (IHI 0014, 5.5.2 and 5.5.4)
+    /// Completes a branch address. Bit \[0] selects A32 or T32. A change to or from Jazelle state
+    /// takes a whole address. (IHI 0014, 5.5.2 and 5.5.4)
     pub fn branch(&mut self, address: &Address) -> Target {
         self.address = replace_low(self.address.into(), address.bits.into(), address.count) as u32;
         self.known = self.known.max(address.count);
@@ -55,7 +54,7 @@ impl History {
         (self.data_known >= 32).then_some(self.data)
     }
 
-    /// The next data address comes whole: what was before is no base for it.
+    /// Forgets the last data address: the next one comes whole.
     pub fn forget_data(&mut self) {
         (self.data, self.data_known) = (0, 0);
     }

@@ -1,4 +1,4 @@
-//! What the port shows in one cycle. (IHI 0014, 5.1 and 5.2)
+//! One cycle of the trace port. (IHI 0014, 5.1 and 5.2)
 
 mod address;
 
@@ -13,17 +13,17 @@ use super::Config;
 
 /// One cycle, by its pipeline status. (Table 5-1)
 ///
-/// In the two cycles after a branch status the port shows bits of an address packet offset in the
-/// place of a status, which look like the first four.
+/// In the two cycles after a branch status the port shows two bits of an address packet offset
+/// instead of a status. They read as the first four statuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packet {
-    /// `000` IE: an instruction was executed.
+    /// `000` IE: an instruction executed.
     Executed(Pins),
-    /// `001` ID: an instruction was executed, and its data are traced.
+    /// `001` ID: an instruction executed, and its data are traced.
     ExecutedData(Pins),
     /// `010` IN: an instruction failed its condition.
     NotExecuted(Pins),
-    /// `011` WT: no instruction; TRACEPKT is from the FIFO.
+    /// `011` WT: no instruction; TRACEPKT is FIFO output.
     Wait(Pins),
     /// `100` BE: a branch whose address is traced.
     Branch(Pins),
@@ -31,11 +31,11 @@ pub enum Packet {
     BranchData(Pins),
     /// `110` TR: the trigger. TRACEPKT\[2:0] is the status that it replaces.
     Trigger(Pins),
-    /// `111` TD: no instruction, and nothing of the FIFO.
+    /// `111` TD: no instruction and no FIFO output.
     Disabled(Pins),
 }
 
-/// The other pins.
+/// The pins other than PIPESTAT.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Pins {
     /// TRACESYNC: an address begins.
@@ -45,7 +45,7 @@ pub struct Pins {
 }
 
 impl Packet {
-    /// The packet that is `cycle`.
+    /// The packet of `cycle`.
     pub const fn of(cycle: Cycle) -> Packet {
         let pins = Pins { sync: cycle.sync, packet: cycle.packet };
         match cycle.status & 0b111 {
@@ -60,7 +60,7 @@ impl Packet {
         }
     }
 
-    /// The cycle.
+    /// The cycle of this packet.
     pub const fn cycle(self) -> Cycle {
         let (status, pins) = match self {
             Packet::Executed(pins) => (0b000, pins),
@@ -73,6 +73,12 @@ impl Packet {
             Packet::Disabled(pins) => (0b111, pins),
         };
         Cycle { status, sync: pins.sync, packet: pins.packet }
+    }
+}
+
+impl From<Cycle> for Packet {
+    fn from(cycle: Cycle) -> Self {
+        Packet::of(cycle)
     }
 }
 

@@ -10,10 +10,12 @@ use tracewright_base::Wire;
 use tracewright_frames::cycles::{Version, text};
 
 use super::{Config, Etmv1, Packet};
-use crate::memory::{Memory, words};
+use crate::memory::Memory;
+use crate::port_tests;
+pub(super) use crate::port_tests::{ADDRESSES, CONTEXT1, CYCLES, VALUES, W4, W8, W16};
 use crate::ways;
 
-/// A unit of version 1.`minor`, told `control`.
+/// A unit of version 1.`minor`; `control` is ETMCR.
 pub(super) fn unit(minor: u64, control: u64) -> Config {
     unit_with(minor, control, &[])
 }
@@ -27,37 +29,11 @@ pub(super) fn unit_with(minor: u64, control: u64, others: &[(&str, u64)]) -> Con
     Config::new(&register).unwrap()
 }
 
-/// The records of cycles that are written as text.
-pub(super) fn records(config: &Config, cycles: &str) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for cycle in text::cycles(cycles, Version::V1) {
-        Packet::of(cycle.unwrap()).emit(config, &mut bytes);
-    }
-    bytes
-}
-
-/// What cycles say, taken every way; less the first word and the last, which are always there.
+/// The elements of cycles, decoded in every way, without the gap at the start and the end.
 #[track_caller]
-pub(super) fn says(config: &Config, code: &Memory, cycles: &str) -> Vec<String> {
-    let bytes = records(config, cycles);
-    let said = ways::check::<Etmv1, _>(config, &mut code.clone(), &bytes);
-    let mut words = words(&said.elements);
-    assert_eq!(words.remove(0), "gap: start of trace");
-    assert_eq!(words.pop().as_deref(), Some("end"));
-    words
+pub(super) fn decoded(config: &Config, code: &Memory, cycles: &str) -> Vec<String> {
+    port_tests::decoded::<Etmv1>(Version::V1, config, code, cycles)
 }
 
-/// ETMCR: the port's width.
-pub(super) const W4: u64 = 0;
-pub(super) const W8: u64 = 1 << 4;
-pub(super) const W16: u64 = 2 << 4;
 /// ETMCR: coprocessor register transfers are traced.
 pub(super) const CPRT: u64 = 1 << 1;
-/// ETMCR: data values are traced.
-pub(super) const VALUES: u64 = 1 << 2;
-/// ETMCR: data addresses are traced.
-pub(super) const ADDRESSES: u64 = 1 << 3;
-/// ETMCR: every cycle is traced.
-pub(super) const CYCLES: u64 = 1 << 12;
-/// ETMCR: context ids have one byte.
-pub(super) const CONTEXT1: u64 = 1 << 14;

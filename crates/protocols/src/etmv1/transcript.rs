@@ -1,5 +1,5 @@
-//! Cycles in words, one after another: what their status says, and what is on TRACEPKT. It needs no
-//! program.
+//! Describes cycles as text, in order: the meaning of each status and of TRACEPKT. It needs no
+//! program image.
 
 use core::fmt::{self, Write};
 
@@ -9,24 +9,25 @@ use tracewright_frames::cycles::{Cycle, DISABLED, TRIGGER, Width};
 use super::packet::{Address, LONGEST_ADDRESS};
 use super::{Config, History, Packet};
 
-/// Reads cycles in order. A plain value; its default has seen none.
+/// The state that cycles leave for the description of the next one. By default no cycle has come.
 ///
-/// Which bytes are data is known only where the program is: without it, what is neither an address nor
-/// nothing may be data.
+/// Only the program distinguishes data bytes from idle pins. So the description of pins that are
+/// not part of an address is "data or nothing", unless the status proves FIFO output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Transcript {
-    /// Cycles left in which the last branch status has bits of its offset, and the bits so far.
+    /// Cycles left that show bits of the last branch status's offset, and the bits so far.
     offset: (u8, u8),
-    /// The address that is coming.
+    /// The bytes of the address that is being sent.
     bytes: [u8; LONGEST_ADDRESS],
     len: usize,
+    /// An address is being sent.
     open: bool,
     /// The low half of its next byte.
     half: Option<u8>,
     history: History,
 }
 
-/// Statuses. (Table 5-1)
+/// Descriptions of the statuses. (Table 5-1)
 const STATUSES: [&str; 8] = [
     "instruction executed",
     "instruction executed with data",
@@ -39,20 +40,20 @@ const STATUSES: [&str; 8] = [
 ];
 
 const WAIT: u8 = 3;
-/// An offset that says nothing.
+/// The offset value for "too large to encode". (5.6.1)
 const TOO_LARGE: u8 = 15;
 
 impl Transcript {
-    /// Appends the words for the next cycle.
+    /// Appends the description of the next cycle.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn cycle(&mut self, packet: &Packet, config: &Config, out: &mut impl Write) -> fmt::Result {
         let cycle = packet.cycle();
         let trigger = cycle.status == TRIGGER;
         let status = if trigger { cycle.packet as u8 & 0b111 } else { cycle.status };
         if trigger {
-            out.write_str("trigger, in the place of: ")?;
+            out.write_str("trigger, replaces: ")?;
         }
         let in_offset = self.offset.0 > 0 && status <= WAIT;
         if in_offset {
@@ -79,18 +80,18 @@ impl Transcript {
         self.offset = (0, 0);
         write!(out, "address packet offset [3:2] = {bits}: ")?;
         match before | bits << 2 {
-            TOO_LARGE => out.write_str("too large to say"),
+            TOO_LARGE => out.write_str("too large to encode"),
             0 => out.write_str("no address before its own"),
             1 => out.write_str("1 address before its own"),
             more => write!(out, "{more} addresses before its own"),
         }
     }
 
-    /// TRACEPKT. `sure`: the status says that there is something on it.
+    /// Describes TRACEPKT. `valid`: the status proves that it shows FIFO output.
     fn pins(
         &mut self,
         cycle: Cycle,
-        sure: bool,
+        valid: bool,
         config: &Config,
         out: &mut impl Write,
     ) -> fmt::Result {
@@ -108,7 +109,7 @@ impl Transcript {
                     out.write_str("; address, half a byte")
                 }
             },
-            Width::W4 if sure => write!(out, "; data, half a byte: {low:x}"),
+            Width::W4 if valid => write!(out, "; data, half a byte: {low:x}"),
             Width::W4 if moves => write!(out, "; half a byte of data or nothing: {low:x}"),
             Width::W8 | Width::W16 if self.open => {
                 self.byte(low, config, out)?;
@@ -118,16 +119,16 @@ impl Transcript {
                     _ => Ok(()),
                 }
             }
-            Width::W8 if sure => write!(out, "; data: {low:02x}"),
-            // A single byte is padded in more than one case.
-            Width::W16 if sure => write!(out, "; data: {low:02x}, data or nothing: {high:02x}"),
+            Width::W8 if valid => write!(out, "; data: {low:02x}"),
+            // The upper byte may be padding.
+            Width::W16 if valid => write!(out, "; data: {low:02x}, data or nothing: {high:02x}"),
             Width::W8 if moves => write!(out, "; data or nothing: {low:02x}"),
             Width::W16 if moves => write!(out, "; data or nothing: {low:02x} {high:02x}"),
             Width::W4 | Width::W8 | Width::W16 => Ok(()),
         }
     }
 
-    /// A byte of an address.
+    /// Takes a byte of an address.
     fn byte(&mut self, byte: u8, config: &Config, out: &mut impl Write) -> fmt::Result {
         if let Some(place) = self.bytes.get_mut(self.len) {
             *place = byte;
@@ -143,7 +144,9 @@ impl Transcript {
         match (target.known, address.last) {
             (_, Some(last)) => write!(out, "; branch address {whole:#010x} {isa}{last}"),
             (32.., None) => write!(out, "; branch address {address}: {whole:#010x} {isa}"),
-            (_, None) => write!(out, "; branch address {address}, the rest is not known yet"),
+            (_, None) => {
+                write!(out, "; branch address {address}, its upper bits are not known yet")
+            }
         }
     }
 }

@@ -6,14 +6,14 @@ use tracewright_frames::cycles::Width;
 use crate::port;
 pub use crate::port::Control;
 
-/// What the trace unit was programmed to do, and what the core was wired to.
+/// How the trace unit was programmed, and the configuration of its core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// What it was told.
+    /// ETMCR: how the unit was programmed.
     pub control: Control,
-    /// Which version it is.
+    /// ETMIDR: the version of the unit.
     pub id: Id,
-    /// What the trace does not say.
+    /// Properties of the core that the trace does not contain.
     pub core: port::Core,
 }
 
@@ -33,12 +33,12 @@ impl Config {
         })
     }
 
-    /// Bytes of a context id that are traced: 0, 1, 2 or 4.
+    /// Bytes of a context ID that are traced: 0, 1, 2 or 4.
     pub const fn context_bytes(&self) -> usize {
         self.control.context_bytes()
     }
 
-    /// TRACEPKT pins.
+    /// Number of TRACEPKT pins.
     pub const fn width(&self) -> Width {
         self.control.width()
     }
@@ -69,17 +69,20 @@ pub const REGISTERS: &[Register] = &[
     Register {
         name: "ETMIDR",
         aliases: &["ETMID"],
-        about: "which trace unit it is",
+        about: "identification of the trace unit",
         required: true,
         fields: &[
-            Field { values: &[(0x41, "Arm")], ..field("Implementer", 31, 24, "who made it") },
+            Field {
+                values: &[(0x41, "Arm")],
+                ..field("Implementer", 31, 24, "designer of the unit")
+            },
             Field {
                 values: &[(0, "no"), (1, "yes")],
                 ..field("PCFirst", 16, 16, "a load multiple reads the new PC first (2.1)")
             },
             Field {
                 values: &[(0, "Arm7"), (1, "Arm9"), (2, "Arm10"), (3, "Arm11")],
-                ..field("Core", 15, 12, "core family")
+                ..field("Core", 15, 12, "core series")
             },
             Field {
                 values: &[(0, "ETMv1"), (1, "ETMv2"), (2, "ETMv3")],
@@ -89,7 +92,7 @@ pub const REGISTERS: &[Register] = &[
             field("Revision", 3, 0, "revision of the implementation"),
         ],
     },
-    Register { required: false, about: "what the unit has", ..port::ETMCCR },
+    Register { required: false, about: "implemented features", ..port::ETMCCR },
     Register {
         name: "ETMSYNCFR",
         aliases: &["ETMSyncFreq"],

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 
 use tracewright_base::{
-    Code, Context, Counted, Decode, Element, Exception, Fault, Gap, Inconsistency, Pc, Sink,
+    BlockCache, Context, Counted, Decode, Element, Exception, Fault, Gap, Inconsistency, Pc, Sink,
     Spanned, Start,
 };
 use tracewright_frames::cycles::DISABLED;
@@ -12,60 +12,61 @@ use tracewright_isa::transfer;
 use super::fifo::{Fifo, Out};
 use super::packet::{Branch, DataAddress, Item, Offset, State, Status, Tfo};
 use super::{Config, History, Packet};
-use crate::data::{Data, Said};
+use crate::data::{Data, DataPacket};
 use crate::flow::{Flow, Next, Vector, Walked};
-use crate::held::{Held, Of};
+use crate::pending::{Pending, Withdrawal};
 
-/// Cycles to elements: instructions one by one, and what they read and wrote.
+/// Cycles to elements: single instructions, and their data accesses.
 ///
-/// A status comes in its cycle, its packets out of the FIFO later, in the order of the statuses. (6.3)
-/// So statuses wait in a queue until those before them have their packets. A trace FIFO offset says
-/// how many bytes are in the FIFO before the packet that belongs to it: there a decoder can begin, and
-/// there it finds out that it was wrong.
+/// The FIFO outputs the packets of a status after the cycle of the status, in the order of the
+/// statuses. (6.3) So statuses wait in a queue until those before them have their packets. A trace
+/// FIFO offset gives the number of bytes in the FIFO before its packet. A decoder starts there, and
+/// detects inconsistencies there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decoder {
-    /// A cycle was seen.
+    /// A cycle has come.
     seen: bool,
     fifo: Fifo,
     /// Statuses that wait.
     events: VecDeque<Event>,
-    /// The instructions of the first of them have been executed.
+    /// The instructions of the first of them have been walked.
     begun: bool,
     history: History,
     flow: Flow,
     context: Context,
-    held: Held,
+    pending: Pending,
     data: Data,
-    /// It has been said that tracing is on.
+    /// A trace-on element was reported, and the position in the program is not lost since.
     on: bool,
     /// Cycles since the last status.
     cycles: u32,
-    /// Of those, up to the last that said itself that it counts.
-    sure: u32,
+    /// Of those, cycles up to the last Trace Disabled cycle that counts.
+    counted: u32,
 }
 
 /// A status that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Event {
+    /// Offset of its cycle.
     at: u64,
     kind: Kind,
-    /// Cycles since the status before, its own included.
+    /// Cycles since the previous status, including its own.
     cycles: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Status(Status),
-    /// A TFO packet comes.
+    /// A trace FIFO offset, whose TFO packet follows.
     Tfo,
     Trigger,
 }
 
-/// Statuses that may wait: none does longer than the FIFO takes to drain.
+/// Limit of the waiting statuses. None waits longer than the FIFO takes to drain.
 const EVENTS: usize = 1024;
 
 impl Decode<Config, Packet> for Decoder {
-    fn packet<K: Code, S: Sink>(
+    fn packet<K: BlockCache, S: Sink>(
         &mut self,
         p: Spanned<Packet>,
         config: &Config,
@@ -88,7 +89,7 @@ impl Decode<Config, Packet> for Decoder {
             }
             Packet::Trigger { pins } => {
                 self.push(p.at, Kind::Trigger);
-                // The only Trace Disabled that a trigger replaces is that of an offset. (6.1.7)
+                // A trigger replaces a Trace Disabled status only where that has an offset. (6.1.7)
                 if pins as u8 & 0xf == DISABLED {
                     self.push(p.at, Kind::Tfo);
                 }
@@ -112,24 +113,24 @@ impl Decode<Config, Packet> for Decoder {
 
     fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {
         match (self.seen, self.fifo.synced(), fault) {
-            // Nothing follows, so nothing is lost.
+            // No instruction follows, so nothing is lost.
             (true, _, Fault::Truncated) => return,
             (false, ..) => sink.element(at, Element::Gap(Gap::Start)),
             (true, false, _) => {}
             (true, true, _) => {
                 self.end_data(at);
-                self.held.commit(sink);
+                self.pending.commit(sink);
                 sink.element(at, Element::Gap(Gap::BadPacket));
             }
         }
         *self = Decoder { seen: true, ..Decoder::default() };
     }
 
-    fn finish<K: Code, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
+    fn finish<K: BlockCache, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
         self.flush_half(at, sink);
         self.end_data(at);
-        self.held.commit(sink);
-        let cycles = self.flow.take_cycles().saturating_add(self.sure);
+        self.pending.commit(sink);
+        let cycles = self.flow.take_cycles().saturating_add(self.counted);
         if cycles > 0 && self.on {
             sink.element(at, Element::Cycles(Some(cycles)));
         }
@@ -139,7 +140,7 @@ impl Decode<Config, Packet> for Decoder {
 
 /// Statuses and packets.
 impl Decoder {
-    /// What earlier addresses said.
+    /// The last addresses.
     pub fn history(&self) -> &History {
         &self.history
     }
@@ -148,7 +149,7 @@ impl Decoder {
         let cycles = match kind {
             Kind::Trigger => 0,
             _ => {
-                self.sure = 0;
+                self.counted = 0;
                 core::mem::take(&mut self.cycles)
             }
         };
@@ -160,11 +161,11 @@ impl Decoder {
         self.begun = false;
     }
 
-    /// Statuses and FIFO do not fit together: it begins anew with the next offset.
+    /// Statuses and FIFO output are inconsistent: decoding restarts at the next offset.
     #[cold]
     fn lose<S: Sink>(&mut self, at: u64, sink: &mut S) {
         self.end_data(at);
-        self.held.commit(sink);
+        self.pending.commit(sink);
         sink.element(at, Element::Inconsistency(Inconsistency::Unexpected));
         *self = Decoder { seen: true, ..Decoder::default() };
     }
@@ -172,16 +173,16 @@ impl Decoder {
     /// A cycle of Trace Disabled.
     fn disabled(&mut self, at: u64, pins: u16) {
         match Offset::of_pins(pins as u8) {
-            // Tracing is off: what drained the FIFO does not count.
-            Offset::Nothing => self.cycles = self.sure,
-            Offset::Filler => self.sure = self.cycles,
+            // Tracing is off: cycles that only drained the FIFO do not count.
+            Offset::Nothing => self.cycles = self.counted,
+            Offset::Filler => self.counted = self.cycles,
             Offset::Bytes(_) => self.push(at, Kind::Tfo),
             Offset::Reserved => {}
         }
     }
 
-    /// What came out of the FIFO belongs to the first status that waits for packets.
-    fn out<K: Code, S: Sink>(
+    /// Processes FIFO output. It belongs to the first status that waits for packets.
+    fn out<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         out: Out,
@@ -213,21 +214,21 @@ impl Decoder {
         }
     }
 
-    /// Bytes came that no status has.
+    /// Reports FIFO output that belongs to no status.
     #[cold]
     fn lose_program<S: Sink>(&mut self, at: u64, sink: &mut S) {
         self.end_data(at);
-        self.held.commit(sink);
+        self.pending.commit(sink);
         sink.element(at, Element::Inconsistency(Inconsistency::Unexpected));
         self.flow.lose();
         self.on = false;
     }
 
-    /// Takes statuses off the queue as far as they have their packets.
-    fn advance<K: Code, S: Sink>(&mut self, config: &Config, code: &mut K, sink: &mut S) {
+    /// Processes statuses up to the first that waits for packets.
+    fn advance<K: BlockCache, S: Sink>(&mut self, config: &Config, code: &mut K, sink: &mut S) {
         while let Some(&event) = self.events.front() {
             match event.kind {
-                Kind::Trigger => self.say(event.at, Element::Trigger, sink),
+                Kind::Trigger => self.report(event.at, Element::Trigger, sink),
                 Kind::Tfo => return,
                 Kind::Status(status) => {
                     if !core::mem::replace(&mut self.begun, true) {
@@ -245,17 +246,17 @@ impl Decoder {
 
 /// The program.
 impl Decoder {
-    /// Says something that no exception can withdraw.
-    fn say<S: Sink>(&mut self, at: u64, element: Element, sink: &mut S) {
-        self.held.element(at, element, Of::Nothing, sink);
+    /// Reports an element that no exception can withdraw.
+    fn report<S: Sink>(&mut self, at: u64, element: Element, sink: &mut S) {
+        self.pending.element(at, element, Withdrawal::Never, sink);
     }
 
     fn end_data(&mut self, at: u64) {
-        self.data.cut_short(&mut self.held);
-        self.data.restart(at, true, &mut self.held);
+        self.data.cut_short(&mut self.pending);
+        self.data.restart(at, true, &mut self.pending);
     }
 
-    fn status<K: Code, S: Sink>(
+    fn status<K: BlockCache, S: Sink>(
         &mut self,
         event: Event,
         status: Status,
@@ -272,8 +273,8 @@ impl Decoder {
         }
     }
 
-    /// The next instruction begins to execute.
-    fn execute<K: Code, S: Sink>(
+    /// Walks the next instruction.
+    fn execute<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         passed: bool,
@@ -285,61 +286,61 @@ impl Decoder {
         let opcode = self.next_opcode(code).filter(|_| passed && config.control.0 & 0b1110 != 0);
         match self.flow.walk(passed, counts, &self.context, code) {
             Walked::Instruction(range, _) => {
-                self.held.instruction(at, range, sink);
-                self.data.completed(&mut self.held);
+                self.pending.instruction(at, range, sink);
+                self.data.completed(&mut self.pending);
                 let moves = opcode.and_then(|opcode| transfer(range.last.isa, opcode));
                 if let Some(moves) = moves {
-                    self.data.instruction(range.start as u32, moves, false, &mut self.held);
+                    self.data.instruction(range.start as u32, moves, false, &mut self.pending);
                 }
                 return;
             }
             Walked::Half => {
-                self.held.commit(sink);
-                return self.data.completed(&mut self.held);
+                self.pending.commit(sink);
+                return self.data.completed(&mut self.pending);
             }
             Walked::ByteCode => {
                 self.flow.lose();
-                self.say(at, Element::Inconsistency(Inconsistency::UnsupportedIsa), sink);
+                self.report(at, Element::Inconsistency(Inconsistency::UnsupportedIsa), sink);
             }
             Walked::Unknown => {
-                self.held.commit(sink);
+                self.pending.commit(sink);
                 if let Next::Branch(_) = self.flow.next() {
                     self.flow.lose();
-                    self.say(at, Element::Inconsistency(Inconsistency::NoAddress), sink);
+                    self.report(at, Element::Inconsistency(Inconsistency::NoAddress), sink);
                 }
             }
             Walked::Stop(element) => {
-                self.held.commit(sink);
-                // The data that follow may be of an instruction that is not known. (6.6)
-                self.data.restart(at, false, &mut self.held);
-                // It may not have executed: a prefetch abort cancels it.
-                self.held.wait(at, element, Of::Last);
+                self.pending.commit(sink);
+                // The data that follow may belong to an unknown instruction. (6.6)
+                self.data.restart(at, false, &mut self.pending);
+                // A prefetch abort may cancel the instruction.
+                self.pending.push(at, element, Withdrawal::Instruction);
             }
         }
         self.cycles_only(at, sink);
     }
 
-    fn next_opcode<K: Code>(&self, code: &mut K) -> Option<u32> {
+    fn next_opcode<K: BlockCache>(&self, code: &mut K) -> Option<u32> {
         let Next::At(address, isa) = self.flow.next() else { return None };
         code.opcode(Pc { address: address.into(), isa, space: self.context.space() })
     }
 
-    /// Says cycles that no range has.
+    /// Reports cycles that belong to no range.
     fn cycles_only<S: Sink>(&mut self, at: u64, sink: &mut S) {
         let cycles = self.flow.take_cycles();
         if cycles > 0 {
-            self.say(at, Element::Cycles(Some(cycles)), sink);
+            self.report(at, Element::Cycles(Some(cycles)), sink);
         }
     }
 
-    /// The first half of a BL ran, and the second does not follow.
+    /// Reports the first half of a BL where the second half does not follow.
     fn flush_half<S: Sink>(&mut self, at: u64, sink: &mut S) {
         if let Some(range) = self.flow.lone_half() {
-            self.held.instruction(at, range, sink);
+            self.pending.instruction(at, range, sink);
         }
     }
 
-    fn tfo<K: Code, S: Sink>(
+    fn tfo<K: BlockCache, S: Sink>(
         &mut self,
         event: Event,
         tfo: &Tfo,
@@ -348,20 +349,20 @@ impl Decoder {
         sink: &mut S,
     ) {
         let at = event.at;
-        let (address, isa) = tfo.place();
+        let (address, isa) = tfo.start_address();
         self.history.tfo(tfo);
         let start = match tfo.reason.start() {
             None if !self.on => Some(Start::Normal),
             start => start,
         };
         let Some(start) = start else {
-            // The offset stands in the place of IE: its address is that of the instruction.
+            // The offset replaces an IE status, so the address is that of the executed instruction.
             self.flow.pass(event.cycles);
             let expected = (self.flow.address(), self.flow.next());
             match expected {
                 (Some(pc), Next::At(_, now)) if (pc, now) == (address, isa) => {}
                 (Some(_), _) => {
-                    self.say(at, Element::Inconsistency(Inconsistency::AddressNotReached), sink);
+                    self.report(at, Element::Inconsistency(Inconsistency::AddressNotReached), sink);
                     self.flow.go(address, isa);
                 }
                 (None, _) => self.flow.go(address, isa),
@@ -370,13 +371,13 @@ impl Decoder {
             return self.execute(at, true, config, code, sink);
         };
         self.flush_half(at, sink);
-        self.held.commit(sink);
+        self.pending.commit(sink);
         if start == Start::Overflow {
-            self.data.cut_short(&mut self.held);
+            self.data.cut_short(&mut self.pending);
         }
-        // What is missing when tracing is switched off still comes. (6.4.3)
-        self.data.restart(at, start != Start::Normal || !self.on, &mut self.held);
-        self.held.commit(sink);
+        // Late data of loads before tracing was switched off still come. (6.4.3)
+        self.data.restart(at, start != Start::Normal || !self.on, &mut self.pending);
+        self.pending.commit(sink);
         self.history.forget_data();
         self.flow = Flow::default();
         self.on = true;
@@ -391,16 +392,16 @@ impl Decoder {
         }
         match &tfo.current {
             Some(current) => {
-                // The load or store multiple is in progress: it counts as executed.
+                // The load or store multiple in progress counts as executed.
                 self.execute(at, true, config, code, sink);
                 let target = self.history.branch(current);
                 self.flow.go(target.address, target.isa);
             }
             None => {
-                // It may be a load or store multiple that began before the trace did.
+                // It may be a load or store multiple that began before tracing.
                 let opcode = self.next_opcode(code).filter(|_| config.control.0 & 0b1110 != 0);
                 if let Some(moves) = opcode.and_then(|opcode| transfer(isa, opcode)) {
-                    self.data.instruction(address, moves, true, &mut self.held);
+                    self.data.instruction(address, moves, true, &mut self.pending);
                 }
             }
         }
@@ -412,45 +413,45 @@ impl Decoder {
             if let Next::At(_, isa) = self.flow.next() {
                 self.context.isa = isa;
             }
-            self.say(at, Element::Context(self.context), sink);
+            self.report(at, Element::Context(self.context), sink);
         }
     }
 
     fn item<S: Sink>(&mut self, at: u64, item: &Item, config: &Config, sink: &mut S) {
         if !matches!(item, Item::Miss { .. }) {
-            self.data.another();
+            self.data.other_packet();
         }
         match *item {
             Item::Branch(ref branch) => self.branch(at, branch, config, sink),
             Item::Data { first, ref address, value, .. } => {
-                let said = self.said(at, first, address, config);
-                self.data.access(said, value.map(|value| value.bits), &mut self.held);
+                let packet = self.data_packet(at, first, address, config);
+                self.data.access(packet, value.map(|value| value.bits), &mut self.pending);
             }
             Item::Miss { tag, first, ref address, .. } => {
-                let said = self.said(at, first, address, config);
-                self.data.placeholder(said, tag, &mut self.held);
+                let packet = self.data_packet(at, first, address, config);
+                self.data.placeholder(packet, tag, &mut self.pending);
             }
             Item::Late { tag, value, .. } => {
-                self.data.late(at, tag, value.map(|value| value.bits), &mut self.held);
+                self.data.late(at, tag, value.map(|value| value.bits), &mut self.pending);
             }
             Item::NotTraced { .. } => {
-                let said = self.said(at, false, &None, config);
-                self.data.not_traced(said, &mut self.held);
+                let packet = self.data_packet(at, false, &None, config);
+                self.data.not_traced(packet, &mut self.pending);
             }
             Item::ContextId { id, .. } => self.context_id(at, Some(id), sink),
         }
-        self.held.settle(sink);
+        self.pending.settle(sink);
     }
 
-    /// What a data packet says of its access.
-    fn said(
+    /// The fields of a data packet.
+    fn data_packet(
         &mut self,
         at: u64,
         first: bool,
         address: &Option<DataAddress>,
         config: &Config,
-    ) -> Said {
-        Said {
+    ) -> DataPacket {
+        DataPacket {
             at,
             first,
             address: address.as_ref().map(|address| self.history.data(address)),
@@ -466,13 +467,13 @@ impl Decoder {
         let vector = Vector::at(target.address, target.isa, config.core.high_vectors);
         let vector = vector.filter(|_| whole);
         let cancels = matches!(branch.state, Some(State::Arm { cancels: true }));
-        let last = self.held.last().copied();
-        let mut place = last.map(|range| range.start).or(self.held.missing());
+        let last = self.pending.last().copied();
+        let mut return_address = last.map(|range| range.start).or(self.pending.missing_code());
         if cancels {
             match self.flow.address().filter(|_| self.flow.is_half()) {
                 // The first half of a BL came last.
                 Some(address) => {
-                    place = Some(u64::from(address.wrapping_sub(2)));
+                    return_address = Some(u64::from(address.wrapping_sub(2)));
                     self.cycles_only(at, sink);
                 }
                 None => self.cancel(at, sink),
@@ -480,19 +481,19 @@ impl Decoder {
         } else {
             self.flush_half(at, sink);
             match vector {
-                // What it moved is not valid. (6.8.1)
+                // The data that it transferred are not valid. (6.8.1)
                 Some(Vector::DataAbort) => {
-                    self.held.drop(Of::Last);
-                    self.data.cancel(Of::Last);
+                    self.pending.withdraw(Withdrawal::Instruction);
+                    self.data.cancel(Withdrawal::Instruction);
                 }
-                Some(_) => place = last.map(|range| range.end() & 0xffff_ffff),
+                Some(_) => return_address = last.map(|range| range.end() & 0xffff_ffff),
                 None => {
                     let leads = match self.flow.next() {
                         Next::At(address, isa) => (address, isa) == (target.address, target.isa),
                         Next::Branch(_) | Next::Unknown => true,
                     };
                     if last.is_some() && whole && !leads {
-                        self.say(
+                        self.report(
                             at,
                             Element::Inconsistency(Inconsistency::AddressNotReached),
                             sink,
@@ -504,11 +505,11 @@ impl Decoder {
         if let Some(vector) = vector {
             let element = Element::Exception(Exception {
                 number: vector.number(),
-                return_address: place.filter(|_| vector != Vector::Reset),
+                return_address: return_address.filter(|_| vector != Vector::Reset),
                 also_target: false,
                 tail_chain: false,
             });
-            self.say(at, element, sink);
+            self.report(at, element, sink);
         }
         if whole {
             self.flow.go(target.address, target.isa);
@@ -517,13 +518,14 @@ impl Decoder {
         }
     }
 
-    /// The last instruction did not execute, and its data are not valid. Its cycles did pass.
+    /// Withdraws the last instruction, which did not execute, and its data. Its cycles are
+    /// reported.
     fn cancel<S: Sink>(&mut self, at: u64, sink: &mut S) {
-        let cycles = self.held.last().map_or(Counted::UNKNOWN, |range| range.cycles);
-        self.held.cancel();
-        self.data.cancel(Of::Last);
+        let cycles = self.pending.last().map_or(Counted::UNKNOWN, |range| range.cycles);
+        self.pending.cancel();
+        self.data.cancel(Withdrawal::Instruction);
         if let Some(cycles @ 1..) = cycles.get() {
-            self.say(at, Element::Cycles(Some(cycles)), sink);
+            self.report(at, Element::Cycles(Some(cycles)), sink);
         }
     }
 }

@@ -1,33 +1,33 @@
-//! A trace unit in software: what a processor did, to the cycles of an ETMv2's port.
+//! A trace unit in software: processor steps to the cycles of an ETMv2's port.
 //!
-//! Each instruction is one core cycle, and one more for each transfer after its first. Its status comes in
-//! the first of its cycles. (6.1.4) Where ETMCR.Stall is set the processor waits while the FIFO has no
-//! room; otherwise the FIFO overflows: what a cycle has goes in as a whole or not at all, and tracing
-//! starts again when it is empty. (6.10)
+//! An instruction takes one core cycle, and one more for each transfer after its first. The status
+//! comes in the first of these cycles. (6.1.4) Where ETMCR.Stall is set the processor waits while
+//! the FIFO is full. Otherwise the FIFO overflows: it takes the packets of a cycle as a whole or
+//! not at all, and tracing starts again when the FIFO is empty. (6.10)
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use tracewright_base::{Access, Direction, Encode, Isa, Kind, Retired, Step, Taken};
+use tracewright_base::{Access, Direction, Encode, Isa, Kind, Retired, Start, Step, Taken};
 use tracewright_frames::cycles::Width;
 
 use super::Config;
 use super::packet::{Branch, DataAddress, Item, Offset, Packet, Reason, State, Status, Tfo, Value};
-use crate::encoders::Setting;
-use crate::units::{self, Common, How, Unit, Waiting, Watched, traced};
+use crate::port_unit::{self, Common, Interruption, Unit, UnitState, Waiting, groups, traced};
+use crate::trace_unit::Setting;
 
-/// What the unit is told beside the registers that a decoder reads.
+/// Settings beside the registers that a decoder reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// What all units of this kind have.
+    /// The settings that ETMv1 and ETMv2 share.
     pub common: Common,
     /// Cycles between synchronisations. (ETMSYNCFR)
     pub period: u32,
-    /// How often, of 256 direct branches, one runs beside the next instruction.
+    /// Direct branches of 256 that run in the cycle of the next instruction, as branch phantoms.
     pub fold: u8,
-    /// How often, of 256 loads, the data come later.
+    /// Loads of 256 whose data come late.
     pub miss: u8,
-    /// How often, of 256 starts at a load or store multiple, that is in progress already.
+    /// Starts at a load or store multiple, of 256, at which it is already in progress.
     pub in_progress: u8,
 }
 
@@ -38,7 +38,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads settings by name; those that are absent are as in a usual unit.
+    /// Reads settings by name; an absent one has its default.
     pub fn new(setting: &dyn Fn(&str) -> Option<u64>) -> Self {
         let rate = |name| setting(name).unwrap_or(0).min(255) as u8;
         let common = Common::new(setting, 80);
@@ -46,70 +46,73 @@ impl Settings {
             0 => 1024,
             cycles => cycles as u32,
         };
-        // It must be more than the FIFO takes to drain.
+        // The period must be longer than the FIFO takes to drain.
         let period = period.max(common.fifo as u32 * 3);
         let (fold, miss, in_progress) = (rate("fold"), rate("miss"), rate("in-progress"));
         Settings { common, period, fold, miss, in_progress }
     }
 }
 
-/// Every setting, in words.
+/// Every setting and its description.
 pub(super) const SETTINGS: &[Setting] = &[
-    units::FIFO,
-    units::SEED,
-    units::NOISE,
-    units::WAITS,
-    units::HASTY,
-    units::setting("fold", "of 256 direct branches: run beside the next instruction"),
-    units::setting("miss", "of 256 loads: data come later, out of order"),
-    units::setting(
+    port_unit::FIFO,
+    port_unit::SEED,
+    port_unit::NOISE,
+    port_unit::WAITS,
+    port_unit::HASTY,
+    port_unit::setting(
+        "fold",
+        "of 256 direct branches: those that run in the cycle of the next instruction",
+    ),
+    port_unit::setting("miss", "of 256 loads: those whose data come late, out of order"),
+    port_unit::setting(
         "in-progress",
-        "of 256 starts at a load or store multiple: beside the next instruction",
+        "of 256 starts at a load or store multiple: those at which it is in progress",
     ),
 ];
 
-/// Encodes for an ETMv2.
+/// The encoder of ETMv2.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     settings: Settings,
-    state: Watched,
-    /// A direct branch that will run beside the next instruction.
+    state: UnitState,
+    /// A direct branch that runs in the cycle of the next instruction.
     folded: Option<Waiting>,
-    /// A load or store multiple, which tracing may begin beside: while the next instruction runs.
+    /// The load or store multiple at which tracing starts, while it is in progress.
     progress: Option<Waiting>,
-    /// Tracing starts with the next instruction, and why.
-    start: Option<Reason>,
-    /// The last address that was sent.
+    /// The last address that was sent, and its instruction set.
     base: Option<(u32, Isa)>,
     /// The last data address that was sent.
     data: Option<u32>,
-    /// Cycles since a data address was sent whole.
+    /// Cycles since a whole data address was sent.
     since_data: u32,
     /// Cycles to the next periodic offset.
     left: u32,
     /// A periodic offset is due.
     due: bool,
-    /// Half bytes, or a byte, of an offset that are still to be shown.
+    /// The rest of an offset: half bytes of a 4-bit port, else a byte.
     offset: VecDeque<u8>,
-    /// Values that come late: their tag, in how many cycles, and what they are.
+    /// Loads whose values come late.
     late: Vec<Late>,
     /// The tag of the last load that missed.
     tag: u8,
 }
 
+/// The late values of a load that missed.
 #[derive(Clone, Debug)]
 struct Late {
     tag: u8,
+    /// Cycles until they come.
     left: u32,
     values: Vec<u32>,
 }
 
-/// Loads that may be missing at once: as many as there are tags.
+/// The most loads that can wait for data: the number of tags.
 const MISSING: usize = 4;
 
-/// Where an instruction goes.
+/// The target of a branch.
 #[derive(Clone, Copy)]
-struct Goes {
+pub(crate) struct Target {
     to: u32,
     isa: Isa,
     cancels: bool,
@@ -122,11 +125,10 @@ impl Encode<Config, Packet> for Encoder {
 
     fn new(_config: &Config, settings: &Settings) -> Self {
         Encoder {
-            state: Watched::new(settings.common),
+            state: UnitState::new(settings.common),
             settings: *settings,
             folded: None,
             progress: None,
-            start: Some(Reason::Enabled),
             base: None,
             data: None,
             since_data: 0,
@@ -139,7 +141,7 @@ impl Encode<Config, Packet> for Encoder {
     }
 
     fn step(&mut self, step: &Step, config: &Config, out: &mut impl Extend<Packet>) {
-        self.take(step, config, out);
+        self.take_step(step, config, out);
     }
 
     fn finish(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
@@ -150,8 +152,9 @@ impl Encode<Config, Packet> for Encoder {
 
 impl Unit<Config> for Encoder {
     type Packet = Packet;
+    type Target = Target;
 
-    fn state(&mut self) -> &mut Watched {
+    fn state(&mut self) -> &mut UnitState {
         &mut self.state
     }
 
@@ -159,83 +162,20 @@ impl Unit<Config> for Encoder {
         config.context_bytes()
     }
 
-    fn execute_last(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
-        self.flush(None, config, out);
-    }
-
-    fn end(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
-        self.flush(None, config, out);
-        self.alone(config, out);
-        self.unfold(config, out);
-    }
-
-    fn jumped(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
-        self.alone(config, out);
-        if self.start.is_none() {
-            self.unfold(config, out);
-            self.start = Some(Reason::Enabled);
-        }
-    }
-
-    fn raise(&mut self, taken: &Taken, how: How, config: &Config, out: &mut impl Extend<Packet>) {
-        let (to, isa) = (taken.target as u32, taken.target_isa);
-        self.flush(Some(Goes { to, isa, cancels: how != How::Executed }), config, out);
-    }
-
-    /// The branch belongs to an instruction that did not execute.
-    fn cancelled(&mut self, taken: &Taken) -> Retired {
-        let mut cancelled = Retired { address: taken.return_address, ..Retired::default() };
-        cancelled.taken = self.state.noise.next() & 1 != 0;
-        cancelled.instruction.isa = taken.return_isa;
-        cancelled
-    }
-
-    fn start_again(&mut self, halted: bool) {
-        self.start = Some(if halted { Reason::Debug } else { Reason::Enabled });
-    }
-
-    fn pause(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
-        match self.late_comes() && !self.state.full {
-            true => self.cycle(WAIT, Vec::new(), config, out),
-            false => self.clock(WAIT, false, config, out),
-        }
-    }
-
-    /// Waits for the loads that missed: what is missing in Debug state might not come any more. (6.4.3)
-    fn settle(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
-        while !self.late.is_empty() && !self.state.full {
-            self.pause(config, out);
-        }
-    }
-}
-
-/// The processor.
-impl Encoder {
-    /// A folded branch that nothing follows runs alone.
-    fn unfold(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
-        if let Some(folded) = self.folded.take() {
-            let passed = Some(folded.retired.taken);
-            self.cycle(Status { passed, ..WAIT }, Vec::new(), config, out);
-        }
-    }
-
-    /// The instruction that waits executes. `exception`: where it goes then.
-    fn flush(&mut self, exception: Option<Goes>, config: &Config, out: &mut impl Extend<Packet>) {
+    fn flush(&mut self, exception: Option<Target>, config: &Config, out: &mut impl Extend<Packet>) {
         let Some(waiting) = self.state.waiting.take() else { return };
         if self.state.full {
             self.folded = None;
-            self.clock(WAIT, false, config, out);
-            if !self.state.fifo.is_empty() {
+            if !self.recover(config, out) {
                 return;
             }
-            (self.state.full, self.start) = (false, Some(Reason::Overflow));
             self.late.clear();
         }
         if self.due && self.left == 0 {
-            // It was due all the time, and no instruction had room for it. (6.5.1)
+            // A full period passed without an instruction that could take the offset. (6.5.1)
             self.unfold(config, out);
             self.settle(config, out);
-            self.start = Some(Reason::Overflow);
+            self.state.start = Some(Start::Overflow);
         }
         if let Some(multiple) = self.progress.take() {
             let beside = exception.is_none() && waiting.is_plain() && !self.state.context_changed;
@@ -248,7 +188,7 @@ impl Encoder {
                 }
             };
         }
-        let in_progress = self.start.is_some()
+        let in_progress = self.state.start.is_some()
             && exception.is_none()
             && waiting.is_multiple()
             && self.state.noise.often(self.settings.in_progress);
@@ -259,8 +199,70 @@ impl Encoder {
         self.begin(&waiting, exception, config, out);
     }
 
-    /// An instruction that ran while a load or store multiple, at which tracing begins, was in progress: both
-    /// are said in one packet, then what the multiple moves. (6.5.5)
+    fn end(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
+        self.flush(None, config, out);
+        self.alone(config, out);
+        self.unfold(config, out);
+    }
+
+    fn jumped(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
+        self.alone(config, out);
+        if self.state.start.is_none() {
+            self.unfold(config, out);
+            self.state.start = Some(Start::Normal);
+        }
+    }
+
+    fn raise(
+        &mut self,
+        taken: &Taken,
+        interruption: Interruption,
+        config: &Config,
+        out: &mut impl Extend<Packet>,
+    ) {
+        let (to, isa) = (taken.target as u32, taken.target_isa);
+        self.flush(
+            Some(Target { to, isa, cancels: interruption != Interruption::Executed }),
+            config,
+            out,
+        );
+    }
+
+    /// The branch packet belongs to an instruction that did not execute.
+    fn cancelled(&mut self, taken: &Taken) -> Retired {
+        let mut cancelled = Retired { address: taken.return_address, ..Retired::default() };
+        cancelled.taken = self.state.noise.next() & 1 != 0;
+        cancelled.instruction.isa = taken.return_isa;
+        cancelled
+    }
+
+    fn pause(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
+        match self.late_comes() && !self.state.full {
+            true => self.cycle(WAIT, Vec::new(), config, out),
+            false => self.clock(WAIT, false, config, out),
+        }
+    }
+
+    /// Waits for the loads that missed. Their data might not come in Debug state. (6.4.3)
+    fn settle(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
+        while !self.late.is_empty() && !self.state.full {
+            self.pause(config, out);
+        }
+    }
+}
+
+/// The processor side.
+impl Encoder {
+    /// Emits a folded branch that no instruction follows.
+    fn unfold(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
+        if let Some(folded) = self.folded.take() {
+            let passed = Some(folded.retired.taken);
+            self.cycle(Status { passed, ..WAIT }, Vec::new(), config, out);
+        }
+    }
+
+    /// Starts tracing at a load or store multiple in progress. One TFO packet has its address and
+    /// that of the instruction that runs beside it; the transfers of the multiple follow. (6.5.5)
     fn beside(
         &mut self,
         multiple: &Waiting,
@@ -268,8 +270,8 @@ impl Encoder {
         config: &Config,
         out: &mut impl Extend<Packet>,
     ) {
-        let reason = self.start.take().unwrap_or(Reason::Enabled);
-        self.tfo(&multiple.retired, Some(&waiting.retired), reason, config, out);
+        let start = self.state.start.take().unwrap_or(Start::Normal);
+        self.tfo(&multiple.retired, Some(&waiting.retired), start.into(), config, out);
         if self.state.full {
             return;
         }
@@ -282,23 +284,23 @@ impl Encoder {
         }
     }
 
-    /// Nothing ran beside a load or store multiple.
+    /// Traces the load or store multiple in progress if no instruction ran beside it.
     fn alone(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         if let Some(multiple) = self.progress.take() {
             self.begin(&multiple, None, config, out);
         }
     }
 
-    /// An instruction executes, and tracing begins there if it must.
+    /// Traces an instruction, and starts tracing there if a start is pending.
     fn begin(
         &mut self,
         waiting: &Waiting,
-        exception: Option<Goes>,
+        exception: Option<Target>,
         config: &Config,
         out: &mut impl Extend<Packet>,
     ) {
-        if let Some(reason) = self.start.take() {
-            self.tfo(&waiting.retired, None, reason, config, out);
+        if let Some(start) = self.state.start.take() {
+            self.tfo(&waiting.retired, None, start.into(), config, out);
             if self.state.full {
                 return;
             }
@@ -307,7 +309,7 @@ impl Encoder {
         let folds = exception.is_none()
             && self.folded.is_none()
             && waiting.retired.instruction.kind == Kind::Branch
-            && !waiting.in_halves()
+            && !waiting.is_split()
             && !config.control.branch_output()
             && !self.state.context_changed
             && self.state.noise.often(self.settings.fold);
@@ -321,14 +323,14 @@ impl Encoder {
     fn execute(
         &mut self,
         waiting: &Waiting,
-        exception: Option<Goes>,
+        exception: Option<Target>,
         config: &Config,
         out: &mut impl Extend<Packet>,
     ) {
         let retired = &waiting.retired;
         let phantom = self.folded.take().map(|folded| folded.retired.taken);
         let mut status = Status { phantom, passed: Some(retired.taken), data: false };
-        if waiting.in_halves() && exception.is_none() {
+        if waiting.is_split() && exception.is_none() {
             self.instruction(
                 status,
                 retired.address,
@@ -339,8 +341,8 @@ impl Encoder {
             );
             status.phantom = None;
         }
-        let half = if waiting.in_halves() { 2 } else { 0 };
-        let goes = exception.or_else(|| self.goes(retired, config));
+        let half = if waiting.is_split() { 2 } else { 0 };
+        let target = exception.or_else(|| self.traced_target(retired, config));
         let mut groups = self.groups(waiting, config);
         if self.state.context_changed && config.context_bytes() > 0 {
             self.state.context_changed = false;
@@ -351,14 +353,14 @@ impl Encoder {
                 None => groups.push(alloc::vec![id]),
             }
         }
-        // The branch comes with the last of it, or in a cycle of its own.
+        // The branch packet comes with the last group, or in a separate cycle.
         let alone = match groups.is_empty() {
             true => self.state.noise.next() & 7 == 0,
             false => self.state.noise.next() & 1 == 0,
         };
-        let (with, after) = if alone { (None, goes) } else { (goes, None) };
-        if let Some(goes) = with {
-            let branch = Item::Branch(self.branch(goes));
+        let (with, after) = if alone { (None, target) } else { (target, None) };
+        if let Some(target) = with {
+            let branch = Item::Branch(self.branch(target));
             match groups.last_mut() {
                 Some(last) => last.push(branch),
                 None => groups.push(alloc::vec![branch]),
@@ -377,14 +379,14 @@ impl Encoder {
         for group in groups {
             self.cycle(WAIT, group, config, out);
         }
-        if let Some(goes) = after {
-            // Not before: an offset in between is a base for it.
-            let branch = Item::Branch(self.branch(goes));
+        if let Some(target) = after {
+            // Compressed only now: an offset in between changes its base address.
+            let branch = Item::Branch(self.branch(target));
             self.cycle(WAIT, alloc::vec![branch], config, out);
         }
     }
 
-    /// The cycle in which an instruction begins; it may be that of a periodic offset.
+    /// Emits the first cycle of an instruction, or a periodic offset instead of it.
     fn instruction(
         &mut self,
         status: Status,
@@ -406,19 +408,19 @@ impl Encoder {
         self.cycle(status, group, config, out);
     }
 
-    /// The address that `retired` goes to, where that is traced.
-    fn goes(&self, retired: &Retired, config: &Config) -> Option<Goes> {
+    /// The target of `retired`, where its address is traced.
+    fn traced_target(&self, retired: &Retired, config: &Config) -> Option<Target> {
         let sent = match retired.instruction.kind {
             _ if !retired.taken => false,
             Kind::Branch => config.control.branch_output(),
             Kind::Indirect => true,
             _ => false,
         };
-        let goes = Goes { to: retired.next as u32, isa: retired.next_isa, cancels: false };
-        sent.then_some(goes)
+        let target = Target { to: retired.next as u32, isa: retired.next_isa, cancels: false };
+        sent.then_some(target)
     }
 
-    /// What an instruction moves, a group of packets for each transfer.
+    /// The data packets of an instruction: one group for each transfer.
     fn groups(&mut self, waiting: &Waiting, config: &Config) -> Vec<Vec<Item>> {
         let control = config.control;
         let traced = match waiting.coprocessor() {
@@ -431,15 +433,15 @@ impl Encoder {
         let load = |access: &Access| access.direction == Direction::Read;
         let may_miss = control.values()
             && !waiting.coprocessor()
-            && waiting.moved.iter().all(load)
-            && waiting.moved.len() <= 2
-            && waiting.moved.iter().all(|access| !access.has(Access::VALUE_NOT_TRACED))
+            && waiting.accesses.iter().all(load)
+            && waiting.accesses.len() <= 2
+            && waiting.accesses.iter().all(|access| !access.has(Access::VALUE_NOT_TRACED))
             && !(config.id.loads_pc_first() && waiting.loads_pc())
             && self.late.len() < MISSING;
-        if may_miss && !waiting.moved.is_empty() && self.state.noise.often(self.settings.miss) {
+        if may_miss && !waiting.accesses.is_empty() && self.state.noise.often(self.settings.miss) {
             return self.misses(waiting, config);
         }
-        let mut moved = waiting.moved.clone();
+        let mut moved = waiting.accesses.clone();
         if config.id.loads_pc_first() && waiting.loads_pc() {
             moved.rotate_right(1);
         }
@@ -462,7 +464,7 @@ impl Encoder {
         groups
     }
 
-    /// Loads whose values come later: two words of one tag are one value. (6.4.3)
+    /// A load that misses. Two words under one tag are one value. (6.4.3)
     fn misses(&mut self, waiting: &Waiting, config: &Config) -> Vec<Vec<Item>> {
         let busy = |tag: u8, late: &[Late]| late.iter().any(|late| late.tag == tag);
         while busy(self.tag, &self.late) {
@@ -472,7 +474,7 @@ impl Encoder {
         self.tag = (tag + 1) % MISSING as u8;
         let mut group = Vec::new();
         let mut values = Vec::new();
-        for access in &waiting.moved {
+        for access in &waiting.accesses {
             let first = group.is_empty();
             let address = if first { self.data_address(access, config) } else { None };
             group.push(Item::Miss { tag, first, address, more: false });
@@ -489,36 +491,35 @@ impl Encoder {
         let address = access.address().unwrap_or(0) as u32;
         let base = self.data.filter(|_| self.since_data < self.settings.period);
         self.data = Some(address);
-        let count = match base.map(|base| (address ^ base).leading_zeros()) {
-            Some(25..) => 7,
-            Some(18..) => 14,
-            Some(11..) => 21,
-            Some(4..) => 28,
-            _ => 32,
+        let count = match base.map(|base| groups(address ^ base)) {
+            Some(groups @ ..5) => 7 * groups,
+            _ => {
+                self.since_data = 0;
+                return Some(DataAddress { bits: address, count: 32 });
+            }
         };
-        if count == 32 {
-            self.since_data = 0;
-            return Some(DataAddress { bits: address, count });
-        }
         Some(DataAddress { bits: address & ((1 << count) - 1), count })
     }
 
-    /// The address of what runs beside a load or store multiple, compressed against that. (6.5.5)
+    /// The address of the instruction beside a load or store multiple, compressed against the
+    /// address of the multiple. (6.5.5)
     fn current(&mut self, multiple: &Retired, beside: &Retired) -> Branch {
         let isa = beside.instruction.isa;
         let before = self.base.replace((multiple.address as u32, multiple.instruction.isa));
-        let branch = self.branch(Goes { to: beside.address as u32, isa, cancels: false });
+        let branch = self.branch(Target { to: beside.address as u32, isa, cancels: false });
         self.base = before;
         branch
     }
 
     /// The shortest branch packet. (6.7.1)
-    fn branch(&mut self, goes: Goes) -> Branch {
-        let shift = if goes.isa == Isa::T32 { 1 } else { 2 };
-        let before = self.base.replace((goes.to, goes.isa));
-        let bits = goes.to >> shift;
+    fn branch(&mut self, target: Target) -> Branch {
+        let shift = if target.isa == Isa::T32 { 1 } else { 2 };
+        let before = self.base.replace((target.to, target.isa));
+        let bits = target.to >> shift;
         let changed = match before {
-            Some((base, isa)) if isa == goes.isa && !goes.cancels => Some(bits ^ (base >> shift)),
+            Some((base, isa)) if isa == target.isa && !target.cancels => {
+                Some(bits ^ (base >> shift))
+            }
             _ => None,
         };
         let count = match changed.map(u32::leading_zeros) {
@@ -527,9 +528,9 @@ impl Encoder {
             Some(12..) => 20,
             Some(5..) => 27,
             _ => {
-                let state = match goes.isa {
+                let state = match target.isa {
                     Isa::T32 => State::Thumb,
-                    _ => State::Arm { cancels: goes.cancels },
+                    _ => State::Arm { cancels: target.cancels },
                 };
                 return Branch { bits, count: 32 - shift, state: Some(state) };
             }
@@ -540,12 +541,12 @@ impl Encoder {
 
 /// The FIFO and the port.
 impl Encoder {
-    /// A value that comes late comes in the next cycle.
+    /// Whether a late value comes in the next cycle.
     fn late_comes(&self) -> bool {
         self.late.iter().any(|late| late.left == 0)
     }
 
-    /// A cycle with what it puts into the FIFO.
+    /// Emits a cycle and puts its packets into the FIFO.
     fn cycle(
         &mut self,
         status: Status,
@@ -559,7 +560,7 @@ impl Encoder {
                 let value = config.control.values().then(|| Value::of(value));
                 Item::Late { tag: late.tag, value, more: false }
             });
-            // A branch is the last of its group.
+            // A branch is the last packet of its group.
             group.splice(0..0, items);
         }
         let len = group.len();
@@ -573,7 +574,7 @@ impl Encoder {
         self.clock(Status { data: len > 0, ..status }, false, config, out);
     }
 
-    /// Puts bytes into the FIFO, all or none. `false`: it overflows.
+    /// Puts all bytes or none into the FIFO. Returns `false` on an overflow.
     fn put(&mut self, bytes: &[u8], config: &Config, out: &mut impl Extend<Packet>) -> bool {
         let depth = self.state.common.fifo.max(bytes.len());
         while config.control.stall()
@@ -590,7 +591,8 @@ impl Encoder {
         true
     }
 
-    /// A trace FIFO offset, and its packet: of `first`, with the address of what runs beside it.
+    /// Emits a trace FIFO offset and puts its packet into the FIFO. The packet has the address of
+    /// `first` and, where given, of the instruction beside it.
     fn tfo(
         &mut self,
         first: &Retired,
@@ -599,7 +601,7 @@ impl Encoder {
         config: &Config,
         out: &mut impl Extend<Packet>,
     ) {
-        // One offset at a time; and no more in the FIFO than it can say.
+        // One offset at a time, and no more bytes in the FIFO than an offset can encode.
         while !self.offset.is_empty() || self.state.fifo.len() > usize::from(Offset::MOST) {
             self.clock(WAIT, false, config, out);
         }
@@ -614,7 +616,7 @@ impl Encoder {
         };
         let mut bytes = Vec::new();
         tfo.emit(config, &mut bytes);
-        // Room is made before: the offset counts what is left.
+        // The wait for room comes first, because the offset counts the bytes that remain.
         let depth = self.state.common.fifo.max(bytes.len());
         while config.control.stall() && self.state.fifo.len() + bytes.len() > depth {
             self.clock(WAIT, false, config, out);
@@ -645,7 +647,7 @@ impl Encoder {
         self.clock(WAIT, true, config, out);
     }
 
-    /// One cycle. `offset`: it is that of an offset.
+    /// Emits one cycle. `offset`: it is the cycle of an offset.
     fn clock(
         &mut self,
         status: Status,
@@ -653,7 +655,7 @@ impl Encoder {
         config: &Config,
         out: &mut impl Extend<Packet>,
     ) {
-        self.state.cycles = self.state.cycles.saturating_add(1);
+        let noise = self.state.tick(config.width());
         self.since_data = self.since_data.saturating_add(1);
         self.late.iter_mut().for_each(|late| late.left = late.left.saturating_sub(1));
         if self.left > 0 {
@@ -662,8 +664,6 @@ impl Encoder {
                 (self.due, self.left) = (true, self.settings.period);
             }
         }
-        let mask = config.width().mask();
-        let noise = if self.state.common.noise { self.state.noise.next() as u16 & mask } else { 0 };
         if core::mem::take(&mut self.state.trigger) {
             let status = if offset { 0b0111 } else { status.pipestat() };
             out.extend([Packet::Trigger { pins: noise & !0xf | u16::from(status) }]);
@@ -692,14 +692,14 @@ impl Encoder {
         out.extend([packet]);
     }
 
-    /// What the FIFO has for TRACEPKT.
+    /// The FIFO output for TRACEPKT.
     fn shown(&mut self, width: Width) -> Option<u16> {
         match width {
             Width::W4 => self.state.fifo.pop_half().map(|(half, _)| half.into()),
             Width::W8 => self.state.fifo.pop().map(|byte| byte.value.into()),
             Width::W16 => {
                 let low = self.state.fifo.pop()?.value;
-                // What a single byte has beside it. (6.2)
+                // The padding beside a single byte. (6.2)
                 let high = self.state.fifo.pop().map_or(0x66, |byte| byte.value);
                 Some(u16::from(low) | u16::from(high) << 8)
             }

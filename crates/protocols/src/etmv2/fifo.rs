@@ -1,5 +1,5 @@
-//! What comes out of the FIFO: packets in the order of the cycles that they belong to. (IHI 0014, 6.3 to
-//! 6.5) None of it needs the program.
+//! FIFO output to packets, in the order of the cycles that they belong to. It needs no program
+//! image. (IHI 0014, 6.3 to 6.5)
 
 use alloc::collections::VecDeque;
 
@@ -9,59 +9,60 @@ use tracewright_frames::cycles::Width;
 use super::packet::{Item, Offset, Status, Tfo};
 use super::{Config, Packet};
 
-/// Cycles to packets. A plain value; its default looks for a trace FIFO offset.
+/// Cycles to packets. By default it looks for a trace FIFO offset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fifo {
-    /// It is known what is on the pins.
+    /// The position in the FIFO output is known.
     synced: bool,
     pins: Pins,
     /// The low half of the next byte of a 4-bit port.
     half: Option<u8>,
-    /// The packet that is coming.
+    /// The bytes of the packet that is being received.
     bytes: Bytes,
-    /// Those that are on their way, and the places of their cycles.
+    /// The groups of packets in the FIFO, and the offsets of their cycles.
     groups: VecDeque<(u64, Group)>,
 }
 
-/// What TRACEPKT shows in the next cycle in which it could show the FIFO.
+/// The content of TRACEPKT in the next cycle that is not Trace Disabled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Pins {
+    /// FIFO output, or nothing.
     #[default]
     Fifo,
-    /// An offset, which a trigger has put off.
-    Offset,
-    /// The upper half of an offset. Bits \[6:4] of it are known.
+    /// An offset that a trigger deferred.
+    DeferredOffset,
+    /// Bits \[3:0] of an offset on a 4-bit port; the value has bits \[6:4].
     UpperHalf(u8),
-    /// Half a byte of nothing.
+    /// Half a byte of padding.
     Gap,
 }
 
-/// The packets of a cycle, which are on their way.
+/// The packets of one cycle, in the FIFO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Group {
-    /// Those of a status with a D in its name.
+    /// The packets of a status with a D in its name.
     Status,
-    /// A TFO packet comes after so many bytes, once that is known.
+    /// A TFO packet, and the number of bytes before it where known.
     Tfo(Option<u8>),
 }
 
-/// What the pins of one cycle completed.
+/// What one cycle completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Out {
-    /// A packet of the first group that is on its way, which ends with it unless there is more.
+    /// A packet of the first group. The group ends with it unless bit C is set.
     Item(Item),
-    /// The TFO packet that the first group is.
+    /// The TFO packet of the first group.
     Tfo(Tfo),
-    /// An offset: so many bytes come before its packet.
+    /// An offset: the number of bytes before its packet.
     Offset(u8),
-    /// A byte of statuses that were not seen.
+    /// A byte of statuses before synchronisation.
     Stray,
-    /// Statuses and FIFO do not fit together: it begins anew with the next offset.
+    /// Statuses and FIFO output are inconsistent: decoding restarts at the next offset.
     Lost,
 }
 
-/// What one cycle completed, and the place of the cycle that it belongs to: two bytes of a 16-bit port may
-/// end two packets.
+/// The output of one cycle, each with the offset of the cycle that it belongs to. Two bytes of a
+/// 16-bit port may end two packets.
 pub type Outs = [Option<(u64, Out)>; 2];
 
 /// Bytes of a packet.
@@ -84,21 +85,22 @@ impl Bytes {
     }
 }
 
-/// Groups that may wait: none does longer than the FIFO takes to drain.
+/// Limit of the waiting groups. None waits longer than the FIFO takes to drain.
 const GROUPS: usize = 1024;
-/// What the upper half of a 16-bit port shows beside a single byte. (6.2)
+/// The upper byte of a 16-bit port beside a single FIFO byte. (6.2)
 const PADDING: u8 = 0x66;
-/// What a 4-bit port shows between an offset and the second half of a byte. (6.5.1)
+/// The padding of a 4-bit port between an offset and the second half of a byte. (6.5.1)
 const GAP: u8 = 0x6;
+/// PIPESTAT of Trace Disabled. (Table 6-1)
 const DISABLED: u8 = 0b0111;
 
 impl Fifo {
-    /// It is known what is on the pins.
+    /// Whether the position in the FIFO output is known.
     pub const fn synced(&self) -> bool {
         self.synced
     }
 
-    /// Nothing is on its way.
+    /// Whether no packet is in the FIFO.
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }
@@ -114,10 +116,11 @@ impl Fifo {
             Packet::Trigger { pins } => {
                 match Status::of_pipestat(pins as u8 & 0xf) {
                     Some(status) => self.status(at, status),
-                    // The only Trace Disabled that a trigger replaces is that of an offset. (6.1.7)
+                    // A trigger replaces a Trace Disabled status only where that has an offset.
+                    // (6.1.7)
                     None if pins as u8 & 0xf == DISABLED => {
                         self.offset_begins(at);
-                        self.pins = Pins::Offset;
+                        self.pins = Pins::DeferredOffset;
                     }
                     None => {}
                 }
@@ -137,7 +140,7 @@ impl Fifo {
         Some((at, Out::Lost))
     }
 
-    /// A cycle of Trace Disabled.
+    /// Takes a Trace Disabled cycle.
     fn disabled(&mut self, at: u64, pins: u16, config: &Config) -> Option<(u64, Out)> {
         match Offset::of_pins(pins as u8) {
             Offset::Nothing | Offset::Filler if !self.groups.is_empty() => self.lose(at),
@@ -150,16 +153,16 @@ impl Fifo {
         }
     }
 
-    /// An offset is to be shown: its packet goes into the FIFO now.
+    /// Records that the packet of an offset goes into the FIFO in the cycle at `at`.
     fn offset_begins(&mut self, at: u64) {
         if !self.synced {
-            // What is on the way cannot be told apart. A byte begins right after the offset.
+            // The packets before the offset are unknown. A byte begins right after the offset.
             *self = Fifo { synced: true, ..Fifo::default() };
         }
         self.groups.push_back((at, Group::Tfo(None)));
     }
 
-    /// An offset is shown, or the first half of it.
+    /// Takes an offset, or its upper half on a 4-bit port.
     fn offset_shown(&mut self, at: u64, bytes: u8, config: &Config) -> Option<(u64, Out)> {
         if config.width() == Width::W4 {
             self.pins = Pins::UpperHalf(bytes >> 4);
@@ -168,7 +171,7 @@ impl Fifo {
         self.offset(at, bytes)
     }
 
-    /// The offset is known.
+    /// Takes a complete offset.
     fn offset(&mut self, at: u64, bytes: u8) -> Option<(u64, Out)> {
         let mut groups = self.groups.iter_mut().rev().map(|(_, group)| group);
         if let Some(Group::Tfo(ahead @ None)) = groups.find(|group| **group != Group::Status) {
@@ -178,7 +181,7 @@ impl Fifo {
         Some((at, Out::Offset(bytes)))
     }
 
-    /// TRACEPKT of a cycle that is not Trace Disabled.
+    /// Takes TRACEPKT of a cycle that is not Trace Disabled.
     fn shown(&mut self, at: u64, status: Status, pins: u16, config: &Config) -> Outs {
         if !self.synced {
             return [None; 2];
@@ -188,7 +191,7 @@ impl Fifo {
         }
         let (low, high) = (pins as u8, (pins >> 8) as u8);
         let one = match (self.pins, config.width()) {
-            (Pins::Offset, _) => match Offset::of_pins(low) {
+            (Pins::DeferredOffset, _) => match Offset::of_pins(low) {
                 Offset::Bytes(bytes) => self.offset_shown(at, bytes, config),
                 _ => self.lose(at),
             },
@@ -199,7 +202,7 @@ impl Fifo {
             }
             (Pins::Gap, _) => self.lose(at),
             (Pins::Fifo, _) if self.groups.is_empty() => {
-                // A wait says that there is something.
+                // A wait status requires FIFO output.
                 if status.passed.is_none() && !status.data { self.lose(at) } else { None }
             }
             (Pins::Fifo, Width::W4) => match self.half.take() {
@@ -223,10 +226,10 @@ impl Fifo {
         [one, None]
     }
 
-    /// A byte of the FIFO.
+    /// Takes a byte of FIFO output.
     fn byte(&mut self, at: u64, byte: u8, config: &Config) -> Option<(u64, Out)> {
         let &(of, first) = self.groups.front()?;
-        // Every offset that is on its way counts it.
+        // Every pending offset counts the byte.
         let mut overrun = false;
         for (n, (_, group)) in self.groups.iter_mut().enumerate() {
             match group {
@@ -236,11 +239,11 @@ impl Fifo {
             }
         }
         if overrun {
-            // The packets before cannot have been what they were taken for.
+            // The packets before the TFO packet were decoded wrongly.
             return self.lose(at);
         }
         match first {
-            // What is before the packet belongs to statuses that were not seen.
+            // Bytes before the TFO packet belong to statuses before synchronisation.
             Group::Tfo(None | Some(1..)) => return Some((at, Out::Stray)),
             Group::Tfo(Some(0)) | Group::Status => self.bytes.push(byte),
         }

@@ -1,22 +1,22 @@
-//! What completes compressed addresses: the addresses before.
+//! The previous addresses, which complete compressed ones.
 
 use tracewright_base::Isa;
 
 use super::packet::{Branch, DataAddress, Tfo};
 use crate::bits::replace_low;
 
-/// The last addresses that were sent. A plain value; its default knows nothing.
+/// The last addresses that were sent. By default nothing is known.
 ///
-/// The base of a branch address is the last address that was sent, in a TFO packet or a branch packet,
-/// whatever ran since. (IHI 0014, 6.7.1)
+/// The base of a branch address is the last address that was sent in a TFO packet or a branch
+/// packet, not the address of the last instruction. (IHI 0014, 6.7.1)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct History {
     address: u32,
-    /// Low bits of `address` that are known.
+    /// Number of low bits of `address` that are known.
     known: u8,
     isa: Option<Isa>,
     data: u32,
-    /// Low bits of `data` that are known.
+    /// Number of low bits of `data` that are known.
     data_known: u8,
 }
 
@@ -25,7 +25,7 @@ pub struct History {
 pub struct Target {
     /// Byte address.
     pub address: u32,
-    /// Low bits of it that are known.
+    /// Number of its low bits that are known.
     pub known: u8,
     /// The instruction set there.
     pub isa: Isa,
@@ -34,7 +34,7 @@ pub struct Target {
 impl History {
     /// Takes a TFO packet.
     pub fn tfo(&mut self, tfo: &Tfo) {
-        let (address, isa) = tfo.place();
+        let (address, isa) = tfo.start_address();
         (self.address, self.known, self.isa) = (address, 32, Some(isa));
     }
 
@@ -62,7 +62,7 @@ impl History {
         (self.data_known >= 32).then_some(self.data)
     }
 
-    /// The next data address comes whole: what was before is no base for it.
+    /// Forgets the last data address: the next one comes whole.
     pub fn forget_data(&mut self) {
         (self.data, self.data_known) = (0, 0);
     }

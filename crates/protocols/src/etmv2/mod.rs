@@ -1,19 +1,19 @@
 //! Embedded Trace Macrocell versions 2.0 and 2.1.
 //!
-//! The trace unit of ARM10. Specification: *Embedded Trace Macrocell Architecture Specification*, IHI
-//! 0014, chapters 4 and 6.
+//! The trace unit of ARM10. Specification: *Embedded Trace Macrocell Architecture Specification*,
+//! IHI 0014, chapters 4 and 6.
 //!
-//! Such a unit sends no bytes: in each core cycle its port shows a pipeline status (PIPESTAT) and some
-//! bits of its FIFO (TRACEPKT). So a packet here is one cycle, and a source's bytes are the cycles'
-//! records ([`Cycle`](tracewright_frames::cycles::Cycle)). The packets of the specification are what comes out of the
-//! FIFO: [`packet::Item`] and [`packet::Tfo`]. Their lengths need no program, so a decoder that has
-//! lost its way in the program does not lose it in the FIFO.
+//! Such a unit sends no byte stream. In each core cycle its port shows a pipeline status (PIPESTAT)
+//! and some bits of its FIFO (TRACEPKT). So a [`Packet`] is one cycle, and the bytes of a source
+//! are the records of cycles ([`Cycle`](tracewright_frames::cycles::Cycle)). The FIFO output has
+//! the packets of the specification: [`packet::Item`] and [`packet::Tfo`]. Their lengths do not
+//! depend on the program, so missing code does not disturb the decoding of the FIFO.
 //!
 //! | section | item | tests |
 //! |---|---|---|
 //! | 3.5.1, 3.5.50 | [`Config`], [`config::REGISTERS`] | `configuration` |
 //! | Table 6-1, Table 7-24 | [`Packet`], [`packet::Status`] | `every_status` |
-//! | 6.3 | [`decode::Decoder`], what belongs together | `groups_of_packets`, `widths` |
+//! | 6.3 | [`decode::Decoder`], matching statuses and packets | `groups_of_packets`, `widths` |
 //! | 6.4, Tables 6-2 and 6-3 | [`packet::Item`] | `every_header`, `values` |
 //! | 6.5.1, Table 6-4 | [`packet::Offset`] | `offsets` |
 //! | 6.5.1, Table 6-5 | an offset between half bytes | `table_6_5` |
@@ -21,17 +21,17 @@
 //! | 6.7.1, Table 6-9 | [`packet::Branch`], [`History`] | `branches`, `fifth_bytes` |
 //! | 6.8 | `Element::DataAccess` | `data`, `out_of_order` |
 //!
-//! Exceptions are branches to one of the vectors (4.5.3); the packet says itself whether the last
+//! Exceptions are branches to one of the vectors (4.5.3). The branch packet states whether the last
 //! instruction was cancelled.
 //!
-//! Cycle counts: a range has the cycles since the status before, its own included.
+//! Cycle counts: a range has the cycles since the previous status, including its own.
 //!
 //! ```
 //! use tracewright_base::{Parse, Wire};
 //! use tracewright_protocols::etmv2::packet::Item;
 //! use tracewright_protocols::etmv2::{Config, Packet};
 //!
-//! // An ETMv2.0 with an 8-bit port: the records have two bytes.
+//! // An ETMv2.0 with an 8-bit port, whose records have two bytes.
 //! let register = |name: &str| match name {
 //!     "ETMCR" => Some(0x14),
 //!     "ETMIDR" => Some(0x4100_2100),
@@ -55,10 +55,6 @@ pub mod sync;
 mod tests;
 pub mod transcript;
 
-use alloc::borrow::Cow;
-
-use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
-
 pub use config::Config;
 pub use decode::Decoder;
 pub use encode::{Encoder, Settings};
@@ -66,60 +62,19 @@ pub use history::History;
 pub use packet::Packet;
 pub use transcript::Transcript;
 
-use crate::encoders::{Encodes, Setting};
-use crate::flow::Vector;
-use crate::protocol::{Protocol, Resume};
-
-/// Embedded Trace Macrocell, versions 2.0 and 2.1.
-#[derive(Clone, Copy, Debug)]
-pub struct Etmv2;
-
-impl Protocol for Etmv2 {
-    const NAMES: &'static [&'static str] = &["ETM2"];
-    const TITLE: &'static str =
-        "Embedded Trace Macrocell, version 2 (2.0 and 2.1): a record a core cycle";
-    const REGISTERS: &'static [Register] = config::REGISTERS;
-    const RESUME: Resume = Resume::Next;
-
-    type Config = Config;
-    type Packet = Packet;
-    type Decoder = Decoder;
-
-    fn configure(
-        _core: Option<CoreType>,
-        register: &dyn Fn(&str) -> Option<u64>,
-    ) -> Result<Config, MissingRegister> {
-        Config::new(register)
-    }
-
-    /// The port has no ids.
-    fn trace_id(_config: &Config) -> u8 {
-        0
-    }
-
-    /// Every instruction has a status of its own: no barrier ends anything.
-    fn waypoints(_config: &Config) -> Waypoints {
-        Waypoints::default()
-    }
-
-    fn exception_name(_config: &Config, number: u16) -> Option<Cow<'static, str>> {
-        Vector::name(number).map(Cow::Borrowed)
-    }
-
-    fn sync(_config: &Config, bytes: &[u8]) -> Sync {
-        sync::find(bytes)
-    }
-}
-
-impl Encodes for Etmv2 {
-    type Encoder = Encoder;
-
-    /// An ETMv2.0 with an 8-bit port that stalls the processor, and traces data with their addresses.
-    const USUAL: &'static [(&'static str, u64)] = &[("ETMCR", 0x89e), ("ETMIDR", 0x4100_2100)];
-
-    const SETTINGS: &'static [Setting] = encode::SETTINGS;
-
-    fn settings(_config: &Config, setting: &dyn Fn(&str) -> Option<u64>) -> Settings {
-        Settings::new(setting)
-    }
+crate::port_protocol::port_protocol! {
+    /// Embedded Trace Macrocell, versions 2.0 and 2.1.
+    Etmv2,
+    name: "ETM2",
+    title: "Embedded Trace Macrocell, version 2 (2.0 and 2.1): one record per core cycle",
+    core: "ARM1026EJ-S",
+    /// An ETMv2.0 with an 8-bit port that stalls the processor and traces data with addresses.
+    usual: &[("ETMCR", 0x89e), ("ETMIDR", 0x4100_2100)],
+    /// A cycle without trace whose pins hold the offset of a packet boundary.
+    is_sync: |packet| match packet {
+        Packet::Disabled { pins } => {
+            matches!(packet::Offset::of_pins(*pins as u8), packet::Offset::Bytes(_))
+        }
+        _ => false,
+    },
 }

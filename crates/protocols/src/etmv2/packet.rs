@@ -1,4 +1,4 @@
-//! What the port shows in one cycle, and what comes out of the FIFO. (IHI 0014, 6.1 to 6.5)
+//! One cycle of the trace port, and the packets of the FIFO. (IHI 0014, 6.1 to 6.5)
 
 mod branch;
 mod item;
@@ -15,12 +15,12 @@ pub use tfo::{Offset, Reason, Tfo};
 
 use super::Config;
 
-/// One cycle, by what its pipeline status says. (Table 6-1)
+/// One cycle, by its pipeline status. (Table 6-1)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packet {
-    /// Instructions reached the end of their execution, or nothing did.
+    /// Instructions completed, or the processor waited.
     Cycle {
-        /// What happened.
+        /// The decoded status.
         status: Status,
         /// TRACEPKT.
         pins: u16,
@@ -30,27 +30,28 @@ pub enum Packet {
         /// TRACEPKT.
         pins: u16,
     },
-    /// `0111` TD: nothing of the FIFO; TRACEPKT may be a trace FIFO offset.
+    /// `0111` TD: no FIFO output; TRACEPKT may be a trace FIFO offset.
     Disabled {
         /// TRACEPKT.
         pins: u16,
     },
 }
 
-/// What happened in a cycle.
+/// The events of a cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Status {
-    /// A direct branch that was predicted right ran beside the instruction and before it: whether it
-    /// was taken. (6.1.2)
+    /// A branch phantom: a correctly predicted direct branch that ran in this cycle, before the
+    /// instruction. The value states whether it was taken. (6.1.2)
     pub phantom: Option<bool>,
-    /// An instruction ran: whether it passed its condition. `None`: it waited.
+    /// Whether the instruction of this cycle passed its condition. `None`: no instruction
+    /// completed.
     pub passed: Option<bool>,
     /// A group of packets went into the FIFO.
     pub data: bool,
 }
 
 impl Status {
-    /// The status that PIPESTAT\[3:0] says; `None` for TR and TD.
+    /// The status of PIPESTAT\[3:0]; `None` for TR and TD.
     pub const fn of_pipestat(pipestat: u8) -> Option<Status> {
         let data = pipestat & 0b0001 != 0;
         let passed = Some(pipestat & 0b0010 == 0);
@@ -62,8 +63,8 @@ impl Status {
         })
     }
 
-    /// PIPESTAT\[3:0]. An instruction that ran beside a phantom there must be: without one it is
-    /// written as a wait.
+    /// PIPESTAT\[3:0]. A phantom needs an instruction in its cycle; without one the result is a
+    /// wait.
     pub const fn pipestat(self) -> u8 {
         let phantom = match self.phantom {
             None => 0b0000,
@@ -80,7 +81,7 @@ impl Status {
 }
 
 impl Packet {
-    /// The packet that is `cycle`.
+    /// The packet of `cycle`.
     pub const fn of(cycle: Cycle) -> Packet {
         let pins = cycle.packet;
         match (Status::of_pipestat(cycle.pipestat()), cycle.pipestat()) {
@@ -90,13 +91,19 @@ impl Packet {
         }
     }
 
-    /// The cycle.
+    /// The cycle of this packet.
     pub const fn cycle(self) -> Cycle {
         match self {
             Packet::Cycle { status, pins } => Cycle::of_pipestat(status.pipestat(), pins),
             Packet::Trigger { pins } => Cycle::of_pipestat(0b0110, pins),
             Packet::Disabled { pins } => Cycle::of_pipestat(0b0111, pins),
         }
+    }
+}
+
+impl From<Cycle> for Packet {
+    fn from(cycle: Cycle) -> Self {
+        Packet::of(cycle)
     }
 }
 

@@ -1,5 +1,5 @@
-//! Cycles in words, one after another: what their status says, and what the FIFO sends. It needs no
-//! program.
+//! Describes cycles as text, in order: the meaning of each status and the FIFO output. It needs no
+//! program image.
 
 use core::fmt::{self, Write};
 
@@ -7,7 +7,7 @@ use super::fifo::{Fifo, Out};
 use super::packet::{Item, Offset, Status};
 use super::{Config, History, Packet};
 
-/// Reads cycles in order. A plain value; its default has seen none.
+/// The state that cycles leave for the description of the next one. By default no cycle has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Transcript {
     fifo: Fifo,
@@ -15,10 +15,11 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// Appends the words for the next cycle, which is at `at`: its status, and the packets that end in it.
+    /// Appends the description of the next cycle, at offset `at`: its status, and the packets that
+    /// end in it.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn cycle(
         &mut self,
         at: u64,
@@ -29,11 +30,11 @@ impl Transcript {
         let was_synced = self.fifo.synced();
         let outs = self.fifo.cycle(at, packet, config);
         match *packet {
-            Packet::Cycle { status, .. } => words(status, out)?,
+            Packet::Cycle { status, .. } => describe(status, out)?,
             Packet::Trigger { pins } => {
-                out.write_str("trigger, in the place of: ")?;
+                out.write_str("trigger, replaces: ")?;
                 match Status::of_pipestat(pins as u8 & 0xf) {
-                    Some(status) => words(status, out)?,
+                    Some(status) => describe(status, out)?,
                     None => out.write_str("trace FIFO offset, which follows")?,
                 }
             }
@@ -45,7 +46,7 @@ impl Transcript {
             })?,
         }
         for (of, what) in outs.into_iter().flatten() {
-            self.said(&what, out)?;
+            self.output(&what, out)?;
             if let Out::Item(_) | Out::Tfo(_) = what {
                 write!(out, " (of {of})")?;
             }
@@ -56,12 +57,12 @@ impl Transcript {
         }
     }
 
-    fn said(&mut self, what: &Out, out: &mut impl Write) -> fmt::Result {
+    fn output(&mut self, what: &Out, out: &mut impl Write) -> fmt::Result {
         match what {
             Out::Offset(1) => out.write_str("; 1 byte before the TFO packet"),
             Out::Offset(bytes) => write!(out, "; {bytes} bytes before the TFO packet"),
-            Out::Stray => out.write_str("; a byte from before"),
-            Out::Lost => out.write_str("; status and FIFO do not fit together"),
+            Out::Stray => out.write_str("; a byte of an earlier status"),
+            Out::Lost => out.write_str("; status and FIFO are inconsistent"),
             Out::Tfo(tfo) => {
                 self.history.tfo(tfo);
                 if tfo.reason.start().is_some() {
@@ -82,7 +83,7 @@ impl Transcript {
                         }
                         match target.known {
                             32.. => write!(out, ": {:#010x} {}", target.address, target.isa),
-                            _ => out.write_str(": the rest is not known yet"),
+                            _ => out.write_str(": its upper bits are not known yet"),
                         }
                     }
                     Item::Data { address: Some(address), .. }
@@ -90,9 +91,7 @@ impl Transcript {
                         match (self.history.data(address), address.count) {
                             (_, 32) => Ok(()),
                             (Some(whole), _) => write!(out, ", address {whole:#010x}"),
-                            (None, _) => {
-                                out.write_str(", the rest of the address is not known yet")
-                            }
+                            (None, _) => out.write_str(", its upper bits are not known yet"),
                         }
                     }
                     _ => Ok(()),
@@ -102,8 +101,8 @@ impl Transcript {
     }
 }
 
-/// Statuses. (Table 6-1)
-fn words(status: Status, out: &mut impl Write) -> fmt::Result {
+/// Appends the description of a status. (Table 6-1)
+fn describe(status: Status, out: &mut impl Write) -> fmt::Result {
     out.write_str(match status.phantom {
         None => "",
         Some(true) => "branch phantom taken, ",

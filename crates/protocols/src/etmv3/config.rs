@@ -4,18 +4,18 @@ use tracewright_base::{CoreType, MissingRegister, Profile, Register};
 
 use crate::fields::{YES, field};
 
-/// What the trace unit was programmed to do, and what it can do.
+/// How the trace unit was programmed, and its features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// What it was told.
+    /// ETMCR: how the unit was programmed.
     pub control: Control,
-    /// Which version it is.
+    /// ETMIDR: the version of the unit.
     pub id: Id,
-    /// What its timestamps are.
+    /// ETMCCER: the encoding of timestamps.
     pub extension: Extension,
-    /// ETMTRACEIDR, bits \[6:0]: the trace id on the ATB.
+    /// ETMTRACEIDR, bits \[6:0]: the trace ID on the ATB.
     pub trace_id: u8,
-    /// The profile of the core: how exceptions are numbered.
+    /// The profile of the core, which selects the numbers of exceptions.
     pub profile: Profile,
 }
 
@@ -40,12 +40,12 @@ impl Config {
         })
     }
 
-    /// The core is of the M profile: T32 only, exceptions in nine bits.
+    /// Whether the core is of the M profile: T32 only, exception numbers of nine bits.
     pub const fn m_profile(&self) -> bool {
         matches!(self.profile, Profile::Microcontroller)
     }
 
-    /// Bits in a timestamp: 48 or 64.
+    /// Width of a timestamp in bits: 48 or 64.
     pub const fn timestamp_width(&self) -> u8 {
         if self.extension.timestamp_64() { 64 } else { 48 }
     }
@@ -56,7 +56,7 @@ impl Config {
 pub struct Control(pub u32);
 
 impl Control {
-    /// Bits \[3:2] and \[1]: some data is traced, or coprocessor transfers are.
+    /// Bits \[3:2] and \[1]: some data or coprocessor transfers are traced.
     pub const fn data(self) -> bool {
         self.0 & 0b1110 != 0
     }
@@ -68,11 +68,11 @@ impl Control {
     pub const fn addresses(self) -> bool {
         self.0 >> 3 & 1 != 0
     }
-    /// MonitorCPRT, bit \[1], without bits \[3:2]: the values of coprocessor transfers alone.
+    /// MonitorCPRT, bit \[1], without bits \[3:2]: only the values of coprocessor transfers.
     const fn only_coprocessor(self) -> bool {
         self.0 & 0b1110 == 0b0010
     }
-    /// Bit \[8]: direct branches have branch packets, too.
+    /// Bit \[8]: direct branches have branch packets as well.
     pub const fn branch_output(self) -> bool {
         self.0 >> 8 & 1 != 0
     }
@@ -80,7 +80,7 @@ impl Control {
     pub const fn cycle_accurate(self) -> bool {
         self.0 >> 12 & 1 != 0
     }
-    /// ContextIDSize, bits \[15:14]: bytes of a context id that are traced: 0, 1, 2 or 4.
+    /// ContextIDSize, bits \[15:14]: bytes of a context ID that are traced: 0, 1, 2 or 4.
     pub const fn context_bytes(self) -> usize {
         match self.0 >> 14 & 0b11 {
             0 => 0,
@@ -104,7 +104,7 @@ impl Id {
     pub const fn minor(self) -> u8 {
         (self.0 >> 4 & 0xf) as u8
     }
-    /// Bit \[16], or an ETM11RV r0p0, whose bit is wrong: a load multiple reads the new PC first.
+    /// A load multiple reads the new PC first: bit \[16], or an ETM11RV r0p0, whose bit is wrong.
     pub const fn loads_pc_first(self) -> bool {
         self.0 >> 16 & 1 != 0 || self.0 == 0x4100_3210
     }
@@ -138,12 +138,12 @@ pub const REGISTERS: &[Register] = &[
     Register {
         name: "ETMCR",
         aliases: &["ETMControl"],
-        about: "what the unit was told to trace",
+        about: "main control register",
         required: true,
         fields: &[
-            field("VMIDEn", 30, 30, "virtual machine ids are traced (3.5)", YES),
+            field("VMIDEn", 30, 30, "virtual machine IDs are traced (3.5)", YES),
             field("TimestampEn", 28, 28, "timestamps are traced (3.5)", YES),
-            field("CoreSelect", 27, 25, "the core that a shared unit watches", &[]),
+            field("CoreSelect", 27, 25, "the core that a shared unit traces", &[]),
             field(
                 "InstrResPriv",
                 24,
@@ -168,7 +168,7 @@ pub const REGISTERS: &[Register] = &[
                 "ContextIDSize",
                 15,
                 14,
-                "how much of a context id is traced",
+                "bytes of a context ID that are traced",
                 &[(0, "none"), (1, "1 byte"), (2, "2 bytes"), (3, "4 bytes")],
             ),
             field("PortMode2", 13, 13, "clocking of the trace port, top bit", &[]),
@@ -176,14 +176,14 @@ pub const REGISTERS: &[Register] = &[
             field("ETMEN", 11, 11, "the trace port belongs to this unit", YES),
             field("Programming", 10, 10, "the unit is being programmed", YES),
             field("DebugRequest", 9, 9, "the trigger stops the processor", YES),
-            field("BranchOutput", 8, 8, "direct branches have an address, too", YES),
+            field("BranchOutput", 8, 8, "direct branches have an address as well", YES),
             field("Stall", 7, 7, "the processor waits when the FIFO is nearly full", YES),
             field("PortSize", 6, 4, "width of the trace port, low bits", &[]),
             field(
                 "DataAccess",
                 3,
                 2,
-                "what is traced of a data access",
+                "traced parts of a data access",
                 &[(0, "nothing"), (1, "value"), (2, "address"), (3, "address and value")],
             ),
             field("MonitorCPRT", 1, 1, "coprocessor register transfers are traced", YES),
@@ -193,14 +193,14 @@ pub const REGISTERS: &[Register] = &[
     Register {
         name: "ETMIDR",
         aliases: &["ETMID"],
-        about: "which trace unit it is",
+        about: "identification of the trace unit",
         required: true,
         fields: &[
             field(
                 "Implementer",
                 31,
                 24,
-                "who made it",
+                "designer of the unit",
                 &[
                     (0x41, "Arm"),
                     (0x44, "DEC"),
@@ -230,7 +230,7 @@ pub const REGISTERS: &[Register] = &[
                 "Core",
                 15,
                 12,
-                "core family",
+                "core series",
                 &[(0, "Arm7"), (1, "Arm9"), (2, "Arm10"), (3, "Arm11"), (15, "see elsewhere")],
             ),
             field(
@@ -247,7 +247,7 @@ pub const REGISTERS: &[Register] = &[
     Register {
         name: "ETMCCER",
         aliases: &["ETMConfigCodeExt"],
-        about: "what the unit can do beyond ETMCCR; without it timestamps are taken as 48-bit Gray codes",
+        about: "further features; without this register timestamps are 48-bit Gray codes",
         required: false,
         fields: &[
             field(
@@ -280,14 +280,14 @@ pub const REGISTERS: &[Register] = &[
     Register {
         name: "ETMTRACEIDR",
         aliases: &["ETMTraceID"],
-        about: "the trace id on the ATB",
+        about: "the trace ID on the ATB",
         required: false,
-        fields: &[field("TraceID", 6, 0, "trace id", &[])],
+        fields: &[field("TraceID", 6, 0, "trace ID", &[])],
     },
     Register {
         name: "ETMCCR",
         aliases: &["ETMConfigCode"],
-        about: "what the unit has",
+        about: "implemented features",
         required: false,
         fields: &[
             field("IDRegister", 31, 31, "ETMIDR is present", YES),
@@ -299,7 +299,7 @@ pub const REGISTERS: &[Register] = &[
                 YES,
             ),
             field("StartStop", 26, 26, "the start/stop block is present", YES),
-            field("ContextComparators", 25, 24, "context id comparators", &[]),
+            field("ContextComparators", 25, 24, "context ID comparators", &[]),
             field("FIFOFULL", 23, 23, "the processor can be stalled", YES),
             field("ExternalOut", 22, 20, "external outputs", &[]),
             field("ExternalIn", 19, 17, "external inputs", &[]),
@@ -313,7 +313,7 @@ pub const REGISTERS: &[Register] = &[
     Register {
         name: "ETMSCR",
         aliases: &["ETMSYSCONF", "ETMSystemConfig"],
-        about: "what the system around the unit allows",
+        about: "limits of the system around the unit",
         required: false,
         fields: &[
             field("NoFetchCompare", 17, 17, "fetch comparisons are missing", YES),

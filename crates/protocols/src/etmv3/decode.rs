@@ -5,72 +5,72 @@ mod fast_path;
 use alloc::vec::Vec;
 
 use tracewright_base::{
-    Code, Context, Counted, Decode, Direction, Element, Exception, Fault, Feed, Gap, Inconsistency,
-    Instruction, Isa, Kind, Last, Pc, Range, Security, Sink, Spanned, Start,
+    BlockCache, Context, Counted, Decode, Direction, Element, Exception, Fault, Feed, Gap,
+    Inconsistency, Instruction, Isa, Kind, Last, Pc, Range, Security, Sink, Spanned, Start,
 };
 use tracewright_isa::transfer;
 
 use super::packet::{Atom, Branch, DataAddress, Info, Isync, Reason, Steps};
 use super::{Config, History, Packet};
-use crate::data::{Data, Said};
-use crate::held::{Held, Of};
+use crate::data::{Data, DataPacket};
+use crate::pending::{Pending, Withdrawal};
 
-/// Packets to elements: instructions one by one, and what they read and wrote.
+/// Packets to elements: single instructions, and their data accesses.
 ///
-/// An instruction waits for the next one, because an exception packet may say that it did not
-/// complete; what comes between waits behind it.
+/// The last instruction is pending until the next one, because an exception packet may state that
+/// it did not complete. Elements between the two are queued behind it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decoder {
     phase: Phase,
     history: History,
     flow: Flow,
     context: Context,
-    held: Held,
+    pending: Pending,
     data: Data,
     /// W atoms of the first half of a 32-bit T32 instruction that is traced as two.
     half: Option<u8>,
     /// The last instruction returned from an exception.
     returned: bool,
-    /// The last I-sync came after an overflow or from Debug state.
-    broken: bool,
-    /// Transfers that the next instruction has behind it.
+    /// The reason of the last I-sync is an overflow or the exit from Debug state.
+    after_loss: bool,
+    /// Completed transfers of the next instruction, which was interrupted before.
     resume: u8,
-    /// Load and store multiples that exceptions interrupted, the innermost last. (M profile)
+    /// Load and store multiples that exceptions interrupted, the most recent last. (M profile)
     interrupted: Vec<Range>,
 }
 
-/// How far the decoder is.
+/// The state of synchronisation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
-    /// Nothing has been said.
+    /// No packet has come.
     #[default]
     Fresh,
-    /// It has been said that the trace is not understood.
+    /// Synchronisation is lost, and a gap was reported.
     Lost,
-    /// Aligned; no I-sync yet.
+    /// After an A-sync, before an I-sync.
     Aligned,
-    /// Instructions are known.
+    /// After an I-sync.
     Synced,
 }
 
 /// The next instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Flow {
-    /// Not known, and the trace has said why.
+    /// Not known, and the reason was reported.
     #[default]
     Unknown,
     /// Known.
     At(u32),
-    /// The target of an indirect branch: its packet must come first.
+    /// The target of an indirect branch, whose packet has not come.
     Branch,
 }
 
-/// Load and store multiples that may be interrupted at once. (One for each preemption.)
+/// Limit of the interrupted load and store multiples: one for each preemption level.
 const INTERRUPTED: usize = 16;
 
 impl Decode<Config, Packet> for Decoder {
     #[inline]
-    fn packet<K: Code, S: Sink>(
+    fn packet<K: BlockCache, S: Sink>(
         &mut self,
         p: Spanned<Packet>,
         config: &Config,
@@ -82,67 +82,69 @@ impl Decode<Config, Packet> for Decoder {
             self.aligned(at, sink);
         }
         if !matches!(p.packet, Packet::StoreFailed) {
-            self.held.settle(sink);
+            self.pending.settle(sink);
         }
         if !matches!(p.packet, Packet::Placeholder { .. }) {
-            self.data.another();
+            self.data.other_packet();
         }
-        let (held, history) = (&mut self.held, &mut self.history);
+        let (pending, history) = (&mut self.pending, &mut self.history);
         match p.packet {
             Packet::Async { .. } | Packet::Ignore => {}
             Packet::Atoms(atoms) => self.atoms(at, atoms.steps(), config, code, sink),
             Packet::Branch(ref branch) => self.branch(at, branch, config, code, sink),
             Packet::Isync(ref isync) => self.isync(at, isync, config, code, sink),
             Packet::CycleCount(cycles) => {
-                let valid = cycles != 0 && !(config.id.minor() == 0 && self.broken);
-                self.say(at, Element::Cycles(valid.then_some(cycles)), sink);
+                let valid = cycles != 0 && !(config.id.minor() == 0 && self.after_loss);
+                self.report(at, Element::Cycles(valid.then_some(cycles)), sink);
             }
-            Packet::Trigger => self.say(at, Element::Trigger, sink),
+            Packet::Trigger => self.report(at, Element::Trigger, sink),
             Packet::ContextId(id) => {
                 self.context.context_id = Some(id);
-                self.say(at, Element::Context(self.context), sink);
+                self.report(at, Element::Context(self.context), sink);
             }
             Packet::Vmid(id) => {
                 self.context.vmid = Some(id.into());
-                self.say(at, Element::Context(self.context), sink);
+                self.report(at, Element::Context(self.context), sink);
             }
             Packet::Timestamp { bits, count, .. } => {
                 let (value, known) = history.timestamp(bits, count, config);
-                // 0 is what a unit without a time says.
+                // A unit without a timestamp source sends 0.
                 if known >= config.timestamp_width() && value != 0 {
-                    self.say(at, Element::Timestamp { value, cycles: None }, sink);
+                    self.report(at, Element::Timestamp { value, cycles: None }, sink);
                 }
             }
             Packet::ExceptionReturn => {
-                // On other profiles it is the instruction that returns, and is cancelled as one.
-                let of = if config.m_profile() { Of::Return } else { Of::Last };
-                held.element(at, Element::ExceptionReturn, of, sink);
+                // On other profiles the packet belongs to the return instruction and is cancelled
+                // with it.
+                let withdrawal =
+                    if config.m_profile() { Withdrawal::Return } else { Withdrawal::Instruction };
+                pending.element(at, Element::ExceptionReturn, withdrawal, sink);
                 if config.m_profile() {
-                    self.data.exception(Direction::Read, of, held);
+                    self.data.exception(Direction::Read, withdrawal, pending);
                 }
                 self.returned = true;
             }
             Packet::ExceptionEntry => {
-                self.data.exception(Direction::Write, Of::Nothing, held);
+                self.data.exception(Direction::Write, Withdrawal::Never, pending);
             }
             Packet::Data { first, ref address, value } => {
-                let said = self.said(at, first, address, config);
-                self.data.access(said, value.map(|value| value.bits), &mut self.held);
+                let packet = self.data_packet(at, first, address, config);
+                self.data.access(packet, value.map(|value| value.bits), &mut self.pending);
             }
             Packet::ValueNotTraced { first, ref address } => {
-                let said = self.said(at, first, address, config);
-                self.data.not_traced(said, &mut self.held);
+                let packet = self.data_packet(at, first, address, config);
+                self.data.not_traced(packet, &mut self.pending);
             }
             Packet::Placeholder { tag, first, ref address } => {
-                let said = self.said(at, first, address, config);
-                self.data.placeholder(said, tag, &mut self.held);
+                let packet = self.data_packet(at, first, address, config);
+                self.data.placeholder(packet, tag, &mut self.pending);
             }
             Packet::Late { tag, value } => {
-                self.data.late(at, tag, value.map(|value| value.bits), held);
+                self.data.late(at, tag, value.map(|value| value.bits), pending);
             }
-            Packet::StoreFailed => held.store_failed(),
+            Packet::StoreFailed => pending.store_failed(),
             Packet::Suppressed => {
-                self.data.suppressed(at, held);
+                self.data.suppressed(at, pending);
                 if config.id.minor() <= 2 {
                     history.forget_data();
                 }
@@ -151,7 +153,7 @@ impl Decode<Config, Packet> for Decoder {
     }
 
     #[inline]
-    fn packets<K: Code, S: Sink>(
+    fn packets<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         config: &Config,
@@ -163,32 +165,32 @@ impl Decode<Config, Packet> for Decoder {
 
     fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {
         match self.phase {
-            // Nothing follows, so nothing is lost.
+            // No instruction follows, so nothing is lost.
             Phase::Aligned | Phase::Synced if fault == Fault::Truncated => {
-                return self.held.commit(sink);
+                return self.pending.commit(sink);
             }
             Phase::Fresh => sink.element(at, Element::Gap(Gap::Start)),
             Phase::Lost => return,
             Phase::Aligned | Phase::Synced => {
                 self.end_data(at, true);
-                self.held.commit(sink);
+                self.pending.commit(sink);
                 sink.element(at, Element::Gap(Gap::BadPacket));
             }
         }
-        // Nothing waits; the room for what waits is kept.
-        let held = core::mem::take(&mut self.held);
-        *self = Decoder { phase: Phase::Lost, held, ..Decoder::default() };
+        // The queue is empty here; its allocation is reused.
+        let pending = core::mem::take(&mut self.pending);
+        *self = Decoder { phase: Phase::Lost, pending, ..Decoder::default() };
     }
 
-    fn finish<K: Code, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
+    fn finish<K: BlockCache, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
         self.end_data(at, true);
-        self.held.commit(sink);
+        self.pending.commit(sink);
         sink.element(at, Element::End);
     }
 }
 
 impl Decoder {
-    /// What earlier packets said.
+    /// The state of decompression.
     pub fn history(&self) -> &History {
         &self.history
     }
@@ -201,24 +203,24 @@ impl Decoder {
         self.phase = Phase::Aligned;
     }
 
-    /// Says something that no exception can withdraw.
-    fn say<S: Sink>(&mut self, at: u64, element: Element, sink: &mut S) {
-        self.held.element(at, element, Of::Nothing, sink);
+    /// Reports an element that no exception can withdraw.
+    fn report<S: Sink>(&mut self, at: u64, element: Element, sink: &mut S) {
+        self.pending.element(at, element, Withdrawal::Never, sink);
     }
 
-    /// What a data packet says of its access.
-    fn said(
+    /// The fields of a data packet, with the completed address.
+    fn data_packet(
         &mut self,
         at: u64,
         first: bool,
         address: &Option<DataAddress>,
         config: &Config,
-    ) -> Said {
+    ) -> DataPacket {
         let complete = |address| {
             let (address, known) = self.history.data(address);
             (known >= 32).then_some(address)
         };
-        Said {
+        DataPacket {
             at,
             first,
             address: address.as_ref().map(complete),
@@ -229,10 +231,10 @@ impl Decoder {
     }
 
     fn end_data(&mut self, at: u64, lost: bool) {
-        self.data.restart(at, lost, &mut self.held);
+        self.data.restart(at, lost, &mut self.pending);
     }
 
-    fn isync<K: Code, S: Sink>(
+    fn isync<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         isync: &Isync,
@@ -243,15 +245,15 @@ impl Decoder {
         let restart = isync.reason != Reason::Periodic || self.phase != Phase::Synced;
         self.phase = Phase::Synced;
         if restart {
-            self.broken = matches!(isync.reason, Reason::Overflow | Reason::Debug);
-            self.held.commit(sink);
-            self.end_data(at, self.broken);
-            self.held.commit(sink);
+            self.after_loss = matches!(isync.reason, Reason::Overflow | Reason::Debug);
+            self.pending.commit(sink);
+            self.end_data(at, self.after_loss);
+            self.pending.commit(sink);
             self.history.forget_data();
             (self.half, self.returned, self.resume) = (None, false, 0);
         }
         if let Some(cycles) = isync.cycles {
-            self.say(at, Element::Cycles((cycles != 0).then_some(cycles)), sink);
+            self.report(at, Element::Cycles((cycles != 0).then_some(cycles)), sink);
         }
         if restart {
             let start = match isync.reason {
@@ -259,32 +261,32 @@ impl Decoder {
                 Reason::Overflow => Start::Overflow,
                 Reason::Debug => Start::Debug,
             };
-            self.say(at, Element::TraceOn(start), sink);
+            self.report(at, Element::TraceOn(start), sink);
         }
         self.history.isync(isync);
-        let place = isync.place();
+        let start_address = isync.start_address();
         if let Some(id) = isync.context_id {
             self.context.context_id = Some(id);
         }
         self.privilege(isync.non_secure, isync.hyp);
         let before = self.context.isa;
-        if let Some((_, isa)) = place {
+        if let Some((_, isa)) = start_address {
             self.context.isa = isa;
         }
-        self.say(at, Element::Context(self.context), sink);
-        let Some((address, isa)) = place else { return };
+        self.report(at, Element::Context(self.context), sink);
+        let Some((address, isa)) = start_address else { return };
 
         if !restart {
             let expected = match self.flow {
                 Flow::At(pc) => {
-                    // Between the halves of an instruction that is traced as two.
+                    // Between the two atoms of a 32-bit T32 instruction.
                     let pc = if self.half.is_some() { pc.wrapping_add(2) } else { pc };
                     pc == address && before == isa
                 }
                 Flow::Branch | Flow::Unknown => true,
             };
             if !expected {
-                self.say(at, Element::Inconsistency(Inconsistency::AddressNotReached), sink);
+                self.report(at, Element::Inconsistency(Inconsistency::AddressNotReached), sink);
             }
             if self.half.is_none() || !expected {
                 self.half = None;
@@ -294,35 +296,41 @@ impl Decoder {
         }
         self.flow = Flow::At(address);
         let Some(current) = &isync.current else {
-            // It may be a data instruction that began before the trace did.
+            // It may be a data instruction that began before tracing.
             if config.control.data()
                 && let Some(opcode) = code.opcode(self.pc(address))
                 && let Some(transfer) = transfer(isa, opcode)
             {
-                self.data.instruction(address, transfer, true, &mut self.held);
+                self.data.instruction(address, transfer, true, &mut self.pending);
             }
             return;
         };
-        // The data instruction is in progress: it counts as executed.
+        // The data instruction in progress counts as executed.
         self.step(at, address, Atom { passed: true, cycles: 0 }, config, code, sink);
         self.half = None;
-        self.to(at, current, config, sink);
+        self.branch_to(at, current, config, sink);
     }
 
-    /// Goes to the address of a branch packet, and says who executes there if that is new.
-    fn to<S: Sink>(&mut self, at: u64, branch: &Branch, config: &Config, sink: &mut S) -> u32 {
+    /// Continues at the address of a branch packet, and reports the context if it changed.
+    fn branch_to<S: Sink>(
+        &mut self,
+        at: u64,
+        branch: &Branch,
+        config: &Config,
+        sink: &mut S,
+    ) -> u32 {
         let target = self.history.branch(branch, config);
         self.flow = if target.known >= 32 { Flow::At(target.address) } else { Flow::Unknown };
         self.context.isa = target.isa;
         if let Some(Info::Bytes(info)) = branch.info
             && self.privilege(info.non_secure, info.hyp)
         {
-            self.say(at, Element::Context(self.context), sink);
+            self.report(at, Element::Context(self.context), sink);
         }
         target.address
     }
 
-    /// Takes security state and Hyp mode, and says whether they changed.
+    /// Updates security state and Hyp mode. Returns whether they changed.
     fn privilege(&mut self, non_secure: bool, hyp: bool) -> bool {
         let security = if non_secure { Security::NonSecure } else { Security::Secure };
         let el = if hyp { Some(2) } else { None };
@@ -331,7 +339,7 @@ impl Decoder {
         changed
     }
 
-    fn branch<K: Code, S: Sink>(
+    fn branch<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         branch: &Branch,
@@ -343,9 +351,9 @@ impl Decoder {
             self.history.branch(branch, config);
             return;
         }
-        // Of several packets for one instruction the last one counts.
-        if self.held.branched() {
-            self.held.drop(Of::Branch);
+        // Of several packets for one instruction the last one is valid.
+        if self.pending.branched() {
+            self.pending.withdraw(Withdrawal::Branch);
         }
         let (mut number, mut resume) = (0, 0);
         if let Some(info) = branch.info {
@@ -356,15 +364,15 @@ impl Decoder {
                 self.cancel(resume, config, code, sink);
             }
         }
-        let address = self.to(at, branch, config, sink);
+        let address = self.branch_to(at, branch, config, sink);
         if let Some(info) = branch.info {
             match info.exception(address) {
                 Some(exception) => number = exception,
-                None => self.say(at, Element::Inconsistency(Inconsistency::Unexpected), sink),
+                None => self.report(at, Element::Inconsistency(Inconsistency::Unexpected), sink),
             }
         }
         if number == 0 && self.returned && !self.interrupted.is_empty() {
-            self.continued(at, address, sink);
+            self.resume_interrupted(at, address, sink);
         }
         if number != 0 {
             let element = Element::Exception(Exception {
@@ -373,24 +381,24 @@ impl Decoder {
                 also_target: false,
                 tail_chain: config.m_profile() && self.returned,
             });
-            self.held.branch();
-            self.held.element(at, element, Of::Branch, sink);
+            self.pending.branch();
+            self.pending.element(at, element, Withdrawal::Branch, sink);
             if number == DEBUG_HALT && !config.m_profile() {
-                // The address means nothing.
+                // The address has no meaning.
                 self.flow = Flow::Unknown;
             }
             let reset = if config.m_profile() { M_RESET } else { RESET };
             if number == reset && self.context.context_id.take().is_some() {
-                self.say(at, Element::Context(self.context), sink);
+                self.report(at, Element::Context(self.context), sink);
             }
         }
-        self.held.branch();
+        self.pending.branch();
         self.half = None;
         self.resume = if number == 0 { resume } else { 0 };
     }
 
-    /// The last instruction did not complete. `resume`: it stopped after so many transfers.
-    fn cancel<K: Code, S: Sink>(
+    /// Withdraws the last instruction. `resume`: the number of transfers that it completed.
+    fn cancel<K: BlockCache, S: Sink>(
         &mut self,
         resume: u8,
         config: &Config,
@@ -401,27 +409,27 @@ impl Decoder {
             return;
         }
         if resume > 0 {
-            self.held.pause();
+            self.pending.interrupt();
             return;
         }
         if config.m_profile() && self.returned {
-            // The return instruction did complete; what it popped is not valid.
-            self.held.drop(Of::Return);
-            self.data.cancel(Of::Return);
-            self.held.commit(sink);
+            // The return instruction completed, but the data that it popped are not valid.
+            self.pending.withdraw(Withdrawal::Return);
+            self.data.cancel(Withdrawal::Return);
+            self.pending.commit(sink);
             return;
         }
         if config.m_profile() && !config.control.data() {
             self.interrupt(code);
         }
-        self.held.cancel();
-        self.data.cancel(Of::Last);
+        self.pending.cancel();
+        self.data.cancel(Withdrawal::Instruction);
     }
 
-    /// Keeps a load or store multiple that is cancelled: without data trace that is how it looks
-    /// when it is paused.
-    fn interrupt<K: Code>(&mut self, code: &mut K) {
-        let Some(&range) = self.held.last() else { return };
+    /// Stores a cancelled load or store multiple. Without data trace an interrupted one has the
+    /// same packets as a cancelled one.
+    fn interrupt<K: BlockCache>(&mut self, code: &mut K) {
+        let Some(&range) = self.pending.last() else { return };
         let pc = Pc { address: range.start, isa: range.last.isa, space: self.context.space() };
         let transfer = code.opcode(pc).and_then(|opcode| transfer(range.last.isa, opcode));
         if transfer.is_none_or(|transfer| !transfer.multiple()) {
@@ -433,14 +441,14 @@ impl Decoder {
         self.interrupted.push(range);
     }
 
-    /// A return from an exception to `address`. Where that is behind an instruction that was
-    /// interrupted, the instruction has gone on from where it was, untraced, and has completed.
-    /// (IHI 0014, 7.5.2)
-    fn continued<S: Sink>(&mut self, at: u64, address: u32, sink: &mut S) {
+    /// Processes a return from an exception to `address`. If that is the address after an
+    /// interrupted instruction, that instruction resumed without trace and completed. (IHI 0014,
+    /// 7.5.2)
+    fn resume_interrupted<S: Sink>(&mut self, at: u64, address: u32, sink: &mut S) {
         let Some(&range) = self.interrupted.last() else { return };
         let to = u64::from(address);
         if to == range.end() {
-            self.held.instruction(at, Range { cycles: Counted::UNKNOWN, ..range }, sink);
+            self.pending.instruction(at, Range { cycles: Counted::UNKNOWN, ..range }, sink);
         }
         if to == range.end() || to == range.start {
             self.interrupted.pop();
@@ -448,7 +456,7 @@ impl Decoder {
     }
 
     #[inline]
-    fn atoms<K: Code, S: Sink>(
+    fn atoms<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         steps: Steps,
@@ -458,7 +466,7 @@ impl Decoder {
     ) {
         if steps.len() == 0 {
             if steps.cycles() > 0 {
-                self.say(at, Element::Cycles(Some(steps.cycles().into())), sink);
+                self.report(at, Element::Cycles(Some(steps.cycles().into())), sink);
             }
             return;
         }
@@ -474,14 +482,14 @@ impl Decoder {
         }
     }
 
-    /// These instructions were executed, and it is not known which they are.
+    /// Processes atoms whose instructions are not known.
     #[cold]
     fn unknown<S: Sink>(&mut self, at: u64, mut steps: Steps, config: &Config, sink: &mut S) {
-        self.held.commit(sink);
-        self.data.completed(&mut self.held);
+        self.pending.commit(sink);
+        self.data.completed(&mut self.pending);
         if self.flow == Flow::Branch {
             self.flow = Flow::Unknown;
-            self.say(at, Element::Inconsistency(Inconsistency::NoAddress), sink);
+            self.report(at, Element::Inconsistency(Inconsistency::NoAddress), sink);
         }
         if config.control.cycle_accurate() {
             let mut cycles = 0;
@@ -490,19 +498,19 @@ impl Decoder {
                 steps = steps.behind_first();
             }
             if cycles > 0 {
-                self.say(at, Element::Cycles(Some(cycles)), sink);
+                self.report(at, Element::Cycles(Some(cycles)), sink);
             }
         }
     }
 
-    /// The place of `address`.
+    /// The code location of `address` in the current context.
     const fn pc(&self, address: u32) -> Pc {
         Pc { address: address as u64, isa: self.context.isa, space: self.context.space() }
     }
 
-    /// Executes the instruction at `address`. `false` where it is not known which that is.
+    /// Walks the instruction at `address`. Returns `false` where it is not known.
     #[inline]
-    fn step<K: Code, S: Sink>(
+    fn step<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         address: u32,
@@ -527,8 +535,8 @@ impl Decoder {
             match self.half.take() {
                 Some(first) => cycles += u32::from(first),
                 None => {
-                    self.held.commit(sink);
-                    self.data.completed(&mut self.held);
+                    self.pending.commit(sink);
+                    self.data.completed(&mut self.pending);
                     self.half = Some(atom.cycles);
                     return true;
                 }
@@ -545,41 +553,41 @@ impl Decoder {
             },
             last: Last::new(&instruction, atom.passed),
         };
-        self.held.instruction(at, range, sink);
+        self.pending.instruction(at, range, sink);
         self.returned = false;
         if config.control.data() {
-            self.moves(address, atom.passed, code);
+            self.begin_data(address, atom.passed, code);
         }
         self.flow = self.after(address, &instruction, atom.passed);
         true
     }
 
-    /// Nothing can be followed from here to the next address.
+    /// Reports why the program cannot be followed up to the next address.
     #[cold]
     fn stop<S: Sink>(&mut self, at: u64, element: Element, sink: &mut S) -> bool {
-        self.held.commit(sink);
-        self.say(at, element, sink);
+        self.pending.commit(sink);
+        self.report(at, element, sink);
         self.flow = Flow::Unknown;
         self.half = None;
         false
     }
 
-    /// The instruction at `address` was traced: the data that follow may be its own.
-    fn moves<K: Code>(&mut self, address: u32, passed: bool, code: &mut K) {
-        self.data.completed(&mut self.held);
+    /// The instruction at `address` was traced. If it accesses data, the next data packets are its.
+    fn begin_data<K: BlockCache>(&mut self, address: u32, passed: bool, code: &mut K) {
+        self.data.completed(&mut self.pending);
         let resume = core::mem::take(&mut self.resume);
         if passed
             && let Some(opcode) = code.opcode(self.pc(address))
             && let Some(transfer) = transfer(self.context.isa, opcode)
         {
-            self.data.instruction(address, transfer, false, &mut self.held);
+            self.data.instruction(address, transfer, false, &mut self.pending);
             if resume > 0 {
                 self.data.resumed(resume);
             }
         }
     }
 
-    /// Where the flow is after an instruction, in whose instruction set.
+    /// The position after an instruction. It also sets the instruction set there.
     #[inline]
     fn after(&mut self, address: u32, instruction: &Instruction, passed: bool) -> Flow {
         match (instruction.kind, instruction.target) {
@@ -593,7 +601,7 @@ impl Decoder {
     }
 }
 
-/// Numbers of exceptions that mean something to the decoder. (Tables 7-12 and 7-17)
+/// Exception numbers that the decoder handles. (Tables 7-12 and 7-17)
 const DEBUG_HALT: u16 = 1;
 const RESET: u16 = 8;
 const M_RESET: u16 = 0x11;

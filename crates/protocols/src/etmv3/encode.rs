@@ -1,7 +1,7 @@
-//! A trace unit in software: what a processor did, to the packets of an ETMv3.
+//! A trace unit in software: processor steps to the packets of an ETMv3.
 //!
-//! A branch packet waits for the next instruction or exception: an exception may replace it, and only a
-//! change of context that follows it says who executes at its target.
+//! A branch packet is pending until the next instruction or exception. An exception may replace it,
+//! and a context step after the branch may change the security state and mode that it states.
 
 mod atoms;
 mod base;
@@ -13,57 +13,51 @@ use tracewright_base::{
     Wire,
 };
 
-use self::atoms::Waiting;
+use self::atoms::PendingAtoms;
 use self::base::Base;
 use self::data::Data;
 pub use self::settings::Settings;
 use super::Config;
 use super::packet::{ASYNC_ZEROS, Atoms, InfoBytes, Isync, Packet, Reason};
+use crate::bits::Count;
 
 /// Steps to packets.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     settings: Settings,
     base: Base,
-    waiting: Waiting,
+    atoms: PendingAtoms,
     data: Data,
-    /// Why tracing will start; `None` while it goes on.
+    /// Why tracing starts with the next step; `None` while tracing continues.
     start: Option<Reason>,
     off: bool,
-    /// Who executes, and the context id and virtual machine id that the trace has said.
+    /// The current context.
     context: Context,
-    said: (Option<u32>, Option<u8>),
-    due: Option<Due>,
-    /// Cycles that no atom has, and those that had to be made up.
+    /// The context ID and the virtual machine ID that were traced last.
+    sent_ids: (Option<u32>, Option<u8>),
+    branch: Option<PendingBranch>,
+    /// Cycles that belong to no atom yet.
     cycles: u32,
+    /// Cycles in atoms that the steps did not have, to be subtracted from the next ones.
     debt: u32,
     /// Bytes since the last A-sync.
     bytes: u32,
     aligned: bool,
 }
 
-/// A branch packet that waits.
+/// A branch packet that is not yet emitted.
 #[derive(Clone, Copy, Debug)]
-struct Due {
+struct PendingBranch {
     target: u32,
     isa: Isa,
-    /// The number of an exception; 0 is none.
+    /// The exception number; 0: no exception.
     exception: u16,
     cancel: bool,
-    /// A return from an exception comes before it.
+    /// A packet for the return from an exception comes before it.
     returns: bool,
 }
 
-/// Counts bytes.
-struct Count<'a>(&'a mut u32);
-
-impl Extend<u8> for Count<'_> {
-    fn extend<T: IntoIterator<Item = u8>>(&mut self, bytes: T) {
-        *self.0 = self.0.saturating_add(bytes.into_iter().count() as u32);
-    }
-}
-
-/// Takes P-headers, a byte each.
+/// Emits P-headers and counts their bytes.
 struct Headers<'a, O>(&'a mut O, &'a mut u32);
 
 impl<O: Extend<Packet>> Extend<Atoms> for Headers<'_, O> {
@@ -83,13 +77,13 @@ impl Encode<Config, Packet> for Encoder {
         Encoder {
             settings: *settings,
             base: Base::default(),
-            waiting: Waiting::default(),
+            atoms: PendingAtoms::default(),
             data: Data::default(),
             start: Some(Reason::Enabled),
             off: false,
             context: Context::default(),
-            said: (None, None),
-            due: None,
+            sent_ids: (None, None),
+            branch: None,
             cycles: 0,
             debt: 0,
             bytes: 0,
@@ -122,8 +116,14 @@ impl Encode<Config, Packet> for Encoder {
                     self.settle(config, out);
                     let (target, isa) = (self.base.address, self.base.isa);
                     let halt = number(Cause::Halt, config);
-                    let due = Due { target, isa, exception: halt, cancel: false, returns: false };
-                    self.due = Some(due);
+                    let branch = PendingBranch {
+                        target,
+                        isa,
+                        exception: halt,
+                        cancel: false,
+                        returns: false,
+                    };
+                    self.branch = Some(branch);
                 }
                 self.stop(Reason::Debug, config, out);
             }
@@ -140,7 +140,7 @@ impl Encode<Config, Packet> for Encoder {
         self.stop(Reason::Enabled, config, out);
         let cycles = core::mem::take(&mut self.cycles);
         if self.aligned && config.control.cycle_accurate() && !config.control.data_only() {
-            self.waiting.cycles(cycles, &mut Headers(out, &mut self.bytes));
+            self.atoms.cycles(cycles, &mut Headers(out, &mut self.bytes));
         }
     }
 }
@@ -155,7 +155,7 @@ impl Encoder {
         if config.control.data_only() {
             return self.data.instruction();
         }
-        if self.due.is_some() {
+        if self.branch.is_some() {
             self.settle(config, out);
         }
         let address = retired.address as u32;
@@ -179,10 +179,10 @@ impl Encoder {
             _ => false,
         };
         if broadcast {
-            // The other profiles have the packet from ETMv3.5 on.
+            // The M profile has the packet from ETMv3.4 on, the other profiles from ETMv3.5 on.
             let since = if config.m_profile() { 4 } else { 5 };
             let returns = instruction.role == Role::ExceptionReturn && config.id.minor() >= since;
-            self.due = Some(Due {
+            self.branch = Some(PendingBranch {
                 target: retired.next as u32,
                 isa: retired.next_isa,
                 exception: 0,
@@ -200,13 +200,13 @@ impl Encoder {
         let headers = &mut Headers(out, &mut self.bytes);
         if config.control.cycle_accurate() {
             let cycles = core::mem::take(&mut self.cycles);
-            self.debt += self.waiting.timed(passed, cycles, config.id.minor(), headers);
+            self.debt += self.atoms.timed(passed, cycles, config.id.minor(), headers);
         } else {
-            self.waiting.plain(passed, headers);
+            self.atoms.plain(passed, headers);
         }
     }
 
-    /// Writes a packet behind the atoms that wait.
+    /// Emits the pending atoms, then a packet.
     fn put(&mut self, packet: Packet, config: &Config, out: &mut impl Extend<Packet>) {
         if !self.aligned {
             return;
@@ -217,37 +217,37 @@ impl Encoder {
     }
 
     fn flush(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
-        self.waiting.flush(config.control.cycle_accurate(), &mut Headers(out, &mut self.bytes));
+        self.atoms.flush(config.control.cycle_accurate(), &mut Headers(out, &mut self.bytes));
     }
 
-    /// The branch packet that waits.
+    /// Emits the pending branch packet.
     fn settle(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
-        let Some(due) = self.due.take() else { return };
+        let Some(branch) = self.branch.take() else { return };
         let (non_secure, hyp) = self.privilege(config);
-        let news = (non_secure, hyp) != (self.base.non_secure, self.base.hyp);
-        let info = (due.exception != 0 || news).then_some(InfoBytes {
+        let changed = (non_secure, hyp) != (self.base.non_secure, self.base.hyp);
+        let info = (branch.exception != 0 || changed).then_some(InfoBytes {
             non_secure,
             hyp,
-            exception: due.exception,
-            cancel: due.cancel,
+            exception: branch.exception,
+            cancel: branch.cancel,
             ..InfoBytes::default()
         });
-        let branch = self.base.branch(due.target, due.isa, info, config);
+        let branch = self.base.branch(branch.target, branch.isa, info, config);
         self.put(Packet::Branch(branch), config, out);
     }
 
-    /// NS and Hyp of the context, as far as the version can say them.
+    /// NS and Hyp of the context, limited to those of the version.
     fn privilege(&self, config: &Config) -> (bool, bool) {
         let non_secure = self.context.security == Some(Security::NonSecure);
         (non_secure, self.context.el == Some(2) && config.id.minor() >= 5)
     }
 
-    /// Alignment and everything that is needed to name an instruction.
+    /// Emits an I-sync, and an A-sync before it where one is due.
     #[cold]
     fn synchronise(
         &mut self,
         reason: Reason,
-        place: Option<(u32, Isa)>,
+        start_address: Option<(u32, Isa)>,
         config: &Config,
         out: &mut impl Extend<Packet>,
     ) {
@@ -259,11 +259,12 @@ impl Encoder {
         }
         self.start = None;
         let (non_secure, hyp) = self.privilege(config);
-        let gap =
-            (config.control.cycle_accurate() && reason != Reason::Periodic && place.is_some())
-                .then(|| core::mem::take(&mut self.cycles));
+        let gap = (config.control.cycle_accurate()
+            && reason != Reason::Periodic
+            && start_address.is_some())
+        .then(|| core::mem::take(&mut self.cycles));
         let context_id = (config.control.context_bytes() > 0).then(|| self.context_id(config));
-        let isa = place.map_or(Isa::A32, |(_, isa)| isa);
+        let isa = start_address.map_or(Isa::A32, |(_, isa)| isa);
         let thumb = u32::from(matches!(isa, Isa::T32 | Isa::ThumbEe));
         let isync = Isync {
             cycles: gap.filter(|_| !self.settings.late_gaps),
@@ -273,14 +274,14 @@ impl Encoder {
             non_secure,
             alternative: isa == Isa::ThumbEe,
             hyp,
-            address: place.map(|(address, _)| address | thumb),
+            address: start_address.map(|(address, _)| address | thumb),
             current: None,
         };
         self.put(Packet::Isync(isync), config, out);
-        self.said.0 = context_id;
+        self.sent_ids.0 = context_id;
         self.base.non_secure = non_secure;
         self.base.hyp = hyp;
-        if let Some((address, isa)) = place {
+        if let Some((address, isa)) = start_address {
             (self.base.address, self.base.isa) = (address, isa);
         }
         if reason != Reason::Periodic {
@@ -292,7 +293,7 @@ impl Encoder {
         }
     }
 
-    /// The context id as far as it is traced.
+    /// The traced bytes of the context ID.
     fn context_id(&self, config: &Config) -> u32 {
         let id = self.context.context_id.unwrap_or(0);
         match config.control.context_bytes() {
@@ -302,7 +303,7 @@ impl Encoder {
         }
     }
 
-    /// Says who executes from `address` on, where that is news.
+    /// Traces the context from `address` on, where it changed.
     fn contexts(&mut self, address: u32, isa: Isa, config: &Config, out: &mut impl Extend<Packet>) {
         let (non_secure, hyp) = self.privilege(config);
         if (non_secure, hyp) != (self.base.non_secure, self.base.hyp) {
@@ -316,15 +317,15 @@ impl Encoder {
     fn identifiers(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         if config.control.context_bytes() > 0 {
             let id = self.context_id(config);
-            if self.said.0 != Some(id) {
-                self.said.0 = Some(id);
+            if self.sent_ids.0 != Some(id) {
+                self.sent_ids.0 = Some(id);
                 self.put(Packet::ContextId(id), config, out);
             }
         }
         // VMIDEn, bit [30], ETMv3.5.
         let vmid = self.context.vmid.map(|vmid| vmid as u8);
-        if config.control.0 >> 30 & 1 != 0 && config.id.minor() >= 5 && self.said.1 != vmid {
-            self.said.1 = vmid;
+        if config.control.0 >> 30 & 1 != 0 && config.id.minor() >= 5 && self.sent_ids.1 != vmid {
+            self.sent_ids.1 = vmid;
             self.put(Packet::Vmid(vmid.unwrap_or(0)), config, out);
         }
     }
@@ -334,11 +335,11 @@ impl Encoder {
             return;
         }
         if taken.cancels {
-            self.due = None;
+            self.branch = None;
         } else {
             self.settle(config, out);
         }
-        self.due = Some(Due {
+        self.branch = Some(PendingBranch {
             target: taken.target as u32,
             isa: taken.target_isa,
             exception: number(taken.cause, config),
@@ -357,29 +358,31 @@ impl Encoder {
             return;
         }
         self.flush(config, out);
-        // M profile: any branch may return from an exception. What it pops says that it did.
+        // M profile: any branch may return from an exception. An access of its stack pop shows that
+        // it did.
         let pops = access.has(Access::EXCEPTION) && access.direction == Direction::Read;
         if config.m_profile()
             && pops
-            && let Some(due @ Due { exception: 0, returns: false, .. }) = &mut self.due
+            && let Some(branch @ PendingBranch { exception: 0, returns: false, .. }) =
+                &mut self.branch
         {
-            due.returns = true;
+            branch.returns = true;
             self.put(Packet::ExceptionReturn, config, out);
         }
-        let returning = self.due.is_some_and(|due| due.returns);
-        // It has been said already that the instruction returns.
-        let announce = (!returning).then_some(Packet::ExceptionEntry);
-        // A core that reads the new PC first says when it does not.
-        let again = config.id.loads_pc_first() && self.due.is_some();
+        let returning = self.branch.is_some_and(|branch| branch.returns);
+        // The packet for the return was emitted already.
+        let announcement = (!returning).then_some(Packet::ExceptionEntry);
+        // A core that reads the new PC first repeats the address where it does not.
+        let again = config.id.loads_pc_first() && self.branch.is_some();
         let (base, bytes) = (&mut self.base, &mut self.bytes);
         let mut put = |packet: Packet| {
             packet.emit(config, &mut Count(bytes));
             out.extend([packet]);
         };
-        self.data.access(access, announce, again, base, config, &mut put);
+        self.data.access(access, announcement, again, base, config, &mut put);
     }
 
-    /// Synchronisation and identifiers where no instructions are traced.
+    /// Emits synchronisation, identifiers and late data in data-only mode.
     fn data_only(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         if let Some(reason) = self.start {
             self.synchronise(reason, None, config, out);
@@ -402,7 +405,7 @@ impl Encoder {
     }
 
     fn timestamp(&mut self, value: u64, config: &Config, out: &mut impl Extend<Packet>) {
-        // TimestampEn, bit [28], ETMv3.5. 0 would say that there is no time.
+        // TimestampEn, bit [28], ETMv3.5. A timestamp of 0 means that there is no timestamp source.
         let traced = config.control.0 >> 28 & 1 != 0 && config.id.minor() >= 5;
         if traced && value != 0 && self.start.is_none() {
             let (bits, count) = self.base.time(value, config);
@@ -410,7 +413,7 @@ impl Encoder {
         }
     }
 
-    /// Tracing stops: what was held back is said.
+    /// Stops tracing: emits everything that is pending.
     fn stop(&mut self, reason: Reason, config: &Config, out: &mut impl Extend<Packet>) {
         if self.start.is_none() {
             self.settle(config, out);
@@ -425,7 +428,7 @@ impl Encoder {
     }
 }
 
-/// The number of an exception. (Tables 7-12 and 7-17)
+/// The exception number of a cause. (Tables 7-12 and 7-17)
 fn number(cause: Cause, config: &Config) -> u16 {
     if config.m_profile() {
         let vector = match cause {

@@ -1,4 +1,4 @@
-//! What completes compressed packets: the addresses and the timestamp before.
+//! The previous addresses and timestamp, which complete compressed packets.
 
 use tracewright_base::Isa;
 
@@ -6,25 +6,24 @@ use super::packet::{Branch, DataAddress, Info, Isync};
 use super::{Config, Packet};
 use crate::bits::replace_low;
 
-/// The last addresses and the last timestamp that were in the trace. A plain value; its default
-/// knows nothing.
+/// The last addresses and the last timestamp in the trace. By default nothing is known.
 ///
 /// The base of a branch address is the last address that was *broadcast*, in an I-sync or a branch
-/// packet, whatever ran since. (IHI 0014, 7.3.5) The base of a data address is the last data
-/// address in the trace, in whatever packet.
+/// packet, not the address of the last instruction. (IHI 0014, 7.3.5) The base of a data address is
+/// the last data address in the trace, in any packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct History {
     address: u32,
-    /// Low bits of `address` that are known.
+    /// Number of low bits of `address` that are known.
     known: u8,
     isa: Option<Isa>,
     data: u32,
-    /// Low bits of `data` that are known.
+    /// Number of low bits of `data` that are known.
     data_known: u8,
     big_endian: Option<bool>,
-    /// In the code of the trace unit.
+    /// In the encoding of the trace unit: natural or Gray.
     timestamp: u64,
-    /// Low bits of `timestamp` that are known.
+    /// Number of low bits of `timestamp` that are known.
     timestamp_known: u8,
 }
 
@@ -33,20 +32,20 @@ pub struct History {
 pub struct Target {
     /// Byte address.
     pub address: u32,
-    /// Low bits of it that are known.
+    /// Number of its low bits that are known.
     pub known: u8,
-    /// Low bits of it that this packet brought.
+    /// Number of its low bits that this packet has.
     pub updated: u8,
     /// The instruction set that the core is in after the branch.
     pub isa: Isa,
-    /// That instruction set is not the last one that was broadcast.
+    /// The instruction set differs from the last one that was broadcast.
     pub isa_changed: bool,
 }
 
 impl History {
-    /// Takes an I-sync packet. The address is the data instruction's where there are two.
+    /// Takes an I-sync packet. Of two addresses it takes that of the data instruction.
     pub fn isync(&mut self, isync: &Isync) {
-        if let Some((address, isa)) = isync.place() {
+        if let Some((address, isa)) = isync.start_address() {
             self.address = address;
             self.known = 32;
             self.isa = Some(isa);
@@ -59,7 +58,7 @@ impl History {
         let isa = match (branch.state.map(|state| state.isa()), branch.info) {
             (None, _) => before,
             (Some(Isa::T32), Some(Info::Bytes(info))) if info.alternative => Isa::ThumbEe,
-            // To leave ThumbEE takes an information byte.
+            // Leaving ThumbEE takes an information byte.
             (Some(Isa::T32), None) if before == Isa::ThumbEe => Isa::ThumbEe,
             (Some(isa), _) => isa,
         };
@@ -73,7 +72,7 @@ impl History {
         Target { address: self.address, known: self.known, updated, isa, isa_changed }
     }
 
-    /// Completes a data address: the address and how many of its low bits are known.
+    /// Completes a data address. Returns it and the number of its low bits that are known.
     pub fn data(&mut self, address: &DataAddress) -> (u32, u8) {
         let bits = u64::from(address.bits);
         self.data = replace_low(self.data.into(), bits, address.count) as u32;
@@ -84,17 +83,18 @@ impl History {
         (self.data, self.data_known)
     }
 
-    /// Data accesses are big-endian; `None` until an address of five bytes has said it.
+    /// Whether data accesses are big-endian; `None` before an address of five bytes.
     pub fn big_endian(&self) -> Option<bool> {
         self.big_endian
     }
 
-    /// The next data address comes whole: what was before is no base for it.
+    /// Forgets the last data address: the next one comes whole.
     pub fn forget_data(&mut self) {
         (self.data, self.data_known, self.big_endian) = (0, 0, None);
     }
 
-    /// Completes a timestamp: the natural binary number and how many of its low bits are known.
+    /// Completes a timestamp. Returns it as a natural binary number, and the number of its low bits
+    /// that are known.
     pub fn timestamp(&mut self, bits: u64, count: u8, config: &Config) -> (u64, u8) {
         self.timestamp = replace_low(self.timestamp, bits, count);
         self.timestamp_known = self.timestamp_known.max(count);
@@ -106,7 +106,7 @@ impl History {
         (value, self.timestamp_known)
     }
 
-    /// Takes any packet, for those who need what is after it only.
+    /// Takes any packet, for callers that need only the state after it.
     pub fn packet(&mut self, packet: &Packet, config: &Config) {
         match packet {
             Packet::Isync(isync) => {
@@ -131,7 +131,7 @@ impl History {
     }
 }
 
-/// The number that a Gray code stands for: each bit is the parity of the code's bits from it up.
+/// Decodes a Gray code: bit n is the parity of the code's bits n and above.
 pub const fn from_gray(code: u64) -> u64 {
     let mut value = code;
     let mut shift = 32;

@@ -1,8 +1,8 @@
 //! Embedded Trace Macrocell versions 3.0 to 3.5.
 //!
-//! The trace unit of Arm11, Cortex-M3 and M4, Cortex-A5, A7 and A8, Cortex-R4 and R5. Specification:
-//! *Embedded Trace Macrocell Architecture Specification*, IHI 0014, issue O (to ETMv3.4) and issue
-//! Q (ETMv3.5).
+//! The trace unit of Arm11, Cortex-M3 and M4, Cortex-A5, A7 and A8, Cortex-R4 and R5.
+//! Specification: *Embedded Trace Macrocell Architecture Specification*, IHI 0014, issue O (to
+//! ETMv3.4) and issue Q (ETMv3.5).
 //!
 //! | section | item | tests |
 //! |---|---|---|
@@ -10,22 +10,24 @@
 //! | Table 7-1 | [`Packet`] | `every_header`, `headers_by_version_and_configuration` |
 //! | 7.3.1, 7.3.3 | [`packet::Atoms`] | `p_headers`, `instructions`, `halves` |
 //! | 7.3.4 | `Element::Cycles`, `Range::cycles` | `cycle_counts`, `cycles` |
-//! | 7.3.5 | [`packet::Branch`], [`packet::Info`], [`History`] | `branches_*`, `exceptions`, `cancelled_instructions`, `instruction_sets` |
-//! | 7.4 | [`packet::DataAddress`], [`packet::Value`], `Element::DataAccess` | `data_packets`, `data_accesses`, `out_of_order`, `pc_first` |
+//! | 7.3.5 | [`packet::Branch`], [`packet::Info`] | `branches_*`, `exceptions` |
+//! | 7.3.5 | [`History`] | `cancelled_instructions`, `instruction_sets` |
+//! | 7.4 | [`packet::DataAddress`], [`packet::Value`] | `data_packets` |
+//! | 7.4 | `Element::DataAccess` | `data_accesses`, `out_of_order`, `pc_first` |
 //! | 7.4.10 | data-only mode | `data_only` |
 //! | 7.5 | exceptions of the M profile | `m_profile` |
 //! | 7.7.2 | [`sync::find`], [`sync::find_bit`] | `synchronisation` |
 //! | 7.7.3 | [`packet::Isync`] | `isyncs`, `in_progress`, `periodic_syncs` |
 //!
-//! Cycle counts: a range has the cycles that its own P-header gives to it; all others are an
-//! `Element::Cycles` before what they passed before. So an instruction took its own cycles and
-//! those since the instruction before, and the sum of both is the time that passed.
+//! Cycle counts: a range has the cycles that its own P-header gives to it. Other cycles are an
+//! `Element::Cycles` before the element that follows them. So an instruction took its own cycles
+//! and those since the previous instruction, and the sum of all is the elapsed time.
 //!
 //! ```
 //! use tracewright_base::{Parse, Wire};
 //! use tracewright_protocols::etmv3::{Config, Packet};
 //!
-//! // An ETMv3.4 that traces instructions and counts no cycles.
+//! // An ETMv3.4 that traces instructions without cycles.
 //! let register = |name: &str| match name {
 //!     "ETMCR" => Some(0),
 //!     "ETMIDR" => Some(0x4114_f240),
@@ -48,7 +50,7 @@ mod tests;
 use alloc::borrow::Cow;
 use alloc::string::ToString;
 
-use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
+use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
 pub use config::Config;
 pub use decode::Decoder;
@@ -67,6 +69,8 @@ impl Protocol for Etmv3 {
     const TITLE: &'static str = "Embedded Trace Macrocell, version 3 (3.0 to 3.5)";
     const REGISTERS: &'static [Register] = config::REGISTERS;
     const RESUME: Resume = Resume::Seek;
+    const ID_REGISTER: Option<(&'static str, u32)> = Some(("ETMTRACEIDR", 0));
+    const ISAS: &'static [Isa] = &[Isa::A32, Isa::T32];
 
     type Config = Config;
     type Packet = Packet;
@@ -83,7 +87,7 @@ impl Protocol for Etmv3 {
         config.trace_id
     }
 
-    /// Every instruction has an atom of its own.
+    /// Every instruction has its own atom.
     fn waypoints(_config: &Config) -> Waypoints {
         Waypoints { each: true, ..Waypoints::BRANCHES }
     }
@@ -96,7 +100,11 @@ impl Protocol for Etmv3 {
         Some(name).filter(|name| name != "reserved")
     }
 
-    fn sync(_config: &Config, bytes: &[u8]) -> Sync {
+    fn sync(_config: &Config, bytes: &[u8]) -> SyncSearch {
         sync::find(bytes)
+    }
+
+    fn is_sync(packet: &Packet) -> bool {
+        matches!(packet, Packet::Isync(_))
     }
 }

@@ -18,18 +18,18 @@ pub use isync::{Isync, Reason};
 use super::Config;
 use crate::bits::{emit_groups, groups};
 
-/// One packet, as the wire spells it.
+/// One packet, in its encoded form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packet {
     /// `0000_0000` five times or more, then `1000_0000`: A-sync.
     Async {
-        /// How many zero bytes.
+        /// Number of zero bytes.
         zeros: u32,
     },
     /// `0000_0100` and 1 to 5 bytes: cycles of the gap before the last I-sync that is not periodic.
-    /// 0 says that the count was lost.
+    /// 0: the count was lost.
     CycleCount(u32),
-    /// `0000_1000` or `0111_0000`: everything needed to name an instruction.
+    /// `0000_1000` or `0111_0000`: instruction synchronisation.
     Isync(Isync),
     /// `0000_1100`: the trigger.
     Trigger,
@@ -39,55 +39,55 @@ pub enum Packet {
     Atoms(Atoms),
     /// `00a0_ss10`: a data access.
     Data {
-        /// A: an address belongs to it (and follows, if addresses are traced).
+        /// A: the access has an address, which follows if addresses are traced.
         first: bool,
-        /// Where addresses are traced and A is 1.
+        /// The address, if addresses are traced and A is 1.
         address: Option<DataAddress>,
-        /// Where values are traced.
+        /// The value, if values are traced.
         value: Option<Value>,
     },
-    /// `01a1_tt00`: a data access whose value comes later, under the tag.
+    /// `01a1_tt00`: a data access whose value comes later, under tag `tt`.
     Placeholder {
         /// TT: 1 to 3.
         tag: u8,
-        /// A: an address belongs to it.
+        /// A: the access has an address.
         first: bool,
-        /// Where addresses are traced and A is 1.
+        /// The address, if addresses are traced and A is 1.
         address: Option<DataAddress>,
     },
     /// `0tt0_ss00`: the value of the last placeholder with the same tag.
     Late {
         /// TT: 1 to 3.
         tag: u8,
-        /// Where values are traced.
+        /// The value, if values are traced.
         value: Option<Value>,
     },
     /// `011a_1010`: a data access whose value is not traced.
     ValueNotTraced {
-        /// A: an address belongs to it. (It is bit 4 here.)
+        /// A, bit 4 here: the access has an address.
         first: bool,
-        /// Where addresses are traced and A is 1.
+        /// The address, if addresses are traced and A is 1.
         address: Option<DataAddress>,
     },
-    /// `0101_0000`: the store-exclusive just traced failed. (from ETMv3.1)
+    /// `0101_0000`: the previous store-exclusive failed. (from ETMv3.1)
     StoreFailed,
     /// `0110_0010`: data accesses were dropped from here on.
     Suppressed,
-    /// `0110_0110`: nothing.
+    /// `0110_0110`: padding.
     Ignore,
-    /// `0110_1110` and 1, 2 or 4 bytes: context id.
+    /// `0110_1110` and 1, 2 or 4 bytes: context ID.
     ContextId(u32),
-    /// `0111_0110`: the instruction before it returned from an exception. (from ETMv3.4)
+    /// `0111_0110`: the previous instruction returned from an exception. (from ETMv3.4)
     ExceptionReturn,
-    /// `0111_1110`: the data that follow are the stack push of an exception. (from ETMv3.4)
+    /// `0111_1110`: the next data are the stack push of an exception. (from ETMv3.4)
     ExceptionEntry,
-    /// `0011_1100` and 1 byte: virtual machine id. (ETMv3.5)
+    /// `0011_1100` and 1 byte: virtual machine ID. (ETMv3.5)
     Vmid(u8),
     /// `0100_0r10` and 1 to 9 bytes: low bits of the timestamp. (ETMv3.5)
     Timestamp {
-        /// The bits that came, in the code of the trace unit: natural or Gray.
+        /// The bits that were sent, in the encoding of the trace unit: natural or Gray.
         bits: u64,
-        /// How many came.
+        /// Number of bits.
         count: u8,
         /// R: the clock of the timestamp counter changed since the last timestamp.
         clock_changed: bool,
@@ -97,7 +97,7 @@ pub enum Packet {
 /// Zero bytes of the shortest A-sync.
 pub(super) const ASYNC_ZEROS: usize = 5;
 
-/// What a packet's header says after it was looked at with the rest of the bytes.
+/// The result of parsing a packet; `None` where bytes are missing.
 type Read = Option<Parse<Packet>>;
 
 impl Wire<Config> for Packet {
@@ -191,12 +191,12 @@ impl Wire<Config> for Packet {
     }
 }
 
-/// What must be traced for a header to be legal.
+/// What must be traced for a header to be valid.
 #[derive(Clone, Copy)]
 enum Needs {
-    /// Legal always, and one byte.
+    /// Always valid, and a packet of one byte.
     Nothing,
-    /// Legal always.
+    /// Always valid.
     Payload,
     /// Some data trace.
     Data,
@@ -204,7 +204,7 @@ enum Needs {
     Instructions,
     /// Instructions and some data.
     Both,
-    /// Context ids.
+    /// Context IDs.
     Context,
     /// Cycle-accurate instructions.
     Cycles,
@@ -224,7 +224,7 @@ impl Needs {
     }
 }
 
-/// What an even header below 0x80, other than 0, needs; `None` is reserved. (Table 7-1)
+/// The requirement of an even header below 0x80, except 0; `None`: it is reserved. (Table 7-1)
 const fn requires(header: u8) -> Option<Needs> {
     Some(match header {
         0x0c | 0x66 => Needs::Nothing,
@@ -243,7 +243,7 @@ const fn requires(header: u8) -> Option<Needs> {
     })
 }
 
-/// The minor version that brought a header.
+/// The minor version that introduced a header.
 const fn since(header: u8) -> u8 {
     match header {
         0x50 => 1,
@@ -253,12 +253,12 @@ const fn since(header: u8) -> u8 {
     }
 }
 
-/// The packet of a header that stands alone.
+/// The packet of a header without a payload and without a requirement.
 const fn simple(header: u8) -> Packet {
     if header == 0x0c { Packet::Trigger } else { Packet::Ignore }
 }
 
-/// The packet of a header that [`requires`] something. `rest` follows the header.
+/// The packet of a header that has a payload or a requirement. `rest` follows the header.
 fn payload(header: u8, bytes: &[u8], rest: &[u8], config: &Config) -> Read {
     let (packet, len) = match header {
         0x50 => (Packet::StoreFailed, 0),
@@ -343,7 +343,7 @@ fn parse_async(bytes: &[u8]) -> Parse<Packet> {
     }
 }
 
-/// Reads a cycle count, 32 bits in 1 to 5 bytes, and says how long it is.
+/// Reads a cycle count, 32 bits in 1 to 5 bytes. Returns it and its length.
 fn cycle_count(bytes: &[u8]) -> Option<(u32, usize)> {
     let got = groups(bytes, 32)?;
     Some((got.bits as u32, got.len))

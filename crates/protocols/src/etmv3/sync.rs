@@ -1,29 +1,30 @@
 //! Where a decoder may start: at an A-sync. (IHI 0014, 7.7.2)
 
-use tracewright_base::Sync;
+use tracewright_base::SyncSearch;
 
 use super::packet::ASYNC_ZEROS;
 
 /// The first A-sync of `bytes`: five zero bytes and `1000_0000`.
 ///
-/// Zeros before the last five may end another packet, so they are not counted in.
-pub fn find(bytes: &[u8]) -> Sync {
+/// Zeros before the last five may belong to another packet, so they are not included.
+pub fn find(bytes: &[u8]) -> SyncSearch {
     let mut zeros = 0;
     for (k, &byte) in bytes.iter().enumerate() {
         match byte {
             0 => zeros += 1,
-            0x80 if zeros >= ASYNC_ZEROS => return Sync::At(k - ASYNC_ZEROS),
+            0x80 if zeros >= ASYNC_ZEROS => return SyncSearch::At(k - ASYNC_ZEROS),
             _ => zeros = 0,
         }
     }
-    Sync::NotIn(bytes.len() - zeros.min(ASYNC_ZEROS))
+    SyncSearch::NotIn(bytes.len() - zeros.min(ASYNC_ZEROS))
 }
 
-/// The first A-sync of a capture whose bytes are out of step with the trace unit's, as happens
-/// where a trace port is narrower than a byte: its place in bits, 0 to 7 of which are the shift.
+/// The first A-sync of a capture that is not aligned to the bytes of the trace unit, as may happen
+/// with a trace port narrower than a byte. Returns its bit offset, whose low three bits are the
+/// shift.
 ///
-/// It is a run of at least 47 zero bits and then a one; the next bit begins a byte. Bits count from
-/// the low end of each byte.
+/// An A-sync is a run of at least 47 zero bits and a one; the next bit begins a byte. Bits count
+/// from the low end of each byte.
 pub fn find_bit(bytes: &[u8]) -> Option<usize> {
     let mut zeros = 0;
     for bit in 0..bytes.len() * 8 {
@@ -38,7 +39,7 @@ pub fn find_bit(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// The bytes that begin at `bit` of `bytes`.
+/// The bytes of `bytes` from bit offset `bit` on.
 pub fn realign(bytes: &[u8], bit: usize) -> impl Iterator<Item = u8> + '_ {
     let (rest, shift) = (bytes.get(bit / 8..).unwrap_or_default(), bit % 8);
     let next = rest.iter().skip(1).chain(core::iter::once(&0));

@@ -8,7 +8,7 @@ use tracewright_base::{CoreType, Profile};
 
 use super::Config;
 
-/// A trace unit of version 3.`minor` with the original branch encoding, told `control`.
+/// A trace unit of version 3.`minor` with the original branch encoding; `control` is ETMCR.
 pub(super) fn unit(minor: u64, control: u64) -> Config {
     config(0x4104_0200 | 0xf000 | minor << 4, control, 0x3000_0000, Profile::Application)
 }
@@ -40,7 +40,7 @@ pub(super) const VALUES: u64 = 1 << 2;
 pub(super) const ADDRESSES: u64 = 1 << 3;
 /// ETMCR: every cycle is traced.
 pub(super) const CYCLES: u64 = 1 << 12;
-/// ETMCR: context ids have four bytes.
+/// ETMCR: context IDs have four bytes.
 pub(super) const CONTEXT4: u64 = 3 << 14;
 /// ETMCR: no instructions are traced.
 pub(super) const DATA_ONLY: u64 = 1 << 20;

@@ -2,18 +2,19 @@
 //!
 //! 1. [`History`] completes each packet.
 //! 2. The *window* holds what is speculative until it is committed, cancelled or discarded.
-//! 3. The *flow* walks the program along what was committed.
+//! 3. The *flow* follows the committed elements through the program.
 
 mod block_walk;
 mod fast_path;
 mod flow;
+mod lookup;
 mod prefetch;
 mod returns;
 mod window;
 
 use tracewright_base::{
-    Code, Context, Decode, Element, Exception as Taken, Fault, Feed, Gap, Inconsistency, Sink,
-    Spanned, Transaction,
+    BlockCache, Context, Decode, Element, Exception as Taken, Fault, Feed, Gap, Inconsistency,
+    Sink, Spanned, Transaction,
 };
 
 use self::flow::{Flow, Rules};
@@ -21,51 +22,54 @@ use self::window::{Item, What, Window};
 use super::packet::{Address, ContextInfo, Exception, Packet, Q, SubIsa, TraceInfo};
 use super::{Config, History};
 
-/// The deepest speculation that is believed: TRCIDR8 says more only where it is wrong.
+/// The maximum plausible speculation depth: a larger TRCIDR8 is wrong.
 const DEEPEST: u32 = 1 << 16;
 
-/// How much time and how many events wait for the next P0 element, at most.
+/// The maximum number of timestamps and events that wait for the next P0 element.
 const LONGEST: usize = 1 << 16;
 
-/// The return address of a tail-chained exception, with the bit that says T32. (M profile)
+/// The return address of a tail-chained exception, with the T32 bit. (M profile)
 const TAIL_CHAIN: u64 = 0xffff_ffff;
 
-/// How far synchronisation has come.
+/// The state of synchronisation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
-    /// Nothing was seen yet.
+    /// No packet was taken yet.
     #[default]
     Start,
     /// An Alignment Sync is needed.
     Lost,
-    /// The same, but packets can be told apart: the unit itself gave up what it had traced.
+    /// An Alignment Sync is needed, but packet boundaries are known: the unit itself discarded its
+    /// elements.
     Discarded,
-    /// An Alignment Sync was seen; a Trace Info is needed.
+    /// An Alignment Sync was taken; a Trace Info is needed.
     Aligned,
-    /// Packets can be understood.
+    /// Synchronised.
     Running,
 }
 
-/// Decodes the instruction trace of an ETMv4 or an ETE. The default knows nothing.
+/// Decodes the instruction trace of an ETMv4 or an ETE. The default is not synchronised.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decoder {
     stage: Stage,
     history: History,
     window: Window,
-    /// P0 elements that were traced and not resolved yet.
+    /// The number of traced P0 elements that are not resolved.
     depth: u32,
-    /// An Exception or a Q was traced; its address has yet to come.
+    /// An Exception or a Q was traced; its address has not been.
     wants_address: bool,
     /// In a transaction.
     transaction: bool,
-    /// The trace carries VMIDs; context ids.
-    carries: (bool, bool),
+    /// The trace has VMIDs.
+    has_vmid: bool,
+    /// The trace has context IDs.
+    has_context_id: bool,
     flow: Flow,
 }
 
 impl Decode<Config, Packet> for Decoder {
     #[inline]
-    fn packet<K: Code, S: Sink>(
+    fn packet<K: BlockCache, S: Sink>(
         &mut self,
         p: Spanned<Packet>,
         config: &Config,
@@ -79,7 +83,7 @@ impl Decode<Config, Packet> for Decoder {
     }
 
     #[inline]
-    fn packets<K: Code, S: Sink>(
+    fn packets<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         config: &Config,
@@ -95,7 +99,7 @@ impl Decode<Config, Packet> for Decoder {
                 sink.element(at, Element::Gap(Gap::Start));
                 self.stage = Stage::Lost;
             }
-            // The end of the bytes contradicts nothing that came before it.
+            // A truncated packet at the end does not contradict the packets before it.
             Stage::Running if fault != Fault::Truncated => {
                 self.lose();
                 sink.element(at, Element::Gap(Gap::BadPacket));
@@ -105,17 +109,23 @@ impl Decode<Config, Packet> for Decoder {
         }
     }
 
-    /// Time and events that nothing can cancel any more are said; P0 elements that were never
+    /// Timestamps and events that cannot be cancelled are emitted; P0 elements that were not
     /// committed are not.
-    fn finish<K: Code, S: Sink>(&mut self, at: u64, config: &Config, _: &mut K, sink: &mut S) {
+    fn finish<K: BlockCache, S: Sink>(
+        &mut self,
+        at: u64,
+        config: &Config,
+        _: &mut K,
+        sink: &mut S,
+    ) {
         while let Some(item) = self.window.pop_front() {
             match item.what {
-                what if what.survives() => say(item.at, what, sink),
-                // Nothing that it could depend on is speculative.
+                what if what.survives() => emit(item.at, what, sink),
+                // No element before it is speculative.
                 What::Transaction { step: Transaction::Commit | Transaction::Failure, .. }
                     if self.depth == 0 || config.max_speculation() == 0 =>
                 {
-                    say(item.at, item.what, sink);
+                    emit(item.at, item.what, sink);
                 }
                 _ => {}
             }
@@ -125,7 +135,7 @@ impl Decode<Config, Packet> for Decoder {
 }
 
 impl Decoder {
-    /// Before packets can be understood. (ETE K10.5.1)
+    /// A packet before synchronisation. (ETE K10.5.1)
     #[cold]
     fn start<S: Sink>(&mut self, p: Spanned<Packet>, config: &Config, sink: &mut S) {
         if self.stage == Stage::Start {
@@ -156,7 +166,7 @@ impl Decoder {
         }
     }
 
-    /// Forgets everything but the return stack and the overflow: an Alignment Sync is needed.
+    /// Resets all state but the return stack and the overflow: an Alignment Sync is needed.
     #[cold]
     fn lose(&mut self) {
         self.stage = Stage::Lost;
@@ -172,9 +182,9 @@ impl Decoder {
         self.window.push_back(Item { at, what });
     }
 
-    /// A packet in sync: into the window, and what that resolves out of it.
+    /// A synchronised packet: adds its elements to the window, and removes those that it resolves.
     #[inline]
-    fn running<K: Code, S: Sink>(
+    fn running<K: BlockCache, S: Sink>(
         &mut self,
         p: Spanned<Packet>,
         config: &Config,
@@ -189,8 +199,8 @@ impl Decoder {
             Packet::Atoms(atoms) => {
                 let (bits, len) = (atoms.bits(), atoms.len());
                 if max == 0 && self.depth == 0 && !self.wants_address {
-                    // Nothing is speculative: the window holds no P0 element, and what it holds
-                    // is older than these atoms.
+                    // Nothing is speculative: the window has no P0 elements, and its items are
+                    // older than these atoms.
                     if !self.window.is_empty() && !self.flush(rules, code, sink) {
                         return self.fail(at, sink);
                     }
@@ -208,7 +218,7 @@ impl Decoder {
             Packet::AddressContext(address, info) => {
                 self.history.complete(address);
                 self.history.set_context(&info);
-                self.cursor(at);
+                self.push_address(at);
                 self.context(at, Some(&info), rules);
             }
             Packet::Context(info) => {
@@ -269,7 +279,7 @@ impl Decoder {
                 self.flow.overflow();
                 return self.discard(at, Gap::Overflow, sink);
             }
-            // Of data and of conditional instructions only the packets are known.
+            // Packets of data trace and of conditional instructions are parsed only.
             Packet::NumberedSync(_) | Packet::UnnumberedSync(_) | Packet::Conditional(_) => {}
         }
         commit = commit.max(self.depth.saturating_sub(max));
@@ -280,15 +290,15 @@ impl Decoder {
         }
     }
 
-    /// The program image proved to be wrong.
+    /// The program image is wrong.
     #[cold]
     fn fail<S: Sink>(&mut self, at: u64, sink: &mut S) {
         self.lose();
         sink.element(at, Element::Gap(Gap::BadImage));
     }
 
-    /// What a packet says that is beside the program: time, counts, events; and the P0 elements that it commits. `None`
-    /// for any other packet.
+    /// The item of a packet that does not concern the program flow (timestamp, cycle count, event),
+    /// and the number of P0 elements that it commits. `None` for any other packet.
     fn aside(&mut self, packet: &Packet, config: &Config) -> Option<(What, u32)> {
         let what = match *packet {
             Packet::Event(mask) => What::Events(mask),
@@ -315,12 +325,12 @@ impl Decoder {
     #[inline]
     fn address(&mut self, at: u64, address: Address) {
         self.history.complete(address);
-        self.cursor(at);
+        self.push_address(at);
     }
 
-    /// The last address of the history is where execution goes on.
+    /// Execution continues at the last address of the history.
     #[inline]
-    fn cursor(&mut self, at: u64) {
+    fn push_address(&mut self, at: u64) {
         let last = self.history.last();
         self.push(at, What::Address { address: last.address, is1: last.is() == SubIsa::Is1 });
         if core::mem::take(&mut self.wants_address) {
@@ -330,21 +340,21 @@ impl Decoder {
 
     fn context(&mut self, at: u64, info: Option<&ContextInfo>, rules: Rules) {
         if let Some(info) = info {
-            self.carries.0 |= info.vmid().is_some();
-            self.carries.1 |= info.context_id().is_some();
+            self.has_vmid |= info.vmid().is_some();
+            self.has_context_id |= info.context_id().is_some();
         }
         let whole = self.history.context();
         let is1 = self.history.last().is() == SubIsa::Is1;
         let context = Context {
-            vmid: whole.vmid.filter(|_| self.carries.0),
-            context_id: whole.context_id.filter(|_| self.carries.1),
+            vmid: whole.vmid.filter(|_| self.has_vmid),
+            context_id: whole.context_id.filter(|_| self.has_context_id),
             isa: flow::isa(whole.bits64, is1, rules),
             ..whole
         };
-        self.push(at, What::Context { context, told: info.is_some() });
+        self.push(at, What::Context { context, traced: info.is_some() });
     }
 
-    /// A Trace Info in sync: compression starts again; what was traced stays as it is.
+    /// A Trace Info while synchronised resets the compression only.
     fn trace_info(&mut self, info: &TraceInfo) {
         self.history.trace_info(info);
     }
@@ -390,9 +400,9 @@ impl Decoder {
         }
     }
 
-    /// Cancel and Mispredict packets: atoms first, then what they resolve.
+    /// Cancel and Mispredict packets: atoms first, then the resolution.
     #[cold]
-    fn speculation<K: Code, S: Sink>(
+    fn speculation<K: BlockCache, S: Sink>(
         &mut self,
         p: Spanned<Packet>,
         max: u32,
@@ -425,12 +435,12 @@ impl Decoder {
         }
     }
 
-    /// Nothing that is not resolved ever will be. (ETE K10.5.3.5)
+    /// The unresolved elements will not be resolved. (ETE K10.5.3.5)
     #[cold]
     fn discard<S: Sink>(&mut self, at: u64, gap: Gap, sink: &mut S) {
         while let Some(item) = self.window.pop_front() {
             if item.what.survives() {
-                say(item.at, item.what, sink);
+                emit(item.at, item.what, sink);
             }
         }
         if self.transaction {
@@ -441,9 +451,9 @@ impl Decoder {
         sink.element(at, Element::Gap(gap));
     }
 
-    /// Everything in a window without P0 elements is certain. `false` where the program image proves
-    /// to be wrong.
-    fn flush<K: Code, S: Sink>(&mut self, rules: Rules, code: &mut K, sink: &mut S) -> bool {
+    /// Resolves all items of a window without P0 elements. Returns `false` if the program image is
+    /// wrong.
+    fn flush<K: BlockCache, S: Sink>(&mut self, rules: Rules, code: &mut K, sink: &mut S) -> bool {
         let mut good = true;
         while let Some(item) = self.window.pop_front() {
             let mut zero = 0;
@@ -452,8 +462,8 @@ impl Decoder {
         good
     }
 
-    /// The `n` oldest P0 elements are certain, and everything before them.
-    fn commit<K: Code, S: Sink>(
+    /// Commits the `n` oldest P0 elements and all items before them.
+    fn commit<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         mut n: u32,
@@ -479,8 +489,9 @@ impl Decoder {
         true
     }
 
-    /// One item is certain, or as many atoms of it as there are left of `n`. Counts them off `n`.
-    fn resolve<K: Code, S: Sink>(
+    /// Resolves one item, or at most `n` of its atoms. Subtracts the number of P0 elements from
+    /// `n`.
+    fn resolve<K: BlockCache, S: Sink>(
         &mut self,
         item: Item,
         n: &mut u32,
@@ -524,7 +535,7 @@ impl Decoder {
                 if also_target {
                     self.flow.set_address(address, is1, rules);
                 }
-                // An exception that follows a return from another at once.
+                // An exception immediately after the return from another.
                 let tail_chain = rules.thumb_only && address | 1 == TAIL_CHAIN;
                 let return_address = (!tail_chain).then_some(address);
                 let taken = Taken { number, return_address, also_target, tail_chain };
@@ -560,25 +571,25 @@ impl Decoder {
                 sink.element(at, Element::Transaction(step));
             }
             What::Address { address, is1 } => self.flow.set_address(address, is1, rules),
-            What::Context { context, told } => {
-                self.flow.set_context(at, context, told, rules, sink);
+            What::Context { context, traced } => {
+                self.flow.set_context(at, context, traced, rules, sink);
             }
             What::TraceOn => self.flow.trace_on(at, sink),
-            what => say(at, what, sink),
+            what => emit(at, what, sink),
         }
         true
     }
 
-    /// Takes the context and the address that belong to the exception at `at` out of the window.
+    /// Removes the context and the address of the exception at `at` from the window.
     fn following<S: Sink>(&mut self, at: u64, rules: Rules, sink: &mut S) -> Option<(u64, bool)> {
         loop {
             let item = self.window.pop_front()?;
             match item.what {
                 What::Address { address, is1 } => return Some((address, is1)),
-                What::Context { context, told } => {
-                    self.flow.set_context(at, context, told, rules, sink);
+                What::Context { context, traced } => {
+                    self.flow.set_context(at, context, traced, rules, sink);
                 }
-                what if what.survives() => say(item.at, what, sink),
+                what if what.survives() => emit(item.at, what, sink),
                 what => {
                     self.window.push_front(Item { at: item.at, what });
                     return None;
@@ -588,9 +599,9 @@ impl Decoder {
     }
 }
 
-/// Says an item that needs no program.
+/// Emits an item that does not concern the program flow.
 #[inline(never)]
-fn say<S: Sink>(at: u64, what: What, sink: &mut S) {
+fn emit<S: Sink>(at: u64, what: What, sink: &mut S) {
     let element = match what {
         What::Events(mask) => Element::Events(mask),
         What::Timestamp { value, cycles } => Element::Timestamp { value, cycles },

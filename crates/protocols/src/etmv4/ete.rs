@@ -2,7 +2,7 @@
 
 use alloc::borrow::Cow;
 
-use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
+use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
 use super::{Config, Decoder, Packet, names, registers, sync};
 use crate::{Protocol, Resume};
@@ -16,6 +16,8 @@ impl Protocol for Ete {
     const TITLE: &'static str = "Embedded Trace Extension: instruction trace of Armv9 cores";
     const REGISTERS: &'static [Register] = registers::ETE;
     const RESUME: Resume = Resume::Next;
+    const ID_REGISTER: Option<(&'static str, u32)> = Some(("TRCTRACEIDR", 0));
+    const ISAS: &'static [Isa] = &[Isa::A64, Isa::A32, Isa::T32];
 
     type Config = Config;
     type Packet = Packet;
@@ -40,7 +42,11 @@ impl Protocol for Ete {
         names::exception(config, number)
     }
 
-    fn sync(_: &Config, bytes: &[u8]) -> Sync {
+    fn sync(_: &Config, bytes: &[u8]) -> SyncSearch {
         sync::find(bytes)
+    }
+
+    fn is_sync(packet: &Packet) -> bool {
+        matches!(packet, Packet::TraceInfo(_))
     }
 }

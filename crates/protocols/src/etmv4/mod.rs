@@ -68,7 +68,7 @@ pub use packet::{
 
 use alloc::borrow::Cow;
 
-use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
+use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
 use crate::{Protocol, Resume};
 
@@ -84,6 +84,8 @@ impl Protocol for Etmv4 {
     const TITLE: &'static str = "Embedded Trace Macrocell version 4: instruction trace";
     const REGISTERS: &'static [Register] = registers::ETMV4;
     const RESUME: Resume = Resume::Next;
+    const ID_REGISTER: Option<(&'static str, u32)> = Some(("TRCTRACEIDR", 0));
+    const ISAS: &'static [Isa] = &[Isa::A64, Isa::A32, Isa::T32];
 
     type Config = Config;
     type Packet = Packet;
@@ -108,7 +110,11 @@ impl Protocol for Etmv4 {
         names::exception(config, number)
     }
 
-    fn sync(_: &Config, bytes: &[u8]) -> Sync {
+    fn sync(_: &Config, bytes: &[u8]) -> SyncSearch {
         sync::find(bytes)
+    }
+
+    fn is_sync(packet: &Packet) -> bool {
+        matches!(packet, Packet::TraceInfo(_))
     }
 }

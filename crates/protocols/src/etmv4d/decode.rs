@@ -1,6 +1,6 @@
 //! Packets to elements: only what is certain without the packets of data transfers.
 
-use tracewright_base::{Code, Decode, Element, Fault, Gap, Sink, Spanned};
+use tracewright_base::{BlockCache, Decode, Element, Fault, Gap, Sink, Spanned};
 
 use super::config::Config;
 use super::packet::Packet;
@@ -24,7 +24,7 @@ impl Decoder {
 }
 
 impl Decode<Config, Packet> for Decoder {
-    fn packet<K: Code, S: Sink>(
+    fn packet<K: BlockCache, S: Sink>(
         &mut self,
         p: Spanned<Packet>,
         _config: &Config,
@@ -62,7 +62,7 @@ impl Decode<Config, Packet> for Decoder {
         self.time = None;
     }
 
-    fn finish<K: Code, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
+    fn finish<K: BlockCache, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
         sink.element(at, Element::End);
     }
 }

@@ -39,7 +39,7 @@ pub mod sync;
 #[cfg(test)]
 mod tests;
 
-use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
+use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
 pub use config::Config;
 pub use decode::Decoder;
@@ -57,6 +57,8 @@ impl Protocol for Etmv4d {
     const TITLE: &'static str = "ETMv4 data stream (no addresses or values)";
     const REGISTERS: &'static [Register] = config::REGISTERS;
     const RESUME: Resume = Resume::Seek;
+    const ID_REGISTER: Option<(&'static str, u32)> = None;
+    const ISAS: &'static [Isa] = &[Isa::A64, Isa::A32, Isa::T32];
 
     type Config = Config;
     type Packet = Packet;
@@ -77,7 +79,11 @@ impl Protocol for Etmv4d {
         Waypoints::default()
     }
 
-    fn sync(_config: &Config, bytes: &[u8]) -> Sync {
+    fn sync(_config: &Config, bytes: &[u8]) -> SyncSearch {
         sync::find(bytes)
+    }
+
+    fn is_sync(_packet: &Packet) -> bool {
+        false
     }
 }

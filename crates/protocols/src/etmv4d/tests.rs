@@ -3,7 +3,7 @@
 use std::string::ToString;
 use std::vec::Vec;
 
-use tracewright_base::{Element, Fault, Gap, NoMemory, Parse, Sync, Wire};
+use tracewright_base::{Element, Fault, Gap, NoMemory, Parse, SyncSearch, Wire};
 
 use super::packet::Info;
 use super::{Config, Etmv4d, Header, Packet, sync};
@@ -101,15 +101,15 @@ fn bad_bytes() {
 #[test]
 fn alignment() {
     for (bytes, found) in [
-        (&[][..], Sync::NotIn(0)),
-        (&[7, 0, 0], Sync::NotIn(1)),
-        (&[0; 20], Sync::NotIn(9)),
-        (HEAD, Sync::At(0)),
-        (&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80], Sync::NotIn(11)),
+        (&[][..], SyncSearch::NotIn(0)),
+        (&[7, 0, 0], SyncSearch::NotIn(1)),
+        (&[0; 20], SyncSearch::NotIn(9)),
+        (HEAD, SyncSearch::At(0)),
+        (&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80], SyncSearch::NotIn(11)),
     ] {
         assert_eq!(sync::find(bytes), found, "{bytes:02x?}");
     }
-    assert_eq!(sync::find(&[&[9, 0, 0][..], HEAD].concat()), Sync::At(3));
+    assert_eq!(sync::find(&[&[9, 0, 0][..], HEAD].concat()), SyncSearch::At(3));
 }
 
 #[track_caller]

@@ -11,7 +11,7 @@ mod text;
 
 use alloc::format;
 
-use tracewright_base::{Isa, MissingRegister, Register, Waypoints};
+use tracewright_base::{Isa, Register, Waypoints};
 
 use tracewright_isa::rv::Extensions;
 
@@ -21,6 +21,7 @@ pub use choice::{
     Compression, Difference, Framing, LoopLabel, MessageType, OptionBits, Padding, Profile, Reset,
     Sync, TrapPacket, Version,
 };
+pub use profile::{UnknownUnit, units};
 pub use table::{PARAMETERS, Parameter};
 pub use text::{Malformed, TEXTS, Wrong};
 
@@ -71,7 +72,7 @@ pub struct Learned {
 impl Default for Params {
     /// E-Trace 2.0 as its specification has it, on RV64.
     fn default() -> Self {
-        Params::new(Version::V2_0, Profile::Spec, true)
+        Params::spec(Version::V2_0, true)
     }
 }
 
@@ -308,11 +309,11 @@ pub struct Port {
 }
 
 impl Params {
-    /// Reads them from registers by name, on top of what `version` and `profile` say.
+    /// Reads parameters from registers by name, over the defaults of `version` and `profile`.
     ///
     /// # Errors
-    /// None: every parameter has a default.
-    pub fn from_registers(register: &dyn Fn(&str) -> Option<u64>) -> Result<Self, MissingRegister> {
+    /// [`UnknownUnit`] where the profile does not exist in that version.
+    pub fn from_registers(register: &dyn Fn(&str) -> Option<u64>) -> Result<Self, UnknownUnit> {
         let find = |parameter: &Parameter| {
             let Register { name, aliases, .. } = parameter.register;
             // The specification's names end in `_p`, and so do those of `.scf` files.
@@ -325,7 +326,7 @@ impl Params {
         let wide = known("xlen").map(|xlen| xlen > 32);
         let wide = wide.or(known("iaddress_width").map(|width| width > 32));
         let version = version.unwrap_or(profile.version());
-        let mut params = Params::new(version, profile, wide.unwrap_or(profile.is_wide()));
+        let mut params = Params::new(version, profile, wide.unwrap_or(profile.is_wide()))?;
         for parameter in PARAMETERS {
             if let Some(value) = find(parameter).filter(|value| parameter.takes(*value)) {
                 (parameter.set)(&mut params, value);
@@ -355,6 +356,26 @@ impl Params {
     #[inline(always)]
     pub(super) const fn has_short_packets(&self) -> bool {
         self.link.source_width == 0 && !self.is_draft()
+    }
+
+    /// Whether the decoder leaves out instructions that the `reference-flow` encoder reports although
+    /// they trapped: those of a start packet, and those before a second trap that comes at once.
+    #[inline]
+    pub(super) const fn drops_unretired(&self) -> bool {
+        self.choices.start_unretired && self.choices.drop_unretired
+    }
+
+    /// Whether packets may report a trapped instruction as if it had been retired, so that the decoder
+    /// has to find out which.
+    #[inline]
+    pub(super) const fn reports_trapped(&self) -> bool {
+        self.choices.trapped_in_stream || self.drops_unretired()
+    }
+
+    /// Whether the decoder needs the reason for which an address was reported.
+    #[inline]
+    pub(super) const fn needs_report_reason(&self) -> bool {
+        self.is_draft() || self.drops_unretired()
     }
 
     /// The header of a packet tells te_support from te_inst. (0.026)

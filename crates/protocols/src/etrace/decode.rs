@@ -5,30 +5,31 @@
 
 mod data;
 mod fast_path;
+mod goal;
 mod implied;
 mod loop_label;
 pub(super) mod pending;
 pub(super) mod returns;
 mod start;
+mod state;
 pub(super) mod targets;
 mod trapped;
 mod walk;
 
 use tracewright_base::{
-    Code, Context, Decode, Element, Exception, Fault, Feed, Gap, Inconsistency, Role, Sink, Space,
+    BlockCache, Context, Decode, Element, Exception, Fault, Feed, Gap, Inconsistency, Sink, Space,
     Spanned, Start,
 };
 
 use super::config::{Difference, Framing, Params, Reset};
 use super::packet::{BranchCount, Map, Packet, Payload, Qualification, Report, Trap, Who};
 use data::History;
-use loop_label::{Next, PassedAddress};
+use goal::{Goal, Walked};
 use pending::Pending;
 use returns::Returns;
-use start::Before;
+use state::{Next, PassedAddress, Phase, Position, ReportedAs, Why};
 use targets::Targets;
-use trapped::{After, Left, again, asks_why, is_epc, names_trapped, waits};
-use walk::{Goal, Walked};
+use trapped::{After, BeforeTrap, has_epc, same_trap, waits_for_next};
 
 /// A plain value: it holds what the next packet needs, and no totals. The default knows nothing.
 ///
@@ -44,7 +45,7 @@ pub struct Decoder {
     last: Option<u64>,
     /// The last packet's address was come by, not jumped to: unless a packet of format 3 is next, the
     /// program went on until it was jumped to.
-    inferred: Option<PassedAddress>,
+    passed: Option<PassedAddress>,
     /// The last packet says that one of format 3 comes right after it.
     followed: bool,
     pending: Pending,
@@ -62,69 +63,20 @@ pub struct Decoder {
     /// The last running number of a packet.
     number: Option<u16>,
     /// How the last packet that named an instruction did.
-    named: ReportedAs,
+    reported_as: ReportedAs,
     /// A trap packet, where the one after it tells what trapped.
-    waiting: Option<Trap>,
+    waiting_trap: Option<Trap>,
     /// Nothing was retired since the last trap.
     trapped: bool,
     /// Where its handler is.
     handler: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Phase {
-    /// No packet yet.
-    #[default]
-    Fresh,
-    /// Waiting for a packet that names an instruction in full.
-    Waiting(Why),
-    /// Following the program.
-    Following,
-}
-
-/// Why an instruction that is named in full is waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Why {
-    /// Tracing has not begun, or ended.
-    Off,
-    /// Packets were lost.
-    Lost,
-}
-
-/// How an instruction was named.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum ReportedAs {
-    /// As the target of a jump, or none was.
-    #[default]
-    Jumped,
-    /// As the target of a jump that was named itself.
-    Target,
-    /// The program came by it.
-    Passed,
-    /// By a start; perhaps as the target of a return from a trap.
-    Start { after_return: bool, before: Before },
-    /// As the first of a handler; whether that trapped at once, as far as the trace tells. `again`: the next packet tells
-    /// of the same trap.
-    Handler { trapped: Option<bool>, again: bool },
-}
-
-/// Where the program is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Position {
-    /// Not known.
-    #[default]
-    Unknown,
-    /// The next instruction to be said is at `pc`. Where it is `pending_retire` it is known to have been retired.
-    At { pc: u64, pending_retire: bool },
-    /// The last instruction was a jump whose target it does not tell.
-    Jump { role: Role },
-}
-
 /// Exception numbers of interrupts have this bit: `mcause` has it at the top.
 pub const INTERRUPT: u16 = 1 << 15;
 
 impl Decode<Params, Packet> for Decoder {
-    fn packet<K: Code, S: Sink>(
+    fn packet<K: BlockCache, S: Sink>(
         &mut self,
         p: Spanned<Packet>,
         params: &Params,
@@ -148,10 +100,10 @@ impl Decode<Params, Packet> for Decoder {
         if !matches!(
             payload,
             Payload::Null { .. } | Payload::Timer { .. } | Payload::Software { .. }
-        ) && let Some(trap) = self.waiting.take()
+        ) && let Some(trap) = self.waiting_trap.take()
         {
             let after = match &payload {
-                Payload::Trap(next) => After::Trap { again: again(&trap, next) },
+                Payload::Trap(next) => After::Trap { again: same_trap(&trap, next) },
                 _ => After::Retired,
             };
             self.trap(at, &trap, after, params, code, sink);
@@ -181,7 +133,7 @@ impl Decode<Params, Packet> for Decoder {
             }
             Payload::Start(start) => self.start(at, &start, params, code, sink),
             // What comes next tells of it, too.
-            Payload::Trap(trap) if waits(&trap, params) => self.waiting = Some(trap),
+            Payload::Trap(trap) if waits_for_next(&trap, params) => self.waiting_trap = Some(trap),
             Payload::Trap(trap) => self.trap(at, &trap, After::Retired, params, code, sink),
             Payload::Context(context) => {
                 self.flush(at, params, code, sink);
@@ -205,7 +157,7 @@ impl Decode<Params, Packet> for Decoder {
     }
 
     #[inline]
-    fn packets<K: Code, S: Sink>(
+    fn packets<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         params: &Params,
@@ -223,14 +175,20 @@ impl Decode<Params, Packet> for Decoder {
             Phase::Following => sink.element(at, Element::Gap(Gap::BadPacket)),
             Phase::Waiting(_) => {}
         }
-        if let Some(trap) = &self.waiting {
+        if let Some(trap) = &self.waiting_trap {
             sink.element(at, Element::Exception(exception(trap, None)));
         }
         *self = Decoder { phase: Phase::Waiting(Why::Lost), ..Decoder::default() };
     }
 
-    fn finish<K: Code, S: Sink>(&mut self, at: u64, params: &Params, code: &mut K, sink: &mut S) {
-        if let Some(trap) = self.waiting.take() {
+    fn finish<K: BlockCache, S: Sink>(
+        &mut self,
+        at: u64,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        if let Some(trap) = self.waiting_trap.take() {
             self.trap(at, &trap, After::End, params, code, sink);
         }
         self.end(at, params, code, sink);
@@ -264,7 +222,7 @@ impl PathPacket {
 impl Decoder {
     /// Goes on from the packet before.
     #[inline]
-    fn go_on<K: Code, S: Sink>(
+    fn go_on<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         path: &PathPacket,
@@ -275,8 +233,8 @@ impl Decoder {
         if self.phase != Phase::Following {
             return;
         }
-        while let Some(by) = self.inferred.take() {
-            if names_trapped(params) && self.waits(&by, path, params, code) {
+        while let Some(by) = self.passed.take() {
+            if params.reports_trapped() && self.waits(&by, path, params, code) {
                 return;
             }
             self.go_round(at, by, params, code, sink);
@@ -295,14 +253,15 @@ impl Decoder {
                     jumped: report.updiscon && !report.notify,
                     notified: report.notify || params.choices.notifications,
                     returns: report.irreport,
-                    branches: asks_why(params) && path.map.is_some_and(|map| map.len > 0),
+                    branches: params.needs_report_reason()
+                        && path.map.is_some_and(|map| map.len > 0),
                     before: false,
                     context: false,
                 }
             }
         };
         if self.position == Position::Unknown {
-            self.named = ReportedAs::Jumped;
+            self.reported_as = ReportedAs::Jumped;
             self.resume(&goal, path, params, code);
             return;
         }
@@ -325,7 +284,7 @@ impl Decoder {
 
     /// Walks to what a packet of format 0, 1 or 2 names.
     #[inline]
-    fn name<K: Code, S: Sink>(
+    fn name<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         goal: &Goal,
@@ -339,16 +298,16 @@ impl Decoder {
             }
             _ => None,
         };
-        self.named = ReportedAs::Jumped;
+        self.reported_as = ReportedAs::Jumped;
         let walked = self.walk(at, goal, params, code, sink);
-        if from.is_some() && self.last == from && self.named == ReportedAs::Jumped {
-            self.named = ReportedAs::Target;
+        if from.is_some() && self.last == from && self.reported_as == ReportedAs::Jumped {
+            self.reported_as = ReportedAs::Target;
         }
         walked
     }
 
     /// A packet that may name what comes after the one that the program came by waits for the packet after it.
-    fn waits<K: Code>(
+    fn waits<K: BlockCache>(
         &mut self,
         by: &PassedAddress,
         path: &PathPacket,
@@ -364,14 +323,20 @@ impl Decoder {
         let next = Next { address, map: path.map };
         let waits = self.may_come_next(by, &next, params, code);
         if waits {
-            self.inferred = Some(PassedAddress { next: Some(next), ..*by });
+            self.passed = Some(PassedAddress { next: Some(next), ..*by });
             self.address = Some(address);
         }
         waits
     }
 
     /// The program is not known, but an instruction that was executed is.
-    fn resume<K: Code>(&mut self, goal: &Goal, path: &PathPacket, params: &Params, code: &mut K) {
+    fn resume<K: BlockCache>(
+        &mut self,
+        goal: &Goal,
+        path: &PathPacket,
+        params: &Params,
+        code: &mut K,
+    ) {
         let Some(address) = goal.address else { return };
         self.position = Position::At { pc: address, pending_retire: true };
         self.last = None;
@@ -409,7 +374,7 @@ impl Decoder {
     }
 
     /// A trap, and what comes after it.
-    fn trap<K: Code, S: Sink>(
+    fn trap<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         trap: &Trap,
@@ -420,25 +385,25 @@ impl Decoder {
     ) {
         let position = trap.address.map(|address| params.full_address(address));
         let position = position.map(|address| address & params.isa().address_mask());
-        if let ReportedAs::Handler { again: true, .. } = self.named {
-            self.named = ReportedAs::Handler { trapped: Some(true), again: false };
+        if let ReportedAs::Handler { again: true, .. } = self.reported_as {
+            self.reported_as = ReportedAs::Handler { trapped: Some(true), again: false };
             self.handler = position;
             self.enter(at, trap.who, params, sink);
             return;
         }
-        let Left { return_address, trapped, again, named } =
+        let BeforeTrap { return_address, trapped, again, named } =
             self.leave(at, trap, after, params, code, sink);
         // Tracing begins with it where it was not on.
         self.begin(at, sink);
         sink.element(at, Element::Exception(exception(trap, return_address)));
         if let Some(value) = trap.tval.filter(|_| !trap.interrupt)
-            && !(is_epc(trap, params))
+            && !(has_epc(trap, params))
         {
             sink.element(at, Element::TrapValue(value));
         }
         self.enter(at, trap.who, params, sink);
         self.pending.clear();
-        self.named = ReportedAs::Handler { trapped, again };
+        self.reported_as = ReportedAs::Handler { trapped, again };
         let known = params.vector(trap.who.privilege, trap.interrupt, trap.ecause);
         // Without `thaddr` the privilege is that before the trap, and who takes it is not told.
         let machine = params.vectors.supervisor.is_none() && params.vectors.guest.is_none();
@@ -479,7 +444,7 @@ impl Decoder {
     }
 
     /// The instruction at `address` is next, and was retired. `branch` is its outcome, if it is one.
-    fn arrive<K: Code>(&mut self, address: u64, branch: bool, params: &Params, code: &mut K) {
+    fn arrive<K: BlockCache>(&mut self, address: u64, branch: bool, params: &Params, code: &mut K) {
         self.address = Some(address);
         self.position = Position::At { pc: address, pending_retire: true };
         self.pending.clear();
@@ -515,7 +480,7 @@ impl Decoder {
     }
 
     /// Instructions may no longer be qualified, or packets were lost.
-    fn qualification<K: Code, S: Sink>(
+    fn qualification<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         qualification: Qualification,
@@ -542,13 +507,13 @@ impl Decoder {
             };
             return;
         }
-        while let Some(by) = self.inferred.take()
+        while let Some(by) = self.passed.take()
             && (qualification == Qualification::EndedUnreported || by.next.is_some())
         {
             self.go_round(at, by, params, code, sink);
         }
         self.flush(at, params, code, sink);
-        self.inferred = None;
+        self.passed = None;
         self.position = Position::Unknown;
         // What comes next does not follow it, even where it is the next instruction.
         self.last = None;
@@ -558,7 +523,7 @@ impl Decoder {
     }
 
     /// The instruction that is owed is a branch.
-    pub(super) fn owes_branch<K: Code>(&self, params: &Params, code: &mut K) -> bool {
+    pub(super) fn owes_branch<K: BlockCache>(&self, params: &Params, code: &mut K) -> bool {
         matches!(self.position, Position::At { pc, pending_retire: true } if self.is_branch(pc, params, code))
     }
 

@@ -6,12 +6,13 @@
 //! 3. The algorithm finds a packet for each instruction that needs one: `flow`.
 
 mod data;
+mod executed;
 mod filter;
 mod flow;
 mod ingress;
 mod inst;
+mod length;
 mod outlet;
-mod passed;
 mod port;
 mod returns;
 mod settings;
@@ -61,9 +62,9 @@ impl Encode<Params, Packet> for Encoder {
     fn new(params: &Params, settings: &Settings) -> Self {
         let quirks = settings.quirks.unwrap_or(Quirks::of(params));
         let context_type = settings.context_type;
-        let qualifier = Qualifier::new(params, settings);
+        let qualifier = Qualifier::new(params, &settings.filters, &settings.comparators);
         let blocks = settings.retires > 1 || !qualifier.is_open() || settings.fifo.bytes > 0;
-        let port = || Port::new(params, settings.retires, quirks.calls_retire, context_type);
+        let port = || Port::new(params, settings.retires, context_type);
         Encoder {
             flow: Flow::new(params, settings),
             context_type,
@@ -296,7 +297,7 @@ impl Encoder {
             return self.stop(params, out);
         }
         let Some((code, interrupt)) = riscv(taken.cause) else { return };
-        let only = !(self.quirks.calls_retire && !interrupt && is_call(code));
+        let only = !(params.choices.ecall_retires && !interrupt && is_call(code));
         let mut flags = is::TRAP | is::SPECIAL | core::mem::take(&mut self.report);
         if interrupt {
             flags |= is::INTERRUPT;

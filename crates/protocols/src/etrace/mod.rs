@@ -22,9 +22,9 @@
 //! ```
 //! use tracewright_base::{Parse, Wire};
 //! use tracewright_protocols::etrace::{Packet, Params};
-//! use tracewright_protocols::etrace::config::{Profile, Version};
+//! use tracewright_protocols::etrace::config::Profile;
 //!
-//! let params = Params::new(Version::V2_0, Profile::ReferenceFlow, true);
+//! let params = Params::of(Profile::ReferenceFlow, true);
 //! let bytes = [0x42, 0xfe, 0xfa]; // two bytes of te_inst: format 2, an address 0x141 back
 //! let Parse::Packet(packet, 3) = Packet::parse(&bytes, &params) else { panic!() };
 //! assert_eq!(packet.to_string(), "address 0x7ffffffffffffebf");
@@ -44,7 +44,7 @@ use alloc::string::{String, ToString};
 
 use alloc::borrow::Cow;
 
-use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
+use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
 use tracewright_isa::rv::Extensions;
 
@@ -53,7 +53,7 @@ pub use decode::Decoder;
 pub use demux::Demux;
 pub use packet::Packet;
 
-use crate::protocol::{Field, Protocol, Resume};
+use crate::protocol::{Field, Protocol, Resume, TraceForm};
 use packet::Payload;
 
 /// RISC-V processor trace, versions 0.026 to 2.1.
@@ -66,6 +66,9 @@ impl Protocol for Etrace {
     const REGISTERS: &'static [Register] = config::REGISTERS;
     const TEXTS: &'static [(&'static str, &'static str)] = config::TEXTS;
     const RESUME: Resume = Resume::Seek;
+    const FORM: TraceForm = TraceForm::Messages;
+    const ID_REGISTER: Option<(&'static str, u32)> = Some(("trace_id", 0));
+    const ISAS: &'static [Isa] = &[Isa::Rv32, Isa::Rv64];
 
     type Config = Params;
     type Packet = Packet;
@@ -75,10 +78,17 @@ impl Protocol for Etrace {
         _core: Option<CoreType>,
         register: &dyn Fn(&str) -> Option<u64>,
     ) -> Result<Params, MissingRegister> {
-        Params::from_registers(register)
+        Params::from_registers(register).map_err(|_| MissingRegister {
+            name: "version",
+            about: "a version in which the given profile exists",
+        })
     }
 
-    fn word(name: &str, word: &str) -> Option<Result<u64, String>> {
+    fn check(register: &dyn Fn(&str) -> Option<u64>) -> Result<(), (&'static str, String)> {
+        Params::from_registers(register).map(|_| ()).map_err(|unit| ("version", unit.to_string()))
+    }
+
+    fn parse_value(name: &str, word: &str) -> Option<Result<u64, String>> {
         if Params::passes_over(name) {
             return None;
         }
@@ -86,13 +96,25 @@ impl Protocol for Etrace {
         Some(number.map_err(|wrong| wrong.to_string()))
     }
 
-    fn tell(params: &mut Params, name: &str, text: &str) -> Option<Result<(), String>> {
+    fn set_text(params: &mut Params, name: &str, text: &str) -> Option<Result<(), String>> {
         let told = params.tell(name, text)?;
         Some(told.map_err(|wrong| wrong.to_string()))
     }
 
     fn riscv(params: &Params) -> Extensions {
         params.extensions
+    }
+
+    fn riscv_mut(params: &mut Params) -> Option<&mut Extensions> {
+        Some(&mut params.extensions)
+    }
+
+    fn fixed_isa(params: &Params) -> Option<Isa> {
+        Some(params.isa())
+    }
+
+    fn privilege_name(level: u8) -> Option<&'static str> {
+        ["U", "S", "H", "M"].get(usize::from(level)).copied()
     }
 
     fn trace_id(params: &Params) -> u8 {
@@ -107,8 +129,12 @@ impl Protocol for Etrace {
         names::trap(number).map(Cow::Borrowed)
     }
 
-    fn sync(params: &Params, bytes: &[u8]) -> Sync {
+    fn sync(params: &Params, bytes: &[u8]) -> SyncSearch {
         sync::find(bytes, params)
+    }
+
+    fn is_sync(packet: &Packet) -> bool {
+        matches!(packet.payload, Payload::Start(_) | Payload::Trap(_))
     }
 
     fn starts_synced(params: &Params) -> bool {

@@ -1,6 +1,6 @@
 //! Where a decoder may start: packets have no mark, but their lengths lead from one to the next.
 
-use tracewright_base::{Parse, Sync, Wire};
+use tracewright_base::{Parse, SyncSearch, Wire};
 
 use super::config::{Framing, Params};
 use super::packet::{Packet, Payload, Who};
@@ -29,15 +29,15 @@ pub(super) fn longest(params: &Params) -> usize {
 
 /// Finds the first place from where eight packets follow one another, or that comes after more null
 /// bytes than a packet can have. ("Packet Encapsulation", "Synchronization")
-pub fn find(bytes: &[u8], params: &Params) -> Sync {
+pub fn find(bytes: &[u8], params: &Params) -> SyncSearch {
     for at in 0..bytes.len() {
         match chain(bytes.get(at..).unwrap_or_default(), params) {
-            Chain::Whole => return Sync::At(at),
-            Chain::Unfinished { .. } => return Sync::NotIn(at),
+            Chain::Whole => return SyncSearch::At(at),
+            Chain::Unfinished { .. } => return SyncSearch::NotIn(at),
             Chain::Broken => {}
         }
     }
-    Sync::NotIn(bytes.len())
+    SyncSearch::NotIn(bytes.len())
 }
 
 /// The same where no more bytes follow: fewer packets suffice if they go on to the end.

@@ -1,4 +1,4 @@
-//! What the registers of an ITM say.
+//! The registers of an ITM.
 
 use tracewright_base::{Field, Register};
 
@@ -7,12 +7,13 @@ use tracewright_base::{Field, Register};
 pub struct Config {
     /// ITM_TCR, the trace control register. 0 where it is not known.
     pub control: u32,
-    /// Take the first byte for a header, and the first after bytes that are no packet.
+    /// Whether the first byte, and the first byte after undecodable bytes, is parsed as a header.
     ///
-    /// Headers and payload cannot be told apart, so a decoder that knows nothing waits for a
-    /// synchronisation packet. Many captures have none: the unit emits them only where ITM_TCR.SYNCENA
-    /// and the DWT say so. For those, set this. A start in the middle of a packet then gives a few
-    /// wrong packets or bad bytes, until a header is where one is expected.
+    /// A header cannot be distinguished from payload, so by default a decoder waits for a
+    /// synchronisation packet. Many captures have none: the unit emits them only where
+    /// ITM_TCR.SYNCENA and the DWT enable them. This option is for those captures. If decoding
+    /// starts inside a packet, a few packets are wrong or undecodable until the parser reaches a
+    /// header.
     pub assume_synced: bool,
 }
 
@@ -49,7 +50,7 @@ pub(super) const REGISTERS: &[Register] = &[
     Register {
         name: "ITMTER",
         aliases: &["ITM_TER", "ITM_TER0", "ITMTER0"],
-        about: "Trace Enable Register: a bit a stimulus port, 0 to 31",
+        about: "Trace Enable Register: one bit for each stimulus port, 0 to 31",
         required: false,
         fields: &[field("STIMENA", (31, 0), "ports that may write into the trace", &[])],
     },
@@ -61,7 +62,7 @@ pub(super) const REGISTERS: &[Register] = &[
         fields: &[field(
             "PRIVMASK",
             (3, 0),
-            "a bit for 8 ports: 1 keeps unprivileged software from enabling them",
+            "one bit for each 8 ports: 1 prevents unprivileged software from enabling them",
             &[],
         )],
     },
@@ -81,11 +82,11 @@ pub(super) const REGISTERS: &[Register] = &[
             field(
                 "GTSFREQ",
                 (11, 10),
-                "how often a global timestamp is made",
+                "how often global timestamps are generated",
                 &[
                     (0, "never"),
-                    (1, "every 128 cycles or so"),
-                    (2, "every 8192 cycles or so"),
+                    (1, "about every 128 cycles"),
+                    (2, "about every 8192 cycles"),
                     (3, "after each packet where there is room"),
                 ],
             ),
@@ -98,19 +99,19 @@ pub(super) const REGISTERS: &[Register] = &[
             field(
                 "STALLENA",
                 (5, 5),
-                "stall the processor where the trace has no room for a data trace packet (Armv8-M)",
+                "stall the processor while there is no room for a data trace packet (Armv8-M)",
                 OFF_ON,
             ),
             field(
                 "SWOENA",
                 (4, 4),
-                "what clocks the local timestamp",
+                "the clock of the local timestamp",
                 &[(0, "the processor's clock"), (1, "the trace port's clock")],
             ),
-            field("TXENA", (3, 3), "packets of the DWT are passed on", OFF_ON),
-            field("SYNCENA", (2, 2), "synchronisation packets are made", OFF_ON),
-            field("TSENA", (1, 1), "local timestamps are made", OFF_ON),
-            field("ITMENA", (0, 0), "the unit is on", OFF_ON),
+            field("TXENA", (3, 3), "DWT packets are forwarded", OFF_ON),
+            field("SYNCENA", (2, 2), "synchronisation packets are generated", OFF_ON),
+            field("TSENA", (1, 1), "local timestamps are generated", OFF_ON),
+            field("ITMENA", (0, 0), "the unit is enabled", OFF_ON),
         ],
     },
 ];

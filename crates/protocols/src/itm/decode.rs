@@ -1,49 +1,49 @@
 //! ITM packets to elements.
 
 use tracewright_base::{
-    Channel, Code, Decode, DwtEvent, Element, Fault, Gap, LocalTimestamp, Sink, Software, Spanned,
-    TimeDelay,
+    BlockCache, Channel, Decode, DwtEvent, Element, Fault, Gap, LocalTimestamp, Sink, Software,
+    Spanned, TimeDelay,
 };
 
 use super::packet::LOW;
 use super::{Config, Packet};
 
-/// What the next ITM packet needs to be known of those before it.
+/// The state that the next ITM packet depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decoder {
     state: State,
-    /// The page of the stimulus ports that are named next.
+    /// The page of the stimulus ports of the next packets.
     page: Option<u8>,
-    /// An [`Packet::Overflow`] came, and no element since.
+    /// Whether there was a [`Packet::Overflow`], and no element since.
     overflowed: bool,
-    /// Timestamp clock cycles since the start, or since packets were lost.
+    /// Timestamp clock cycles since the start, or since the last overflow.
     local: u64,
     global: Global,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
-    /// Nothing was seen.
+    /// No byte was decoded.
     #[default]
     Fresh,
-    /// Only bytes that are no packet were seen, or such bytes since the last packet.
+    /// All bytes since the last packet, or since the beginning, are undecodable.
     Lost,
-    /// The last bytes were a packet.
+    /// The last bytes are a packet.
     Running,
 }
 
-/// The global timestamp, as far as packets have said it.
+/// The global timestamp, as far as it was transmitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Global {
     value: u64,
     /// The bits of `value` that are known.
     known: u64,
-    /// A packet with these flags came, and no element since.
+    /// Whether there was a packet with ClkCh set, and no element since.
     clock_changed: bool,
 }
 
 impl Global {
-    /// Bits \[25:0], or as many as there are `bytes` for.
+    /// Sets the low bits: 7 for each of `bytes`, at most bits \[25:0].
     fn low(&mut self, bits: u32, bytes: u8, wrapped: bool) {
         let mask = u64::from(LOW & ((1u64 << (7 * u32::from(bytes))) - 1) as u32);
         self.value = self.value & !mask | u64::from(bits) & mask;
@@ -53,7 +53,7 @@ impl Global {
         }
     }
 
-    /// The bits above. (A timestamp of 48 bits sends those up to 47; there are none above.)
+    /// Sets bits \[63:26]. (A timestamp of 48 bits has bits \[47:26]; those above are 0.)
     fn high(&mut self, bits: u64) {
         self.value = self.value & u64::from(LOW) | bits << 26;
         self.known |= !u64::from(LOW);
@@ -92,7 +92,7 @@ impl Decoder {
 
 impl Decode<Config, Packet> for Decoder {
     #[inline]
-    fn packet<K: Code, S: Sink>(
+    fn packet<K: BlockCache, S: Sink>(
         &mut self,
         p: Spanned<Packet>,
         config: &Config,
@@ -100,16 +100,16 @@ impl Decode<Config, Packet> for Decoder {
         sink: &mut S,
     ) {
         self.begin(p.at, State::Running, sink);
-        let lost = self.overflowed;
+        let after_overflow = self.overflowed;
         let element = match p.packet {
             Packet::Sync { .. } => {
-                // The page goes back to 0 with the synchronisation.
+                // A synchronisation packet resets the page to 0.
                 self.page = Some(0);
                 None
             }
             Packet::Overflow => {
-                // A Page packet may be among the lost. The global timestamp is compressed against
-                // what was sent, so it stands.
+                // A Page packet may be among the lost packets. The global timestamp is compressed
+                // against the last timestamp sent, so it remains valid.
                 self.page = None;
                 self.local = 0;
                 self.overflowed = true;
@@ -120,23 +120,25 @@ impl Decode<Config, Packet> for Decoder {
                 None
             }
             Packet::Extension { .. } => None,
-            Packet::LocalTime { delay, ticks, .. } => Some(self.local(ticks, delay, config, lost)),
+            Packet::LocalTime { delay, ticks, .. } => {
+                Some(self.local(ticks, delay, config, after_overflow))
+            }
             Packet::LocalTimeShort { ticks } => {
-                Some(self.local(ticks.into(), TimeDelay::None, config, lost))
+                Some(self.local(ticks.into(), TimeDelay::None, config, after_overflow))
             }
             Packet::GlobalTimeLow { bits, bytes, clock_changed, wrapped } => {
                 self.global.low(bits, bytes, wrapped);
                 self.global.clock_changed |= clock_changed;
-                self.global(lost)
+                self.global(after_overflow)
             }
             Packet::GlobalTimeHigh { bits, .. } => {
                 self.global.high(bits);
-                self.global(lost)
+                self.global(after_overflow)
             }
             Packet::Software { port, data } => {
                 let channel = Channel::Port { page: self.page, port };
                 let write = Software::new(channel, data.size() * 8, data.value().into());
-                Some(Element::SoftwareWrite(if lost {
+                Some(Element::SoftwareWrite(if after_overflow {
                     write.with(Software::AFTER_OVERFLOW)
                 } else {
                     write
@@ -146,7 +148,7 @@ impl Decode<Config, Packet> for Decoder {
                 discriminator,
                 size: data.size(),
                 value: data.value(),
-                after_overflow: lost,
+                after_overflow,
             })),
         };
         if let Some(element) = element {
@@ -163,7 +165,7 @@ impl Decode<Config, Packet> for Decoder {
         *self = Decoder { state: State::Lost, ..Decoder::default() };
     }
 
-    fn finish<K: Code, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
+    fn finish<K: BlockCache, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
         sink.element(at, Element::End);
     }
 }

@@ -1,16 +1,16 @@
-//! A trace unit in software: writes to stimulus ports, reports of the DWT and time, to packets.
+//! A trace unit in software: encodes software writes, DWT events and timestamps as packets.
 
 use tracewright_base::{Channel, DwtEvent, Encode, Software, Step, TimeDelay};
 
 use super::packet::{Data, LOW, Packet};
 use super::{Config, Itm};
-use crate::encoders::{Encodes, Setting};
+use crate::trace_unit::{Encodes, Setting};
 
-/// What the unit is told beside the registers that a decoder reads.
+/// Settings of the encoder that are not in the registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Source packets between synchronisation packets; 0: only at the beginning. (A real unit counts cycles:
-    /// DWT_CTRL.SYNCTAP)
+    /// Source packets between synchronisation packets; 0: only one at the beginning. (Hardware
+    /// counts cycles instead: DWT_CTRL.SYNCTAP)
     pub period: u32,
     /// Global timestamps have 64 bits, not 48.
     pub wide: bool,
@@ -25,11 +25,16 @@ impl Default for Settings {
 impl Encodes for Itm {
     type Encoder = Encoder;
 
-    /// Software, hardware, local and global time, synchronisation.
+    /// Software writes, DWT events, local and global timestamps, and synchronisation are enabled.
     const USUAL: &'static [(&'static str, u64)] = &[("ITMTCR", 0x0010_0c0f)];
 
+    const CORE: &'static str = "Cortex-M4";
+
     const SETTINGS: &'static [Setting] = &[
-        Setting { name: "sync-every", about: "source packets between synchronisations; else 256" },
+        Setting {
+            name: "sync-every",
+            about: "source packets between synchronisations (default 256)",
+        },
         Setting {
             name: "wide-time",
             about: "global timestamps: 1 has 64 bits (default), 0 has 48",
@@ -44,7 +49,7 @@ impl Encodes for Itm {
     }
 }
 
-/// Steps to packets. What ITM_TCR has not enabled is not traced.
+/// Encodes steps as packets. Only what ITM_TCR enables is traced.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     settings: Settings,
@@ -52,7 +57,7 @@ pub struct Encoder {
     started: bool,
     /// Source packets since the last synchronisation.
     packets: u32,
-    /// The page that the trace has said.
+    /// The page of the last Page packet.
     page: Option<u8>,
     /// Cycles since the last local timestamp.
     cycles: u64,
@@ -91,8 +96,8 @@ impl Encode<Config, Packet> for Encoder {
         }
         match step {
             Step::SoftwareWrite(write) if !self.off => self.software(write, config, out),
-            Step::DwtEvent(report) if !self.off && config.control & TXENA != 0 => {
-                self.hardware(report, config, out);
+            Step::DwtEvent(event) if !self.off && config.control & TXENA != 0 => {
+                self.dwt_event(event, config, out);
             }
             Step::Cycles(cycles) => self.cycles += u64::from(*cycles),
             Step::Timestamp(value) if !self.off && config.control & GTSFREQ != 0 => {
@@ -101,7 +106,7 @@ impl Encode<Config, Packet> for Encoder {
             }
             Step::Overflow => {
                 self.begin(config, out);
-                // A Page packet may be among the lost, and time begins anew.
+                // A Page packet may be among the lost packets, and local time restarts at 0.
                 self.page = None;
                 self.cycles = 0;
                 out.extend([Packet::Overflow]);
@@ -116,7 +121,7 @@ impl Encode<Config, Packet> for Encoder {
 }
 
 impl Encoder {
-    /// Synchronises where it is time.
+    /// Emits a synchronisation packet where one is due.
     fn begin(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         let again = self.settings.period != 0 && self.packets >= self.settings.period;
         if config.control & SYNCENA != 0 && (again || !self.started) {
@@ -145,19 +150,20 @@ impl Encoder {
         self.local(config, out);
     }
 
-    fn hardware(&mut self, report: &DwtEvent, config: &Config, out: &mut impl Extend<Packet>) {
-        let data = match report.size {
-            1 => Data::Byte(report.value as u8),
-            2 => Data::Half(report.value as u16),
-            _ => Data::Word(report.value),
+    fn dwt_event(&mut self, event: &DwtEvent, config: &Config, out: &mut impl Extend<Packet>) {
+        let data = match event.size {
+            1 => Data::Byte(event.value as u8),
+            2 => Data::Half(event.value as u16),
+            _ => Data::Word(event.value),
         };
         self.begin(config, out);
         self.packets += 1;
-        out.extend([Packet::Hardware { discriminator: report.discriminator, data }]);
+        out.extend([Packet::Hardware { discriminator: event.discriminator, data }]);
         self.local(config, out);
     }
 
-    /// The ticks since the last local timestamp, where there are any. What a tick has too much is kept.
+    /// Emits the ticks since the last local timestamp, if there are any. Cycles that make no whole
+    /// tick are retained.
     fn local(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         let ticks = (self.cycles / config.prescale()).min(MOST_TICKS);
         if config.control & TSENA == 0 || ticks == 0 {
@@ -174,7 +180,7 @@ impl Encoder {
         }]);
     }
 
-    /// The bits of the global timestamp that changed.
+    /// Emits the bits of the global timestamp that have changed.
     fn global(&mut self, value: u64, out: &mut impl Extend<Packet>) {
         let value = if self.settings.wide { value } else { value & ((1 << 48) - 1) };
         let low = value as u32 & LOW;
@@ -194,7 +200,7 @@ impl Encoder {
     }
 }
 
-/// Bytes of seven bits that `value` takes, 1 to 4.
+/// The number of 7-bit groups of `value`, 1 to 4.
 const fn groups(value: u64) -> u8 {
     match value {
         0..0x80 => 1,

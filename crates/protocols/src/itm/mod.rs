@@ -1,12 +1,12 @@
 //! ITM: the Instrumentation Trace Macrocell and the Data Watchpoint and Trace unit of a Cortex-M.
 //!
-//! The program writes words to stimulus ports; the debug hardware adds samples of the program
-//! counter, exceptions, wrapped counters and watched data; timestamps say when. Bytes come from a
-//! single wire (SWO) or a trace port, inside the formatter of a TPIU or bare: the packets are the
+//! Software writes words to stimulus ports. The DWT adds samples of the program counter,
+//! exceptions, wrapped counters and watched data. Timestamps give the time. The trace is output on
+//! SWO or on a trace port, in formatter frames of a TPIU or without framing. The packets are the
 //! same.
 //!
-//! Specification: Armv7-M Architecture Reference Manual (DDI 0403E.e), appendix D4 "Debug ITM and DWT
-//! packet protocol"; Armv8-M Architecture Reference Manual (DDI 0553), part "ITM and DWT packet
+//! Specification: Armv7-M Architecture Reference Manual (DDI 0403E.e), appendix D4 "Debug ITM and
+//! DWT packet protocol"; Armv8-M Architecture Reference Manual (DDI 0553), part "ITM and DWT packet
 //! protocol specification".
 //!
 //! | section | item | test |
@@ -18,19 +18,19 @@
 //! | D4.2.5 global timestamps | [`Packet::GlobalTimeLow`], [`Packet::GlobalTimeHigh`] | `global_time` |
 //! | D4.2.6 extension, page | [`Packet::Page`], [`Packet::Extension`] | `pages`, `extensions` |
 //! | D4.2.8 software source | [`Packet::Software`] | `software` |
-//! | D4.2.9 hardware source | [`Packet::Hardware`], [`Hardware::meaning`] | `hardware` |
+//! | D4.2.9 hardware source | [`Packet::Hardware`], [`DwtEvent::meaning`] | `hardware` |
 //!
-//! [`Hardware::meaning`]: tracewright_base::Hardware::meaning
+//! [`DwtEvent::meaning`]: tracewright_base::DwtEvent::meaning
 //!
 //! ```
-//! use tracewright_base::{Channel, Element, NoMemory, Piece, Places, Software};
+//! use tracewright_base::{Channel, Element, NoMemory, OffsetMap, Piece, Software};
 //! use tracewright_protocols::{Stream, itm::{Config, Itm}};
 //!
 //! let bytes = [0, 0, 0, 0, 0, 0x80, 0x01, b'h', 0x01, b'i'];
 //! let pieces = [Piece { start: 0, at: 0, fragment: true }];
 //! let mut elements = Vec::new();
 //! let mut stream = Stream::<Itm>::new(Config::default());
-//! stream.feed(&bytes, &Places::new(&pieces), &mut NoMemory, &mut elements, &mut ());
+//! stream.feed(&bytes, &OffsetMap::new(&pieces), &mut NoMemory, &mut elements);
 //!
 //! let port = Channel::Port { page: Some(0), port: 0 };
 //! assert_eq!(elements[1], (6, Element::SoftwareWrite(Software::new(port, 8, u64::from(b'h')))));
@@ -50,7 +50,7 @@ pub use encode::{Encoder, Settings};
 pub use packet::{Data, Packet};
 pub use sync::Search;
 
-use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
+use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
 use crate::{Protocol, Resume};
 
@@ -62,8 +62,12 @@ impl Protocol for Itm {
     const NAMES: &'static [&'static str] = &["ITM"];
     const TITLE: &'static str = "Instrumentation Trace Macrocell, with DWT packets (Cortex-M)";
     const REGISTERS: &'static [Register] = config::REGISTERS;
-    // A header that is reserved has no length: what follows it may be payload.
+    // The length of a packet with a reserved header is not known: the bytes that follow may be
+    // payload.
     const RESUME: Resume = Resume::Seek;
+    // TraceBusID, bits [22:16].
+    const ID_REGISTER: Option<(&'static str, u32)> = Some(("ITMTCR", 16));
+    const ISAS: &'static [Isa] = &[];
 
     type Config = Config;
     type Packet = Packet;
@@ -85,7 +89,19 @@ impl Protocol for Itm {
         Waypoints::default()
     }
 
-    fn sync(config: &Config, bytes: &[u8]) -> Sync {
-        if config.assume_synced { Sync::At(0) } else { sync::find(bytes) }
+    fn sync(config: &Config, bytes: &[u8]) -> SyncSearch {
+        if config.assume_synced { SyncSearch::At(0) } else { sync::find(bytes) }
+    }
+
+    fn assumes_synced(config: &Config) -> Option<bool> {
+        Some(config.assume_synced)
+    }
+
+    fn assume_synced(config: &mut Config, yes: bool) {
+        config.assume_synced = yes;
+    }
+
+    fn is_sync(packet: &Packet) -> bool {
+        matches!(packet, Packet::Sync { .. })
     }
 }

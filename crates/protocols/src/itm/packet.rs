@@ -1,4 +1,4 @@
-//! ITM packets as the wire spells them.
+//! The encoding of ITM packets.
 
 use core::fmt;
 
@@ -8,12 +8,12 @@ use super::Config;
 
 /// The last byte of a synchronisation packet.
 pub(super) const SYNC_END: u8 = 0x80;
-/// Zero bytes in a synchronisation packet: at least 47 zero bits before a one.
+/// Zero bytes in a synchronisation packet: at least 47 zero bits before a one bit.
 pub(super) const SYNC_ZEROS: usize = 5;
-/// The longest run of zero bytes that counts as one synchronisation packet.
+/// The most zero bytes that are parsed as one synchronisation packet.
 pub(super) const SYNC_ZEROS_MOST: usize = u8::MAX as usize;
 
-/// What a source packet carries: 1, 2 or 4 bytes, little-endian.
+/// The payload of a source packet: 1, 2 or 4 bytes, little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Data {
     /// SS = 1.
@@ -30,50 +30,51 @@ pub enum Data {
 pub enum Packet {
     /// `zeros` bytes 0x00, at least 5, and 0x80: the next byte is a header.
     Sync {
-        /// How many bytes 0x00.
+        /// The number of bytes 0x00.
         zeros: u8,
     },
     /// `0111_0000`: packets were lost before this one.
     Overflow,
     /// `11tt_0000` and 1 to 4 bytes of 7 bits: a local timestamp, format 1. `tt` is the delay.
     LocalTime {
-        /// How late it is, TC.
+        /// TC: whether the timestamp or the packet before it is delayed.
         delay: TimeDelay,
         /// Timestamp counter ticks since the last local timestamp.
         ticks: u32,
         /// Payload bytes, 1 to 4.
         bytes: u8,
     },
-    /// `0ttt_0000`, ttt in 1 to 6: a local timestamp, format 2. It is in time.
+    /// `0ttt_0000`, ttt in 1 to 6: a local timestamp, format 2. It is not delayed.
     LocalTimeShort {
         /// Timestamp counter ticks since the last local timestamp.
         ticks: u8,
     },
-    /// `1001_0100` and 1 to 4 bytes of 7 bits: bits \[25:0] of the global timestamp, or as many of
-    /// them as the bytes hold; those above are as before.
+    /// `1001_0100` and 1 to 4 bytes of 7 bits: bits \[25:0] of the global timestamp, or the low
+    /// bits that fit the bytes. Higher bits have not changed.
     GlobalTimeLow {
-        /// The bits received, in place.
+        /// The bits, aligned to bit 0 of the timestamp.
         bits: u32,
         /// Payload bytes, 1 to 4.
         bytes: u8,
         /// ClkCh, bit 5 of the fourth byte: the clock that drives the counter changed.
         clock_changed: bool,
-        /// Wrap, bit 6 of the fourth byte: bits \[63:26] changed; a [`Packet::GlobalTimeHigh`] follows.
+        /// Wrap, bit 6 of the fourth byte: bits \[63:26] changed; a [`Packet::GlobalTimeHigh`]
+        /// follows.
         wrapped: bool,
     },
     /// `1011_0100` and 1 to 6 bytes of 7 bits: bits \[47:26] (4 bytes) or \[63:26] (6 bytes) of the
     /// global timestamp.
     GlobalTimeHigh {
-        /// The bits received; bit 0 is bit 26 of the timestamp.
+        /// The bits. Bit 0 is bit 26 of the timestamp.
         bits: u64,
         /// Payload bytes, 1 to 6.
         bytes: u8,
     },
-    /// `0ppp_1000`: ports named from here on are in page `ppp`.
+    /// `0ppp_1000`: the ports of the packets that follow are in page `ppp`.
     Page(u8),
     /// `cxxx_1h00` and up to 4 bytes: any other extension. The architecture defines none.
     Extension {
-        /// SH: from the DWT, else from the ITM.
+        /// SH: 1 from the DWT, 0 from the ITM.
         hardware: bool,
         /// Its value; bits \[2:0] are in the header.
         value: u32,
@@ -84,14 +85,14 @@ pub enum Packet {
     Software {
         /// The port in its page, 0 to 31.
         port: u8,
-        /// What was written.
+        /// The data written.
         data: Data,
     },
-    /// `dddd_d1ss` and 1, 2 or 4 bytes: the DWT reports.
+    /// `dddd_d1ss` and 1, 2 or 4 bytes: a hardware source packet, an event of the DWT.
     Hardware {
-        /// Which report, `ddddd`.
+        /// `ddddd`: the kind of event.
         discriminator: u8,
-        /// What it says.
+        /// The payload.
         data: Data,
     },
 }
@@ -124,7 +125,7 @@ impl Data {
         }
     }
 
-    /// Reads what follows `header`, which has an SS that is not 0.
+    /// Reads the payload after `header`, whose SS is not 0.
     const fn read(header: u8, rest: &[u8]) -> Option<Data> {
         match (header & 0b11, rest) {
             (1, [a, ..]) => Some(Data::Byte(*a)),
@@ -261,7 +262,7 @@ fn sync(bytes: &[u8]) -> Parse<Packet> {
         Some(&SYNC_END) if run >= SYNC_ZEROS => {
             Parse::Packet(Packet::Sync { zeros: run as u8 }, run + 1)
         }
-        // What ends the run may be a header.
+        // The byte that ends the run may be a header.
         Some(_) => Parse::Bad(run, Fault::Sequence),
     }
 }
@@ -284,16 +285,16 @@ fn extension(header: u8, rest: &[u8]) -> Parse<Packet> {
 
 /// A run of 7-bit groups, low group first.
 enum Groups {
-    /// The bits, and how many bytes they were in.
+    /// The bits, and the number of their bytes.
     Read(u64, u8),
-    /// The bytes end too early.
+    /// The bytes end before the last group.
     More,
-    /// Too many bytes say that another follows.
+    /// Too many bytes have the continuation bit set.
     Overlong,
 }
 
 impl Groups {
-    /// What to say of a packet whose header could have at most `most` groups.
+    /// The result for an incomplete or overlong packet of at most `most` groups.
     const fn without(self, most: usize) -> Parse<Packet> {
         match self {
             Groups::Overlong => Parse::Bad(1 + most, Fault::Overlong),

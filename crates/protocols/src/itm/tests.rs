@@ -1,4 +1,4 @@
-//! Rows laid out from Armv7-M ARM appendix D4, in its order.
+//! Tables from Armv7-M ARM appendix D4, in its order.
 
 use std::path::PathBuf;
 use std::string::String;
@@ -6,26 +6,26 @@ use std::vec;
 use std::vec::Vec;
 
 use tracewright_base::{
-    Channel, Dwt, DwtEvent, Element, Fault, Gap, LocalTimestamp, NoMemory, Parse, Software, Sync,
-    TimeDelay, Wire,
+    Channel, Dwt, DwtEvent, Element, Fault, Gap, LocalTimestamp, NoMemory, Parse, Software,
+    SyncSearch, TimeDelay, Wire,
 };
 
 use super::packet::SYNC_ZEROS_MOST;
 use super::{Config, Data, Itm, Packet, Search};
 use crate::Protocol;
-use crate::ways::{self, Random, Said};
+use crate::ways::{self, Output, Random};
 
 const SYNC: [u8; 6] = [0, 0, 0, 0, 0, 0x80];
-const BARE: Config = Config { control: 0, assume_synced: true };
+const RAW: Config = Config { control: 0, assume_synced: true };
 
-/// Takes `bytes` every way.
+/// Decodes `bytes` in every way.
 #[track_caller]
-fn check(config: &Config, bytes: &[u8]) -> Said<Itm> {
+fn check(config: &Config, bytes: &[u8]) -> Output<Itm> {
     ways::check::<Itm, _>(config, &mut NoMemory, bytes)
 }
 
-/// The elements of `bytes` after a synchronisation packet, without the first gap and the end. Places
-/// count from the first of `bytes`.
+/// The elements of `bytes` after a synchronisation packet, without the first gap and the end.
+/// Offsets count from the first of `bytes`.
 #[track_caller]
 fn after_sync(config: &Config, bytes: &[u8]) -> Vec<(u64, Element)> {
     let mut elements = check(config, &[&SYNC, bytes].concat()).elements;
@@ -55,7 +55,7 @@ fn synchronisation() {
         (&[0, 0, 0, 0, 0, 0x80][..], Parse::Packet(Packet::Sync { zeros: 5 }, 6)),
         (&[0, 0, 0, 0, 0, 0, 0, 0x80], Parse::Packet(Packet::Sync { zeros: 7 }, 8)),
         (&[0, 0, 0, 0, 0], Parse::Partial),
-        // Too short, and what ends it may be a header.
+        // Too short, and the byte that ends it may be a header.
         (&[0, 0, 0, 0, 0x80], Parse::Bad(4, Fault::Sequence)),
         (&[0, 0, 0, 0, 0, 0, 0x70], Parse::Bad(6, Fault::Sequence)),
     ] {
@@ -69,22 +69,22 @@ fn synchronisation() {
 #[test]
 fn search() {
     for (bytes, want) in [
-        (&[][..], Sync::NotIn(0)),
-        (&[1, 2, 3], Sync::NotIn(3)),
-        (&[1, 0, 0], Sync::NotIn(1)),
-        (&[0, 0, 0, 0, 0x80, 0, 0, 0, 0, 0], Sync::NotIn(5)),
-        (&[9, 0, 0, 0, 0, 0, 0x80], Sync::At(1)),
-        (&[9, 0, 0, 0, 0, 0, 0, 0x80], Sync::At(1)),
+        (&[][..], SyncSearch::NotIn(0)),
+        (&[1, 2, 3], SyncSearch::NotIn(3)),
+        (&[1, 0, 0], SyncSearch::NotIn(1)),
+        (&[0, 0, 0, 0, 0x80, 0, 0, 0, 0, 0], SyncSearch::NotIn(5)),
+        (&[9, 0, 0, 0, 0, 0, 0x80], SyncSearch::At(1)),
+        (&[9, 0, 0, 0, 0, 0, 0, 0x80], SyncSearch::At(1)),
     ] {
         assert_eq!(Itm::sync(&Config::default(), bytes), want, "{bytes:02x?}");
-        assert_eq!(Itm::sync(&BARE, bytes), Sync::At(0));
+        assert_eq!(Itm::sync(&RAW, bytes), SyncSearch::At(0));
     }
     let long = [vec![0; 300], vec![0x80]].concat();
-    assert_eq!(Itm::sync(&Config::default(), &long), Sync::At(45));
+    assert_eq!(Itm::sync(&Config::default(), &long), SyncSearch::At(45));
     check(&Config::default(), &long);
 }
 
-/// The search finds a packet however it is cut.
+/// The search does not depend on how the bytes are cut.
 #[test]
 fn search_in_pieces() {
     for (bytes, want) in [
@@ -100,7 +100,7 @@ fn search_in_pieces() {
     }
 }
 
-/// "Table D4-2 ITM and DWT packet protocol encodings": what each header is.
+/// "Table D4-2 ITM and DWT packet protocol encodings": the packet of each header.
 #[test]
 fn headers() {
     for header in 0..=255u8 {
@@ -166,7 +166,8 @@ fn headers() {
 
 #[test]
 fn overflow() {
-    // The first element after it says so, whatever it is; the page is no longer known.
+    // The first element after an overflow is marked, whatever its kind. The page is not known after
+    // an overflow.
     let bytes = [0x28, 0x70, 0x01, 0x41, 0x01, 0x42, 0x70, 0x10, 0x70, 0x17, 4, 3, 2, 1];
     let lost = write(None, 0, 8, 0x41).with(Software::AFTER_OVERFLOW);
     let (delta, total, delay) = (1, 1, TimeDelay::None);
@@ -185,7 +186,7 @@ fn overflow() {
 
 #[test]
 fn local_time() {
-    // ITM_TCR.TSPrescale = 2: 16 clock cycles a tick.
+    // ITM_TCR.TSPrescale = 2: 16 clock cycles for each tick.
     let config = Config { control: 2 << 8, assume_synced: false };
     let bytes = [
         0x60, // 6 ticks, format 2
@@ -209,7 +210,7 @@ fn local_time() {
     assert_eq!(after_sync(&config, &bytes), want);
     // Bit 7 of the fourth payload byte is 0.
     assert_eq!(parse(&[0xc0, 0x80, 0x80, 0x80, 0x80]), Parse::Bad(5, Fault::Overlong));
-    // Zeros at the top are kept as they are.
+    // High groups that are zero are preserved.
     assert_eq!(
         packet(&[0xc0, 0x81, 0x00]),
         Packet::LocalTime { delay: TimeDelay::None, ticks: 1, bytes: 2 }
@@ -315,9 +316,10 @@ fn hardware() {
     }
 }
 
-/// A reserved header has no length: what follows is not believed until the next synchronisation.
+/// The length of a packet with a reserved header is not known: decoding resumes at the next
+/// synchronisation.
 #[test]
-fn a_reserved_header_loses_the_place() {
+fn a_reserved_header_loses_synchronisation() {
     let bytes = [&SYNC[..], &[0x04, 0x01, 0x41], &SYNC, &[0x01, 0x42]].concat();
     let (at, reserved) = (6, Fault::Reserved(0x04));
     assert_eq!(
@@ -331,12 +333,12 @@ fn a_reserved_header_loses_the_place() {
             (15, Element::End),
         ]
     );
-    // Where nothing else is to be had, the next byte is taken for a header.
-    let bare = check(&BARE, &bytes).elements;
+    // With `assume_synced`, the next byte is parsed as a header.
+    let bare = check(&RAW, &bytes).elements;
     assert_eq!(bare[3], (7, Element::SoftwareWrite(write(None, 0, 8, 0x41))));
 }
 
-/// Without a synchronisation packet nothing is said, unless the capture is known to have none.
+/// Without a synchronisation packet nothing is decoded, unless `assume_synced` is set.
 #[test]
 fn a_capture_that_begins_in_the_middle() {
     let bytes = [0x01, 0x41, 0x10];
@@ -349,7 +351,7 @@ fn a_capture_that_begins_in_the_middle() {
     );
     let time = LocalTimestamp { delta: 1, total: 1, delay: TimeDelay::None, after_overflow: false };
     assert_eq!(
-        check(&BARE, &bytes).elements,
+        check(&RAW, &bytes).elements,
         [
             (0, Element::Gap(Gap::Start)),
             (0, Element::SoftwareWrite(write(None, 0, 8, 0x41))),
@@ -376,14 +378,14 @@ fn any_bytes_at_all() {
     for seed in 1..=300 {
         let mut random = Random(seed);
         let mut bytes = random.bytes(64);
-        // Half of them with synchronisation packets and runs of zeros.
+        // Half of the inputs have synchronisation packets and runs of zeros.
         if seed % 2 == 0 {
             bytes.splice(20..20, SYNC);
             bytes.splice(40..44, [0; 4]);
         }
         ways::garbage::<Itm, _>(&Config::default(), &mut NoMemory, &bytes);
-        ways::garbage::<Itm, _>(&BARE, &mut NoMemory, &bytes);
-        check(&BARE, &bytes);
+        ways::garbage::<Itm, _>(&RAW, &mut NoMemory, &bytes);
+        check(&RAW, &bytes);
     }
 }
 
@@ -402,9 +404,10 @@ fn shared(path: &str) -> Option<Vec<u8>> {
     bytes
 }
 
-/// What sigrok's decoder says of stream 1 of a Cortex-M3's SWO capture, line by line.
+/// Stream 1 of a Cortex-M3's SWO capture, compared with the output of sigrok's decoder line by
+/// line.
 #[test]
-fn a_cortex_m3_says_what_sigrok_says() {
+fn a_cortex_m3_capture_as_sigrok_decodes_it() {
     let folder = "captures/sigrok-stm32f105";
     let (Some(bytes), Some(want)) = (
         shared(&std::format!("{folder}/sigrok_tpiu_s1.txt")),
@@ -416,20 +419,21 @@ fn a_cortex_m3_says_what_sigrok_says() {
         .lines()
         .filter_map(|line| u8::from_str_radix(line.rsplit_once("0x")?.1, 16).ok())
         .collect();
-    let elements = ways::said::<Itm, _>(&BARE, &mut NoMemory, &bytes, &[]).elements;
-    let (lines, texts) = sigrok_words(&elements);
+    let elements = ways::decode::<Itm, _>(&RAW, &mut NoMemory, &bytes, &[]).elements;
+    let (lines, texts) = sigrok_lines(&elements);
     let want = String::from_utf8_lossy(&want).into_owned();
     let want: Vec<&str> = want.lines().filter_map(|l| l.strip_prefix("arm_itm-1: ")).collect();
-    // It joins bytes to text and says it late; its names of lines, functions and modes are not the
-    // trace's.
+    // sigrok joins bytes to text and prints the text late. Its names of lines, functions and modes
+    // are not in the trace.
     let (quoted, want): (Vec<&str>, Vec<&str>) = want.into_iter().partition(|l| l.contains('"'));
     let words = ["PC: ", "Watchpoint ", "0: ", "1: ", "Enter: ", "Exit: ", "Resume: ", "Overflow"];
     let want: Vec<&str> =
         want.into_iter().filter(|l| words.iter().any(|word| l.starts_with(word))).collect();
     assert_eq!(lines.len(), want.len());
     for (line, (got, want)) in lines.iter().zip(want).enumerate() {
-        // Bytes 1191 on, `17 f6 02 00 08` between whole packets, are a sample. sigrok drops a packet in
-        // which the line pauses, and takes the last three bytes for a write of 0x0800 to port 0.
+        // The bytes from 1191 on, `17 f6 02 00 08` between whole packets, are a PC sample. sigrok
+        // drops a packet in which the line pauses, and parses the last three bytes as a write of
+        // 0x0800 to port 0.
         let want = if want == "0: 0x0800" { "PC: 0x080002f6" } else { want };
         assert_eq!(got, want, "line {line}");
     }
@@ -443,8 +447,8 @@ fn a_cortex_m3_says_what_sigrok_says() {
     }
 }
 
-/// Elements in sigrok's words, and the bytes written to ports 0 and 1.
-fn sigrok_words(elements: &[(u64, Element)]) -> (Vec<String>, [String; 2]) {
+/// Elements in sigrok's format, and the bytes written to ports 0 and 1.
+fn sigrok_lines(elements: &[(u64, Element)]) -> (Vec<String>, [String; 2]) {
     use tracewright_base::ExceptionStep::{Entered, Exited, Returned};
     let (mut lines, mut texts) = (Vec::new(), [const { String::new() }; 2]);
     for (_, element) in elements {
@@ -494,14 +498,14 @@ fn sigrok_words(elements: &[(u64, Element)]) -> (Vec<String>, [String; 2]) {
     (lines, texts)
 }
 
-/// A bare capture of exceptions with local times, which begins at a header.
+/// A raw capture of exceptions with local timestamps, which begins at a header.
 #[test]
-fn exceptions_of_a_bare_capture() {
+fn exceptions_of_a_raw_capture() {
     let Some(bytes) = shared("captures/rtic-scope/itm-crate-itm.bin") else { return };
-    let said = check(&BARE, &bytes);
-    assert!(!said.elements.iter().any(|(_, e)| matches!(e, Element::Undecodable { .. })));
+    let output = check(&RAW, &bytes);
+    assert!(!output.elements.iter().any(|(_, e)| matches!(e, Element::Undecodable { .. })));
     let words: Vec<String> =
-        said.elements[1..14].iter().map(|(_, e)| std::format!("{e}")).collect();
+        output.elements[1..14].iter().map(|(_, e)| std::format!("{e}")).collect();
     assert_eq!(
         words,
         [
@@ -520,8 +524,8 @@ fn exceptions_of_a_bare_capture() {
             "dwt-event  entered Thread",
         ]
     );
-    // With its synchronisation packets, it is all there from the first of them on.
+    // With `assume_synced` unset, all elements after the first synchronisation packet are the same.
     let synced = check(&Config::default(), &bytes).elements;
     assert_eq!(synced[1], (0, Element::Undecodable { len: 33, fault: Fault::Unsynchronised }));
-    assert_eq!(synced.len() - 2, said.elements.len() - 13);
+    assert_eq!(synced.len() - 2, output.elements.len() - 13);
 }

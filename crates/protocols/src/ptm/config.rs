@@ -1,17 +1,17 @@
-//! What a PTM's registers say of its trace.
+//! Configuration registers of a PTM.
 
 use tracewright_base::{Field, MissingRegister, Register, Waypoints};
 
-/// The configuration of one PTM: its registers, read.
+/// The configuration of a PTM: its registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Config {
     /// ETMCR: how the unit was programmed.
     pub control: u32,
-    /// ETMCCER: what the unit can do.
+    /// ETMCCER: the features of the unit.
     pub extension: u32,
-    /// ETMIDR, where the capture has it: which unit it is.
+    /// ETMIDR: the version of the unit; `None` where the capture does not have it.
     pub id: Option<u32>,
-    /// ETMTRACEIDR: the trace id.
+    /// ETMTRACEIDR: the trace ID.
     pub trace_id: u32,
 }
 
@@ -19,7 +19,7 @@ impl Config {
     /// Reads the configuration from registers by name.
     ///
     /// # Errors
-    /// [`MissingRegister`] where one that decoding needs is absent.
+    /// [`MissingRegister`] where a register that decoding needs is absent.
     pub fn from_registers(register: &dyn Fn(&str) -> Option<u64>) -> Result<Self, MissingRegister> {
         let read = |at: usize| {
             let Register { name, aliases, about, required, .. } = REGISTERS[at];
@@ -54,7 +54,7 @@ impl Config {
         }
     }
 
-    /// ETMCR bit \[29]: a return that goes where the return stack says is an atom.
+    /// ETMCR bit \[29]: a return whose target the return stack predicts is an atom.
     #[inline]
     pub const fn uses_return_stack(&self) -> bool {
         self.control >> 29 & 1 != 0
@@ -87,7 +87,7 @@ impl Config {
         (self.trace_id & 0x7f) as u8
     }
 
-    /// ISB always is a waypoint; DSB and DMB are where ETMCCER bit \[24] says so.
+    /// ISB is always a waypoint; DSB and DMB are waypoints if ETMCCER bit \[24] is set.
     pub const fn waypoints(&self) -> Waypoints {
         let barrier = self.extension >> 24 & 1 != 0;
         Waypoints { isb: true, barrier, ..Waypoints::BRANCHES }
@@ -115,21 +115,21 @@ pub const REGISTERS: &[Register] = &[
             bit("VMID trace enable", 30, "the virtual machine identifier is traced (PFTv1.1)"),
             bit("Return stack enable", 29, "returns that the return stack predicts are atoms"),
             bit("Timestamp enable", 28, "timestamps are traced"),
-            bits("Processor select", 27, 25, "which of the processors that share the unit"),
-            bit("Instrumentation resources", 24, "only privileged code may change them"),
+            bits("Processor select", 27, 25, "the processor that a shared unit traces"),
+            bit("Instrumentation resources", 24, "only privileged code may change the resources"),
             Field {
                 name: "ContextIDSize",
                 high: 15,
                 low: 14,
-                about: "how much of CONTEXTIDR is traced",
+                about: "bytes of CONTEXTIDR that are traced",
                 values: &[(0, "nothing"), (1, "1 byte"), (2, "2 bytes"), (3, "4 bytes")],
             },
             bit("CycleAccurate", 12, "packets have cycle counts"),
             bit("Programming bit", 10, "the unit is being programmed and traces nothing"),
             bit("Debug request control", 9, "the trigger stops the processor"),
-            bit("Branch broadcast", 8, "direct branches have branch address packets, too"),
-            bit("Stall processor", 7, "the processor waits rather than let trace be lost"),
-            bit("Power down", 0, "the unit is without power"),
+            bit("Branch broadcast", 8, "direct branches have branch address packets as well"),
+            bit("Stall processor", 7, "the processor stalls to avoid an overflow"),
+            bit("Power down", 0, "the unit is powered down"),
         ],
     },
     Register {
@@ -149,19 +149,19 @@ pub const REGISTERS: &[Register] = &[
                 name: "Timestamp encoding",
                 high: 28,
                 low: 28,
-                about: "how a timestamp is coded (PFTv1.1)",
+                about: "encoding of a timestamp (PFTv1.1)",
                 values: &[(0, "Gray code"), (1, "binary")],
             },
             bit("Reduced function counter", 27, "counter 1 only counts down and reloads"),
-            bit("Virtualization Extensions", 26, "Hyp mode and VMID are known to the unit"),
+            bit("Virtualization Extensions", 26, "the unit supports Hyp mode and VMID"),
             bit("Barrier timestamps", 25, "DMB and DSB have timestamps"),
             bit("Barrier waypoints", 24, "DMB and DSB are waypoints"),
             bit("Return stack implemented", 23, "the unit has a return stack"),
-            bit("Timestamping implemented", 22, "the unit can trace time"),
-            bits("Instrumentation resources", 15, 13, "how many there are"),
+            bit("Timestamping implemented", 22, "the unit supports timestamps"),
+            bits("Instrumentation resources", 15, 13, "number of resources"),
             bit("Registers readable", 11, "all registers can be read"),
             bits("Extended external inputs", 10, 3, "width of the bus"),
-            bits("External input selectors", 2, 0, "how many there are"),
+            bits("External input selectors", 2, 0, "number of selectors"),
         ],
     },
     Register {
@@ -174,13 +174,13 @@ pub const REGISTERS: &[Register] = &[
                 name: "Implementer",
                 high: 31,
                 low: 24,
-                about: "who made it",
+                about: "designer of the unit",
                 values: &[(0x41, "Arm"), (0x4d, "Freescale"), (0x51, "Qualcomm"), (0x69, "Intel")],
             },
             bit("Branch encoding", 20, "the alternative encoding of addresses"),
-            bit("Security Extensions", 19, "the processor has them"),
+            bit("Security Extensions", 19, "the processor has the Security Extensions"),
             bit("32-bit Thumb", 18, "a 32-bit T32 instruction is one instruction"),
-            bits("Processor family", 15, 12, "15: see the processor's own registers"),
+            bits("Processor class", 15, 12, "15: the processor's registers identify it"),
             Field {
                 name: "Major version",
                 high: 11,

@@ -4,7 +4,7 @@ mod fast_path;
 mod returns;
 
 use tracewright_base::{
-    Block, Code, Context, Counted, Decode, Element, End, Exception, Fault, Feed, Gap,
+    Block, BlockCache, Context, Counted, Decode, Element, End, Exception, Fault, Feed, Gap,
     Inconsistency, Instruction, Isa, Kind, Last, Pc, Range, Role, Security, Sink, Spanned, Start,
 };
 
@@ -14,16 +14,17 @@ use super::packet::{Branch, Info, Packet, Reason, Sync, Timestamp};
 
 pub use returns::Returns;
 
-/// A plain value: it holds what the next packet needs, and no totals. The default knows nothing.
+/// Packets to elements. By default nothing is known.
 ///
-/// Nothing is said before the first I-sync; after bytes that are no packet, nothing before the next.
+/// The decoder reports nothing before the first I-sync, nor between undecodable bytes and the next
+/// I-sync.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decoder {
     phase: Phase,
     history: History,
-    /// The next instruction. `None` until an address comes.
+    /// The next instruction; `None`: unknown until an address comes.
     pc: Option<Place>,
-    context: Said,
+    context: Reported,
     returns: Returns,
 }
 
@@ -38,7 +39,7 @@ enum Phase {
     Following,
 }
 
-/// A place in the program.
+/// A code address and its instruction set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     address: u32,
@@ -47,26 +48,26 @@ struct Place {
 
 /// The context as it was last reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Said {
+struct Reported {
     context_id: Option<u32>,
     vmid: Option<u8>,
     non_secure: Option<bool>,
     hyp: bool,
 }
 
-/// Straight code that one waypoint traces may be this long, in bytes. A unit sends a waypoint update
-/// after 4096 bytes, so longer runs come from a wrong image. (IHI 0035, "Large blocks of
+/// The longest straight code that one waypoint traces, in bytes. A unit sends a waypoint update
+/// after 4096 bytes, so a longer run indicates a wrong image. (IHI 0035, "Large blocks of
 /// instructions")
 const LONGEST_RUN: u32 = 1 << 16;
 
 /// The exception number of entry to Debug state. (IHI 0035, "Exception field")
 const DEBUG_ENTRY: u16 = 1;
 
-/// A waypoint update may be this far ahead, in bytes.
+/// The longest distance of a waypoint update, in bytes.
 const FARTHEST_UPDATE: u32 = 1 << 20;
 
 impl Decode<Config, Packet> for Decoder {
-    fn packet<K: Code, S: Sink>(
+    fn packet<K: BlockCache, S: Sink>(
         &mut self,
         p: Spanned<Packet>,
         config: &Config,
@@ -74,7 +75,7 @@ impl Decode<Config, Packet> for Decoder {
         sink: &mut S,
     ) {
         let Spanned { at, packet, .. } = p;
-        // Most packets are atoms; they need no history and leave none.
+        // Most packets are atoms, which neither use nor change the history.
         if let (Packet::Atoms(atoms), Phase::Following) = (packet, self.phase) {
             for taken in atoms.iter() {
                 if self.pc.is_none() {
@@ -111,17 +112,17 @@ impl Decode<Config, Packet> for Decoder {
             Packet::ContextId(id) => {
                 if self.context.context_id != Some(id) {
                     self.context.context_id = Some(id);
-                    self.say_context(at, sink);
+                    self.report_context(at, sink);
                 }
             }
             Packet::Vmid(vmid) => {
                 if self.context.vmid != Some(vmid) {
                     self.context.vmid = Some(vmid);
-                    self.say_context(at, sink);
+                    self.report_context(at, sink);
                 }
             }
             Packet::Timestamp(Timestamp { cycles, .. }) => {
-                say_cycles(at, cycles, sink);
+                report_cycles(at, cycles, sink);
                 if let Some(value) = self.history.time(config) {
                     sink.element(at, Element::Timestamp { value, cycles: None });
                 }
@@ -131,7 +132,7 @@ impl Decode<Config, Packet> for Decoder {
     }
 
     #[inline]
-    fn packets<K: Code, S: Sink>(
+    fn packets<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         config: &Config,
@@ -144,7 +145,7 @@ impl Decode<Config, Packet> for Decoder {
     fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {
         match self.phase {
             Phase::Fresh => sink.element(at, Element::Gap(Gap::Start)),
-            // The trace ends: nothing that could be doubted follows.
+            // No instruction follows, so nothing is lost.
             Phase::Following if fault == Fault::Truncated => return,
             Phase::Following => sink.element(at, Element::Gap(Gap::BadPacket)),
             Phase::Waiting => {}
@@ -152,18 +153,18 @@ impl Decode<Config, Packet> for Decoder {
         *self = Decoder { phase: Phase::Waiting, ..Decoder::default() };
     }
 
-    fn finish<K: Code, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
+    fn finish<K: BlockCache, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
         sink.element(at, Element::End);
     }
 }
 
 impl Decoder {
-    /// What earlier packets said.
+    /// The state of decompression.
     pub fn history(&self) -> &History {
         &self.history
     }
 
-    /// `isa` is the instruction set of the packet before.
+    /// Processes an I-sync. `isa` is the instruction set before it.
     fn sync<S: Sink>(
         &mut self,
         at: u64,
@@ -173,15 +174,15 @@ impl Decoder {
         sink: &mut S,
     ) {
         let place = Place { address: sync.address, isa: sync.isa() };
-        let turned_on = self.phase == Phase::Waiting || sync.reason != Reason::Periodic;
-        if turned_on {
-            // From PFTv1.1 the count is not to be relied on where trace was lost or the processor
-            // was stopped. (IHI 0035, "Cycle-accurate tracing")
+        let starts = self.phase == Phase::Waiting || sync.reason != Reason::Periodic;
+        if starts {
+            // From PFTv1.1 the count is not valid after lost trace or Debug state. (IHI 0035,
+            // "Cycle-accurate tracing")
             let lost = matches!(sync.reason, Reason::Overflow | Reason::DebugExit)
                 && config.minor_version() != Some(0);
             match sync.cycles {
                 Some(_) if lost => sink.element(at, Element::Cycles(None)),
-                cycles => say_cycles(at, cycles, sink),
+                cycles => report_cycles(at, cycles, sink),
             }
             sink.element(
                 at,
@@ -205,14 +206,14 @@ impl Decoder {
         if sync.context_id.is_some() {
             self.context.context_id = sync.context_id;
         }
-        let news = sync.context_id.is_some() || isa != Some(place.isa);
-        if self.context != before || turned_on && news {
-            self.say_context(at, sink);
+        let differs = sync.context_id.is_some() || isa != Some(place.isa);
+        if self.context != before || starts && differs {
+            self.report_context(at, sink);
         }
     }
 
     #[inline]
-    fn atom<K: Code, S: Sink>(
+    fn atom<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         taken: bool,
@@ -232,10 +233,10 @@ impl Decoder {
         self.call(&last, next, config);
     }
 
-    /// After an indirect branch that was taken as an atom.
+    /// Sets the position after an indirect branch whose packet is an E atom.
     #[inline]
     fn arrive<S: Sink>(&mut self, at: u64, config: &Config, sink: &mut S) {
-        // Only where the return stack knows the target is it not traced.
+        // The target is untraced only where the return stack predicts it.
         let target = if config.uses_return_stack() { self.returns.pop() } else { None };
         self.pc = target.map(|(address, isa)| Place { address, isa });
         if target.is_none() {
@@ -243,7 +244,7 @@ impl Decoder {
         }
     }
 
-    fn branch<K: Code, S: Sink>(
+    fn branch<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         branch: &Branch,
@@ -252,7 +253,7 @@ impl Decoder {
         sink: &mut S,
     ) {
         if let Some(number) = branch.exception() {
-            say_cycles(at, branch.cycles, sink);
+            report_cycles(at, branch.cycles, sink);
             sink.element(
                 at,
                 Element::Exception(Exception {
@@ -268,26 +269,26 @@ impl Decoder {
                 self.call(&last, next, config);
             }
         }
-        // Entry to Debug state: the address means nothing, and an I-sync follows.
+        // Entry to Debug state: the address has no meaning, and an I-sync follows.
         self.pc = if branch.exception() == Some(DEBUG_ENTRY) { None } else { self.traced() };
         if let Some(Info { non_secure, hyp, .. }) = branch.info {
             let before = self.context;
             self.context.non_secure = Some(non_secure);
             self.context.hyp = hyp;
             if self.context != before {
-                self.say_context(at, sink);
+                self.report_context(at, sink);
             }
         }
     }
 
-    /// The address that was traced last, where all of it is known.
+    /// The last traced address, where all of it is known.
     #[inline]
     fn traced(&self) -> Option<Place> {
         Some(Place { address: self.history.address()?, isa: self.history.isa()? })
     }
 
-    /// Runs up to and including the instruction that the packet names.
-    fn waypoint<K: Code, S: Sink>(&mut self, at: u64, code: &mut K, sink: &mut S) {
+    /// Walks up to and including the instruction at the address of a waypoint update.
+    fn waypoint<K: BlockCache, S: Sink>(&mut self, at: u64, code: &mut K, sink: &mut S) {
         let (Some(mut pc), Some(target)) = (self.pc, self.history.address()) else {
             return;
         };
@@ -302,18 +303,18 @@ impl Decoder {
         }
         // Whole blocks before the one that holds the target, then single instructions.
         while let Ok(&block) = code.block(self.space(pc)) {
-            let ends = (block.start as u32).wrapping_add(block.bytes);
+            let end = (block.start as u32).wrapping_add(block.bytes);
             if target.wrapping_sub(pc.address) < block.bytes || block.end != End::Limit {
                 break;
             }
             run.add(&block);
-            pc.address = ends;
+            pc.address = end;
         }
         loop {
             let instruction = match code.instruction(self.space(pc)) {
                 Ok(instruction) => instruction,
                 Err(miss) => {
-                    run.say(at, true, Counted::UNKNOWN, sink);
+                    run.report(at, true, Counted::UNKNOWN, sink);
                     self.no_code(at, miss.address, sink);
                     return;
                 }
@@ -324,23 +325,23 @@ impl Decoder {
             if here == target {
                 break;
             }
-            let passed = target.wrapping_sub(pc.address) > FARTHEST_UPDATE;
+            let beyond = target.wrapping_sub(pc.address) > FARTHEST_UPDATE;
             let leaves = matches!(instruction.kind, Kind::Branch | Kind::Indirect);
-            if passed || leaves || instruction.size == 0 {
+            if beyond || leaves || instruction.size == 0 {
                 // The program has a waypoint before the target, or no instruction there.
-                run.say(at, true, Counted::UNKNOWN, sink);
+                run.report(at, true, Counted::UNKNOWN, sink);
                 self.inconsistency(at, Inconsistency::AddressNotReached, sink);
                 return;
             }
         }
-        run.say(at, true, Counted::UNKNOWN, sink);
+        run.report(at, true, Counted::UNKNOWN, sink);
         self.pc = Some(pc);
     }
 
-    /// Runs up to the next waypoint and says the range. Returns the waypoint and the address after
+    /// Walks to the next waypoint and reports the range. Returns the waypoint and the address after
     /// it; `None` where the program cannot be followed, and then `pc` is unknown.
     #[inline]
-    fn run<K: Code, S: Sink>(
+    fn run<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         taken: bool,
@@ -349,11 +350,11 @@ impl Decoder {
         sink: &mut S,
     ) -> Option<(Instruction, Place)> {
         let Some(mut pc) = self.pc else {
-            say_cycles(at, cycles.get(), sink);
+            report_cycles(at, cycles.get(), sink);
             return None;
         };
         if !walkable(pc.isa) {
-            say_cycles(at, cycles.get(), sink);
+            report_cycles(at, cycles.get(), sink);
             self.inconsistency(at, Inconsistency::UnsupportedIsa, sink);
             return None;
         }
@@ -368,7 +369,7 @@ impl Decoder {
             match block.end {
                 End::Waypoint => {
                     let last = block.last;
-                    run.say(at, taken, cycles, sink);
+                    run.report(at, taken, cycles, sink);
                     if !taken && !last.conditional && is_branch(last.kind) {
                         sink.element(
                             at,
@@ -383,12 +384,12 @@ impl Decoder {
                 End::Invalid => break Stop::Inconsistency(Inconsistency::InvalidOpcode),
             }
         };
-        run.say(at, true, Counted::UNKNOWN, sink);
+        run.report(at, true, Counted::UNKNOWN, sink);
         match stop {
             Stop::NoCode(address) => self.no_code(at, address, sink),
             Stop::Inconsistency(inconsistency) => self.inconsistency(at, inconsistency, sink),
         }
-        say_cycles(at, cycles.get(), sink);
+        report_cycles(at, cycles.get(), sink);
         None
     }
 
@@ -406,7 +407,7 @@ impl Decoder {
         }
     }
 
-    /// A branch with link puts its return address on the return stack.
+    /// Pushes the return address of a branch with link on the return stack.
     #[inline]
     fn call(&mut self, last: &Instruction, next: Place, config: &Config) {
         if last.role == Role::Call && is_branch(last.kind) && config.uses_return_stack() {
@@ -432,7 +433,7 @@ impl Decoder {
         }
     }
 
-    fn say_context<S: Sink>(&self, at: u64, sink: &mut S) {
+    fn report_context<S: Sink>(&self, at: u64, sink: &mut S) {
         let isa = self.pc.map(|pc| pc.isa).or(self.history.isa()).unwrap_or(Isa::A32);
         sink.element(at, Element::Context(self.context(isa)));
     }
@@ -457,7 +458,7 @@ enum Stop {
     Inconsistency(Inconsistency),
 }
 
-/// Straight code on its way to a range.
+/// Straight code that becomes a range.
 struct Run {
     start: u32,
     bytes: u32,
@@ -482,8 +483,8 @@ impl Run {
         self.last = *instruction;
     }
 
-    /// Says the range, where there is one.
-    fn say<S: Sink>(&self, at: u64, taken: bool, cycles: Counted, sink: &mut S) {
+    /// Reports the range, unless it is empty.
+    fn report<S: Sink>(&self, at: u64, taken: bool, cycles: Counted, sink: &mut S) {
         if self.instructions > 0 {
             sink.element(
                 at,
@@ -503,12 +504,12 @@ const fn is_branch(kind: Kind) -> bool {
     matches!(kind, Kind::Branch | Kind::Indirect)
 }
 
-/// ThumbEE and Jazelle code is not followed.
+/// Whether code of this instruction set can be followed: not ThumbEE and not Jazelle.
 const fn walkable(isa: Isa) -> bool {
     matches!(isa, Isa::A32 | Isa::T32)
 }
 
-fn say_cycles<S: Sink>(at: u64, cycles: Option<u32>, sink: &mut S) {
+fn report_cycles<S: Sink>(at: u64, cycles: Option<u32>, sink: &mut S) {
     if cycles.is_some() {
         sink.element(at, Element::Cycles(cycles));
     }

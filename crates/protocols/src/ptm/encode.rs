@@ -1,7 +1,7 @@
-//! A trace unit in software: what a processor did, to the packets of a PTM.
+//! A trace unit in software: processor steps to the packets of a PTM.
 //!
-//! The last instruction waits for what comes next: an exception may take it back, and only a change of
-//! context that follows a branch says who executes at its target.
+//! The last instruction is pending until the next step. An exception may cancel it, and a context
+//! step after a branch may change the security state and mode that its packet states.
 
 mod settings;
 
@@ -16,6 +16,7 @@ use super::history::gray;
 use super::packet::{
     Address, Atoms, Branch, Info, Packet, Reason, State, Sync, Timestamp, Waypoint,
 };
+use crate::bits::Count;
 
 /// Steps to packets.
 #[derive(Clone, Debug)]
@@ -23,58 +24,52 @@ pub struct Encoder {
     settings: Settings,
     waypoints: Waypoints,
     returns: Returns,
-    /// Atoms, the oldest highest, and how many.
+    /// The pending atoms, 1 for N, the oldest in the highest bit.
     atoms: u8,
+    /// Number of pending atoms.
     count: u8,
-    /// The last instruction.
+    /// The last instruction, which is pending.
     last: Option<Retired>,
-    /// Straight code since the last waypoint: its last instruction and how many bytes there are.
+    /// The last instruction of the straight code since the last waypoint.
     run: Option<(u32, Isa)>,
+    /// Bytes of that straight code.
     length: u32,
-    /// Why tracing will start; `None` while it goes on.
+    /// Why tracing starts with the next step; `None` while tracing continues.
     start: Option<Reason>,
     off: bool,
     context: Context,
-    /// What the trace has said.
-    said: Said,
-    /// An exception that waits for what is known of its handler.
+    /// What the trace has sent.
+    sent: Sent,
+    /// An exception that is pending, because its packet states the context of the handler.
     raised: Option<Taken>,
-    /// Cycles since the last count, up to the last instruction, and after it.
+    /// Cycles between the last count and the last instruction.
     cycles: u32,
+    /// Cycles after the last instruction.
     ahead: u32,
     /// Bytes since the last A-sync.
     bytes: u32,
     aligned: bool,
 }
 
-/// What the trace has said last.
+/// The values that the trace had last.
 #[derive(Clone, Copy, Debug, Default)]
-struct Said {
+struct Sent {
     address: u32,
     isa: Isa,
     non_secure: bool,
     hyp: bool,
     context_id: Option<u32>,
     vmid: Option<u8>,
-    /// In the code of the trace unit.
+    /// In the encoding of the trace unit.
     time: Option<u64>,
 }
 
-/// A unit sends a waypoint update when straight code is this long, in bytes. (IHI 0035, "Large blocks
-/// of instructions")
+/// The length of straight code after which a unit sends a waypoint update, in bytes. (IHI 0035,
+/// "Large blocks of instructions")
 const LONG_RUN: u32 = 4096;
 
 /// The exception number of entry to Debug state. (IHI 0035, "Exception field")
 const DEBUG_ENTRY: u16 = 1;
-
-/// Counts bytes.
-struct Count<'a>(&'a mut u32);
-
-impl Extend<u8> for Count<'_> {
-    fn extend<T: IntoIterator<Item = u8>>(&mut self, bytes: T) {
-        *self.0 = self.0.saturating_add(bytes.into_iter().count() as u32);
-    }
-}
 
 impl Encode<Config, Packet> for Encoder {
     type Settings = Settings;
@@ -92,7 +87,7 @@ impl Encode<Config, Packet> for Encoder {
             start: Some(Reason::TraceOn),
             off: false,
             context: Context::default(),
-            said: Said::default(),
+            sent: Sent::default(),
             raised: None,
             cycles: 0,
             ahead: 0,
@@ -122,7 +117,7 @@ impl Encode<Config, Packet> for Encoder {
                     self.raise(config, out);
                     self.pass();
                     self.update(config, out);
-                    let (address, isa) = (self.said.address, self.said.isa);
+                    let (address, isa) = (self.sent.address, self.sent.isa);
                     self.branch(address, isa, DEBUG_ENTRY, config, out);
                 }
                 self.stop(Reason::DebugExit, config, out);
@@ -166,7 +161,7 @@ impl Encoder {
         self.last = Some(*retired);
     }
 
-    /// The last instruction counts.
+    /// Traces the last instruction.
     #[inline]
     fn settle(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         let Some(last) = self.last.take() else { return };
@@ -198,7 +193,7 @@ impl Encoder {
         } else if indirect && !broadcast && self.returned(to, last.next_isa, config) {
             self.atom(true, config, out);
         } else {
-            // PFTv1.1: a return from an exception is announced.
+            // PFTv1.1: a packet before the branch states that it returns from an exception.
             if instruction.role == Role::ExceptionReturn && config.minor_version() == Some(1) {
                 self.put(Packet::ExceptionReturn, config, out);
             }
@@ -210,9 +205,10 @@ impl Encoder {
         }
     }
 
-    /// The return stack knows where an indirect branch went, and nothing else is to be said of it.
+    /// Whether the return stack predicts the target of an indirect branch and no other information
+    /// needs a branch packet. Pops the entry.
     fn returned(&mut self, to: u32, isa: Isa, config: &Config) -> bool {
-        if !config.uses_return_stack() || self.privilege() != (self.said.non_secure, self.said.hyp)
+        if !config.uses_return_stack() || self.privilege() != (self.sent.non_secure, self.sent.hyp)
         {
             return false;
         }
@@ -224,18 +220,19 @@ impl Encoder {
         known
     }
 
-    /// A full stack forgets its oldest entry; this one may be smaller than the decoder's.
+    /// Pushes a return address. The stack has the configured depth, which may be less than the
+    /// decoder's.
     fn push(&mut self, address: u32, isa: Isa) {
         let depth = usize::from(self.settings.return_stack_depth);
         self.returns.push(address, isa);
         if self.returns.len() > depth {
-            let mut kept = [(0, Isa::A32); 16];
+            let mut newest = [(0, Isa::A32); 16];
             let mut rest = self.returns;
-            for place in kept.iter_mut().take(depth) {
-                *place = rest.pop().unwrap_or_default();
+            for entry in newest.iter_mut().take(depth) {
+                *entry = rest.pop().unwrap_or_default();
             }
             self.returns = Returns::default();
-            for (address, isa) in kept.into_iter().take(depth).rev() {
+            for (address, isa) in newest.into_iter().take(depth).rev() {
                 self.returns.push(address, isa);
             }
         }
@@ -254,7 +251,7 @@ impl Encoder {
         }
     }
 
-    /// The atoms that wait. A 1 stands above the oldest, but not above five.
+    /// Emits the pending atoms. In the header a 1 is above the oldest of fewer than five atoms.
     fn flush(&mut self, out: &mut impl Extend<Packet>) {
         if self.count == 0 {
             return;
@@ -265,7 +262,7 @@ impl Encoder {
         out.extend(Atoms::from_header(0x80 | (above | atoms) << 1).map(Packet::Atoms));
     }
 
-    /// Writes a packet behind the atoms that wait.
+    /// Emits the pending atoms, then a packet.
     fn put(&mut self, packet: Packet, config: &Config, out: &mut impl Extend<Packet>) {
         if !self.aligned {
             return;
@@ -279,12 +276,12 @@ impl Encoder {
         config.counts_cycles().then(|| core::mem::take(&mut self.cycles))
     }
 
-    /// The low bits of an address that changed, or all of them.
+    /// The shortest encoding of an address: the low bits that changed, or the whole address.
     fn address(&mut self, address: u32, isa: Isa, info: bool) -> Address {
-        let changed = address ^ self.said.address;
-        let same = isa == self.said.isa;
-        (self.said.address, self.said.isa) = (address, isa);
-        // One byte cannot say that information follows.
+        let changed = address ^ self.sent.address;
+        let same = isa == self.sent.isa;
+        (self.sent.address, self.sent.isa) = (address, isa);
+        // An address of one byte has no bit for information bytes.
         let least = if info { 2 } else { 1 };
         let short = (least..=4u8).find(|&bytes| {
             let low = Address::low(address, bytes, isa);
@@ -313,20 +310,20 @@ impl Encoder {
         out: &mut impl Extend<Packet>,
     ) {
         let (non_secure, hyp) = self.privilege();
-        let news = (non_secure, hyp) != (self.said.non_secure, self.said.hyp);
-        let info = (exception != 0 || news).then_some(Info {
+        let changed = (non_secure, hyp) != (self.sent.non_secure, self.sent.hyp);
+        let info = (exception != 0 || changed).then_some(Info {
             exception,
             non_secure,
             alternative: false,
             hyp,
         });
-        (self.said.non_secure, self.said.hyp) = (non_secure, hyp);
+        (self.sent.non_secure, self.sent.hyp) = (non_secure, hyp);
         let address = self.address(target, isa, info.is_some());
         let cycles = self.count(config);
         self.put(Packet::Branch(Branch { address, info, cycles }), config, out);
     }
 
-    /// Straight code ran up to its last instruction.
+    /// Emits a waypoint update at the last instruction of straight code.
     fn update(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         self.length = 0;
         if let Some((address, isa)) = self.run.take() {
@@ -348,7 +345,7 @@ impl Encoder {
             self.aligned = true;
             self.put(Packet::Align, config, out);
             self.bytes = 0;
-            self.said.time = None;
+            self.sent.time = None;
         }
         self.start = None;
         let (non_secure, hyp) = self.privilege();
@@ -368,7 +365,7 @@ impl Encoder {
         self.put(Packet::Sync(sync), config, out);
         self.returns = Returns::default();
         (self.run, self.length) = (None, 0);
-        self.said = Said { address, isa, non_secure, hyp, context_id, ..self.said };
+        self.sent = Sent { address, isa, non_secure, hyp, context_id, ..self.sent };
     }
 
     fn context_id(&self, config: &Config) -> u32 {
@@ -380,27 +377,27 @@ impl Encoder {
         }
     }
 
-    /// Says who executes from here on, where that is news.
+    /// Traces the context from here on, where it changed.
     fn contexts(&mut self, retired: &Retired, config: &Config, out: &mut impl Extend<Packet>) {
-        if self.privilege() != (self.said.non_secure, self.said.hyp) {
-            // No branch said it: an I-sync does.
+        if self.privilege() != (self.sent.non_secure, self.sent.hyp) {
+            // No branch packet states the change, so an I-sync does.
             self.update(config, out);
             let (address, isa) = (retired.address as u32, retired.instruction.isa);
             self.synchronise(Reason::Periodic, address, isa, config, out);
         }
         if config.context_id_bytes() > 0 {
             let id = self.context_id(config);
-            if self.said.context_id != Some(id) {
+            if self.sent.context_id != Some(id) {
                 self.update(config, out);
-                self.said.context_id = Some(id);
+                self.sent.context_id = Some(id);
                 self.put(Packet::ContextId(id), config, out);
             }
         }
         // ETMCR.VMIDEn, bit [30], PFTv1.1.
         let vmid = self.context.vmid.map(|vmid| vmid as u8);
-        if config.control >> 30 & 1 != 0 && vmid.is_some() && self.said.vmid != vmid {
+        if config.control >> 30 & 1 != 0 && vmid.is_some() && self.sent.vmid != vmid {
             self.update(config, out);
-            self.said.vmid = vmid;
+            self.sent.vmid = vmid;
             self.put(Packet::Vmid(vmid.unwrap_or(0)), config, out);
         }
     }
@@ -418,7 +415,7 @@ impl Encoder {
         }
     }
 
-    /// The exception that waits.
+    /// Emits the pending exception.
     #[inline]
     fn raise(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         if let Some(Taken { target, target_isa, cause, .. }) = self.raised.take() {
@@ -426,7 +423,7 @@ impl Encoder {
         }
     }
 
-    /// Cycles that passed belong to what comes next.
+    /// Adds the cycles after the last instruction to the next count.
     #[inline]
     fn pass(&mut self) {
         self.cycles = self.cycles.saturating_add(core::mem::take(&mut self.ahead));
@@ -443,8 +440,8 @@ impl Encoder {
         let width = config.timestamp_bits();
         let code = if config.timestamps_are_binary() { value } else { gray(value) };
         let code = code & u64::MAX >> (64 - width);
-        let before = self.said.time.replace(code);
-        // The byte from here on has no continuation bit, and takes all the rest.
+        let before = self.sent.time.replace(code);
+        // The byte from this bit on has no continuation bit and holds the remaining bits.
         let last: u8 = if width == 48 { 42 } else { 56 };
         let short =
             before.and_then(|before| (7..=last).step_by(7).find(|&n| (code ^ before) >> n == 0));
@@ -460,7 +457,7 @@ impl Encoder {
         );
     }
 
-    /// Tracing stops: what was held back is said.
+    /// Stops tracing: emits everything that is pending.
     fn stop(&mut self, reason: Reason, config: &Config, out: &mut impl Extend<Packet>) {
         self.settle(config, out);
         self.raise(config, out);
@@ -475,7 +472,7 @@ impl Encoder {
     }
 }
 
-/// The number of an exception. (IHI 0035, "Exception field")
+/// The exception number of a cause. (IHI 0035, "Exception field")
 const fn number(cause: Cause) -> u16 {
     match cause {
         Cause::Number(n) => n & 0x1ff,

@@ -1,4 +1,4 @@
-//! What earlier packets said: the parts of an address or a time that the next one leaves out.
+//! The state of decompression: the parts of an address or timestamp that a packet may omit.
 
 use tracewright_base::Isa;
 
@@ -18,7 +18,7 @@ pub struct History {
 }
 
 impl History {
-    /// Takes a packet: afterwards the fields are those of the packet, completed.
+    /// Takes a packet. Afterwards the methods return the completed fields of the packet.
     pub fn take(&mut self, packet: &Packet, config: &Config) {
         match packet {
             Packet::Sync(sync) => {
@@ -43,7 +43,7 @@ impl History {
         }
     }
 
-    /// Takes the address of a packet; `alternative` is AltISA where information bytes say it.
+    /// Takes the address of a packet; `alternative` is AltISA where information bytes have it.
     pub(super) fn move_to(&mut self, address: &Address, alternative: Option<bool>) {
         if let Some(state) = address.state() {
             self.isa = Some(match (state, alternative) {
@@ -51,7 +51,7 @@ impl History {
                 (State::Jazelle, _) => Isa::Jazelle,
                 (State::Thumb, Some(true)) => Isa::ThumbEe,
                 (State::Thumb, Some(false)) => Isa::T32,
-                // To leave ThumbEE state takes an information byte.
+                // Leaving ThumbEE state takes an information byte.
                 (State::Thumb, None) if self.isa == Some(Isa::ThumbEe) => Isa::ThumbEe,
                 (State::Thumb, None) => Isa::T32,
             });
@@ -66,7 +66,7 @@ impl History {
         if self.address_bits >= 32 { Some(self.address) } else { None }
     }
 
-    /// The bits of that address that are known, and how many.
+    /// The known low bits of that address, and their number.
     pub fn low_address(&self) -> (u32, u8) {
         (self.address, self.address_bits)
     }
@@ -76,12 +76,12 @@ impl History {
         self.isa
     }
 
-    /// Non-secure state at that address.
+    /// Whether the processor is in Non-secure state at that address.
     pub fn non_secure(&self) -> Option<bool> {
         self.non_secure
     }
 
-    /// Hyp mode at that address.
+    /// Whether the processor is in Hyp mode at that address.
     pub fn hyp(&self) -> Option<bool> {
         self.hyp
     }
@@ -97,13 +97,13 @@ impl History {
         }
     }
 
-    /// The last timestamp as the unit coded it; bits that are not known are 0.
+    /// The last timestamp in the encoding of the unit; unknown bits are 0.
     pub fn coded_time(&self) -> u64 {
         self.time
     }
 }
 
-/// The number that `gray` stands for: bit n is the parity of bits n and above. (IHI 0035,
+/// Decodes a Gray code: bit n is the parity of bits n and above. (IHI 0035,
 /// "Encoding of the timestamp value")
 pub const fn binary(gray: u64) -> u64 {
     let mut value = gray;
@@ -115,7 +115,7 @@ pub const fn binary(gray: u64) -> u64 {
     value
 }
 
-/// The Gray code of `value`: the other way.
+/// Encodes `value` as a Gray code.
 pub const fn gray(value: u64) -> u64 {
     value ^ value >> 1
 }

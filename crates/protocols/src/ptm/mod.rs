@@ -44,7 +44,7 @@ mod tests;
 
 use alloc::borrow::Cow;
 
-use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
+use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
 pub use config::Config;
 pub use decode::Decoder;
@@ -63,6 +63,8 @@ impl Protocol for Ptm {
     const TITLE: &'static str = "Program Trace Macrocell (PFT 1.0, 1.1)";
     const REGISTERS: &'static [Register] = config::REGISTERS;
     const RESUME: Resume = Resume::Seek;
+    const ID_REGISTER: Option<(&'static str, u32)> = Some(("ETMTRACEIDR", 0));
+    const ISAS: &'static [Isa] = &[Isa::A32, Isa::T32];
 
     type Config = Config;
     type Packet = Packet;
@@ -87,7 +89,11 @@ impl Protocol for Ptm {
         names::exception(number).map(Cow::Borrowed)
     }
 
-    fn sync(_config: &Config, bytes: &[u8]) -> Sync {
+    fn sync(_config: &Config, bytes: &[u8]) -> SyncSearch {
         sync::find(bytes)
+    }
+
+    fn is_sync(packet: &Packet) -> bool {
+        matches!(packet, Packet::Sync(_))
     }
 }

@@ -1,6 +1,6 @@
 //! Names of exceptions.
 
-/// What exception `number` is called. (IHI 0035, "Exception information bytes")
+/// The name of exception `number`. (IHI 0035, "Exception information bytes")
 pub(super) const fn exception(number: u16) -> Option<&'static str> {
     Some(match number {
         0x1 => "debug halt",

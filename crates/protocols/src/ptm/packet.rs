@@ -1,4 +1,4 @@
-//! The packets of a PTM, as the wire spells them.
+//! The packets of a PTM: parse and emit.
 
 mod address;
 mod atoms;
@@ -16,38 +16,38 @@ pub use atoms::Atoms;
 
 /// One PTM packet. (IHI 0035, "PFT packet formats")
 ///
-/// Headers are given in the specification's letters; C is "another byte follows".
+/// Headers are in the specification's letters; C means that another byte follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packet {
     /// `0000_0000` five times or more, then `1000_0000`: alignment synchronisation (A-sync).
     Align,
-    /// `0000_1000`: everything needed to name an instruction (I-sync).
+    /// `0000_1000`: instruction synchronisation (I-sync).
     Sync(Sync),
     /// `1xxx_xxx0` where cycles are not counted: up to five atoms.
     Atoms(Atoms),
     /// `1CCC_CCA0` where cycles are counted, and 0 to 4 bytes: one atom.
     TimedAtom {
-        /// E, else N.
+        /// `true`: E; `false`: N.
         taken: bool,
-        /// Processor cycles since the cycle count before.
+        /// Processor cycles since the previous cycle count.
         cycles: u32,
     },
     /// `Cxxx_xxx1`: an indirect branch was taken, or an exception.
     Branch(Branch),
-    /// `0111_0010`: the last instruction that ran before an exception, or after a long way without a
-    /// waypoint.
+    /// `0111_0010`: a waypoint update, with the last instruction before an exception or within long
+    /// straight code.
     Waypoint(Waypoint),
     /// `0000_1100`: the trigger fired.
     Trigger,
-    /// `0110_1110` and 1, 2 or 4 bytes: CONTEXTIDR has a new value.
+    /// `0110_1110` and 1, 2 or 4 bytes: the value of CONTEXTIDR.
     ContextId(u32),
-    /// `0011_1100` and a byte: the virtual machine identifier has a new value.
+    /// `0011_1100` and a byte: the virtual machine identifier.
     Vmid(u8),
-    /// `0100_0R10` and 1 to 9 bytes: time.
+    /// `0100_0R10` and 1 to 9 bytes: a timestamp.
     Timestamp(Timestamp),
-    /// `0111_0110`: the branch after this one returns from an exception.
+    /// `0111_0110`: the next branch returns from an exception.
     ExceptionReturn,
-    /// `0110_0110`: nothing.
+    /// `0110_0110`: padding.
     Ignore,
 }
 
@@ -66,10 +66,10 @@ pub struct Sync {
     pub alternative: bool,
     /// Hyp, bit 1: Hyp mode. (PFTv1.1)
     pub hyp: bool,
-    /// Processor cycles since the cycle count before, where cycles are counted and the reason is
+    /// Processor cycles since the previous cycle count, where cycles are counted and the reason is
     /// not [`Reason::Periodic`].
     pub cycles: Option<u32>,
-    /// CONTEXTIDR, where it is traced: as many low bytes as are traced.
+    /// CONTEXTIDR, limited to the bytes that are traced; `None` where it is not traced.
     pub context_id: Option<u32>,
 }
 
@@ -87,12 +87,12 @@ impl Sync {
 /// Why an I-sync packet was sent. (IHI 0035, "I-sync packet", Reason)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reason {
-    /// 0: it was time for one.
+    /// 0: periodic synchronisation.
     #[default]
     Periodic,
-    /// 1: tracing was turned on.
+    /// 1: tracing was switched on.
     TraceOn,
-    /// 2: tracing goes on after the trace unit ran out of room.
+    /// 2: tracing continues after an overflow of the trace unit.
     Overflow,
     /// 3: the processor left Debug state.
     DebugExit,
@@ -112,16 +112,16 @@ impl Reason {
 /// A branch address packet. (IHI 0035, "Branch address packet")
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Branch {
-    /// Where execution went on.
+    /// The target address.
     pub address: Address,
-    /// The exception information bytes, where they follow.
+    /// The exception information bytes, if present.
     pub info: Option<Info>,
-    /// Processor cycles since the cycle count before, where cycles are counted.
+    /// Processor cycles since the previous cycle count, where cycles are counted.
     pub cycles: Option<u32>,
 }
 
 impl Branch {
-    /// The exception that was taken: a number other than zero.
+    /// The number of the exception; `None`: the packet is not an exception.
     pub const fn exception(&self) -> Option<u16> {
         match self.info {
             Some(Info { exception, .. }) if exception != 0 => Some(exception),
@@ -130,11 +130,11 @@ impl Branch {
     }
 }
 
-/// The exception information bytes. The second is sent where it is not zero.
+/// The exception information bytes. The second is sent only if it is not zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Info {
     /// Exception number, bits \[3:0] in bits \[4:1] of the first byte, \[8:4] in bits \[4:0] of
-    /// the second. 0 is no exception: the processor changed state only.
+    /// the second. 0: no exception, only a change of state.
     pub exception: u16,
     /// NS, bit 0 of the first byte: Non-secure state after the branch.
     pub non_secure: bool,
@@ -145,7 +145,7 @@ pub struct Info {
 }
 
 impl Info {
-    /// What the architecture calls the exception. (IHI 0035, "Exception field")
+    /// The name of the exception. (IHI 0035, "Exception field")
     pub const fn name(&self) -> &'static str {
         match self.exception {
             0 => "no exception",
@@ -170,22 +170,22 @@ impl Info {
 /// A waypoint update packet. (IHI 0035, "Waypoint update packet")
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waypoint {
-    /// The instruction that was the last to run.
+    /// The address of the last instruction that executed.
     pub address: Address,
-    /// AltISA of the information byte, where it follows: with a T32 address, ThumbEE state.
+    /// AltISA of the information byte, if present: with a T32 address, ThumbEE state.
     pub alternative: Option<bool>,
 }
 
 /// A timestamp packet. (IHI 0035, "Timestamp packet")
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timestamp {
-    /// R: the processor clock changed since the timestamp before.
+    /// R: the processor clock changed since the previous timestamp.
     pub clock_changed: bool,
-    /// The low bits of the timestamp, as the unit codes it. The rest is as it was.
+    /// The low bits of the timestamp, in the encoding of the unit. Upper bits are unchanged.
     pub bits: u64,
-    /// How many bits there are: 7, 14, .. 42, then 48 or 49, 56, 64.
+    /// Number of bits: 7, 14, .. 42, then 48, or 49, 56, 64.
     pub count: u8,
-    /// Processor cycles since the cycle count before, where cycles are counted.
+    /// Processor cycles since the previous cycle count, where cycles are counted.
     pub cycles: Option<u32>,
 }
 
@@ -270,9 +270,9 @@ impl Wire<Config> for Packet {
     }
 }
 
-/// Zero bytes that an A-sync has at least.
+/// The fewest zero bytes of an A-sync.
 pub const ALIGN_ZEROS: usize = 5;
-/// Zero bytes that are accepted before the `1000_0000` of an A-sync. More are no packet.
+/// The most zero bytes that are accepted as an A-sync.
 pub const ALIGN_ZEROS_LIMIT: usize = 15;
 
 fn align(bytes: &[u8]) -> Parse<Packet> {
@@ -306,7 +306,7 @@ fn atom(bytes: &[u8], config: &Config) -> Parse<Packet> {
     }
 }
 
-/// `None` where bytes are missing, here and in the functions below.
+/// Parses the payload. `None` here and in the functions below: bytes are missing.
 fn branch(bytes: &[u8], config: &Config) -> Option<Parse<Packet>> {
     let (address, has_info, mut at) = match Address::parse(bytes)? {
         Ok(parsed) => parsed,
@@ -375,7 +375,7 @@ fn sync(rest: &[u8], config: &Config) -> Option<Parse<Packet>> {
 fn emit_sync(sync: &Sync, config: &Config, out: &mut impl Extend<u8>) {
     out.extend([0x08]);
     out.extend((sync.address & !1 | u32::from(sync.thumb)).to_le_bytes());
-    // Bit 0 of the information byte is always 1: no address looks like an A-sync.
+    // Bit 0 of the information byte is always 1, so that no packet contains an A-sync.
     let info = (sync.reason as u8) << 5
         | flag(sync.non_secure, 3)
         | flag(sync.alternative, 2)
@@ -405,7 +405,7 @@ fn timestamp(header: u8, rest: &[u8], config: &Config) -> Option<Parse<Packet>> 
     Some(Parse::Packet(packet, 1 + at))
 }
 
-/// The cycle count at `at`, where there is one.
+/// Reads the cycle count at `at`, where cycles are counted.
 fn cycles_at(bytes: &[u8], at: &mut usize, counted: bool) -> Option<Option<u32>> {
     if !counted {
         return Some(None);
@@ -415,7 +415,7 @@ fn cycles_at(bytes: &[u8], at: &mut usize, counted: bool) -> Option<Option<u32>>
     Some(Some(cycles))
 }
 
-/// The first `count` bytes, low byte first.
+/// The number of the first `count` bytes, low byte first.
 fn little_endian(bytes: &[u8], count: usize) -> Option<u32> {
     let bytes = bytes.get(..count)?;
     Some(bytes.iter().rev().fold(0, |value, &b| value << 8 | u32::from(b)))

@@ -1,4 +1,4 @@
-//! Tables laid out from IHI 0035, in its order; each row is taken every way.
+//! Tables from IHI 0035, in its order. Each row is decoded in every way.
 
 mod flow;
 mod packets;
@@ -20,7 +20,7 @@ const RICH: Config =
     Config { control: 0b11 << 14, extension: 0b11 << 28, id: Some(0x411c_f312), trace_id: 0x13 };
 const CONFIGS: [Config; 4] = [PLAIN, COUNTED, STACK, RICH];
 
-/// Every header is one of the table "Packet formats", or reserved.
+/// Every header is in the table "Packet formats" or reserved.
 #[test]
 fn headers() {
     for config in &CONFIGS {

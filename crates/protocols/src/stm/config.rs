@@ -1,4 +1,4 @@
-//! What the registers of an STM say.
+//! The registers of an STM.
 
 use tracewright_base::{Field, Register};
 
@@ -37,14 +37,14 @@ const fn register(
     Register { name, aliases, about, required: false, fields }
 }
 
-/// The registers of an STM, in the order of their addresses. (Arm CoreSight System Trace Macrocell TRM,
-/// "Register summary")
+/// The registers of an STM, in the order of their addresses. (Arm CoreSight System Trace Macrocell
+/// TRM, "Register summary")
 pub(super) const REGISTERS: &[Register] = &[
     register(
         "STMHEMASTR",
         &["HWEV_MAST"],
         "Hardware Event Master Number Register",
-        &[field("MASTER", (15, 0), "the master that hardware events are written as", &[])],
+        &[field("MASTER", (15, 0), "the master number of hardware events", &[])],
     ),
     register(
         "STMTCSR",
@@ -56,13 +56,13 @@ pub(super) const REGISTERS: &[Register] = &[
             field(
                 "COMPEN",
                 (5, 5),
-                "data is compressed to the smallest packet that holds it",
+                "data is compressed to the smallest packet in which it fits",
                 OFF_ON,
             ),
             field("HWTEN", (3, 3), "hardware events have timestamps", OFF_ON),
-            field("SYNCEN", (2, 2), "synchronisation packets are made", OFF_ON),
-            field("TSEN", (1, 1), "timestamps are made where they are asked for", OFF_ON),
-            field("EN", (0, 0), "the unit is on", OFF_ON),
+            field("SYNCEN", (2, 2), "synchronisation packets are generated", OFF_ON),
+            field("TSEN", (1, 1), "timestamps are generated where they are requested", OFF_ON),
+            field("EN", (0, 0), "the unit is enabled", OFF_ON),
         ],
     ),
     register(
@@ -72,7 +72,7 @@ pub(super) const REGISTERS: &[Register] = &[
         &[field(
             "FREQ",
             (31, 0),
-            "frequency of the timestamp clock in hertz, as FREQ packets say",
+            "frequency of the timestamp clock in hertz, as in FREQ packets",
             &[],
         )],
     ),
@@ -102,15 +102,15 @@ pub(super) const REGISTERS: &[Register] = &[
             field("SYNCEN", (21, 20), "whether STMTCSR.SYNCEN can be written", &[]),
             field("HWTEN", (19, 18), "whether STMTCSR.HWTEN can be written", &[]),
             field("TSPRESCALE", (17, 16), "whether the timestamp has a prescaler", &[]),
-            field("TRIGCTL", (15, 14), "how triggers can be asked for", &[]),
+            field("TRIGCTL", (15, 14), "how triggers can be requested", &[]),
             field(
                 "TRACEBUS",
                 (13, 10),
                 "the trace bus",
                 &[(1, "ATB with a trace id and triggers")],
             ),
-            field("SYNC", (9, 8), "whether STMSYNCR is there", &[]),
-            field("FORCETS", (7, 7), "a timestamp can be asked for with the next packet", NO_YES),
+            field("SYNC", (9, 8), "whether STMSYNCR is implemented", &[]),
+            field("FORCETS", (7, 7), "a timestamp can be requested for the next packet", NO_YES),
             field("TSFREQ", (6, 6), "STMTSFREQR can be written", NO_YES),
             field("TS", (5, 4), "timestamps", &[(0, "differences"), (1, "absolute")]),
             field("PROT", (3, 0), "the protocol", &[(1, "STPv2")]),
@@ -128,8 +128,8 @@ pub(super) const REGISTERS: &[Register] = &[
                 &[(0, "basic"), (1, "extended"), (2, "basic and extended")],
             ),
             field("DSIZE", (15, 12), "the widest data", &[(0, "32 bits"), (1, "64 bits")]),
-            field("SPTRTYPE", (10, 9), "how a write is made to be in trace", &[]),
-            field("PRIVMASK", (8, 7), "whether ports can be kept from unprivileged software", &[]),
+            field("SPTRTYPE", (10, 9), "how a guaranteed write is requested", &[]),
+            field("PRIVMASK", (8, 7), "whether unprivileged access to ports can be disabled", &[]),
             field("SPOVERRIDE", (6, 6), "the kind of a write can be overridden", NO_YES),
             field("SPCOMP", (5, 4), "whether data can be compressed", &[]),
             field("SPER", (2, 2), "ports can be enabled one by one", &[(0, "yes"), (1, "no")]),
@@ -146,6 +146,6 @@ pub(super) const REGISTERS: &[Register] = &[
         "STMDEVID",
         &["STM_DEVID"],
         "Device Configuration Register",
-        &[field("NUMSP", (16, 0), "how many stimulus ports there are", &[])],
+        &[field("NUMSP", (16, 0), "the number of stimulus ports", &[])],
     ),
 ];

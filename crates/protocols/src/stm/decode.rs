@@ -1,11 +1,11 @@
 //! STM packets to elements.
 
-use tracewright_base::{Channel, Code, Decode, Element, Fault, Gap, Sink, Software, Spanned};
+use tracewright_base::{BlockCache, Channel, Decode, Element, Fault, Gap, Sink, Software, Spanned};
 
 use super::Config;
 use super::packet::{Format, LITTLE_ENDIAN, Packet, Stamp};
 
-/// What the next STM packet needs to be known of those before it.
+/// The state that the next STM packet depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decoder {
     state: State,
@@ -14,27 +14,27 @@ pub struct Decoder {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
-    /// Nothing was seen.
+    /// No byte was decoded.
     #[default]
     Fresh,
-    /// Only bytes that are no packet were seen, or such bytes since the last packet.
+    /// All bytes since the last packet, or since the beginning, are undecodable.
     Lost,
-    /// The last bytes were a packet.
+    /// The last bytes are a packet.
     Running,
 }
 
-/// Completes packets: who speaks, and what time it is.
+/// Completes packets: the current master and channel, and the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct History {
-    /// The master that speaks, once the trace has said it.
+    /// The current master. `None` before the first VERSION or master packet.
     pub master: Option<u16>,
-    /// Its channel.
+    /// The current channel of the master.
     pub channel: Option<u16>,
-    /// The last timestamp. The first after a synchronisation is whole.
+    /// The last timestamp. The first one after a synchronisation is complete.
     pub time: u64,
-    /// How time is counted, once the trace has said it.
+    /// The format of timestamps. `None` before the first VERSION packet.
     pub format: Option<Format>,
-    /// Numbers have their lowest nibble first.
+    /// Numbers are sent with the lowest nibble first.
     little_endian: bool,
 }
 
@@ -87,36 +87,36 @@ impl History {
         }
     }
 
-    /// Turns a number round that came with its lowest nibble first.
+    /// The value of a number of `nibbles`: reverses the nibbles where the lowest one is sent first.
     pub(super) fn number(&self, bits: u64, nibbles: u8) -> u64 {
         if !self.little_endian || nibbles == 0 {
             return bits;
         }
-        // The top nibble of 16 comes down to the lowest, and so on.
+        // Reverses all 16 nibbles.
         let bytes = bits.swap_bytes();
-        let turned = bytes >> 4 & 0x0f0f_0f0f_0f0f_0f0f | (bytes & 0x0f0f_0f0f_0f0f_0f0f) << 4;
-        turned >> (64 - 4 * u32::from(nibbles.min(16)))
+        let reversed = bytes >> 4 & 0x0f0f_0f0f_0f0f_0f0f | (bytes & 0x0f0f_0f0f_0f0f_0f0f) << 4;
+        reversed >> (64 - 4 * u32::from(nibbles.min(16)))
     }
 
-    /// The time that a timestamp says.
+    /// The time of a timestamp.
     fn stamp(&mut self, stamp: Stamp) -> Option<u64> {
         let bits = self.number(stamp.bits, stamp.nibbles);
-        let kept = u64::MAX.checked_shl(4 * u32::from(stamp.nibbles)).unwrap_or(0);
+        let unchanged = u64::MAX.checked_shl(4 * u32::from(stamp.nibbles)).unwrap_or(0);
         self.time = match self.format? {
             Format::Delta => self.time.wrapping_add(bits),
-            Format::Natural => self.time & kept | bits,
-            Format::Gray => from_gray(to_gray(self.time) & kept | bits),
+            Format::Natural => self.time & unchanged | bits,
+            Format::Gray => from_gray(to_gray(self.time) & unchanged | bits),
         };
         Some(self.time)
     }
 
-    /// A write to the channel that speaks.
+    /// A write to the current channel.
     fn write(&self, bits: u8, value: u64) -> Software {
         let channel = Channel::Master { master: self.master, channel: self.channel };
         Software::new(channel, bits, self.number(value, bits / 4))
     }
 
-    /// The element of a packet that was taken.
+    /// The element of a packet after [`packet`](Self::packet).
     fn element(&self, packet: &Packet, time: Option<u64>) -> Option<Software> {
         let software = match *packet {
             Packet::Async
@@ -131,10 +131,10 @@ impl History {
             }
             Packet::MasterError(code) => self.write(8, code.into()).with(Software::MASTER_ERROR),
             Packet::GlobalError(code) => {
-                // Which master it was is not known.
-                let nobody = Channel::Master { master: None, channel: None };
+                // The packet does not state the master.
+                let unknown = Channel::Master { master: None, channel: None };
                 let code = self.number(code.into(), 2);
-                Software::new(nobody, 8, code).with(Software::GLOBAL_ERROR)
+                Software::new(unknown, 8, code).with(Software::GLOBAL_ERROR)
             }
             Packet::ChannelError(code) => self.write(8, code.into()).with(Software::CHANNEL_ERROR),
             Packet::Data { size, bits, marker, .. } => {
@@ -159,7 +159,7 @@ impl History {
     }
 }
 
-/// `low` in bits \[7:0], the rest from `old`.
+/// `low` in bits \[7:0], and the other bits of `old`.
 fn replace_low(old: Option<u16>, low: u16) -> u16 {
     old.unwrap_or(0) & 0xff00 | low & 0xff
 }
@@ -190,7 +190,7 @@ impl Decoder {
 
 impl Decode<Config, Packet> for Decoder {
     #[inline]
-    fn packet<K: Code, S: Sink>(
+    fn packet<K: BlockCache, S: Sink>(
         &mut self,
         p: Spanned<Packet>,
         _: &Config,
@@ -212,7 +212,7 @@ impl Decode<Config, Packet> for Decoder {
         self.history = History::default();
     }
 
-    fn finish<K: Code, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
+    fn finish<K: BlockCache, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
         sink.element(at, Element::End);
     }
 }

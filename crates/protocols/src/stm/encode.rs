@@ -1,18 +1,18 @@
-//! A trace unit in software: what programs write, to STPv2 packets.
+//! A trace unit in software: encodes software writes as STPv2 packets.
 
 use tracewright_base::{Channel, Encode, Software, Step};
 
 use super::decode::{History, to_gray};
 use super::packet::{Format, LITTLE_ENDIAN, Packet, Size, Stamp};
 use super::{Config, Stm};
-use crate::encoders::{Encodes, Setting};
+use crate::trace_unit::{Encodes, Setting};
 
-/// What the unit is told beside the registers that a decoder reads.
+/// Settings of the encoder that are not in the registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Packets between synchronisations; 0: only at the beginning. (STMSYNCR counts bytes)
     pub period: u32,
-    /// How timestamps are counted.
+    /// The format of timestamps.
     pub format: Format,
     /// The revision byte of VERSION packets.
     pub revision: Option<u8>,
@@ -27,18 +27,20 @@ impl Default for Settings {
 impl Encodes for Stm {
     type Encoder = Encoder;
 
-    /// Timestamps where software asks for them, synchronisation.
+    /// Timestamps where software requests them, and synchronisation are enabled.
     const USUAL: &'static [(&'static str, u64)] = &[("STMTCSR", 0x0010_0007)];
 
+    const CORE: &'static str = "Cortex-A53";
+
     const SETTINGS: &'static [Setting] = &[
-        Setting { name: "sync-every", about: "packets between synchronisations; else 512" },
+        Setting { name: "sync-every", about: "packets between synchronisations (default 512)" },
         Setting {
             name: "time-format",
             about: "2 differences, 3 natural binary, 4 Gray code (default)",
         },
         Setting {
             name: "revision",
-            about: "the revision byte of VERSION packets; bit 3 turns the order of nibbles round",
+            about: "the revision byte of VERSION packets; bit 7 reverses the order of nibbles",
         },
     ];
 
@@ -55,7 +57,7 @@ impl Encodes for Stm {
     }
 }
 
-/// Steps to packets. What STMTCSR has not enabled is not traced.
+/// Encodes steps as packets. Only what STMTCSR enables is traced.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     settings: Settings,
@@ -63,9 +65,9 @@ pub struct Encoder {
     started: bool,
     /// Packets since the last synchronisation.
     packets: u32,
-    /// What a decoder knows.
+    /// The state of a decoder of the packets so far.
     history: History,
-    /// The next timestamp is whole.
+    /// Whether the next timestamp is complete.
     whole: bool,
 }
 
@@ -119,7 +121,7 @@ impl Encoder {
         out.extend([packet]);
     }
 
-    /// Synchronises where it is time.
+    /// Emits a synchronisation where one is due.
     fn begin(&mut self, out: &mut impl Extend<Packet>) {
         let again = self.settings.period != 0 && self.packets >= self.settings.period;
         if !self.started || again {
@@ -132,7 +134,7 @@ impl Encoder {
         }
     }
 
-    /// A number as it is held in a packet: turned round where its lowest nibble is sent first.
+    /// A number as a packet stores it: with reversed nibbles where the lowest one is sent first.
     fn number(&self, bits: u64, nibbles: u8) -> u64 {
         match self.settings.revision {
             Some(byte) if byte & LITTLE_ENDIAN != 0 => self.history.number(bits, nibbles),
@@ -145,7 +147,7 @@ impl Encoder {
         self.begin(out);
         if !write.has(Software::GLOBAL_ERROR) {
             self.speak(master, out);
-            // An error of a master is not of one of its channels.
+            // An error of a master belongs to no channel.
             if !write.has(Software::MASTER_ERROR) {
                 self.speak_on(channel, out);
             }
@@ -183,7 +185,7 @@ impl Encoder {
         self.put(packet, out);
     }
 
-    /// The packet that holds `bits` bits, or, with compression, the smallest that holds the value.
+    /// The packet of `bits` bits, or, with compression, the smallest one in which the value fits.
     fn size(&self, bits: u8, value: u64, config: &Config) -> Size {
         let bits = match config.control & COMPEN {
             0 => bits,
@@ -218,7 +220,7 @@ impl Encoder {
         }
     }
 
-    /// The shortest timestamp that says `time`.
+    /// The shortest timestamp for `time`.
     fn stamp(&mut self, time: u64) -> Stamp {
         let before = self.history.time;
         let whole = core::mem::take(&mut self.whole);
@@ -232,7 +234,7 @@ impl Encoder {
         } else {
             (64 - news.leading_zeros()).div_ceil(4) as u8
         };
-        // 13 and 15 nibbles cannot be said.
+        // A timestamp cannot have 13 or 15 nibbles.
         let nibbles = match wanted {
             13 => 14,
             15 => 16,

@@ -1,8 +1,8 @@
 //! STM: the System Trace Macrocell, MIPI System Trace Protocol version 2.
 //!
-//! Software and hardware write messages to channels; each writer is a master. Packets are nibbles, the
-//! low half of a byte first, and begin on either half. Timestamps are whole or as many low bits as
-//! changed, in binary or in Gray code.
+//! Software and hardware events write messages to channels of masters. Packets consist of nibbles,
+//! the low half of a byte first, and begin on either half. Timestamps are complete, or the low bits
+//! up to the highest one that changed, in binary or in Gray code; or differences.
 //!
 //! Specification: MIPI Alliance Specification for System Trace Protocol, version 2.x; Arm CoreSight
 //! System Trace Macrocell Technical Reference Manual (DDI 0444, DDI 0528).
@@ -11,7 +11,7 @@
 //! |---|---|---|
 //! | synchronisation | [`Packet::Async`] | `synchronisation`, `search` |
 //! | version, endianness | [`Packet::Version`] | `versions`, `lowest_nibble_first` |
-//! | masters and channels | [`Packet::Master8`], [`Packet::Channel8`], … | `who_speaks` |
+//! | masters and channels | [`Packet::Master8`], [`Packet::Channel8`], … | `masters_and_channels` |
 //! | data, marker, timestamp | [`Packet::Data`] | `opcodes`, `data` |
 //! | flag, trigger, user | [`Packet::Flag`], [`Packet::Trigger`], [`Packet::User`] | `events` |
 //! | errors | [`Packet::MasterError`], [`Packet::GlobalError`] | `errors` |
@@ -19,7 +19,7 @@
 //! | timestamps | [`Stamp`], [`Format`], [`History`] | `natural_time`, `gray_time`, `delta_time` |
 //!
 //! ```
-//! use tracewright_base::{Channel, Element, NoMemory, Piece, Places, Software, Wire};
+//! use tracewright_base::{Channel, Element, NoMemory, OffsetMap, Piece, Software, Wire};
 //! use tracewright_protocols::{Stream, stm::{Config, Format, Packet, Size, Stm}};
 //!
 //! let mut nibbles = Vec::new();
@@ -32,10 +32,10 @@
 //!     packet.emit(&Config::default(), &mut nibbles);
 //! }
 //! let pieces = [Piece { start: 0, at: 0, fragment: true }];
-//! let places = Places::new(&pieces).of_nibbles();
+//! let offsets = OffsetMap::new(&pieces).of_nibbles();
 //! let mut elements = Vec::new();
 //! let mut stream = Stream::<Stm>::new(Config::default());
-//! stream.feed(&nibbles, &places, &mut NoMemory, &mut elements, &mut ());
+//! stream.feed(&nibbles, &offsets, &mut NoMemory, &mut elements);
 //!
 //! let channel = Channel::Master { master: Some(0x40), channel: Some(0) };
 //! let write = Software::new(channel, 8, 0x2a).with(Software::MARKER);
@@ -55,9 +55,9 @@ pub use decode::{Decoder, History};
 pub use encode::{Encoder, Settings};
 pub use packet::{Format, LITTLE_ENDIAN, Packet, Size, Stamp};
 
-use tracewright_base::{CoreType, MissingRegister, Register, Sync, Waypoints};
+use tracewright_base::{CoreType, Isa, MissingRegister, Register, SyncSearch, Waypoints};
 
-use crate::{Protocol, Resume};
+use crate::protocol::{Protocol, Resume, TraceForm};
 
 /// The protocol.
 #[derive(Clone, Copy, Debug)]
@@ -67,9 +67,13 @@ impl Protocol for Stm {
     const NAMES: &'static [&'static str] = &["STM"];
     const TITLE: &'static str = "System Trace Macrocell (MIPI STPv2)";
     const REGISTERS: &'static [Register] = config::REGISTERS;
-    // An opcode that is reserved has no length: what follows it may be payload.
+    // The length of a packet with a reserved opcode is not known: the nibbles that follow may be
+    // payload.
     const RESUME: Resume = Resume::Seek;
-    const NIBBLES: bool = true;
+    const FORM: TraceForm = TraceForm::HalfBytes;
+    // TRACEID, bits [22:16].
+    const ID_REGISTER: Option<(&'static str, u32)> = Some(("STMTCSR", 16));
+    const ISAS: &'static [Isa] = &[];
 
     type Config = Config;
     type Packet = Packet;
@@ -91,7 +95,11 @@ impl Protocol for Stm {
         Waypoints::default()
     }
 
-    fn sync(_: &Config, nibbles: &[u8]) -> Sync {
+    fn sync(_: &Config, nibbles: &[u8]) -> SyncSearch {
         sync::find(nibbles)
+    }
+
+    fn is_sync(packet: &Packet) -> bool {
+        matches!(packet, Packet::Async)
     }
 }

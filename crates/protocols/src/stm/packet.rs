@@ -1,4 +1,4 @@
-//! STPv2 packets as the wire spells them.
+//! The encoding of STPv2 packets.
 
 use core::fmt;
 
@@ -9,27 +9,27 @@ use super::Config;
 /// Nibbles 0xf in a synchronisation packet, before its 0x0.
 pub(super) const ASYNC_ONES: usize = 21;
 
-/// How timestamps are counted. (VERSION, bits \[2:0])
+/// The format of timestamps. (VERSION, bits \[2:0])
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// 2, STPv2 NATDELTA: each timestamp is the difference to the one before.
+    /// 2, STPv2 NATDELTA: each timestamp is the difference to the previous one.
     Delta,
-    /// 3, STPv2 NAT: low bits of the time; those above are as before.
+    /// 3, STPv2 NAT: the low bits of the time. Higher bits have not changed.
     Natural,
-    /// 4, STPv2 GRAY: the same of the time's Gray code.
+    /// 4, STPv2 GRAY: the low bits of the time's Gray code. Higher bits have not changed.
     Gray,
 }
 
 /// A timestamp as it was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stamp {
-    /// The bits received.
+    /// The bits.
     pub bits: u64,
-    /// How many nibbles they were in: 0 to 12, 14 or 16.
+    /// The number of their nibbles: 0 to 12, 14 or 16.
     pub nibbles: u8,
 }
 
-/// How wide data is.
+/// The width of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Size {
     /// D4: 4 bits.
@@ -44,103 +44,105 @@ pub enum Size {
     Double,
 }
 
-/// One packet. Opcodes are named by their nibbles; a `time` adds the nibble of its length and its
-/// nibbles. Numbers are sent with the top nibble first. (MIPI System Trace Protocol 2.x)
+/// One STPv2 packet. The opcodes are given as nibbles. A `time` adds one nibble for its length, and
+/// its nibbles. Numbers are sent with the top nibble first. (MIPI System Trace Protocol 2.x)
 ///
-/// Revision 2.2 can also send the lowest nibble first ([`LITTLE_ENDIAN`]). Packets hold such numbers
-/// as if the top nibble were first: what turns them round is the decoder.
+/// Revision 2.2 can also send the lowest nibble first ([`LITTLE_ENDIAN`]). Packets store such
+/// numbers as if the top nibble were first: the decoder reverses the nibbles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Packet {
     /// ASYNC: 21 nibbles 0xf and 0x0. The next nibble is an opcode.
     Async,
-    /// VERSION, F00: the trace starts anew; master and channel are 0.
+    /// VERSION, F00: resets master and channel to 0.
     Version {
         /// Bits \[2:0].
         format: Format,
-        /// Bit 3 says that a byte follows: bit 7 is [`LITTLE_ENDIAN`], bits \[2:0] are the revision:
+        /// Present where bit 3 is set. Bit 7 is [`LITTLE_ENDIAN`], bits \[2:0] are the revision:
         /// 1 STP 2.2, 2 STP 2.3, 3 STP 2.4.
         revision: Option<u8>,
     },
     /// NULL, 0, or NULL_TS, F01: padding, or a timestamp alone.
     Null {
-        /// With a timestamp.
+        /// The timestamp, if there is one.
         time: Option<Stamp>,
     },
-    /// M8, 1: bits \[7:0] of the master that speaks from here on; its channel is 0.
+    /// M8, 1: bits \[7:0] of the master of the packets that follow. The channel is 0.
     Master8(u8),
-    /// M16, F1: the master that speaks from here on; its channel is 0.
+    /// M16, F1: the master of the packets that follow. The channel is 0.
     Master16(u16),
     /// C8, 3: bits \[7:0] of the channel.
     Channel8(u8),
     /// C16, F3: the channel.
     Channel16(u16),
-    /// MERR, 2: the master lost data or reports an error; its channel is 0.
+    /// MERR, 2: the master lost data or reports an error. The channel is 0.
     MasterError(u8),
-    /// GERR, F2: some master lost data, or the unit reports an error; master and channel are 0.
+    /// GERR, F2: an unknown master lost data, or the unit reports an error. Master and channel are
+    /// 0.
     GlobalError(u8),
     /// CERR, F0F3: the channel reports an error. (Revision 2.2)
     ChannelError(u8),
-    /// D4 to D64, C and 4 to 7; with a timestamp FC and F4 to F7; marked FD and F8 to FB; both D and 8
-    /// to B.
+    /// D4 to D64, C and 4 to 7; with a timestamp FC and F4 to F7; marked FD and F8 to FB; both D
+    /// and 8 to B.
     Data {
-        /// How wide.
+        /// The width.
         size: Size,
-        /// What was written.
+        /// The data written.
         bits: u64,
-        /// M: marked.
+        /// M: the data has a marker.
         marker: bool,
-        /// With a timestamp.
+        /// The timestamp, if there is one.
         time: Option<Stamp>,
     },
     /// FLAG, FE, or FLAG_TS, E.
     Flag {
-        /// With a timestamp.
+        /// The timestamp, if there is one.
         time: Option<Stamp>,
     },
-    /// USER, F02, or USER_TS, F03: one nibble says how many nibbles follow, less 1.
+    /// USER, F02, or USER_TS, F03: one nibble has the number of nibbles that follow, minus 1.
     User {
-        /// How many nibbles, 1 to 16.
+        /// The number of nibbles, 1 to 16.
         nibbles: u8,
-        /// What they say.
+        /// The value of the nibbles.
         bits: u64,
-        /// With a timestamp.
+        /// The timestamp, if there is one.
         time: Option<Stamp>,
     },
     /// TRIG, F06, or TRIG_TS, F07.
     Trigger {
-        /// Which one.
+        /// The number.
         id: u8,
-        /// With a timestamp.
+        /// The timestamp, if there is one.
         time: Option<Stamp>,
     },
     /// FREQ, F08, or FREQ_TS, F09: the timestamp clock's frequency.
     Frequency {
         /// In hertz.
         hertz: u32,
-        /// With a timestamp.
+        /// The timestamp, if there is one.
         time: Option<Stamp>,
     },
     /// FREQ_40, F0F0, or FREQ_40_TS, F0F1. (Revision 2.2)
     Frequency40 {
         /// In hertz, 40 bits.
         hertz: u64,
-        /// With a timestamp.
+        /// The timestamp, if there is one.
         time: Option<Stamp>,
     },
-    /// XSYNC, F0A, or XSYNC_TS, F0B: the same place in several traces.
+    /// XSYNC, F0A, or XSYNC_TS, F0B: marks the same point in time in several traces.
     CrossSync {
-        /// Which one.
+        /// The number.
         id: u8,
-        /// With a timestamp.
+        /// The timestamp, if there is one.
         time: Option<Stamp>,
     },
 }
 
-/// In the byte of a [`Packet::Version`]: numbers are sent with the lowest nibble first.
+/// Bit 7 of the revision byte of a [`Packet::Version`]: numbers are sent with the lowest nibble
+/// first.
 pub const LITTLE_ENDIAN: u8 = 0x80;
 
 impl Size {
-    /// How many nibbles.
+    /// The number of nibbles.
     pub const fn nibbles(self) -> u8 {
         match self {
             Size::Nibble => 1,
@@ -151,7 +153,7 @@ impl Size {
         }
     }
 
-    /// Of the low two bits of the opcodes 4 to 7, 8 to B, F4 to F7 and F8 to FB.
+    /// The width for the low two bits of the opcodes 4 to 7, 8 to B, F4 to F7 and F8 to FB.
     const fn of(opcode: u8) -> Size {
         match opcode & 0b11 {
             0 => Size::Byte,
@@ -163,7 +165,7 @@ impl Size {
 }
 
 impl Wire<Config> for Packet {
-    /// `bytes` holds a nibble in each byte.
+    /// `bytes` has one nibble in each byte.
     #[inline]
     fn parse(bytes: &[u8], _: &Config) -> Parse<Self> {
         let mut nibbles = Nibbles { all: bytes, at: 0 };
@@ -202,7 +204,7 @@ impl Wire<Config> for Packet {
             Packet::GlobalError(code) => number(&[0xf, 0x2], code.into(), 2, out),
             Packet::ChannelError(code) => number(&[0xf, 0x0, 0xf, 0x3], code.into(), 2, out),
             Packet::Data { size, bits, marker, time } => {
-                // The opcodes of D8; those of D16, D32 and D64 follow it.
+                // The opcodes of D8. Those of D16, D32 and D64 are the next ones.
                 let more = match size {
                     Size::Nibble | Size::Byte => 0,
                     Size::Half => 1,
@@ -260,7 +262,7 @@ impl Wire<Config> for Packet {
     }
 }
 
-/// Writes one of two opcodes, and returns the timestamp that goes behind the payload.
+/// Writes one of two opcodes, and returns the timestamp to be written after the payload.
 fn opcode(
     bare: &[u8],
     timed: &[u8],
@@ -271,25 +273,25 @@ fn opcode(
     time
 }
 
-/// Writes an opcode, and a number with its top nibble first. No timestamp follows.
+/// Writes an opcode, and a number with the top nibble first. No timestamp follows.
 fn number(opcode: &[u8], bits: u64, nibbles: u8, out: &mut impl Extend<u8>) -> Option<Stamp> {
     out.extend(opcode.iter().copied());
     out.extend((0..nibbles).rev().map(|k| (bits >> (4 * k)) as u8 & 0xf));
     None
 }
 
-/// Why there is no packet.
+/// Why nibbles are not a packet.
 enum Stop {
     /// The nibbles end too early.
     More,
-    /// They are none.
+    /// The nibbles are undecodable.
     Bad(Fault),
 }
 
-/// Nibbles on their way into a packet.
+/// A reader of nibbles.
 struct Nibbles<'a> {
     all: &'a [u8],
-    /// How many have been read.
+    /// The number of nibbles read.
     at: usize,
 }
 
@@ -301,7 +303,7 @@ impl Nibbles<'_> {
         Ok(*nibble)
     }
 
-    /// A number of `nibbles`, its top nibble first.
+    /// Reads a number of `nibbles`, the top nibble first.
     #[inline]
     fn number(&mut self, nibbles: u8) -> Result<u64, Stop> {
         let end = self.at + usize::from(nibbles);
@@ -314,7 +316,7 @@ impl Nibbles<'_> {
         self.number(2).map(|bits| bits as u8)
     }
 
-    /// A timestamp, where the opcode says that there is one.
+    /// Reads a timestamp, if the opcode has one.
     #[inline]
     fn time(&mut self, timed: bool) -> Result<Option<Stamp>, Stop> {
         if !timed {
@@ -364,7 +366,7 @@ fn read(n: &mut Nibbles<'_>) -> Result<Packet, Stop> {
     })
 }
 
-/// After F0.
+/// Reads a packet after F0.
 fn read_third(n: &mut Nibbles<'_>) -> Result<Packet, Stop> {
     let code = n.next()?;
     let timed = code & 1 != 0;
@@ -386,7 +388,7 @@ fn read_third(n: &mut Nibbles<'_>) -> Result<Packet, Stop> {
             0x3 => Packet::ChannelError(n.byte()?),
             code => return Err(Stop::Bad(Fault::Reserved(0xf0 | code & 0xf))),
         },
-        // TIME and TIME_TS, F04 and F05, are as long as the protocol of their clock says.
+        // The length of TIME and TIME_TS, F04 and F05, depends on the protocol of their clock.
         code => return Err(Stop::Bad(Fault::Reserved(code))),
     })
 }
@@ -404,7 +406,7 @@ fn read_version(n: &mut Nibbles<'_>) -> Result<Packet, Stop> {
     Ok(Packet::Version { format, revision })
 }
 
-/// After FF: a synchronisation packet or nothing.
+/// Reads a synchronisation packet after FF. Nothing else begins with FF.
 fn read_async(n: &mut Nibbles<'_>) -> Result<Packet, Stop> {
     let ones = n.all.iter().take(ASYNC_ONES + 1).take_while(|&&nibble| nibble == 0xf).count();
     match n.all.get(ones) {
@@ -413,7 +415,7 @@ fn read_async(n: &mut Nibbles<'_>) -> Result<Packet, Stop> {
             Ok(Packet::Async)
         }
         None if ones <= ASYNC_ONES => Err(Stop::More),
-        // Too many: the packet may begin with the next of them.
+        // More than 21 nibbles 0xf: the packet may begin with the next nibble.
         _ if ones > ASYNC_ONES => {
             n.at = 1;
             Err(Stop::Bad(Fault::Sequence))

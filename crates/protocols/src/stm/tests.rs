@@ -1,4 +1,4 @@
-//! Rows laid out from the System Trace Protocol, version 2. A digit is a nibble.
+//! Tables from the System Trace Protocol, version 2. Each digit is a nibble.
 
 use std::borrow::ToOwned;
 use std::string::String;
@@ -6,7 +6,7 @@ use std::vec;
 use std::vec::Vec;
 
 use tracewright_base::{
-    Channel, Element, Fault, Gap, NoMemory, OffsetMap, Parse, Piece, Software, Sync, Wire,
+    Channel, Element, Fault, Gap, NoMemory, OffsetMap, Parse, Piece, Software, SyncSearch, Wire,
 };
 
 use super::decode::{from_gray, to_gray};
@@ -16,7 +16,7 @@ use crate::{Protocol, Stream};
 
 /// ASYNC, and VERSION with binary timestamps.
 const SYNC: &str = "fffffffffffffffffffff0 f003";
-/// How many nibbles [`SYNC`] has.
+/// The number of nibbles of [`SYNC`].
 const SYNCED: u64 = 26;
 
 fn nibbles(digits: &str) -> Vec<u8> {
@@ -27,8 +27,8 @@ fn parse(digits: &str) -> Parse<Packet> {
     Packet::parse(&nibbles(digits), &Config::default())
 }
 
-/// The software elements of `digits` after [`SYNC`], taken every way. Places count nibbles from the
-/// first of `digits`.
+/// The software elements of `digits` after [`SYNC`], decoded in every way. Offsets count nibbles
+/// from the first of `digits`.
 #[track_caller]
 fn after(sync: &str, digits: &str) -> Vec<(u64, Software)> {
     let (sync, digits) = (nibbles(sync), nibbles(digits));
@@ -54,7 +54,7 @@ fn time(bits: u64, nibbles: u8) -> Option<Stamp> {
     Some(Stamp { bits, nibbles })
 }
 
-/// "Packet opcodes": each opcode, its payload, and its way back.
+/// "Packet opcodes": each opcode with its payload, parsed and emitted.
 #[test]
 fn opcodes() {
     let data = |size, bits, marker, time| Packet::Data { size, bits, marker, time };
@@ -159,21 +159,22 @@ fn synchronisation() {
 #[test]
 fn search() {
     for (digits, want) in [
-        (String::new(), Sync::NotIn(0)),
-        (String::from("1234"), Sync::NotIn(4)),
-        (String::from("12ff"), Sync::NotIn(2)),
-        ("1".to_owned() + &"f".repeat(21), Sync::NotIn(1)),
-        ("1".to_owned() + &"f".repeat(21) + "0", Sync::At(1)),
-        ("f".repeat(20) + "0", Sync::NotIn(21)),
-        // Ones before the 21 are payload.
-        ("f".repeat(30), Sync::NotIn(9)),
-        ("f".repeat(30) + "0", Sync::At(9)),
+        (String::new(), SyncSearch::NotIn(0)),
+        (String::from("1234"), SyncSearch::NotIn(4)),
+        (String::from("12ff"), SyncSearch::NotIn(2)),
+        ("1".to_owned() + &"f".repeat(21), SyncSearch::NotIn(1)),
+        ("1".to_owned() + &"f".repeat(21) + "0", SyncSearch::At(1)),
+        ("f".repeat(20) + "0", SyncSearch::NotIn(21)),
+        // Nibbles 0xf before the last 21 are payload.
+        ("f".repeat(30), SyncSearch::NotIn(9)),
+        ("f".repeat(30) + "0", SyncSearch::At(9)),
     ] {
         assert_eq!(Stm::sync(&Config::default(), &nibbles(&digits)), want, "{digits}");
     }
 }
 
-/// A packet may begin on either half of a byte: its place is the byte that holds its first nibble.
+/// A packet may begin on either half of a byte: its offset is that of the byte with its first
+/// nibble.
 #[test]
 fn either_half_of_a_byte() {
     for (before, at) in [("", 13), ("7", 13), ("77", 14)] {
@@ -182,7 +183,7 @@ fn either_half_of_a_byte() {
         let offsets = OffsetMap::new(&pieces).of_nibbles();
         let mut elements = Vec::new();
         let mut stream = Stream::<Stm>::new(Config::default());
-        stream.feed(&bytes, &offsets, &mut NoMemory, &mut elements, &mut ());
+        stream.feed(&bytes, &offsets, &mut NoMemory, &mut elements);
         let want = (at, Element::SoftwareWrite(write(0, 0, 8, 0x2a)));
         assert_eq!(elements.last(), Some(&want), "after {before:?}");
     }
@@ -190,10 +191,10 @@ fn either_half_of_a_byte() {
 
 #[test]
 fn versions() {
-    // Before a version, nobody speaks and time has no format.
+    // Before a VERSION packet, master, channel and format of time are not known.
     let nobody = Channel::Master { master: None, channel: None };
     assert_eq!(after(&SYNC[..22], "f4 2a 15"), [(0, Software::new(nobody, 8, 0x2a))]);
-    // A version takes master and channel back to 0.
+    // A VERSION packet resets master and channel to 0.
     assert_eq!(
         after(SYNC, "1 40 3 07 4 01 f003 4 02"),
         [(6, write(0x40, 7, 8, 1)), (13, write(0, 0, 8, 2))]
@@ -216,7 +217,7 @@ fn lowest_nibble_first() {
 }
 
 #[test]
-fn who_speaks() {
+fn masters_and_channels() {
     assert_eq!(
         after(SYNC, "c1 f1 1234 f3 5678 c2 3 9a c3 1 bc c4"),
         [
@@ -297,7 +298,7 @@ fn natural_time() {
     );
 }
 
-/// Each row is a time and how many low nibbles of its Gray code are sent.
+/// Each row is a time and the number of low nibbles of its Gray code that are sent.
 #[test]
 fn gray_time() {
     let gray = "fffffffffffffffffffff0 f00 4";
@@ -317,7 +318,7 @@ fn gray_time() {
     }
     let times: Vec<_> = after(gray, &digits).iter().filter_map(|(_, flag)| flag.time()).collect();
     assert_eq!(times, rows.map(|(value, _)| value));
-    // The code of 3 bits, as it is in every book.
+    // The standard 3-bit Gray code.
     let codes: Vec<u64> = (0..8).map(to_gray).collect();
     assert_eq!(codes, [0b000, 0b001, 0b011, 0b010, 0b110, 0b111, 0b101, 0b100]);
     let mut random = Random(3);
@@ -337,9 +338,10 @@ fn delta_time() {
     assert_eq!(times, [0x10, 0x15, 0x15, 0x115]);
 }
 
-/// An opcode that is reserved has no length: nothing is believed up to the next synchronisation.
+/// The length of a packet with a reserved opcode is not known: decoding resumes at the next
+/// synchronisation.
 #[test]
-fn a_reserved_opcode_loses_the_place() {
+fn a_reserved_opcode_loses_synchronisation() {
     let bytes = nibbles(&std::format!("4 11 {SYNC} 1 40 f04 4 22 {SYNC} 4 33"));
     let elements = ways::check::<Stm, _>(&Config::default(), &mut NoMemory, &bytes).elements;
     let at = 3 + SYNCED + 3;
@@ -374,6 +376,6 @@ fn any_nibbles_at_all() {
         ways::garbage::<Stm, _>(&Config::default(), &mut NoMemory, &bytes);
         ways::check::<Stm, _>(&Config::default(), &mut NoMemory, &bytes);
     }
-    // Bytes that are no nibbles do not panic either.
+    // Bytes above 0xf do not panic either.
     ways::garbage::<Stm, _>(&Config::default(), &mut NoMemory, &Random(7).bytes(4096));
 }

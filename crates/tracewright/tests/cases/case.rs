@@ -87,7 +87,7 @@ impl Case {
         let protocol = protocol.ok_or("no protocol")?;
         let mut config = protocol.configure(core, &register).map_err(|error| error.to_string())?;
         for (n, (name, text)) in texts {
-            let told = config.tell(name, text.trim());
+            let told = config.set_text(name, text.trim());
             told.unwrap_or_else(|| Err("no such text".to_owned()))
                 .map_err(|why| format!("line {n}: {why}"))?;
         }

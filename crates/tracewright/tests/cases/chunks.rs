@@ -71,7 +71,7 @@ fn views(capture: &Capture, plan: &Plan, jobs: &Jobs) -> ([Vec<u8>; 8], Work) {
     let memory = Memory::new(capture);
     let session = |numbering| {
         let options = Options { numbering, ..Options::default() };
-        Session::new(capture, plan, &memory, &options)
+        Session::new(capture, plan, &memory, &options).expect("a plan of this capture")
     };
     let input = || Parts::new(capture.buffers[plan.buffer].parts());
     let sources = || tracewright::views::Source::all(capture, plan, &memory);
@@ -87,7 +87,7 @@ fn views(capture: &Capture, plan: &Plan, jobs: &Jobs) -> ([Vec<u8>; 8], Work) {
         let what =
             opencsd::Shown { packets, bytes, elements: true, packed: bytes, unpacked: bytes };
         let mut view = opencsd::Listing::new(Vec::new(), plan, what, false);
-        let mut session = session(Numbering::Reference);
+        let mut session = session(Numbering::Opencsd);
         let done =
             parallel::run(&mut session, &mut input(), &mut view, jobs, |mut said: Vec<u8>, _| {
                 out.append(&mut said);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tracewright::base::{Code, Element, Isa, OffsetMap, Pc, Piece, Step};
 use tracewright::image::{Cache, CacheOptions, Image};
-use tracewright::model::log::{Assembler, Format, Lookup, Reader};
+use tracewright::logs::{Assembler, Format, Lookup, Reader};
 use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::registry::AnyConfig;
 
@@ -81,8 +81,8 @@ fn said(case: &Case, bytes: &[u8]) -> Result<Ran, String> {
     let mut elements: Vec<(u64, Element)> = Vec::new();
     let pieces = [Piece { start: 0, at: 0, fragment: true }];
     let offsets = OffsetMap::new(&pieces);
-    let taken = stream.feed(bytes, &offsets, &mut cache, &mut elements, &mut ());
-    stream.finish(&bytes[taken..], &offsets, &mut cache, &mut elements, &mut ());
+    let taken = stream.feed(bytes, &offsets, &mut cache, &mut elements);
+    stream.finish(&bytes[taken..], &offsets, &mut cache, &mut elements);
     let mut ran = Vec::new();
     for (at, element) in elements {
         match element {

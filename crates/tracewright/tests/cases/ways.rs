@@ -1,15 +1,15 @@
 //! The ways that a case is taken.
 #![allow(dead_code, reason = "each test uses what fits it")]
 
-use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tracewright::base::{Element, Fault, OffsetMap, Piece, Sink, Sync};
+use tracewright::base::{Element, Fault, OffsetMap, Piece, Sink, SyncSearch};
 use tracewright::decode::Committed;
 use tracewright::frames::{Framing, Joiner, Link, Sources, Splitter};
 use tracewright::image::{Cache, CacheOptions};
-use tracewright::protocols::registry::{AnyConfig, AnyPacket, AnyStream, AnyTap};
+use tracewright::protocols::registry::{AnyConfig, AnyPacket};
+use tracewright::protocols::{AnyStream, Observer};
 
 use crate::case::Case;
 use crate::chunks::{self, FRAMED_ID};
@@ -71,13 +71,33 @@ fn rows(elements: &[(u64, Element)]) -> Vec<String> {
     elements.iter().map(|(at, element)| format!("{at} {element}")).collect()
 }
 
-struct Tap<'a> {
+/// Records elements, and either records each packet or only counts packets.
+struct Recorder<'a> {
     said: &'a mut Said,
-    /// The trace unit as the packets so far say that it is.
+    /// The trace unit's configuration, with what the packets so far report of it.
     unit: &'a mut AnyConfig,
+    /// Packets are only counted: the decoder may take several at once.
+    quiet: Option<&'a mut Quiet>,
 }
 
-impl AnyTap for Tap<'_> {
+impl Sink for Recorder<'_> {
+    fn element(&mut self, at: u64, element: Element) {
+        self.said.elements.push((at, element));
+    }
+}
+
+impl Observer for Recorder<'_> {
+    fn wants_each_packet(&self) -> bool {
+        self.quiet.is_none()
+    }
+
+    fn packets(&mut self, _: &OffsetMap<'_>, span: Range<usize>, count: usize) {
+        if let Some(quiet) = &mut self.quiet {
+            quiet.packets += count;
+            quiet.units += span.len();
+        }
+    }
+
     fn packet(
         &mut self,
         offsets: &OffsetMap<'_>,
@@ -85,6 +105,9 @@ impl AnyTap for Tap<'_> {
         bytes: &[u8],
         packet: AnyPacket<'_>,
     ) {
+        if self.quiet.is_some() {
+            return self.packets(offsets, span, 1);
+        }
         let mut emitted = Vec::new();
         packet.emit(self.unit, &mut emitted);
         self.unit.learn(packet);
@@ -94,34 +117,20 @@ impl AnyTap for Tap<'_> {
         self.said.packets.push(Packet { at, text, exact });
     }
 
-    fn bad(&mut self, _: &OffsetMap<'_>, span: Range<usize>, bytes: &[u8], _: Fault) {
+    fn undecodable(&mut self, _: &OffsetMap<'_>, span: Range<usize>, bytes: &[u8], _: Fault) {
+        if self.quiet.is_some() {
+            return;
+        }
         self.said.spans.push(Span { bytes: bytes[span].to_vec(), emitted: None });
     }
 }
 
-/// Only counts: decoders may take many packets at once.
+/// Packets, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Quiet {
     packets: usize,
     /// Units in packets.
     units: usize,
-}
-
-impl AnyTap for Quiet {
-    fn packet(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, _: &[u8], _: AnyPacket<'_>) {
-        self.packets(offsets, span, 1);
-    }
-
-    fn bad(&mut self, _: &OffsetMap<'_>, _: Range<usize>, _: &[u8], _: Fault) {}
-
-    fn each(&self) -> bool {
-        false
-    }
-
-    fn packets(&mut self, _: &OffsetMap<'_>, span: Range<usize>, count: usize) {
-        self.packets += count;
-        self.units += span.len();
-    }
 }
 
 /// A decoder on its way through a case.
@@ -160,22 +169,13 @@ impl<'a> Run<'a> {
             (true, _) => OffsetMap::new(&pieces).of_nibbles().without_first_nibble(),
         };
         let fresh = &units[self.taken..end.unwrap_or(units.len())];
-        let mut elements = mem::take(&mut self.said.elements);
-        let (stream, elements) = (&mut self.stream, &mut elements);
-        let mut tap = Tap { said: &mut self.said, unit: &mut self.unit };
-        self.taken += match (end, &mut self.quiet) {
-            (Some(_), Some(quiet)) => stream.feed(fresh, &offsets, &mut code, elements, quiet),
-            (Some(_), None) => stream.feed(fresh, &offsets, &mut code, elements, &mut tap),
-            (None, Some(quiet)) => {
-                stream.finish(fresh, &offsets, &mut code, elements, quiet);
-                0
-            }
-            (None, None) => {
-                stream.finish(fresh, &offsets, &mut code, elements, &mut tap);
-                0
-            }
-        };
-        self.said.elements = mem::take(elements);
+        let (said, unit, quiet) = (&mut self.said, &mut self.unit, self.quiet.as_mut());
+        let mut recorder = Recorder { said, unit, quiet };
+        if end.is_some() {
+            self.taken += self.stream.feed(fresh, &offsets, &mut code, &mut recorder);
+        } else {
+            self.stream.finish(fresh, &offsets, &mut code, &mut recorder);
+        }
     }
 
     /// The packets so far, counted.
@@ -301,7 +301,7 @@ fn at_each_sync(
     whole: &Said,
 ) -> Result<(), String> {
     for start in 1..units.len() {
-        if case.config.sync(&units[start..]) != Sync::At(0) {
+        if case.config.sync(&units[start..]) != SyncSearch::At(0) {
             continue;
         }
         let mut late = Run::new(case, checkpoints[0].image, start);

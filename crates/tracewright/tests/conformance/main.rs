@@ -110,9 +110,9 @@ fn check(folder: &Path, run: &Run, allowed: Vec<Allowed>) -> Result<(usize, usiz
     let mut compare = Compare::new(golden_lines(golden, frames), frames, allowed);
 
     let path = folder.join("snapshots").join(&run.snapshot);
-    let capture = tracewright::open(&path).map_err(|error| error.to_string())?;
+    let capture = tracewright::read_capture(&path).map_err(|error| error.to_string())?;
     let options = Options {
-        numbering: Numbering::Reference,
+        numbering: Numbering::Opencsd,
         framing: run.has("-dstream_format").then_some(Framing::Dstream),
         check_opcodes: run.has("-aa64_opcode_chk"),
         split_source_ranges: run.has("-src_addr_n"),
@@ -130,7 +130,7 @@ fn check(folder: &Path, run: &Run, allowed: Vec<Allowed>) -> Result<(usize, usiz
     for (n, buffer) in capture.buffers.iter().enumerate().take(buffers) {
         let Some(plan) = Plan::new(&capture, n, &options) else { continue };
         let mut listing = Listing::new(&mut compare, &plan, shown, n > 0);
-        Session::new(&capture, &plan, &memory, &options).run(buffer.parts(), &mut listing);
+        Session::new(&capture, &plan, &memory, &options).unwrap().run(buffer.parts(), &mut listing);
         listing.finish().map_err(|error| error.to_string())?;
     }
     compare.finish()

@@ -9,14 +9,15 @@ use std::path::Path;
 use std::process::Command;
 
 use tracewright::base::Step;
+use tracewright::base::StepSink;
 use tracewright::capture::{Capture, Dump, write};
 use tracewright::decode::{Memory, Options, Plan, Session};
 use tracewright::frames::{Framing, Numbering};
-use tracewright::model::generate::{Recipe, Sets, program};
-use tracewright::model::log::Steps;
-use tracewright::model::{Machine, Program, Recorder, Recording, Stimulus};
+use tracewright::logs::{Recorder, Recording};
 use tracewright::protocols::registry::AnyProtocol::{self, Ete, Etmv4};
 use tracewright::views::opencsd::{Listing, Shown};
+use tracewright_model::generate::{Recipe, Sets, program};
+use tracewright_model::{Machine, Program, Stimulus};
 
 /// One configuration.
 struct Run {
@@ -304,13 +305,15 @@ fn version() -> Option<String> {
 
 fn list(capture: &Capture) -> Vec<String> {
     let mut text = Vec::new();
-    let options = Options { numbering: Numbering::Reference, ..Options::default() };
+    let options = Options { numbering: Numbering::Opencsd, ..Options::default() };
     let shown =
         Shown { packets: false, bytes: false, elements: true, packed: false, unpacked: false };
     let memory = Memory::new(capture);
     let plan = Plan::new(capture, 0, &options).expect("a source");
     let mut listing = Listing::new(&mut text, &plan, shown, false);
-    Session::new(capture, &plan, &memory, &options).run(capture.buffers[0].parts(), &mut listing);
+    Session::new(capture, &plan, &memory, &options)
+        .unwrap()
+        .run(capture.buffers[0].parts(), &mut listing);
     listing.finish().expect("a listing");
     elements(&String::from_utf8_lossy(&text))
 }

@@ -3,7 +3,7 @@
 
 use tracewright::base::{Access, Direction, Element, Wire};
 use tracewright::image::Image;
-use tracewright::protocols::etrace::config::{Params, Profile, Version};
+use tracewright::protocols::etrace::config::{Params, Version};
 use tracewright::protocols::etrace::encode::{DataEncoder, DataSettings};
 use tracewright::protocols::etrace::packet::Packet;
 
@@ -68,7 +68,7 @@ fn accesses_there_and_back() {
     for seed in 0..300 {
         let mut random = Random(seed);
         let version = random.pick(&[Version::V2_0, Version::V2_1]);
-        let mut params = Params::new(version, Profile::Spec, random.one_in(2));
+        let mut params = Params::spec(version, random.one_in(2));
         let d = &mut params.data;
         d.split = random.one_in(3);
         d.lrid_width = if d.split { random.pick(&[1, 3, 6]) } else { 0 };

@@ -114,7 +114,7 @@ fn pulp_trdb_sizes() {
     ] {
         let Some(steps) = log(&root, program).map(without_rom) else { continue };
         for (full_address, want) in [(false, diff), (true, full)] {
-            let mut params = Params::new(Version::Draft, Profile::PulpTrdb, true);
+            let mut params = Params::of(Profile::PulpTrdb, true);
             params.options.full_address = full_address;
             let (packets, got) = encode(&steps, &params, &Settings::default());
             assert_eq!((packets.len(), got.len()), (count, want), "{program}");
@@ -139,7 +139,7 @@ fn several_at_a_time() {
             vectored: true,
             ..Mix::default()
         };
-        let mut params = Params::new(version, Profile::Spec, mix.rv64);
+        let mut params = Params::spec(version, mix.rv64);
         options(&mut params, &mut random);
         params.choices.resync = random.pick(&[Sync::Packets, Sync::Packets, Sync::Halfwords]);
         params.choices.resync_max = random.pick(&[3, 16, 300, 1 << 20]);
@@ -297,6 +297,8 @@ impl<'a> Again<'a> {
         self.bytes
     }
 }
+
+impl tracewright::protocols::Observer for Again<'_> {}
 
 impl Sink for Again<'_> {
     fn element(&mut self, _: u64, element: Element) {

@@ -1,55 +1,61 @@
 //! Many packets at once say what they say one by one: clean streams and damaged ones, fed whole and in pieces.
 
-use std::ops::Range;
-
-use tracewright::base::{Element, Fault, OffsetMap, Piece};
+use tracewright::base::{Element, OffsetMap, Piece, Sink};
 use tracewright::image::Cache;
-use tracewright::protocols::etrace::{Etrace, Packet, Params};
-use tracewright::protocols::{Stream, Tap};
+use tracewright::protocols::etrace::{Etrace, Params};
+use tracewright::protocols::{Observer, Stream};
 
 use crate::decode::elf;
 use crate::program::Random;
 use crate::run::{cache, elements, program};
 use crate::streams::{self, draft, optional, reference};
 
-/// Wants to see each packet, so that there are no more of them at once.
-struct Each;
-
-impl Tap<Etrace> for Each {
-    fn packet(&mut self, _: &OffsetMap<'_>, _: Range<usize>, _: &[u8], _: &Packet) {}
-
-    fn bad(&mut self, _: &OffsetMap<'_>, _: Range<usize>, _: &[u8], _: Fault) {}
+/// The elements of a stream. Whether its decoder must take packets one by one.
+struct Elements {
+    each_packet: bool,
+    elements: Vec<(u64, Element)>,
 }
 
-/// The elements of a stream, fed in pieces of so many bytes. `tap` sees the packets.
-fn fed<T: Tap<Etrace>>(
+impl Sink for Elements {
+    fn element(&mut self, at: u64, element: Element) {
+        self.elements.push((at, element));
+    }
+}
+
+impl Observer for Elements {
+    fn wants_each_packet(&self) -> bool {
+        self.each_packet
+    }
+}
+
+/// The elements of a stream, fed in pieces of `size()` bytes.
+fn fed(
     bytes: &[u8],
     params: &Params,
     code: &mut Cache,
     size: impl Fn() -> usize,
-    tap: &mut T,
+    each_packet: bool,
 ) -> Vec<(u64, Element)> {
     let mut stream = Stream::<Etrace>::new(*params);
-    let mut said: Vec<(u64, Element)> = Vec::new();
+    let mut output = Elements { each_packet, elements: Vec::new() };
     let piece = |at| [Piece { start: 0, at, fragment: true }];
     let (mut taken, mut end) = (0, 0);
     while end < bytes.len() {
         end = (end + size()).min(bytes.len());
         let pieces = piece(taken as u64);
-        taken += stream.feed(&bytes[taken..end], &OffsetMap::new(&pieces), code, &mut said, tap);
+        taken += stream.feed(&bytes[taken..end], &OffsetMap::new(&pieces), code, &mut output);
     }
     let pieces = piece(taken as u64);
-    stream.finish(&bytes[taken..], &OffsetMap::new(&pieces), code, &mut said, tap);
-    said
+    stream.finish(&bytes[taken..], &OffsetMap::new(&pieces), code, &mut output);
+    output.elements
 }
 
 fn check(name: &str, bytes: &[u8], params: &Params, code: &mut Cache, random: &mut Random) {
-    let want = fed(bytes, params, code, || bytes.len(), &mut Each);
+    let want = fed(bytes, params, code, || bytes.len(), true);
     let mut whole: Vec<(u64, Element)> = Vec::new();
     elements(bytes, params, code, &mut whole);
     let size = 1 + random.below(90) as usize;
-    for (way, got) in [("whole", whole), ("in pieces", fed(bytes, params, code, || size, &mut ()))]
-    {
+    for (way, got) in [("whole", whole), ("in pieces", fed(bytes, params, code, || size, false))] {
         let same = want.iter().zip(&got).take_while(|(a, b)| a == b).count();
         assert!(
             want == got,

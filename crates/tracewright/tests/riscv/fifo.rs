@@ -2,7 +2,7 @@
 //! then all that is said is what was done, and it goes on exactly where the unit did.
 
 use tracewright::base::{Access, Element, Encode, Gap, Sink, Start, Step, Wire};
-use tracewright::protocols::etrace::config::{Params, Profile, Sync, Version};
+use tracewright::protocols::etrace::config::{Params, Sync, Version};
 use tracewright::protocols::etrace::encode::{DataSettings, Encoder, FifoSettings, Settings};
 use tracewright::protocols::etrace::packet::{Packet, Payload};
 
@@ -18,7 +18,7 @@ fn unit(seed: u64) -> (Run, Params, Settings) {
     let version = random.pick(&[Version::Draft, Version::V1_0, Version::V2_0, Version::V2_1]);
     let thaddr = matches!(version, Version::V2_0 | Version::V2_1);
     let rv64 = random.one_in(2);
-    let mut params = Params::new(version, Profile::Spec, rv64);
+    let mut params = Params::spec(version, rv64);
     options(&mut params, &mut random);
     params.choices.resync = random.pick(&[Sync::Packets, Sync::Halfwords, Sync::Cycles]);
     params.choices.resync_max = random.pick(&[5, 40, 300, 1 << 20]);
@@ -84,6 +84,8 @@ impl Chunks<'_> {
         said
     }
 }
+
+impl tracewright::protocols::Observer for Chunks<'_> {}
 
 impl Sink for Chunks<'_> {
     fn element(&mut self, at: u64, element: Element) {
@@ -235,7 +237,7 @@ fn accesses_that_are_lost_are_said() {
         let mut random = Random(seed ^ 0xda7a);
         let version = random.pick(&[Version::V2_0, Version::V2_1]);
         let rv64 = random.one_in(2);
-        let mut params = Params::new(version, Profile::Spec, rv64);
+        let mut params = Params::spec(version, rv64);
         let d = &mut params.data;
         d.split = random.one_in(3);
         d.lrid_width = if d.split { random.pick(&[1, 3, 6]) } else { 0 };

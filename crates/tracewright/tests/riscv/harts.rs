@@ -4,15 +4,14 @@
 use std::path::Path;
 
 use tracewright::Listener;
-use tracewright::base::{Element, Parse, Wire};
+use tracewright::base::{Element, Parse, StepSink, Wire};
 use tracewright::capture::{Buffer, BufferRef, Capture, Core, Dump, Format, Owner, Source};
 use tracewright::decode::input::Parts;
 use tracewright::decode::{Jobs, Memory, Options, Plan, Session, Why, parallel};
 use tracewright::frames::{Framing as Frames, Joiner};
 use tracewright::image::Image;
-use tracewright::model::log::Steps;
-use tracewright::model::{Recorder, Recording};
-use tracewright::protocols::etrace::config::{Framing, PARAMETERS, Profile, Version};
+use tracewright::logs::{Recorder, Recording};
+use tracewright::protocols::etrace::config::{Framing, PARAMETERS, Profile};
 use tracewright::protocols::etrace::packet::Payload;
 use tracewright::protocols::etrace::{Packet, Params};
 use tracewright::protocols::registry::AnyProtocol;
@@ -130,7 +129,9 @@ fn decode(capture: &Capture, options: &Options) -> Heard {
     let plan = Plan::new(capture, 0, options).expect("a plan");
     let memory = Memory::new(capture);
     let mut heard = Heard(vec![Vec::new(); plan.sources.len()], Vec::new(), 0);
-    Session::new(capture, &plan, &memory, options).run(capture.buffers[0].parts(), &mut heard);
+    Session::new(capture, &plan, &memory, options)
+        .unwrap()
+        .run(capture.buffers[0].parts(), &mut heard);
     heard
 }
 
@@ -343,7 +344,7 @@ fn threads() {
             let sources = tracewright::views::Source::all(&capture, &plan, &memory);
             let what = json::Shown { packets: true, elements: true };
             let mut view = json::Listing::new(Vec::new(), &plan, sources, "ram", None, what);
-            let mut session = Session::new(&capture, &plan, &memory, &Options::default());
+            let mut session = Session::new(&capture, &plan, &memory, &Options::default()).unwrap();
             let mut said: Vec<u8> = Vec::new();
             let input = &mut Parts::new(capture.buffers[0].parts());
             let work =
@@ -383,7 +384,7 @@ fn pieces() {
     let memory = Memory::new(&capture);
     for most in [1, 2, 7, 100] {
         let mut heard = Heard(vec![Vec::new(); 2], Vec::new(), 0);
-        let mut session = Session::new(&capture, &plan, &memory, &Options::default());
+        let mut session = Session::new(&capture, &plan, &memory, &Options::default()).unwrap();
         let mut rest = &bytes[..];
         while !rest.is_empty() {
             let (part, after) = rest.split_at(rest.len().min(1 + random.below(most) as usize));
@@ -413,7 +414,7 @@ fn encoded() {
         };
         let runs: Vec<_> = (0..3).map(|n| run(seed * 100 + n, 300, 4_000, mix)).collect();
         let mut registers = vec![
-            ("version".to_owned(), Version::V2_0.number()),
+            ("version".to_owned(), profile.version().number()),
             ("profile".to_owned(), profile.number()),
             ("xlen".to_owned(), if mix.rv64 { 64 } else { 32 }),
         ];
@@ -463,6 +464,7 @@ fn encoded() {
             let memory = Memory::new(&apart);
             let mut alone = Heard(vec![Vec::new()], Vec::new(), 0);
             Session::new(&apart, &plan, &memory, &Options::default())
+                .unwrap()
                 .run(apart.buffers[n].parts(), &mut alone);
             assert!(what(&heard.0[n]).len() > 200);
             assert!(what(&heard.0[n]) == what(&alone.0[0]), "{profile}, hart {n}");

@@ -1,7 +1,7 @@
 //! Execution logs of the reference flow.
 
 use tracewright::base::{Isa, Step};
-use tracewright_model::log::{Assembler, Format, Lookup, Reader};
+use tracewright::logs::{Assembler, Format, Lookup, Reader};
 
 /// The steps of a log in the reference flow's columns.
 pub fn steps(log: &[u8], rv64: bool) -> Vec<Step> {

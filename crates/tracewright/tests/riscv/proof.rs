@@ -154,6 +154,8 @@ fn trap(params: &Params, cause: Cause, epc: u64) -> Step {
     })
 }
 
+impl tracewright::protocols::Observer for Execution<'_> {}
+
 impl Sink for Execution<'_> {
     fn element(&mut self, at: u64, element: Element) {
         match element {

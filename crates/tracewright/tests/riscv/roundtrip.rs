@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use tracewright::base::{Cause, Element, Encode, Inconsistency, Sink, Step, Wire};
 use tracewright::protocols::etrace::config::{
-    LoopLabel, MessageType, Params, Profile, Sync, TrapPacket, Version,
+    LoopLabel, MessageType, Params, Profile, Sync, TrapPacket, Version, units,
 };
 use tracewright::protocols::etrace::decode::INTERRUPT;
 use tracewright::protocols::etrace::encode::{Encoder, Quirks, Settings, SyncPosition};
@@ -76,6 +76,8 @@ pub struct Trace {
     code: tracewright::image::Cache,
     isa: tracewright::base::Isa,
 }
+
+impl tracewright::protocols::Observer for Trace {}
 
 impl Sink for Trace {
     fn element(&mut self, at: u64, element: Element) {
@@ -175,7 +177,7 @@ impl Trial {
         let number = version.number() << 3 | profile.number();
         let mut random = Random(seed << 16 ^ number ^ 0x5eed);
         let rv64 = profile != Profile::Esp32 && random.one_in(2);
-        let mut params = Params::new(version, profile, rv64);
+        let mut params = Params::new(version, profile, rv64).expect("a unit that exists");
         options(&mut params, &mut random);
         let (w, o, c) = (&mut params.widths, &mut params.options, &mut params.choices);
         w.ecause = random.pick(&[1, 2, 4, 5, 8, 16]);
@@ -356,16 +358,6 @@ fn quirks(params: &Params) -> Quirks {
     Quirks { ends_twice: false, ..Quirks::of(params) }
 }
 
-const VERSIONS: [Version; 4] = [Version::Draft, Version::V1_0, Version::V2_0, Version::V2_1];
-const PROFILES: [Profile; 6] = [
-    Profile::Spec,
-    Profile::ReferenceFlow,
-    Profile::Siemens,
-    Profile::PulpTrdb,
-    Profile::PulpRvTracer,
-    Profile::Esp32,
-];
-
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|s| s.parse().ok())
 }
@@ -393,7 +385,7 @@ fn programs() {
     let seeds: Vec<u64> = only.map_or_else(|| usual.collect(), |seed| vec![seed]);
     let filter = std::env::var("UNIT").unwrap_or_default();
     let mut failed = Vec::new();
-    for (version, profile) in VERSIONS.iter().flat_map(|v| PROFILES.map(|p| (*v, p))) {
+    for (version, profile) in units() {
         let unit = format!("{version} {profile}");
         if !unit.contains(&filter) {
             continue;
@@ -503,6 +495,8 @@ fn explain(run: &Run, params: &Params, settings: &Settings, ran: usize) {
         }
     }
     struct Print([u64; 2]);
+    impl tracewright::protocols::Observer for Print {}
+
     impl Sink for Print {
         fn element(&mut self, at: u64, element: Element) {
             if self.0[0] <= at && at < self.0[1] {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tracewright::base::{Code, Element, Isa, OffsetMap, Pc, Piece, Range, Sink, Space};
 use tracewright::image::{Cache, CacheOptions, Image, Region};
 use tracewright::protocols::etrace::{Etrace, Params};
-use tracewright::protocols::{Protocol, Stream};
+use tracewright::protocols::{Observer, Protocol, Stream};
 
 use crate::streams;
 
@@ -31,12 +31,12 @@ pub fn cache(image: &Arc<Image>, params: &Params) -> Cache {
 }
 
 /// Every element of a stream.
-pub fn elements<S: Sink>(bytes: &[u8], params: &Params, code: &mut Cache, sink: &mut S) {
+pub fn elements<O: Observer>(bytes: &[u8], params: &Params, code: &mut Cache, observer: &mut O) {
     let mut stream = Stream::<Etrace>::new(*params);
     let piece = |at| [Piece { start: 0, at, fragment: true }];
-    let taken = stream.feed(bytes, &OffsetMap::new(&piece(0)), code, sink, &mut ());
+    let taken = stream.feed(bytes, &OffsetMap::new(&piece(0)), code, observer);
     let rest = piece(taken as u64);
-    stream.finish(&bytes[taken..], &OffsetMap::new(&rest), code, sink, &mut ());
+    stream.finish(&bytes[taken..], &OffsetMap::new(&rest), code, observer);
 }
 
 /// Gives each address that was executed to `each`, and the words of what a clean trace does not have
@@ -47,6 +47,8 @@ pub struct Addresses<'a, F> {
     pub each: F,
     pub odd: &'a mut Vec<String>,
 }
+
+impl<F: FnMut(u64)> Observer for Addresses<'_, F> {}
 
 impl<F: FnMut(u64)> Sink for Addresses<'_, F> {
     fn element(&mut self, at: u64, element: Element) {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use tracewright::base::{Encode, Step, Wire};
-use tracewright::protocols::etrace::config::{Params, Profile};
+use tracewright::protocols::etrace::config::Params;
 use tracewright::protocols::etrace::encode::{Encoder, Quirks, Settings, SyncPosition};
 
 use crate::encode::log;
@@ -16,13 +16,13 @@ type Defect = (&'static str, fn(&mut Params, &mut Quirks));
 /// Those that programs of the reference flow meet. `docs/riscv.md` lists two more that none of them does:
 /// `a_trap_is_told_once` and `ends` are their tests.
 const DEFECTS: [Defect; 5] = [
-    ("a start for what was not retired", |_, quirks| quirks.starts_unretired = true),
+    ("a start for what was not retired", |params, _| {
+        params.choices.start_unretired = true;
+    }),
     ("trap values and causes of 8 bits", |_, quirks| {
         (quirks.tval_mask, quirks.cause_mask) = (0xff, 0xff);
     }),
-    ("ECALL and EBREAK are retired", |params, quirks| {
-        (params.choices.ecall_retires, quirks.calls_retire) = (true, true);
-    }),
+    ("ECALL and EBREAK are retired", |params, _| params.choices.ecall_retires = true),
     ("irdepth is ones", |params, _| params.choices.irdepth_ones = true),
     ("updiscon before what is retired and traps", |_, quirks| {
         quirks.updiscon_before_any_trap = true;
@@ -31,7 +31,7 @@ const DEFECTS: [Defect; 5] = [
 
 /// The unit of a suite as the specification has it, with the defects that `has` lets pass.
 fn unit(suite: &Params, has: impl Fn(usize) -> bool) -> (Params, Settings) {
-    let mut params = Params::new(suite.version, Profile::Spec, suite.rv64);
+    let mut params = Params::spec(suite.version, suite.rv64);
     // How it was built and set up is no defect.
     (params.link, params.widths, params.support) = (suite.link, suite.widths, suite.support);
     (params.options, params.port) = (suite.options, suite.port);

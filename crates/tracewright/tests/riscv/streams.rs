@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tracewright::protocols::etrace::Params;
-use tracewright::protocols::etrace::config::{Profile, Version};
+use tracewright::protocols::etrace::config::Profile;
 
 /// One stream of packets.
 pub struct Stream {
@@ -98,7 +98,7 @@ pub fn large(root: &Path) -> Vec<Stream> {
 pub fn optional(root: &Path) -> Vec<Stream> {
     all(&root.join("etrace-tecodec-optmodes"), ".te_inst_raw", |_, name| {
         let program = name.split('.').next().unwrap();
-        Params::new(Version::V1_0, Profile::Siemens, !narrow(program))
+        Params::of(Profile::Siemens, !narrow(program))
     })
 }
 
@@ -106,7 +106,7 @@ pub fn optional(root: &Path) -> Vec<Stream> {
 pub fn draft(root: &Path) -> Vec<Stream> {
     all(&root.join("draft0026-pulp-trdb"), ".pulp", |_, name| {
         let (program, mode) = name.split_once('.').unwrap();
-        let mut params = Params::new(Version::Draft, Profile::PulpTrdb, !narrow(program));
+        let mut params = Params::of(Profile::PulpTrdb, !narrow(program));
         params.options.full_address = mode == "full";
         params
     })
@@ -114,9 +114,7 @@ pub fn draft(root: &Path) -> Vec<Stream> {
 
 /// PULP's, from its units' simulation.
 pub fn pulp(root: &Path) -> Vec<Stream> {
-    all(&root.join("pulp"), ".encap", |_, _| {
-        Params::new(Version::V2_0, Profile::PulpRvTracer, true)
-    })
+    all(&root.join("pulp"), ".encap", |_, _| Params::of(Profile::PulpRvTracer, true))
 }
 
 /// Data trace.
@@ -125,7 +123,7 @@ pub fn data(root: &Path) -> Vec<Stream> {
     let mut folders: Vec<_> = folders.map(|entry| entry.unwrap().path()).collect();
     folders.retain(|path| path.is_dir());
     folders.sort();
-    let params = |_: &Path, _: &str| Params::new(Version::V2_0, Profile::ReferenceFlow, true);
+    let params = |_: &Path, _: &str| Params::of(Profile::ReferenceFlow, true);
     folders.iter().flat_map(|folder| all(folder, ".te_data_raw", params)).collect()
 }
 

@@ -1,5 +1,6 @@
-//! RISC-V instructions as text: RV32 and RV64 I, M, A, C and Zicsr, loads and stores of F and D, and Zcmp and Zcmt
-//! where the processor has them. A processor's own have the names that they were given. The others are opcodes.
+//! RISC-V instructions as text: RV32 and RV64 I, M, A, C and Zicsr, loads and stores of F and D,
+//! and Zcmp and Zcmt where the processor has them. Custom instructions have their configured names.
+//! Others are opcodes.
 
 mod compressed;
 mod csr;
@@ -23,8 +24,8 @@ fn register(number: u32) -> &'static str {
     REGISTERS.get(number as usize & 31).copied().unwrap_or_default()
 }
 
-/// The text of an opcode of a processor with `extensions`, a compressed one in bits \[15:0]. `None` for what is
-/// not known.
+/// The text of an opcode of a processor with `extensions`, a compressed one in bits \[15:0]. `None`
+/// for an unknown opcode.
 pub(super) fn extended(
     isa: Isa,
     opcode: u32,
@@ -32,7 +33,8 @@ pub(super) fn extended(
     extensions: &Extensions,
 ) -> Option<String> {
     if extensions.has_own() {
-        // Of those that are longer the first four bytes are known, which say no target.
+        // Only the first four bytes of longer opcodes are available, and they do not give the
+        // target.
         let known = |own: &&rv::Opcode| opcode & own.mask as u32 == own.bits as u32;
         if let Some(own) = extensions.opcodes.as_slice().iter().find(known) {
             let name = Some(own.name.as_str()).filter(|name| !name.is_empty())?;
@@ -42,7 +44,7 @@ pub(super) fn extended(
                 None => name.into(),
             });
         }
-        // A function has no names.
+        // Instructions that a function describes have no names.
         if extensions.own(isa, opcode.into(), address).is_some() {
             return None;
         }
@@ -99,7 +101,7 @@ fn text(isa: Isa, opcode: u32, address: u64) -> Option<String> {
     })
 }
 
-/// Jumps and branches, and what nothing else is like.
+/// Compressed jumps and branches, and compressed opcodes that expand to no standard opcode.
 fn narrow(isa: Isa, opcode: u32, target: u64) -> Option<String> {
     let rs1 = opcode >> 7 & 31;
     Some(match (opcode & 0b11, opcode >> 13 & 0b111) {

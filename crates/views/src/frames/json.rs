@@ -1,10 +1,10 @@
-//! The link layer as JSON Lines.
+//! Formatter frames as JSON Lines.
 
 use std::io;
 
 use tracewright_frames::{Event, Frame, Split};
 
-use super::words;
+use super::describe;
 use crate::Lines;
 use crate::json::Object;
 
@@ -15,17 +15,17 @@ pub struct Json<W> {
 }
 
 impl<W: io::Write> Json<W> {
-    /// To `out`.
+    /// Writes to `out`.
     pub fn new(out: W) -> Self {
         Json { lines: Lines::new(out) }
     }
 
-    /// Whether the writer takes no more.
+    /// The writer has failed.
     pub fn broken(&self) -> bool {
         self.lines.broken()
     }
 
-    /// Writes what is left.
+    /// Writes the lines that wait.
     ///
     /// # Errors
     /// The first error of the writer.
@@ -38,7 +38,7 @@ impl<W: io::Write> Split for Json<W> {
     fn frame(&mut self, frame: &Frame<'_>) {
         Object::new(&mut self.lines.text)
             .text("type", "frame")
-            .number("at", frame.offset(0))
+            .number("offset", frame.offset(0))
             .bytes("bytes", frame.bytes)
             .end();
         self.lines.end();
@@ -47,7 +47,7 @@ impl<W: io::Write> Split for Json<W> {
     fn piece(&mut self, id: u16, at: u64, fragment: bool, bytes: &[u8]) {
         Object::new(&mut self.lines.text)
             .text("type", "piece")
-            .number("at", at)
+            .number("offset", at)
             .number("id", id.into())
             .mark("continues", !fragment)
             .bytes("bytes", bytes)
@@ -56,10 +56,10 @@ impl<W: io::Write> Split for Json<W> {
     }
 
     fn event(&mut self, at: u64, event: Event) {
-        let (kind, text) = words(event);
+        let (kind, text) = describe(event);
         let o = Object::new(&mut self.lines.text)
             .text("type", "event")
-            .number("at", at)
+            .number("offset", at)
             .text("kind", kind);
         let o = match event {
             Event::Trigger(value) | Event::Flush(value) => o.number("value", value.into()),

@@ -1,4 +1,4 @@
-//! The link layer: frames, the pieces of each id in them, and everything in between.
+//! Formatter frames, the data of each trace ID in them, and the events between them.
 
 mod json;
 mod opencsd;
@@ -11,8 +11,8 @@ pub use text::Text;
 use tracewright_base::Fault;
 use tracewright_frames::Event;
 
-/// What an event is called, and what it says.
-pub(crate) fn words(event: Event) -> (&'static str, String) {
+/// The kind of an event, and its text.
+pub(crate) fn describe(event: Event) -> (&'static str, String) {
     match event {
         Event::FullSync => ("full-sync", String::new()),
         Event::HalfSync => ("half-sync", String::new()),
@@ -21,15 +21,15 @@ pub(crate) fn words(event: Event) -> (&'static str, String) {
         Event::Trigger(value) => ("trigger", format!("{value:#04x}")),
         Event::Flush(value) => ("flush", format!("{value:#04x}")),
         Event::Null { len } => ("padding", bytes(len)),
-        Event::Reserved { id, len } => ("reserved", format!("id {id:#04x}, {}", bytes(len))),
-        Event::NoSource { len } => ("no-id", format!("{} before the first id", bytes(len))),
+        Event::Reserved { id, len } => ("reserved", format!("ID {id:#04x}, {}", bytes(len))),
+        Event::NoSource { len } => ("no-id", format!("{} before the first trace ID", bytes(len))),
         Event::Bad { len, fault } => {
-            let why = match fault {
+            let reason = match fault {
                 Fault::Unsynchronised => "before the first synchronisation".to_owned(),
-                Fault::Truncated => "of a frame that the buffer's end cuts short".to_owned(),
+                Fault::Truncated => "of an incomplete frame at the end of the buffer".to_owned(),
                 fault => fault.to_string(),
             };
-            ("bad", format!("{} {why}", bytes(len)))
+            ("undecodable", format!("{} {reason}", bytes(len)))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The link layer in the words of the reference packet lister.
+//! Formatter frames in the format of OpenCSD's `trc_pkt_lister`.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use tracewright_frames::{Event, Frame, Framing, Split};
 use crate::Lines;
 use crate::opencsd::frames::RawFrames;
 
-/// Writes the reference's raw frame lines. The splitter must number as the reference does.
+/// Writes OpenCSD's lines of raw frames. The splitter must number offsets as OpenCSD does.
 #[derive(Debug)]
 pub struct Opencsd<W> {
     lines: Lines<W>,
@@ -15,17 +15,18 @@ pub struct Opencsd<W> {
 }
 
 impl<W: io::Write> Opencsd<W> {
-    /// Frames as they are, or what is in them, or both, to `out`.
+    /// Writes to `out`: frames as they are (`packed`), the data of each ID in them (`unpacked`), or
+    /// both.
     pub fn new(out: W, framing: Framing, packed: bool, unpacked: bool) -> Self {
         Opencsd { lines: Lines::new(out), frames: RawFrames::new(framing, packed, unpacked) }
     }
 
-    /// Whether the writer takes no more.
+    /// The writer has failed.
     pub fn broken(&self) -> bool {
         self.lines.broken()
     }
 
-    /// Writes what is left.
+    /// Writes the lines that wait.
     ///
     /// # Errors
     /// The first error of the writer.

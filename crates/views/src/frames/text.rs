@@ -1,15 +1,15 @@
-//! The link layer for people.
+//! Formatter frames as text.
 
 use std::io;
 
 use tracewright_frames::{Event, FRAME, Frame, Split};
 
-use super::words;
+use super::describe;
 use crate::Lines;
-use crate::opencsd::text::{decimal, hex_padded};
+use crate::digits::{decimal, hex_padded};
 use crate::text::{Tone, offset_digits};
 
-/// Writes a line for each frame, and below it one for each piece, with its place, its id and its bytes.
+/// Writes a line for each frame, and below it a line for each piece: offset, ID and bytes.
 #[derive(Debug)]
 pub struct Text<W> {
     lines: Lines<W>,
@@ -18,18 +18,18 @@ pub struct Text<W> {
 }
 
 impl<W: io::Write> Text<W> {
-    /// Of a buffer of `len` bytes, where that is known, to `out`.
+    /// Writes to `out`. The buffer has `len` bytes, where that is known.
     pub fn new(out: W, len: Option<u64>, colour: bool) -> Self {
         let digits = offset_digits(len);
         Text { lines: Lines::new(out), digits, colour }
     }
 
-    /// Whether the writer takes no more.
+    /// The writer has failed.
     pub fn broken(&self) -> bool {
         self.lines.broken()
     }
 
-    /// Writes what is left.
+    /// Writes the lines that wait.
     ///
     /// # Errors
     /// The first error of the writer.
@@ -66,11 +66,11 @@ impl<W: io::Write> Split for Text<W> {
     }
 
     fn piece(&mut self, id: u16, at: u64, _fragment: bool, bytes: &[u8]) {
-        // What has no frame comes in pieces of any length.
+        // Pieces of messages can have any length.
         for (n, bytes) in bytes.chunks(2 * FRAME).enumerate() {
             self.begin(at.wrapping_add((n * 2 * FRAME) as u64));
             let start = self.lines.text.len();
-            self.lines.text.push_str("  id 0x");
+            self.lines.text.push_str("  ID 0x");
             hex_padded(id.into(), 2, &mut self.lines.text);
             if self.colour {
                 Tone::Name.paint(start, &mut self.lines.text);
@@ -83,12 +83,12 @@ impl<W: io::Write> Split for Text<W> {
     fn event(&mut self, at: u64, event: Event) {
         self.begin(at);
         let start = self.lines.text.len();
-        let (kind, words) = words(event);
+        let (kind, text) = describe(event);
         self.lines.text.push_str("  ");
         self.lines.text.push_str(kind);
-        if !words.is_empty() {
+        if !text.is_empty() {
             self.lines.text.push(' ');
-            self.lines.text.push_str(&words);
+            self.lines.text.push_str(&text);
         }
         if let Event::Footer(bytes) = event {
             self.bytes(&bytes);

@@ -5,32 +5,32 @@ use tracewright_capture::{Capture, Dump, Form, Source};
 use tracewright_decode::{JUMP_TABLE, JumpTable, Options, Plan, Skipped, Why};
 use tracewright_frames::Numbering;
 use tracewright_image::{Elf, Load};
-use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
+use tracewright_protocols::registry::AnyProtocol;
 
 use super::{BufferInfo, FieldInfo, ImageInfo, Info, RegisterInfo, SourceInfo};
-use crate::explain::{Remark, left_out, plan_framing, shown};
-use crate::link::Ids;
+use crate::explain::{Remark, left_out, plan_framing};
+use crate::link::{Ids, largest};
 
 impl Info {
-    /// Looks at all of `capture`.
+    /// Describes `capture`.
     pub fn of(capture: &Capture, options: &Options) -> Info {
         let plans: Vec<_> =
             (0..capture.buffers.len()).filter_map(|n| Plan::new(capture, n, options)).collect();
         let buffers: Vec<_> = plans.iter().map(|plan| buffer(capture, plan)).collect();
         let mut missing = Vec::new();
-        let mut said: Vec<Skipped> = Vec::new();
+        let mut reported: Vec<Skipped> = Vec::new();
         for (plan, info) in plans.iter().zip(&buffers) {
-            // A source that is in several buffers is said once.
+            // A source of several buffers is reported once.
             for skipped in plan.skipped.iter().filter(|s| !matches!(s.why, Why::SameId(_))) {
-                if !said.contains(skipped) {
-                    said.push(skipped.clone());
+                if !reported.contains(skipped) {
+                    reported.push(skipped.clone());
                     missing.extend(left_out(skipped));
                 }
             }
             unknown_ids(plan, info, &mut missing);
         }
         let mut sources: Vec<_> = capture.sources.iter().map(|s| source(capture, s)).collect();
-        // Where messages are told apart by numbers, these are what sources are called.
+        // The ID of a source of messages is its number in the messages.
         for planned in plans.iter().filter(|p| p.messages.is_some()).flat_map(|p| &p.sources) {
             sources.get_mut(planned.source).into_iter().for_each(|info| info.id = Some(planned.id));
         }
@@ -54,15 +54,16 @@ impl Info {
     }
 }
 
-/// Processors that are not said to have Zcmt, whose programs were linked for it.
+/// Notes on processors that are configured without Zcmt, but whose programs have a jump table.
 fn without_zcm(capture: &Capture, plans: &[Plan]) -> Vec<String> {
     let planned = plans.iter().flat_map(|plan| &plan.sources);
     let notes = planned.filter_map(|planned| {
-        let has = !matches!(&planned.config, AnyConfig::Etrace(params) if !params.extensions.zcm);
+        let has = !planned.config.protocol().is_riscv() || planned.config.riscv().zcm;
         let source = capture.sources.get(planned.source).filter(|_| !has)?;
         let JumpTable { file, .. } = JumpTable::of(capture.images_for(source))?;
         Some(format!(
-            "{}: {file} has a jump table of Zcmt ({JUMP_TABLE}): if it runs there, say zcm = true",
+            "{}: {file} has a jump table of Zcmt ({JUMP_TABLE}): if the processor has Zcmt, set \
+             zcm = true",
             planned.name
         ))
     });
@@ -91,26 +92,26 @@ fn buffer(capture: &Capture, plan: &Plan) -> BufferInfo {
     }
 }
 
-/// Ids that no source has, and sources that no id has.
+/// Adds a remark for each ID with no configured source.
 fn unknown_ids(plan: &Plan, info: &BufferInfo, missing: &mut Vec<Remark>) {
     let Some(ids) = &info.ids else { return };
     let known = |id: u16| plan.sources.iter().any(|s| s.id == id);
     let skipped = !plan.skipped.is_empty();
     let unknown_ids = ids.sources().into_iter().filter(|(id, _)| !known(*id) && !skipped).collect();
-    let (unknown_ids, others) = shown(unknown_ids);
+    let (unknown_ids, others) = largest(unknown_ids);
     let help = match &plan.messages {
         None => {
-            "add a device with that trace id in its registers; for bare bytes, --protocol NAME@ID"
+            "add a device with that trace ID in its registers; for raw trace data, use --protocol \
+             NAME@ID"
         }
         Some(_) => {
-            "add a source with that number as `source` among its parameters; for bare bytes, \
+            "add a source with that number as the parameter `source`; for raw trace data, use \
              --protocol etrace@NUMBER"
         }
     };
-    let list =
-        unknown_ids.iter().map(|(id, bytes)| format!("{bytes} bytes of id {id:#04x}, which"));
-    for what in list.chain(others.map(|others| format!("{others}, which"))) {
-        let what = format!("{} holds {what} no source has", info.name);
+    let list = unknown_ids.iter().map(|(id, bytes)| format!("{bytes} bytes of ID {id:#04x}"));
+    for what in list.chain(others.map(|others| others)) {
+        let what = format!("{}: {what}, with no configured source", info.name);
         missing.push(Remark { what, help: help.into() });
     }
 }
@@ -121,7 +122,7 @@ fn source(capture: &Capture, source: &Source) -> SourceInfo {
     let value = |name: &str| source.register(name);
     let config = protocol.and_then(|p| p.configure(capture.core_type(source), &value).ok());
     let registers = registers(protocol.map_or(&[], |p| p.about().registers), source);
-    // What a unit does is what is switched on in the registers that it was programmed with.
+    // Fields with the value `on`, and those of ETMCR with the value `yes`, enable something.
     let on = registers
         .iter()
         .flat_map(|r| r.fields.iter().map(move |f| (r, f)))
@@ -203,7 +204,7 @@ fn image(dump: &Dump) -> ImageInfo {
                     info.symbols = elf.symbols.len();
                     let lost: u64 = elf.regions.iter().map(|r| r.missing()).sum();
                     info.problem = (lost > 0).then(|| {
-                        format!("the file is cut short: {lost} bytes of its segments are not there")
+                        format!("the file is truncated: {lost} bytes of its segments are missing")
                     });
                 }
                 Err(error) => info.problem = Some(error.to_string()),
@@ -231,15 +232,16 @@ fn program(capture: &Capture, images: &[ImageInfo], missing: &mut Vec<Remark>) {
         if let Some(problem) = &image.problem {
             missing.push(Remark {
                 what: format!("image {}: {problem}", image.file),
-                help: "copy the file there, or give it with --image FILE[@ADDRESS]".into(),
+                help: "copy the file there, or add it with --image FILE[@ADDRESS]".into(),
             });
         }
     }
     let runs = capture.sources.iter().any(Source::watches_core);
     if runs && images.iter().all(|image| image.parts.is_empty()) {
         missing.push(Remark {
-            what: "there is no program memory: packets can be listed, but not what ran".into(),
-            help: "give the program with --image FILE (ELF) or --image FILE@ADDRESS".into(),
+            what: "there is no program memory: packets can be listed, but not the executed code"
+                .into(),
+            help: "add the program with --image FILE (ELF) or --image FILE@ADDRESS".into(),
         });
     }
 }

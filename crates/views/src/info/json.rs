@@ -1,10 +1,11 @@
-//! [`Info`] as JSON Lines: one object a buffer, source, image, note, and thing that is missing.
+//! [`Info`] as JSON Lines: an object for the capture and for each buffer, source, image, note and
+//! missing input.
 
 use super::{BufferInfo, FieldInfo, ImageInfo, Info, RegisterInfo, SourceInfo};
 use crate::json::{Object, object::string};
 
 impl Info {
-    /// All of it, without the first line.
+    /// All lines after the first.
     pub fn json(&self) -> String {
         let mut out = String::new();
         let mut line = |write: &dyn Fn(&mut String)| {
@@ -51,8 +52,8 @@ fn buffer(buffer: &BufferInfo, out: &mut String) {
     .number("padding_bytes", ids.padding)
     .number("no_id_bytes", ids.no_source)
     .number("reserved_bytes", ids.reserved)
-    .number("bad_frame_bytes", ids.bad)
-    .number("link_syncs", ids.syncs)
+    .number("undecodable_frame_bytes", ids.bad)
+    .number("frame_syncs", ids.syncs)
     .number("barriers", ids.barriers)
     .number("triggers", ids.triggers)
     .number("flushes", ids.flushes)
@@ -72,19 +73,19 @@ fn source(source: &SourceInfo, out: &mut String) {
     };
     let o = o
         .list("buffers", &source.buffers, |name, out| string(name, out))
-        .list("on", &source.traces, |about, out| string(about, out))
+        .list("enabled", &source.traces, |about, out| string(about, out))
         .list("registers", &source.registers, register);
     let text = |(name, text): &(String, String), out: &mut String| {
         Object::new(out).text("name", name).text("text", text).end();
     };
-    if source.texts.is_empty() { o } else { o.list("texts", &source.texts, text) }.end();
+    if source.texts.is_empty() { o } else { o.list("text_parameters", &source.texts, text) }.end();
 }
 
 fn register(register: &RegisterInfo, out: &mut String) {
     Object::new(out)
         .text("name", &register.name)
         .maybe_hex("value", register.value)
-        .text("about", register.about)
+        .text("description", register.about)
         .flag("required", register.required)
         .list("fields", &register.fields, field)
         .end();
@@ -96,8 +97,8 @@ fn field(field: &FieldInfo, out: &mut String) {
         .number("high", field.bits.0.into())
         .number("low", field.bits.1.into())
         .hex("value", field.value)
-        .maybe_text("word", field.word)
-        .text("about", field.about)
+        .maybe_text("value_name", field.word)
+        .text("description", field.about)
         .end();
 }
 

@@ -1,4 +1,4 @@
-//! What is in a capture, and what is missing to decode it.
+//! The content of a capture, and what is missing to decode it.
 
 mod gather;
 mod json;
@@ -9,12 +9,12 @@ use std::path::PathBuf;
 use crate::explain::Remark;
 use crate::link::Ids;
 
-/// What is in a capture.
+/// The content of a capture.
 #[derive(Clone, Debug)]
 pub struct Info {
-    /// Where it was read from.
+    /// The path that the capture was read from.
     pub path: PathBuf,
-    /// What its maker says it is.
+    /// The description in the capture.
     pub description: Option<String>,
     /// Its buffers.
     pub buffers: Vec<BufferInfo>,
@@ -22,9 +22,9 @@ pub struct Info {
     pub sources: Vec<SourceInfo>,
     /// Its program memory.
     pub images: Vec<ImageInfo>,
-    /// What is odd about it.
+    /// Notes on unusual content.
     pub notes: Vec<String>,
-    /// What is missing to decode it.
+    /// What is missing to decode the capture.
     pub missing: Vec<Remark>,
 }
 
@@ -33,15 +33,15 @@ pub struct Info {
 pub struct BufferInfo {
     /// Its name.
     pub name: String,
-    /// How it is laid out, as the capture says it.
+    /// The format, as the capture spells it.
     pub format: String,
-    /// How its bytes are framed, as a decoder takes them.
+    /// The framing that decoding uses: a value of `--framing`.
     pub framing: &'static str,
     /// Its files and their sizes in bytes.
     pub files: Vec<(String, u64)>,
     /// Its size in bytes.
     pub bytes: u64,
-    /// What its frames hold; `None` where it is not framed.
+    /// The content of its frames or messages; `None` for raw trace data.
     pub ids: Option<Ids>,
 }
 
@@ -52,19 +52,19 @@ pub struct SourceInfo {
     pub name: String,
     /// Its type as the capture spells it.
     pub device_type: String,
-    /// What the protocol is, where the type is a known one.
+    /// The title of the protocol; `None` for an unknown type.
     pub protocol: Option<&'static str>,
-    /// Its trace id, where the registers say it; its number, where messages have one.
+    /// Its trace ID, where the registers have it, or its number in messages.
     pub id: Option<u16>,
-    /// The core that it watches: name and type.
+    /// The traced core: name and type.
     pub core: Option<(String, String)>,
-    /// The buffers that may hold its bytes.
+    /// The buffers that may contain its bytes.
     pub buffers: Vec<String>,
-    /// What it was programmed to do, in words.
+    /// The descriptions of what its registers enable.
     pub traces: Vec<&'static str>,
     /// Its registers, in the order of the protocol's table, then those that are not in it.
     pub registers: Vec<RegisterInfo>,
-    /// Its parameters that are text: name and text.
+    /// Its text parameters: name and text.
     pub texts: Vec<(String, String)>,
 }
 
@@ -73,9 +73,9 @@ pub struct SourceInfo {
 pub struct RegisterInfo {
     /// Its name.
     pub name: String,
-    /// What it is; empty where the protocol does not know it.
+    /// Its description; empty where the protocol has no such register.
     pub about: &'static str,
-    /// Its value; `None` where the capture does not have it.
+    /// Its value; `None` where it is missing in the capture.
     pub value: Option<u64>,
     /// Decoding needs it.
     pub required: bool,
@@ -90,11 +90,11 @@ pub struct FieldInfo {
     pub name: &'static str,
     /// Its top bit and its bottom bit.
     pub bits: (u8, u8),
-    /// What it is.
+    /// Its description.
     pub about: &'static str,
     /// Its value.
     pub value: u64,
-    /// The value in words, where there are some.
+    /// The name of the value, where it has one.
     pub word: Option<&'static str>,
 }
 
@@ -107,12 +107,12 @@ pub struct ImageInfo {
     pub file: String,
     /// First and last address of each part.
     pub parts: Vec<(u64, u64)>,
-    /// Who sees it; empty for everyone.
+    /// The address spaces that contain it; empty for all.
     pub spaces: Vec<String>,
-    /// The processor of an ELF file.
+    /// The machine of an ELF file.
     pub machine: Option<String>,
     /// How many symbols it has.
     pub symbols: usize,
-    /// Why there is no memory, or not all of it.
+    /// Why the memory is missing or incomplete.
     pub problem: Option<String>,
 }

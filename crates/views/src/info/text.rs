@@ -1,11 +1,11 @@
-//! [`Info`] for people.
+//! [`Info`] as text.
 
 use std::fmt::Write;
 
 use super::{BufferInfo, ImageInfo, Info, RegisterInfo, SourceInfo};
 
 impl Info {
-    /// All of it, in paragraphs.
+    /// The text, in paragraphs.
     pub fn text(&self) -> String {
         let mut out = String::new();
         let _ = write!(out, "{}", self.path.display());
@@ -65,20 +65,20 @@ fn head(what: &str, count: usize, out: &mut String) {
 
 fn source(source: &SourceInfo, out: &mut String) {
     let SourceInfo { name, device_type, .. } = source;
-    let title = source.protocol.unwrap_or("no known protocol");
+    let title = source.protocol.unwrap_or("unknown protocol");
     let _ = write!(out, "  {name}: {device_type} ({title})");
     if let Some(id) = source.id {
-        let _ = write!(out, ", id {id:#04x}");
+        let _ = write!(out, ", ID {id:#04x}");
     }
     if let Some((core, kind)) = &source.core {
-        let _ = write!(out, ", watches {core} ({kind})");
+        let _ = write!(out, ", traces {core} ({kind})");
     }
     if !source.buffers.is_empty() {
         let _ = write!(out, ", in {}", source.buffers.join(", "));
     }
     out.push('\n');
     if !source.traces.is_empty() {
-        let _ = writeln!(out, "    on: {}", source.traces.join("; "));
+        let _ = writeln!(out, "    enabled: {}", source.traces.join("; "));
     }
     for register in &source.registers {
         self::register(register, out);
@@ -95,7 +95,7 @@ fn register(register: &RegisterInfo, out: &mut String) {
             let _ = write!(out, "    {name} = 0x{value:08x}");
         }
         None => {
-            let _ = write!(out, "    {name} is missing, decoding needs it");
+            let _ = write!(out, "    {name} is missing; decoding needs it");
         }
     }
     if !about.is_empty() {
@@ -115,7 +115,7 @@ fn register(register: &RegisterInfo, out: &mut String) {
     }
 }
 
-/// Small numbers are counts, large ones patterns.
+/// A number of 10 or more also in hexadecimal.
 fn number(value: u64) -> String {
     if value < 10 { value.to_string() } else { format!("{value} ({value:#x})") }
 }

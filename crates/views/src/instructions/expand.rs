@@ -1,4 +1,4 @@
-//! Ranges to instructions.
+//! From ranges to instructions.
 
 use tracewright_base::{Code, Context, Element, Isa, Pc, Range, Waypoints};
 use tracewright_decode::{Fork, Listener};
@@ -14,63 +14,64 @@ pub struct Step {
     pub address: u64,
     /// Its instruction set.
     pub isa: Isa,
-    /// Its opcode, where it was asked for and can be read. A narrow T32 opcode is in bits \[15:0]; a wide
-    /// one has its first halfword in bits \[31:16].
+    /// Its opcode, where [`Steps::OPCODES`] asks for it and program memory has it. A narrow T32
+    /// opcode is in bits \[15:0]; a wide one has its first halfword in bits \[31:16].
     pub opcode: Option<u32>,
-    /// What the last instruction of a range did: it took effect. `None` for all others.
+    /// Whether the last instruction of a range took effect. `None` for all other instructions.
     pub taken: Option<bool>,
-    /// Cycles that the trace gives to the range that ends here.
+    /// Cycles of the range that ends with the instruction.
     pub cycles: Option<u32>,
 }
 
-/// Receives instructions, and everything else that a trace says in between.
+/// Receives instructions, and the elements between them.
 pub trait Steps {
-    /// It wants opcodes.
+    /// Steps have opcodes.
     const OPCODES: bool = true;
 
     /// An instruction was executed.
     fn step(&mut self, source: usize, at: u64, step: &Step);
 
-    /// Says all instructions of `range` from memory, where they were said before in this `context`, which
-    /// has a number of its own. `false`: they come one by one, and then [`keep`](Self::keep).
+    /// Takes all instructions of `range` from a cache, where the range was taken before in the
+    /// context with number `context`. `false`: each instruction follows, and then
+    /// [`store`](Self::store).
     fn recall(&mut self, source: usize, range: &Range, context: usize) -> bool {
         let _ = (source, range, context);
         false
     }
 
-    /// All instructions of the range were said.
-    fn keep(&mut self) {}
+    /// The last instruction of the range was taken.
+    fn store(&mut self) {}
 
-    /// An element that is no range.
+    /// An element other than a range.
     fn other(&mut self, source: usize, at: u64, element: &Element) {
         let _ = (source, at, element);
     }
 
-    /// Whether no more is wanted.
+    /// Nothing more is taken.
     fn full(&self) -> bool {
         false
     }
 }
 
-/// Takes ranges apart.
+/// Expands ranges to instructions.
 #[derive(Debug)]
 pub struct Expand<V> {
-    /// What receives the instructions.
+    /// The receiver of the instructions.
     pub view: V,
     sources: Vec<Program>,
 }
 
-/// The program of a source, and the context that it runs in.
+/// The program of a source, and its context.
 #[derive(Debug)]
 struct Program {
     cache: Cache,
     context: Context,
-    /// All contexts so far; a context's number is its place.
+    /// The contexts so far. The number of a context is its index.
     contexts: Vec<Context>,
     number: usize,
 }
 
-/// Contexts that have numbers, at most: a program that has more of them has new ones all the time.
+/// The most contexts with numbers. Ranges in other contexts are not cached.
 const CONTEXTS: usize = 256;
 
 impl Program {
@@ -84,7 +85,7 @@ impl Program {
         self.number = match self.contexts.iter().position(|known| *known == context) {
             Some(number) => number,
             None => {
-                // Numbers are never given twice, so that nothing is recalled in another context.
+                // A number is never reused: the cached text of a range is that of its context.
                 if self.contexts.len() >= CONTEXTS {
                     return self.number = usize::MAX;
                 }
@@ -96,7 +97,7 @@ impl Program {
 }
 
 impl<V: Steps> Expand<V> {
-    /// Gives the instructions of `sources` to `view`.
+    /// Passes the instructions of `sources` to `view`.
     pub fn new(view: V, sources: &[Source]) -> Self {
         let program = |source: &Source| {
             let options = CacheOptions { riscv: source.config.riscv(), ..CacheOptions::default() };
@@ -131,25 +132,25 @@ impl<V: Steps> Expand<V> {
             );
             let size = match (isa, opcode) {
                 (Isa::A64 | Isa::A32, _) => 4,
-                // What an opcode of the processor's own is long, only its table tells.
+                // The length of a custom opcode is in the table of the processor only.
                 (Isa::T32 | Isa::ThumbEe | Isa::Rv32 | Isa::Rv64, Some(opcode))
                     if (narrow(isa, opcode) || opcode & 0x1f != 0x1f)
                         && !program.cache.riscv().has_own() =>
                 {
                     2 + 2 * u64::from(!narrow(isa, opcode))
                 }
-                // Whoever made the range read it, so it can be read.
+                // The decoder has read the instruction, so program memory has it.
                 _ => program.cache.instruction(pc).map_or(2, |i| u64::from(i.size)),
             };
             address = address.wrapping_add(size) & mask;
         }
         if known {
-            self.view.keep();
+            self.view.store();
         }
     }
 }
 
-/// What memory each source sees is carried on.
+/// The memory that a source sees depends on its context.
 impl<V: Fork> Fork for Expand<V> {
     type State = (Vec<Context>, V::State);
     type Output = V::Output;

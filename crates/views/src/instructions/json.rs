@@ -6,35 +6,36 @@ use tracewright_base::Element;
 use tracewright_decode::{Fork, Plan, Tally};
 
 use super::{Step, Steps};
+use crate::digits::decimal;
 use crate::disassembly::Disassembler;
 use crate::json::{self, Object, element};
-use crate::opencsd::text::decimal;
-use crate::render_cache::{RenderCache, Thing};
+use crate::render_cache::{CacheKey, RenderCache};
 use crate::{Lines, Source};
 
-/// Writes an object for each instruction, and one for each element that is no range.
+/// Writes an object for each instruction, and for each element other than a range.
 #[derive(Debug)]
 pub struct Json<W> {
     lines: Lines<W>,
     sources: Vec<Source>,
     buffer: String,
-    /// By source.
+    /// The disassembler of each source.
     disassemblers: Vec<Disassembler>,
-    /// The beginnings of lines, by source.
+    /// The beginning of the lines of each source.
     heads: Vec<String>,
-    /// What follows the place, by source.
+    /// The text after the offset, by source and step.
     steps: RenderCache<(usize, Step)>,
 }
 
-impl Thing for Step {
+impl CacheKey for Step {
     #[inline]
-    fn number(&self) -> u64 {
+    fn hash(&self) -> u64 {
         self.address ^ u64::from(self.taken.is_some()) << 40
     }
 }
 
 impl<W: io::Write> Json<W> {
-    /// Of `sources` of a buffer called `buffer`, which has `len` bytes, where that is known, to `out`.
+    /// Writes the instructions of `sources` to `out`. The buffer is called `buffer` and has `len`
+    /// bytes, where that is known.
     pub fn new(out: W, plan: &Plan, sources: Vec<Source>, buffer: &str, len: Option<u64>) -> Self {
         let mut lines = Lines::new(out);
         lines.text.push_str(&json::buffer(plan, &sources, buffer, len));
@@ -42,7 +43,7 @@ impl<W: io::Write> Json<W> {
             let mut text = String::new();
             let o = Object::new(&mut text).text("type", "instruction");
             let _ = o.text("source", &source.name);
-            text + ",\"at\":"
+            text + ",\"offset\":"
         });
         Json {
             heads: heads.collect(),
@@ -54,7 +55,7 @@ impl<W: io::Write> Json<W> {
         }
     }
 
-    /// Writes the summary and what is left.
+    /// Writes the summary and the lines that wait.
     ///
     /// # Errors
     /// The first error of the writer.
@@ -65,7 +66,7 @@ impl<W: io::Write> Json<W> {
     }
 }
 
-/// Each line is said for itself.
+/// Lines do not depend on one another.
 impl Fork for Json<Vec<u8>> {
     type State = ();
     type Output = Vec<u8>;
@@ -99,11 +100,11 @@ impl Fork for Json<Vec<u8>> {
 impl<W: io::Write> Steps for Json<W> {
     fn step(&mut self, n: usize, at: u64, step: &Step) {
         let (Some(source), Some(head)) = (self.sources.get(n), self.heads.get(n)) else { return };
-        let Some(words) = self.disassemblers.get_mut(n) else { return };
+        let Some(disassembler) = self.disassemblers.get_mut(n) else { return };
         let out = &mut self.lines.text;
         out.push_str(head);
         decimal(at, out);
-        self.steps.put((n, *step), out, |out| fields(source, words, step, out));
+        self.steps.put((n, *step), out, |out| fields(source, disassembler, step, out));
         self.lines.relieve();
     }
 
@@ -112,7 +113,7 @@ impl<W: io::Write> Steps for Json<W> {
         let o = Object::new(&mut self.lines.text)
             .text("type", "element")
             .text("source", &source.name)
-            .number("at", at)
+            .number("offset", at)
             .text("kind", what.kind());
         element::fields(source, what, o).end();
         self.lines.end();
@@ -123,7 +124,7 @@ impl<W: io::Write> Steps for Json<W> {
     }
 }
 
-/// What an instruction's line says after its place.
+/// Appends the fields of an instruction after its offset.
 fn fields(source: &Source, disassembler: &mut Disassembler, step: &Step, out: &mut String) {
     let o = Object::more(out)
         .hex("address", step.address)

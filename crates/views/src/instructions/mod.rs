@@ -1,10 +1,10 @@
-//! Every executed instruction, one at a time.
+//! Executed instructions, one at a time.
 
 mod expand;
 mod json;
 mod pc;
+mod range_lines;
 mod text;
-mod whole;
 
 pub use expand::{Expand, Step, Steps};
 pub use json::Json;

@@ -1,29 +1,29 @@
-//! Addresses of executed instructions, and nothing else.
+//! The addresses of executed instructions.
 
 use std::io;
 
 use tracewright_base::Range;
 use tracewright_decode::Fork;
 
-use super::whole::Whole;
+use super::range_lines::RangeLines;
 use super::{Step, Steps};
 use crate::Lines;
-use crate::opencsd::text::hex;
+use crate::digits::hex;
 
 /// Writes a line for each instruction: its address in lower-case hexadecimal, without `0x`.
 #[derive(Debug)]
 pub struct Pcs<W> {
     lines: Lines<W>,
-    whole: Whole,
+    ranges: RangeLines,
 }
 
 impl<W: io::Write> Pcs<W> {
-    /// To `out`.
+    /// Writes to `out`.
     pub fn new(out: W) -> Self {
-        Pcs { lines: Lines::new(out), whole: Whole::default() }
+        Pcs { lines: Lines::new(out), ranges: RangeLines::default() }
     }
 
-    /// Writes what is left.
+    /// Writes the lines that wait.
     ///
     /// # Errors
     /// The first error of the writer.
@@ -32,7 +32,7 @@ impl<W: io::Write> Pcs<W> {
     }
 }
 
-/// Each line is said for itself.
+/// Lines do not depend on one another.
 impl Fork for Pcs<Vec<u8>> {
     type State = ();
     type Output = Vec<u8>;
@@ -66,11 +66,11 @@ impl<W: io::Write> Steps for Pcs<W> {
     }
 
     fn recall(&mut self, n: usize, range: &Range, context: usize) -> bool {
-        self.whole.recall(n, range, context, &mut self.lines)
+        self.ranges.recall(n, range, context, &mut self.lines)
     }
 
-    fn keep(&mut self) {
-        self.whole.keep(&self.lines);
+    fn store(&mut self) {
+        self.ranges.store(&self.lines);
     }
 
     fn full(&self) -> bool {

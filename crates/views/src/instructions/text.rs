@@ -1,4 +1,4 @@
-//! Executed instructions for people.
+//! Executed instructions as text.
 
 use std::fmt::Write;
 use std::io;
@@ -6,40 +6,40 @@ use std::io;
 use tracewright_base::{Context, Element, Gap, Isa, Range, Security};
 use tracewright_decode::Fork;
 
-use super::whole::Whole;
+use super::range_lines::RangeLines;
 use super::{Step, Steps};
+use crate::digits::{decimal, hex, hex_padded};
 use crate::disassembly::{Disassembler, narrow};
-use crate::opencsd::text::{decimal, hex, hex_padded};
 use crate::text::{Tone, element};
 use crate::{Lines, Source};
 
 /// Columns of an instruction's text.
 const WIDTH: usize = 32;
 
-/// Writes a line for each instruction: address, opcode, text, and after a semicolon where it is in the
-/// program, the context, and cycles. What else the trace says is in lines that begin with a semicolon.
+/// Writes a line for each instruction: address, opcode, disassembly, and after a semicolon the
+/// symbol, the context and cycles. Lines of other elements begin with a semicolon.
 #[derive(Debug)]
 pub struct Text<W> {
     lines: Lines<W>,
     sources: Vec<Source>,
-    /// The context of each source in words.
+    /// The text of the context of each source.
     contexts: Vec<String>,
-    /// By source.
+    /// The disassembler of each source.
     disassemblers: Vec<Disassembler>,
     colour: bool,
-    whole: Whole,
+    ranges: RangeLines,
 }
 
 impl<W: io::Write> Text<W> {
-    /// Of `sources` to `out`.
+    /// Writes the instructions of `sources` to `out`.
     pub fn new(out: W, sources: Vec<Source>, colour: bool) -> Self {
         let contexts = vec![String::new(); sources.len()];
         let disassemblers = Disassembler::all(&sources);
-        let whole = Whole::default();
-        Text { lines: Lines::new(out), sources, contexts, disassemblers, colour, whole }
+        let ranges = RangeLines::default();
+        Text { lines: Lines::new(out), sources, contexts, disassemblers, colour, ranges }
     }
 
-    /// Writes what is left.
+    /// Writes the lines that wait.
     ///
     /// # Errors
     /// The first error of the writer.
@@ -47,7 +47,7 @@ impl<W: io::Write> Text<W> {
         self.lines.finish()
     }
 
-    /// Names the source, where there are several.
+    /// Begins a line with the name of the source, where there are several.
     fn begin(&mut self, source: usize) {
         if let [_, _, ..] = &self.sources[..]
             && let Some(source) = self.sources.get(source)
@@ -62,7 +62,7 @@ impl<W: io::Write> Text<W> {
     }
 }
 
-/// The words for each source's context are carried on.
+/// The text of later lines depends on the context of each source.
 impl Fork for Text<Vec<u8>> {
     type State = Vec<String>;
     type Output = Vec<u8>;
@@ -110,7 +110,7 @@ impl<W: io::Write> Steps for Text<W> {
         }
         out.push_str("  ");
         let text = match (step.opcode, self.disassemblers.get_mut(n)) {
-            (Some(opcode), Some(words)) => words.text(step.isa, opcode, step.address),
+            (Some(opcode), Some(disassembler)) => disassembler.text(step.isa, opcode, step.address),
             _ => "?",
         };
         out.push_str(text);
@@ -138,11 +138,11 @@ impl<W: io::Write> Steps for Text<W> {
     }
 
     fn recall(&mut self, n: usize, range: &Range, context: usize) -> bool {
-        self.whole.recall(n, range, context, &mut self.lines)
+        self.ranges.recall(n, range, context, &mut self.lines)
     }
 
-    fn keep(&mut self) {
-        self.whole.keep(&self.lines);
+    fn store(&mut self) {
+        self.ranges.store(&self.lines);
     }
 
     fn other(&mut self, n: usize, _at: u64, what: &Element) {
@@ -172,7 +172,7 @@ impl<W: io::Write> Steps for Text<W> {
     }
 }
 
-/// ` EL1N`, with a blank before it, and identifiers.
+/// The text of a context, such as ` EL1N`, with a leading space.
 fn context(context: &Context) -> String {
     let mut text = String::new();
     let security = match context.security {

@@ -9,12 +9,12 @@ use tracewright_protocols::PacketKind;
 use super::Object;
 use crate::Source;
 
-/// Adds what `element` of `source` says.
+/// Adds the fields of `element` of `source`.
 pub(crate) fn fields<'a>(source: &Source, element: &Element, o: Object<'a>) -> Object<'a> {
     match *element {
-        Element::Gap(gap) => o.text("why", PacketKind::of(&gap).as_str()),
+        Element::Gap(gap) => o.text("reason", PacketKind::of(&gap).as_str()),
         Element::TraceOn(start) => o.text(
-            "why",
+            "reason",
             match start {
                 Start::Normal => "normal",
                 Start::Overflow => "overflow",
@@ -35,7 +35,7 @@ pub(crate) fn fields<'a>(source: &Source, element: &Element, o: Object<'a>) -> O
         Element::Exception(e) => {
             let o = o.number("number", e.number.into());
             let o = o.maybe_text("name", source.exception_name(e.number).as_deref());
-            let o = o.maybe_hex("return", e.return_address);
+            let o = o.maybe_hex("return_address", e.return_address);
             let symbol = e.return_address.and_then(|address| source.symbol_name(address));
             let o = o.maybe_text("symbol", symbol.as_deref());
             o.mark("also_target", e.also_target).mark("tail_chain", e.tail_chain)
@@ -47,7 +47,7 @@ pub(crate) fn fields<'a>(source: &Source, element: &Element, o: Object<'a>) -> O
         Element::Cycles(cycles) => o.maybe_number("cycles", cycles.map(u64::from)),
         Element::Events(mask) => {
             let events = (0..8u64).filter(|n| mask >> n & 1 != 0);
-            o.list("events", events, crate::opencsd::text::decimal)
+            o.list("events", events, crate::digits::decimal)
         }
         Element::Transaction(step) => o.text(
             "step",
@@ -59,15 +59,15 @@ pub(crate) fn fields<'a>(source: &Source, element: &Element, o: Object<'a>) -> O
             },
         ),
         Element::Instrumentation { el, value } => o.number("el", el.into()).hex("value", value),
-        Element::SoftwareWrite(ref write) => software(write, o),
-        Element::DwtEvent(hardware) => self::hardware(source, hardware, o),
+        Element::SoftwareWrite(ref write) => software_write(write, o),
+        Element::DwtEvent(event) => dwt_event(source, event, o),
         Element::LocalTimestamp(time) => {
             let o = o.number("delta", time.delta.into()).digits("total", time.total);
             let o = match time.delay {
                 TimeDelay::None => o,
-                TimeDelay::Timestamp => o.text("late", "timestamp"),
-                TimeDelay::Packet => o.text("late", "packet"),
-                TimeDelay::Both => o.text("late", "both"),
+                TimeDelay::Timestamp => o.text("delayed", "timestamp"),
+                TimeDelay::Packet => o.text("delayed", "packet"),
+                TimeDelay::Both => o.text("delayed", "both"),
             };
             o.mark("after_overflow", time.after_overflow)
         }
@@ -75,13 +75,13 @@ pub(crate) fn fields<'a>(source: &Source, element: &Element, o: Object<'a>) -> O
             .digits("value", value)
             .mark("clock_changed", clock_changed)
             .mark("after_overflow", after_overflow),
-        Element::DataAccess(ref access) => self::access(source, access, o),
+        Element::DataAccess(ref access) => data_access(source, access, o),
         Element::Undecodable { len, fault } => o
             .number("len", len.into())
-            .text("why", PacketKind::of(&fault).as_str())
+            .text("reason", PacketKind::of(&fault).as_str())
             .text("text", &fault.to_string()),
         Element::Inconsistency(inconsistency) => o
-            .text("why", PacketKind::of(&inconsistency).as_str())
+            .text("reason", PacketKind::of(&inconsistency).as_str())
             .text("text", &inconsistency.to_string()),
         Element::ExceptionReturn | Element::Trigger | Element::Marker | Element::End => o,
     }
@@ -143,7 +143,7 @@ fn range<'a>(source: &Source, r: &Range, o: Object<'a>) -> Object<'a> {
     o.maybe_text("symbol", source.symbol_name(r.start).as_deref())
 }
 
-fn software<'a>(write: &Software, o: Object<'a>) -> Object<'a> {
+fn software_write<'a>(write: &Software, o: Object<'a>) -> Object<'a> {
     let o = match write.channel {
         Channel::Port { page, port } => {
             o.number("port", u64::from(page.unwrap_or(0)) * 32 + u64::from(port))
@@ -173,10 +173,10 @@ fn software<'a>(write: &Software, o: Object<'a>) -> Object<'a> {
     }
 }
 
-fn hardware<'a>(source: &Source, h: DwtEvent, o: Object<'a>) -> Object<'a> {
-    let o = o.number("source_id", h.discriminator.into()).hex("value", h.value.into());
-    let o = o.text("meaning", PacketKind::of(&h.meaning()).as_str());
-    let o = match h.meaning() {
+fn dwt_event<'a>(source: &Source, event: DwtEvent, o: Object<'a>) -> Object<'a> {
+    let o = o.number("discriminator", event.discriminator.into()).hex("value", event.value.into());
+    let o = o.text("meaning", PacketKind::of(&event.meaning()).as_str());
+    let o = match event.meaning() {
         Dwt::Counters(bits) => o.number("counters", bits.into()),
         Dwt::Exception { number, step } => o.number("number", number.into()).text(
             "step",
@@ -204,10 +204,10 @@ fn hardware<'a>(source: &Source, h: DwtEvent, o: Object<'a>) -> Object<'a> {
             .number("size", size.into()),
         Dwt::Sleep | Dwt::Prohibited | Dwt::Reserved => o,
     };
-    o.mark("after_overflow", h.after_overflow)
+    o.mark("after_overflow", event.after_overflow)
 }
 
-fn access<'a>(source: &Source, a: &Access, o: Object<'a>) -> Object<'a> {
+fn data_access<'a>(source: &Source, a: &Access, o: Object<'a>) -> Object<'a> {
     let o = o.maybe_hex("address", a.address()).maybe_hex("value", a.value());
     let o = match a.direction {
         Direction::Unknown => o,
@@ -216,7 +216,7 @@ fn access<'a>(source: &Source, a: &Access, o: Object<'a>) -> Object<'a> {
     };
     let o = if a.size > 0 { o.number("size", a.size.into()) } else { o };
     let symbol = a.by().and_then(|by| source.symbol_name(by));
-    let o = o.maybe_hex("by", a.by()).maybe_text("symbol", symbol.as_deref());
+    let o = o.maybe_hex("pc", a.by()).maybe_text("symbol", symbol.as_deref());
     let flags = [
         (Access::COPROCESSOR, "coprocessor"),
         (Access::CONTINUED, "continued"),

@@ -9,7 +9,7 @@ use tracewright_protocols::registry::AnyPacket;
 
 use super::{Object, element};
 use crate::cycles::{self, Transcript};
-use crate::opencsd::text::decimal;
+use crate::digits::decimal;
 use crate::render_cache::RenderCache;
 use crate::{Lines, Source, Stats};
 
@@ -29,16 +29,16 @@ pub struct Listing<W> {
     shown: Shown,
     sources: Vec<Source>,
     buffer: String,
-    /// The beginnings of lines: what is the same for all packets and all elements of a source.
+    /// The field `source` of the lines of each source.
     heads: Vec<String>,
     /// The fields of ranges, by source.
     ranges: RenderCache<(usize, base::Range)>,
-    /// What the words for cycles depend on, by source.
+    /// What the interpretation of the next cycle depends on, by source.
     transcripts: Vec<Transcript>,
 }
 
 impl<W: io::Write> Listing<W> {
-    /// A listing of `sources` of a buffer called `buffer`, which has `len` bytes, where that is known.
+    /// A listing of `sources` of the buffer called `buffer`, of `len` bytes where that is known.
     pub fn new(
         out: W,
         plan: &Plan,
@@ -59,7 +59,7 @@ impl<W: io::Write> Listing<W> {
         Listing { lines, shown, sources, buffer, heads, ranges, transcripts }
     }
 
-    /// Writes the summary and what is left.
+    /// Writes the summary and the lines that wait.
     ///
     /// # Errors
     /// The first error of the writer.
@@ -70,7 +70,7 @@ impl<W: io::Write> Listing<W> {
     }
 }
 
-/// Each line is said for itself, but for what cycles meant so far.
+/// Lines do not depend on one another, except for the interpretation of cycles.
 impl Fork for Listing<Vec<u8>> {
     type State = Vec<Transcript>;
     type Output = Vec<u8>;
@@ -118,7 +118,7 @@ impl<W: io::Write> Listener for Listing<W> {
         let out = &mut self.lines.text;
         out.push_str("{\"type\":\"element\",");
         out.push_str(head);
-        out.push_str(",\"at\":");
+        out.push_str(",\"offset\":");
         decimal(at, out);
         let fields = |out: &mut String| {
             let o = Object::more(out).text("kind", what.kind());
@@ -132,7 +132,7 @@ impl<W: io::Write> Listener for Listing<W> {
         self.lines.relieve();
     }
 
-    fn each_packet(&self) -> bool {
+    fn wants_each_packet(&self) -> bool {
         self.shown.packets
     }
 
@@ -148,16 +148,16 @@ impl<W: io::Write> Listener for Listing<W> {
             return;
         }
         let (Some(source), Some(head)) = (self.sources.get(n), self.heads.get(n)) else { return };
-        let mut words = String::new();
+        let mut text = String::new();
         let transcript = cycles::of(&mut self.transcripts, n);
-        let means = transcript
-            .is_some_and(|t| t.words(source, offsets.at(span.start), packet, &mut words))
-            .then_some(words);
+        let interpretation = transcript
+            .is_some_and(|t| t.interpret(source, offsets.at(span.start), packet, &mut text))
+            .then_some(text);
         let out = &mut self.lines.text;
         out.push_str("{\"type\":\"packet\",");
         out.push_str(head);
         Object::more(out)
-            .number("at", offsets.at(span.start))
+            .number("offset", offsets.at(span.start))
             .text("kind", packet.kind().as_str())
             .value("bytes", |out| {
                 out.push('"');
@@ -165,7 +165,7 @@ impl<W: io::Write> Listener for Listing<W> {
                 out.push('"');
             })
             .text("text", &packet.to_string())
-            .maybe_text("means", means.as_deref())
+            .maybe_text("interpretation", interpretation.as_deref())
             .end();
         self.lines.end();
     }

@@ -12,11 +12,11 @@ use crate::{Source, Stats};
 pub use listing::{Listing, Shown};
 pub use object::Object;
 
-/// The version of the schema. It changes when a field changes its meaning or goes away; new fields and
-/// new kinds may come at any time.
-pub const VERSION: u32 = 1;
+/// The version of the schema. It rises when a field is renamed, is removed or changes its meaning.
+/// New fields, kinds and types of lines do not raise it.
+pub const VERSION: u32 = 2;
 
-/// The first line of every answer.
+/// The first line of the output of `verb`.
 pub fn head(verb: &str) -> String {
     let mut text = String::new();
     Object::new(&mut text)
@@ -28,7 +28,7 @@ pub fn head(verb: &str) -> String {
     text
 }
 
-/// The line that comes before what is in a buffer called `name`, of `len` bytes where that is
+/// The line that precedes the content of the buffer called `name`, of `len` bytes where that is
 /// known.
 pub fn buffer(plan: &Plan, sources: &[Source], name: &str, len: Option<u64>) -> String {
     let mut text = String::new();
@@ -49,7 +49,7 @@ pub fn buffer(plan: &Plan, sources: &[Source], name: &str, len: Option<u64>) -> 
     text
 }
 
-/// The line that comes after it: what was counted.
+/// The line that follows the content of a buffer: counts.
 pub fn summary(sources: &[Source], buffer: &str, tally: &Tally, stats: Option<&Stats>) -> String {
     let mut text = String::new();
     let o = Object::new(&mut text).text("type", "summary").text("buffer", buffer);
@@ -58,33 +58,33 @@ pub fn summary(sources: &[Source], buffer: &str, tally: &Tally, stats: Option<&S
         let o = Object::new(out)
             .text("name", &source.name)
             .number("bytes", c.bytes())
-            .number("unsynchronised_bytes", c.unsynced)
-            .number("bad_bytes", c.bad)
+            .number("unsynchronised_bytes", c.unsynchronised)
+            .number("undecodable_bytes", c.undecodable)
             .number("packets", c.packets)
             .number("syncs", c.syncs)
             .number("elements", c.elements)
             .number("ranges", c.ranges)
             .number("instructions", c.instructions)
             .number("exceptions", c.exceptions)
-            .number("software", c.software)
-            .number("accesses", c.accesses)
+            .number("software_writes", c.software_writes)
+            .number("data_accesses", c.data_accesses)
             .number("no_code", c.no_code)
             .maybe_hex("first_no_code", c.first_no_code)
             .number("gaps", c.gaps)
-            .number("doubts", c.inconsistencies);
+            .number("inconsistencies", c.inconsistencies);
         match stats {
             Some(stats) => stats.fields(n, o),
             None => o,
         }
         .end();
     });
-    o.list("other_ids", &tally.unknown_ids, |(id, bytes), out| {
+    o.list("unknown_ids", &tally.unknown_ids, |(id, bytes), out| {
         Object::new(out).number("id", u64::from(*id)).number("bytes", *bytes).end();
     })
     .number("padding_bytes", tally.padding)
-    .number("bad_frame_bytes", tally.bad_frames)
+    .number("undecodable_frame_bytes", tally.bad_frames)
     .number("no_id_bytes", tally.no_source)
-    .flag("flawed", tally.flawed())
+    .flag("has_errors", tally.flawed())
     .end();
     text.push('\n');
     text

@@ -1,8 +1,8 @@
 //! One JSON object, written field by field in the order of the calls.
 
-use crate::opencsd::text::{decimal, hex};
+use crate::digits::{decimal, hex};
 
-/// An object that is being written.
+/// An incomplete object.
 #[derive(Debug)]
 pub struct Object<'a> {
     out: &'a mut String,
@@ -17,7 +17,7 @@ impl<'a> Object<'a> {
         Object { out, first: true }
     }
 
-    /// Goes on with an object that has fields already.
+    /// Continues an object that has fields.
     #[inline]
     pub fn more(out: &'a mut String) -> Self {
         Object { out, first: false }
@@ -34,14 +34,14 @@ impl<'a> Object<'a> {
         self.out.push_str("\":");
     }
 
-    /// A text.
+    /// A string.
     pub fn text(mut self, key: &str, value: &str) -> Self {
         self.key(key);
         string(value, self.out);
         self
     }
 
-    /// A text, where there is one.
+    /// A string, where it is not `None`.
     pub fn maybe_text(self, key: &str, value: Option<&str>) -> Self {
         match value {
             Some(value) => self.text(key, value),
@@ -57,7 +57,7 @@ impl<'a> Object<'a> {
         self
     }
 
-    /// A number below 2^53, where it is known.
+    /// A number below 2^53, where it is not `None`.
     pub fn maybe_number(self, key: &str, value: Option<u64>) -> Self {
         match value {
             Some(value) => self.number(key, value),
@@ -65,7 +65,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// A number of up to 64 bits, as a text of hexadecimal digits after `0x`.
+    /// A number of up to 64 bits, as a string of hexadecimal digits after `0x`.
     #[inline]
     pub fn hex(mut self, key: &str, value: u64) -> Self {
         self.key(key);
@@ -75,7 +75,7 @@ impl<'a> Object<'a> {
         self
     }
 
-    /// The same, where it is known.
+    /// [`hex`](Self::hex), where it is not `None`.
     pub fn maybe_hex(self, key: &str, value: Option<u64>) -> Self {
         match value {
             Some(value) => self.hex(key, value),
@@ -83,7 +83,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// A number of up to 64 bits, as a text of decimal digits.
+    /// A number of up to 64 bits, as a string of decimal digits.
     pub fn digits(mut self, key: &str, value: u64) -> Self {
         self.key(key);
         self.out.push('"');
@@ -100,30 +100,30 @@ impl<'a> Object<'a> {
         self
     }
 
-    /// `true`, or nothing.
+    /// `true`; the field is left out where `value` is false.
     pub fn mark(self, key: &str, value: bool) -> Self {
         if value { self.flag(key, true) } else { self }
     }
 
-    /// Bytes, as a text of two hexadecimal digits each.
+    /// Bytes, as a string of two hexadecimal digits each.
     pub fn bytes(mut self, key: &str, bytes: &[u8]) -> Self {
         self.key(key);
         self.out.push('"');
         for &byte in bytes {
-            crate::opencsd::text::hex_padded(byte.into(), 2, self.out);
+            crate::digits::hex_padded(byte.into(), 2, self.out);
         }
         self.out.push('"');
         self
     }
 
-    /// A list, an object or whatever else `write` writes.
+    /// The JSON value that `write` appends.
     pub fn value(mut self, key: &str, write: impl FnOnce(&mut String)) -> Self {
         self.key(key);
         write(self.out);
         self
     }
 
-    /// A list of what `write` writes for each of `items`.
+    /// A list: `write` appends each of `items`.
     pub fn list<T>(
         self,
         key: &str,
@@ -161,7 +161,7 @@ pub fn string(value: &str, out: &mut String) {
             '\t' => out.push_str("\\t"),
             c if (c as u32) < 0x20 => {
                 out.push_str("\\u00");
-                crate::opencsd::text::hex_padded(u64::from(c as u32), 2, out);
+                crate::digits::hex_padded(u64::from(c as u32), 2, out);
             }
             c => out.push(c),
         }

@@ -1,4 +1,4 @@
-//! Elements in the words of the reference packet lister (`OCSD_GEN_TRC_ELEM_...`).
+//! Elements in the format of OpenCSD (`OCSD_GEN_TRC_ELEM_...`).
 
 use std::fmt::Write;
 
@@ -7,16 +7,17 @@ use tracewright_base::{
     LocalTimestamp, Range, Role, Security, Software, Space, Start, TimeDelay, Transaction,
 };
 
-use super::text::{decimal, hex};
+use crate::digits::{decimal, hex};
 
-/// What of a source's configuration the words for its elements depend on.
+/// The part of a source's configuration that the text of its elements depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
-    /// Timestamps always carry a cycle count, 0 where the packet has none.
+    /// Timestamps always have a cycle count: 0 where the packet has none.
     pub timestamp_cycles: bool,
 }
 
-/// Appends the words for `element`. `false` where the reference has none: nothing is appended.
+/// Appends the text of `element`. Returns `false`, and appends nothing, where OpenCSD has no such
+/// element.
 pub fn element(style: Style, element: &Element, out: &mut String) -> bool {
     match element {
         Element::Range(r) => range(r, out),
@@ -90,8 +91,8 @@ pub fn element(style: Style, element: &Element, out: &mut String) -> bool {
         Element::Instrumentation { el, value } => {
             let _ = write!(out, "OCSD_GEN_TRC_ELEM_INSTRUMENTATION(EL{el}; 0x{value:016x})");
         }
-        Element::SoftwareWrite(s) => software(s, out),
-        Element::DwtEvent(h) => hardware(h, out),
+        Element::SoftwareWrite(s) => software_write(s, out),
+        Element::DwtEvent(event) => dwt_event(event, out),
         Element::LocalTimestamp(t) => local_time(t, out),
         Element::GlobalTimestamp { value, after_overflow, .. } => {
             itm(*after_overflow, out);
@@ -108,15 +109,16 @@ pub fn element(style: Style, element: &Element, out: &mut String) -> bool {
     true
 }
 
-fn bracketed(name: &str, words: &str, out: &mut String) {
+fn bracketed(name: &str, text: &str, out: &mut String) {
     out.push_str("OCSD_GEN_TRC_ELEM_");
     out.push_str(name);
     out.push_str("( [");
-    out.push_str(words);
+    out.push_str(text);
     out.push_str("])");
 }
 
-/// The reference resets its decoder where the program image is wrong, and calls that a bad packet.
+/// OpenCSD resets its decoder where the program image contradicts the trace, and reports a bad
+/// packet.
 const fn reason(gap: Gap) -> &'static str {
     match gap {
         Gap::Start => "init-decoder",
@@ -127,7 +129,7 @@ const fn reason(gap: Gap) -> &'static str {
     }
 }
 
-/// The reference's short name of an instruction set.
+/// OpenCSD's short name of an instruction set.
 pub const fn isa_name(isa: Isa) -> &'static str {
     match isa {
         Isa::A64 => "A64",
@@ -139,7 +141,7 @@ pub const fn isa_name(isa: Isa) -> &'static str {
     }
 }
 
-/// The words that end an element with a cycle count, before the `)`.
+/// Appends the cycle count that ends an element, before the `)`.
 pub(super) fn cycle_count(count: u32, out: &mut String) {
     out.push_str(" [CC=");
     decimal(count.into(), out);
@@ -176,7 +178,7 @@ fn range(r: &Range, out: &mut String) {
         Role::ExceptionReturn => "",
         Role::ImpliedReturn => "V7:impl ret",
     });
-    // The reference does not know that these depend on anything.
+    // OpenCSD does not treat loop and compare instructions as conditional.
     if r.last.conditional() && !matches!(r.last.role, Role::Loop | Role::Compare) {
         out.push_str(" <cond>");
     }
@@ -186,9 +188,9 @@ fn range(r: &Range, out: &mut String) {
     out.push(')');
 }
 
-/// The last instruction of a range as the reference's older decoders see it: they do not look for the
-/// IT block around it, the one thing that makes a T32 instruction but a branch conditional.
-pub(super) fn blind_to_it(last: Last) -> Last {
+/// The last instruction of a range as OpenCSD's ETMv3 and PTM decoders report it. They do not
+/// decode IT blocks, so no T32 instruction other than a branch is conditional.
+pub(super) fn without_it_block(last: Last) -> Last {
     if !last.conditional() || last.isa != Isa::T32 || last.kind == Kind::Branch {
         return last;
     }
@@ -221,7 +223,7 @@ fn context(c: &Context, out: &mut String) {
     out.push(')');
 }
 
-/// The reference's number and name of a memory space.
+/// OpenCSD's number and name of a memory space.
 const fn memory_space(space: Space) -> (u32, &'static str) {
     match (space.security(), space.el()) {
         (Some(Security::Secure), Some(0 | 1)) => (0x01, "EL1S"),
@@ -239,7 +241,7 @@ const fn memory_space(space: Space) -> (u32, &'static str) {
     }
 }
 
-fn software(s: &Software, out: &mut String) {
+fn software_write(s: &Software, out: &mut String) {
     let (bits, value) = (s.bits, s.value());
     match s.channel {
         Channel::Port { page, port } => {
@@ -289,9 +291,10 @@ fn itm(after_overflow: bool, out: &mut String) {
     out.push_str(if after_overflow { "ITM_OVERFLOW; " } else { "" });
 }
 
-fn hardware(h: &DwtEvent, out: &mut String) {
-    itm(h.after_overflow, out);
-    let (id, value, width) = (h.discriminator, h.value, usize::from(h.size) * 2);
+fn dwt_event(event: &DwtEvent, out: &mut String) {
+    itm(event.after_overflow, out);
+    let (id, value) = (event.discriminator, event.value);
+    let width = usize::from(event.size) * 2;
     let _ = write!(out, "ITM_DWT (desc: {id:#x}; Data: 0x{value:0width$x}) )");
 }
 

@@ -1,4 +1,4 @@
-//! ETMv3 packets in the words of the reference packet lister.
+//! ETMv3 packets in the format of OpenCSD.
 
 pub(super) mod order;
 
@@ -6,20 +6,37 @@ use tracewright_base::{Element, Fault, Isa, Kind};
 use tracewright_protocols::etmv3::packet::{
     Atoms, Branch, DataAddress, Info, InfoBytes, Isync, Reason, Value,
 };
-use tracewright_protocols::etmv3::{Config, History, Packet};
+use tracewright_protocols::etmv3::{Config, Etmv3, History, Packet};
 
-use super::element::blind_to_it;
-use super::text::{decimal, hex, hex_padded, value};
+use self::order::Order;
+use super::element::without_it_block;
+use super::packet_text::{Behaviour, OpencsdProtocol, PacketText};
+use super::unsynced::Group;
+use crate::digits::{decimal, hex, hex_padded, value};
 
-/// What the words for the next packet of one source depend on.
+/// What the text of the next packet of one source depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Etmv3Text {
     history: History,
 }
 
-impl Etmv3Text {
-    /// Appends the words for `packet`.
-    pub fn packet(&mut self, config: &Config, packet: &Packet, out: &mut String) {
+impl OpencsdProtocol for Etmv3 {
+    type Text = Etmv3Text;
+    const DECODER: &'static str = "DCD_ETMV3";
+    const PACKET_PROCESSOR: &'static str = "PKTP_ETMV3";
+}
+
+impl PacketText for Etmv3Text {
+    type Config = Config;
+    type Packet = Packet;
+
+    const BEHAVIOUR: Behaviour = Behaviour {
+        late_elements: true,
+        end_at_last_line: true,
+        ..Behaviour::new(Group::FragmentOrZeros)
+    };
+
+    fn packet(&mut self, config: &Config, packet: &Packet, out: &mut String) {
         let (name, description) = match packet {
             Packet::Async { .. } => ("A_SYNC", "Alignment Synchronisation."),
             Packet::CycleCount(_) => ("CYCLE_COUNT", "Cycle Count."),
@@ -51,19 +68,48 @@ impl Etmv3Text {
         self.extras(config, packet, out);
     }
 
-    /// `element` as the reference takes it: it names barriers and waits only where they are
-    /// waypoints of the trace unit, and does not look for the IT block around an instruction.
-    pub fn element(&self, element: Element) -> Element {
-        let Element::Range(mut range) = element else { return element };
+    /// `element` as OpenCSD reports it. OpenCSD reports barriers and waits only where they are
+    /// waypoints of the trace unit, and does not decode IT blocks.
+    fn element(&mut self, _: &Config, element: Element) -> Option<(Element, Option<u32>)> {
+        let Element::Range(mut range) = element else { return Some((element, None)) };
         let last = range.last;
         if matches!(last.kind, Kind::Barrier | Kind::Wait | Kind::TimedWait) {
             range.last.kind = Kind::Plain;
         }
-        range.last = blind_to_it(range.last);
-        Element::Range(range)
+        range.last = without_it_block(range.last);
+        Some((Element::Range(range), None))
     }
 
-    /// Appends what a packet's name and description do not say.
+    fn bad(&mut self, _: &Config, bytes: &[u8], fault: Fault, out: &mut String) {
+        let header = bytes.first().copied().unwrap_or(0);
+        self.history = History::default();
+        match fault {
+            Fault::Unsynchronised => titled("NOTSYNC", "Trace Stream not synchronised", out),
+            Fault::Truncated => {
+                titled("INCOMPLETE_EOT.", "Incomplete packet at end of trace data.", out);
+            }
+            Fault::Reserved(_) => titled("I_RESERVED", "Reserved Packet Header", out),
+            fault => {
+                match fault {
+                    Fault::ReservedForConfig(_) => {
+                        titled("BAD_TRACEMODE", "Invalid packet type for this trace mode.", out);
+                    }
+                    _ => titled("BAD_SEQUENCE", "Invalid sequence for packet type.", out),
+                }
+                out.push('[');
+                out.push_str(kind(header));
+                out.push(']');
+            }
+        }
+    }
+
+    fn order(packet: &Packet, order: &mut Order, source: usize, at: u64, end: usize) {
+        order.packet(source, at, packet, end);
+    }
+}
+
+impl Etmv3Text {
+    /// Appends the fields of a packet, after its name and description.
     fn extras(&mut self, config: &Config, packet: &Packet, out: &mut String) {
         match packet {
             Packet::CycleCount(cycles) => {
@@ -112,29 +158,6 @@ impl Etmv3Text {
         }
     }
 
-    /// Appends the words for bytes that are no packet; `header` is the first.
-    pub fn bad(&mut self, header: u8, fault: Fault, out: &mut String) {
-        self.history = History::default();
-        match fault {
-            Fault::Unsynchronised => titled("NOTSYNC", "Trace Stream not synchronised", out),
-            Fault::Truncated => {
-                titled("INCOMPLETE_EOT.", "Incomplete packet at end of trace data.", out);
-            }
-            Fault::Reserved(_) => titled("I_RESERVED", "Reserved Packet Header", out),
-            fault => {
-                match fault {
-                    Fault::ReservedForConfig(_) => {
-                        titled("BAD_TRACEMODE", "Invalid packet type for this trace mode.", out);
-                    }
-                    _ => titled("BAD_SEQUENCE", "Invalid sequence for packet type.", out),
-                }
-                out.push('[');
-                out.push_str(kind(header));
-                out.push(']');
-            }
-        }
-    }
-
     fn isync(&mut self, config: &Config, isync: &Isync, out: &mut String) {
         out.push_str(match isync.reason {
             Reason::Periodic => "; (Periodic); ",
@@ -143,8 +166,8 @@ impl Etmv3Text {
             Reason::Debug => "; (Debug Exit); ",
         });
         self.history.isync(isync);
-        let offset = isync.place();
-        if let Some((address, _)) = offset {
+        let start = isync.start_address();
+        if let Some((address, _)) = start {
             out.push_str(if isync.current.is_some() { "Data Instr Addr=0x" } else { "Addr=0x" });
             hex_padded(address.into(), 8, out);
             out.push_str("; ");
@@ -156,7 +179,7 @@ impl Etmv3Text {
             hex(id.into(), out);
             out.push_str("; ");
         }
-        let Some((_, isa)) = offset else { return };
+        let Some((_, isa)) = start else { return };
         instruction_set(isa, out);
         if let Some(cycles) = isync.cycles {
             out.push_str("Cycles=");
@@ -258,7 +281,7 @@ fn instruction_set(isa: Isa, out: &mut String) {
     });
 }
 
-/// The name of the packet that a header begins, as bad packets have it.
+/// The name of the packet that a header begins, for the lines of bad packets.
 const fn kind(header: u8) -> &'static str {
     match header {
         0x00 => "A_SYNC",
@@ -283,10 +306,10 @@ const fn kind(header: u8) -> &'static str {
     }
 }
 
-/// Exception 6 of the A and R profiles has no meaning.
+/// Exception 6 of the A and R profiles is reserved.
 const RESERVED: u16 = 6;
 
-/// The reference's names for exceptions of the A and R profiles.
+/// OpenCSD's names of exceptions of the A and R profiles.
 const EXCEPTIONS: [&str; 16] = [
     "No Exception",
     "Debug Halt",
@@ -306,7 +329,7 @@ const EXCEPTIONS: [&str; 16] = [
     "FIQ",
 ];
 
-/// The reference's names for exceptions of the M profile, below 0x18.
+/// OpenCSD's names of exceptions of the M profile, below 0x18.
 const M_EXCEPTIONS: [&str; 24] = [
     "No Exception",
     "IRQ1",

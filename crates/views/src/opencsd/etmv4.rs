@@ -1,41 +1,69 @@
-//! ETMv4 and ETE packets in the words of the reference packet lister.
+//! ETMv4 and ETE packets in the format of OpenCSD.
 
 mod names;
 
 use tracewright_base::{Element, Fault, Gap, Security};
 use tracewright_protocols::etmv4::{
-    Address, Atoms, Before, Config, ContextInfo, Exception, History, Packet, Q, TraceInfo,
+    Address, Atoms, Before, Config, ContextInfo, Ete, Etmv4, Exception, History, Packet, Q,
+    TraceInfo,
 };
 
 use self::names::{begun, special, title};
 
-use super::text::{decimal, hex, hex_padded, value};
+use super::element::Style;
+use super::packet_text::{Behaviour, OpencsdProtocol, PacketText};
+use super::unsynced::Group;
+use crate::digits::{decimal, hex, hex_padded, value};
 
-/// Packets of one source as text: what completes their compressed fields.
+/// What the text of the next packet of one source depends on: the values that complete compressed
+/// fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Etmv4Text {
     history: History,
-    /// How the addresses of the history came, the last first.
+    /// The forms of the addresses of the history, the last first.
     forms: [Form; 3],
-    /// The last context was AArch64 state. Unlike the history's it outlives a Trace Info packet.
+    /// The last context was AArch64 state. A Trace Info packet does not reset it, other than the
+    /// history.
     bits64: bool,
     /// A timestamp marker was seen.
     marked: bool,
 }
 
-/// How an address came.
+/// The form of an address in its packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Form {
-    /// It is of 32 bits.
+    /// The address has 32 bits.
     narrow: bool,
-    /// Bits in its packet.
+    /// The number of bits in the packet.
     bits: u8,
 }
 
-impl Etmv4Text {
+impl OpencsdProtocol for Etmv4 {
+    type Text = Etmv4Text;
+    const DECODER: &'static str = "DCD_ETMV4";
+    const PACKET_PROCESSOR: &'static str = "PKTP_ETMV4I";
+}
+
+impl OpencsdProtocol for Ete {
+    type Text = Etmv4Text;
+    const DECODER: &'static str = "DCD_ETMV4";
+    const PACKET_PROCESSOR: &'static str = "PKTP_ETMV4I";
+}
+
+impl PacketText for Etmv4Text {
+    type Config = Config;
+    type Packet = Packet;
+
+    const BEHAVIOUR: Behaviour = Behaviour {
+        one_unsynced_line: true,
+        plain_ranges: true,
+        incomplete_end: true,
+        ..Behaviour::new(Group::EightOrZero)
+    };
+
     /// Appends name, description and fields of `packet`.
-    pub fn packet(&mut self, config: &Config, packet: &Packet, out: &mut String) {
-        // More than half of all packets are atoms: nothing to complete.
+    fn packet(&mut self, config: &Config, packet: &Packet, out: &mut String) {
+        // More than half of all packets are atoms. They have no compressed fields.
         if let Packet::Atoms(atoms) = packet {
             out.push_str(match atoms.format() {
                 1 => "I_ATOM_F1 : Atom format 1.; ",
@@ -71,7 +99,7 @@ impl Etmv4Text {
                     self.push(Form { narrow: false, bits: 64 });
                 }
                 if special(config, exception).is_none() {
-                    words(config, exception, out);
+                    exception_fields(config, exception, out);
                 }
             }
             Packet::Instrumentation { el, value } => {
@@ -150,9 +178,10 @@ impl Etmv4Text {
         }
     }
 
-    /// `element` as the reference takes it: a timestamp has a cycle count where the configuration has
-    /// one, and has none before the first marker where the unit makes markers.
-    pub fn element(&mut self, config: &Config, element: Element) -> Option<Element> {
+    /// `element` as OpenCSD reports it. A timestamp has a cycle count where the configuration has
+    /// cycle counting. Where the unit emits timestamp markers, timestamps before the first marker
+    /// are left out.
+    fn element(&mut self, config: &Config, element: Element) -> Option<(Element, Option<u32>)> {
         match element {
             Element::Marker => self.marked = true,
             Element::Gap(Gap::BadPacket | Gap::BadImage) => self.marked = false,
@@ -162,17 +191,17 @@ impl Etmv4Text {
                 return None;
             }
             Element::Timestamp { value, .. } if !config.cycle_counting() => {
-                return Some(Element::Timestamp { value, cycles: None });
+                return Some((Element::Timestamp { value, cycles: None }, None));
             }
             _ => {}
         }
-        Some(element)
+        Some((element, None))
     }
 
-    /// Appends what is said of `bytes` that are no packet. The state stays as it is: the reference
-    /// goes on with the next byte.
-    pub fn bad(&self, config: &Config, bytes: &[u8], fault: Fault, out: &mut String) {
-        let (text, named) = match fault {
+    /// Appends the text of undecodable `bytes`. OpenCSD continues with the next byte and does not
+    /// reset the state.
+    fn bad(&mut self, config: &Config, bytes: &[u8], fault: Fault, out: &mut String) {
+        let (text, has_name) = match fault {
             Fault::Unsynchronised => ("I_NOT_SYNC : I Stream not synchronised", false),
             Fault::Reserved(_) => ("I_RESERVED : Reserved Packet Header", false),
             Fault::ReservedForConfig(_) => {
@@ -182,19 +211,38 @@ impl Etmv4Text {
             _ => ("I_BAD_SEQUENCE : Invalid Sequence in packet.", true),
         };
         out.push_str(text);
-        if named {
+        if has_name {
             out.push('[');
             out.push_str(begun(config, bytes));
             out.push(']');
         }
     }
 
+    fn packet_error(fault: Fault) -> Option<&'static str> {
+        match fault {
+            Fault::Reserved(_) => {
+                Some("0x0014 (OCSD_ERR_INVALID_PCKT_HDR) [Invalid packet header]")
+            }
+            _ => None,
+        }
+    }
+
+    fn is_constant(packet: &Packet) -> bool {
+        matches!(packet, Packet::Atoms(_))
+    }
+
+    fn style(config: &Config) -> Style {
+        Style { timestamp_cycles: config.cycle_counting() }
+    }
+}
+
+impl Etmv4Text {
     fn push(&mut self, form: Form) {
         let [a, b, _] = self.forms;
         self.forms = [form, a, b];
     }
 
-    /// Takes in how an address came.
+    /// Records the form of an address.
     fn complete(&mut self, address: Address) -> Form {
         let [last, ..] = self.forms;
         let form = match address {
@@ -207,7 +255,7 @@ impl Etmv4Text {
         form
     }
 
-    /// The last address, of which `updated` bits came with this packet.
+    /// Appends the last address. This packet has `updated` bits of it.
     fn address(&self, form: Form, updated: u8, out: &mut String) {
         let last = self.history.last();
         out.push_str("; Addr=");
@@ -224,7 +272,7 @@ impl Etmv4Text {
     }
 }
 
-/// `before`, the number, `)`.
+/// Appends `before`, the number and `)`.
 fn numbered(before: &str, count: u32, out: &mut String) {
     out.push_str(before);
     decimal(count.into(), out);
@@ -273,7 +321,7 @@ fn trace_info(config: &Config, info: &TraceInfo, initial: bool, out: &mut String
 }
 
 fn context(info: &ContextInfo, out: &mut String) {
-    // One has a space and the other has none.
+    // OpenCSD prints a space before `EL` for AArch32 only.
     out.push_str(if info.bits64() { "Ctxt: AArch64,EL" } else { "Ctxt: AArch32, EL" });
     decimal(info.el().into(), out);
     out.push_str(match info.security() {
@@ -350,7 +398,7 @@ const EXCEPTIONS_M: [&str; 32] = [
     "Reserved",
 ];
 
-fn words(config: &Config, exception: Exception, out: &mut String) {
+fn exception_fields(config: &Config, exception: Exception, out: &mut String) {
     let number = usize::from(exception.number);
     out.push_str(";  ");
     if config.microcontroller() {

@@ -1,24 +1,24 @@
-//! Raw frames: the lines of the reference's `-o_raw_packed` and `-o_raw_unpacked`.
+//! Raw frames: the lines of `trc_pkt_lister -o_raw_packed` and `-o_raw_unpacked`.
 
 use tracewright_frames::{Event, Framing, dstream, sync};
 
-use super::text;
+use crate::digits;
 
-/// Says what a [`Splitter`](tracewright_frames::Splitter) tells its
-/// [`Split`](tracewright_frames::Split): give each call on, before anything is made of the bytes. The
-/// splitter must number as the reference does.
+/// Writes the lines of frames. Each call of a [`Splitter`](tracewright_frames::Splitter) to its
+/// [`Split`](tracewright_frames::Split) must be passed on before the bytes are decoded. The
+/// splitter must number offsets as OpenCSD does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawFrames {
     packed: bool,
     unpacked: bool,
-    /// Bytes that the reference reads at a time; a packed line ends where they end.
+    /// The size of the blocks that OpenCSD reads; a packed line ends at the end of a block.
     block: u64,
-    /// Bytes in the packed line so far, where one is open.
+    /// The number of bytes in the incomplete packed line, where there is one.
     open: Option<usize>,
 }
 
 impl RawFrames {
-    /// Says frames as they are, or what is in them, or both.
+    /// Lists frames as they are (`packed`), the data of each ID in them (`unpacked`), or both.
     pub fn new(framing: Framing, packed: bool, unpacked: bool) -> Self {
         let block = match framing {
             Framing::Dstream => dstream::BLOCK - dstream::FOOTER,
@@ -27,12 +27,12 @@ impl RawFrames {
         RawFrames { packed, unpacked, block, open: None }
     }
 
-    /// The same that was told nothing.
+    /// A copy without an incomplete line.
     pub(super) fn fork(&self) -> Self {
         RawFrames { open: None, ..self.clone() }
     }
 
-    /// Bytes of frames and of synchronisation packets.
+    /// Takes bytes of frames and of synchronisation packets.
     pub fn packed(&mut self, at: u64, bytes: &[u8], out: &mut String) {
         if !self.packed {
             return;
@@ -54,12 +54,12 @@ impl RawFrames {
         }
     }
 
-    /// A frame is whole.
+    /// A frame is complete.
     pub fn frame(&mut self, out: &mut String) {
         self.close(out);
     }
 
-    /// What a frame holds for one id.
+    /// Takes the data of one ID in a frame.
     pub fn fragment(&mut self, id: Option<u8>, at: u64, bytes: &[u8], out: &mut String) {
         if !self.unpacked {
             return;
@@ -68,7 +68,7 @@ impl RawFrames {
         match id {
             Some(id) => {
                 out.push_str("0x");
-                text::hex_padded(id.into(), 2, out);
+                digits::hex_padded(id.into(), 2, out);
             }
             None => out.push_str("????"),
         }
@@ -77,7 +77,7 @@ impl RawFrames {
         end(len, out);
     }
 
-    /// What else the link says.
+    /// Takes an event of the formatter.
     pub fn event(&mut self, at: u64, event: Event, out: &mut String) {
         match event {
             Event::Barrier if self.packed || self.unpacked => {
@@ -91,7 +91,7 @@ impl RawFrames {
                 out.push_str("DSTREAM footer [");
                 for byte in footer {
                     out.push_str("0x");
-                    text::hex(byte.into(), out);
+                    digits::hex(byte.into(), out);
                     out.push(' ');
                 }
                 out.push_str("]\n");
@@ -100,7 +100,7 @@ impl RawFrames {
         }
     }
 
-    /// The capture ends.
+    /// The capture ends: ends an incomplete line.
     pub fn finish(&mut self, out: &mut String) {
         self.close(out);
     }
@@ -118,16 +118,16 @@ fn head(at: u64, what: &str, out: &mut String) {
     for _ in digits..7 {
         out.push(' ');
     }
-    text::decimal(at, out);
+    digits::decimal(at, out);
     out.push_str("; ");
     out.push_str(what);
 }
 
-/// Adds bytes to a line that has `before`, 16 to a line, and returns how many it has then.
+/// Appends bytes, 16 to a line, to a line with `before` bytes. Returns the new count.
 fn bytes(bytes: &[u8], before: usize, out: &mut String) -> usize {
     let mut count = before;
     for &byte in bytes {
-        text::hex_padded(byte.into(), 2, out);
+        digits::hex_padded(byte.into(), 2, out);
         out.push(' ');
         count += 1;
         if count.is_multiple_of(16) {

@@ -1,20 +1,35 @@
-//! ITM packets in the words of the reference packet lister.
+//! ITM packets in the format of OpenCSD.
 
-use tracewright_base::{Channel, Element, Fault, TimeDelay};
-use tracewright_protocols::itm::{Data, Packet};
+use std::ops::Range;
 
-use super::text::{decimal, hex, hex_padded};
+use tracewright_base::{Channel, Element, Fault, OffsetMap, TimeDelay};
+use tracewright_protocols::itm::{Config, Data, Itm, Packet};
 
-/// What the words for the next packet of one source depend on.
+use super::packet_text::{Behaviour, OpencsdProtocol, PacketText};
+use super::unsynced::Group;
+use crate::digits::{decimal, hex, hex_padded};
+
+/// What the text of the next packet of one source depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ItmText {
-    /// The page that was named last. The reference keeps it over a loss and a synchronisation.
+    /// The page of the last Page packet. OpenCSD does not reset it after a loss or a
+    /// synchronisation.
     page: u8,
 }
 
-impl ItmText {
-    /// Appends the words for `packet`.
-    pub fn packet(&mut self, packet: &Packet, out: &mut String) {
+impl OpencsdProtocol for Itm {
+    type Text = ItmText;
+    const DECODER: &'static str = "DCD_ITM";
+    const PACKET_PROCESSOR: &'static str = "PKTP_ITM";
+}
+
+impl PacketText for ItmText {
+    type Config = Config;
+    type Packet = Packet;
+
+    const BEHAVIOUR: Behaviour = Behaviour::new(Group::EightOrZeros);
+
+    fn packet(&mut self, _: &Config, packet: &Packet, out: &mut String) {
         match *packet {
             Packet::Sync { .. } => out.push_str("ITM_ASYNC: ; 'Alignment synchronisation packet'"),
             Packet::Overflow => out.push_str("ITM_OVERFLOW: ; 'ITM overflow packet'"),
@@ -67,15 +82,14 @@ impl ItmText {
                 out.push_str("ITM_DWT: {desc: 0x");
                 hex_padded(discriminator.into(), 2, out);
                 out.push_str("} ");
-                hardware(discriminator, data, out);
+                hardware_source(discriminator, data, out);
                 out.push_str("; 'DWT hardware stimulus write'");
             }
         }
     }
 
-    /// Appends the words for `bytes` that are no packet.
-    pub fn bad(&self, bytes: &[u8], fault: Fault, out: &mut String) {
-        let (name, words) = match fault {
+    fn bad(&mut self, _: &Config, bytes: &[u8], fault: Fault, out: &mut String) {
+        let (name, description) = match fault {
             Fault::Unsynchronised => {
                 return out.push_str("ITM_NOTSYNC: ; 'ITM data stream not synchronised'");
             }
@@ -90,29 +104,35 @@ impl ItmText {
         out.push_str(": [Init type: ");
         out.push_str(begun(bytes));
         out.push_str("] ; '");
-        out.push_str(words);
+        out.push_str(description);
         out.push('\'');
     }
 
-    /// Appends the bytes of `packet` where the reference does not list its `own`: of a whole low part of
-    /// a global timestamp it clears the two flags.
-    pub fn octets(&self, packet: &Packet, own: &[u8], out: &mut Vec<u8>) -> bool {
+    /// OpenCSD clears the two flags in the last byte of a GTS1 packet of full length.
+    fn octets(
+        &self,
+        packet: &Packet,
+        _: &OffsetMap<'_>,
+        span: Range<usize>,
+        block: &[u8],
+        out: &mut Vec<u8>,
+    ) -> bool {
         let Packet::GlobalTimeLow { bytes: 4, .. } = packet else { return false };
-        out.extend_from_slice(own);
+        out.extend_from_slice(block.get(span).unwrap_or_default());
         if let Some(last) = out.last_mut() {
             *last &= 0x1f;
         }
         true
     }
 
-    /// `element` as the reference takes it: the page is the one that was named last, whatever came since.
-    pub fn element(&self, mut element: Element) -> Element {
+    /// `element` as OpenCSD reports it: with the page of the last Page packet, also after a loss.
+    fn element(&mut self, _: &Config, mut element: Element) -> Option<(Element, Option<u32>)> {
         if let Element::SoftwareWrite(write) = &mut element
             && let Channel::Port { page, .. } = &mut write.channel
         {
             *page = Some(self.page);
         }
-        element
+        Some((element, None))
     }
 }
 
@@ -146,8 +166,9 @@ fn local_time(delay: TimeDelay, ticks: u32, bytes: u8, out: &mut String) {
     out.push_str("; 'Local Timestamp'");
 }
 
-/// The reference looks at the discriminator alone, whatever the size.
-fn hardware(discriminator: u8, data: Data, out: &mut String) {
+/// Appends the meaning of a hardware source packet. OpenCSD derives it from the discriminator
+/// alone, not from the size.
+fn hardware_source(discriminator: u8, data: Data, out: &mut String) {
     let value = data.value();
     match discriminator {
         0 => {
@@ -195,12 +216,11 @@ fn hardware(discriminator: u8, data: Data, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use tracewright_base::{Parse, Wire};
-    use tracewright_protocols::itm::Config;
 
     use super::*;
 
-    /// Lines of the reference's listings; those without a letter in column 1 follow its rules for
-    /// packets that no listing has.
+    /// Lines of listings of OpenCSD. Lines for packets that no listing contains follow the same
+    /// rules.
     #[test]
     fn packets() {
         for (bytes, want) in [
@@ -265,7 +285,7 @@ mod tests {
                 panic!("no packet in {bytes:02x?}");
             };
             let mut out = String::new();
-            ItmText::default().packet(&packet, &mut out);
+            ItmText::default().packet(&Config::default(), &packet, &mut out);
             assert_eq!(out, want);
         }
     }

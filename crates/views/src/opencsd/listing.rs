@@ -1,6 +1,7 @@
-//! The listing, line for line as the reference's packet lister prints it.
+//! The listing, line for line as OpenCSD's `trc_pkt_lister` prints it.
 
 mod fork;
+mod source;
 
 use std::io;
 use std::mem;
@@ -9,16 +10,16 @@ use std::ops::Range;
 use tracewright_base::{Element, Fault, Gap, Inconsistency, OffsetMap};
 use tracewright_decode::{Listener, Plan};
 use tracewright_frames::{Event, Frame};
-use tracewright_protocols::etmv4::Packet;
-use tracewright_protocols::registry::{AnyConfig, AnyPacket};
+use tracewright_protocols::registry::AnyPacket;
 
-use super::element::{Style, cycle_count, element};
+use self::source::{Source, UnsyncedLine};
+use super::element::{cycle_count, element};
 use super::etmv3::order::{Order, Put};
 use super::frames::RawFrames;
-use super::source::SourceText;
+use super::source::{is_constant, order};
 use super::stm::octets;
-use super::text::{decimal, hex, hex_padded};
 use super::unsynced::Unsynced;
+use crate::digits::{decimal, hex, hex_padded};
 use crate::render_cache::RenderCache;
 
 /// What is listed.
@@ -32,11 +33,11 @@ pub struct Shown {
     pub elements: bool,
     /// Frames as they are in the capture.
     pub packed: bool,
-    /// What frames hold for each id.
+    /// The data that frames hold for each trace ID.
     pub unpacked: bool,
 }
 
-/// Writes a listing. Errors of the writer end it: see [`Listing::finish`].
+/// Writes a listing. An error of the writer ends the listing: see [`Listing::finish`].
 #[derive(Debug)]
 pub struct Listing<W> {
     out: W,
@@ -45,85 +46,33 @@ pub struct Listing<W> {
     frames: RawFrames,
     sources: Vec<Source>,
     line: String,
-    /// The beginning of the last line: place, id and words.
+    /// The beginning of the last line: offset, trace ID, and their text.
     prefix: (u64, u16, String),
-    /// The words of ranges.
+    /// The text of ranges.
     ranges: RenderCache<tracewright_base::Range>,
-    /// What follows the place in the line of a packet of atoms, by its one byte.
-    atoms: Vec<String>,
-    /// Whole bytes of a packet of half bytes.
+    /// What follows offset and trace ID in the line of a packet with constant text, by the byte of
+    /// the packet.
+    constant: Vec<String>,
+    /// The bytes of a packet, where they are not those in the trace.
     octets: Vec<u8>,
-    /// Where in `line` late elements go.
+    /// Where in `line` late elements are inserted.
     order: Order,
-    /// A line on its way there.
+    /// Buffer for the line of a late element.
     late: String,
     error: Option<io::Error>,
 }
 
-/// Lines wait for late elements up to so many bytes.
+/// The most bytes of lines that wait for late elements.
 const MOST_WAITING: usize = 1 << 26;
 
-/// One source of the listing.
-#[derive(Clone, Debug, PartialEq)]
-struct Source {
-    id: u16,
-    config: AnyConfig,
-    text: SourceText,
-    style: Style,
-    /// The reference says that it is lost when the next packet comes.
-    lost: Option<Gap>,
-    unsynced: Unsynced,
-    /// Its decoder understands what it gets.
-    running: bool,
-    /// Trace was lost in an overflow, and has not started again.
-    overflowed: bool,
-    told: Told,
-    /// Where the last line is, if its bytes are before a synchronisation.
-    unsynced_at: Option<u64>,
-    /// Where the last packet is, and where the reference sees it.
-    seen: (u64, u64),
-}
-
-/// Whether a line of bytes before a synchronisation was listed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
-    No,
-    Yes,
-    /// No, as far as a worker was told; and its source has not begun to speak where the worker is.
-    NotHere,
-}
-
-impl Told {
-    /// Such a line is to be listed: whether one was before it.
-    fn again(&mut self) -> bool {
-        let yes = *self == Told::Yes;
-        if *self == Told::No {
-            *self = Told::Yes;
-        }
-        yes
-    }
-}
-
 impl<W: io::Write> Listing<W> {
-    /// A listing of `plan`'s sources. `again`: a buffer was listed before this one.
+    /// A listing of the sources of `plan`. `again` states that another buffer was listed before.
     pub fn new(out: W, plan: &Plan, shown: Shown, again: bool) -> Self {
         let lost = if again { Gap::Reset } else { Gap::Start };
-        let sources = plan.sources.iter().map(|planned| {
-            let text = SourceText::new(&planned.config);
-            Source {
-                id: planned.id,
-                config: planned.config.clone(),
-                unsynced: Unsynced::new(text.unsynced_group()),
-                text,
-                style: style(&planned.config),
-                lost: Some(lost),
-                running: false,
-                overflowed: false,
-                told: Told::No,
-                unsynced_at: None,
-                seen: (0, 0),
-            }
-        });
+        let sources = plan
+            .sources
+            .iter()
+            .map(|planned| Source::new(planned.id, &planned.config, Some(lost), UnsyncedLine::No));
         Listing {
             out,
             shown,
@@ -133,7 +82,7 @@ impl<W: io::Write> Listing<W> {
             line: String::with_capacity(1 << 16),
             prefix: (u64::MAX, u16::MAX, String::new()),
             ranges: RenderCache::default(),
-            atoms: Vec::new(),
+            constant: Vec::new(),
             octets: Vec::new(),
             order: Order::default(),
             late: String::new(),
@@ -141,7 +90,7 @@ impl<W: io::Write> Listing<W> {
         }
     }
 
-    /// Writes what is left.
+    /// Writes the lines that wait.
     ///
     /// # Errors
     /// The first error of the writer.
@@ -153,7 +102,7 @@ impl<W: io::Write> Listing<W> {
         }
     }
 
-    /// Writes lines when many wait.
+    /// Writes lines when at least 32 KiB wait, or `all` of them.
     fn write(&mut self, all: bool) {
         if self.line.len() < (1 << 15) && !all {
             return;
@@ -168,7 +117,7 @@ impl<W: io::Write> Listing<W> {
         self.write_sure(sure);
     }
 
-    /// Writes the first `sure` bytes.
+    /// Writes the first `sure` bytes of the lines.
     fn write_sure(&mut self, sure: usize) {
         if self.error.is_none()
             && let Err(error) = self.out.write_all(&self.line.as_bytes()[..sure])
@@ -179,14 +128,14 @@ impl<W: io::Write> Listing<W> {
         self.order.written(sure);
     }
 
-    /// Begins a line: place and id.
+    /// Begins a line: offset and trace ID.
     #[inline]
     fn prefix(&mut self, at: u64, id: u16) {
         if self.prefix.0 != at || self.prefix.1 != id {
-            let (last_at, last_id, words) = &mut self.prefix;
+            let (last_at, last_id, text) = &mut self.prefix;
             (*last_at, *last_id) = (at, id);
-            words.clear();
-            prefix(at, id, words);
+            text.clear();
+            prefix(at, id, text);
         }
         self.line.push_str(&self.prefix.2);
     }
@@ -199,7 +148,7 @@ impl<W: io::Write> Listing<W> {
 
     #[inline]
     fn packet_offset(&mut self, n: usize, at: u64) {
-        // A frame that the end cuts may still be open.
+        // The frame line before is still open where the trace ends inside the frame.
         self.frames.finish(&mut self.line);
         let id = if self.framed { self.sources[n].id } else { 0 };
         self.prefix(at, id);
@@ -218,7 +167,7 @@ impl<W: io::Write> Listing<W> {
         self.line.push('\t');
     }
 
-    /// Ends the line of a packet: a decoder that was lost says so now.
+    /// Ends the line of a packet. A loss that waited for a packet is reported after it.
     fn packet_done(&mut self, n: usize, at: u64) {
         self.sources[n].unsynced_at = None;
         self.line.push('\n');
@@ -230,36 +179,34 @@ impl<W: io::Write> Listing<W> {
         self.write(false);
     }
 
-    /// Lists a packet of atoms of an ETMv4. It has one byte, and its words depend on nothing else.
-    fn atoms_line(&mut self, n: usize, at: u64, byte: u8, packet: AnyPacket<'_>) {
+    /// Lists a packet of one byte whose text depends on that byte alone.
+    fn constant_line(&mut self, n: usize, at: u64, byte: u8, packet: AnyPacket<'_>) {
         self.sources[n].seen = (at, at);
         self.packet_offset(n, at);
-        let (start, offset) = (self.line.len(), usize::from(byte));
-        match self.atoms.get(offset).filter(|words| !words.is_empty()) {
-            Some(words) => self.line.push_str(words),
+        let (start, index) = (self.line.len(), usize::from(byte));
+        match self.constant.get(index).filter(|text| !text.is_empty()) {
+            Some(text) => self.line.push_str(text),
             None => {
                 self.packet_bytes(&[byte]);
                 let source = &mut self.sources[n];
                 source.text.packet(&source.config, packet, &mut self.line);
-                self.atoms.resize(256, String::new());
-                if let Some(words) = self.atoms.get_mut(offset) {
-                    words.push_str(self.line.get(start..).unwrap_or_default());
+                self.constant.resize(256, String::new());
+                if let Some(text) = self.constant.get_mut(index) {
+                    text.push_str(self.line.get(start..).unwrap_or_default());
                 }
             }
         }
         self.packet_done(n, at);
     }
 
-    /// Elements of `packet` may come late.
+    /// Records where late elements of `packet` belong.
     fn order_packet(&mut self, n: usize, at: u64, packet: AnyPacket<'_>) {
-        if let AnyPacket::Etmv3(packet) = packet
-            && self.shown.elements
-        {
-            self.order.packet(n, at, packet, self.line.len());
+        if self.shown.elements {
+            order(packet, &mut self.order, n, at, self.line.len());
         }
     }
 
-    /// Lists an element of a source whose elements may come late.
+    /// Inserts the line of an element of a source with late elements.
     fn late_element(&mut self, n: usize, at: u64, what: &Element) {
         let Put::At(offset, cycles) = self.order.put(n, at, what, self.line.len()) else { return };
         let mut lines = mem::take(&mut self.late);
@@ -278,7 +225,7 @@ impl<W: io::Write> Listing<W> {
         self.prefix(at, source.id);
         self.line.push(' ');
         if let (Element::Range(range), None) = (what, cycles) {
-            // The words of a range do not depend on the style.
+            // The text of a range does not depend on the style.
             return self.ranges.put(*range, &mut self.line, |line| {
                 element(style, what, line);
                 line.push('\n');
@@ -298,7 +245,7 @@ impl<W: io::Write> Listing<W> {
 
     /// Lists bytes before a synchronisation.
     fn unsynced(&mut self, n: usize, list: impl FnOnce(&mut Unsynced, &mut dyn FnMut(u64, &[u8]))) {
-        let group = self.sources[n].text.unsynced_group();
+        let group = self.sources[n].behaviour.unsynced;
         let mut unsynced = mem::replace(&mut self.sources[n].unsynced, Unsynced::new(group));
         list(&mut unsynced, &mut |at, bytes| {
             self.bad_line(n, at, bytes, Fault::Unsynchronised);
@@ -307,38 +254,37 @@ impl<W: io::Write> Listing<W> {
         self.sources[n].unsynced = unsynced;
     }
 
-    /// The reference's decoder says that it does not know a packet.
+    /// Lists the error of OpenCSD's decoder for an unknown packet.
     fn bad_packet(&mut self, n: usize, at: u64) {
         let source = &mut self.sources[n];
         source.running = false;
-        let component = source.text.component();
+        let component = source.text.decoder();
         let code = "0x0019 (OCSD_ERR_BAD_DECODE_PKT) [Reserved or unknown packet in decoder.]";
         self.error_text(n, at, component, code, "Unknown packet type.");
     }
 
     fn bad_line(&mut self, n: usize, at: u64, bytes: &[u8], fault: Fault) {
-        // Without bytes, one line is enough to say that a source has some.
         if fault == Fault::Unsynchronised
             && !self.shown.bytes
-            && matches!(self.sources[n].text, SourceText::Etmv4(_) | SourceText::Ptm(_))
-            && self.sources[n].told.again()
+            && self.sources[n].behaviour.one_unsynced_line
+            && self.sources[n].unsynced_line.again()
         {
             return;
         }
         if let Some(code) = self.sources[n].text.packet_error(fault) {
-            let component = self.sources[n].text.packet_component();
+            let component = self.sources[n].text.packet_processor();
             self.error_text(n, at, component, code, "");
         }
         self.packet_line(n, at, bytes);
         let source = &mut self.sources[n];
         source.text.bad(&source.config, bytes, fault, &mut self.line);
         self.packet_done(n, at);
-        if matches!(self.sources[n].text, SourceText::Etmv3(_)) {
+        if self.sources[n].behaviour.late_elements {
             self.order.bad(n, at, self.line.len());
         }
     }
 
-    /// The line of `bytes[span]`, which is no packet.
+    /// Lists `bytes[span]`, which are undecodable.
     fn bad_line_of(
         &mut self,
         n: usize,
@@ -349,10 +295,10 @@ impl<W: io::Write> Listing<W> {
         fault: Fault,
     ) {
         let own = bytes.get(span.clone()).unwrap_or_default();
-        let SourceText::Stm(_) = &self.sources[n].text else {
+        if !self.sources[n].has_half_bytes() {
             return self.bad_line(n, at, own, fault);
-        };
-        // As with packets: see `StmText::offset`.
+        }
+        // The offset is that of a packet in the same half bytes: see `PacketText::offset` of STM.
         let listed_at = at.wrapping_add(offsets.is_high_half(span.start).into());
         self.sources[n].seen = (at, listed_at);
         let at = listed_at;
@@ -366,10 +312,10 @@ impl<W: io::Write> Listing<W> {
         self.packet_done(n, at);
     }
 
-    /// The trace ended: the reference takes bytes that were no line yet for a cut packet. Returns
-    /// their place.
+    /// Lists the bytes before a synchronisation that are in no line at the end of the trace:
+    /// OpenCSD reports an incomplete packet. Returns their offset.
     fn cut_short(&mut self, n: usize) -> Option<u64> {
-        if !self.shown.packets || !matches!(self.sources[n].text, SourceText::Etmv4(_)) {
+        if !self.shown.packets || !self.sources[n].behaviour.incomplete_end {
             return None;
         }
         let (at, bytes, zeros) = self.sources[n].unsynced.left()?;
@@ -380,7 +326,7 @@ impl<W: io::Write> Listing<W> {
         Some(at)
     }
 
-    /// The end of the trace of an ETMv4.
+    /// Lists the end of the trace, and an overflow before it.
     fn end_line(&mut self, n: usize, at: u64) {
         if self.sources[n].overflowed {
             self.prefix(at, self.sources[n].id);
@@ -391,7 +337,8 @@ impl<W: io::Write> Listing<W> {
         self.write(false);
     }
 
-    /// An error of the reference. It does not end the line: the next one is glued to it.
+    /// Appends an error message of OpenCSD. No line end follows: OpenCSD prints the next line
+    /// directly after the message.
     fn error_text(&mut self, n: usize, at: u64, component: &str, code: &str, message: &str) {
         let source = &self.sources[n];
         let line = &mut self.line;
@@ -421,23 +368,16 @@ fn prefix(at: u64, id: u16, line: &mut String) {
     line.push(';');
 }
 
-fn style(config: &AnyConfig) -> Style {
-    match config {
-        AnyConfig::Etmv4(c) | AnyConfig::Ete(c) => Style { timestamp_cycles: c.cycle_counting() },
-        _ => Style::default(),
-    }
-}
-
 impl<W: io::Write> Listener for Listing<W> {
     const FRAMES: bool = true;
 
     fn element(&mut self, n: usize, at: u64, what: Element) {
-        // Most elements are ranges, and most sources say them as they are.
-        if let (Element::Range(_), SourceText::Etmv4(_)) = (&what, &self.sources[n].text)
+        // Most elements are ranges, and most sources list them as they are decoded.
+        if matches!(what, Element::Range(_))
+            && self.sources[n].behaviour.plain_ranges
             && self.shown.elements
         {
-            let seen = self.sources[n].seen;
-            let at = if at == seen.0 { seen.1 } else { at };
+            let at = self.sources[n].listed_at(at);
             self.element_line(n, at, &what, None);
             return self.write(false);
         }
@@ -452,12 +392,11 @@ impl<W: io::Write> Listener for Listing<W> {
                 source.overflowed = gap == Gap::Overflow;
             }
             Element::TraceOn(_) => source.overflowed = false,
-            Element::End if matches!(source.text, SourceText::Etmv4(_)) => {
+            Element::End if source.behaviour.incomplete_end => {
                 let at = cut.unwrap_or(at);
                 return self.end_line(n, at);
             }
-            // These decoders see all lines.
-            Element::End if matches!(source.text, SourceText::Etmv3(_) | SourceText::Stm(_)) => {
+            Element::End if source.behaviour.end_at_last_line => {
                 if let Some(listed_at) = source.unsynced_at {
                     source.seen = (at, listed_at);
                 }
@@ -467,12 +406,12 @@ impl<W: io::Write> Listener for Listing<W> {
         let Some((what, cycles)) = source.text.element(&source.config, what) else {
             return;
         };
-        let at = if at == source.seen.0 { source.seen.1 } else { at };
+        let at = source.listed_at(at);
         match what {
-            // With packets listed, these wait for the next packet.
+            // With packets listed, OpenCSD reports these with the next packet.
             Element::Gap(Gap::Start | Gap::Reset) if self.shown.packets => return,
             Element::Gap(gap @ Gap::BadPacket)
-                if self.shown.packets && source.text.is_reset_by_bad_packets() =>
+                if self.shown.packets && source.behaviour.reset_by_bad_packets =>
             {
                 self.sources[n].lost = Some(gap);
                 self.order.lost(n);
@@ -481,20 +420,18 @@ impl<W: io::Write> Listener for Listing<W> {
             Element::Inconsistency(Inconsistency::InvalidOpcode) => {
                 let code = "0x002c (OCSD_ERR_INVALID_OPCODE) \
                             [Illegal Opode found while decoding program memory.]";
-                let component = self.sources[n].text.component();
+                let component = self.sources[n].text.decoder();
                 let message = "Error processing atom packet.";
                 return self.error_text(n, at, component, code, message);
             }
-            what if matches!(self.sources[n].text, SourceText::Etmv3(_)) => {
-                self.late_element(n, at, &what);
-            }
+            what if self.sources[n].behaviour.late_elements => self.late_element(n, at, &what),
             what => self.element_line(n, at, &what, cycles),
         }
         self.write(false);
     }
 
-    fn each_packet(&self) -> bool {
-        let late = |source: &Source| matches!(source.text, SourceText::Etmv3(_));
+    fn wants_each_packet(&self) -> bool {
+        let late = |source: &Source| source.behaviour.late_elements;
         self.shown.packets || self.sources.iter().any(late)
     }
 
@@ -512,21 +449,16 @@ impl<W: io::Write> Listener for Listing<W> {
         if !self.sources[n].unsynced.is_idle() {
             self.unsynced(n, |unsynced, line| unsynced.end(line));
         }
-        if self.sources[n].told == Told::NotHere {
-            self.sources[n].told = Told::No;
+        if self.sources[n].unsynced_line == UnsyncedLine::NotHere {
+            self.sources[n].unsynced_line = UnsyncedLine::No;
         }
-        if let (
-            AnyPacket::Etmv4(Packet::Atoms(_)) | AnyPacket::Ete(Packet::Atoms(_)),
-            Some(&byte),
-        ) = (packet, bytes.get(span.start))
+        if is_constant(packet)
+            && let Some(&byte) = bytes.get(span.start)
         {
-            return self.atoms_line(n, offsets.at(span.start), byte, packet);
+            return self.constant_line(n, offsets.at(span.start), byte, packet);
         }
         let source = &mut self.sources[n];
-        source.running |= matches!(
-            packet,
-            AnyPacket::Etmv4(Packet::TraceInfo(_)) | AnyPacket::Ete(Packet::TraceInfo(_))
-        );
+        source.running |= source.behaviour.incomplete_end && packet.is_sync();
         let at = source.text.offset(packet, offsets, span.start);
         source.seen = (offsets.at(span.start), at);
         let text = &self.sources[n].text;
@@ -544,7 +476,7 @@ impl<W: io::Write> Listener for Listing<W> {
         self.order_packet(n, at, packet);
     }
 
-    fn bad(
+    fn undecodable(
         &mut self,
         n: usize,
         offsets: &OffsetMap<'_>,
@@ -559,23 +491,21 @@ impl<W: io::Write> Listener for Listing<W> {
             self.unsynced(n, |unsynced, line| unsynced.end(line));
             let at = offsets.at(span.start);
             self.bad_line_of(n, at, offsets, span, bytes, fault);
-            // The reference takes the end of the bytes for a bad packet.
+            // OpenCSD reports a packet that the end of the trace cuts as a bad packet.
             if fault == Fault::Truncated && self.sources[n].running && self.shown.elements {
                 self.bad_packet(n, at);
             }
             return;
         }
         for fragment in offsets.fragments(span) {
-            let text = &mut self.sources[n].text;
-            if let SourceText::Stm(text) = text {
-                text.unsynced(offsets, fragment.clone(), bytes);
-            }
-            let nibbles = matches!(text, SourceText::Stm(_));
+            let source = &mut self.sources[n];
+            source.text.unsynced(offsets, fragment.clone(), bytes);
+            let half_bytes = source.has_half_bytes();
             self.unsynced(n, |unsynced, mut line| {
                 for k in fragment {
                     let Some(&byte) = bytes.get(k) else { break };
-                    let byte = match nibbles {
-                        // A byte is listed where its low half is.
+                    let byte = match half_bytes {
+                        // A byte is listed at the offset of its low half.
                         true if offsets.is_high_half(k) => continue,
                         true => bytes.get(k + 1).map_or(0, |high| high << 4) | byte,
                         false => byte,
@@ -587,7 +517,7 @@ impl<W: io::Write> Listener for Listing<W> {
         }
     }
 
-    fn held(&mut self, n: usize, bytes: &[u8]) {
+    fn awaiting_sync(&mut self, n: usize, bytes: &[u8]) {
         self.unsynced(n, |unsynced, line| unsynced.held(bytes, line));
     }
 

@@ -1,4 +1,4 @@
-//! Listings in the words of the reference packet lister (OpenCSD's `trc_pkt_lister`).
+//! Listings in the format of OpenCSD's `trc_pkt_lister`.
 
 pub mod element;
 mod etmv3;
@@ -6,14 +6,17 @@ mod etmv4;
 pub mod frames;
 mod itm;
 pub mod listing;
-pub mod ptm;
+mod packet_text;
+mod plain;
+mod ptm;
 mod source;
 mod stm;
-pub mod text;
 mod unsynced;
 
 pub use etmv3::Etmv3Text;
 pub use etmv4::Etmv4Text;
 pub use itm::ItmText;
 pub use listing::{Listing, Shown};
+pub use packet_text::{Behaviour, PacketText};
+pub use ptm::PtmText;
 pub use stm::StmText;

@@ -1,24 +1,40 @@
-//! PTM packets in the words of the reference packet lister.
+//! PTM packets in the format of OpenCSD.
 
 use tracewright_base::{Element, Fault, Isa, Range};
 use tracewright_protocols::ptm::history::gray;
 use tracewright_protocols::ptm::packet::{Reason, Sync};
-use tracewright_protocols::ptm::{Config, History, Packet};
+use tracewright_protocols::ptm::{Config, History, Packet, Ptm};
 
-use super::element::blind_to_it;
-use super::text::{decimal, hex_padded, value};
+use super::element::without_it_block;
+use super::packet_text::{Behaviour, OpencsdProtocol, PacketText};
+use super::unsynced::Group;
+use crate::digits::{decimal, hex_padded, value};
 
-/// What the words for the next packet of one source depend on.
+/// What the text of the next packet of one source depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ptm {
+pub struct PtmText {
     history: History,
-    /// The count that the next element ends with.
+    /// The cycle count that ends the next element.
     cycles: Option<u32>,
 }
 
-impl Ptm {
-    /// Appends the words for `packet`.
-    pub fn packet(&mut self, config: &Config, packet: &Packet, out: &mut String) {
+impl OpencsdProtocol for Ptm {
+    type Text = PtmText;
+    const DECODER: &'static str = "DCD_PTM";
+    const PACKET_PROCESSOR: &'static str = "PKTP_PTM";
+}
+
+impl PacketText for PtmText {
+    type Config = Config;
+    type Packet = Packet;
+
+    const BEHAVIOUR: Behaviour = Behaviour {
+        one_unsynced_line: true,
+        reset_by_bad_packets: false,
+        ..Behaviour::new(Group::FragmentOrSixteen)
+    };
+
+    fn packet(&mut self, config: &Config, packet: &Packet, out: &mut String) {
         let isa = self.history.isa();
         self.history.take(packet, config);
         let now = self.history.isa();
@@ -97,30 +113,29 @@ impl Ptm {
         }
     }
 
-    /// `element` as the reference takes it, and the cycle count that ends its words. `None` where the
-    /// reference has no element: a cycle count is part of the next one.
-    pub fn element(&mut self, config: &Config, element: Element) -> Option<(Element, Option<u32>)> {
+    /// OpenCSD has no element for a cycle count: the count ends the text of the next element.
+    fn element(&mut self, config: &Config, element: Element) -> Option<(Element, Option<u32>)> {
         let cycles = self.cycles.take();
         match element {
             Element::Cycles(count) => {
                 self.cycles = count;
                 None
             }
-            // The reference does not decode Gray code.
+            // OpenCSD does not decode Gray code.
             Element::Timestamp { value, .. } if !config.timestamps_are_binary() => {
                 Some((Element::Timestamp { value: gray(value), cycles }, None))
             }
             Element::Timestamp { value, .. } => Some((Element::Timestamp { value, cycles }, None)),
             Element::TraceOn(_) | Element::Exception(_) => Some((element, cycles)),
             Element::Range(range) => {
-                Some((Element::Range(Range { last: blind_to_it(range.last), ..range }), None))
+                Some((Element::Range(Range { last: without_it_block(range.last), ..range }), None))
             }
             _ => Some((element, None)),
         }
     }
 
-    /// Appends the words for bytes that are no packet; `header` is the first.
-    pub fn bad(&mut self, header: u8, fault: Fault, out: &mut String) {
+    fn bad(&mut self, _: &Config, bytes: &[u8], fault: Fault, out: &mut String) {
+        let header = bytes.first().copied().unwrap_or(0);
         self.history = History::default();
         out.push_str(match fault {
             Fault::Unsynchronised => "NOTSYNC : PTM Not Synchronised; ",
@@ -135,8 +150,10 @@ impl Ptm {
             },
         });
     }
+}
 
-    /// The address so far, and the `updated` bits of it that came with the packet.
+impl PtmText {
+    /// Appends the address so far. The packet has `updated` bits of it.
     fn address(&self, updated: u8, out: &mut String) {
         let (address, known) = self.history.low_address();
         out.push_str("Addr=");
@@ -204,7 +221,7 @@ mod tests {
 
     use super::*;
 
-    /// Lines of the reference's listings: a source's packets, one after another.
+    /// Lines of listings of OpenCSD: consecutive packets of a source.
     #[test]
     fn packets() {
         let counted = Config { control: 0x1000_1000, ..Config::default() };
@@ -283,35 +300,35 @@ mod tests {
                 ],
             ),
         ] {
-            let mut words = Ptm::default();
+            let mut text = PtmText::default();
             for &(bytes, want) in rows {
                 let Parse::Packet(packet, len) = Packet::parse(bytes, &config) else {
                     panic!("{bytes:02x?}")
                 };
                 assert_eq!(len, bytes.len(), "{bytes:02x?}");
                 let mut out = String::new();
-                words.packet(&config, &packet, &mut out);
+                text.packet(&config, &packet, &mut out);
                 assert_eq!(out, want);
             }
         }
     }
 
-    /// A count is part of the element after it, and Gray code stays as it is: the first timestamp of
-    /// the Snowball capture.
+    /// A cycle count ends the next element, and Gray code is not decoded. The values are those of
+    /// the first timestamp of the Snowball capture.
     #[test]
     fn elements() {
         let config = Config { control: 0x1000_1000, ..Config::default() };
-        let mut words = Ptm::default();
+        let mut text = PtmText::default();
         let time = |value, cycles| Element::Timestamp { value, cycles };
         let on = Element::TraceOn(Start::Normal);
-        assert_eq!(words.element(&config, Element::Cycles(Some(3))), None);
+        assert_eq!(text.element(&config, Element::Cycles(Some(3))), None);
         let coded = (time(0x58_e90b_b867, Some(3)), None);
-        assert_eq!(words.element(&config, time(0x6f_4e0d_2fba, None)), Some(coded));
-        assert_eq!(words.element(&config, Element::Cycles(Some(51))), None);
-        assert_eq!(words.element(&config, on), Some((on, Some(51))));
-        assert_eq!(words.element(&config, on), Some((on, None)));
+        assert_eq!(text.element(&config, time(0x6f_4e0d_2fba, None)), Some(coded));
+        assert_eq!(text.element(&config, Element::Cycles(Some(51))), None);
+        assert_eq!(text.element(&config, on), Some((on, Some(51))));
+        assert_eq!(text.element(&config, on), Some((on, None)));
         let binary = Config { extension: 1 << 28, ..config };
         let same = (time(7, None), None);
-        assert_eq!(words.element(&binary, time(7, None)), Some(same));
+        assert_eq!(text.element(&binary, time(7, None)), Some(same));
     }
 }

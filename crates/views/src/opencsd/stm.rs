@@ -1,27 +1,40 @@
-//! STM packets in the words of the reference packet lister.
+//! STM packets in the format of OpenCSD.
 
 use std::ops::Range;
 
 use tracewright_base::{Channel, Element, Fault, OffsetMap};
-use tracewright_protocols::stm::{Format, History, Packet, Size, Stamp};
+use tracewright_protocols::stm::{Config, Format, History, Packet, Size, Stamp, Stm};
 
-use super::text::{decimal, hex_padded, value};
+use super::packet_text::{Behaviour, OpencsdProtocol, PacketText};
+use super::unsynced::Group;
+use crate::digits::{decimal, hex_padded, value};
 
-/// What the words for the next packet of one source depend on.
+/// What the text of the next packet of one source depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StmText {
     history: History,
-    /// A master was named. The reference does not take a version's word for it.
-    named: bool,
-    /// The last packet came after another, not after bytes that are none.
+    /// A Master packet came. OpenCSD does not derive a master from a Version packet.
+    has_master: bool,
+    /// A packet came after the last undecodable bytes.
     synced: bool,
-    /// Place of the first of the ones that were last before a synchronisation.
+    /// The offset of the first of the half bytes 0xf that directly precede a synchronisation.
     ones_at: Option<u64>,
 }
 
-impl StmText {
-    /// Appends the words for `packet`.
-    pub fn packet(&mut self, packet: &Packet, out: &mut String) {
+impl OpencsdProtocol for Stm {
+    type Text = StmText;
+    const DECODER: &'static str = "DCD_STM";
+    const PACKET_PROCESSOR: &'static str = "PKTP_STM";
+}
+
+impl PacketText for StmText {
+    type Config = Config;
+    type Packet = Packet;
+
+    const BEHAVIOUR: Behaviour =
+        Behaviour { end_at_last_line: true, ..Behaviour::new(Group::FragmentButOnes) };
+
+    fn packet(&mut self, _: &Config, packet: &Packet, out: &mut String) {
         self.history.packet(packet);
         self.synced = true;
         self.ones_at = None;
@@ -48,13 +61,13 @@ impl StmText {
                 decimal(format | u64::from(revision.is_some()) << 3, out);
             }
             Packet::Master8(_) | Packet::Master16(_) => {
-                self.named = true;
+                self.has_master = true;
                 field("; Master=0x", self.history.master.unwrap_or(0).into(), 2, out);
             }
             Packet::Channel8(_) | Packet::Channel16(_) => {
                 field("; Chan=0x", self.history.channel.unwrap_or(0).into(), 4, out);
             }
-            Packet::GlobalError(_) => self.named = false,
+            Packet::GlobalError(_) => self.has_master = false,
             Packet::Data { size, bits, .. } => field("; Data=0x", bits, size.nibbles(), out),
             Packet::User { nibbles, bits, .. } => field("; Data=0x", bits, nibbles, out),
             Packet::Trigger { id, .. } => field("; TrigData=0x", id.into(), 2, out),
@@ -73,8 +86,7 @@ impl StmText {
         }
     }
 
-    /// Appends the words for `nibbles` that are no packet.
-    pub fn bad(&mut self, nibbles: &[u8], fault: Fault, out: &mut String) {
+    fn bad(&mut self, _: &Config, nibbles: &[u8], fault: Fault, out: &mut String) {
         out.push_str(match fault {
             Fault::Unsynchronised => "NOTSYNC:STM not synchronised",
             Fault::Truncated => "INCOMPLETE_EOT:Incomplete packet flushed at end of trace[",
@@ -90,17 +102,16 @@ impl StmText {
         }
     }
 
-    /// Appends the bytes of a packet, half bytes `block[span]`.
-    ///
-    /// A synchronisation packet that ends a search is not what was read, but one that begins a byte.
-    pub fn octets(
+    /// Appends the bytes of the half bytes `block[span]`. For a synchronisation packet that ends a
+    /// search, OpenCSD lists a packet that begins at a byte, not the bytes in the trace.
+    fn octets(
         &self,
         packet: &Packet,
         offsets: &OffsetMap<'_>,
         span: Range<usize>,
         block: &[u8],
         out: &mut Vec<u8>,
-    ) {
+    ) -> bool {
         match packet {
             Packet::Async if !self.synced => {
                 out.extend([0xff; 10]);
@@ -108,10 +119,11 @@ impl StmText {
             }
             _ => octets(offsets, span, block, out),
         }
+        true
     }
 
-    /// Takes in half bytes `block[span]` before a synchronisation.
-    pub fn unsynced(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, block: &[u8]) {
+    /// Takes the half bytes `block[span]` before a synchronisation.
+    fn unsynced(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, block: &[u8]) {
         for k in span {
             match block.get(k) {
                 Some(0xf) => _ = self.ones_at.get_or_insert_with(|| offsets.at(k)),
@@ -120,31 +132,30 @@ impl StmText {
         }
     }
 
-    /// Where the reference sees `packet`, whose first half byte is at `offset` of a block.
-    ///
-    /// It counts the bytes that it has taken: one more where the packet begins in a high half. A
-    /// synchronisation packet that ends a search begins with the run of ones, however long.
-    pub fn offset(&self, packet: &Packet, offsets: &OffsetMap<'_>, offset: usize) -> u64 {
-        let at = offsets.at(offset);
+    /// The offset that OpenCSD lists for `packet`: the number of bytes it has read. That is one
+    /// more where the packet begins in a high half byte. A synchronisation packet that ends a
+    /// search begins with the first 0xf before it.
+    fn offset(&self, packet: &Packet, offsets: &OffsetMap<'_>, index: usize) -> u64 {
+        let at = offsets.at(index);
         match packet {
             Packet::Async if !self.synced => self.ones_at.unwrap_or(at),
-            _ => at.wrapping_add(offsets.is_high_half(offset).into()),
+            _ => at.wrapping_add(offsets.is_high_half(index).into()),
         }
     }
 
-    /// `element` as the reference takes it: nobody speaks before a master is named.
-    pub fn element(&self, mut element: Element) -> Element {
+    /// `element` as OpenCSD reports it: without a master before the first Master packet.
+    fn element(&mut self, _: &Config, mut element: Element) -> Option<(Element, Option<u32>)> {
         if let Element::SoftwareWrite(write) = &mut element
-            && !self.named
+            && !self.has_master
         {
             write.channel = Channel::Master { master: None, channel: None };
         }
-        element
+        Some((element, None))
     }
 }
 
-/// Appends the bytes that hold half bytes `block[span]`, as the reference keeps them: whole; but of the
-/// first, where they begin in its high half, the low half is 0.
+/// Appends the bytes of the half bytes `block[span]` as OpenCSD lists them: whole bytes. The low
+/// half of the first byte is 0 where the span begins in its high half.
 pub(super) fn octets(offsets: &OffsetMap<'_>, span: Range<usize>, block: &[u8], out: &mut Vec<u8>) {
     let nibble = |k: usize| block.get(k).copied().unwrap_or(0) & 0xf;
     let mut k = span.start;
@@ -183,7 +194,7 @@ fn stamp(packet: &Packet) -> Option<Stamp> {
     }
 }
 
-/// The reference's name. It has none for M16, CERR, USER, FREQ_40 and XSYNC.
+/// OpenCSD's name. It has none for M16, CERR, USER, FREQ_40 and XSYNC.
 const fn name(packet: &Packet) -> &'static str {
     match packet {
         Packet::Async => "ASYNC",
@@ -278,8 +289,8 @@ mod tests {
         Some(Stamp { bits, nibbles })
     }
 
-    /// In a row, each with what those before it said. Lines of the reference's listings, and some by
-    /// its rules that no listing has.
+    /// Consecutive packets, each with the state after the one before. Lines of listings of OpenCSD;
+    /// lines for packets that no listing contains follow the same rules.
     #[test]
     fn packets() {
         let mut text = StmText::default();
@@ -323,7 +334,7 @@ mod tests {
             (Packet::GlobalError(1), "GERR:Global Error"),
         ] {
             let mut out = String::new();
-            text.packet(&packet, &mut out);
+            text.packet(&Config::default(), &packet, &mut out);
             assert_eq!(out, want);
         }
     }

@@ -1,47 +1,47 @@
-//! Bytes before a synchronisation, in lines as the reference has them.
+//! Bytes before a synchronisation, grouped into lines as OpenCSD groups them.
 
 use std::mem;
 
-/// Where a line ends.
+/// The rule that ends a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Group {
-    /// With the fragment, or after sixteen bytes.
+pub enum Group {
+    /// At the end of the fragment, or after sixteen bytes.
     FragmentOrSixteen,
-    /// With the fragment; but bytes 0xff at its end may begin a synchronisation, so they wait.
+    /// At the end of the fragment. Bytes 0xff at its end can begin a synchronisation and start the
+    /// next line.
     FragmentButOnes,
-    /// After eight bytes, or before a zero that may begin a synchronisation; but not before the next
-    /// byte comes. While zeros follow one another, and with the byte that ends them, nothing ends a
-    /// line.
+    /// After eight bytes, or before a zero that can begin a synchronisation; but only when the next
+    /// byte comes. A run of zeros and the byte after it are not divided.
     EightOrZero,
-    /// With the fragment, after eight bytes, or before a zero that may begin a synchronisation. While
-    /// zeros follow one another, and with the byte that ends them, nothing else ends a line.
+    /// At the end of the fragment, after eight bytes, or before a zero that can begin a
+    /// synchronisation. A run of zeros and the byte after it are not divided.
     EightOrZeros,
-    /// With the fragment, or before a zero that may begin a synchronisation. A line that begins so
-    /// goes on until a fragment ends with a byte that was not looked at for that; it has the place
-    /// of the fragment where that one is.
+    /// At the end of the fragment, or before a zero that can begin a synchronisation. A line that
+    /// begins with such a zero continues until a fragment ends with a byte outside the search for a
+    /// synchronisation, and has the offset of that fragment.
     FragmentOrZeros,
 }
 
-/// The bytes that do not fill a line yet.
+/// The bytes of an incomplete line.
 #[derive(Clone, Debug)]
 pub(super) struct Unsynced {
     group: Group,
-    /// Place of the first of them.
+    /// The offset of the first byte.
     at: u64,
     waiting: Vec<u8>,
-    /// The place of the next line, where it is not that of its first byte.
+    /// The offset of the next line, where it is not that of its first byte.
     next_at: Option<u64>,
-    /// The last byte was a zero that may begin a synchronisation.
+    /// The last byte was a zero that can begin a synchronisation.
     zeros: bool,
-    /// The last byte was not looked at for a synchronisation.
+    /// The last byte was outside the search for a synchronisation.
     beyond: bool,
-    /// The next byte says where the line is.
+    /// The line has the offset of the next byte.
     moves: bool,
-    /// So many of them are a line when the next byte comes.
+    /// The number of waiting bytes that become a line when the next byte comes.
     due: usize,
 }
 
-/// Where no bytes wait, their place does not matter.
+/// Without waiting bytes, `at` has no meaning.
 impl PartialEq for Unsynced {
     fn eq(&self, other: &Self) -> bool {
         let all = |u: &Self| (u.group, u.next_at, u.zeros, u.beyond, u.moves, u.due);
@@ -51,7 +51,7 @@ impl PartialEq for Unsynced {
     }
 }
 
-/// Zeros that a line may have: one more than a synchronisation needs.
+/// The most zeros in a line: one more than a synchronisation has.
 const MOST_ZEROS: usize = 12;
 
 impl Unsynced {
@@ -68,20 +68,20 @@ impl Unsynced {
         }
     }
 
-    /// Takes `byte`; `line` gets whole lines.
+    /// Takes `byte`, and passes complete lines to `line`.
     pub(super) fn push(&mut self, at: u64, byte: u8, mut line: impl FnMut(u64, &[u8])) {
         self.arrives(&mut line);
         match self.group {
             Group::FragmentOrSixteen => {
-                self.keep(at, byte);
+                self.append(at, byte);
                 if self.waiting.len() == 16 {
                     self.done(line);
                 }
             }
-            Group::FragmentButOnes => self.keep(at, byte),
+            Group::FragmentButOnes => self.append(at, byte),
             Group::EightOrZero if self.zeros => {
                 self.zeros = byte == 0;
-                self.keep(at, byte);
+                self.append(at, byte);
                 if self.zeros && self.waiting.len() == MOST_ZEROS {
                     self.due = MOST_ZEROS;
                 }
@@ -94,19 +94,19 @@ impl Unsynced {
                 } else {
                     self.next_at = Some(at);
                 }
-                self.keep(at, byte);
+                self.append(at, byte);
             }
             Group::EightOrZero => {
-                self.keep(at, byte);
+                self.append(at, byte);
                 if self.waiting.len() >= 8 {
-                    // The reference takes the next line's place before it sees the next fragment.
+                    // OpenCSD sets the offset of the next line before the next fragment begins.
                     self.next_at = Some(at.wrapping_add(1));
                     self.due = self.waiting.len();
                 }
             }
             Group::EightOrZeros | Group::FragmentOrZeros if self.zeros => {
                 self.zeros = byte == 0;
-                self.keep(at, byte);
+                self.append(at, byte);
             }
             Group::FragmentOrZeros => {
                 if mem::take(&mut self.moves) {
@@ -117,16 +117,16 @@ impl Unsynced {
                     self.zeros = true;
                 }
                 self.beyond = byte != 0;
-                self.keep(at, byte);
+                self.append(at, byte);
             }
             Group::EightOrZeros => {
                 if byte == 0 {
                     self.end(&mut line);
                     self.zeros = true;
                 }
-                self.keep(at, byte);
+                self.append(at, byte);
                 if !self.zeros && self.waiting.len() >= 8 {
-                    // The reference does not take a new place for the next line.
+                    // OpenCSD does not update the offset for the next line.
                     self.next_at = Some(self.at);
                     self.done(line);
                 }
@@ -134,7 +134,7 @@ impl Unsynced {
         }
     }
 
-    /// A byte comes: what is due is a line.
+    /// A byte comes: the bytes that are due become a line.
     fn arrives(&mut self, mut line: impl FnMut(u64, &[u8])) {
         if self.due > 0 {
             line(self.at, self.waiting.get(..self.due).unwrap_or_default());
@@ -146,8 +146,8 @@ impl Unsynced {
         }
     }
 
-    /// `bytes` follow that may begin a synchronisation. The reference goes on to say what it has seen
-    /// only while there are more bytes.
+    /// `bytes` that can begin a synchronisation follow. OpenCSD lists waiting bytes only while more
+    /// bytes come.
     pub(super) fn held(&mut self, bytes: &[u8], mut line: impl FnMut(u64, &[u8])) {
         if self.group == Group::EightOrZero && !bytes.is_empty() {
             self.arrives(&mut line);
@@ -157,8 +157,8 @@ impl Unsynced {
         }
     }
 
-    /// The trace ends, unsynchronised: the place of what waits, and whether it is more than one zero
-    /// that may begin a synchronisation.
+    /// The trace ends without a synchronisation. Returns offset and bytes of the incomplete line,
+    /// and whether it consists of several zeros that can begin a synchronisation.
     pub(super) fn left(&mut self) -> Option<(u64, Vec<u8>, bool)> {
         self.due = 0;
         let bytes = mem::take(&mut self.waiting);
@@ -166,7 +166,7 @@ impl Unsynced {
         (!bytes.is_empty()).then_some((self.at, bytes, zeros))
     }
 
-    /// A fragment ends: other sources have their say.
+    /// A fragment ends: data of another source can follow.
     pub(super) fn fragment_ends(&mut self, mut line: impl FnMut(u64, &[u8])) {
         match self.group {
             Group::FragmentOrSixteen => self.done(line),
@@ -184,14 +184,14 @@ impl Unsynced {
         }
     }
 
-    /// Nothing waits: there is nothing to [`end`](Self::end).
+    /// No line is incomplete: [`end`](Self::end) has no effect.
     #[inline]
     pub(super) const fn is_idle(&self) -> bool {
         let flags = self.zeros || self.beyond || self.moves;
         self.waiting.is_empty() && self.due == 0 && self.next_at.is_none() && !flags
     }
 
-    /// Something else follows: what waits is a line.
+    /// A packet or undecodable bytes follow: the waiting bytes become a line.
     pub(super) fn end(&mut self, line: impl FnMut(u64, &[u8])) {
         self.done(line);
         (self.next_at, self.zeros, self.beyond, self.moves) = (None, false, false, false);
@@ -207,7 +207,7 @@ impl Unsynced {
         }
     }
 
-    fn keep(&mut self, at: u64, byte: u8) {
+    fn append(&mut self, at: u64, byte: u8) {
         if self.waiting.is_empty() {
             self.at = self.next_at.take().unwrap_or(at);
         }
@@ -219,7 +219,7 @@ impl Unsynced {
 mod tests {
     use super::*;
 
-    /// The lines of `fragments`, each with the place of its first byte.
+    /// The lines of `fragments`, each with its offset. A fragment has the offset of its first byte.
     fn lines(group: Group, fragments: &[(u64, &[u8])]) -> Vec<(u64, Vec<u8>)> {
         let (mut unsynced, mut lines) = (Unsynced::new(group), Vec::new());
         let mut line = |at, bytes: &[u8]| lines.push((at, bytes.to_vec()));
@@ -233,7 +233,7 @@ mod tests {
         lines
     }
 
-    /// As the reference lists the first bytes of an ITM capture.
+    /// OpenCSD's lines of the first bytes of an ITM capture.
     #[test]
     fn zeros_may_begin_a_synchronisation() {
         let bytes = [
@@ -251,7 +251,7 @@ mod tests {
         );
     }
 
-    /// As the reference lists the first bytes of ETMv3 sources.
+    /// OpenCSD's lines of the first bytes of ETMv3 sources.
     #[test]
     fn zeros_may_begin_a_synchronisation_in_a_fragment() {
         for (fragments, want) in [
@@ -294,9 +294,9 @@ mod tests {
         );
     }
 
-    /// A line is not told before the byte after it has come.
+    /// A line is complete only when the byte after it comes.
     #[test]
-    fn what_is_left_at_the_end() {
+    fn incomplete_line_at_the_end() {
         for (bytes, lines, left) in [
             (&[1, 2, 3][..], 0, Some((0, vec![1, 2, 3], false))),
             (&[1, 2, 3, 4, 5, 6, 7, 8], 0, Some((0, vec![1, 2, 3, 4, 5, 6, 7, 8], false))),

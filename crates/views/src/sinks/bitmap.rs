@@ -1,4 +1,4 @@
-//! Edges as a fuzzer counts them.
+//! Edges in the bitmap of a fuzzer.
 
 use tracewright_base::Element;
 use tracewright_decode::{Listener, Merge};
@@ -6,9 +6,9 @@ use tracewright_decode::{Listener, Merge};
 use super::chain::Chains;
 use crate::fold::mix;
 
-/// The map of a fuzzer of the AFL family: each edge adds one to the byte at
-/// `id(to) ^ (id(from) >> 1)`, where an id is a fixed random number for each address. Bytes go round at
-/// 256, as in AFL itself. What an edge is, [`Edges`](super::Edges) says.
+/// The bitmap of AFL and fuzzers derived from it: each edge adds one to the byte at `id(to) ^
+/// (id(from) >> 1)`, where the ID of an address is a fixed pseudo-random number. Bytes wrap at 256,
+/// as in AFL. [`Edges`](super::Edges) defines edges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bitmap {
     chains: Chains,
@@ -16,25 +16,25 @@ pub struct Bitmap {
 }
 
 impl Bitmap {
-    /// AFL's own size.
+    /// The size that AFL uses.
     pub const SIZE: usize = 1 << 16;
 
-    /// A map of `size` bytes, or of the next power of two.
+    /// A bitmap of `size` bytes, rounded up to a power of two.
     pub fn new(size: usize) -> Self {
         Bitmap { chains: Chains::default(), bytes: vec![0; size.next_power_of_two()] }
     }
 
-    /// The map.
+    /// The bitmap.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Bytes that are not 0.
+    /// The number of bytes that are not 0.
     pub fn used(&self) -> usize {
         self.bytes.iter().filter(|&&byte| byte > 0).count()
     }
 
-    /// Forgets everything, for the next run of the program under test.
+    /// Clears the bitmap, for the next run of the program under test.
     pub fn clear(&mut self) {
         self.chains = Chains::default();
         self.bytes.fill(0);
@@ -42,14 +42,14 @@ impl Bitmap {
 
     #[inline]
     fn add(&mut self, from: u64, to: u64) {
-        let offset = (id(to) ^ id(from) >> 1) as usize & (self.bytes.len() - 1);
-        if let Some(byte) = self.bytes.get_mut(offset) {
+        let index = (id(to) ^ id(from) >> 1) as usize & (self.bytes.len() - 1);
+        if let Some(byte) = self.bytes.get_mut(index) {
             *byte = byte.wrapping_add(1);
         }
     }
 }
 
-/// A place in the program.
+/// The ID of an address.
 #[inline]
 const fn id(address: u64) -> u64 {
     mix(address, 0)
@@ -73,7 +73,7 @@ impl Listener for Bitmap {
     }
 }
 
-/// Both maps must have the same size; of a larger one, what is beyond ours is folded back.
+/// Both bitmaps must have the same size. A larger `later` is folded to the size of this one.
 impl Merge for Bitmap {
     fn merge(&mut self, later: Self) {
         let mut between = Vec::new();

@@ -1,33 +1,34 @@
-//! One range after another.
+//! Consecutive ranges of one source.
 
 use tracewright_base::{Element, Gap, Role};
 
-/// From where to where one source went: the address of the last instruction of a range, and the start
+/// Finds the edges of one source. An edge leads from the last instruction of a range to the start
 /// of the range after it.
 ///
-/// Exceptions, their returns and everything that is not known breaks the chain: what is left is what
-/// the program itself does, and every run of it does the same. Time, contexts and events do not.
+/// Exceptions, exception returns and missing information break the chain, so the edges are those of
+/// the program itself and do not vary between runs. Timestamps, contexts and events do not break
+/// it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Chain {
     head: Head,
-    /// The last instruction of the last range, if nothing came between.
+    /// The address of the last instruction of the last range, if the chain is unbroken.
     last: Option<u64>,
 }
 
-/// What a chain began with.
+/// The beginning of a chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Head {
-    /// Nothing came yet.
+    /// No range and no break so far.
     #[default]
     Nothing,
-    /// A range that starts here: what came before it may lead to it.
+    /// A range with this start. A chunk before this one can have an edge to it.
     Range(u64),
-    /// Something that nothing leads to.
+    /// An element that breaks the chain.
     Broken,
 }
 
 impl Chain {
-    /// Takes an element and answers with the edge that it ends.
+    /// Takes an element and returns the edge that it ends.
     #[inline]
     pub(super) fn element(&mut self, element: &Element) -> Option<(u64, u64)> {
         match element {
@@ -52,7 +53,7 @@ impl Chain {
         }
     }
 
-    /// Takes over what `later` saw and answers with the edge between both.
+    /// Appends the chain of the chunk after this one, and returns the edge between both.
     pub(super) fn join(&mut self, later: Chain) -> Option<(u64, u64)> {
         let last = self.last;
         if later.head == Head::Nothing {
@@ -69,7 +70,7 @@ impl Chain {
     }
 }
 
-/// Whether what comes after `element` does not follow from what came before it.
+/// Whether `element` breaks the chain.
 const fn breaks(element: &Element) -> bool {
     match element {
         Element::Gap(gap) => !matches!(gap, Gap::Data),
@@ -113,7 +114,7 @@ impl Chains {
         self.0.get_mut(source)
     }
 
-    /// Takes over what `later` saw; `edge` gets what is between.
+    /// Appends the chains of the chunk after this one, and passes the edges between both to `edge`.
     pub(super) fn join(&mut self, later: Chains, mut edge: impl FnMut(u64, u64)) {
         for (n, chain) in later.0.into_iter().enumerate() {
             if let Some((from, to)) = self.of(n).and_then(|own| own.join(chain)) {

@@ -1,4 +1,4 @@
-//! Everything that was said, as one number.
+//! A checksum of all elements.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -8,10 +8,11 @@ use tracewright_decode::{Listener, Merge};
 
 use crate::fold::{Fold, Mixer, spread};
 
-/// Folds every element, all its fields, its source and its place, in the order of delivery: whoever
-/// computes it has left nothing out. Two are equal where, but for chance, all that was said is equal.
+/// Folds all fields of each element, its source and its offset, in the order of delivery. Two
+/// checksums are equal where all elements are equal, except for collisions.
 ///
-/// The number is the same for any number of jobs. It may change with the version of Tracewright.
+/// The number does not depend on the number of worker threads. It may change with the version of
+/// Tracewright.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Checksum(Fold);
 
@@ -21,7 +22,7 @@ impl Checksum {
         self.0.sum
     }
 
-    /// How many elements there were.
+    /// The number of elements.
     pub const fn elements(&self) -> u64 {
         self.0.count
     }
@@ -39,17 +40,17 @@ impl Listener for Checksum {
     #[inline]
     fn element(&mut self, source: usize, at: u64, element: Element) {
         let value = match &element {
-            Element::Range(range) => of_range(range, offset(source, at)),
-            // In traces with a count for each packet or two there are as many of these.
-            &Element::Cycles(cycles) => of_cycles(cycles, offset(source, at)),
-            element => of_any(element, offset(source, at)),
+            Element::Range(range) => of_range(range, origin(source, at)),
+            // Traces with cycle counts have about as many of these as of ranges.
+            &Element::Cycles(cycles) => of_cycles(cycles, origin(source, at)),
+            element => of_any(element, origin(source, at)),
         };
         self.0.push(value);
     }
 
     #[inline]
     fn repeat(&mut self, source: usize, at: u64, range: Range, times: u32) {
-        self.0.push_times(of_range(&range, offset(source, at)), times);
+        self.0.push_times(of_range(&range, origin(source, at)), times);
     }
 }
 
@@ -59,30 +60,31 @@ impl Merge for Checksum {
     }
 }
 
+/// Source and offset of an element in one number.
 #[inline]
-const fn offset(source: usize, at: u64) -> u64 {
+const fn origin(source: usize, at: u64) -> u64 {
     (source as u64).rotate_right(8) ^ at
 }
 
-/// Ranges are nearly all that most traces have: they are folded by words. The counts, side by side as a hop has them, lie
-/// over those bits of the address that change least; cycles that are not known are zero.
+/// Folds a range. Most elements are ranges, so the fields are folded as two words. The counts are
+/// combined with the bits of the address that change least. Unknown cycles are zero.
 #[inline]
-fn of_range(range: &Range, offset: u64) -> u64 {
+fn of_range(range: &Range, origin: u64) -> u64 {
     let &Range { start, bytes, instructions, cycles, last } = range;
     let counts = (u64::from(bytes) ^ u64::from(instructions) << 9).rotate_left(32);
     let last = u64::from(!cycles.word()) ^ u64::from(last.word()) << 32;
-    spread(start ^ counts, offset ^ last)
+    spread(start ^ counts, origin ^ last)
 }
 
 #[inline]
-fn of_cycles(cycles: Option<u32>, offset: u64) -> u64 {
-    let mut mixer = Mixer(offset);
+fn of_cycles(cycles: Option<u32>, origin: u64) -> u64 {
+    let mut mixer = Mixer(origin);
     Element::Cycles(cycles).hash(&mut mixer);
     mixer.finish()
 }
 
-fn of_any(element: &Element, offset: u64) -> u64 {
-    let mut mixer = Mixer(offset);
+fn of_any(element: &Element, origin: u64) -> u64 {
+    let mut mixer = Mixer(origin);
     element.hash(&mut mixer);
     mixer.finish()
 }

@@ -1,9 +1,9 @@
-//! How much there was.
+//! Counts.
 
 use tracewright_base::{Element, Range};
 use tracewright_decode::{Listener, Merge};
 
-/// Counts elements, and what ran.
+/// Counts elements, ranges and instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// Elements.

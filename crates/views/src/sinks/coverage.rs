@@ -1,4 +1,4 @@
-//! Which code ran.
+//! The executed code.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -6,50 +6,50 @@ use std::ops::Range;
 use tracewright_base::{self as base, Element};
 use tracewright_decode::{Listener, Merge};
 
-/// Bytes of code that one bit stands for: the smallest instruction that traces name by address.
+/// Bytes of code for each bit: the size of the smallest instruction.
 const UNIT: u64 = 2;
-/// Bytes of code that one word of bits stands for.
+/// Bytes of code for each word of bits.
 const WORD: u64 = 64 * UNIT;
 /// Words in a page.
 const WORDS: usize = 64;
-/// Bytes of code that a page stands for.
+/// Bytes of code for each page.
 const PAGE: u64 = WORDS as u64 * WORD;
-/// Pages that are found without a look-up.
-const NEAR: usize = 256;
+/// Slots of the cache of page indices.
+const RECENT: usize = 256;
 
-/// A bit for each two bytes of code, set where an instruction ran, whoever ran it. Memory grows with
-/// the code that ran, not with the trace.
+/// A bit for each two bytes of code, set where any source executed an instruction. Memory grows
+/// with the executed code, not with the length of the trace.
 #[derive(Clone, Debug)]
 pub struct Coverage {
-    /// Where in `bits` each page is.
+    /// The index in `bits` of each page.
     index: HashMap<u64, usize>,
     bits: Vec<[u64; WORDS]>,
-    /// Pages that were found lately, by the low bits of their number; where in `bits` they are.
-    near: Vec<(u64, usize)>,
+    /// A direct-mapped cache of `index`: page and index in `bits`.
+    recent: Vec<(u64, usize)>,
 }
 
 impl Default for Coverage {
     fn default() -> Self {
-        Coverage { index: HashMap::new(), bits: Vec::new(), near: vec![(u64::MAX, 0); NEAR] }
+        Coverage { index: HashMap::new(), bits: Vec::new(), recent: vec![(u64::MAX, 0); RECENT] }
     }
 }
 
 impl Coverage {
-    /// Whether the code at `address` ran.
+    /// Whether the code at `address` was executed.
     pub fn contains(&self, address: u64) -> bool {
         let page = self.index.get(&(address / PAGE)).and_then(|&n| self.bits.get(n));
         let word = page.and_then(|page| page.get((address % PAGE / WORD) as usize));
         word.is_some_and(|word| word >> (address % WORD / UNIT) & 1 != 0)
     }
 
-    /// Bytes of code that ran.
+    /// Bytes of executed code.
     pub fn bytes(&self) -> u64 {
         let ones =
             |page: &[u64; WORDS]| page.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
         self.bits.iter().map(ones).sum::<u64>() * UNIT
     }
 
-    /// What ran, as ranges of addresses, sorted, each as long as it can be.
+    /// The address ranges of executed code, sorted and as long as possible.
     pub fn ranges(&self) -> Vec<Range<u64>> {
         let mut pages: Vec<(u64, usize)> = self.index.iter().map(|(&page, &n)| (page, n)).collect();
         pages.sort_unstable();
@@ -70,11 +70,11 @@ impl Coverage {
         ranges
     }
 
-    /// Where the bits of `page` are.
+    /// The index in `bits` of `page`.
     #[inline]
     fn page(&mut self, page: u64) -> usize {
-        match self.near.get(page as usize % NEAR) {
-            Some(&(near, n)) if near == page => n,
+        match self.recent.get(page as usize % RECENT) {
+            Some(&(recent, n)) if recent == page => n,
             _ => self.find(page),
         }
     }
@@ -85,13 +85,13 @@ impl Coverage {
         if n == self.bits.len() {
             self.bits.push([0; WORDS]);
         }
-        if let Some(near) = self.near.get_mut(page as usize % NEAR) {
-            *near = (page, n);
+        if let Some(recent) = self.recent.get_mut(page as usize % RECENT) {
+            *recent = (page, n);
         }
         n
     }
 
-    /// Sets the bits of one word: `mask` of the word that `address` is in.
+    /// Sets the bits `mask` of the word that contains `address`.
     #[inline]
     fn set(&mut self, address: u64, mask: u64) {
         let n = self.page(address / PAGE);
@@ -107,7 +107,7 @@ impl Coverage {
             return;
         }
         let first = start / UNIT;
-        // Addresses end at 2^64: nothing runs across it.
+        // No range crosses 2^64.
         let last = start.saturating_add(bytes - 1) / UNIT;
         let (low, high) = (u64::MAX << (first % 64), u64::MAX >> (63 - last % 64));
         if first / 64 == last / 64 {
@@ -121,7 +121,7 @@ impl Coverage {
     }
 }
 
-/// Equal where the same code ran.
+/// Two values are equal where the executed code is.
 impl PartialEq for Coverage {
     fn eq(&self, other: &Self) -> bool {
         self.ranges() == other.ranges()

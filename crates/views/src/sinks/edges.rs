@@ -1,4 +1,4 @@
-//! From where to where the program went, and how often.
+//! Control-flow edges and their counts.
 
 use tracewright_base::Element;
 use tracewright_decode::{Listener, Merge};
@@ -6,34 +6,35 @@ use tracewright_decode::{Listener, Merge};
 use super::chain::Chains;
 use crate::fold::mix;
 
-/// One way that the program took.
+/// A control-flow edge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Edge {
-    /// The address of the last instruction before: mostly a branch.
+    /// The address of the last instruction of a range: mostly a branch.
     pub from: u64,
-    /// The address of the instruction after it.
+    /// The address of the next instruction.
     pub to: u64,
-    /// How often.
+    /// The number of executions.
     pub count: u64,
 }
 
-/// Counts every edge of all sources together. Exceptions and their returns are no edges, and nothing
-/// is an edge where something between is not known.
+/// Counts the edges of all sources together. Exceptions and exception returns are not edges, and
+/// there is no edge across missing information.
 #[derive(Clone, Debug, Default)]
 pub struct Edges {
     chains: Chains,
-    /// A power of two, at most half of it in use; an edge is at its hash or in one of the next places.
+    /// A hash table with linear probing: its size is a power of two, and at most half of it is
+    /// used.
     table: Vec<Edge>,
     used: usize,
 }
 
 impl Edges {
-    /// How many different edges there are.
+    /// The number of different edges.
     pub const fn len(&self) -> usize {
         self.used
     }
 
-    /// There are none.
+    /// There are no edges.
     pub const fn is_empty(&self) -> bool {
         self.used == 0
     }
@@ -45,14 +46,14 @@ impl Edges {
         edges
     }
 
-    /// How often the program went from `from` to `to`.
+    /// The count of the edge from `from` to `to`.
     pub fn count(&self, from: u64, to: u64) -> u64 {
-        self.offset(from, to).and_then(|n| self.table.get(n)).map_or(0, |edge| edge.count)
+        self.slot(from, to).and_then(|n| self.table.get(n)).map_or(0, |edge| edge.count)
     }
 
-    /// Where an edge is, or would be. `None` for an empty table.
+    /// The slot of an edge, or the slot where it belongs. `None` for an empty table.
     #[inline]
-    fn offset(&self, from: u64, to: u64) -> Option<usize> {
+    fn slot(&self, from: u64, to: u64) -> Option<usize> {
         let mask = self.table.len().checked_sub(1)?;
         let mut n = mix(from, to) as usize & mask;
         loop {
@@ -66,7 +67,7 @@ impl Edges {
 
     #[inline]
     fn add(&mut self, from: u64, to: u64, count: u64) {
-        if let Some(edge) = self.offset(from, to).and_then(|n| self.table.get_mut(n))
+        if let Some(edge) = self.slot(from, to).and_then(|n| self.table.get_mut(n))
             && edge.count > 0
         {
             edge.count += count;
@@ -89,13 +90,13 @@ impl Edges {
     }
 
     fn set(&mut self, edge: Edge) {
-        if let Some(offset) = self.offset(edge.from, edge.to).and_then(|n| self.table.get_mut(n)) {
-            *offset = edge;
+        if let Some(slot) = self.slot(edge.from, edge.to).and_then(|n| self.table.get_mut(n)) {
+            *slot = edge;
         }
     }
 }
 
-/// Equal where the edges are.
+/// Two values are equal where their edges are.
 impl PartialEq for Edges {
     fn eq(&self, other: &Self) -> bool {
         self.chains == other.chains && self.sorted() == other.sorted()

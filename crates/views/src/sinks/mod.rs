@@ -1,17 +1,18 @@
-//! Sinks that do little: what is left of a trace where nobody reads every line of it.
+//! Sinks that compute a summary of the elements of a trace.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `checksum.rs` | [`Checksum`]: every element in order, all its fields folded; what a benchmark decodes to |
-//! | `ranges.rs` | [`RangeChecksum`]: the same of ranges alone, with the fields that other decoders have, too |
+//! | `checksum.rs` | [`Checksum`]: of all fields of all elements, in order; the sink of benchmarks |
+//! | `ranges.rs` | [`RangeChecksum`]: of the fields of ranges that other decoders also report |
 //! | `count.rs` | [`Count`]: elements, ranges, instructions |
-//! | `edges.rs` | [`Edges`]: from where to where the program went, and how often |
-//! | `coverage.rs` | [`Coverage`]: a bit for each two bytes of code that ran |
+//! | `edges.rs` | [`Edges`]: control-flow edges and their counts |
+//! | `coverage.rs` | [`Coverage`]: a bit for each two bytes of executed code |
 //! | `bitmap.rs` | [`Bitmap`]: edges as a fuzzer counts them |
-//! | `chain.rs` | one range after another: what an edge is |
+//! | `chain.rs` | consecutive ranges: the definition of an edge |
 //!
-//! All are [`Listener`](tracewright_decode::Listener)s, and all [`Merge`](tracewright_decode::Merge):
-//! stretches of a trace that were decoded apart add up to what one decoder would have found.
+//! All are [`Listener`](tracewright_decode::Listener)s, and all implement
+//! [`Merge`](tracewright_decode::Merge): the results of chunks merge to the result of the whole
+//! trace.
 
 mod bitmap;
 mod chain;

@@ -1,4 +1,4 @@
-//! The ranges of a trace, as one number that other decoders can compute, too.
+//! A checksum of ranges that other decoders can also compute.
 
 use std::fmt;
 
@@ -7,15 +7,15 @@ use tracewright_decode::{Listener, Merge};
 
 use crate::fold::{Fold, mix};
 
-/// Folds every range of a source in order, with the fields that OpenCSD's `OCSD_GEN_TRC_ELEM_INSTR_RANGE` has:
-/// start, end, number of instructions, and of the last instruction type, subtype, instruction set,
-/// size, whether it took effect and whether it is conditional. Two decoders that agree on it found the
-/// same ranges of each source in the same order. Sources are added up: decoders may take them by other
-/// turns.
+/// Folds the ranges of each source in order, with the fields of OpenCSD's
+/// `OCSD_GEN_TRC_ELEM_INSTR_RANGE`: start, end, number of instructions; and of the last instruction
+/// type, subtype, instruction set, size, whether it took effect and whether it is conditional.
+/// Equal checksums of two decoders mean the same ranges of each source in the same order. The
+/// checksums of sources are added, because decoders interleave sources differently.
 ///
-/// Left out is what OpenCSD's decoders do not agree on among themselves: cycles; that an instruction is
-/// a data barrier or a wait; and the condition of a T32 instruction that is no direct branch (those of
-/// ETMv3 and PTM do not look at IT blocks).
+/// Fields that differ between OpenCSD's decoders are left out: cycles; that an instruction is a
+/// data barrier or a wait; and the condition of a T32 instruction other than a direct branch
+/// (OpenCSD's decoders of ETMv3 and PTM do not decode IT blocks).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RangeChecksum(Vec<Fold>);
 
@@ -26,7 +26,7 @@ impl RangeChecksum {
         used.fold(0, |sum, fold| sum.wrapping_add(mix(fold.sum, fold.count)))
     }
 
-    /// How many ranges there were.
+    /// The number of ranges.
     pub fn ranges(&self) -> u64 {
         self.0.iter().map(|fold| fold.count).sum()
     }
@@ -71,8 +71,9 @@ impl Merge for RangeChecksum {
     }
 }
 
-/// The last instruction: type, bits \[3:0]; subtype, \[7:4]; instruction set, \[11:8]; size in bytes,
-/// \[15:12]; took effect, 16; conditional, 17. `benches/reference/driver.c` has the same.
+/// The last instruction: type, bits \[3:0]; subtype, \[7:4]; instruction set, \[11:8]; size in
+/// bytes, \[15:12]; took effect, 16; conditional, 17. `benches/reference/driver.c` uses the same
+/// layout.
 const fn last(range: &Range) -> u32 {
     let last = range.last;
     let kind = match last.kind {
@@ -98,8 +99,8 @@ const fn last(range: &Range) -> u32 {
         Isa::Jazelle => 4,
         Isa::Rv32 | Isa::Rv64 => 5,
     };
-    let blind = matches!(last.isa, Isa::T32) && !matches!(last.kind, Kind::Branch);
-    let known = !blind && !matches!(last.role, Role::Loop | Role::Compare);
+    let ignored = matches!(last.isa, Isa::T32) && !matches!(last.kind, Kind::Branch);
+    let known = !ignored && !matches!(last.role, Role::Loop | Role::Compare);
     let conditional = last.conditional() && known;
     kind | role << 4
         | isa << 8

@@ -1,4 +1,4 @@
-//! Sinks against plain twins of themselves, and cut anywhere.
+//! Sinks against simple implementations, and with chunks of any size.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use tracewright_decode::{Listener, Merge};
 
 use super::*;
 
-/// Numbers without a pattern, the same each time. (xorshift64)
+/// Reproducible pseudo-random numbers. (xorshift64)
 struct Random(u64);
 
 impl Random {
@@ -33,10 +33,10 @@ fn range(start: u64, instructions: u32) -> Element {
     Element::Range(Range { start, bytes, instructions, cycles, last })
 }
 
-/// What two sources may say.
-fn story(seed: u64, len: usize) -> Vec<Output> {
+/// Random elements of two sources.
+fn random_elements(seed: u64, len: usize) -> Vec<Output> {
     let mut random = Random(seed);
-    let said = (0..len).map(|n| {
+    let outputs = (0..len).map(|n| {
         let element = match random.below(12) {
             0 => Element::Gap(Gap::Overflow),
             1 => Element::Context(Context { el: Some(1), ..Context::default() }),
@@ -58,67 +58,67 @@ fn story(seed: u64, len: usize) -> Vec<Output> {
         };
         (random.below(2) as usize, n as u64, element)
     });
-    said.collect()
+    outputs.collect()
 }
 
-fn told<L: Listener + Default>(said: &[Output]) -> L {
+fn result_of<L: Listener + Default>(outputs: &[Output]) -> L {
     let mut sink = L::default();
-    said.iter().for_each(|&(source, at, element)| sink.element(source, at, element));
+    outputs.iter().for_each(|&(source, at, element)| sink.element(source, at, element));
     sink
 }
 
-fn cut_anywhere<L: Listener + Merge + PartialEq + std::fmt::Debug>(said: &[Output]) {
-    let whole: L = told(said);
+fn merges_at_any_cut<L: Listener + Merge + PartialEq + std::fmt::Debug>(outputs: &[Output]) {
+    let whole: L = result_of(outputs);
     let mut of_ones = L::default();
-    for one in said.chunks(1) {
-        of_ones.merge(told(one));
+    for one in outputs.chunks(1) {
+        of_ones.merge(result_of(one));
     }
     assert_eq!(of_ones, whole, "one element at a time");
-    for cut in (0..=said.len()).step_by(7) {
-        let mut first: L = told(&said[..cut]);
-        first.merge(told(&said[cut..]));
+    for cut in (0..=outputs.len()).step_by(7) {
+        let mut first: L = result_of(&outputs[..cut]);
+        first.merge(result_of(&outputs[cut..]));
         assert_eq!(first, whole, "cut at {cut}");
     }
 }
 
 #[test]
-fn stretches_add_up() {
+fn chunks_merge_to_the_whole() {
     for seed in 1..20 {
-        let said = story(seed, 100);
-        cut_anywhere::<Checksum>(&said);
-        cut_anywhere::<RangeChecksum>(&said);
-        cut_anywhere::<Count>(&said);
-        cut_anywhere::<Edges>(&said);
-        cut_anywhere::<Coverage>(&said);
-        cut_anywhere::<Bitmap>(&said);
-        cut_anywhere::<(Count, Edges)>(&said);
+        let outputs = random_elements(seed, 100);
+        merges_at_any_cut::<Checksum>(&outputs);
+        merges_at_any_cut::<RangeChecksum>(&outputs);
+        merges_at_any_cut::<Count>(&outputs);
+        merges_at_any_cut::<Edges>(&outputs);
+        merges_at_any_cut::<Coverage>(&outputs);
+        merges_at_any_cut::<Bitmap>(&outputs);
+        merges_at_any_cut::<(Count, Edges)>(&outputs);
     }
 }
 
-fn turned<L: Listener + Merge + PartialEq + std::fmt::Debug>(before: &[Output], times: u32) {
+fn repeats<L: Listener + Merge + PartialEq + std::fmt::Debug>(before: &[Output], times: u32) {
     let Element::Range(r) = range(0x1f00, 3) else { unreachable!() };
-    let (mut each, mut at_once): (L, L) = (told(before), told(before));
+    let (mut each, mut at_once): (L, L) = (result_of(before), result_of(before));
     (0..times).for_each(|_| each.element(1, 7, Element::Range(r)));
     at_once.repeat(1, 7, r, times);
-    assert_eq!(at_once, each, "{times} turns");
+    assert_eq!(at_once, each, "{times} times");
 }
 
-/// Turns of a loop said at once are so many ranges.
+/// `repeat` is the same as each range alone.
 #[test]
-fn turns_are_ranges() {
-    let before = story(3, 20);
+fn repeats_are_ranges() {
+    let before = random_elements(3, 20);
     for times in (0..=40).chain([63, 64, 65, 1000]) {
-        turned::<Checksum>(&before, times);
-        turned::<RangeChecksum>(&before, times);
-        turned::<Count>(&before, times);
-        turned::<Edges>(&before, times);
-        turned::<Bitmap>(&before, times);
-        turned::<Coverage>(&before, times);
+        repeats::<Checksum>(&before, times);
+        repeats::<RangeChecksum>(&before, times);
+        repeats::<Count>(&before, times);
+        repeats::<Edges>(&before, times);
+        repeats::<Bitmap>(&before, times);
+        repeats::<Coverage>(&before, times);
     }
 }
 
 #[test]
-fn a_checksum_leaves_nothing_out() {
+fn checksum_depends_on_all_fields() {
     let Element::Range(r) = range(0x8000, 3) else { unreachable!() };
     let other = |change: &dyn Fn(&mut Range)| {
         let mut changed = r;
@@ -152,36 +152,37 @@ fn a_checksum_leaves_nothing_out() {
         (0, 7, Element::Trigger),
         (0, 7, Element::End),
     ];
-    let sums: BTreeSet<u64> = all.iter().map(|&one| told::<Checksum>(&[one]).value()).collect();
+    let sums: BTreeSet<u64> =
+        all.iter().map(|&one| result_of::<Checksum>(&[one]).value()).collect();
     assert_eq!(sums.len(), all.len());
-    // The order counts, and so does how often.
+    // The order and the count matter.
     let (a, b) = (all[0], all[3]);
     let sums = [vec![a, b], vec![b, a], vec![a], vec![a, a], vec![]]
-        .map(|said| told::<Checksum>(&said).value());
+        .map(|outputs| result_of::<Checksum>(&outputs).value());
     assert_eq!(BTreeSet::from(sums).len(), 5);
 }
 
-/// The numbers that `benches/reference/driver.c` computes, too: they cannot change alone.
+/// `benches/reference/driver.c` computes the same numbers: both must change together.
 #[test]
-fn the_checksum_of_ranges_is_what_it_was() {
-    let sum = |said: &[Output]| told::<RangeChecksum>(said).value();
+fn range_checksum_is_stable() {
+    let sum = |outputs: &[Output]| result_of::<RangeChecksum>(outputs).value();
     let Element::Range(r) = range(0x8000, 3) else { unreachable!() };
     assert_eq!(sum(&[]), 0);
     assert_eq!(sum(&[(0, 0, Element::End)]), 0);
     let first = (0, 0, Element::Range(r));
     let then = |source| (source, 9, range(0xffff_ffc0_0008_0000, 1));
-    let written = |said: &[Output]| told::<RangeChecksum>(said).to_string();
+    let written = |outputs: &[Output]| result_of::<RangeChecksum>(outputs).to_string();
     assert_eq!(written(&[first]), "7aa3f47188015a7f");
     assert_eq!(written(&[first, then(0)]), "4c84e8a07b35c45b");
-    // Of two sources, it does not matter which is first.
+    // The order of sources does not matter.
     assert_eq!(written(&[first, then(1)]), "f06d97adaa47c709");
     assert_eq!(written(&[then(1), first]), "f06d97adaa47c709");
     assert_ne!(written(&[then(0), first]), "4c84e8a07b35c45b");
 }
 
 #[test]
-fn edges_are_what_the_program_does() {
-    let said = [
+fn edges_of_consecutive_ranges() {
+    let outputs = [
         (0, 0, range(0x100, 2)),
         (1, 0, range(0x900, 1)),
         (0, 1, range(0x200, 1)),
@@ -191,7 +192,7 @@ fn edges_are_what_the_program_does() {
         (0, 5, Element::Gap(Gap::Overflow)),
         (0, 6, range(0x100, 2)),
     ];
-    let edges: Edges = told(&said);
+    let edges: Edges = result_of(&outputs);
     let want =
         [Edge { from: 0x104, to: 0x200, count: 2 }, Edge { from: 0x200, to: 0x100, count: 1 }];
     assert_eq!(edges.sorted(), want);
@@ -199,11 +200,11 @@ fn edges_are_what_the_program_does() {
 }
 
 #[test]
-fn edges_are_those_of_a_map() {
-    let said = story(99, 20_000);
-    let edges: Edges = told(&said);
+fn edges_equal_those_of_a_map() {
+    let outputs = random_elements(99, 20_000);
+    let edges: Edges = result_of(&outputs);
     let (mut want, mut last) = (BTreeMap::new(), [None; 2]);
-    for (source, _, element) in said {
+    for (source, _, element) in outputs {
         match element {
             Element::Range(r) => {
                 if let Some(from) = last[source] {
@@ -222,11 +223,11 @@ fn edges_are_those_of_a_map() {
 }
 
 #[test]
-fn coverage_is_that_of_a_set() {
-    let said = story(7, 300);
-    let coverage: Coverage = told(&said);
+fn coverage_equals_a_set() {
+    let outputs = random_elements(7, 300);
+    let coverage: Coverage = result_of(&outputs);
     let mut want = BTreeSet::new();
-    for (_, _, element) in &said {
+    for (_, _, element) in &outputs {
         if let Element::Range(r) = element {
             want.extend((r.start..r.end()).step_by(2));
         }
@@ -242,8 +243,8 @@ fn coverage_is_that_of_a_set() {
 }
 
 #[test]
-fn coverage_ends_where_addresses_end() {
-    let coverage: Coverage = told(&[(0, 0, range(u64::MAX - 3, 1))]);
+fn coverage_at_the_end_of_the_address_space() {
+    let coverage: Coverage = result_of(&[(0, 0, range(u64::MAX - 3, 1))]);
     assert!(coverage.contains(u64::MAX));
     assert!(!coverage.contains(0));
     assert_eq!(coverage.bytes(), 4);
@@ -251,14 +252,14 @@ fn coverage_ends_where_addresses_end() {
 
 #[test]
 fn a_bitmap_counts_edges() {
-    let said = story(3, 200);
-    let (edges, bitmap): (Edges, Bitmap) = (told(&said), told(&said));
+    let outputs = random_elements(3, 200);
+    let (edges, bitmap): (Edges, Bitmap) = (result_of(&outputs), result_of(&outputs));
     let all: u64 = edges.sorted().iter().map(|e| e.count).sum();
     assert_eq!(bitmap.bytes().iter().map(|&b| u64::from(b)).sum::<u64>(), all);
     assert!(bitmap.used() <= edges.len() && bitmap.used() > edges.len() / 2);
-    // The way back is another edge.
-    let there: Bitmap = told(&[(0, 0, range(0x100, 1)), (0, 0, range(0x200, 1))]);
-    let back: Bitmap = told(&[(0, 0, range(0x200, 1)), (0, 0, range(0x100, 1))]);
+    // The reverse is another edge.
+    let there: Bitmap = result_of(&[(0, 0, range(0x100, 1)), (0, 0, range(0x200, 1))]);
+    let back: Bitmap = result_of(&[(0, 0, range(0x200, 1)), (0, 0, range(0x100, 1))]);
     assert_ne!(there, back);
     let mut cleared = there.clone();
     cleared.clear();

@@ -1,26 +1,26 @@
-//! Colours of words.
+//! Colours of text.
 
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Effects, Style};
 use tracewright_base::{Element, Gap};
 
-/// How much a word should catch the eye.
+/// The emphasis of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// As it is.
+    /// No colour.
     Plain,
-    /// Less.
+    /// Dimmed.
     Quiet,
-    /// A name.
+    /// The name of a source.
     Name,
-    /// The flow is left.
+    /// An event or an exception.
     Event,
-    /// What the program wrote.
+    /// Output of the program.
     Output,
-    /// Something is not known.
+    /// Information is missing.
     Lost,
-    /// Something is wrong.
+    /// An error.
     Wrong,
 }
 
@@ -62,14 +62,14 @@ impl Tone {
         }
     }
 
-    /// Colours what `out` holds from `start` on.
+    /// Colours the text in `out` from `start` on.
     pub fn paint(self, start: usize, out: &mut String) {
         if self == Tone::Plain {
             return;
         }
-        let words = out.split_off(start);
+        let text = out.split_off(start);
         let style = self.style();
-        let _ = write!(out, "{style}{words}{style:#}");
+        let _ = write!(out, "{style}{text}{style:#}");
     }
 }
 

@@ -1,39 +1,33 @@
-//! Elements in words: those of [`Element`]'s `Display`, with names of code and of exceptions.
+//! Elements as text: [`Element`]'s `Display`, with the names of symbols and of exceptions.
 
 use std::fmt::Write;
 
 use tracewright_base::{Dwt, Element, Exception, Range};
 
-use tracewright_protocols::registry::AnyConfig;
-
 use crate::Source;
-use crate::opencsd::text::{decimal, hex};
+use crate::digits::{decimal, hex};
 
-/// Appends the words for `element` of `source`.
+/// Appends the text of `element` of `source`.
 pub fn element(source: &Source, element: &Element, out: &mut String) {
     match element {
         Element::Range(r) => range(source, r, out),
         Element::Exception(e) => exception(source, e, out),
         Element::NoCode { address, space } => {
             out.push_str("no-code    ");
-            offset(source, *address, out);
-            match (matches!(source.config, AnyConfig::Etrace(_)), space.el()) {
-                (true, Some(level)) => {
-                    let _ =
-                        write!(out, " in {} memory", ["U", "S", "H", "M"][usize::from(level & 3)]);
-                }
-                _ => {
-                    let _ = write!(out, " in {space} memory");
-                }
+            code_address(source, *address, out);
+            let level = space.el();
+            match level.and_then(|level| source.config.protocol().privilege_name(level)) {
+                Some(name) => _ = write!(out, " in {name} memory"),
+                None => _ = write!(out, " in {space} memory"),
             }
         }
         Element::Unknown { start, next, .. } => {
             let _ = write!(out, "{element}");
             arrow(source, &[*start, *next], out);
         }
-        Element::DwtEvent(hardware) => {
+        Element::DwtEvent(event) => {
             let _ = write!(out, "{element}");
-            if let Dwt::PcSample(pc) | Dwt::DataPc { pc, .. } = hardware.meaning() {
+            if let Dwt::PcSample(pc) | Dwt::DataPc { pc, .. } = event.meaning() {
                 source.symbol(pc.into(), out);
             }
         }
@@ -80,7 +74,7 @@ fn exception(source: &Source, e: &Exception, out: &mut String) {
     match e.return_address {
         Some(address) => {
             out.push_str(", returns to ");
-            offset(source, address, out);
+            code_address(source, address, out);
         }
         None => out.push_str(", return address unknown"),
     }
@@ -92,7 +86,7 @@ fn exception(source: &Source, e: &Exception, out: &mut String) {
     }
 }
 
-fn offset(source: &Source, address: u64, out: &mut String) {
+fn code_address(source: &Source, address: u64, out: &mut String) {
     out.push_str("0x");
     hex(address, out);
     source.symbol(address, out);

@@ -1,4 +1,4 @@
-//! The listing for people: one line a packet or element.
+//! The text listing: a line for each packet and element.
 
 use std::io;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use super::colour::Tone;
 use super::element::element;
 use super::ports::{Line, Ports};
 use crate::cycles::{self, Transcript};
-use crate::opencsd::text::decimal;
+use crate::digits::decimal;
 use crate::render_cache::RenderCache;
 use crate::{Lines, Source};
 
@@ -23,7 +23,7 @@ pub struct Shown {
     pub packets: bool,
     /// The bytes of each packet.
     pub bytes: bool,
-    /// The fields of each packet, a line each.
+    /// The fields of each packet, one line for each field.
     pub fields: bool,
     /// Elements.
     pub elements: bool,
@@ -31,39 +31,39 @@ pub struct Shown {
     pub colour: bool,
 }
 
-/// Columns of places in a buffer of `len` bytes; where that is not known, enough for a gigabyte.
+/// The width of offsets in a buffer of `len` bytes; where that is unknown, enough for a gigabyte.
 pub(crate) fn offset_digits(len: Option<u64>) -> usize {
     len.map_or(9, |len| len.checked_ilog10().unwrap_or(0) as usize + 1)
 }
 
-/// Writes a listing: the place in the buffer, the source, and words.
+/// Writes a listing with the columns byte offset, source, and packet or element.
 #[derive(Debug)]
 pub struct Listing<W> {
     lines: Lines<W>,
     shown: Shown,
     sources: Vec<Source>,
-    /// Open lines of text, by source.
+    /// The incomplete lines of text of each source.
     ports: Vec<Ports>,
-    /// What the words for cycles depend on, by source.
+    /// What the interpretation of the next cycle depends on, by source.
     transcripts: Vec<Transcript>,
-    /// The configurations as units have told them, by source: for the fields of packets.
-    learnt: Vec<Option<AnyConfig>>,
-    /// Columns of places and of names.
+    /// The configuration of each source as its packets have changed it: for the fields of packets.
+    learned: Vec<Option<AnyConfig>>,
+    /// The widths of offsets and of names.
     widths: (usize, usize),
-    /// The beginning of the last line: source, place and words.
+    /// The beginning of the last line: source, offset and text.
     beginning: (usize, u64, String),
-    /// The words of ranges, by source.
+    /// The text of ranges, by source.
     ranges: RenderCache<(usize, base::Range)>,
 }
 
 impl<W: io::Write> Listing<W> {
-    /// A listing of `sources`, whose buffer has `len` bytes, where that is known.
+    /// A listing of `sources`. Their buffer has `len` bytes, where that is known.
     pub fn new(out: W, sources: Vec<Source>, len: Option<u64>, shown: Shown) -> Self {
         let digits = offset_digits(len);
         let longest = sources.iter().map(|s| s.name.chars().count()).max().unwrap_or(0);
         Listing {
             lines: Lines::new(out),
-            learnt: Vec::new(),
+            learned: Vec::new(),
             shown,
             ports: vec![Ports::default(); sources.len()],
             transcripts: Vec::new(),
@@ -74,7 +74,7 @@ impl<W: io::Write> Listing<W> {
         }
     }
 
-    /// Writes what is left.
+    /// Writes the lines that wait.
     ///
     /// # Errors
     /// The first error of the writer.
@@ -82,7 +82,7 @@ impl<W: io::Write> Listing<W> {
         self.lines.finish()
     }
 
-    /// Place and name.
+    /// Begins a line with offset and name.
     fn begin(&mut self, n: usize, at: u64) {
         if self.beginning.0 != n || self.beginning.1 != at {
             self.beginning.2.clear();
@@ -142,13 +142,13 @@ impl<W: io::Write> Listing<W> {
     /// The fields of a packet: first bit, width, name, value.
     fn field_lines(&mut self, n: usize, at: u64, bytes: &[u8], packet: AnyPacket<'_>) {
         use std::fmt::Write;
-        let told = self.learnt.get_mut(n).and_then(Option::take);
-        let Some(mut config) = told.or_else(|| Some(self.sources.get(n)?.config.clone())) else {
+        let learned = self.learned.get_mut(n).and_then(Option::take);
+        let Some(mut config) = learned.or_else(|| Some(self.sources.get(n)?.config.clone())) else {
             return;
         };
         let mut fields = Vec::new();
         config.explain(bytes, &mut |field| fields.push(field));
-        // The values of a packet stand below each other.
+        // The values of a packet are aligned.
         let longest = fields.iter().map(|field| field.name.len()).fold(14, usize::max);
         for Field { name, at: first, width, sent, value } in fields {
             self.begin(n, at);
@@ -159,10 +159,10 @@ impl<W: io::Write> Listing<W> {
             self.lines.end();
         }
         config.learn(packet);
-        if n >= self.learnt.len() {
-            self.learnt.resize(n + 1, None);
+        if n >= self.learned.len() {
+            self.learned.resize(n + 1, None);
         }
-        if let Some(slot) = self.learnt.get_mut(n) {
+        if let Some(slot) = self.learned.get_mut(n) {
             *slot = Some(config);
         }
     }
@@ -170,8 +170,8 @@ impl<W: io::Write> Listing<W> {
     fn text_line(&mut self, n: usize, line: &Line) {
         self.begin(n, line.at);
         let start = self.lines.text.len();
-        let words = format!("text       {} \"{}\"", line.channel, line.text);
-        self.lines.text.push_str(&words);
+        let text = format!("text       {} \"{}\"", line.channel, line.text);
+        self.lines.text.push_str(&text);
         if self.shown.colour {
             Tone::Output.paint(start, &mut self.lines.text);
         }
@@ -179,8 +179,8 @@ impl<W: io::Write> Listing<W> {
     }
 }
 
-/// Lines of text that programs have begun are carried on, what cycles meant so far, and what units said of
-/// themselves.
+/// Later lines depend on incomplete lines of text, on the cycles so far, and on the configurations
+/// that packets have changed.
 impl Fork for Listing<Vec<u8>> {
     type State = ((Vec<Ports>, Vec<Transcript>), Vec<Option<AnyConfig>>);
     type Output = Vec<u8>;
@@ -191,7 +191,7 @@ impl Fork for Listing<Vec<u8>> {
             shown: self.shown,
             ports: vec![Ports::default(); self.sources.len()],
             transcripts: Vec::new(),
-            learnt: Vec::new(),
+            learned: Vec::new(),
             sources: self.sources.clone(),
             widths: self.widths,
             beginning: (usize::MAX, 0, String::new()),
@@ -200,11 +200,11 @@ impl Fork for Listing<Vec<u8>> {
     }
 
     fn state(&self) -> Self::State {
-        ((self.ports.clone(), self.transcripts.clone()), self.learnt.clone())
+        ((self.ports.clone(), self.transcripts.clone()), self.learned.clone())
     }
 
-    fn resume(&mut self, ((ports, transcripts), learnt): Self::State) {
-        (self.ports, self.transcripts, self.learnt) = (ports, transcripts, learnt);
+    fn resume(&mut self, ((ports, transcripts), learned): Self::State) {
+        (self.ports, self.transcripts, self.learned) = (ports, transcripts, learned);
         self.lines.clear();
     }
 
@@ -226,7 +226,7 @@ impl<W: io::Write> Listener for Listing<W> {
             *transcript = Transcript::default();
         }
         if !self.shown.elements {
-            // Among packets alone, what is no packet must still be seen.
+            // Undecodable bytes are listed among packets, too.
             if let Element::Undecodable { .. } = what {
                 self.element_line(n, at, &what);
             }
@@ -242,7 +242,7 @@ impl<W: io::Write> Listener for Listing<W> {
         {
             ports.element(at, &what, |line| done.push(line));
         }
-        // A line comes after the write that ends it, and before the gap that does.
+        // A line of text follows the write that ends it, and precedes the gap that ends it.
         if write {
             self.element_line(n, at, &what);
         }
@@ -252,7 +252,7 @@ impl<W: io::Write> Listener for Listing<W> {
         }
     }
 
-    fn each_packet(&self) -> bool {
+    fn wants_each_packet(&self) -> bool {
         self.shown.packets
     }
 
@@ -277,19 +277,19 @@ impl<W: io::Write> Listener for Listing<W> {
         if self.shown.bytes {
             let begin = out.len();
             source.packet_bytes(bytes.get(span.clone()).unwrap_or_default(), " ", out);
-            // Most packets are short; the words of those line up.
+            // The text after the bytes of short packets is aligned.
             let len = out.len() - begin;
             out.extend(std::iter::repeat_n(' ', 24usize.saturating_sub(len)));
         }
-        let words = out.len();
-        packet_words(packet, out);
-        let offset = out.len();
+        let before = out.len();
+        packet_text(packet, out);
+        let after = out.len();
         if let Some(transcript) = cycles::of(&mut self.transcripts, n)
-            && transcript.words(source, offsets.at(span.start), packet, out)
+            && transcript.interpret(source, offsets.at(span.start), packet, out)
         {
-            // Mnemonic and pins before that are short; what they mean lines up.
-            let pad = 11usize.saturating_sub(offset - words);
-            out.insert_str(offset, &"           "[..pad]);
+            // The interpretation of cycles is aligned.
+            let pad = 11usize.saturating_sub(after - before);
+            out.insert_str(after, &"           "[..pad]);
         }
         if self.shown.colour && self.shown.elements {
             Tone::Quiet.paint(start, out);
@@ -310,7 +310,7 @@ impl<W: io::Write> Listener for Listing<W> {
     }
 }
 
-fn packet_words(packet: AnyPacket<'_>, out: &mut String) {
+fn packet_text(packet: AnyPacket<'_>, out: &mut String) {
     use std::fmt::Write;
     let _ = write!(out, "{packet}");
 }

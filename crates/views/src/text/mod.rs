@@ -1,4 +1,4 @@
-//! Listings for people.
+//! Listings as text.
 
 mod colour;
 mod element;

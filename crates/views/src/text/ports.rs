@@ -1,31 +1,31 @@
-//! Text that programs write in pieces: put together to lines.
+//! Joins the software writes of a program to lines of text.
 
 use tracewright_base::{Channel, Element, Software};
 
-/// A line is given up at this many characters.
+/// The longest line, in characters. A longer line is divided.
 const LONGEST: usize = 240;
 
-/// A line of text, and where its first character was written.
+/// A line of text, and the offset of its first character.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) at: u64,
     pub(super) channel: Channel,
-    /// As it was written, special characters escaped.
+    /// The text, with special characters escaped.
     pub(super) text: String,
 }
 
-/// The open lines of one source, one for each channel.
+/// The incomplete lines of one source, one for each channel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ports {
     open: Vec<Line>,
 }
 
 impl Ports {
-    /// Takes the next element and gives the lines that it ends to `done`.
+    /// Takes the next element, and passes the lines that it ends to `done`.
     pub(super) fn element(&mut self, at: u64, element: &Element, mut done: impl FnMut(Line)) {
         match element {
             Element::SoftwareWrite(write) => self.write(at, write, done),
-            // What was being written when packets were lost goes on elsewhere.
+            // The rest of an incomplete line may be lost.
             Element::Gap(_) | Element::End => self.open.drain(..).for_each(&mut done),
             _ => {}
         }
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn writes_become_lines() {
-        // "On\n", "x" on another port in between, and a beginning.
+        // "On\n", "x" on another port in between, and an incomplete line.
         let got = lines(&[
             (PORT, 8, 0x4f),
             (OTHER, 8, 0x78),
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_no_text() {
+    fn numbers_are_not_text() {
         assert_eq!(lines(&[(PORT, 32, 0x0000_0041), (PORT, 8, 0x07)]), []);
     }
 }

@@ -1,33 +1,35 @@
-//! What a crate may do and whom it may know.
+//! Rules for crates: dependencies, `no_std`, unsafe code, statics, and use of the operating system.
 
 use super::{Finding, Tree, lines_with};
 use crate::tidy::tree::{File, lines};
 
-/// From the bottom up: a crate may depend on those in earlier rows.
-const LAYERS: [&[&str]; 11] = [
+/// The published crates, lowest layer first. A crate depends only on crates of lower layers.
+const LAYERS: [&[&str]; 9] = [
     &["base", "scan"],
     &["isa", "frames"],
     &["protocols", "image"],
     &["capture"],
+    &["logs"],
     &["decode"],
-    &["index"],
-    &["model"],
     &["views"],
     &["tracewright"],
     &["cli"],
-    &["xtask"],
 ];
 
+/// Crates that need no operating system.
 const NO_STD: [&str; 4] = ["base", "isa", "frames", "protocols"];
 
-/// Crates depend downwards only. What tests alone use is free.
+/// Published crates depend on lower layers only. Development dependencies are exempt, and so are
+/// crates with `publish = false`, on which no published crate depends.
 pub(super) fn layers(tree: &Tree) -> Vec<Finding> {
     let layer = |name: &str| LAYERS.iter().position(|row| row.contains(&name));
     let mut findings = Vec::new();
     for file in tree.files.iter().filter(|f| f.path.ends_with("/Cargo.toml")) {
         let Some(own) = file.crate_name() else { continue };
         let Some(own_layer) = layer(own) else {
-            findings.push(Finding::new(file, 0, format!("crate `{own}` has no layer")));
+            if !lines(&file.text).any(|(_, line)| line == "publish = false") {
+                findings.push(Finding::new(file, 0, format!("crate `{own}` has no layer")));
+            }
             continue;
         };
         for (line, name) in dependencies(&file.text) {
@@ -37,15 +39,30 @@ pub(super) fn layers(tree: &Tree) -> Vec<Finding> {
             }
         }
     }
+    findings.extend(unlisted(tree));
     findings
 }
 
-/// A crate of the workspace by its folder.
+/// Differences between the crates that exist, the layers, and the table in ARCHITECTURE.md.
+fn unlisted(tree: &Tree) -> Vec<Finding> {
+    let Some(page) = tree.files.iter().find(|f| f.path == "ARCHITECTURE.md") else {
+        return Vec::new();
+    };
+    let manifests = || tree.files.iter().filter(|f| f.path.ends_with("/Cargo.toml"));
+    let crates: Vec<&str> = manifests().filter_map(File::crate_name).collect();
+    let absent = LAYERS.iter().flat_map(|row| row.iter()).filter(|name| !crates.contains(name));
+    let absent = absent.map(|name| format!("layer of `{name}`, a crate that does not exist"));
+    let missing = crates.iter().filter(|name| !page.text.contains(&format!("`crates/{name}`")));
+    let missing = missing.map(|name| format!("`crates/{name}` is not in the table of folders"));
+    absent.chain(missing).map(|what| Finding::new(page, 0, what)).collect()
+}
+
+/// The folder of a crate of the workspace.
 fn short_name(name: &str) -> Option<&str> {
     if name == "tracewright" { Some(name) } else { name.strip_prefix("tracewright-") }
 }
 
-/// Names under `[dependencies]`, and their lines.
+/// The names under `[dependencies]`, with their line numbers.
 fn dependencies(manifest: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut inside = false;
     lines(manifest).filter_map(move |(n, line)| {
@@ -58,7 +75,7 @@ fn dependencies(manifest: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The crates at the bottom need no operating system.
+/// The crates of `NO_STD` declare `no_std` and do not use `std`.
 pub(super) fn no_std(tree: &Tree) -> Vec<Finding> {
     let roots = roots(tree).filter(|f| f.crate_name().is_some_and(|name| NO_STD.contains(&name)));
     let mut findings: Vec<Finding> = roots
@@ -73,7 +90,7 @@ pub(super) fn no_std(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Roots of libraries and programs.
+/// The root files of libraries and programs.
 fn roots(tree: &Tree) -> impl Iterator<Item = &File> {
     tree.rust().filter(|f| f.path.ends_with("src/lib.rs") || f.path.ends_with("src/main.rs"))
 }
@@ -92,7 +109,7 @@ pub(super) fn forbid_unsafe(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// No state in statics.
+/// No static holds mutable state.
 pub(super) fn statics(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.sources() {
@@ -110,12 +127,12 @@ pub(super) fn statics(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// What touches the world, and which crates may.
+/// Uses of the operating system, the crates that may contain them, and the text of the finding.
 const WORLD: [(&str, &[&str], &str); 15] = [
     ("std::fs", &["capture", "scan", "cli"], "touches files"),
     ("fs::read", &["capture", "scan"], "touches files"),
     ("File::open", &["capture", "scan"], "opens a file"),
-    // Where the user said so: `-o FILE`.
+    // The output file of `-o FILE`.
     ("File::create", &["capture", "scan", "cli"], "creates a file"),
     ("std::thread", &["decode"], "starts threads"),
     ("thread::spawn", &["decode"], "starts threads"),
@@ -130,7 +147,7 @@ const WORLD: [(&str, &[&str], &str); 15] = [
     ("dbg!", &[], "prints"),
 ];
 
-/// Who may open files, start threads and print.
+/// Only certain crates open files, start threads and print.
 pub(super) fn world(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.sources() {
@@ -165,6 +182,34 @@ mod tests {
         let tests = "[dev-dependencies]\ntracewright-views.workspace = true\n";
         assert_eq!(says(layers, &[("crates/decode/Cargo.toml", tests)]), [""; 0]);
         assert_eq!(says(layers, &[("crates/new/Cargo.toml", "")]), ["crates/new/Cargo.toml:0"]);
+        let unpublished = "publish = false\n[dependencies]\ntracewright-views.workspace = true\n";
+        assert_eq!(says(layers, &[("crates/model/Cargo.toml", unpublished)]), [""; 0]);
+        let equipment = "[dependencies]\ntracewright-model.workspace = true\n";
+        assert_eq!(
+            says(layers, &[("crates/views/Cargo.toml", equipment)]),
+            ["crates/views/Cargo.toml:2"]
+        );
+    }
+
+    #[test]
+    fn layers_and_table_list_the_crates_that_exist() {
+        let manifests: Vec<String> = LAYERS
+            .iter()
+            .flat_map(|row| row.iter())
+            .map(|name| format!("crates/{name}/Cargo.toml"))
+            .collect();
+        let page: String = LAYERS
+            .iter()
+            .flat_map(|row| row.iter())
+            .map(|name| format!("| `crates/{name}` |\n"))
+            .collect();
+        let mut files: Vec<(&str, &str)> = vec![("ARCHITECTURE.md", page.as_str())];
+        files.extend(manifests.iter().map(|path| (path.as_str(), "")));
+        assert_eq!(says(layers, &files), [""; 0]);
+        // `cli` has a layer and is absent; `model` exists and is not in the table.
+        files.pop();
+        files.push(("crates/model/Cargo.toml", "publish = false\n"));
+        assert_eq!(says(layers, &files), ["ARCHITECTURE.md:0", "ARCHITECTURE.md:0"]);
     }
 
     #[test]

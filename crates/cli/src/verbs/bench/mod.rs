@@ -41,7 +41,7 @@ pub fn run(args: &BenchArgs) -> Result<bool, Fail> {
             BenchFormat::Json => found.json(),
         })?;
         let decoded = job.decoded(&found.tally);
-        if decoded.doubtful() {
+        if decoded.needs_explanation() {
             report::remarks(&decoded.remarks());
         }
         problems |= found.tally.flawed();
@@ -311,7 +311,7 @@ impl Job<'_> {
         mut listener: L,
         mut write: impl FnMut(L::Output),
     ) -> Result<Work, Fail> {
-        let mut session = self.session();
+        let mut session = self.session()?;
         let input: &mut dyn Bytes = &mut self.bytes();
         let done = parallel::run(&mut session, input, &mut listener, &options.jobs, |output, _| {
             write(output);

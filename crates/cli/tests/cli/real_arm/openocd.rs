@@ -17,7 +17,7 @@ pub(super) const CONTROLS: [u32; 5] = [0x90, 0x94, 0x9c, 0xa0, 0xac];
 /// Runs OpenOCD on the capture at `snapshot`, and compares its output with `ours`.
 pub(super) fn compare(control: u32, snapshot: &Path, ours: &Traced) {
     let folder = snapshot.parent().expect("a folder");
-    let capture = tracewright::open(snapshot).expect("a snapshot");
+    let capture = tracewright::read_capture(snapshot).expect("a snapshot");
     fs::write(folder.join("dump"), write(&capture, Form::OpenOcd).expect("a dump"))
         .expect("a file");
     let width = if control >> 4 & 7 == 1 { 8 } else { 16 };

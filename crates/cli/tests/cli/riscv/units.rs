@@ -91,10 +91,10 @@ cpu,address,isa,el,opcode
     for (verb, part) in [
         ("decode --format json", r#""name":"ETRACE_1","protocol":"ETRACE","id":292"#),
         ("info --format json", r#""id":292,"bytes""#),
-        ("frames", "id 0x124"),
+        ("frames", "ID 0x124"),
         ("frames --format json", r#""id":292"#),
-        ("decode --format none", "ETRACE_1 (ETRACE, id 0x124)"),
-        ("info", "id 0x124, in "),
+        ("decode --format none", "ETRACE_1 (ETRACE, ID 0x124)"),
+        ("info", "ID 0x124, in "),
     ] {
         let output = tracewright(&args(verb, &[&capture]));
         assert!(ok(&output).contains(part), "{verb}: {part} is not in {}", output.out);
@@ -126,7 +126,7 @@ cpu,address,isa,el,opcode
     let all = format!("instructions --format pc {image} --protocol etrace@0x124 {unit}");
     let output = tracewright(&args(&all, &[&bytes]));
     assert_eq!(ok(&output).lines().count(), ran('1').len());
-    assert!(output.err.contains("numbers that no source has: 0x123 ("), "{}", output.err);
+    assert!(output.err.contains("no configured source: 0x123 ("), "{}", output.err);
     for (words, part) in [
         ("--protocol etrace --framing encapsulated", "--config source_width=N"),
         (
@@ -228,6 +228,33 @@ fn invalid_parameters_are_reported() {
         let err = at(words, paths);
         assert!(err.contains(want), "{words}: {err}");
     }
+    // A profile that does not exist in the version: the file or the option, and the key, are reported.
+    fs::write(&params, "xlen = 64\nversion = \"2.0\"\nprofile = \"siemens\"\n").unwrap();
+    let why = "version `2.0` has no profile `siemens`, which exists in version `1.0`";
+    let file = format!("unit.params:2: version: {why}");
+    let both = "--config version=2.0 --config profile=siemens";
+    for (words, paths, want) in [
+        ("decode --protocol etrace --params", &[&*params, &*bytes][..], file.clone()),
+        ("decode", &[folder.path("").as_path()], file.clone()),
+        (&*format!("{encode} --params"), &[&params], file),
+        (
+            &*format!("decode --protocol etrace {both}"),
+            &[&bytes],
+            format!("--config: version: {why}"),
+        ),
+        (&*format!("{encode} {both}"), &[], format!("--config version: {why}")),
+    ] {
+        let err = at(words, paths);
+        assert!(err.contains(&want), "{words}: {err}");
+    }
+    fs::write(
+        folder.path("capture.toml"),
+        "[[buffer]]\nname = \"b\"\nfile = \"trace.bin\"\n[[source]]\nname = \"hart\"\nprotocol = \"etrace\"\n\
+         [source.parameters]\nprofile = \"siemens\"\nversion = \"2.0\"\n",
+    )
+    .unwrap();
+    let err = at("decode", &[folder.path("").as_path()]);
+    assert!(err.contains("capture.toml") && err.contains(&format!("version: {why}")), "{err}");
     assert!(!out.exists());
     fs::write(&log, "address,isa,opcodes\n1000,RV64,00000013\n").unwrap();
     let err = at(&encode, &[]);

@@ -1,4 +1,4 @@
-//! What came out of the FIFO and has not found its instruction yet.
+//! FIFO output that no instruction has claimed yet.
 
 use alloc::collections::VecDeque;
 
@@ -8,64 +8,64 @@ use tracewright_frames::cycles::{Cycle, Width};
 use crate::etmv1::Config;
 use crate::etmv1::packet::{Address, LONGEST_ADDRESS};
 
-/// Units of data that may wait. Far more than any FIFO holds, so that more of them is nonsense.
+/// Limit of the waiting data units. No FIFO holds as many, so more of them prove an inconsistency.
 const UNITS: usize = 2048;
-/// Addresses that may wait. The offset counts to 14.
+/// Limit of the waiting addresses. The address packet offset counts to 14. (5.6.1)
 const ADDRESSES: usize = 64;
-/// Cycles until the offset of a branch status in the cycle of an address is known.
+/// Cycles from an address to the end of the offset of a branch status in the same cycle.
 const SETTLED: u8 = 3;
 
-/// Bytes (of a 4-bit port, half bytes) of data, and addresses, in the order of the FIFO.
+/// Data units and addresses, in FIFO order. A unit is a byte, or half a byte of a 4-bit port.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Window {
     units: VecDeque<Unit>,
     addresses: VecDeque<Sent>,
-    /// The last address is not whole yet.
+    /// The last address is not complete.
     open: bool,
     /// The low half of its next byte.
     half: Option<u8>,
 }
 
-/// What one port cycle, or a half of a 16-bit one, brought.
+/// The data of one port cycle, or of one byte of a 16-bit port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Unit {
-    /// Place of the cycle.
+    /// Offset of the cycle.
     at: u64,
     value: u8,
-    /// It did come from the FIFO. Others may be nothing but noise on the pins.
-    sure: bool,
+    /// The status proves that it is FIFO output. Other units may be noise on the pins.
+    from_fifo: bool,
 }
 
-/// An address on its way.
+/// An address, complete or being sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sent {
-    /// Place of its first cycle.
+    /// Offset of its first cycle.
     at: u64,
     bytes: [u8; LONGEST_ADDRESS],
     len: u8,
-    /// Cycles since, to [`SETTLED`].
+    /// Cycles since then, at most [`SETTLED`].
     age: u8,
 }
 
-/// Data of one instruction cannot be read.
+/// Why the data of an instruction cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Short {
-    /// More of it may come.
+    /// Bytes are missing and may still come.
     Wait,
-    /// An address comes first.
+    /// An address begins before the last byte.
     Cut,
 }
 
 impl Window {
-    /// A cycle passed.
+    /// Counts a cycle.
     pub(super) fn tick(&mut self) {
         for sent in self.addresses.iter_mut().rev().take_while(|sent| sent.age < SETTLED) {
             sent.age += 1;
         }
     }
 
-    /// Takes TRACEPKT of the cycle at `at`. `wait`: its status says that there is something on it.
-    /// `false` where more came than can be.
+    /// Takes TRACEPKT of the cycle at `at`. `wait`: its status proves FIFO output. Returns `false`
+    /// where a limit is exceeded.
     pub(super) fn take(&mut self, at: u64, cycle: Cycle, wait: bool, config: &Config) -> bool {
         let (low, high) = (cycle.packet as u8, (cycle.packet >> 8) as u8);
         match config.width() {
@@ -75,7 +75,7 @@ impl Window {
                     self.begin(at);
                 }
                 if !self.open {
-                    self.units.push_back(Unit { at, value: low, sure: wait });
+                    self.units.push_back(Unit { at, value: low, from_fifo: wait });
                 } else if let Some(half) = self.half.take() {
                     self.push(half | low << 4, config);
                 } else {
@@ -93,18 +93,18 @@ impl Window {
                     self.begin(at);
                 }
                 self.byte(at, low, wait, config);
-                // A single byte is padded in more than one case.
+                // The upper byte may be padding.
                 self.byte(at, high, false, config);
             }
         }
         self.units.len() < UNITS && self.addresses.len() < ADDRESSES
     }
 
-    fn byte(&mut self, at: u64, value: u8, sure: bool, config: &Config) {
+    fn byte(&mut self, at: u64, value: u8, from_fifo: bool, config: &Config) {
         if self.open {
             self.push(value, config);
         } else {
-            self.units.push_back(Unit { at, value, sure });
+            self.units.push_back(Unit { at, value, from_fifo });
         }
     }
 
@@ -122,32 +122,33 @@ impl Window {
         self.open = sent.address(config).is_none();
     }
 
-    /// Addresses that have begun.
+    /// Number of waiting addresses, including one that is being sent.
     pub(super) fn begun(&self) -> usize {
         self.addresses.len()
     }
 
-    /// What came so far belongs to nobody.
+    /// Drops everything.
     pub(super) fn clear(&mut self) {
         self.units.clear();
         self.addresses.clear();
         (self.open, self.half) = (false, None);
     }
 
-    /// Data that nobody can claim any more, as no status does and their beginning is not known.
+    /// Drops the data: no status waits for them, and it is not known where an instruction's data
+    /// begin.
     pub(super) fn drop_data(&mut self) {
         self.units.clear();
     }
 
-    /// Whether the first address is whole, or cut short by the next one, and no status that comes
-    /// could claim it instead.
+    /// Whether the first address is complete or cut short by the next one, and no later status can
+    /// claim it.
     pub(super) fn ready(&self) -> bool {
         let whole = !self.open || self.addresses.len() > 1;
         whole && self.addresses.front().is_some_and(|sent| sent.age >= SETTLED)
     }
 
-    /// Takes the first address, and drops the data before it: `true` where some of them did come from
-    /// the FIFO. The address is `None` where it was cut short.
+    /// Takes the first address and drops the data before it. The address is `None` where it was cut
+    /// short; `true` states that some of the dropped data were FIFO output.
     pub(super) fn address(&mut self, config: &Config) -> Option<(Option<Address>, bool)> {
         let sent = self.addresses.pop_front()?;
         if self.addresses.is_empty() {
@@ -157,7 +158,7 @@ impl Window {
         Some((sent.address(config), left))
     }
 
-    /// Drops data up to the cycle at `end`: `true` where some of them did come from the FIFO.
+    /// Drops data up to the cycle at `end`. Returns `true` where some of them were FIFO output.
     pub(super) fn drop_to(&mut self, end: u64) -> bool {
         self.drop_while(|at| at <= end)
     }
@@ -165,13 +166,13 @@ impl Window {
     fn drop_while(&mut self, gone: impl Fn(u64) -> bool) -> bool {
         let mut left = false;
         while let Some(unit) = self.units.front().filter(|unit| gone(unit.at)) {
-            left |= unit.sure;
+            left |= unit.from_fifo;
             self.units.pop_front();
         }
         left
     }
 
-    /// Reads at the front, before the first address. What is read is gone if all of it could be.
+    /// Reads data before the first address, and removes them where all could be read.
     pub(super) fn read(
         &mut self,
         read: impl FnOnce(&mut Reader<'_>) -> Option<()>,
@@ -207,13 +208,13 @@ impl Sent {
     }
 }
 
-/// Reads data bytes.
+/// Reads data bytes up to the first address.
 pub(super) struct Reader<'a> {
     units: &'a VecDeque<Unit>,
     next: usize,
-    /// Place of the first address.
+    /// Offset of the first address.
     limit: Option<u64>,
-    /// Units are half bytes.
+    /// A unit is half a byte.
     halves: bool,
 }
 

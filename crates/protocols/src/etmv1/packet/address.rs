@@ -1,4 +1,4 @@
-//! Branch addresses: what TRACESYNC begins. (IHI 0014, 5.5.2 to 5.5.5 and 5.6.3)
+//! Branch addresses, whose first byte TRACESYNC marks. (IHI 0014, 5.5.2 to 5.5.5 and 5.6.3)
 
 use core::fmt;
 
@@ -7,32 +7,33 @@ use tracewright_base::{Parse, Start};
 use crate::bits::{emit_groups, groups};
 use crate::etmv1::Config;
 
-/// The most bytes of an address and its context id.
+/// The most bytes of an address with its context ID.
 pub const LONGEST_ADDRESS: usize = 9;
 
-/// A branch address as it was sent: low bits that replace those of the address sent before.
+/// A branch address as it was sent: low bits that replace those of the previous address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// The bits that came: bit \[0] is that of a byte code's address, or T. The rest are 0.
+    /// The bits that were sent. Bit \[0] is bit \[0] of a byte code's address, else T. Others are
+    /// 0.
     pub bits: u32,
-    /// How many: 7, 14, 21, 28 or 32.
+    /// Number of bits: 7, 14, 21, 28 or 32.
     pub count: u8,
-    /// What only a whole address has.
+    /// The fields that only a whole address has.
     pub last: Option<Last>,
 }
 
-/// The fifth byte's upper half, and what may follow it.
+/// The upper half of the fifth byte, and the context ID that may follow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Last {
-    /// Bits \[6:4]: why all of the address was sent.
+    /// Bits \[6:4]: why the whole address was sent.
     pub reason: Reason,
-    /// J, bit \[7], ETMv1.3: a byte code is next.
+    /// J, bit \[7], ETMv1.3: the target is a byte code.
     pub jazelle: bool,
-    /// The context id, as many bytes of it as are traced.
+    /// The context ID, limited to the bytes that are traced.
     pub context_id: Option<u32>,
 }
 
-/// Why all of an address was sent. (Table 5-3)
+/// Why a whole address was sent. (Table 5-3)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
     /// `000`: a branch; before ETMv1.2 also periodic synchronisation.
@@ -74,7 +75,8 @@ impl Reason {
         }
     }
 
-    /// Tracing starts here: the status is no instruction's, and the address is the next one's.
+    /// Why tracing starts here, if it does. The status then belongs to no instruction, and the
+    /// address is that of the next instruction.
     pub const fn start(self) -> Option<Start> {
         match self {
             Reason::Enabled => Some(Start::Normal),
@@ -85,8 +87,19 @@ impl Reason {
     }
 }
 
+impl From<Start> for Reason {
+    fn from(start: Start) -> Self {
+        match start {
+            Start::Normal => Reason::Enabled,
+            Start::Overflow => Reason::Overflow,
+            Start::Debug => Reason::Debug,
+        }
+    }
+}
+
 impl Address {
-    /// Reads the address at the start of `bytes`, which may end anywhere. Every byte is good.
+    /// Reads the address at the start of `bytes`, which may end anywhere. Every byte value is
+    /// valid.
     pub fn parse(bytes: &[u8], config: &Config) -> Parse<Address> {
         let Some(found) = groups(bytes, 32) else { return Parse::Partial };
         if found.len < 5 {
@@ -103,7 +116,7 @@ impl Address {
         Parse::Packet(Address { bits: found.bits as u32, count: 32, last }, found.len + size)
     }
 
-    /// Writes it.
+    /// Writes the address.
     pub fn emit(&self, config: &Config, out: &mut impl Extend<u8>) {
         let Some(last) = self.last else {
             return emit_groups(self.bits.into(), self.count, 64, out);

@@ -1,4 +1,4 @@
-//! What cycles mean, laid out by hand from IHI 0014, chapter 5.
+//! Decoding of cycles that were written by hand from IHI 0014, chapter 5.
 
 use super::*;
 
@@ -7,7 +7,8 @@ const BX_LR: u32 = 0xe12f_ff1e;
 /// `ldr r0, [r2]`
 const LDR: u32 = 0xe592_0000;
 
-/// 5.3.2, Example 5-1, after a branch to its first instruction; and its two offset cycles.
+/// 5.3.2, Example 5-1, preceded by a branch to its first instruction and followed by the two offset
+/// cycles of its last branch.
 #[test]
 fn example_5_1() {
     let code = Memory::default().arm(
@@ -21,7 +22,7 @@ fn example_5_1() {
         ID:01 TD:01 x3 IE:01 BE*:00 A0:00 A0:00";
     let cycles = std::format!("{start} {example} TD:01 x2");
     assert_eq!(
-        says(&config, &code, &cycles),
+        decoded(&config, &code, &cycles),
         [
             "on",
             "in A32",
@@ -39,8 +40,8 @@ fn example_5_1() {
     );
 }
 
-/// Address and value, a context id of one byte, an interrupt: the same on each port, with the trigger
-/// in each cycle.
+/// Addresses, values, a context ID of one byte and an interrupt decode alike on each port width,
+/// and with a trigger.
 #[test]
 fn widths() {
     // 8000 ldr; 8004 beq; 8008 bx lr; 8010 nop; 8014 beq; 8018 nop
@@ -82,16 +83,16 @@ fn widths() {
              WT*:10 WT*:98 WT:80 WT:00 TD:01",
         ),
     ] {
-        let mut got = says(&unit(3, control | width), &code, cycles);
+        let mut got = decoded(&unit(3, control | width), &code, cycles);
         let triggers = cycles.matches("TR").count();
         got.retain(|word| word != "trigger");
         assert_eq!(got, want, "{cycles}");
-        let trigger = says(&unit(3, control | width), &code, cycles);
+        let trigger = decoded(&unit(3, control | width), &code, cycles);
         assert_eq!(trigger.len(), want.len() + triggers);
     }
 }
 
-/// 5.6.1: the offset counts addresses from the cycle of the status on.
+/// 5.6.1: the offset counts the addresses from the cycle of the status on.
 #[test]
 fn offsets() {
     // 8000 bx lr; 8010 bx lr; 8020 bx lr; 8030 nop
@@ -101,25 +102,26 @@ fn offsets() {
         .arm(0x8020, &[BX_LR])
         .arm(0x8030, &[NOP]);
     let config = unit(3, W8);
-    // Three branches while the first address is on its way.
+    // Three branches while the first address is being sent.
     let backlog = "BE*:80 A0:80 A0:82 BE:80 A0:10 A0*:10 BE*:20 A0:0 A0:0 BE*:30 A0:0 A0:0 IE:0";
     let want = ["on", "in A32", "8000E", "8010E", "8020E", "8030E"];
-    assert_eq!(says(&config, &code, backlog), want);
+    assert_eq!(decoded(&config, &code, backlog), want);
 
-    // The address before the first status that is seen belongs to another one.
+    // The address before the first captured status belongs to another status.
     let late = "WT*:55 BE:0 A1:0 A0*:66 WT*:80 WT:80 WT:82 WT:80 WT:10 IE:0";
-    assert_eq!(says(&config, &code, late), ["on", "in A32", "8000E"]);
+    assert_eq!(decoded(&config, &code, late), ["on", "in A32", "8000E"]);
 
-    // An offset of 15 says nothing: nobody knows where to begin.
+    // An offset of 15 has no value, so the decoder cannot begin there.
     let large = "BE*:80 A3:80 A3:82 WT:80 WT:10 IE:0";
-    assert!(says(&config, &code, large).is_empty());
+    assert!(decoded(&config, &code, large).is_empty());
 
-    // Where the decoder has counted all along it need not be told.
+    // A decoder that has counted all addresses does not need the offset.
     let counted = "BE*:80 A0:80 A0:82 WT:80 WT:10 BE*:10 A3:0 A3:0 BE*:20 A0:0 A0:0";
-    assert_eq!(says(&config, &code, counted), want[..4]);
+    assert_eq!(decoded(&config, &code, counted), want[..4]);
 }
 
-/// 5.6.1, 5.9: a branch in the offset of another one, which did not happen; its address is sent.
+/// 5.6.1, 5.9: a branch status during the offset of another: the first branch did not happen, but
+/// its address is sent.
 #[test]
 fn abandoned() {
     let code = Memory::default().arm(0x8000, &[BX_LR]).arm(0x8010, &[NOP]);
@@ -131,12 +133,12 @@ fn abandoned() {
         "BE*:7c A0:0 BE*:10 A0:0 A0:0 IE:0",
     ] {
         let cycles = std::format!("{on} {twice}");
-        assert_eq!(says(&config, &code, &cycles), ["on", "in A32", "8000E", "8010E"], "{twice}");
+        assert_eq!(decoded(&config, &code, &cycles), ["on", "in A32", "8000E", "8010E"], "{twice}");
     }
-    // 5.9: a start after an overflow may be taken back by another one.
+    // 5.9: a second start may replace a start after an overflow.
     let starts =
         std::format!("{on} BE*:80 A0:80 A0:82 WT:80 WT:20 BE*:90 A0:80 A0:82 WT:80 WT:20 IE:0");
-    assert_eq!(says(&config, &code, &starts), ["on after overflow", "in A32", "8010E"]);
+    assert_eq!(decoded(&config, &code, &starts), ["on after overflow", "in A32", "8010E"]);
 }
 
 /// 5.9: the address of a branch is lost, and so are data.
@@ -149,12 +151,12 @@ fn overflow() {
         "{on} IE:0 BE:0 A0:0 A0:0 TD:0 BE*:90 A0:80 A0:82 WT:80 WT:20 ID:11 WT:22 WT:33 WT:44"
     );
     assert_eq!(
-        says(&config, &code, &branch),
+        decoded(&config, &code, &branch),
         [
             "on",
             "in A32",
             "8000E",
-            "doubt: NoAddress",
+            "inconsistency: NoAddress",
             "on after overflow",
             "in A32",
             "8010E",
@@ -164,7 +166,7 @@ fn overflow() {
     // Two bytes of the four are lost.
     let data = "BE*:90 A0:80 A0:82 WT:80 WT:20 ID:11 WT:22 BE*:94 A0:80 A0:82 WT:80 WT:20 IE:0";
     assert_eq!(
-        says(&config, &code, data),
+        decoded(&config, &code, data),
         [
             "on after overflow",
             "in A32",
@@ -177,7 +179,7 @@ fn overflow() {
     );
 }
 
-/// 4.5.3, 5.7: which instructions and which data exceptions withdraw.
+/// 4.5.3, 5.7: the instructions and data that exceptions withdraw.
 #[test]
 fn exceptions() {
     let svc = 0xef00_0000;
@@ -201,7 +203,7 @@ fn exceptions() {
         ),
     ] {
         let cycles = std::format!("{start} {cycles}");
-        assert_eq!(says(&config, &code, &cycles)[2..], *want, "{cycles}");
+        assert_eq!(decoded(&config, &code, &cycles)[2..], *want, "{cycles}");
     }
 }
 
@@ -225,7 +227,7 @@ fn data() {
     let (words, more) = ("WT:01 WT:02 WT:03 WT:04", "WT:05 WT:06 WT:07 WT:08");
     let both = ADDRESSES | VALUES | W8;
     for (config, cycles, want) in [
-        // 4.9.2: what is loaded, not what it is extended to.
+        // 4.9.2: the loaded value is traced, not its sign extension.
         (unit(3, VALUES | W8), "ID:ab".into(), &["8000E", "8000 r1 ?=ab"][..]),
         (unit(3, both), std::format!("{load} WT:ab ID:0"), &["8000E", "8000 r1 20000004=ab"]),
         (unit(3, ADDRESSES | W8), std::format!("{load} ID:0"), &["8000E", "8000 r1 20000004=?"]),
@@ -246,7 +248,7 @@ fn data() {
         ),
     ] {
         let cycles = std::format!("{on} {cycles}");
-        let got = says(&config, &code, &cycles);
+        let got = decoded(&config, &code, &cycles);
         assert_eq!(got[2..], *want, "{cycles}");
     }
     // swp, mrc, mrrc, ldc, one after another.
@@ -256,7 +258,7 @@ fn data() {
     );
     let config = unit_with(3, both | CPRT, &[("LDCWORDS", 0x20)]);
     assert_eq!(
-        says(&config, &code, &cycles)[2..],
+        decoded(&config, &code, &cycles)[2..],
         [
             "8008E",
             "8008 r4 20000004=4030201",
@@ -272,24 +274,24 @@ fn data() {
             "8018E",
         ]
     );
-    // Nobody knows how much the coprocessor loads: its data are skipped to the next address.
+    // The length of the coprocessor load is unknown: its data are skipped up to the next address.
     let config = unit(3, both | CPRT);
-    let got = says(&config, &code, &cycles);
+    let got = decoded(&config, &code, &cycles);
     assert_eq!(got[got.len() - 3..], ["8014E", "8014 r4 2000000c=?", "8018E"]);
 
     let config = unit_with(3, both, &[("BIGEND", 1)]);
     let cycles = std::format!("{on} {load} {words} {more} ID:0");
-    assert_eq!(says(&config, &code, &cycles)[3], "8008 r4 20000004=1020304 be");
+    assert_eq!(decoded(&config, &code, &cycles)[3], "8008 r4 20000004=1020304 be");
 }
 
-/// 5.10: every cycle counts, and none twice.
+/// 5.10: every cycle is counted once.
 #[test]
 fn cycles() {
     let code = Memory::default().arm(0x8000, &[NOP, 0x0a00_0000, BX_LR]).arm(0x8018, &[NOP]);
     let config = unit(3, W8 | CYCLES);
     let cycles = "BE*:80 A0:80 A0:82 WT:80 WT:10 TD:01 x3 IE:01 TR:07 IN:0 BE*:98 A0:80 TR:00 WT:0 TD:1 TD:1";
     assert_eq!(
-        says(&config, &code, cycles),
+        decoded(&config, &code, cycles),
         [
             "on",
             "in A32",
@@ -304,7 +306,7 @@ fn cycles() {
     );
 }
 
-/// Before Thumb-2 a BL is two instructions, and an exception may come between them.
+/// Before Thumb-2 a T32 BL is two instructions, and an exception may come between them.
 #[test]
 fn thumb() {
     // 8000 nop; 8002 bl 8010; 8006 nop ... 8010 nop; 8012 bx lr
@@ -316,23 +318,23 @@ fn thumb() {
     let on = "BE*:81 A0:80 A0:82 WT:80 WT:10";
     for (cycles, want) in [
         ("IE:0 IE:0 IE:0 IE:0", &["t8000E", "t8002E", "t8010E"][..]),
-        // The branch is given, too; then back to 8006.
+        // The branch address is traced, too; then a return to 8006.
         (
             "IE:0 IE:0 BE*:11 A0:0 A0:0 IE:0 BE*:07 A0:0 A0:0 IE:0",
             &["t8000E", "t8002E", "t8010E", "t8012E", "t8006E"],
         ),
-        // An interrupt between the halves, and back to the second.
+        // An interrupt between the halves, and a return to the second.
         (
             "IE:0 IE:0 BE*:98 A0:80 A0:00 BE*:85 A0:80 A0:02 IE:0 IE:0",
             &["t8000E", "t8002E", "exception 6 from 8004", "18E", "t8004E", "t8010E"],
         ),
     ] {
         let cycles = std::format!("{on} {cycles}");
-        assert_eq!(says(&config, &code, &cycles)[2..], *want, "{cycles}");
+        assert_eq!(decoded(&config, &code, &cycles)[2..], *want, "{cycles}");
     }
 }
 
-/// 5.5.3, 5.11: byte codes cannot be followed; where they begin and end is known.
+/// 5.5.3, 5.11: byte codes cannot be followed, but their first and next addresses are known.
 #[test]
 fn jazelle() {
     let code = Memory::default().arm(0x8000, &[NOP, 0xe12f_ff2e]).arm(0x9000, &[NOP]);
@@ -343,12 +345,12 @@ fn jazelle() {
          BE*:80 A0:a0 A0:82 WT:80 WT:00 IE:0"
     );
     assert_eq!(
-        says(&config, &code, &cycles)[2..],
+        decoded(&config, &code, &cycles)[2..],
         ["8000E", "8004E", "unknown 12345 to 12350", "unknown 12350 to 9000", "9000E"]
     );
 }
 
-/// Where the program is not known, it is again from the next address on.
+/// After missing code, decoding continues at the next address.
 #[test]
 fn no_code() {
     let code = Memory::default().arm(0x8000, &[BX_LR]).arm(0x8010, &[LDR]);
@@ -359,35 +361,20 @@ fn no_code() {
          ID:08 WT:11 WT:22 WT:33 WT:44"
     );
     assert_eq!(
-        says(&config, &code, &cycles)[2..],
+        decoded(&config, &code, &cycles)[2..],
         [
             "8000E",
             "no code at 1000",
             "? x0 20000004=?",
-            "8010E", // An address may be among what was skipped.
+            "8010E", // A data address may be among the skipped bytes.
             "8010 r4 ?=44332211"
         ]
     );
 }
 
-/// Whatever the port shows: no panic, and the same for any cut.
+/// Random records cause no panic, and decode alike for any cut.
 #[test]
 fn garbage() {
-    let mut random = ways::Random(0x5eed);
-    let mut code = Memory::default().arm(0, &[LDR, BX_LR, NOP, NOP, NOP, NOP, NOP, NOP]);
-    for n in 0..300 {
-        let control = random.next() & 0xf10e | (n % 3) << 4;
-        let config = unit(random.next() & 3, control);
-        let len = 20 + (random.next() % 300) as usize;
-        let bytes: Vec<u8> = match n % 3 {
-            0 => random.bytes(len),
-            1 => random.bytes(len).chunks_exact(2).flat_map(|b| [b[0], b[1] & 0xf]).collect(),
-            _ => random
-                .bytes(len)
-                .chunks_exact(4)
-                .flat_map(|b| [b[0], b[1], b[2] & 0xf, 0])
-                .collect(),
-        };
-        ways::garbage::<Etmv1, _>(&config, &mut code, &bytes);
-    }
+    let code = Memory::default().arm(0, &[LDR, BX_LR, NOP, NOP, NOP, NOP, NOP, NOP]);
+    port_tests::random_records::<Etmv1>(|minor, control| unit(minor & 3, control), &code);
 }

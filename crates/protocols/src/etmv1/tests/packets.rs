@@ -1,4 +1,4 @@
-//! Statuses and addresses, laid out from IHI 0014, chapter 5.
+//! Statuses and addresses, from IHI 0014, chapter 5.
 
 use std::string::ToString;
 use std::vec;
@@ -78,7 +78,7 @@ fn both_ways(config: &Config, bytes: &[u8], want: Address) {
     assert_eq!(out, bytes);
 }
 
-/// 5.5.4: the bytes of addresses, and what they complete to.
+/// 5.5.4: the bytes of addresses, and the completed addresses.
 #[test]
 fn addresses() {
     let config = unit(3, W8);
@@ -102,7 +102,7 @@ fn addresses() {
         both_ways(&config, bytes, want);
     }
 
-    // Each completes the one before. (The runs of the notes, and the example of A[19] in 5.5.4.)
+    // Each address is completed by the one before. (5.5.4, with its example of A[19])
     let mut history = History::default();
     for (bytes, address, isa) in [
         (&[0x80, 0x80, 0x82, 0x80, 0x10][..], 0x8000, Isa::A32),
@@ -115,10 +115,10 @@ fn addresses() {
         (&[0x98, 0x80, 0x00], 0x18, Isa::A32),
         (&[0x98, 0x80, 0xfc, 0xff, 0x0f], 0xffff_0018, Isa::A32),
         (&[0xc5, 0xc6, 0x84, 0x80, 0x80], 0x12345, Isa::Jazelle),
-        // In Jazelle state bit 0 is the byte code's.
+        // In Jazelle state bit 0 belongs to the byte code's address.
         (&[0x46], 0x12346, Isa::Jazelle),
         (&[0x81, 0x80, 0x82, 0x80, 0x00], 0x8000, Isa::T32),
-        // Bit 1 of an A32 address says nothing.
+        // Bit 1 of an A32 address has no meaning.
         (&[0x06], 0x8004, Isa::A32),
     ] {
         let Parse::Packet(sent, _) = Address::parse(bytes, &config) else { panic!() };
@@ -126,7 +126,7 @@ fn addresses() {
         assert_eq!((target.address, target.isa, target.known), (address, isa, 32), "{bytes:02x?}");
     }
 
-    // Before the first whole one only so many bits are known.
+    // Before the first whole address only the bits that were sent are known.
     let mut history = History::default();
     assert_eq!(history.branch(&low(0x104, 14)).known, 14);
     assert_eq!(history.branch(&low(0x10, 7)).known, 14);
@@ -153,7 +153,7 @@ fn reasons() {
     }
 }
 
-/// 5.6.3: a context id follows a whole address that is not a branch's, from ETMv1.2.
+/// 5.6.3: a context ID follows a whole address whose reason is not a branch, from ETMv1.2.
 #[test]
 fn context_ids() {
     for (size, len) in [(0, 0), (1, 1), (2, 2), (3, 4)] {
@@ -190,19 +190,19 @@ fn addresses_of_each_length() {
     }
 }
 
-/// What each cycle means after those before it: offsets are no statuses (5.6.1), a trigger stands for one
-/// (5.1.1), an address goes on to its end (5.5.4).
+/// The description of each cycle in its context: offsets are not statuses (5.6.1), a trigger
+/// replaces one (5.1.1), an address continues to its end (5.5.4).
 #[test]
-fn in_words() {
+fn descriptions() {
     let words = |config: &Config, cycles: &str| -> Vec<String> {
         let mut transcript = crate::etmv1::Transcript::default();
-        let say = |cycle: Result<_, _>| {
+        let describe = |cycle: Result<_, _>| {
             let mut out = String::new();
             let packet = Packet::of(cycle.unwrap());
             transcript.cycle(&packet, config, &mut out).unwrap();
             out
         };
-        text::cycles(cycles, Version::V1).map(say).collect()
+        text::cycles(cycles, Version::V1).map(describe).collect()
     };
     let both = ADDRESSES | VALUES;
     let cycles = "BE*:80 A0:80 A0:82 TR:02 IN:80 WT:10 WT:2a ID:84 BE*:10 A1:33 A0:44 TD:01 TD:00";
@@ -212,7 +212,7 @@ fn in_words() {
             "branch executed; address, byte 1",
             "address packet offset [1:0] = 0; address, byte 2",
             "address packet offset [3:2] = 0: no address before its own; address, byte 3",
-            "trigger, in the place of: instruction not executed",
+            "trigger, replaces: instruction not executed",
             "instruction not executed; address, byte 4",
             "wait; address, byte 5",
             "wait; branch address 0x00008000 A32, trace enabled, context id 0x2a",
@@ -224,24 +224,26 @@ fn in_words() {
             "trace disabled",
         ]
     );
-    // A branch in the offset of another one; on a 16-bit port an address begins in the lower half.
+    // A branch status during the offset of another. On a 16-bit port an address begins in the lower
+    // half.
     assert_eq!(
         words(&unit(3, W16 | both), "BE*:0204 A3:2211 BD:4433 A3:6655 A3:8877 WT:aa99"),
         [
-            "branch executed; branch address 7 bits 0x4, the rest is not known yet; data or nothing: 02",
+            "branch executed; branch address 7 bits 0x4, its upper bits are not known yet; data or nothing: 02",
             "address packet offset [1:0] = 3; data or nothing: 11 22",
             "branch executed with data; data or nothing: 33 44",
             "address packet offset [1:0] = 3; data or nothing: 55 66",
-            "address packet offset [3:2] = 3: too large to say; data or nothing: 77 88",
+            "address packet offset [3:2] = 3: too large to encode; data or nothing: 77 88",
             "wait; data: 99, data or nothing: aa",
         ]
     );
-    // TRACESYNC may stay high for the second half of a byte. Without data a pin may show anything.
+    // TRACESYNC may stay high for the second half of a byte. Without data trace, pins may show
+    // noise.
     assert_eq!(
         words(&unit(3, W4), "WT*:4 WT*:0 IE:7 WT:5"),
         [
             "wait; address, half a byte",
-            "wait; branch address 7 bits 0x4, the rest is not known yet",
+            "wait; branch address 7 bits 0x4, its upper bits are not known yet",
             "instruction executed",
             "wait; data, half a byte: 5",
         ]

@@ -4,14 +4,14 @@ use core::fmt;
 
 use tracewright_base::{Fault, Isa, Parse};
 
-/// A branch address as it was sent: low bits that replace those of the address sent before.
+/// A branch address as it was sent: low bits that replace those of the previous address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Branch {
-    /// The bits that came: of the address shifted right by its instruction set's alignment.
+    /// The bits that were sent, of the address shifted right by its instruction set's alignment.
     pub bits: u32,
-    /// How many: 6, 13, 20, 27; of a whole address 30 (A32) or 31 (T32).
+    /// Number of bits: 6, 13, 20 or 27; of a whole address 30 (A32) or 31 (T32).
     pub count: u8,
-    /// What only a whole address says.
+    /// The state, which only a whole address has.
     pub state: Option<State>,
 }
 
@@ -38,7 +38,7 @@ impl State {
 }
 
 impl Branch {
-    /// Bits of the whole address before the fifth byte.
+    /// Number of address bits before the fifth byte.
     const BELOW: u8 = 27;
 
     /// Reads the packet at the start of `bytes`, whose first byte has bit \[0] set.
@@ -63,7 +63,7 @@ impl Branch {
         Some(Parse::Packet(branch, 5))
     }
 
-    /// Writes it.
+    /// Writes the packet.
     pub fn emit(&self, out: &mut impl Extend<u8>) {
         let more = |below: u8| if self.state.is_some() || self.count > below { 0x80 } else { 0 };
         out.extend([(self.bits as u8 & 0x3f) << 1 | 1 | more(6)]);

@@ -1,4 +1,4 @@
-//! What comes out of the FIFO beside TFO packets. (IHI 0014, 6.4)
+//! The packets of the FIFO other than TFO packets. (IHI 0014, 6.4)
 
 use core::fmt;
 
@@ -10,50 +10,50 @@ use crate::etmv2::Config;
 
 /// One packet of a group. (Table 6-2)
 ///
-/// `more`, bit C: another one of the same cycle follows. A branch is always the last.
+/// `more`, bit C: another packet of the same cycle follows. A branch is always the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Item {
-    /// `xxxx_xxx1`: where an indirect branch went.
+    /// `xxxx_xxx1`: the target of an indirect branch.
     Branch(Branch),
-    /// `C0A0_SS10`: data moved.
+    /// `C0A0_SS10`: a data transfer.
     Data {
-        /// A: it is its instruction's first.
+        /// A: the first transfer of its instruction.
         first: bool,
-        /// Where, if that is traced and A is set.
+        /// The address, if addresses are traced and A is set.
         address: Option<DataAddress>,
-        /// What, if that is traced.
+        /// The value, if values are traced.
         value: Option<Value>,
         /// C.
         more: bool,
     },
     /// `C1A1_TT00`: a load whose value comes later.
     Miss {
-        /// TT: which one it is.
+        /// TT: the tag that the late value has.
         tag: u8,
-        /// A: it is its instruction's first.
+        /// A: the first transfer of its instruction.
         first: bool,
-        /// Where, if that is traced and A is set.
+        /// The address, if addresses are traced and A is set.
         address: Option<DataAddress>,
         /// C.
         more: bool,
     },
-    /// `CTT0_SS00`: the value of a load that came late.
+    /// `CTT0_SS00`: the late value of a load.
     Late {
-        /// TT: which one it is.
+        /// TT: the tag that the late value has.
         tag: u8,
-        /// What, if that is traced.
+        /// The value, if values are traced.
         value: Option<Value>,
         /// C.
         more: bool,
     },
-    /// `C110_1010`: a transfer of a load or store multiple that is not traced.
+    /// `C110_1010`: a transfer of a load or store multiple whose value is not traced.
     NotTraced {
         /// C.
         more: bool,
     },
-    /// `C110_1110`: the context id changed.
+    /// `C110_1110`: the context ID changed.
     ContextId {
-        /// The new one, as many bytes of it as are traced.
+        /// The new context ID, limited to the bytes that are traced.
         id: u32,
         /// C.
         more: bool,
@@ -70,7 +70,7 @@ pub struct Value {
 }
 
 impl Value {
-    /// A value in the fewest bytes.
+    /// Encodes a value in the fewest bytes.
     pub const fn of(bits: u32) -> Value {
         let size = match bits {
             0 => 0,
@@ -103,12 +103,12 @@ impl Value {
     }
 }
 
-/// A data address as it was sent: low bits that replace those of the data address sent before.
+/// A data address as it was sent: low bits that replace those of the previous data address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataAddress {
-    /// The bits that came.
+    /// The bits that were sent.
     pub bits: u32,
-    /// How many: 7, 14, 21, 28 or 32.
+    /// Number of bits: 7, 14, 21, 28 or 32.
     pub count: u8,
 }
 
@@ -133,7 +133,7 @@ const FIRST: u8 = 0x20;
 const NOT_TRACED: u8 = 0x6a;
 const CONTEXT_ID: u8 = 0x6e;
 
-/// What kind of packet a header begins.
+/// The kinds of packets.
 enum Kind {
     Branch,
     Data,
@@ -143,7 +143,7 @@ enum Kind {
     ContextId,
 }
 
-/// The table of headers.
+/// The kind of packet that a header begins. (Table 6-2)
 const fn kind(header: u8) -> Option<Kind> {
     Some(match header {
         h if h & 0b0000_0001 == 1 => Kind::Branch,
@@ -166,7 +166,7 @@ impl Item {
         let &header = bytes.first()?;
         let rest = bytes.get(1..)?;
         let (more, first) = (header & MORE != 0, header & FIRST != 0);
-        // A context id packet is there only where context ids are.
+        // A context ID packet exists only where context IDs are traced.
         let kind =
             kind(header).filter(|k| !matches!(k, Kind::ContextId) || config.context_bytes() > 0);
         let Some(kind) = kind else { return Some(Parse::Bad(1, Fault::Reserved(header))) };
@@ -218,7 +218,7 @@ impl Item {
         Some(Parse::Packet(item, len))
     }
 
-    /// Writes it.
+    /// Writes the packet.
     pub fn emit(&self, config: &Config, out: &mut impl Extend<u8>) {
         let c = |more: bool| if more { MORE } else { 0 };
         let a = |first: bool| if first { FIRST } else { 0 };
@@ -254,7 +254,7 @@ impl Item {
         }
     }
 
-    /// Another packet of the same cycle follows.
+    /// Whether another packet of the same cycle follows.
     pub const fn more(&self) -> bool {
         match *self {
             Item::Branch(_) => false,
@@ -266,7 +266,7 @@ impl Item {
         }
     }
 
-    /// The same, with more to follow or not. A branch is always the last.
+    /// The same packet with bit C set or cleared. A branch has no such bit.
     #[must_use]
     pub const fn with_more(mut self, on: bool) -> Item {
         match &mut self {

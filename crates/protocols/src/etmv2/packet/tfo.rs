@@ -1,4 +1,4 @@
-//! Trace FIFO offsets: what ties the pipeline status to the FIFO. (IHI 0014, 6.5)
+//! Trace FIFO offsets, which relate the pipeline status to the FIFO. (IHI 0014, 6.5)
 
 use core::fmt;
 
@@ -7,25 +7,25 @@ use tracewright_base::{Fault, Isa, Parse, Start};
 use super::Branch;
 use crate::etmv2::Config;
 
-/// What TRACEPKT says in a cycle of Trace Disabled. (Table 6-4)
+/// The meaning of TRACEPKT in a Trace Disabled cycle. (Table 6-4)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offset {
-    /// `xxxx_xxx0`: nothing. The cycle need not be kept.
+    /// `xxxx_xxx0`: no offset. A capture device may discard the cycle.
     Nothing,
-    /// `xxxx_0111`: nothing, and the cycle counts.
+    /// `xxxx_0111`: no offset, and the cycle counts.
     Filler,
-    /// So many bytes are in the FIFO before a TFO packet. On a 4-bit port only the upper bits of the
-    /// number are known yet: this is \[6:4] of it, and \[3:0] come in the next cycle.
+    /// The number of bytes in the FIFO before a TFO packet. A 4-bit port shows bits \[6:4] of the
+    /// number here and bits \[3:0] in the next cycle.
     Bytes(u8),
     /// `xxxx_0101`.
     Reserved,
 }
 
 impl Offset {
-    /// The most bytes that can be said.
+    /// The largest number of bytes that an offset encodes.
     pub const MOST: u8 = 95;
 
-    /// What TRACEPKT\[7:0] says. On a 4-bit port bits \[7:4] are 0.
+    /// Decodes TRACEPKT\[7:0]. On a 4-bit port bits \[7:4] are 0.
     pub const fn of_pins(pins: u8) -> Offset {
         let high = match pins & 0xf {
             low if low & 1 == 0 => return Offset::Nothing,
@@ -37,7 +37,7 @@ impl Offset {
         Offset::Bytes(high << 4 | pins >> 4)
     }
 
-    /// TRACEPKT\[7:0]; `None` where there are more bytes than can be said.
+    /// TRACEPKT\[7:0] for a number of bytes; `None` above [`Offset::MOST`].
     pub const fn pins(bytes: u8) -> Option<u8> {
         if bytes > Offset::MOST {
             return None;
@@ -46,24 +46,25 @@ impl Offset {
     }
 }
 
-/// A TFO packet: where the program is.
+/// A TFO packet: the position in the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tfo {
-    /// Why it was sent.
+    /// Why the packet was sent.
     pub reason: Reason,
-    /// The context id, as many bytes of it as are traced.
+    /// The context ID, limited to the bytes that are traced.
     pub context_id: Option<u32>,
-    /// An instruction, bit \[0] is T: what is next; in a periodic packet what was executed in the cycle
-    /// of the offset; with `current` the load or store multiple that is in progress.
+    /// The address of an instruction, with T in bit \[0]: the next instruction; in a periodic
+    /// packet the one that executed in the cycle of the offset; with `current` the load or store
+    /// multiple in progress.
     pub address: u32,
-    /// What runs beside the load or store multiple, compressed against `address`.
+    /// The instruction that runs beside the load or store multiple, compressed against `address`.
     pub current: Option<Branch>,
 }
 
-/// Why there is a TFO packet. (Table 6-7)
+/// Why a TFO packet was sent. (Table 6-7)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
-    /// It was time. The offset stands in the place of IE.
+    /// Periodic synchronisation. The offset replaces an IE status.
     Periodic,
     /// Tracing was enabled.
     Enabled,
@@ -87,13 +88,23 @@ impl Reason {
         self as u8
     }
 
-    /// Why tracing starts, where it does.
+    /// Why tracing starts here, if it does.
     pub const fn start(self) -> Option<Start> {
         match self {
             Reason::Periodic => None,
             Reason::Enabled => Some(Start::Normal),
             Reason::Overflow => Some(Start::Overflow),
             Reason::Debug => Some(Start::Debug),
+        }
+    }
+}
+
+impl From<Start> for Reason {
+    fn from(start: Start) -> Self {
+        match start {
+            Start::Normal => Reason::Enabled,
+            Start::Overflow => Reason::Overflow,
+            Start::Debug => Reason::Debug,
         }
     }
 }
@@ -136,7 +147,7 @@ impl Tfo {
         Some(Parse::Packet(Tfo { reason, context_id, address, current }, len))
     }
 
-    /// Writes it.
+    /// Writes the packet.
     pub fn emit(&self, config: &Config, out: &mut impl Extend<u8>) {
         out.extend([self.reason.bits() << 5 | u8::from(self.current.is_some()) << 7]);
         let id = self.context_id.unwrap_or(0).to_le_bytes();
@@ -148,7 +159,7 @@ impl Tfo {
     }
 
     /// The address and its instruction set.
-    pub const fn place(&self) -> (u32, Isa) {
+    pub const fn start_address(&self) -> (u32, Isa) {
         match self.address & 1 {
             0 => (self.address & !0b11, Isa::A32),
             _ => (self.address & !0b1, Isa::T32),
@@ -164,7 +175,7 @@ impl fmt::Display for Tfo {
             Reason::Overflow => "after overflow",
             Reason::Debug => "from Debug state",
         };
-        let (address, isa) = self.place();
+        let (address, isa) = self.start_address();
         write!(f, "TFO packet, {reason}, {address:#010x} {isa}")?;
         if let Some(id) = self.context_id {
             write!(f, ", context id {id:#x}")?;

@@ -1,4 +1,4 @@
-//! What cycles mean, laid out by hand from IHI 0014, chapter 6.
+//! Decoding of cycles that were written by hand from IHI 0014, chapter 6.
 
 use std::format;
 
@@ -13,13 +13,13 @@ const LDR: u32 = 0xe592_0000;
 /// `ldmia r2!, {r0, pc}`
 const LDM_PC: u32 = 0xe8b2_8001;
 
-/// A TFO packet on an 8-bit port, while the processor waits, after an empty FIFO.
+/// A TFO packet on an 8-bit port with an empty FIFO, while the processor waits.
 fn on(address: u32) -> String {
     let [a, b, c, d] = address.to_le_bytes();
     format!("TD:09 WT:20 WT:{a:02x} WT:{b:02x} WT:{c:02x} WT:{d:02x}")
 }
 
-/// The port in each width; the trigger in any cycle changes nothing.
+/// The same trace on each port width decodes alike.
 #[test]
 fn widths() {
     let code = Memory::default()
@@ -63,12 +63,12 @@ fn widths() {
     ];
     for (width, cycles) in runs {
         let config = unit(0, width | ADDRESSES | VALUES | CONTEXT1);
-        assert_eq!(says(&config, &code, cycles), want, "{cycles}");
+        assert_eq!(decoded(&config, &code, cycles), want, "{cycles}");
     }
 }
 
-/// Table 6-5: an offset between two half bytes. The decoder that begins there, and one that was there
-/// before.
+/// Table 6-5: an offset between two half bytes, for a decoder that starts there and one that is
+/// synchronised already.
 #[test]
 fn table_6_5() {
     let code = Memory::default()
@@ -78,24 +78,24 @@ fn table_6_5() {
     let config = unit(0, W4 | VALUES);
     let table = "IE:c WT:b TD:9 IE:1 WT:6 IN:a DN:0";
     let rest = "WT:0 WT:0 WT:1 WT:0 WT:8 WT:0 WT:0 WT:0 WT:0 WT:1 WT:1";
-    // 8010 is the instruction of the offset, 8014 that beside its second half; then one that fails and
-    // one that fails beside a branch to 8020.
+    // 8010 is the instruction of the offset, 8014 the one in the cycle of its second half. Then one
+    // instruction fails its condition, and another one in a cycle with a branch to 8020.
     let fresh = format!("DE:d {table} {rest}");
     let want = ["on", "in A32", "8010E", "8014E", "8018N", "801cN"];
-    assert_eq!(says(&config, &code, &fresh), want);
-    // The status of the data is that of a load at 8008; the one before the offset is at 800c.
+    assert_eq!(decoded(&config, &code, &fresh), want);
+    // The data belong to a load at 8008. The instruction before the offset is at 800c.
     let code = code.arm(0x8000, &[NOP, NOP, LDR, NOP]);
     let synced = format!(
         "TD:9 WT:0 WT:0 WT:2 WT:8 WT:0 WT:0 WT:8 WT:0 WT:0 WT:0 WT:0 DE:6 IE:0 WT:b TD:9 IE:1 WT:6 IN:a DN:0 {rest}"
     );
     assert_eq!(
-        says(&config, &code, &synced),
+        decoded(&config, &code, &synced),
         ["on", "in A32", "8008E", "8008 r4 ?=ab", "800cE", "8010E", "8014E", "8018N", "801cN"]
     );
-    // Without the gap nothing fits.
+    // Without the padding the statuses and the FIFO output are inconsistent.
     let wrong = synced.replace("WT:6 IN:a", "WT:7 IN:a");
-    let got = says(&config, &code, &wrong);
-    assert!(got.iter().any(|word| word == "doubt: Unexpected"));
+    let got = decoded(&config, &code, &wrong);
+    assert!(got.iter().any(|word| word == "inconsistency: Unexpected"));
 }
 
 /// 6.3: the groups of packets follow each other, in the order of their cycles.
@@ -105,17 +105,17 @@ fn groups_of_packets() {
     let config = unit(0, W8 | VALUES);
     let cycles = format!("{} DE:06 DE:11 DE:0a IE:22 WT:33 WT:02", on(0x8000));
     assert_eq!(
-        says(&config, &code, &cycles)[2..],
+        decoded(&config, &code, &cycles)[2..],
         ["8000E", "8000 r4 ?=11", "8004E", "8004 r4 ?=3322", "8008E", "8008 r4 ?=0", "800cE",]
     );
-    // The FIFO cannot be empty where something is to come, nor hold something where nothing is.
+    // The FIFO is not empty while packets are outstanding, and is empty otherwise.
     for cycles in ["DE:06 TD:00", "IE:00 WT:11"] {
         let cycles = format!("{} {cycles}", on(0x8000));
-        assert_eq!(says(&config, &code, &cycles).last().unwrap(), "doubt: Unexpected");
+        assert_eq!(decoded(&config, &code, &cycles).last().unwrap(), "inconsistency: Unexpected");
     }
 }
 
-/// 4.5.3, 6.1.5, 6.8.1: which instructions and which data exceptions withdraw.
+/// 4.5.3, 6.1.5, 6.8.1: the instructions and data that exceptions withdraw.
 #[test]
 fn exceptions() {
     let code = Memory::default().arm(0x8000, &[LDR, 0xef00_0000, NOP]);
@@ -123,20 +123,20 @@ fn exceptions() {
     let irq = "8d WT:80 WT:80 WT:80 WT:48";
     for (config, cycles, want) in [
         (values, format!("DE:86 WT:11 WT:{irq}"), &["exception 6 from 8000"][..]),
-        // Branch packet in a cycle without an instruction: it belongs to the last one.
+        // A branch packet in a cycle without an instruction belongs to the last instruction.
         (values, format!("IE:0 IE:0 DW:{irq}"), &["8000E", "exception 6 from 8004"]),
         (
             values,
             "IE:0 DE:85 WT:80 WT:80 WT:80 WT:08".into(),
             &["8000E", "8004E", "exception 2 from 8008"],
         ),
-        // A precise data abort: the instruction executed, and what it loaded is not valid.
+        // A precise data abort: the instruction executed, and the loaded data are not valid.
         (
             values,
             "DE:86 WT:11 WT:89 WT:80 WT:80 WT:80 WT:08".into(),
             &["8000E", "exception 4 from 8000"],
         ),
-        // An imprecise one, ETMv2.1: it cancels.
+        // An imprecise data abort, ETMv2.1: it cancels the instruction.
         (
             unit(1, W8 | VALUES),
             "DE:86 WT:11 WT:89 WT:80 WT:80 WT:80 WT:48".into(),
@@ -149,7 +149,7 @@ fn exceptions() {
         ),
     ] {
         let cycles = format!("{} {cycles}", on(0x8000));
-        assert_eq!(says(&config, &code, &cycles)[2..], *want, "{cycles}");
+        assert_eq!(decoded(&config, &code, &cycles)[2..], *want, "{cycles}");
     }
 }
 
@@ -160,13 +160,13 @@ fn data() {
         .arm(0x8000, &[0xe8b2_0007, 0xe102_0091, 0xee11_0f10, NOP]) // ldm 3; swp; mrc
         .arm(0x9000, &[LDM_PC]);
     let config = unit(0, W8 | VALUES | ADDRESSES | 2);
-    // Of three words the first is traced, the second not, the third is.
+    // Of three words the first and the third are traced.
     let cycles = format!(
         "{} DE:26 WT:84 WT:80 WT:80 WT:80 WT:02 WT:11 DW:6a DW:06 WT:33 DE:a6 WT:08 WT:44 WT:06 WT:55 DE:06 WT:66",
         on(0x8000)
     );
     assert_eq!(
-        says(&config, &code, &cycles)[2..],
+        decoded(&config, &code, &cycles)[2..],
         [
             "8000E",
             "8000 r4 20000004=11",
@@ -184,12 +184,12 @@ fn data() {
     let cycles =
         format!("{} DE:a6 WT:84 WT:80 WT:80 WT:80 WT:02 WT:11 WT:06 WT:22 DW:01", on(0x9000));
     assert_eq!(
-        says(&first, &code, &cycles)[2..],
+        decoded(&first, &code, &cycles)[2..],
         ["9000E", "9000 r4 20000004=11", "9000 r4 20000000=22 +"]
     );
 }
 
-/// 6.4.3: values that come late, in any order; two of one tag are one value of 64 bits.
+/// 6.4.3: late values in any order. Two values of one tag are one value of 64 bits.
 #[test]
 fn out_of_order() {
     let code = Memory::default().arm(0x8000, &[LDR, 0xe1c2_00d0, NOP, NOP, NOP]); // ldr; ldrd
@@ -199,7 +199,7 @@ fn out_of_order() {
         on(0x8000)
     );
     assert_eq!(
-        says(&config, &code, &cycles)[2..],
+        decoded(&config, &code, &cycles)[2..],
         [
             "8000E",
             "8004E",
@@ -207,14 +207,14 @@ fn out_of_order() {
             "8004 r4 ?=11 late",
             "8004 r4 ?=22 + late",
             "8000 r4 ?=33 late",
-            // Nobody waits for tag 1.
+            // The value of tag 1 has no placeholder and is ignored.
             "800cE",
         ]
     );
-    // An overflow: what was to come does not.
+    // An overflow: the late value does not come.
     let cycles = format!("{} DE:70 {}", on(0x8000), on(0x8008).replace(":20", ":40"));
     assert_eq!(
-        says(&config, &code, &cycles)[2..],
+        decoded(&config, &code, &cycles)[2..],
         ["8000E", "8000 r4 ?=? late", "on after overflow", "in A32"]
     );
 }
@@ -226,13 +226,13 @@ fn in_progress() {
     let config = unit(0, W8 | VALUES);
     // Another instruction runs beside it.
     let cycles = "TD:09 WT:a0 WT:00 WT:80 WT:00 WT:00 WT:03 DE:06 WT:11 IE:0";
-    assert_eq!(says(&config, &code, cycles)[2..], ["8000E", "8004E", "8000 r4 ?=11", "8008E"]);
-    // None does; then its address, and the next instruction's.
+    assert_eq!(decoded(&config, &code, cycles)[2..], ["8000E", "8004E", "8000 r4 ?=11", "8008E"]);
+    // No instruction runs beside it: its data, then a branch to the next instruction.
     let cycles = format!("{} DW:86 WT:11 WT:03 IE:0", on(0x8000));
-    assert_eq!(says(&config, &code, &cycles)[2..], ["8000 r4 ?=11", "8004E"]);
+    assert_eq!(decoded(&config, &code, &cycles)[2..], ["8000 r4 ?=11", "8004E"]);
 }
 
-/// 6.5.1: what a periodic offset and its packet must agree with.
+/// 6.5.1: a periodic offset and its packet are checked against the program and the FIFO.
 #[test]
 fn periodic() {
     let code = Memory::default().arm(0x8000, &[NOP, NOP, NOP, NOP]);
@@ -242,39 +242,39 @@ fn periodic() {
     let start = "TD:09 WT:20 WT:2a WT:00 WT:80 WT:00 WT:00";
     let good = format!("{start} IE:0 {} IE:0 TD:07", at(4, 0x2a));
     assert_eq!(
-        says(&config, &code, &good),
+        decoded(&config, &code, &good),
         ["on", "in A32 id 2a", "8000E/7", "8004E/1", "8008E/7", "1 cycles"]
     );
     let other = format!("{start} IE:0 {} IE:0", at(8, 0x2b));
     assert_eq!(
-        says(&config, &code, &other)[3..],
-        ["doubt: AddressNotReached", "in A32 id 2b", "8008E/1", "800cE/7"]
+        decoded(&config, &code, &other)[3..],
+        ["inconsistency: AddressNotReached", "in A32 id 2b", "8008E/1", "800cE/7"]
     );
-    // A status that was lost has left bytes in the FIFO.
+    // A lost status has left bytes in the FIFO.
     let more = format!("{start} IE:0 TD:19 WT:ff {} IE:0", &at(4, 0x2a)[6..]);
     assert_eq!(
-        says(&config, &code, &more)[2..],
-        ["8000E/7", "doubt: Unexpected", "on", "in A32 id 2a", "8004E/1", "8008E/8"]
+        decoded(&config, &code, &more)[2..],
+        ["8000E/7", "inconsistency: Unexpected", "on", "in A32 id 2a", "8004E/1", "8008E/8"]
     );
 }
 
-/// 6.1.7, 6.5.1 "Trigger considerations": a trigger in the cycle of an offset puts it off.
+/// 6.1.7, 6.5.1 "Trigger considerations": a trigger in the cycle of an offset defers the offset.
 #[test]
 fn triggers() {
     let code = Memory::default().arm(0x8000, &[NOP, NOP, NOP]);
     let w8 = "TR:07 IE:09 WT:20 WT:00 WT:80 WT:00 WT:00 IE:0";
-    assert_eq!(says(&unit(0, W8), &code, w8), ["trigger", "on", "in A32", "8000E", "8004E"]);
+    assert_eq!(decoded(&unit(0, W8), &code, w8), ["trigger", "on", "in A32", "8000E", "8004E"]);
     let w4 = "TR:7 IE:9 IE:0 WT:0 WT:2 WT:0 WT:0 WT:0 TR:4 WT:8 WT:0 WT:0 WT:0 WT:0 IE:0";
-    let got = says(&unit(0, W4), &code, w4);
+    let got = decoded(&unit(0, W4), &code, w4);
     assert_eq!(got.iter().filter(|word| *word == "trigger").count(), 2);
     assert_eq!(got.iter().filter(|word| word.ends_with('E')).count(), 3);
     // In the second half of an offset.
     let w4 = "TD:9 TR:0 IE:0 WT:0 WT:2 WT:0 WT:0 WT:0 WT:8 WT:0 WT:0 WT:0 WT:0 IE:0";
-    let got = says(&unit(0, W4), &code, w4);
+    let got = decoded(&unit(0, W4), &code, w4);
     assert_eq!(got, ["on", "in A32", "trigger", "8000E", "8004E", "8008E"]);
 }
 
-/// 6.6: through a program that is not known.
+/// 6.6: decoding continues after missing code.
 #[test]
 fn no_code() {
     let code = Memory::default().arm(0x8000, &[LDR, BX_LR]).arm(0x9000, &[LDR, NOP]);
@@ -284,7 +284,7 @@ fn no_code() {
         on(0x8000)
     );
     assert_eq!(
-        says(&config, &code, &cycles)[2..],
+        decoded(&config, &code, &cycles)[2..],
         [
             "8000E",
             "8004E",
@@ -297,7 +297,7 @@ fn no_code() {
     );
 }
 
-/// Before Thumb-2 a BL is two instructions.
+/// Before Thumb-2 a T32 BL is two instructions.
 #[test]
 fn thumb() {
     let code = Memory::default()
@@ -305,33 +305,18 @@ fn thumb() {
         .thumb(0x8010, &[0x46c0, 0x4770])
         .arm(0x18, &[0xe25e_f004]);
     let config = unit(0, W8);
-    // An interrupt cancels the second half, and it runs again.
+    // An interrupt cancels the second half, which then runs again.
     let cycles = format!(
         "{} IE:0 IE:0 DN:8d WT:80 WT:80 WT:80 WT:48 DE:85 WT:80 WT:82 WT:80 WT:10 IE:0 IE:0",
         on(0x8001)
     );
-    let got = says(&config, &code, &cycles);
+    let got = decoded(&config, &code, &cycles);
     assert_eq!(got[2..], ["t8000E", "exception 6 from 8002", "18E", "t8004E", "t8010E"], "{got:?}");
 }
 
-/// Whatever the port shows: no panic, and the same for any cut.
+/// Random records cause no panic, and decode alike for any cut.
 #[test]
 fn garbage() {
-    let mut random = ways::Random(0x5eed);
-    let mut code = Memory::default().arm(0, &[LDR, BX_LR, NOP, NOP, NOP, NOP, NOP, NOP]);
-    for n in 0..300 {
-        let control = random.next() & 0xf10e | (n % 3) << 4;
-        let config = unit(random.next() & 1, control);
-        let len = 20 + (random.next() % 300) as usize;
-        let bytes: Vec<u8> = match n % 3 {
-            0 => random.bytes(len),
-            1 => random.bytes(len).chunks_exact(2).flat_map(|b| [b[0], b[1] & 0xf]).collect(),
-            _ => random
-                .bytes(len)
-                .chunks_exact(4)
-                .flat_map(|b| [b[0], b[1], b[2] & 0xf, 0])
-                .collect(),
-        };
-        ways::garbage::<Etmv2, _>(&config, &mut code, &bytes);
-    }
+    let code = Memory::default().arm(0, &[LDR, BX_LR, NOP, NOP, NOP, NOP, NOP, NOP]);
+    port_tests::random_records::<Etmv2>(|minor, control| unit(minor & 1, control), &code);
 }

@@ -1,4 +1,4 @@
-//! Statuses, headers and addresses, laid out from IHI 0014, chapter 6.
+//! Statuses, headers and addresses, from IHI 0014, chapter 6.
 
 use std::string::ToString;
 use std::vec;
@@ -20,7 +20,7 @@ fn configuration() {
     assert_eq!(missing.name, "ETMIDR");
 }
 
-/// Table 6-1; and the atoms of ETMv3 that each status is, Table 7-24.
+/// Table 6-1, and the ETMv3 atoms that correspond to each status, Table 7-24.
 #[test]
 fn every_status() {
     let names = tracewright_frames::cycles::text::V2;
@@ -70,7 +70,7 @@ fn every_status() {
     assert_eq!(bad, Parse::Bad(2, Fault::NoSuchPins));
 }
 
-/// Table 6-4: what TRACEPKT[3:0] says, each number there and back.
+/// Table 6-4: every value of TRACEPKT[3:0], and the encoding of every number.
 #[test]
 fn offsets() {
     for (low, first) in [(0x9, 0), (0xb, 16), (0xd, 32), (0xf, 48), (0x1, 64), (0x3, 80)] {
@@ -88,7 +88,7 @@ fn offsets() {
         }
     }
     assert!((96..=255).all(|bytes| Offset::pins(bytes).is_none()));
-    // 6.5.1, Example 6-1, and others.
+    // 6.5.1, Example 6-1, and other values.
     for (bytes, pins) in [
         (1, 0b0001_1001),
         (0, 0x09),
@@ -105,7 +105,7 @@ fn offsets() {
     }
 }
 
-/// Table 6-2: what each header begins, by the letters of the table.
+/// Table 6-2: the packet of each header, by the bit patterns of the table.
 #[test]
 fn every_header() {
     let config = unit(0, W8 | VALUES | ADDRESSES | CONTEXT1);
@@ -156,7 +156,7 @@ fn every_header() {
         }
     }
     assert_eq!(counts, [128, 16, 16, 32, 2, 2, 60]);
-    // Without context ids there is no packet of one.
+    // The context ID packet exists only where context IDs are traced.
     assert_eq!(Item::parse(&[0x6e, 0], &unit(0, W8)), Parse::Bad(1, Fault::Reserved(0x6e)));
 }
 
@@ -226,7 +226,7 @@ const fn thumb(address: u32) -> Branch {
     Branch { bits: address >> 1, count: 31, state: Some(State::Thumb) }
 }
 
-/// 6.7.1: the bytes of branches, and what they complete to.
+/// 6.7.1: the bytes of branches, and the completed addresses.
 #[test]
 fn branches() {
     let config = unit(0, W8);
@@ -301,7 +301,7 @@ fn tfo_headers() {
             assert_eq!(Tfo::parse(&bytes[..len], &config), Parse::Partial);
         }
     }
-    // Context ids of each size, and a whole address of what runs beside.
+    // Context IDs of each size, and a whole address of the instruction beside.
     for (size, bytes) in [(0, 0), (1, 1), (2, 2), (3, 4)] {
         let config = unit(0, W8 | size << 14);
         let word = (bytes > 0).then(|| 0x4433_2211u32 & (u32::MAX >> (32 - 8 * bytes)));
@@ -311,26 +311,27 @@ fn tfo_headers() {
             tfo.emit(&config, &mut out);
             assert_eq!(out.len(), 5 + bytes + if current.is_some() { 5 } else { 0 });
             assert_eq!(Tfo::parse(&out, &config), Parse::Packet(tfo, out.len()));
-            assert_eq!(tfo.place(), (0x8000, Isa::T32));
+            assert_eq!(tfo.start_address(), (0x8000, Isa::T32));
         }
     }
-    // What runs beside is a branch packet.
+    // The address of the instruction beside must be a branch packet.
     let bad = Tfo::parse(&[0x80, 0, 0, 0, 0, 0x02], &unit(0, W8));
     assert_eq!(bad, Parse::Bad(6, Fault::Reserved(0x02)));
 }
 
-/// What each cycle means after those before it: its status, and the packets that end in it. (6.1, 6.3 to 6.5)
+/// The description of each cycle in its context: its status, and the packets that end in it. (6.1,
+/// 6.3 to 6.5)
 #[test]
-fn in_words() {
+fn descriptions() {
     let words = |config: &Config, cycles: &str| -> Vec<String> {
         let mut transcript = crate::etmv2::Transcript::default();
-        let say = |(at, cycle): (u64, Result<_, _>)| {
+        let describe = |(at, cycle): (u64, Result<_, _>)| {
             let mut out = String::new();
             let packet = Packet::of(cycle.unwrap());
             transcript.cycle(at, &packet, config, &mut out).unwrap();
             out
         };
-        (0..).zip(text::cycles(cycles, Version::V2)).map(say).collect()
+        (0..).zip(text::cycles(cycles, Version::V2)).map(describe).collect()
     };
     let config = unit(0, W16 | VALUES | ADDRESSES | CONTEXT1);
     let cycles = "WT:0 TD:0009 DE:2a20 PNIE:8000 DE:0000 IE:842e DE:8080 WT:0280 WT:2211 WT:4433 TD:0059 \
@@ -352,7 +353,7 @@ fn in_words() {
             "trace FIFO offset; 5 bytes before the TFO packet",
             "wait, packets in the FIFO; load miss 1 at 7 bits 0x8, address 0x20000008 (of 4)",
             "instruction not executed; value not traced (of 6)",
-            "trigger, in the place of: instruction executed",
+            "trigger, replaces: instruction executed",
             "instruction not executed, packets in the FIFO; branch 13 bits 0x40: 0x00008100 A32 (of 6)",
             "wait",
             "wait",
@@ -363,7 +364,7 @@ fn in_words() {
             "wait; branch 0x00000018 A32, cancels (of 14)",
             "trace disabled, the cycle counts",
             "trace disabled",
-            "wait; status and FIFO do not fit together",
+            "wait; status and FIFO are inconsistent",
         ]
     );
     // Table 6-5.
@@ -375,9 +376,9 @@ fn in_words() {
             "wait; no offset so far",
             "trace FIFO offset",
             "instruction executed; 1 byte before the TFO packet",
-            "trigger, in the place of: instruction not executed",
+            "trigger, replaces: instruction not executed",
             "wait",
-            "trace disabled, reserved offset; status and FIFO do not fit together",
+            "trace disabled, reserved offset; status and FIFO are inconsistent",
         ]
     );
 }

@@ -1,32 +1,23 @@
-//! P-headers, many packets at once.
+//! The fast path of the decoder: runs of P-headers.
 //!
-//! Nearly all of a trace without data is P-headers. To this unit every instruction is a block of its own
-//! ([`Waypoints::each`](tracewright_base::Waypoints::each)), and what must come after each is kept: the lane holds the
-//! place on that path, a [`BlockId`], and an atom is one load. What another instruction follows cannot be withdrawn, so that only
-//! the last one of a run of P-headers waits, and cycles behind it. What the decoder knows of where it is is made of the last
-//! instruction alone, where it is needed.
+//! Almost all packets of a trace without data are P-headers. For this unit every instruction is a
+//! separate block ([`Waypoints::each`](tracewright_base::Waypoints::each)), and the block cache
+//! stores the successors of each. The fast path holds a [`BlockId`] as its position, so an atom
+//! takes one load. An instruction that another one follows cannot be withdrawn, so only the last
+//! instruction of a run of P-headers, and the cycles after it, become pending. The state of the
+//! decoder is updated from the last instruction alone, where it is needed.
 
-use tracewright_base::{BlockId, Code, Counted, Element, Feed, Isa, Range, Sink};
+use tracewright_base::{BlockCache, BlockId, Counted, Element, Feed, Isa, Range, Sink};
 
 use super::{Decoder, Flow, Phase};
+use crate::cursor::Cursor;
 use crate::etmv3::Config;
 use crate::etmv3::packet::atoms::{Atoms, Headers, Steps};
 
-/// An instruction that the decoder is still before.
-#[derive(Clone, Copy)]
-struct Passed {
-    /// Its block; [`BlockId::NONE`] where the decoder is up to date.
-    block: BlockId,
-    /// Whether it passed its condition code test.
-    taken: bool,
-}
-
-const NOTHING: Passed = Passed { block: BlockId::NONE, taken: false };
-
 impl Decoder {
-    /// Takes P-headers, where there are no data between them.
+    /// Takes a run of P-headers. It takes nothing where data are traced.
     #[inline]
-    pub(super) fn fast_path<K: Code, S: Sink>(
+    pub(super) fn fast_path<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         config: &Config,
@@ -41,11 +32,11 @@ impl Decoder {
         if run.end == feed.taken {
             return;
         }
-        self.held.settle(sink);
-        self.data.another();
+        self.pending.settle(sink);
+        self.data.other_packet();
         if run.known > feed.taken {
-            // An instruction follows: what waits has completed.
-            self.held.commit(sink);
+            // An instruction follows, so the pending one completed.
+            self.pending.commit(sink);
             if config.id.thumb32_is_one() {
                 self.run_atoms::<false, K, S>(feed, run.known, headers, config, code, sink);
             } else {
@@ -60,13 +51,13 @@ impl Decoder {
             feed.last = feed.offsets.at(feed.taken);
             feed.taken += 1;
             if cycles > 0 {
-                self.say(feed.last, Element::Cycles(Some(cycles.into())), sink);
+                self.report(feed.last, Element::Cycles(Some(cycles.into())), sink);
             }
         }
     }
 
     /// Takes P-headers up to `end`. `HALVES`: a 32-bit T32 instruction is traced as two.
-    fn run_atoms<const HALVES: bool, K: Code, S: Sink>(
+    fn run_atoms<const HALVES: bool, K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         end: usize,
@@ -77,27 +68,29 @@ impl Decoder {
     ) {
         let bytes = feed.bytes.get(..end).unwrap_or_default();
         let accurate = config.control.cycle_accurate();
-        let mut next = self.find(code);
-        let mut passed = NOTHING;
+        let mut cursor = self.find(code);
         let mut steps = Steps::default();
-        // Of `steps`, those to come: how many, and from bit 0 on which of them passed; W atoms before the first.
+        // The remaining instructions of `steps`: their number, the ones that passed from bit 0 on,
+        // and the number of W before the first.
         let (mut left, mut bits, mut cycles) = (0, 0, 0);
         let (mut at, mut taken) = (feed.last, feed.taken);
-        // From offset `until` on, what is added to an offset is another number.
+        // The difference between trace offset and index, valid up to index `until`.
         let (mut add, mut until) = (0, taken);
         loop {
             let blocks = code.blocks();
-            // Whether an instruction is asked for.
-            let ask = 'fast_path: loop {
+            // Whether the loop needs an instruction that is not cached.
+            let enter = 'fast_path: loop {
                 while left > 0 {
-                    let Some((cached, class)) = blocks.get(next) else { break 'fast_path true };
-                    let way = bits & 1 != 0;
-                    let range = cached.range(class, way);
+                    let Some((cached, class)) = blocks.get(cursor.next) else {
+                        break 'fast_path true;
+                    };
+                    let passed = bits & 1 != 0;
+                    let range = cached.range(class, passed);
                     let mut count = u32::from(cycles);
                     (left, bits, cycles) = (left - 1, bits >> 1, steps.others());
                     if HALVES && range.bytes == 4 && range.last.isa != Isa::A32 {
                         let Some(first) = self.half.take() else {
-                            self.data.completed(&mut self.held);
+                            self.data.completed(&mut self.pending);
                             self.half = Some(count as u8);
                             continue;
                         };
@@ -105,10 +98,9 @@ impl Decoder {
                     }
                     let count = if accurate { Counted::of(count) } else { Counted::UNKNOWN };
                     let range = Range { cycles: count, ..range };
-                    passed = Passed { block: next, taken: way };
-                    next = blocks.next(next, way);
+                    cursor.pass(passed, &blocks);
                     if left == 0 && taken == end {
-                        self.held.instruction(at, range, sink);
+                        self.pending.instruction(at, range, sink);
                     } else {
                         sink.element(at, Element::Range(range));
                     }
@@ -126,65 +118,65 @@ impl Decoder {
                     sink.element(at, Element::Cycles(Some(cycles.into())));
                 }
             };
-            self.settle(passed, code);
-            if !ask {
+            self.settle(&cursor, code);
+            if !enter {
                 break;
             }
-            next = self.ask(passed, code);
-            passed = NOTHING;
-            if next == BlockId::NONE {
+            self.enter(&mut cursor, code);
+            if cursor.next == BlockId::NONE {
                 // One by one, or it is not known which they are.
                 self.atoms(at, steps.last(left), config, code, sink);
                 if taken < end {
-                    self.held.commit(sink);
+                    self.pending.commit(sink);
                 }
                 left = 0;
-                next = self.find(code);
+                cursor = self.find(code);
             }
         }
         feed.packets += taken - feed.taken;
         (feed.last, feed.taken) = (at, taken);
     }
 
-    /// Where the decoder is.
+    /// The cached block at the position of the decoder.
     #[inline]
-    fn find<K: Code>(&self, code: &K) -> BlockId {
+    fn find<K: BlockCache>(&self, code: &K) -> Cursor {
         match (self.flow, self.context.isa) {
-            (Flow::At(_), Isa::Jazelle) | (Flow::Unknown | Flow::Branch, _) => BlockId::NONE,
+            (Flow::At(_), Isa::Jazelle) | (Flow::Unknown | Flow::Branch, _) => {
+                Cursor::before(BlockId::NONE)
+            }
             (Flow::At(address), isa) => {
                 let code_space = code.code_space(isa, self.context.space());
-                code.find(u64::from(address) & isa.address_mask(), code_space)
+                Cursor::find(u64::from(address), isa, code_space, code)
             }
         }
     }
 
-    /// Brings the decoder past an instruction.
+    /// Updates the decoder state to the position after an instruction.
     #[inline]
-    fn settle<K: Code>(&mut self, passed: Passed, code: &K) {
-        let Some(block) = code.cached_block(passed.block) else { return };
+    fn settle<K: BlockCache>(&mut self, cursor: &Cursor, code: &K) {
+        let Some(block) = cursor.settle(code) else { return };
         self.returned = false;
         self.context.isa = block.last.isa;
-        self.flow = self.after(block.start as u32, &block.last, passed.taken);
+        self.flow = self.after(block.start as u32, &block.last, cursor.taken);
     }
 
-    /// Makes and keeps the instruction that comes next, to which `passed` always leads.
+    /// Caches the next instruction, the successor of the last one.
     #[cold]
-    fn ask<K: Code>(&self, passed: Passed, code: &mut K) -> BlockId {
+    fn enter<K: BlockCache>(&self, cursor: &mut Cursor, code: &mut K) {
         match self.flow {
             Flow::At(address) if self.context.isa != Isa::Jazelle => {
-                let from = (passed.block != BlockId::NONE).then_some((passed.block, passed.taken));
-                code.enter(self.pc(address), from)
+                cursor.enter(self.pc(address), true, code);
             }
-            _ => BlockId::NONE,
+            _ => *cursor = Cursor::before(BlockId::NONE),
         }
     }
 }
 
-/// P-headers one after another.
+/// A run of P-headers.
 struct Run {
-    /// Where the last one with an instruction ends, or the first one begins.
+    /// End of the last P-header with an instruction, or the start of the run.
     known: usize,
-    /// Where they end.
+    /// End of the run.
     end: usize,
 }
 

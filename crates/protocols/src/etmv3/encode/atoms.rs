@@ -1,20 +1,20 @@
-//! Atoms on their way into P-headers. (IHI 0014, 7.3.1 and 7.3.3)
+//! Packing of atoms into P-headers. (IHI 0014, 7.3.1 and 7.3.3)
 
 use crate::etmv3::packet::Atoms;
 
-/// Atoms that wait for more, so that one header holds as many as it can.
+/// Atoms that are not yet emitted, so that a header holds as many as possible.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Waiting {
-    /// E, or W E where cycles are counted.
+pub(super) struct PendingAtoms {
+    /// Number of E, or of W E where cycles are counted.
     passed: u8,
-    /// One N, and nothing before it.
+    /// One N, without atoms before it.
     failed: bool,
-    /// A first atom of its cycle: another one may be of the same cycle.
+    /// The first atom of a cycle; `true` is E. A second atom may belong to the same cycle.
     cycle: Option<bool>,
 }
 
-impl Waiting {
-    /// Adds an atom of a trace that counts no cycles.
+impl PendingAtoms {
+    /// Adds an atom of a trace without cycles.
     #[inline]
     pub(super) fn plain(&mut self, passed: bool, out: &mut impl Extend<Atoms>) {
         if self.failed {
@@ -34,8 +34,9 @@ impl Waiting {
         }
     }
 
-    /// Adds an atom and the `cycles` before it. An atom of the cycle before is possible after another
-    /// one, and from ETMv3.3 (`minor` 3) on everywhere. Returns cycles that were made up for it.
+    /// Adds an atom and the `cycles` before it. An atom without a cycle is possible as the second
+    /// of a cycle, and from ETMv3.3 (`minor` 3) on everywhere. Elsewhere it gets a cycle that
+    /// `cycles` does not have. Returns the number of these extra cycles.
     pub(super) fn timed(
         &mut self,
         passed: bool,
@@ -45,7 +46,7 @@ impl Waiting {
     ) -> u32 {
         if cycles == 0 {
             if let Some(first) = self.cycle.take() {
-                // `passed` before it are of earlier cycles.
+                // The `passed` atoms belong to earlier cycles.
                 self.run(false, out);
                 out.extend([Atoms::CyclePair { failed: [!first, !passed] }]);
                 return 0;
@@ -70,13 +71,13 @@ impl Waiting {
         u32::from(cycles == 0)
     }
 
-    /// Cycles that no atom follows.
+    /// Emits cycles without an atom.
     pub(super) fn cycles(&mut self, cycles: u32, out: &mut impl Extend<Atoms>) {
         self.timed_flush(out);
         waits(cycles, out);
     }
 
-    /// What waits for an atom of its cycle has waited long enough.
+    /// Closes the cycle of the last atom: no second atom of it follows.
     fn settle(&mut self, out: &mut impl Extend<Atoms>) {
         match self.cycle.take() {
             Some(true) => {
@@ -102,7 +103,7 @@ impl Waiting {
         self.run(false, out);
     }
 
-    /// Something else follows.
+    /// Emits all pending atoms.
     #[inline]
     pub(super) fn flush(&mut self, timed: bool, out: &mut impl Extend<Atoms>) {
         if timed {
@@ -110,12 +111,12 @@ impl Waiting {
         }
         if self.passed > 0 || self.failed {
             out.extend([Atoms::Run { passed: self.passed, failed: self.failed }]);
-            *self = Waiting::default();
+            *self = PendingAtoms::default();
         }
     }
 }
 
-/// W atoms alone, up to 8 in a header.
+/// Emits W without atoms, up to 8 in a header.
 fn waits(cycles: u32, out: &mut impl Extend<Atoms>) {
     let mut left = cycles;
     while left > 0 {

@@ -1,4 +1,4 @@
-//! What the trace has said, against which addresses and times are compressed.
+//! The previous values of the trace, against which addresses and timestamps are compressed.
 
 use tracewright_base::Isa;
 
@@ -14,10 +14,10 @@ pub(super) struct Base {
     pub(super) isa: Isa,
     pub(super) non_secure: bool,
     pub(super) hyp: bool,
-    /// The last data address, where there is one to compress against.
+    /// The last data address; `None`: the next one is sent whole.
     data: Option<u32>,
     big_endian: bool,
-    /// The last timestamp, in the code of the trace unit.
+    /// The last timestamp, in the encoding of the trace unit; `None`: the next one is sent whole.
     time: Option<u64>,
 }
 
@@ -27,7 +27,7 @@ const ORIGINAL: [u8; 4] = [6, 13, 20, 27];
 const ALTERNATIVE: [u8; 4] = [6, 12, 19, 26];
 
 impl Base {
-    /// The branch packet of a branch to `target`, with `info` where it must have one.
+    /// The shortest branch packet to `target`, with `info` where given.
     pub(super) fn branch(
         &mut self,
         target: u32,
@@ -40,13 +40,13 @@ impl Base {
         let bits = target >> shift;
         let alternative = config.id.alternative_branches();
         let widths = if alternative { ALTERNATIVE } else { ORIGINAL };
-        // Only the alternative encoding has room for an information byte in a short address, and not
-        // in one of one byte.
+        // Only the alternative encoding allows an information byte after a short address, and not
+        // after an address of one byte.
         let skip = usize::from(info.is_some());
         let short = widths.into_iter().skip(skip).find(|&width| changed >> width == 0);
         let short = short.filter(|_| isa == self.isa && (info.is_none() || alternative));
         let info = info.or_else(|| {
-            // To enter ThumbEE state or to leave it takes an information byte.
+            // Entering or leaving ThumbEE state takes an information byte.
             let ee = (isa == Isa::ThumbEe) != (self.isa == Isa::ThumbEe);
             ee.then_some(InfoBytes {
                 non_secure: self.non_secure,
@@ -73,7 +73,7 @@ impl Base {
         }
     }
 
-    /// The next data address: low bits, or all of them where the byte order is news.
+    /// The shortest data address: the low bits, or the whole address where the byte order changes.
     pub(super) fn data(&mut self, address: u32, big_endian: bool) -> DataAddress {
         let before = self.data.filter(|_| big_endian == self.big_endian);
         (self.data, self.big_endian) = (Some(address), big_endian);
@@ -89,24 +89,24 @@ impl Base {
         }
     }
 
-    /// The next data address and the next timestamp are whole.
+    /// Makes the next data address and the next timestamp whole.
     pub(super) const fn forget(&mut self) {
         self.data = None;
         self.time = None;
     }
 
-    /// The next data address is whole.
+    /// Makes the next data address whole.
     pub(super) const fn forget_data(&mut self) {
         self.data = None;
     }
 
-    /// The low bits of a timestamp that changed, and how many they are.
+    /// The low bits of a timestamp that changed, and their number.
     pub(super) fn time(&mut self, value: u64, config: &Config) -> (u64, u8) {
         let width = config.timestamp_width();
         let code = if config.extension.timestamp_natural() { value } else { value ^ value >> 1 };
         let code = code & u64::MAX >> (64 - width);
         let before = self.time.replace(code);
-        // The byte from here on has no continuation bit, and takes all the rest.
+        // The byte from this bit on has no continuation bit and holds the remaining bits.
         let last: u8 = if width == 48 { 42 } else { 56 };
         let short = before.and_then(|before| {
             let changed = code ^ before;

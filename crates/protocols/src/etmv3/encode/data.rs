@@ -6,45 +6,46 @@ use super::base::Base;
 use crate::etmv3::Config;
 use crate::etmv3::packet::{Packet, Value};
 
-/// What the next data packet needs to be known of those before it.
+/// The state that the next data packet depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Data {
-    /// Where the next transfer of the instruction would be.
+    /// The address that follows the last transfer of the instruction.
     expected: Option<u32>,
     /// Transfers of the instruction so far.
     seen: u8,
-    /// Accesses of the instruction are dropped from here on.
+    /// The remaining accesses of the instruction are suppressed.
     suppressed: bool,
-    /// The push or pop of an exception has been announced.
+    /// The packet before the push or pop of an exception was emitted.
     announced: bool,
-    /// Values that come later, by tag, and how many instructions ago that was said. A 64-bit access has
-    /// two.
+    /// Late values by tag. A 64-bit access has two.
     late: [[Option<u32>; 2]; 3],
+    /// Instructions since the last placeholder.
     age: u8,
+    /// The last tag, 1 to 3; 0: none.
     tag: u8,
 }
 
-/// Late values come after so many instructions.
+/// Instructions after which late values come.
 const LATE: u8 = 2;
 
 impl Data {
-    /// An instruction was traced: what comes is its own.
+    /// An instruction was traced: the next accesses belong to it.
     pub(super) fn instruction(&mut self) {
         (self.expected, self.seen, self.suppressed, self.announced) = (None, 0, false, false);
         self.age = self.age.saturating_add(1);
     }
 
-    /// Whether values that are late should come now.
+    /// Whether late values come now.
     pub(super) const fn due(&self) -> bool {
         self.age >= LATE
     }
 
-    /// Nothing is known any more.
+    /// Drops all state.
     pub(super) fn lose(&mut self) {
         *self = Data::default();
     }
 
-    /// The late values, in the order of their tags.
+    /// Emits the late values, in the order of their tags.
     pub(super) fn late(&mut self, config: &Config, mut put: impl FnMut(Packet)) {
         for tag in 1..=3 {
             self.late_of(tag, config, &mut put);
@@ -52,18 +53,19 @@ impl Data {
     }
 
     fn late_of(&mut self, tag: u8, config: &Config, put: &mut impl FnMut(Packet)) {
-        let Some(pending) = self.late.get_mut(usize::from(tag).wrapping_sub(1)) else { return };
-        for bits in pending.iter_mut().filter_map(Option::take) {
+        let Some(slots) = self.late.get_mut(usize::from(tag).wrapping_sub(1)) else { return };
+        for bits in slots.iter_mut().filter_map(Option::take) {
             let value = config.control.values().then(|| value(bits));
             put(Packet::Late { tag, value });
         }
     }
 
-    /// An access of the last instruction, or of an exception.
+    /// Emits an access of the last instruction or of an exception. `announcement` is the packet
+    /// before the first access of an exception.
     pub(super) fn access(
         &mut self,
         access: &Access,
-        announce: Option<Packet>,
+        announcement: Option<Packet>,
         first_again: bool,
         base: &mut Base,
         config: &Config,
@@ -72,13 +74,13 @@ impl Data {
         let coprocessor = access.has(Access::COPROCESSOR);
         // MonitorCPRT, bit [1], and bits [3:2] for memory.
         let wanted = config.control.0 & if coprocessor { 0b0010 } else { 0b1100 };
-        // What is lost for lack of room has no address.
+        // A suppressed access has no address.
         let nowhere = access.address().is_none() && !coprocessor;
         if wanted == 0 || self.suppressed || nowhere && !access.has(Access::SUPPRESSED) {
             return;
         }
         if access.has(Access::EXCEPTION) && !core::mem::replace(&mut self.announced, true) {
-            announce.into_iter().for_each(&mut *put);
+            announcement.into_iter().for_each(&mut *put);
             (self.expected, self.seen) = (None, 0);
         }
         if access.has(Access::SUPPRESSED) {
@@ -86,7 +88,7 @@ impl Data {
             if config.id.minor() <= 2 {
                 base.forget_data();
             }
-            // Without instructions there is no such packet. (7.5)
+            // Data-only mode has no such packet. (7.5)
             if !config.control.data_only() {
                 put(Packet::Suppressed);
             }
@@ -112,8 +114,8 @@ impl Data {
                     self.late_of(tag, config, put);
                     self.age = 0;
                 }
-                if let Some(place) = self.late.get_mut(usize::from(tag).wrapping_sub(1)) {
-                    place[k as usize & 1] = Some(bits);
+                if let Some(slot) = self.late.get_mut(usize::from(tag).wrapping_sub(1)) {
+                    slot[k as usize & 1] = Some(bits);
                 }
                 put(Packet::Placeholder { tag, first: first && k == 0, address: sent });
             } else if access.has(Access::VALUE_NOT_TRACED) || access.value().is_none() {
@@ -129,8 +131,8 @@ impl Data {
         }
     }
 
-    /// Whether the next packet has A = 1: it is the first of its instruction, or it is not where the one
-    /// before it would lead.
+    /// Whether the next packet has A = 1: it is the first of its instruction, or its address does
+    /// not follow the previous one.
     fn first(&self, address: Option<u32>, coprocessor: bool, again: bool, config: &Config) -> bool {
         if coprocessor {
             return false;

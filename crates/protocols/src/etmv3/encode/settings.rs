@@ -1,14 +1,15 @@
-//! What the unit is told beside the registers that a decoder reads.
+//! Settings of the encoder beside the registers that a decoder reads.
 
-use crate::encoders::{Encodes, Setting};
 use crate::etmv3::{Config, Encoder, Etmv3};
+use crate::trace_unit::{Encodes, Setting};
 
 /// The settings of [`Encoder`](super::Encoder).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Bytes between synchronisations; 0: never again. (ETMSYNCFR, bits \[11:0]; ETMv3.0 counts cycles)
+    /// Bytes between periodic synchronisations; 0: none. (ETMSYNCFR, bits \[11:0]; a real ETMv3.0
+    /// counts cycles)
     pub period: u32,
-    /// The cycle count of a gap comes in a packet of its own behind the I-sync, not in it.
+    /// The cycle count of a gap comes in a separate packet after the I-sync, not in it.
     pub late_gaps: bool,
 }
 
@@ -21,13 +22,15 @@ impl Default for Settings {
 impl Encodes for Etmv3 {
     type Encoder = Encoder;
 
-    /// ETMv3.5 of a Cortex-A7: instructions, 64-bit natural timestamps where there are any.
+    /// ETMv3.5 of a Cortex-A7: traces instructions; timestamps, if enabled, are 64-bit binary.
     const USUAL: &'static [(&'static str, u64)] = &[
         ("ETMCR", 0x1000_0800),
         ("ETMIDR", 0x410c_f250),
         ("ETMCCER", 0x3440_08f2),
         ("ETMTRACEIDR", 0x10),
     ];
+
+    const CORE: &'static str = "Cortex-A7";
 
     const SETTINGS: &'static [Setting] = &[
         Setting {
@@ -36,7 +39,7 @@ impl Encodes for Etmv3 {
         },
         Setting {
             name: "late-gaps",
-            about: "1: the cycles of a gap come in a packet of their own behind the I-sync",
+            about: "1: the cycles of a gap come in a separate packet after the I-sync",
         },
     ];
 

@@ -8,38 +8,38 @@ use core::fmt;
 pub enum Atoms {
     /// `1nee_ee00`: `eeee` times E, then N if `n`.
     Run {
-        /// How many E, 0 to 15.
+        /// Number of E, 0 to 15.
         passed: u8,
-        /// One N after them.
+        /// An N follows.
         failed: bool,
     },
     /// `1000_ff10`: two atoms, the first in bit 3; 1 is N.
     Pair {
-        /// The first and the second failed.
+        /// Whether the first and the second atom are N.
         failed: [bool; 2],
     },
     /// Cycle-accurate `1n0e_ee00`: `eee` times W E, then W N if `n`.
     CycleRun {
-        /// How many W E, 0 to 7.
+        /// Number of W E, 0 to 7.
         passed: u8,
-        /// One W N after them.
+        /// A W N follows.
         failed: bool,
     },
     /// Cycle-accurate `1000_ff10`: W, then two atoms of the same cycle.
     CyclePair {
-        /// The first and the second failed.
+        /// Whether the first and the second atom are N.
         failed: [bool; 2],
     },
     /// Cycle-accurate `1e1w_ww00`: `www` + 1 times W, then E if `e`.
     Cycles {
-        /// How many W, 1 to 8.
+        /// Number of W, 1 to 8.
         cycles: u8,
-        /// One E after them.
+        /// An E follows.
         passed: bool,
     },
-    /// Cycle-accurate `1001_0f10`, from ETMv3.3: one atom of the cycle before.
+    /// Cycle-accurate `1001_0f10`, from ETMv3.3: one atom of the previous cycle.
     SameCycle {
-        /// It failed.
+        /// The atom is N.
         failed: bool,
     },
     /// Cycle-accurate `1000_0000`, ETMv3.0 only: W.
@@ -51,7 +51,7 @@ pub enum Atoms {
 pub struct Atom {
     /// It passed its condition code test.
     pub passed: bool,
-    /// W atoms straight before it.
+    /// Number of W directly before it.
     pub cycles: u8,
 }
 
@@ -86,7 +86,7 @@ impl Atoms {
         })
     }
 
-    /// Its byte.
+    /// The header byte.
     pub const fn header(self) -> u8 {
         match self {
             Atoms::Run { passed, failed } => 0x80 | (failed as u8) << 6 | (passed & 0xf) << 2,
@@ -103,7 +103,7 @@ impl Atoms {
         }
     }
 
-    /// How many instructions it has, 0 to 16.
+    /// Number of instructions, 0 to 16.
     pub const fn len(self) -> u8 {
         match self {
             Atoms::Run { passed, failed } | Atoms::CycleRun { passed, failed } => {
@@ -116,12 +116,12 @@ impl Atoms {
         }
     }
 
-    /// It has no instruction.
+    /// Whether it has no instruction.
     pub const fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// Instruction `k`, the oldest is 0.
+    /// Instruction `k`; the oldest is 0.
     pub const fn get(self, k: u8) -> Option<Atom> {
         if k >= self.len() {
             return None;
@@ -139,7 +139,7 @@ impl Atoms {
         })
     }
 
-    /// W atoms in all of it.
+    /// Number of W in the header.
     pub const fn cycles(self) -> u8 {
         match self {
             Atoms::CycleRun { .. } => self.len(),
@@ -150,15 +150,20 @@ impl Atoms {
     }
 }
 
-/// The instructions of a P-header, for one who goes through them: in one word, which is loaded at once.
+/// The instructions of a P-header in one word, for iteration.
 ///
-/// Those that passed, the oldest in bit 0, bits \[15:0]; how many there are, 0 to 16, \[20:16]; W atoms before the first of
-/// them, or all, where there is none, \[24:21]; W atoms before each of the others, \[25]; it is a P-header, \[31].
+/// | bits | content |
+/// |---|---|
+/// | \[15:0] | 1 for each instruction that passed, the oldest in bit 0 |
+/// | \[20:16] | number of instructions, 0 to 16 |
+/// | \[24:21] | number of W before the first instruction, or in all where there is none |
+/// | \[25] | number of W before each of the other instructions |
+/// | \[31] | the byte is a P-header |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::etmv3) struct Steps(u32);
 
 impl Steps {
-    /// What is no P-header has no instructions.
+    /// The value of a byte that is not a P-header.
     const NONE: Steps = Steps(0);
     const LEN: u32 = 16;
     const FIRST: u32 = 21;
@@ -180,31 +185,31 @@ impl Steps {
         Steps(Steps::IS | passed | len | first << Steps::FIRST | others << Steps::OTHERS)
     }
 
-    /// There is a P-header.
+    /// Whether the byte is a P-header.
     #[inline]
     pub(in crate::etmv3) const fn is_header(self) -> bool {
         self.0 & Steps::IS != 0
     }
 
-    /// How many instructions.
+    /// Number of instructions.
     #[inline]
     pub(in crate::etmv3) const fn len(self) -> u8 {
         (self.0 >> Steps::LEN & 0x1f) as u8
     }
 
-    /// W atoms, where there is no instruction.
+    /// Number of W before the first instruction, or in all where there is none.
     #[inline]
     pub(in crate::etmv3) const fn cycles(self) -> u8 {
         (self.0 >> Steps::FIRST & 0xf) as u8
     }
 
-    /// Those that passed, the oldest in bit 0.
+    /// The instructions that passed, the oldest in bit 0.
     #[inline]
     pub(in crate::etmv3) const fn passed(self) -> u16 {
         self.0 as u16
     }
 
-    /// W atoms before each instruction but the first.
+    /// Number of W before each instruction but the first.
     #[inline]
     pub(in crate::etmv3) const fn others(self) -> u8 {
         (self.0 >> Steps::OTHERS & 1) as u8
@@ -224,7 +229,7 @@ impl Steps {
         self
     }
 
-    /// Without the first instruction, where there is one.
+    /// The instructions after the first.
     #[inline]
     pub(in crate::etmv3) const fn behind_first(self) -> Steps {
         let others = self.0 >> Steps::OTHERS & 1;
@@ -234,10 +239,10 @@ impl Steps {
     }
 }
 
-/// The P-headers of some trace units.
+/// The P-headers of one version and configuration, by header byte.
 pub(in crate::etmv3) type Headers = [Steps; 256];
 
-/// Without cycles; then with cycles of minor version 0, of 1 and 2, and from 3 on.
+/// The tables without cycles; then with cycles for minor versions 0, 1 and 2, and from 3 on.
 static HEADERS: [Headers; 4] =
     [headers(false, 0), headers(true, 0), headers(true, 1), headers(true, 3)];
 
@@ -256,7 +261,7 @@ const fn headers(cycle_accurate: bool, minor: u8) -> Headers {
 }
 
 impl Atoms {
-    /// What each header is, for trace units of version 3.`minor`.
+    /// The table of a trace unit of version 3.`minor`.
     pub(in crate::etmv3) fn headers(cycle_accurate: bool, minor: u8) -> &'static Headers {
         let [plain, first, second, third] = &HEADERS;
         match (cycle_accurate, minor) {
@@ -267,7 +272,7 @@ impl Atoms {
         }
     }
 
-    /// Its instructions.
+    /// The instructions of the header.
     pub(in crate::etmv3) const fn steps(self) -> Steps {
         Steps::of(self)
     }

@@ -6,21 +6,21 @@ use tracewright_base::{Fault, Isa, Parse};
 
 use crate::etmv3::Config;
 
-/// A branch address as the wire spells it.
+/// A branch packet, in its encoded form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Branch {
-    /// The bits of the address that came, without those that the instruction set makes zero: bit 0
+    /// The address bits that were sent, without those that are zero in the instruction set: bit 0
     /// is A\[2] in A32, A\[1] in T32 and A\[0] in Jazelle.
     pub bits: u32,
-    /// How many bits came.
+    /// Number of address bits.
     pub count: u8,
-    /// The instruction set after the branch, in an address of five bytes. T32 may be ThumbEE.
+    /// The instruction set after the branch, in an address of five bytes. T32 includes ThumbEE.
     pub state: Option<State>,
-    /// What the branch is, where it is an exception or a change of state.
+    /// The exception or change of state, if the branch is one.
     pub info: Option<Info>,
 }
 
-/// The instruction set that the fifth byte of an address spells.
+/// The instruction set in the fifth byte of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// `0x00_1aaa`: 30 bits of address.
@@ -32,7 +32,7 @@ pub enum State {
 }
 
 impl State {
-    /// The instruction set without what only AltISA says.
+    /// The instruction set without AltISA, so T32 for ThumbEE.
     pub const fn isa(self) -> Isa {
         match self {
             State::A32 => Isa::A32,
@@ -42,10 +42,11 @@ impl State {
     }
 }
 
-/// What comes with an address.
+/// The exception information of a branch packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Info {
-    /// In the fifth address byte, `1cee_eaaa`, an exception to A32 state. Deprecated. (Table 7-9)
+    /// The deprecated form in the fifth address byte, `1cee_eaaa`: an exception to A32 state.
+    /// (Table 7-9)
     Old {
         /// C: the last instruction is cancelled.
         cancel: bool,
@@ -63,21 +64,21 @@ pub struct InfoBytes {
     pub non_secure: bool,
     /// Exception, 4 bits, or 9 bits from ETMv3.4. 0 is none.
     pub exception: u16,
-    /// Can: the last instruction is cancelled, or paused.
+    /// Can: the last instruction is cancelled or interrupted.
     pub cancel: bool,
     /// AltISA, from ETMv3.3: the core is in ThumbEE state after the branch.
     pub alternative: bool,
     /// Hyp, ETMv3.5: the core is in Hyp mode after the branch.
     pub hyp: bool,
-    /// Resume, from ETMv3.4: transfers of a load or store multiple that are done.
+    /// Resume, from ETMv3.4: completed transfers of a load or store multiple.
     pub resume: u8,
 }
 
-/// Where the bits of the four first address bytes are.
+/// The bit positions of the first four address bytes.
 const BYTES_BEFORE_STATE: usize = 4;
 
 impl Branch {
-    /// Reads an address whose first byte is the first of `bytes`.
+    /// Reads the packet at the start of `bytes`.
     pub(super) fn parse(bytes: &[u8], config: &Config) -> Parse<Branch> {
         let Some(&first) = bytes.first() else { return Parse::Partial };
         let alternative = config.id.alternative_branches();
@@ -163,7 +164,7 @@ impl Branch {
         Parse::Packet(self, len)
     }
 
-    /// Writes the address; `config` says in which encoding.
+    /// Writes the packet in the encoding that `config` selects.
     pub(super) fn emit(&self, config: &Config, out: &mut impl Extend<u8>) {
         let alternative = config.id.alternative_branches();
         let with_info = matches!(self.info, Some(Info::Bytes(_)));
@@ -228,7 +229,7 @@ impl InfoBytes {
 }
 
 impl Info {
-    /// Can: the last instruction did not complete.
+    /// Can: whether the last instruction did not complete.
     pub const fn cancel(self) -> bool {
         match self {
             Info::Old { cancel, .. } => cancel,
@@ -236,10 +237,10 @@ impl Info {
         }
     }
 
-    /// The exception's number in the table of exception information bytes, for a branch to
-    /// `address`; 0 is none, and `None` is reserved.
+    /// The number of the exception in the table of exception information bytes, for a branch to
+    /// `address`. 0: no exception; `None`: reserved.
     ///
-    /// The old form gives one code to all exceptions that the vector tells apart.
+    /// The deprecated form has one code for all exceptions that the vector address distinguishes.
     pub const fn exception(self, address: u32) -> Option<u16> {
         match self {
             Info::Bytes(info) => Some(info.exception),
@@ -280,7 +281,7 @@ const NAMES: [&str; 16] = [
     "FIQ",
 ];
 
-/// What exception `number` is called on a core of the A or R profile.
+/// The name of exception `number` on a core of the A or R profile.
 pub const fn exception_name(number: u16) -> &'static str {
     if (number as usize) < NAMES.len() { NAMES[number as usize] } else { "reserved" }
 }
@@ -318,7 +319,7 @@ const M_NAMES: [&str; 24] = [
 pub struct MException(pub u16);
 
 impl MException {
-    /// The architecture's number of the exception: 1 is reset, 16 + k is external interrupt k.
+    /// The exception number of the architecture: 1 is reset, 16 + k is external interrupt k.
     /// `None` for the reserved codes and for 0.
     pub const fn architectural(self) -> Option<u16> {
         Some(match self.0 {

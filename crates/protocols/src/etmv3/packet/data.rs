@@ -1,22 +1,22 @@
-//! What data packets carry: an address and a value. (IHI 0014, 7.4)
+//! The contents of data packets: an address and a value. (IHI 0014, 7.4)
 
 use core::fmt;
 
 use super::isync::little_endian;
 
-/// A data address as the wire spells it: what did not come is as in the address before.
+/// A data address as it was sent: low bits that replace those of the previous data address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataAddress {
-    /// The bits that came.
+    /// The bits that were sent.
     pub bits: u32,
-    /// How many: 7, 14, 21, 28 or 32.
+    /// Number of bits: 7, 14, 21, 28 or 32.
     pub count: u8,
     /// BE, in an address of five bytes: the access is big-endian (from ETMv3.1).
     pub big_endian: Option<bool>,
 }
 
 impl DataAddress {
-    /// Reads an address and says how long it is.
+    /// Reads an address. Returns it and its length.
     pub(super) fn read(bytes: &[u8]) -> Option<(Self, usize)> {
         let (mut bits, mut count) = (0, 0);
         for k in 0..4 {
@@ -62,12 +62,12 @@ impl fmt::Display for DataAddress {
 pub struct Value {
     /// The value.
     pub bits: u32,
-    /// SS: 0, 1, 2 or 3 for 0, 1, 2 or 4 bytes on the wire.
+    /// SS: 0, 1, 2 or 3 for 0, 1, 2 or 4 bytes in the packet.
     pub code: u8,
 }
 
 impl Value {
-    /// Reads a value of size code `code` and says how long it is.
+    /// Reads a value of size code `code`. Returns it and its length.
     pub(super) fn read(code: u8, bytes: &[u8]) -> Option<(Self, usize)> {
         let len = Self::len(code);
         Some((Value { bits: little_endian(bytes.get(..len)?), code }, len))

@@ -1,4 +1,4 @@
-//! I-sync packets: everything needed to name an instruction. (IHI 0014, 7.7.3)
+//! I-sync packets: instruction synchronisation. (IHI 0014, 7.7.3)
 
 use core::fmt;
 
@@ -16,9 +16,9 @@ pub(super) const HEADER_CYCLES: u8 = 0x70;
 /// One I-sync packet: Normal, Load/Store in Progress, or data-only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Isync {
-    /// Header 0x70: cycles since the last P-header. 0 says that the count was lost.
+    /// With header 0x70: cycles since the last P-header. 0: the count was lost.
     pub cycles: Option<u32>,
-    /// Context id, as many bytes of it as are traced.
+    /// The context ID, limited to the bytes that are traced.
     pub context_id: Option<u32>,
     /// Bits \[6:5] of the information byte.
     pub reason: Reason,
@@ -37,10 +37,10 @@ pub struct Isync {
     pub current: Option<Branch>,
 }
 
-/// Why there is an I-sync. (Table 7-23)
+/// Why an I-sync was sent. (Table 7-23)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// It was time.
+    /// Periodic synchronisation.
     Periodic,
     /// Tracing was enabled.
     Enabled,
@@ -62,8 +62,8 @@ impl Reason {
 }
 
 impl Isync {
-    /// The address without the T bit and the instruction set. (Table 7-22)
-    pub const fn place(&self) -> Option<(u32, Isa)> {
+    /// The address without the T bit, and the instruction set. (Table 7-22)
+    pub const fn start_address(&self) -> Option<(u32, Isa)> {
         let Some(address) = self.address else { return None };
         Some(match (self.jazelle, address & 1 != 0) {
             (true, _) => (address, Isa::Jazelle),
@@ -94,7 +94,7 @@ impl Isync {
         at += size;
         let info = *bytes.get(at)?;
         at += 1;
-        // Bit 0 is always 1, so that no packet looks like an A-sync.
+        // Bit 0 is always 1, so that no packet contains an A-sync.
         if info & 1 == 0 {
             return Some(Parse::Bad(at, Fault::Sequence));
         }
@@ -120,7 +120,7 @@ impl Isync {
             return Some(Parse::Packet(isync, at));
         }
         let rest = bytes.get(at..)?;
-        // The first byte of an address looks like a branch packet's: bit 0 is 1.
+        // The first address byte has bit 0 set, as in a branch packet.
         if rest.first()? & 1 == 0 {
             return Some(Parse::Bad(at + 1, Fault::Sequence));
         }
@@ -160,7 +160,7 @@ impl Isync {
     }
 }
 
-/// Up to four bytes, low byte first.
+/// The number of up to four bytes, low byte first.
 pub(super) fn little_endian(bytes: &[u8]) -> u32 {
     bytes.iter().take(4).rev().fold(0, |value, &byte| value << 8 | u32::from(byte))
 }
@@ -173,7 +173,7 @@ impl fmt::Display for Isync {
             Reason::Overflow => "I-sync, after overflow",
             Reason::Debug => "I-sync, left Debug state",
         })?;
-        if let Some((address, isa)) = self.place() {
+        if let Some((address, isa)) = self.start_address() {
             let what = if self.current.is_some() { " data instruction" } else { "" };
             write!(f, ",{what} 0x{address:08x} {isa}")?;
         }

@@ -2,7 +2,7 @@ use std::format;
 use std::string::ToString;
 use std::vec::Vec;
 
-use tracewright_base::{Fault, Isa, Parse, Sync, Wire};
+use tracewright_base::{Fault, Isa, Parse, SyncSearch, Wire};
 
 use super::super::packet::{
     Atoms, Branch, DataAddress, Info, InfoBytes, Isync, MException, Reason, State, Value,
@@ -11,7 +11,7 @@ use super::super::packet::{
 use super::super::{Config, History, Packet, sync};
 use super::*;
 
-/// Parses the whole of `bytes`, and writes them again.
+/// Parses all of `bytes`, and emits the packet again.
 #[track_caller]
 fn packet(bytes: &[u8], config: &Config) -> Packet {
     let parsed = Packet::parse(bytes, config);
@@ -31,11 +31,12 @@ fn bad(bytes: &[u8], config: &Config, len: usize, fault: Fault) {
     assert_eq!(Packet::parse(bytes, config), Parse::Bad(len, fault), "{bytes:02x?}");
 }
 
-/// Table 7-1: each of the 256 headers, for an ETMv3.5 that traces everything, cycle-accurate or not.
+/// Table 7-1: each of the 256 headers, for an ETMv3.5 that traces everything, cycle-accurate or
+/// not.
 #[test]
 fn every_header() {
-    /// Lengths of the packets that begin with each even header below 0x80, where 0xff bytes follow;
-    /// 0 is reserved.
+    /// Lengths of the packets that begin with each even header below 0x80, followed by 0xff bytes;
+    /// 0: reserved.
     fn length(header: u8) -> usize {
         match header {
             0x0c | 0x50 | 0x62 | 0x66 | 0x6a | 0x76 | 0x7e => 1,
@@ -62,7 +63,7 @@ fn every_header() {
             let parsed = Packet::parse(&bytes, &config);
             match header {
                 0 => assert_eq!(parsed, Parse::Bad(1, Fault::Sequence)),
-                // An old exception in the fifth byte.
+                // A deprecated exception in the fifth byte.
                 h if h & 0x81 == 0x81 => {
                     assert!(matches!(parsed, Parse::Packet(Packet::Branch(_), 5)));
                 }
@@ -154,7 +155,7 @@ fn p_headers() {
         assert_eq!(usize::from(atoms.len()), count(&['E', 'N']));
         assert_eq!(usize::from(atoms.cycles()), count(&['W']));
     }
-    // Table 7-24: what a cycle of ETMv2 is in atoms.
+    // Table 7-24: the atoms of an ETMv2 cycle.
     for (atoms, text) in [
         (Atoms::CycleRun { passed: 1, failed: false }, "WE"),
         (Atoms::CycleRun { passed: 0, failed: true }, "WN"),
@@ -168,7 +169,7 @@ fn p_headers() {
     }
 }
 
-/// 7.3.4: 1 to 5 bytes, high bits that do not come are 0; 0 is "unknown".
+/// 7.3.4: 1 to 5 bytes; upper bits that are not sent are 0; 0 is "unknown".
 #[test]
 fn cycle_counts() {
     let config = unit(4, CYCLES);
@@ -256,7 +257,7 @@ fn branches_fifth_byte() {
     }
 }
 
-/// Table 7-9: what the old form calls each exception.
+/// Table 7-9: the exceptions of the deprecated form.
 #[test]
 fn branches_old_exceptions() {
     for (code, address, exception) in [
@@ -295,7 +296,7 @@ fn branches_alternative() {
     }
 }
 
-/// V10 to V16: how many bits of the address each length brings, by encoding and instruction set.
+/// V10 to V16: the address bits of each length, by encoding and instruction set.
 #[test]
 fn branches_by_length() {
     let (original, other) = (unit(4, 0), alternative(0));
@@ -308,7 +309,7 @@ fn branches_by_length() {
         (&other, false, [0x21, 1], 0x10, [7, 13, 20, 27, 32]),
         (&other, false, [0x21, 0], 0x08, [8, 14, 21, 28, 32]),
         (&other, false, [0x31, 0], 0x20, [6, 12, 19, 26, 32]),
-        // With an exception the shortest has two address bytes.
+        // With an exception the shortest packet has two address bytes.
         (&other, true, [0x21, 1], 0x50, [0, 13, 20, 27, 32]),
         (&other, true, [0x21, 0], 0x48, [0, 14, 21, 28, 32]),
         (&other, true, [0x31, 0], 0x60, [0, 12, 19, 26, 32]),
@@ -329,8 +330,8 @@ fn branches_by_length() {
             history.packet(&packet(&isync, config), config);
             let target = history.branch(&branch, config);
             assert_eq!((target.updated, target.known), (known, 32), "{bytes:02x?}");
-            let kept = if known < 32 { 0xc000_8000_u32 & (u32::MAX << known) } else { 0 };
-            assert_eq!(target.address, kept, "{bytes:02x?}");
+            let upper = if known < 32 { 0xc000_8000_u32 & (u32::MAX << known) } else { 0 };
+            assert_eq!(target.address, upper, "{bytes:02x?}");
         }
     }
 }
@@ -354,10 +355,10 @@ fn branches_with_information() {
         let want = Branch { info: Some(Info::Bytes(info)), ..short(bits, 12) };
         assert_eq!(packet(bytes, &m), Packet::Branch(want), "{bytes:02x?}");
     }
-    // Two bytes of the same kind.
+    // The same information byte twice.
     bad(&[0x81, 0x42, 0x80, 0x80, 0x00], &m, 5, Fault::Sequence);
 
-    // Original encoding: IRQ that cancels; a change of security state only.
+    // Original encoding: an IRQ that cancels; a change of only the security state.
     let config = unit(5, 0);
     let irq = InfoBytes { exception: 0xe, cancel: true, ..NO_INFO };
     let to = |address: u32| full(State::A32, address >> 2);
@@ -455,7 +456,7 @@ const ISYNC: Isync = Isync {
     current: None,
 };
 
-/// 7.7.3: normal, with a cycle count, Load/Store in Progress, data-only, with context ids.
+/// 7.7.3: normal, with a cycle count, Load/Store in Progress, data-only, with context IDs.
 #[test]
 fn isyncs() {
     let plain = unit(5, 0);
@@ -493,7 +494,7 @@ fn isyncs() {
     let bytes = [0x08, 0x11, 0x21, 0x00, 0x80, 0x00, 0x00];
     let want = Isync { context_id: Some(0x11), ..ISYNC };
     assert_eq!(packet(&bytes, &unit(5, 1 << 14)), Packet::Isync(want));
-    // 300 cycles; data instruction 0xc0008000; now 0xc0008010.
+    // 300 cycles; data instruction at 0xc0008000; next instruction at 0xc0008010.
     let bytes = [0x70, 0xac, 0x02, 0xa1, 0x00, 0x80, 0x00, 0xc0, 0x89, 0x00];
     let want = Isync {
         cycles: Some(300),
@@ -507,7 +508,8 @@ fn isyncs() {
     // Bit 0 of the information byte is always 1.
     bad(&[0x08, 0x20, 0, 0, 0, 0], &plain, 2, Fault::Sequence);
     bad(&[0x08, 0xa1, 0, 0, 0, 0, 0x08], &plain, 7, Fault::Sequence);
-    // Table 7-22; the two reserved combinations are taken without AltISA. AltISA is of ETMv3.3 on.
+    // Table 7-22. In the two reserved combinations AltISA is ignored. AltISA exists from ETMv3.3
+    // on.
     for (jazelle, t, alternative, isa) in [
         (0, 0, 0, Isa::A32),
         (0, 0, 1, Isa::A32),
@@ -518,17 +520,17 @@ fn isyncs() {
         (1, 0, 1, Isa::Jazelle),
         (1, 1, 1, Isa::Jazelle),
     ] {
-        // Bit 0 of the address is T, or Jazelle's own.
+        // Bit 0 of the address is T, or an address bit in Jazelle state.
         let info = jazelle << 4 | alternative << 2 | 1;
         let address = 0x8000 | u32::from(t & jazelle);
         let bytes = [0x08, info, t, 0x80, 0, 0];
         let Packet::Isync(isync) = packet(&bytes, &unit(3, 0)) else { panic!("{bytes:02x?}") };
-        assert_eq!(isync.place(), Some((address, isa)), "{bytes:02x?}");
+        assert_eq!(isync.start_address(), Some((address, isa)), "{bytes:02x?}");
         let old = if isa == Isa::ThumbEe { Isa::T32 } else { isa };
         let Parse::Packet(Packet::Isync(isync), 6) = Packet::parse(&bytes, &unit(2, 0)) else {
             panic!("{bytes:02x?}")
         };
-        assert_eq!(isync.place(), Some((address, old)), "{bytes:02x?}");
+        assert_eq!(isync.start_address(), Some((address, old)), "{bytes:02x?}");
     }
     // Table 7-23.
     for (info, reason) in [
@@ -542,7 +544,7 @@ fn isyncs() {
     }
 }
 
-/// 7.4.10: what tracing only data saves, for a word and for a value of one byte.
+/// 7.4.10: the lengths of data-only trace, for a word and for a value of one byte.
 #[test]
 fn data_only_is_shorter() {
     for (value, alone, with_instructions) in [(0xdead_beef_u32, 5, 12), (0x11, 2, 9)] {
@@ -606,18 +608,18 @@ fn data_packets() {
     ] {
         assert_eq!(packet(bytes, &both), want, "{bytes:02x?}");
     }
-    // Only what ETMCR says is there.
+    // The fields depend on ETMCR.
     assert_eq!(
         packet(&[0x22, 0xb4, 0xa4, 0x80, 0x80, 0x12], &unit(4, ADDRESSES)),
         data(true, all(0x2000_1234, true), None),
     );
     assert_eq!(packet(&[0x26, 0x11], &unit(4, VALUES)), data(true, None, value(0x11, 1)));
-    // SS means nothing where values are not traced.
+    // SS has no meaning where values are not traced.
     let parsed = Packet::parse(&[0x2e, 0x34, 0x84], &unit(4, ADDRESSES));
     assert_eq!(parsed, Parse::Packet(data(true, at(0x34, 7), None), 2));
 }
 
-/// Context ids, virtual machine ids and timestamps.
+/// Context IDs, virtual machine IDs and timestamps.
 #[test]
 fn other_packets() {
     for (size, bytes, id) in [
@@ -660,16 +662,16 @@ fn synchronisation() {
     bad(&[0, 0, 0, 0, 0, 0, 0x84], &plain, 6, Fault::Sequence);
 
     for (bytes, want) in [
-        (&[0, 0, 0, 0, 0, 0x80, 0x84][..], Sync::At(0)),
-        (&[0x08, 0x21, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80], Sync::At(6)),
-        (&[0x84, 0, 0, 0, 0, 0x80], Sync::NotIn(6)),
-        (&[0x84, 0, 0, 0, 0], Sync::NotIn(1)),
-        (&[0, 0, 0, 0, 0, 0, 0], Sync::NotIn(2)),
+        (&[0, 0, 0, 0, 0, 0x80, 0x84][..], SyncSearch::At(0)),
+        (&[0x08, 0x21, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80], SyncSearch::At(6)),
+        (&[0x84, 0, 0, 0, 0, 0x80], SyncSearch::NotIn(6)),
+        (&[0x84, 0, 0, 0, 0], SyncSearch::NotIn(1)),
+        (&[0, 0, 0, 0, 0, 0, 0], SyncSearch::NotIn(2)),
     ] {
         assert_eq!(sync::find(bytes), want, "{bytes:02x?}");
     }
 
-    // 48 zero bits less the one that the 1 takes, then a byte of atoms, at each shift.
+    // 47 zero bits, a one, then a byte of atoms, at each shift.
     for shift in 0..8 {
         let mut bits = std::vec![true; shift];
         bits.extend([false; 47]);
@@ -684,12 +686,12 @@ fn synchronisation() {
         let aligned: Vec<u8> = sync::realign(&bytes, shift).collect();
         assert_eq!(aligned[..7], [0, 0, 0, 0, 0, 0x80, 0x84], "shift {shift}");
     }
-    // 45 zeros are too few; one bit later it would be an A-sync with the bit before it.
+    // 45 zeros are too few.
     assert_eq!(sync::find_bit(&[0x01, 0, 0, 0, 0, 0x40, 0x42]), None);
     assert_eq!(sync::find_bit(&[0x7f, 0, 0, 0, 0, 0, 0x40, 0x42]), Some(7));
 }
 
-/// The registers are explained without gaps in what decoding uses.
+/// The register descriptions include every field that decoding uses.
 #[test]
 fn configuration() {
     let tc2 = config(0x410c_f250, 0x1000_1860, 0x3440_08f2, Profile::Application);
@@ -698,7 +700,8 @@ fn configuration() {
     assert!(tc2.extension.timestamp_natural() && tc2.timestamp_width() == 64);
     assert_eq!(tc2.control.context_bytes(), 0);
     assert!(m3(0).id.alternative_branches() && m3(0).m_profile());
-    // Bit 20 means nothing before ETMv3.4; an ETM11RV r0p0 reads the PC first whatever it says.
+    // Bit 20 has no meaning before ETMv3.4. An ETM11RV r0p0 reads the PC first regardless of bit
+    // 16.
     assert!(!config(0x4114_f230, 0, 0, Profile::Application).id.alternative_branches());
     assert!(config(0x4100_3210, 0, 0, Profile::Application).id.loads_pc_first());
     for register in super::super::config::REGISTERS {

@@ -1,4 +1,4 @@
-//! A program for tests, and what a trace says of it in short words.
+//! Programs for tests, and elements as short text.
 
 use std::format;
 use std::string::String;
@@ -25,24 +25,29 @@ pub(super) fn thumb(halfwords: &[u16]) -> Program {
     Memory::default().thumb(BASE, halfwords)
 }
 
-/// A-sync and an I-sync at 0x8000, and what `bytes` after them say, each element in short words.
-/// Taken every way.
-pub(super) fn words(config: &Config, code: &Program, isync: &[u8], bytes: &[u8]) -> Vec<String> {
+/// The elements of an A-sync, an I-sync at 0x8000 and `bytes`, as short text. The bytes are decoded
+/// in every way.
+pub(super) fn described(
+    config: &Config,
+    code: &Program,
+    isync: &[u8],
+    bytes: &[u8],
+) -> Vec<String> {
     let bytes = [&[0, 0, 0, 0, 0, 0x80], isync, bytes].concat();
-    let mut said = ways::check::<Etmv3, _>(config, &mut code.clone(), &bytes).elements;
-    assert!(matches!(said.pop(), Some((_, Element::End))));
-    let mut offsets = said.iter().map(|(at, element)| match element {
-        // A load multiple that reads the PC first says its data when all of them are there.
-        // Bad bytes are said when it is known how many they are.
+    let mut elements = ways::check::<Etmv3, _>(config, &mut code.clone(), &bytes).elements;
+    assert!(matches!(elements.pop(), Some((_, Element::End))));
+    let mut offsets = elements.iter().map(|(at, element)| match element {
+        // The accesses of a load multiple that reads the PC first come after its last one.
+        // Undecodable bytes come when their number is known.
         Element::DataAccess(_) | Element::Undecodable { .. } => None,
         _ => Some(*at),
     });
     let mut last = 0;
     assert!(offsets.by_ref().flatten().all(|at| core::mem::replace(&mut last, at) <= at));
-    said.iter().map(|(_, element)| short(element)).collect()
+    elements.iter().map(|(_, element)| describe(element)).collect()
 }
 
-fn short(element: &Element) -> String {
+fn describe(element: &Element) -> String {
     match element {
         Element::Range(r) => {
             let letter = if r.taken() { 'E' } else { 'N' };
@@ -67,8 +72,8 @@ fn short(element: &Element) -> String {
         Element::DataAccess(a) => access(a),
         Element::Timestamp { value, .. } => format!("time {value:x}"),
         Element::Gap(gap) => format!("gap: {gap}"),
-        Element::Undecodable { len, .. } => format!("{len} bad"),
-        Element::Inconsistency(inconsistency) => format!("doubt: {inconsistency:?}"),
+        Element::Undecodable { len, .. } => format!("{len} undecodable"),
+        Element::Inconsistency(inconsistency) => format!("inconsistency: {inconsistency:?}"),
         Element::NoCode { address, .. } => format!("no code at {address:x}"),
         Element::Trigger => "trigger".into(),
         other => format!("{other:?}"),

@@ -1,63 +1,60 @@
-//! A path through kept blocks: the loop that every atom goes through.
+//! The loop that takes each atom through cached blocks.
 
-use tracewright_base::{BlockId, CachedBlock, CachedBlocks, Element, Feed, Isa, Sink};
+use tracewright_base::{BlockId, CachedBlock, CachedBlocks, Element, Feed, Sink};
 
-use super::prefetch::prefetch_block;
-use super::returns::{DEPTH, Return, Returns, SLOTS};
+use super::lookup::prefetch_block;
+use super::returns::{Calls, Returns};
+use crate::cursor::Cursor;
 use crate::etmv4::packet::Atoms;
 
-/// A place on a path, and the atoms in hand.
+/// The position among cached blocks, and the atoms of the current packet.
 pub(super) struct BlockWalk {
-    /// The block to come; [`BlockId::NONE`] where it is not known.
+    /// The block to execute next; [`BlockId::NONE`] if it is not known.
     pub(super) next: BlockId,
-    /// The block before it; [`BlockId::NONE`] where the flow is up to date.
+    /// The block before it; [`BlockId::NONE`] if the flow is up to date.
     pub(super) last: BlockId,
-    /// Bit 0: its waypoint took effect.
+    /// Bit 0: the waypoint of `last` took effect.
     before: u32,
-    /// Atoms to come from bit 0 on, and a 1 behind them.
+    /// The remaining atoms from bit 0 on, and a 1 after them.
     steps: u32,
-    /// Place of the packet that they are of.
+    /// Offset of their packet.
     pub(super) at: u64,
-    /// How many bytes are taken.
+    /// The number of bytes that are taken.
     pub(super) taken: usize,
-    /// The blocks that pushed the entries of the return stack, each at the slot of its entry, as far as that is known.
-    calls: [BlockId; SLOTS],
-    /// The slot of the newest entry.
-    slot: u8,
-    /// So many entries are here alone; the flow has the older ones.
-    pushed: u8,
-    /// There were so many at one time.
-    most: u8,
+    /// The calls among the blocks.
+    pub(super) calls: Calls,
 }
 
-/// Where a path leads along: what it takes apart from atoms.
+/// The bytes of a walk, and the packets that it takes apart from atoms.
 pub(super) trait PacketSource<'a> {
-    /// The bytes up to where places do not follow each other any more, and what to add to the index of one behind `taken`
-    /// for its place. There are no more than `taken` where that is the end.
+    /// Returns the bytes up to the end of the current chunk, in which offsets are consecutive, and
+    /// the number that makes an index at or above `taken` the offset of that byte. There are at
+    /// most `taken` bytes at the end.
     fn chunk(&mut self, taken: usize) -> (u64, &'a [u8]);
 
-    /// Takes an Address packet at `taken`, which is no Atom packet, and says which block it leads to and how long it is;
-    /// 0 where there is no such, or no Atom packet follows.
+    /// Takes an Address packet at `taken`, where no Atom packet is. Returns the block at the
+    /// address and the length of the packet; the length is 0 if there is no Address packet or no
+    /// Atom packet follows.
     fn jump(&mut self, taken: usize, header: u8) -> (BlockId, u32);
 }
 
-/// Why a path ends.
+/// Why a walk stops.
 pub(super) enum Stop {
-    /// There are no more bytes, or another packet.
+    /// The next packet is of another kind, or there are no more bytes.
     Packet,
     /// The next block is not known.
     Unknown,
-    /// The same, at an address that was traced.
+    /// The block at a traced address is not known.
     Jump,
-    /// An exception return was passed.
+    /// The last block ends with a return from an exception.
     ExceptionReturn,
 }
 
-/// A block that is no farther from the one before, in hops, is near already.
-const BESIDE: usize = 8;
+/// A next block within this distance, in blocks, is probably prefetched already.
+const ADJACENT: usize = 8;
 
 impl BlockWalk {
-    /// Begins before `next`, with no atoms.
+    /// A walk that starts at `next`, without atoms.
     pub(super) fn new(next: BlockId, feed: &Feed<'_>, returns: &Returns) -> BlockWalk {
         BlockWalk {
             next,
@@ -66,28 +63,35 @@ impl BlockWalk {
             steps: 1,
             at: feed.last,
             taken: feed.taken,
-            calls: [BlockId::NONE; SLOTS],
-            slot: returns.slot() as u8,
-            pushed: 0,
-            most: 0,
+            calls: Calls::new(returns),
         }
     }
 
-    /// Whether the last block's waypoint took effect.
+    /// The position.
+    pub(super) fn cursor(&self) -> Cursor {
+        Cursor { next: self.next, last: self.last, taken: self.took_effect() }
+    }
+
+    /// Continues at `cursor`, where the flow is up to date.
+    pub(super) fn resume(&mut self, cursor: Cursor) {
+        (self.next, self.last) = (cursor.next, cursor.last);
+    }
+
+    /// Whether the waypoint of the last block took effect.
     #[inline]
     pub(super) const fn took_effect(&self) -> bool {
         self.before & 1 != 0
     }
 
-    /// Takes one atom, that of a block that is not kept.
-    pub(super) fn step(&mut self) -> bool {
+    /// Takes one atom, for a block that is not cached. Returns whether it is E.
+    pub(super) fn take_atom(&mut self) -> bool {
         self.before = self.steps;
         self.steps >>= 1;
         self.took_effect()
     }
 
-    /// Takes all atoms, those in hand and those of the Atom packets that follow.
-    pub(super) fn skip_run(&mut self, feed: &mut Feed<'_>) {
+    /// Skips the remaining atoms and the Atom packets that follow.
+    pub(super) fn skip_atoms(&mut self, feed: &mut Feed<'_>) {
         self.steps = 1;
         let count = Atoms::run(feed.bytes.get(self.taken..).unwrap_or_default());
         if count > 0 {
@@ -96,101 +100,57 @@ impl BlockWalk {
         }
     }
 
-    /// The block that pushed the newest entry of the return stack, as far as that is known.
+    /// Whether the last block ends with an indirect branch that was taken.
     #[inline]
-    pub(super) fn call(&self) -> BlockId {
-        self.calls[usize::from(self.slot) % SLOTS]
-    }
-
-    /// The newest entry is not of a known block.
-    pub(super) fn forget_call(&mut self) {
-        self.calls[usize::from(self.slot) % SLOTS] = BlockId::NONE;
-    }
-
-    /// Gives the flow's return stack all entries, before blocks change or the flow goes on.
-    #[inline]
-    pub(super) fn give_up(&mut self, returns: &mut Returns, blocks: CachedBlocks<'_>) {
-        if self.most > 0 {
-            returns.take_up(usize::from(self.slot), self.pushed, self.most, |slot| {
-                let (call, class) = blocks.get(self.calls[slot])?;
-                Some(Return { address: call.end(class), is1: class.isa() == Isa::T32 })
-            });
-            (self.pushed, self.most) = (0, 0);
-        }
-    }
-
-    /// The flow's return stack has changed.
-    pub(super) fn follow(&mut self, returns: &Returns) {
-        self.slot = returns.slot() as u8;
-    }
-
-    /// Whether the newest entry of the return stack is here alone.
-    #[inline]
-    pub(super) const fn has_entries(&self) -> bool {
-        self.pushed > 0
-    }
-
-    #[inline]
-    fn push(&mut self, call: BlockId) {
-        self.slot = self.slot.wrapping_add(1);
-        self.calls[usize::from(self.slot) % SLOTS] = call;
-        self.pushed = (self.pushed + 1).min(DEPTH);
-        self.most = self.most.max(self.pushed);
-    }
-
-    /// Where the newest call comes back to, where it is of this path and that is known.
-    // In line, what it asks first would be asked for each atom.
-    #[inline(never)]
-    fn back(&mut self, blocks: &CachedBlocks<'_>) -> BlockId {
-        if !self.took_effect()
-            || self.pushed == 0
-            || !blocks
+    pub(super) fn is_indirect(&self, blocks: &CachedBlocks<'_>) -> bool {
+        self.took_effect()
+            && blocks
                 .get(self.last)
                 .is_some_and(|(cached, _)| cached.is_any_of(CachedBlock::INDIRECT))
-        {
-            return BlockId::NONE;
-        }
-        // Behind a call that is not taken there can be no other block.
-        let next = blocks.next(self.call(), false);
-        if next != BlockId::NONE {
-            self.slot = self.slot.wrapping_sub(1);
-            self.pushed -= 1;
-        }
-        next
     }
 
-    /// Takes the atoms in hand, and packets as far as the `packets` goes. At waypoints of the kinds `more` that take
-    /// effect there is more to do. `MANY`: hops have to be asked for.
-    // What an atom needs stays in registers: apart from the sink nothing is called for it.
+    /// The block to which the last block returns, where its call was passed and that block is
+    /// known.
+    // Inlined, its first condition would be evaluated for each atom.
     #[inline(never)]
-    pub(super) fn run<'a, const MANY: bool, R: PacketSource<'a>, S: Sink>(
+    fn return_to(&mut self, blocks: &CachedBlocks<'_>) -> BlockId {
+        if self.is_indirect(blocks) { self.calls.pop(blocks) } else { BlockId::NONE }
+    }
+
+    /// Takes the remaining atoms and then `packets`. `special` are the kinds of waypoints that need
+    /// more work if they take effect. `PREFETCH`: blocks are prefetched.
+    // All variables of the loop are in registers: only the sink is called for an atom.
+    #[inline(never)]
+    pub(super) fn run<'a, const PREFETCH: bool, R: PacketSource<'a>, S: Sink>(
         &mut self,
         packets: &mut R,
         blocks: &CachedBlocks<'_>,
-        more: u16,
+        special: u16,
         sink: &mut S,
     ) -> Stop {
-        let blocks = blocks.even();
-        // Whether there is more to do is no branch on whether it took effect.
-        let special = [0, more | CachedBlock::LOOP];
+        // Made again here, so that the compiler knows that both slices have one length and an atom
+        // needs one bounds check.
+        let blocks = CachedBlocks::new(blocks.all(), blocks.successors(), blocks.classes());
+        // An index instead of a branch on whether the waypoint took effect.
+        let check = [0, special | CachedBlock::LOOP];
         let BlockWalk { mut next, mut steps, mut at, mut last, mut before, mut taken, .. } = *self;
         let (mut cursor, mut chunk) = packets.chunk(taken);
         let stop = 'walk: loop {
             while steps > 1 {
                 let Some((cached, successors, class)) = blocks.step(next) else {
                     (self.last, self.before) = (last, before);
-                    next = self.back(&blocks);
+                    next = self.return_to(&blocks);
                     if next == BlockId::NONE {
                         break 'walk Stop::Unknown;
                     }
                     continue;
                 };
-                let way = steps & 1 != 0;
-                let after = successors[usize::from(way)];
+                let executed = steps & 1 != 0;
+                let after = successors[usize::from(executed)];
                 (last, before) = (next, steps);
-                if cached.is_any_of(special[usize::from(way)]) {
-                    if !cached.is_any_of(more) {
-                        // A loop of one block: as many turns as there are equal atoms.
+                if cached.is_any_of(check[usize::from(executed)]) {
+                    if !cached.is_any_of(special) {
+                        // A loop of one block: one iteration for each consecutive E atom.
                         let times = steps.trailing_ones().min(steps.ilog2());
                         sink.repeat(at, cached.range(class, true), times);
                         steps >>= times;
@@ -202,15 +162,16 @@ impl BlockWalk {
                     if cached.is_any_of(CachedBlock::EXCEPTION_RETURN) {
                         break 'walk Stop::ExceptionReturn;
                     }
-                    self.push(last);
-                    if MANY {
+                    self.calls.push(last);
+                    if PREFETCH {
                         prefetch_block(blocks, after);
                     }
                     continue;
                 }
-                sink.element(at, Element::Range(cached.range(class, way)));
-                if MANY
-                    && after.index().wrapping_sub(next.index()).wrapping_add(BESIDE) > 2 * BESIDE
+                sink.element(at, Element::Range(cached.range(class, executed)));
+                if PREFETCH
+                    && after.index().wrapping_sub(next.index()).wrapping_add(ADJACENT)
+                        > 2 * ADJACENT
                 {
                     prefetch_block(blocks, after);
                 }
@@ -255,16 +216,21 @@ mod tests {
     use std::vec::Vec;
 
     use tracewright_base::{
-        BLOCK_CLASSES, Block, BlockClass, CodeSpace, Instruction, Kind, Range, Role, Successors,
+        BLOCK_CLASSES, Block, BlockClass, CodeSpace, Instruction, Isa, Kind, Range, Role,
+        Successors,
     };
 
+    use super::super::returns::Return;
     use super::*;
     use crate::ways::Random;
 
-    /// Atom packets of one atom each, at places that do not all follow each other.
+    /// Entries of the return stack.
+    const DEPTH: usize = 15;
+
+    /// Atom packets of one atom each, in chunks.
     struct Atom<'a>(&'a [u8]);
 
-    /// So many of them follow each other.
+    /// The length of a chunk.
     const CHUNK: usize = 7;
 
     impl<'a> PacketSource<'a> for Atom<'a> {
@@ -279,7 +245,7 @@ mod tests {
         }
     }
 
-    /// A program of `calls` calls, each of a block at random, and one return at the end.
+    /// A program of `calls` calls, each to a random block, and one return at the end.
     struct Program {
         blocks: Vec<CachedBlock>,
         successors: Vec<Successors>,
@@ -290,7 +256,7 @@ mod tests {
 
     impl Program {
         fn new(calls: usize, random: &mut Random) -> Program {
-            // About as many returns as calls.
+            // About half of the calls are to the return.
             let mut any = || {
                 let index = random.next() >> 8;
                 BlockId::new(if index & 1 == 0 { calls } else { index as usize / 2 % calls })
@@ -307,7 +273,7 @@ mod tests {
                 .collect();
             let blocks = successors.iter().enumerate().map(|(index, successors)| {
                 let cached = CachedBlock::new(&blocks[index], usize::from(index == calls)).unwrap();
-                cached.looping(successors[1] == BlockId::new(index))
+                cached.with_loop(successors[1] == BlockId::new(index))
             });
             Program { blocks: blocks.collect(), successors, classes }
         }
@@ -334,68 +300,68 @@ mod tests {
         Block { start: SIZE * index as u64, bytes: 8, instructions: 2, last, ..Block::default() }
     }
 
-    /// Goes the way of all calls and returns, with a stack of which nothing is special, and says where it came by, the
-    /// stack at the end, the newest first, and whether it came to a return from nowhere.
-    fn plainly(
+    /// Executes calls and returns with a stack of its own. Returns the executed blocks, the stack
+    /// at the end with the newest entry first, and whether a return found the stack empty.
+    fn expected(
         blocks: CachedBlocks<'_>,
         from: BlockId,
         steps: usize,
     ) -> (Vec<BlockId>, Vec<BlockId>, bool) {
-        let (mut came, mut stack, mut next) = (Vec::new(), Vec::new(), from);
+        let (mut executed_blocks, mut stack, mut next) = (Vec::new(), Vec::new(), from);
         for _ in 0..steps {
             let at = match next {
-                BlockId::NONE if stack.is_empty() => return (came, stack, true),
+                BlockId::NONE if stack.is_empty() => return (executed_blocks, stack, true),
                 BlockId::NONE => blocks.next(stack.remove(0), false),
                 next => next,
             };
-            came.push(at);
+            executed_blocks.push(at);
             next = blocks.next(at, true);
             if next != BlockId::NONE {
                 stack.insert(0, at);
-                stack.truncate(usize::from(DEPTH));
+                stack.truncate(DEPTH);
             }
         }
-        (came, stack, false)
+        (executed_blocks, stack, false)
     }
 
     #[test]
-    fn calls_come_back_to_where_they_were_made() {
+    fn returns_follow_calls() {
         let (mut random, mut empty, mut deep) = (Random(5), 0, 0);
         for seed in 0..1000 {
             let program = Program::new(2 + seed % 7, &mut random);
             let blocks = program.blocks();
             let from = BlockId::new(random.next() as usize % blocks.all().len());
             let bytes = std::vec![0xf7; 1 + random.next() as usize % 300];
-            let (came, stack, from_nowhere) = plainly(blocks, from, bytes.len());
+            let (executed_blocks, stack, underflow) = expected(blocks, from, bytes.len());
 
             let mut returns = Returns::default();
             let feed = Feed::new(&bytes, tracewright_base::OffsetMap::new(&[]), 0);
-            let (mut walk, mut said) = (BlockWalk::new(from, &feed, &returns), Vec::new());
-            // With a rest now and then, at which the flow gets all.
+            let (mut walk, mut elements) = (BlockWalk::new(from, &feed, &returns), Vec::new());
+            // The bytes end now and then; the flow then gets all entries.
             let mut packets = Atom(&bytes);
             while walk.taken < bytes.len() || walk.steps > 1 {
-                let rest = bytes.len().min(walk.taken + 1 + random.next() as usize % 90);
-                packets.0 = &bytes[..rest];
+                let end = bytes.len().min(walk.taken + 1 + random.next() as usize % 90);
+                packets.0 = &bytes[..end];
                 let stop =
-                    walk.run::<true, _, _>(&mut packets, &blocks, CachedBlock::CALL, &mut said);
+                    walk.run::<true, _, _>(&mut packets, &blocks, CachedBlock::CALL, &mut elements);
                 if matches!(stop, Stop::Unknown) {
-                    // What the flow has is not the path's to take.
+                    // The entry is in the flow's stack.
                     match returns_to(&mut walk, &mut returns, blocks) {
                         BlockId::NONE => break,
                         next => walk.next = next,
                     }
                 }
-                walk.give_up(&mut returns, blocks);
+                walk.calls.hand_over(&mut returns, &blocks);
             }
-            walk.give_up(&mut returns, blocks);
-            let offsets = said.iter().map(|(at, _)| *at);
+            walk.calls.hand_over(&mut returns, &blocks);
+            let offsets = elements.iter().map(|(at, _)| *at);
             let want = (0..).map(|n| (100 * (n / CHUNK) + n) as u64);
-            assert!(offsets.eq(want.take(said.len())), "{said:?}");
-            let ranges = said.iter().map(|(_, element)| match element {
+            assert!(offsets.eq(want.take(elements.len())), "{elements:?}");
+            let ranges = elements.iter().map(|(_, element)| match element {
                 Element::Range(Range { start, .. }) => BlockId::new((start / SIZE) as usize),
                 other => panic!("{other:?}"),
             });
-            assert_eq!(ranges.collect::<Vec<_>>(), came, "seed {seed}");
+            assert_eq!(ranges.collect::<Vec<_>>(), executed_blocks, "seed {seed}");
             let ends = stack
                 .iter()
                 .map(|call| Return { address: SIZE * call.index() as u64 + 8, is1: false });
@@ -404,20 +370,20 @@ mod tests {
                 left.push(entry);
             }
             assert_eq!(left, ends.collect::<Vec<_>>(), "seed {seed}");
-            (empty, deep) = (empty + from_nowhere as u32, deep + (stack.len() == 15) as u32);
+            (empty, deep) = (empty + underflow as u32, deep + (stack.len() == 15) as u32);
         }
         assert!(empty > 20 && deep > 20, "{empty} {deep}");
     }
 
-    /// As the lane does where an entry is the flow's.
+    /// Pops an entry of the flow's stack as the fast path does.
     fn returns_to(
         walk: &mut BlockWalk,
         returns: &mut Returns,
         blocks: CachedBlocks<'_>,
     ) -> BlockId {
-        walk.give_up(returns, blocks);
+        walk.calls.hand_over(returns, &blocks);
         let Some(top) = returns.pop() else { return BlockId::NONE };
-        walk.follow(returns);
+        walk.calls.follow(returns);
         blocks.next(BlockId::new((top.address / SIZE) as usize), false)
     }
 }

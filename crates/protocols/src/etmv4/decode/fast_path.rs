@@ -1,59 +1,47 @@
-//! Atoms and addresses, many packets at once.
+//! The fast path: many Atom and Address packets at once.
 //!
-//! Nearly all of a trace is Atom packets, with an Address packet after each indirect branch. Where
-//! nothing is speculative they need no window, and the program between two addresses is a path through
-//! blocks that are kept: the lane holds the place on that path, a [`BlockId`], and an atom is one load.
-//! What the flow knows is made of the last block alone, where the lane ends. Time, counts and events come between
-//! atoms; where atoms follow soon they are said at once, and the lane goes on.
+//! Most of a trace is Atom packets, with an Address packet after each indirect branch. Where
+//! nothing is speculative they need no window, and the program between two addresses is a path
+//! through cached blocks: the fast path holds the position on that path, a [`BlockId`], and an atom
+//! is one load. The state of the flow is updated with the last block only, where the fast path
+//! ends. Timestamps, cycle counts and events may be between atoms; if atoms follow soon they are
+//! emitted at once, and the fast path continues.
 
 use tracewright_base::{
-    BlockId, CachedBlock, Code, CodeSpace, Element, Feed, Isa, Parse, Sink, Wire,
+    BlockCache, BlockId, CachedBlock, CodeSpace, Element, Feed, Isa, Parse, Sink, Wire,
 };
 
 use super::block_walk::{BlockWalk, PacketSource, Stop};
 use super::flow::Rules;
-use super::prefetch::{Prefetcher, prefetch_block};
-use super::{Decoder, Stage, say};
+use super::lookup::{Set, Sets, prefetch_block};
+use super::prefetch::Prefetcher;
+use super::{Decoder, Stage, emit};
+use crate::cursor::Cursor;
 use crate::etmv4::Config;
 use crate::etmv4::history::Entry;
 use crate::etmv4::packet::{Atoms, Packet, SubIsa};
 
-/// A place behind a kept block.
-#[derive(Clone, Copy)]
-pub(super) struct Cursor {
-    /// The block; [`BlockId::NONE`] where the flow is up to date.
-    pub(super) last: BlockId,
-    /// Whether its waypoint took effect.
-    pub(super) taken: bool,
-    /// The block that pushed the newest entry of the return stack, as far as that is known.
-    call: BlockId,
-}
-
-/// The two instruction sets that addresses select: which blocks are theirs, and the bits of an address.
-/// [`CodeSpace::NONE`] where that is not the whole of what selects the instruction set.
-pub(super) type Sets = [(CodeSpace, u64); 2];
-
-/// Why the lane cannot go on alone.
+/// Why the walk stops.
 enum Halt {
-    /// At a packet that is not for it, or at the end.
+    /// At another packet, or at the end.
     Other,
-    /// The block to come has to be asked for.
-    Ask,
-    /// The same, at an address that was traced.
+    /// The next block is not cached.
+    Enter,
+    /// The block at a traced address is not cached.
     Jump(Entry),
 }
 
-/// So many hops are in the processor's caches without being asked for.
+/// Up to this number, cached blocks are in the processor's caches and need no prefetch.
 const NEAR: usize = 1 << 15;
 
-/// An Atom packet follows soon that follows after no more packets than these.
+/// An Atom packet follows soon if at most this number of packets is before it.
 const SOON: usize = 6;
 
 impl Decoder {
-    /// Takes Atom and Address packets while nothing is speculative and nothing waits. An Address packet
-    /// is for the lane where atoms follow it: then nothing can come between them.
+    /// Takes Atom and Address packets while nothing is speculative and the window is empty. It
+    /// takes an Address packet only if atoms follow: then no other element can be between them.
     #[inline]
-    pub(super) fn fast_path<K: Code, S: Sink>(
+    pub(super) fn fast_path<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         config: &Config,
@@ -68,22 +56,22 @@ impl Decoder {
             return;
         }
         let rules = Rules::of(config);
-        if !self.window.is_empty() && !self.clear_way(feed, rules, code, sink) {
+        if !self.window.is_empty() && !self.flush_before_atoms(feed, rules, code, sink) {
             return;
         }
         while self.flow.has_context() {
             let taken = feed.taken;
-            self.follow(feed, rules, code, sink);
+            self.run_atoms(feed, rules, code, sink);
             if feed.taken == taken || !self.between_atoms(feed, config, rules, sink) {
                 break;
             }
         }
     }
 
-    /// What waits in the window comes before an atom, which does not wait. Answers whether there is one, and it can be
-    /// taken.
+    /// Flushes the window if an Atom packet is next: its items are before the atoms. Returns
+    /// whether the atoms can be taken.
     #[cold]
-    fn clear_way<K: Code, S: Sink>(
+    fn flush_before_atoms<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         rules: Rules,
@@ -102,8 +90,8 @@ impl Decoder {
         good
     }
 
-    /// Takes packets that are beside the program and Address packets, where an Atom packet follows soon: then nothing can
-    /// come between them. Answers whether there were any.
+    /// Takes Address packets and packets that do not concern the program flow, if an Atom packet
+    /// follows soon: then no other element can be between them. Returns whether there were any.
     #[inline(never)]
     fn between_atoms<S: Sink>(
         &mut self,
@@ -117,7 +105,7 @@ impl Decoder {
         }
         let (mut rest, mut count) = (feed.rest(), 0);
         while rest.first().is_none_or(|&header| Atoms::steps(header) == 0) {
-            let len = match beside(rest, config) {
+            let len = match aside(rest, config) {
                 Some((_, len)) => len,
                 None => self.traced(rest).1,
             };
@@ -128,10 +116,10 @@ impl Decoder {
         }
         for _ in 0..count {
             let rest = feed.rest();
-            let len = if let Some((packet, len)) = beside(rest, config) {
+            let len = if let Some((packet, len)) = aside(rest, config) {
                 if let Some((what, _)) = self.aside(&packet, config) {
                     feed.last = feed.offsets.at(feed.taken);
-                    say(feed.last, what, sink);
+                    emit(feed.last, what, sink);
                 }
                 len
             } else {
@@ -155,9 +143,9 @@ impl Decoder {
         bytes.first().map_or_else(Default::default, |&header| self.history.peek(header, bytes))
     }
 
-    /// The lane.
+    /// The loop of the fast path.
     #[inline(never)]
-    fn follow<K: Code, S: Sink>(
+    fn run_atoms<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         rules: Rules,
@@ -166,11 +154,7 @@ impl Decoder {
     ) {
         let special = special(rules);
         let sets = self.flow.sets(rules, code);
-        let next = self
-            .flow
-            .selected()
-            .map_or(BlockId::NONE, |pc| code.find(pc.address, set(&sets, pc.isa == Isa::T32).0));
-        // While it has a last block, the flow is still before that.
+        let next = sets.find(self.flow.selected(), code).next;
         let mut walk = BlockWalk::new(next, feed, &self.flow.returns);
         let mut prefetcher = Prefetcher::new();
         loop {
@@ -178,7 +162,7 @@ impl Decoder {
             let many = blocks.all().len() > NEAR;
             let halt = loop {
                 let decoder = &mut *self;
-                let mut way = Driver {
+                let mut driver = Driver {
                     decoder,
                     feed,
                     code: &*code,
@@ -186,70 +170,66 @@ impl Decoder {
                     prefetcher: many.then_some(&mut prefetcher),
                 };
                 let stop = match many {
-                    true => walk.run::<true, _, S>(&mut way, &blocks, special, sink),
-                    false => walk.run::<false, _, S>(&mut way, &blocks, special, sink),
+                    true => walk.run::<true, _, S>(&mut driver, &blocks, special, sink),
+                    false => walk.run::<false, _, S>(&mut driver, &blocks, special, sink),
                 };
                 match stop {
                     Stop::Packet => break Halt::Other,
                     Stop::Jump => break Halt::Jump(self.history.last()),
                     Stop::ExceptionReturn => sink.element(walk.at, Element::ExceptionReturn),
                     Stop::Unknown => {
-                        walk.next = self.back(&walk, &sets, rules, code);
+                        walk.next = self.return_to(&mut walk, &sets, rules, code);
                         if walk.next == BlockId::NONE {
-                            break Halt::Ask;
+                            break Halt::Enter;
                         }
-                        walk.follow(&self.flow.returns);
                     }
                 }
             };
-            walk.give_up(&mut self.flow.returns, blocks);
-            let cursor = Cursor { last: walk.last, taken: walk.took_effect(), call: walk.call() };
+            walk.calls.hand_over(&mut self.flow.returns, &blocks);
+            let mut cursor = walk.cursor();
             match halt {
                 Halt::Other => {
-                    self.flow.settle(cursor, rules, code);
+                    self.flow.settle(&cursor, rules, code);
                     break;
                 }
                 Halt::Jump(entry) => {
-                    self.flow.settle(cursor, rules, code);
+                    self.flow.settle(&cursor, rules, code);
                     self.flow.set_address(entry.address, entry.is() == SubIsa::Is1, rules);
-                    walk.last = BlockId::NONE;
-                    if self.without_code(&mut walk, feed, rules, code, sink)
-                        && let Some(pc) = self.flow.selected()
-                    {
-                        walk.next = code.find(pc.address, set(&sets, pc.isa == Isa::T32).0);
-                    }
+                    cursor = match self.without_code(&mut walk, feed, rules, code, sink) {
+                        true => sets.find(self.flow.selected(), code),
+                        false => Cursor::before(BlockId::NONE),
+                    };
                 }
-                Halt::Ask => {
-                    walk.next = self.ask(walk.at, cursor, &sets, rules, code, sink);
-                    walk.last = BlockId::NONE;
-                    walk.follow(&self.flow.returns);
-                    if walk.next != BlockId::NONE {
+                Halt::Enter => {
+                    self.enter(&mut walk, &mut cursor, &sets, rules, code, sink);
+                    walk.resume(cursor);
+                    if cursor.next != BlockId::NONE {
                         continue;
                     }
-                    // A block that is not kept, or none.
-                    let way = walk.step();
-                    if !self.flow.lone_atom(walk.at, way, rules, code, sink) {
+                    // The block cannot be cached, or there is none.
+                    let executed = walk.take_atom();
+                    if !self.flow.single_atom(walk.at, executed, rules, code, sink) {
                         self.fail(walk.at, sink);
                         break;
                     }
-                    walk.follow(&self.flow.returns);
-                    walk.forget_call();
+                    walk.calls.follow(&self.flow.returns);
                     if self.flow.is_lost() {
-                        // Atoms say nothing until there is an address.
-                        walk.skip_run(feed);
-                    } else if let Some(pc) = self.flow.selected() {
-                        walk.next = code.find(pc.address, set(&sets, pc.isa == Isa::T32).0);
+                        // Atoms have no effect before the next address.
+                        walk.skip_atoms(feed);
+                    } else {
+                        cursor = sets.find(self.flow.selected(), code);
                     }
                 }
             }
+            walk.resume(cursor);
         }
         feed.packets = feed.packets.wrapping_add(walk.taken - feed.taken);
         (feed.last, feed.taken) = (walk.at, walk.taken);
     }
 
-    /// At an address that atoms follow. Where there is no code they say nothing until there is another, and it is the same
-    /// with that one. Answers whether it came to another.
-    fn without_code<K: Code, S: Sink>(
+    /// Skips the atoms after an address without code, up to the next address, and repeats this at
+    /// that address. Returns whether there was another address.
+    fn without_code<K: BlockCache, S: Sink>(
         &mut self,
         walk: &mut BlockWalk,
         feed: &mut Feed<'_>,
@@ -259,7 +239,7 @@ impl Decoder {
     ) -> bool {
         let mut another = false;
         while self.flow.is_missing(feed.offsets.at(walk.taken), code, sink) {
-            walk.skip_run(feed);
+            walk.skip_atoms(feed);
             let rest = feed.bytes.get(walk.taken..).unwrap_or_default();
             let (entry, len) = self.traced(rest);
             let atoms = rest.get(len).is_some_and(|&header| Atoms::steps(header) != 0);
@@ -269,85 +249,72 @@ impl Decoder {
             self.history.push(entry);
             self.flow.set_address(entry.address, entry.is() == SubIsa::Is1, rules);
             walk.taken += len;
-            // As many packets as bytes, but for these.
+            // The number of taken bytes is added to the number of packets later.
             feed.packets = feed.packets.wrapping_sub(len - 1);
             another = true;
         }
         another
     }
 
-    /// After the last block of `walk`, where that is an indirect branch and no address was traced: the block on top of the
-    /// flow's return stack.
+    /// The block to which the last block of `walk` returns, where that is a taken indirect branch
+    /// without an address in the trace and the block is cached.
     #[cold]
-    fn back<K: Code>(&mut self, walk: &BlockWalk, sets: &Sets, rules: Rules, code: &K) -> BlockId {
-        let blocks = code.blocks();
-        let from = blocks.get(walk.last);
-        if !rules.return_stack
-            || !walk.took_effect()
-            || walk.has_entries()
-            || !from.is_some_and(|(cached, _)| cached.is_any_of(CachedBlock::INDIRECT))
-        {
-            return BlockId::NONE;
+    fn return_to<K: BlockCache>(
+        &mut self,
+        walk: &mut BlockWalk,
+        sets: &Sets,
+        rules: Rules,
+        code: &K,
+    ) -> BlockId {
+        match rules.return_stack && walk.is_indirect(&code.blocks()) {
+            true => walk.calls.pop_from(&mut self.flow.returns, sets, code),
+            false => BlockId::NONE,
         }
-        let Some(top) = self.flow.returns.top() else { return BlockId::NONE };
-        let (code_space, mask) = set(sets, top.is1);
-        let address = top.address & mask;
-        let is = |&mark: &BlockId| {
-            blocks.get(mark).is_some_and(|(cached, class)| {
-                cached.start(class) == address && class.code_space == code_space
-            })
-        };
-        // Where the call would have gone that was not taken, or behind it, where most often it lies. It need not be
-        // the block that it was.
-        let call = walk.call();
-        let near = [blocks.next(call, false), BlockId::new(call.index().wrapping_add(1))];
-        let next = near.into_iter().find(is).unwrap_or_else(|| code.find(address, code_space));
-        if next != BlockId::NONE {
-            self.flow.returns.pop();
-        }
-        next
     }
 
-    /// Brings the flow up to date and asks for the block to come.
+    /// Updates the flow with the last block of `walk` and caches the next one.
     #[cold]
-    fn ask<K: Code, S: Sink>(
+    fn enter<K: BlockCache, S: Sink>(
         &mut self,
-        at: u64,
-        cursor: Cursor,
+        walk: &mut BlockWalk,
+        cursor: &mut Cursor,
         sets: &Sets,
         rules: Rules,
         code: &mut K,
         sink: &mut S,
-    ) -> BlockId {
+    ) {
         self.flow.settle(cursor, rules, code);
-        // A branch whose target is in the program always leads to the same block; and a return leads
-        // to where the call would have gone that was not taken.
-        let mut from = self.flow.pc().map(|_| (cursor.last, cursor.taken));
-        self.flow.take_return(at, rules, sink);
-        let pc = self.flow.pc();
-        if let (None, Some(pc), Some((cached, class))) = (from, pc, code.blocks().get(cursor.call))
-            && (cached.end(class), class.isa()) == (pc.address, pc.isa)
-        {
-            from = Some((cursor.call, false));
+        // The target of a direct branch is constant.
+        let mut linked = self.flow.pc().is_some();
+        if !linked {
+            self.flow.take_return(walk.at, rules, sink);
+            // The block at the return address is the not-taken successor of the call.
+            let call = self.flow.pc().and_then(|pc| walk.calls.call_before(pc, code));
+            if let Some(call) = call {
+                (cursor.last, cursor.taken, linked) = (call, false, true);
+            }
+            walk.calls.follow(&self.flow.returns);
         }
         match self.flow.selected() {
-            Some(pc) if set(sets, pc.isa == Isa::T32).0 != CodeSpace::NONE => code.enter(pc, from),
-            _ => BlockId::NONE,
+            Some(pc) if sets.get(pc.isa == Isa::T32).code_space != CodeSpace::NONE => {
+                cursor.enter(pc, linked, code);
+            }
+            _ => *cursor = Cursor::before(BlockId::NONE),
         }
     }
 }
 
-/// What the lane goes along.
+/// The packets of the fast path.
 struct Driver<'a, 'b, K> {
     decoder: &'a mut Decoder,
     feed: &'a mut Feed<'b>,
     code: &'a K,
     sets: &'a Sets,
-    /// Where hops have to be asked for.
+    /// `None` if blocks need no prefetch.
     prefetcher: Option<&'a mut Prefetcher>,
 }
 
-impl<'b, K: Code> PacketSource<'b> for Driver<'_, 'b, K> {
+impl<'b, K: BlockCache> PacketSource<'b> for Driver<'_, 'b, K> {
     #[inline(never)]
     fn chunk(&mut self, taken: usize) -> (u64, &'b [u8]) {
         let (cursor, until) = self.feed.offsets.run(taken);
@@ -366,9 +333,9 @@ impl<'b, K: Code> PacketSource<'b> for Driver<'_, 'b, K> {
         }
         decoder.history.push(entry);
         decoder.flow.arrived();
-        // As many packets as bytes, but for these.
+        // The number of taken bytes is added to the number of packets later.
         feed.packets = feed.packets.wrapping_sub(len - 1);
-        let (code_space, mask) = set(sets, entry.is() == SubIsa::Is1);
+        let Set { code_space, mask } = sets.get(entry.is() == SubIsa::Is1);
         let next = code.find(entry.address & mask, code_space);
         if let Some(prefetcher) = prefetcher {
             prefetcher.arrived(feed.bytes, taken + len, &decoder.history, sets, *code);
@@ -378,8 +345,9 @@ impl<'b, K: Code> PacketSource<'b> for Driver<'_, 'b, K> {
     }
 }
 
-/// The packet that `bytes` begin with, where it says something beside the program and commits nothing, and its length.
-fn beside(bytes: &[u8], config: &Config) -> Option<(Packet, usize)> {
+/// The packet at the start of `bytes` and its length, if it does not concern the program flow and
+/// commits nothing.
+fn aside(bytes: &[u8], config: &Config) -> Option<(Packet, usize)> {
     // Timestamps, cycle counts, events.
     if !matches!(bytes.first(), Some(0x02 | 0x03 | 0x0c..=0x1f | 0x71..=0x7f)) {
         return None;
@@ -394,15 +362,9 @@ fn beside(bytes: &[u8], config: &Config) -> Option<(Packet, usize)> {
     }
 }
 
-/// The waypoints at which there is more to do.
+/// The kinds of waypoints that need more work than an emitted range.
 const fn special(rules: Rules) -> u16 {
     let calls = if rules.return_stack { CachedBlock::CALL } else { 0 };
-    let returns = if rules.silent_returns { CachedBlock::EXCEPTION_RETURN } else { 0 };
+    let returns = if rules.implicit_exception_returns { CachedBlock::EXCEPTION_RETURN } else { 0 };
     calls | returns
-}
-
-#[inline]
-pub(super) const fn set(sets: &Sets, is1: bool) -> (CodeSpace, u64) {
-    let [is0_set, is1_set] = *sets;
-    if is1 { is1_set } else { is0_set }
 }

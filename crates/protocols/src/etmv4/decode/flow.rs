@@ -1,25 +1,26 @@
-//! Resolved elements against the program: what ran. (ETE K10.5.5)
+//! The program flow: resolved elements to executed instructions. (ETE K10.5.5)
 
 use tracewright_base::{
-    Code, CodeSpace, Context, Counted, Element, End, Exception, Inconsistency, Instruction, Isa,
-    Kind, Last, Pc, Range, Role, Sink, Space, Start,
+    BlockCache, CodeSpace, Context, Counted, Element, End, Exception, Inconsistency, Instruction,
+    Isa, Kind, Last, Pc, Range, Role, Sink, Space, Start,
 };
 
 use super::super::Config;
-use super::fast_path::{Cursor, Sets};
+use super::lookup::{Set, Sets};
 use super::returns::{Return, Returns};
+use crate::cursor::Cursor;
 
-/// What of the configuration the walk depends on.
+/// The part of the configuration that the flow depends on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rules {
     /// Return stack: TRCCONFIGR.RS.
     pub(super) return_stack: bool,
     /// M profile: every instruction is T32.
     pub(super) thumb_only: bool,
-    /// A range for each waypoint on the way to a source address.
+    /// A range ends at each waypoint before a source address.
     pub(super) split_source: bool,
-    /// The unit has no packet for a return from an exception: the instruction says it. (ETE)
-    pub(super) silent_returns: bool,
+    /// A return from an exception has no packet; its instruction shows it. (ETE)
+    pub(super) implicit_exception_returns: bool,
 }
 
 impl Rules {
@@ -29,49 +30,50 @@ impl Rules {
             return_stack: config.return_stack(),
             thumb_only: config.microcontroller(),
             split_source: config.split_source_ranges,
-            silent_returns: config.is_ete(),
+            implicit_exception_returns: config.is_ete(),
         }
     }
 }
 
-/// The longest walk to an address that the trace gives, or to a waypoint, in bytes. A longer one means
-/// that this is other code, or none.
+/// The maximum distance to a traced address or to a waypoint, in bytes. A longer walk means that
+/// the program image is wrong.
 const LONGEST_WALK: u64 = 1 << 26;
 
-/// Where execution is.
+/// The position of execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Flow {
-    /// The next instruction, where `known` has [`ADDRESS`]; else 0.
+    /// Address of the next instruction, if `known` has [`ADDRESS`]; otherwise 0.
     address: u64,
     /// The bits [`CONTEXT`], [`ADDRESS`] and [`PENDING`].
     known: u8,
-    /// The instruction set at the address: what state and selector make of it.
+    /// The instruction set at the address, from execution state and selector.
     isa: Isa,
-    /// The memory that instructions are read from.
+    /// The memory of the instructions.
     space: Space,
     /// AArch64 state.
     bits64: bool,
     /// Instruction set selector of the address: IS1 (T32) or IS0.
     is1: bool,
-    /// The last branch, which a late Mispredict may still turn round.
+    /// The last branch, which a late Mispredict may still reverse.
     branch: Option<Branch>,
-    /// That P0 elements are lost has been said, or has a known cause.
-    told: bool,
-    /// Trace was lost in an overflow since the last Trace On.
+    /// The loss of P0 elements has been reported, or has a known cause.
+    loss_reported: bool,
+    /// An overflow lost trace since the last Trace On.
     overflowed: bool,
-    /// Where memory was missing, since the last address.
+    /// The missing memory address since the last traced address.
     missing: Option<u64>,
     pub(super) returns: Returns,
 }
 
-/// Who executes is known.
+/// The context is known.
 const CONTEXT: u8 = 1;
-/// The next instruction is known.
+/// The address of the next instruction is known.
 const ADDRESS: u8 = 2;
-/// The last branch was indirect and taken: its target is on the return stack unless an address follows.
+/// The last branch was indirect and taken: its target is on the return stack unless an address
+/// follows.
 const PENDING: u8 = 4;
 
-/// A P0 instruction that was reported: where the walk to it began, and whether it took effect.
+/// A P0 instruction that was emitted: the start of its range, and whether it took effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Branch {
     from: u64,
@@ -80,14 +82,14 @@ struct Branch {
     taken: bool,
 }
 
-/// Why a walk stopped short.
+/// Why a walk ended early.
 enum Stop {
     NoCode(u64),
     Invalid,
     NotReached,
 }
 
-/// What a walk saw.
+/// The instructions of a walk.
 struct Walked {
     start: u64,
     end: u64,
@@ -96,8 +98,8 @@ struct Walked {
 }
 
 impl Walked {
-    /// Whether `next` can run after it.
-    fn leads_to(&self, next: u64) -> bool {
+    /// Whether the instruction at `next` can be executed after it.
+    fn can_precede(&self, next: u64) -> bool {
         let Some(last) = self.last.as_ref() else { return true };
         let falls_through = next == self.end;
         match (last.kind, last.target) {
@@ -120,7 +122,7 @@ impl Walked {
 }
 
 impl Flow {
-    /// Where execution is, if address and context are known.
+    /// The next instruction, if address and context are known.
     #[inline]
     pub(super) fn pc(&self) -> Option<Pc> {
         let address = self.address & self.isa.address_mask();
@@ -128,8 +130,8 @@ impl Flow {
         (self.known & (CONTEXT | ADDRESS) == CONTEXT | ADDRESS).then_some(pc)
     }
 
-    /// The same, where the instruction set is the one that the selector of the address says: then there is nothing else
-    /// that the lane would have to keep.
+    /// The next instruction, if the selector of its address alone determines the instruction set,
+    /// as the fast path requires.
     #[inline]
     pub(super) fn selected(&self) -> Option<Pc> {
         self.pc().filter(|pc| self.is1 == (pc.isa == Isa::T32))
@@ -145,33 +147,34 @@ impl Flow {
         }
     }
 
-    /// Whether who executes is known.
+    /// Whether the context is known.
     #[inline]
     pub(super) fn has_context(&self) -> bool {
         self.known & CONTEXT != 0
     }
 
-    /// What addresses select in the context.
+    /// The instruction sets that addresses select in the context.
     #[inline]
-    pub(super) fn sets<K: Code>(&self, rules: Rules, code: &K) -> Sets {
-        [false, true].map(|is1| {
+    pub(super) fn sets<K: BlockCache>(&self, rules: Rules, code: &K) -> Sets {
+        let [is0, is1] = [false, true].map(|is1| {
             let isa = isa(self.bits64, is1, rules);
             let all = is1 == (isa == Isa::T32);
             let code_space = if all { code.code_space(isa, self.space) } else { CodeSpace::NONE };
-            (code_space, isa.address_mask())
-        })
+            Set { code_space, mask: isa.address_mask() }
+        });
+        Sets { is0, is1 }
     }
 
-    /// An address was traced and its block is there.
+    /// The block at a traced address is cached.
     #[inline]
     pub(super) fn arrived(&mut self) {
-        self.told = false;
+        self.loss_reported = false;
         self.missing = None;
     }
 
-    /// Goes to behind the last block of `cursor`, through kept blocks.
-    pub(super) fn settle<K: Code>(&mut self, cursor: Cursor, rules: Rules, code: &K) {
-        if let Some(block) = code.cached_block(cursor.last) {
+    /// Moves behind the last block of `cursor`.
+    pub(super) fn settle<K: BlockCache>(&mut self, cursor: &Cursor, rules: Rules, code: &K) {
+        if let Some(block) = cursor.settle(code) {
             let (last, taken) = (&block.last, cursor.taken);
             (self.isa, self.is1) = (last.isa, last.isa == Isa::T32);
             self.known = CONTEXT | ADDRESS;
@@ -181,22 +184,22 @@ impl Flow {
         }
     }
 
-    /// The address is not known any more.
+    /// The address becomes unknown.
     fn forget_address(&mut self) {
         self.address = 0;
         self.known &= CONTEXT;
     }
 
-    /// Everything must be said anew; the return stack keeps what it has.
+    /// Context and address become unknown. The return stack is retained.
     pub(super) fn lose(&mut self) {
         *self = Flow { returns: self.returns, overflowed: self.overflowed, ..Flow::default() };
     }
 
-    /// Starts in the middle of a trace: P0 elements may come before the first context and address, and
-    /// mean nothing to one who starts here. (ETE K10.5.1)
+    /// Starts in the middle of a trace. P0 elements before the first context and address have no
+    /// meaning here. (ETE K10.5.1)
     pub(super) fn start(&mut self) {
         self.lose();
-        self.told = true;
+        self.loss_reported = true;
     }
 
     pub(super) fn overflow(&mut self) {
@@ -214,7 +217,7 @@ impl Flow {
         &mut self,
         at: u64,
         context: Context,
-        told: bool,
+        traced: bool,
         rules: Rules,
         sink: &mut S,
     ) {
@@ -222,18 +225,18 @@ impl Flow {
         self.bits64 = context.bits64;
         self.space = context.space();
         self.isa = isa(self.bits64, self.is1, rules);
-        if told {
+        if traced {
             sink.element(at, Element::Context(context));
         }
     }
 
     pub(super) fn set_address(&mut self, address: u64, is1: bool, rules: Rules) {
         self.go(address, is1, rules);
-        self.told = false;
+        self.loss_reported = false;
         self.missing = None;
     }
 
-    /// An indirect branch whose address did not follow returns to the top of the return stack.
+    /// The target of an indirect branch without a traced address is popped from the return stack.
     #[inline]
     pub(super) fn take_return<S: Sink>(&mut self, at: u64, rules: Rules, sink: &mut S) {
         if self.known & PENDING == 0 {
@@ -246,28 +249,28 @@ impl Flow {
         match self.returns.pop() {
             Some(top) => self.go(top.address, top.is1, rules),
             None => {
-                self.told = true;
+                self.loss_reported = true;
                 sink.element(at, Element::Inconsistency(Inconsistency::ReturnStackEmpty));
             }
         }
     }
 
-    /// A P0 element that cannot be placed. Said once.
+    /// A P0 element without an address. It is reported once.
     #[cold]
     fn unplaced<S: Sink>(&mut self, at: u64, sink: &mut S) {
-        if !core::mem::replace(&mut self.told, true) {
+        if !core::mem::replace(&mut self.loss_reported, true) {
             sink.element(at, Element::Inconsistency(Inconsistency::NoAddress));
         }
     }
 
-    /// Whether atoms say nothing before the next address, and that has been said.
+    /// Whether atoms have no effect before the next address, and this has been reported.
     #[inline]
     pub(super) fn is_lost(&self) -> bool {
-        self.told && self.known & (ADDRESS | PENDING) == 0
+        self.loss_reported && self.known & (ADDRESS | PENDING) == 0
     }
 
-    /// [`atom`](Self::atom) where no block is kept, and a return has been taken if there was one.
-    pub(super) fn lone_atom<K: Code, S: Sink>(
+    /// [`atom`](Self::atom) for a block that is not cached. A return has been taken already.
+    pub(super) fn single_atom<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         taken: bool,
@@ -282,10 +285,11 @@ impl Flow {
         true
     }
 
-    /// One atom: everything up to and including the next waypoint ran. `first` is how the atom was
-    /// traced first, before mispredicts. `false` where the program image proves to be wrong.
+    /// One atom: all instructions up to and including the next waypoint were executed. `first` is
+    /// the traced value of the atom, before mispredicts. Returns `false` if the program image is
+    /// wrong.
     #[inline]
-    pub(super) fn atom<K: Code, S: Sink>(
+    pub(super) fn atom<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         taken: bool,
@@ -301,7 +305,7 @@ impl Flow {
                 return true;
             }
         }
-        // Made here and for this call alone: a place that is kept in memory is slow to read back.
+        // The Pc is made for this call only: reading it back from memory is slow.
         if let Ok(block) =
             code.block(Pc { address: self.address, isa: self.isa, space: self.space })
             && block.end == End::Waypoint
@@ -322,9 +326,9 @@ impl Flow {
         self.long_atom(at, taken, first, rules, code, sink)
     }
 
-    /// An atom whose block is longer than the cache keeps, or runs into the unknown.
+    /// An atom whose block has the maximum length, or ends at unknown memory.
     #[cold]
-    fn long_atom<K: Code, S: Sink>(
+    fn long_atom<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         taken: bool,
@@ -350,7 +354,7 @@ impl Flow {
         }
     }
 
-    /// A walk that stopped short: says what is known of it.
+    /// Emits the instructions of a walk that ended early, and why.
     fn stopped<S: Sink>(
         &mut self,
         at: u64,
@@ -360,7 +364,7 @@ impl Flow {
         sink: &mut S,
     ) -> bool {
         self.forget_address();
-        self.told = true;
+        self.loss_reported = true;
         match stop {
             Stop::NoCode(address) => {
                 if let Some(element) = walked.range(true) {
@@ -383,24 +387,29 @@ impl Flow {
         }
     }
 
-    /// Where it is known that there is no code to be run, says so.
+    /// Reports missing memory at the next instruction, if an earlier read failed there.
     #[inline]
-    pub(super) fn is_missing<K: Code, S: Sink>(&mut self, at: u64, code: &K, sink: &mut S) -> bool {
+    pub(super) fn is_missing<K: BlockCache, S: Sink>(
+        &mut self,
+        at: u64,
+        code: &K,
+        sink: &mut S,
+    ) -> bool {
         let Some(pc) = self.pc() else { return false };
         let Some(miss) = code.absent(pc) else { return false };
         self.missing(at, pc, miss.address, sink);
         true
     }
 
-    /// Memory is missing at `address`, on the way from `pc`.
+    /// Memory is missing at `address`, in a walk from `pc`.
     fn missing<S: Sink>(&mut self, at: u64, pc: Pc, address: u64, sink: &mut S) {
         self.forget_address();
-        self.told = true;
+        self.loss_reported = true;
         self.missing = Some(address);
         sink.element(at, Element::NoCode { address, space: pc.space });
     }
 
-    /// Moves over a waypoint; the walk to it began at `from`.
+    /// Moves past a waypoint, whose range starts at `from`.
     #[inline]
     #[expect(clippy::too_many_arguments, reason = "the two halves of an atom")]
     fn branch<S: Sink>(
@@ -419,13 +428,13 @@ impl Flow {
         if first && last.role == Role::Call && rules.return_stack {
             self.returns.push(Return { address: next, is1 });
         }
-        if taken && last.role == Role::ExceptionReturn && rules.silent_returns {
+        if taken && last.role == Role::ExceptionReturn && rules.implicit_exception_returns {
             sink.element(at, Element::ExceptionReturn);
         }
         self.resolve(last, next, is1, taken, rules);
     }
 
-    /// Goes to the target of a branch, or to the instruction after it.
+    /// Moves to the target of a branch, or to the instruction after it.
     #[inline]
     fn resolve(&mut self, last: &Instruction, next: u64, is1: bool, taken: bool, rules: Rules) {
         match (taken, last.kind, last.target) {
@@ -440,8 +449,8 @@ impl Flow {
         }
     }
 
-    /// A Mispredict that came after its branch had been committed: turns the branch round.
-    pub(super) fn mispredict<K: Code, S: Sink>(
+    /// A Mispredict after the commit of its branch: reverses the branch.
+    pub(super) fn mispredict<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         rules: Rules,
@@ -461,8 +470,8 @@ impl Flow {
         }
     }
 
-    /// An exception: everything up to, not including, its return address ran.
-    pub(super) fn exception<K: Code, S: Sink>(
+    /// An exception: all instructions before its return address were executed.
+    pub(super) fn exception<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         exception: Exception,
@@ -472,7 +481,7 @@ impl Flow {
     ) -> bool {
         let mut good = true;
         if exception.return_address.is_none() && self.known & PENDING != 0 && rules.return_stack {
-            // Where the branch before it went cannot matter any more; the unit took it off its stack.
+            // The target of the branch is irrelevant; the unit popped it from its stack.
             self.returns.pop();
         }
         if let Some(to) = exception.return_address
@@ -487,13 +496,13 @@ impl Flow {
                 && let Some(address) = self.missing
                 && address < to
             {
-                // What led here cannot be told for the same reason as before.
+                // The instructions before it are unknown for the same reason as before.
                 sink.element(at, Element::NoCode { address, space: self.space });
             }
         }
         self.forget_address();
         self.branch = None;
-        self.told = false;
+        self.loss_reported = false;
         self.missing = None;
         if good {
             sink.element(at, Element::Exception(exception));
@@ -501,8 +510,8 @@ impl Flow {
         good
     }
 
-    /// Runs to just before `to`; every branch on the way was not taken.
-    fn walk_to<K: Code, S: Sink>(
+    /// Executes the instructions before `to`; no branch among them was taken.
+    fn walk_to<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         pc: Pc,
@@ -522,10 +531,10 @@ impl Flow {
         }
     }
 
-    /// A source address: everything up to and including the instruction there ran, and that
-    /// instruction took effect.
+    /// A source address: all instructions up to and including the one there were executed, and that
+    /// one took effect.
     #[expect(clippy::too_many_arguments, reason = "an atom with an address of its own")]
-    pub(super) fn source<K: Code, S: Sink>(
+    pub(super) fn source<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         address: u64,
@@ -540,7 +549,7 @@ impl Flow {
             self.unplaced(at, sink);
             return true;
         }
-        // Straight code stays in its instruction set, whatever the form of the packet says.
+        // The instruction set does not change without a branch, whatever the form of the packet.
         let is1 = if self.known & ADDRESS != 0 { self.is1 } else { is1 };
         let isa = isa(self.bits64, is1, rules);
         let source = Pc { address: address & isa.address_mask(), isa, space: self.space };
@@ -577,15 +586,15 @@ impl Flow {
         }
         let from = source.address;
         self.go(from, is1, rules);
-        self.told = false;
-        // The range says that it is a return from an exception.
-        let rules = Rules { silent_returns: false, ..rules };
+        self.loss_reported = false;
+        // The range shows that it is a return from an exception.
+        let rules = Rules { implicit_exception_returns: false, ..rules };
         self.branch(at, from, &last, end, taken, true, rules, sink);
         true
     }
 
-    /// A Q element: `count` instructions ran, then the one at `next`.
-    pub(super) fn q<K: Code, S: Sink>(
+    /// A Q element: `count` instructions were executed, then the one at `next`.
+    pub(super) fn q<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         count: Option<u32>,
@@ -609,10 +618,10 @@ impl Flow {
             sink.element(at, unknown);
             return true;
         };
-        // Literal only while one path is possible: to the first waypoint.
+        // The path is certain only up to the first waypoint.
         let (walked, stop) = walk(pc, code, Until::Count(count));
         match stop {
-            None if walked.instructions == count && walked.leads_to(next) => {
+            None if walked.instructions == count && walked.can_precede(next) => {
                 let taken = walked.last.is_none_or(|last| {
                     !(last.conditional && last.kind == Kind::Branch && next == walked.end)
                 });
@@ -640,19 +649,19 @@ pub(super) const fn isa(bits64: bool, is1: bool, rules: Rules) -> Isa {
     }
 }
 
-/// Where a walk ends.
+/// The end of a walk.
 #[derive(Clone, Copy)]
 enum Until {
     /// After the first waypoint.
     Waypoint,
-    /// Before this address; waypoints on the way do not move.
+    /// Before this address; waypoints before it are not taken.
     Address(u64),
-    /// After so many instructions, or after the first waypoint.
+    /// After this number of instructions, or after the first waypoint.
     Count(u32),
 }
 
-/// Walks straight on from `pc`.
-fn walk<K: Code>(pc: Pc, code: &mut K, until: Until) -> (Walked, Option<Stop>) {
+/// Walks consecutive instructions from `pc`.
+fn walk<K: BlockCache>(pc: Pc, code: &mut K, until: Until) -> (Walked, Option<Stop>) {
     let mask = pc.isa.address_mask();
     let mut walked = Walked { start: pc.address, end: pc.address, instructions: 0, last: None };
     loop {
@@ -666,7 +675,7 @@ fn walk<K: Code>(pc: Pc, code: &mut K, until: Until) -> (Walked, Option<Stop>) {
             let stop = matches!(until, Until::Waypoint).then_some(Stop::NotReached);
             return (walked, stop);
         }
-        // Behind us, or past anything that one run of straight code can be.
+        // Before the walk, or beyond the maximum distance.
         if matches!(until, Until::Address(_)) && left > LONGEST_WALK {
             return (walked, Some(Stop::NotReached));
         }
@@ -690,7 +699,7 @@ fn walk<K: Code>(pc: Pc, code: &mut K, until: Until) -> (Walked, Option<Stop>) {
             }
             continue;
         }
-        // It ends inside the block: an instruction at a time.
+        // The walk ends inside the block: one instruction at a time.
         match code.instruction(here) {
             Ok(instruction) => {
                 let size = u64::from(instruction.size);

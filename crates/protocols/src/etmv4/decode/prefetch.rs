@@ -1,41 +1,34 @@
-//! Addresses that the trace will come to, known before it does.
+//! Prefetch of the blocks at the addresses that follow in the trace.
 
-use tracewright_base::{BlockId, CachedBlocks, Code, CodeSpace};
-use tracewright_scan::prefetch;
+use tracewright_base::{BlockCache, CodeSpace};
 
-use super::fast_path::{Sets, set};
+use super::lookup::{Sets, prefetch_block};
 use crate::etmv4::history::History;
 use crate::etmv4::packet::{Atoms, SubIsa};
 
-/// Looks ahead for Address packets, where memory answers too late for blocks to be asked for when they
-/// are wanted. Where an atom leads depends on the block before it; where an Address packet leads does
-/// not, if there is nothing but atoms on the way to it.
+/// Looks ahead for Address packets, for programs that are larger than the processor's caches. The
+/// target of an atom depends on the block before it. The target of an Address packet does not, if
+/// only Atom packets are before it.
 ///
-/// It is two packets ahead: of the farther one the place in the table of blocks is asked for, of the
-/// nearer one its blocks.
+/// It is two Address packets ahead: it prefetches the look-up of the farther one and the blocks of
+/// the nearer one.
 pub(super) struct Prefetcher {
-    /// Where to look on, in the bytes of the lane.
+    /// Index of the next byte to examine.
     at: usize,
-    /// As it will be there.
+    /// The address history at that byte.
     history: History,
-    /// The farther packet.
+    /// The address of the farther packet.
     far: Option<(u64, CodeSpace)>,
 }
-
-/// Cache lines that are asked for at once.
-const LINES: usize = 2;
-
-/// Hops, or ways of hops, in a cache line.
-const HOPS: usize = 8;
 
 impl Prefetcher {
     pub(super) fn new() -> Self {
         Prefetcher { at: 0, history: History::default(), far: None }
     }
 
-    /// The lane took the Address packet that ends at `taken`.
+    /// The fast path took the Address packet that ends at `taken`.
     #[inline(never)]
-    pub(super) fn arrived<K: Code>(
+    pub(super) fn arrived<K: BlockCache>(
         &mut self,
         bytes: &[u8],
         taken: usize,
@@ -45,15 +38,15 @@ impl Prefetcher {
     ) {
         if self.at <= taken {
             *self = Prefetcher { at: taken, history: *history, far: None };
-            self.look(bytes, sets, code);
+            self.look_ahead(bytes, sets, code);
         }
         if let Some((address, code_space)) = self.far.take() {
             prefetch_block(code.blocks(), code.predict(address, code_space));
         }
-        self.look(bytes, sets, code);
+        self.look_ahead(bytes, sets, code);
     }
 
-    fn look<K: Code>(&mut self, bytes: &[u8], sets: &Sets, code: &K) {
+    fn look_ahead<K: BlockCache>(&mut self, bytes: &[u8], sets: &Sets, code: &K) {
         let rest = bytes.get(self.at..).unwrap_or_default();
         let atoms = Atoms::run(rest);
         let rest = rest.get(atoms..).unwrap_or_default();
@@ -65,19 +58,10 @@ impl Prefetcher {
         }
         self.history.push(entry);
         self.at += len;
-        let (code_space, mask) = set(sets, entry.is() == SubIsa::Is1);
-        code.prefetch_lookup(entry.address & mask, code_space);
-        self.far = Some((entry.address & mask, code_space));
-    }
-}
-
-/// Asks for the hops from `mark` on, which lie in the order of addresses: what will run next is among them.
-#[inline]
-pub(super) fn prefetch_block(blocks: CachedBlocks<'_>, mark: BlockId) {
-    for line in 0..LINES {
-        let index = mark.index().wrapping_add(HOPS * line);
-        prefetch(blocks.successors(), index);
-        prefetch(blocks.all(), index);
+        let set = sets.get(entry.is() == SubIsa::Is1);
+        let address = entry.address & set.mask;
+        code.prefetch_lookup(address, set.code_space);
+        self.far = Some((address, set.code_space));
     }
 }
 
@@ -86,16 +70,17 @@ mod tests {
     use core::cell::RefCell;
     use std::vec::Vec;
 
-    use tracewright_base::{Block, Instruction, Isa, Miss, Pc};
+    use tracewright_base::{Block, BlockId, Code, Instruction, Isa, Miss, Pc};
 
+    use super::super::lookup::Set;
     use super::*;
     use crate::etmv4::packet::TraceInfo;
 
-    /// Notes what it is asked.
+    /// Records calls of `prefetch_lookup` (`l`) and `predict` (`p`).
     #[derive(Default)]
-    struct Asked(RefCell<Vec<(char, u64)>>);
+    struct Recorder(RefCell<Vec<(char, u64)>>);
 
-    impl Code for Asked {
+    impl Code for Recorder {
         fn block(&mut self, pc: Pc) -> Result<&Block, Miss> {
             Err(Miss { address: pc.address })
         }
@@ -103,24 +88,27 @@ mod tests {
         fn instruction(&mut self, pc: Pc) -> Result<Instruction, Miss> {
             Err(Miss { address: pc.address })
         }
+    }
 
+    impl BlockCache for Recorder {
         fn prefetch_lookup(&self, address: u64, code_space: CodeSpace) {
             assert_eq!(code_space, CodeSpace(7));
-            self.0.borrow_mut().push(('f', address));
+            self.0.borrow_mut().push(('l', address));
         }
 
         fn predict(&self, address: u64, _: CodeSpace) -> BlockId {
-            self.0.borrow_mut().push(('g', address));
+            self.0.borrow_mut().push(('p', address));
             BlockId::NONE
         }
     }
 
-    /// Goes through `bytes` as the lane does, and says what was asked at each Address packet.
-    fn asked(bytes: &[u8]) -> Vec<Vec<(char, u64)>> {
+    /// Takes `bytes` as the fast path does. Returns the calls at each Address packet.
+    fn calls(bytes: &[u8]) -> Vec<Vec<(char, u64)>> {
         let mut history = History::default();
         history.trace_info(&TraceInfo::default());
-        let sets = [(CodeSpace(7), Isa::A64.address_mask()); 2];
-        let (mut prefetcher, code) = (Prefetcher::new(), Asked::default());
+        let set = Set { code_space: CodeSpace(7), mask: Isa::A64.address_mask() };
+        let sets = Sets { is0: set, is1: set };
+        let (mut prefetcher, code) = (Prefetcher::new(), Recorder::default());
         let (mut taken, mut all) = (0, Vec::new());
         while let Some(&header) = bytes.get(taken) {
             let rest = &bytes[taken..];
@@ -146,25 +134,25 @@ mod tests {
     }
 
     #[test]
-    fn each_address_is_foreseen_two_packets_and_asked_for_one_packet_before_it_comes() {
+    fn look_ups_are_prefetched_two_packets_ahead_and_blocks_one() {
         let bytes = [short(0x10), short(0x20), short(0x30), short(0x40), short(0x50)].concat();
         let want = [
-            &[('f', 0x20), ('g', 0x20), ('f', 0x30)][..],
-            &[('g', 0x30), ('f', 0x40)],
-            &[('g', 0x40), ('f', 0x50)],
-            &[('g', 0x50)],
+            &[('l', 0x20), ('p', 0x20), ('l', 0x30)][..],
+            &[('p', 0x30), ('l', 0x40)],
+            &[('p', 0x40), ('l', 0x50)],
+            &[('p', 0x50)],
             &[],
         ];
-        assert_eq!(asked(&bytes), want);
+        assert_eq!(calls(&bytes), want);
     }
 
-    /// What else comes between may change anything: nothing is seen past it.
+    /// Any other packet may change the address history.
     #[test]
-    fn other_packets_end_what_is_foreseen() {
+    fn other_packets_end_the_look_ahead() {
         let mut bytes = [short(0x10), short(0x20), short(0x30), short(0x40)].concat();
         // An event packet.
         bytes.insert(5, 0x71);
-        let want = [&[('f', 0x20), ('g', 0x20)][..], &[], &[('f', 0x40), ('g', 0x40)], &[]];
-        assert_eq!(asked(&bytes), want);
+        let want = [&[('l', 0x20), ('p', 0x20)][..], &[], &[('l', 0x40), ('p', 0x40)], &[]];
+        assert_eq!(calls(&bytes), want);
     }
 }

@@ -1,13 +1,13 @@
-//! Elements that wait to be resolved: committed, cancelled or discarded. (ETE K10.5.3)
+//! Elements that are not resolved yet: committed, cancelled or discarded. (ETE K10.5.3)
 
 use alloc::collections::VecDeque;
 
 use tracewright_base::{Context, Transaction};
 
-/// Something that the packets said and that is not yet certain. Addresses are complete.
+/// A traced element that is not resolved. Addresses are complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Item {
-    /// Place of its packet.
+    /// Offset of its packet.
     pub(super) at: u64,
     pub(super) what: What,
 }
@@ -16,13 +16,13 @@ pub(super) struct Item {
 pub(super) enum What {
     /// P0 elements that were traced before this decoder started.
     Unseen(u32),
-    /// Atoms, oldest in bit 0: as they were traced first and as they stand after mispredicts.
+    /// Atoms, the oldest in bit 0: their traced values, and their values after mispredicts.
     Atoms {
         first: u32,
         last: u32,
         len: u8,
     },
-    /// A branch given by its own address; `taken` until a mispredict says otherwise.
+    /// A branch with a source address; `taken` until a mispredict reverses it.
     Source {
         address: u64,
         is1: bool,
@@ -41,7 +41,7 @@ pub(super) enum What {
         p0: bool,
     },
     FunctionReturn,
-    /// The address of what ran next follows as an item of its own.
+    /// The address of the next instruction follows as an item of its own.
     Q {
         count: Option<u32>,
     },
@@ -53,10 +53,10 @@ pub(super) enum What {
         address: u64,
         is1: bool,
     },
-    /// `told` where the packet carried the values.
+    /// `traced` if the packet has the values.
     Context {
         context: Context,
-        told: bool,
+        traced: bool,
     },
     TraceOn,
     Events(u8),
@@ -73,7 +73,7 @@ pub(super) enum What {
 }
 
 impl What {
-    /// How many P0 elements it is.
+    /// The number of its P0 elements.
     const fn p0(&self) -> u32 {
         match *self {
             What::Unseen(n) => n,
@@ -88,7 +88,7 @@ impl What {
         }
     }
 
-    /// Whether a Cancel that reaches behind it leaves it in place. (ETE Table K10-2)
+    /// Whether a Cancel of older elements does not remove it. (ETE Table K10-2)
     pub(super) const fn survives(&self) -> bool {
         matches!(
             self,
@@ -101,10 +101,11 @@ impl What {
     }
 }
 
-/// The window, oldest item in front.
+/// The window, the oldest item in front.
 pub(super) type Window = VecDeque<Item>;
 
-/// Cancels the `n` newest P0 elements and what depends on them. Returns how many were missing.
+/// Cancels the `n` newest P0 elements and the items that depend on them. Returns how many were
+/// missing.
 pub(super) fn cancel(window: &mut Window, mut n: u32) -> u32 {
     let mut k = window.len();
     while n > 0 && k > 0 {
@@ -113,8 +114,8 @@ pub(super) fn cancel(window: &mut Window, mut n: u32) -> u32 {
         match &mut item.what {
             What::Atoms { first, last, len } if u32::from(*len) > n => {
                 *len -= n as u8;
-                let cached_block = (1u32 << *len) - 1;
-                (*first, *last) = (*first & cached_block, *last & cached_block);
+                let mask = (1u32 << *len) - 1;
+                (*first, *last) = (*first & mask, *last & mask);
                 return 0;
             }
             What::Unseen(unseen) if *unseen > n => {
@@ -131,8 +132,8 @@ pub(super) fn cancel(window: &mut Window, mut n: u32) -> u32 {
     n
 }
 
-/// Turns the newest P0 branch round, and forgets the target addresses after it. Returns whether
-/// there was one.
+/// Reverses the newest P0 branch and removes the target addresses after it. Returns whether there
+/// was one.
 pub(super) fn mispredict(window: &mut Window) -> bool {
     let mut k = window.len();
     while k > 0 {
@@ -169,10 +170,10 @@ mod tests {
         What::Atoms { first: last, last, len }
     }
 
-    /// ETE K10.5.3.4: cancel(3) goes back to and including the third newest P0 element; Trace On
-    /// goes with it, events and time stay in their order.
+    /// ETE K10.5.3.4: cancel(3) removes the three newest P0 elements and Trace On elements after
+    /// them; events and timestamps stay in their order.
     #[test]
-    fn cancel_keeps_events_and_time_in_order() {
+    fn cancel_preserves_events_and_timestamps_in_order() {
         let mut window: Window = [
             atoms(0b1, 1),
             What::TraceOn,
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn mispredict_turns_the_newest_branch_and_drops_its_target() {
+    fn mispredict_reverses_the_newest_branch_and_removes_its_target() {
         let address = What::Address { address: 0x1000, is1: false };
         let mut window: Window = [atoms(0b11, 2), address].map(item).into();
         assert!(mispredict(&mut window));

@@ -1,7 +1,7 @@
 //! What the unit is programmed with beside the registers that a decoder reads.
 
 use super::filter::{Filter, Ranges, ranges, within};
-use crate::encoders::Setting;
+use crate::trace_unit::Setting;
 
 /// The settings of [`Encoder`](super::Encoder): programming registers, and what to inject.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! The registers of a usual unit.
 
 use super::{Encoder, Settings, settings};
-use crate::encoders::{Encodes, Setting};
 use crate::etmv4::{Config, Ete, Etmv4};
+use crate::trace_unit::{Encodes, Setting};
 
 /// Branch broadcasting, cycle counting, return stack, 4 events, 64-bit timestamps, commit mode 1;
 /// nothing is speculative. 64-bit addresses, context and virtual machine identifiers of 4 bytes.
@@ -25,6 +25,8 @@ impl Encodes for Etmv4 {
 
     /// ETMv4.4.
     const USUAL: &'static [(&'static str, u64)] = &and(("TRCIDR1", 0x4100_f443));
+
+    const CORE: &'static str = "Cortex-A53";
     const SETTINGS: &'static [Setting] = settings::SETTINGS;
 
     fn settings(_: &Config, setting: &dyn Fn(&str) -> Option<u64>) -> Settings {
@@ -37,6 +39,8 @@ impl Encodes for Ete {
 
     /// ETE 1.0.
     const USUAL: &'static [(&'static str, u64)] = &and(("TRCDEVARCH", 0x4770_5a13));
+
+    const CORE: &'static str = "ARM-AA64";
     const SETTINGS: &'static [Setting] = settings::SETTINGS;
 
     fn settings(_: &Config, setting: &dyn Fn(&str) -> Option<u64>) -> Settings {

@@ -3,22 +3,22 @@
 use std::vec;
 use std::vec::Vec;
 
-use tracewright_base::{Fault, Parse, Sync, Wire};
+use tracewright_base::{Fault, Parse, SyncSearch, Wire};
 
 use super::super::{Packet, sync};
 use super::ete_1_0;
 use crate::ways::Random;
 
 /// The same by the definition.
-fn slow(bytes: &[u8]) -> Sync {
+fn slow(bytes: &[u8]) -> SyncSearch {
     let ends = |k: &usize| {
         bytes[*k] == 0x80 && *k >= 11 && bytes[*k - 11..*k].iter().all(|&byte| byte == 0)
     };
     match (0..bytes.len()).find(ends) {
-        Some(end) => Sync::At(end - 11),
+        Some(end) => SyncSearch::At(end - 11),
         None => {
             let zeros = bytes.iter().rev().take_while(|&&byte| byte == 0).count();
-            Sync::NotIn(bytes.len() - zeros.min(11))
+            SyncSearch::NotIn(bytes.len() - zeros.min(11))
         }
     }
 }
@@ -30,19 +30,19 @@ fn run(before: &[u8], zeros: usize, after: &[u8]) -> Vec<u8> {
 #[test]
 fn found() {
     for (bytes, want) in [
-        (run(&[], 0, &[]), Sync::NotIn(0)),
-        (run(&[], 11, &[0x80]), Sync::At(0)),
-        (run(&[], 11, &[0x80, 0x01]), Sync::At(0)),
-        (run(&[0xf7], 11, &[0x80]), Sync::At(1)),
+        (run(&[], 0, &[]), SyncSearch::NotIn(0)),
+        (run(&[], 11, &[0x80]), SyncSearch::At(0)),
+        (run(&[], 11, &[0x80, 0x01]), SyncSearch::At(0)),
+        (run(&[0xf7], 11, &[0x80]), SyncSearch::At(1)),
         // More zeros than needed: they may be the end of another packet.
-        (run(&[0xf7], 14, &[0x80]), Sync::At(4)),
-        (run(&[], 10, &[0x80]), Sync::NotIn(11)),
-        (run(&[], 11, &[0x81]), Sync::NotIn(12)),
-        (run(&[0x9a], 10, &[]), Sync::NotIn(1)),
-        (run(&[0x9a], 11, &[]), Sync::NotIn(1)),
-        (run(&[0x9a], 20, &[]), Sync::NotIn(10)),
-        (run(&[0x9a, 0x80], 0, &[]), Sync::NotIn(2)),
-        (run(&run(&[1], 10, &[0x80]), 11, &[0x80]), Sync::At(12)),
+        (run(&[0xf7], 14, &[0x80]), SyncSearch::At(4)),
+        (run(&[], 10, &[0x80]), SyncSearch::NotIn(11)),
+        (run(&[], 11, &[0x81]), SyncSearch::NotIn(12)),
+        (run(&[0x9a], 10, &[]), SyncSearch::NotIn(1)),
+        (run(&[0x9a], 11, &[]), SyncSearch::NotIn(1)),
+        (run(&[0x9a], 20, &[]), SyncSearch::NotIn(10)),
+        (run(&[0x9a, 0x80], 0, &[]), SyncSearch::NotIn(2)),
+        (run(&run(&[1], 10, &[0x80]), 11, &[0x80]), SyncSearch::At(12)),
     ] {
         assert_eq!(sync::find(&bytes), want, "{bytes:02x?}");
         assert_eq!(slow(&bytes), want, "{bytes:02x?}");
@@ -61,13 +61,13 @@ fn as_defined() {
         }
         assert_eq!(sync::find(&bytes), slow(&bytes), "{bytes:02x?}");
         // Cut anywhere: what was left is enough to find it.
-        if let Sync::At(at) = slow(&bytes) {
+        if let SyncSearch::At(at) = slow(&bytes) {
             for cut in 0..bytes.len() {
                 match sync::find(&bytes[..cut]) {
-                    Sync::At(found) => assert_eq!(found, at),
-                    Sync::NotIn(n) => {
+                    SyncSearch::At(found) => assert_eq!(found, at),
+                    SyncSearch::NotIn(n) => {
                         assert!(n <= at, "{cut} of {bytes:02x?}");
-                        assert_eq!(sync::find(&bytes[n..]), Sync::At(at - n));
+                        assert_eq!(sync::find(&bytes[n..]), SyncSearch::At(at - n));
                     }
                 }
             }

@@ -1,4 +1,6 @@
-//! What each profile is.
+//! The trace units that exist: the versions of each profile, and the parameters of both.
+
+use core::fmt;
 
 use super::{
     Choices, Compression, Data, Difference, Framing, Link, LoopLabel, MessageType, OptionBits,
@@ -8,17 +10,56 @@ use super::{
 
 use tracewright_isa::rv::Extensions;
 
+/// A version and a profile of which no trace unit exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownUnit {
+    /// The version.
+    pub version: Version,
+    /// The profile. Its units have other versions.
+    pub profile: Profile,
+}
+
+impl fmt::Display for UnknownUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let UnknownUnit { version, profile } = self;
+        write!(f, "version `{version}` has no profile `{profile}`, which exists in version")?;
+        profile
+            .versions()
+            .iter()
+            .enumerate()
+            .try_for_each(|(n, version)| write!(f, "{} `{version}`", if n == 0 { "" } else { "," }))
+    }
+}
+
+impl core::error::Error for UnknownUnit {}
+
+/// The units that exist: each profile with each of its versions.
+pub fn units() -> impl Iterator<Item = (Version, Profile)> {
+    let profiles = Profile::WORDS.iter().filter_map(|&(number, _)| Profile::of_number(number));
+    profiles.flat_map(|profile| profile.versions().iter().map(move |&version| (version, profile)))
+}
+
 impl Profile {
-    /// The version of its units, where nothing else is said.
-    pub const fn version(self) -> Version {
+    /// The versions in which units of this profile exist.
+    pub const fn versions(self) -> &'static [Version] {
         match self {
-            Profile::Spec | Profile::ReferenceFlow | Profile::PulpRvTracer => Version::V2_0,
-            Profile::Siemens | Profile::Esp32 => Version::V1_0,
-            Profile::PulpTrdb => Version::Draft,
+            Profile::Spec => &[Version::Draft, Version::V1_0, Version::V2_0, Version::V2_1],
+            Profile::ReferenceFlow | Profile::PulpRvTracer => &[Version::V2_0],
+            Profile::Siemens | Profile::Esp32 => &[Version::V1_0],
+            Profile::PulpTrdb => &[Version::Draft],
         }
     }
 
-    /// Its processors are RV64, where nothing else is said.
+    /// The version of a unit where only its profile is given: the only version of the profile, or
+    /// [`Version::V2_0`].
+    pub const fn version(self) -> Version {
+        match self.versions() {
+            [only] => *only,
+            _ => Version::V2_0,
+        }
+    }
+
+    /// Whether its processors are RV64 where no width is given.
     pub const fn is_wide(self) -> bool {
         !matches!(self, Profile::Esp32 | Profile::PulpTrdb)
     }
@@ -26,8 +67,22 @@ impl Profile {
 
 impl Params {
     /// The defaults of `version` and `profile` on RV64 or RV32.
-    pub const fn new(version: Version, profile: Profile, rv64: bool) -> Params {
-        let mut params = Params::spec(version, rv64);
+    ///
+    /// # Errors
+    /// [`UnknownUnit`] where the profile does not exist in that version.
+    pub fn new(version: Version, profile: Profile, rv64: bool) -> Result<Params, UnknownUnit> {
+        if !profile.versions().contains(&version) {
+            return Err(UnknownUnit { version, profile });
+        }
+        Ok(match profile {
+            Profile::Spec => Params::spec(version, rv64),
+            other => Params::of(other, rv64),
+        })
+    }
+
+    /// The defaults of `profile`, in its own version ([`Profile::version`]), on RV64 or RV32.
+    pub const fn of(profile: Profile, rv64: bool) -> Params {
+        let mut params = Params::spec(profile.version(), rv64);
         params.profile = profile;
         match profile {
             Profile::Spec => params,
@@ -39,8 +94,8 @@ impl Params {
         }
     }
 
-    /// As the specification says.
-    const fn spec(version: Version, rv64: bool) -> Params {
+    /// The defaults of [`Profile::Spec`]: what the specification `version` requires, on RV64 or RV32.
+    pub const fn spec(version: Version, rv64: bool) -> Params {
         let xlen = if rv64 { 64 } else { 32 };
         let draft = matches!(version, Version::Draft);
         let v2 = matches!(version, Version::V2_0 | Version::V2_1);
@@ -168,8 +223,7 @@ impl Params {
         self.data.arithmetic = true;
         self.choices.irdepth_ones = true;
         self.choices.ecall_retires = true;
-        // Of other versions than its own its link and its settings are all that there is.
-        self.choices.start_unretired = matches!(self.version, Version::V2_0);
+        self.choices.start_unretired = true;
         self.choices.resync_max = 16;
         self
     }
@@ -203,8 +257,7 @@ impl Params {
         self.choices.difference = Difference::PreviousMinusCurrent;
         self.options.sijump = false;
         self.options.resync_disabled = true;
-        // Of later versions its link is all that there is.
-        self.choices.trapped_in_stream = self.is_draft();
+        self.choices.trapped_in_stream = true;
         self
     }
 

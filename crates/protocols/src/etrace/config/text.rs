@@ -7,7 +7,7 @@ use core::fmt::{self, Write};
 use tracewright_isa::rv::Opcode;
 use tracewright_isa::rv::opcodes::WrongOpcode;
 
-use super::{PARAMETERS, Parameter, Params, Profile, Version, table};
+use super::{PARAMETERS, Parameter, Params, UnknownUnit, table};
 
 /// The parameters that are text.
 pub const TEXTS: &[(&str, &str)] = &[(
@@ -29,6 +29,8 @@ pub enum Wrong {
     Value(&'static Parameter, String),
     /// The opcode is none.
     Opcode(String, WrongOpcode),
+    /// No trace unit has the version and the profile.
+    Unit(UnknownUnit),
 }
 
 impl PartialEq for Parameter {
@@ -49,6 +51,7 @@ impl fmt::Display for Wrong {
                 TEXTS.iter().try_for_each(|(name, _)| write!(f, " {name}"))
             }
             Wrong::Opcode(opcode, why) => write!(f, "`{opcode}`: {why}"),
+            Wrong::Unit(unit) => unit.fmt(f),
             Wrong::Value(known, value) => {
                 write!(f, "`{}` cannot be `{value}`; it is ", known.name())?;
                 match known.words() {
@@ -125,6 +128,7 @@ impl Params {
     /// [`Malformed`] for the first line that is none, with its number. Names that only an `.scf` file
     /// has, and that say nothing of a trace, are passed over.
     pub fn from_text(text: &str) -> Result<Params, Malformed> {
+        // The value of each parameter, and its line.
         let mut numbers = [None; PARAMETERS.len()];
         let mut texts: Vec<(usize, &str, String)> = Vec::new();
         // The lines belong to the last of the texts.
@@ -159,15 +163,18 @@ impl Params {
             let (known, number) = Params::number(name, value).map_err(at)?;
             let place = PARAMETERS.iter().position(|p| p == known);
             if let Some(slot) = place.and_then(|at| numbers.get_mut(at)) {
-                *slot = Some(number);
+                *slot = Some((line, number));
             }
         }
         let find = |name: &str| {
             let place = PARAMETERS.iter().position(|p| p.name() == name)?;
             *numbers.get(place)?
         };
-        let params = Params::from_registers(&find);
-        let mut params = params.unwrap_or_else(|_| Params::new(Version::V2_0, Profile::Spec, true));
+        let params = Params::from_registers(&|name| find(name).map(|(_, number)| number));
+        let mut params = params.map_err(|unit| Malformed {
+            line: find("version").map_or(0, |(line, _)| line),
+            why: Wrong::Unit(unit),
+        })?;
         for (line, name, text) in texts {
             let told = params.tell(name, text.trim());
             let told = told.unwrap_or_else(|| Err(Wrong::Unknown(name.into())));

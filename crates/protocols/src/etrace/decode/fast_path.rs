@@ -5,26 +5,15 @@
 //! it is is made of the last block alone, where it is needed. What the lane does not know it leaves to the walk.
 
 use tracewright_base::{
-    BlockId, CachedBlocks, Code, Element, Feed, Inconsistency, Kind, Pc, Role, Sink,
+    BlockCache, BlockId, CachedBlocks, Element, Feed, Inconsistency, Kind, Pc, Role, Sink,
 };
 
-use super::walk::{Goal, MOST_JUMPS, Path, last_address};
-use super::{Decoder, Phase, Position, ReportedAs};
+use super::Decoder;
+use super::goal::{Goal, MOST_JUMPS, Path, last_address};
+use super::state::{Phase, Position, ReportedAs};
+use crate::cursor::Cursor;
 use crate::etrace::config::{Difference, Params};
 use crate::etrace::packet::Shape;
-
-/// The last block that was said, and the state of the decoder that is not up to date with it.
-#[derive(Clone, Copy)]
-struct Passed {
-    /// [`BlockId::NONE`] where the decoder is up to date.
-    block: BlockId,
-    /// Its branch was taken.
-    taken: bool,
-    /// It was a jump to an address that was reported.
-    jumped: bool,
-}
-
-const NOTHING: Passed = Passed { block: BlockId::NONE, taken: false, jumped: false };
 
 /// Why the lane cannot go on.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,7 +30,7 @@ enum Stop {
 
 impl Decoder {
     /// Takes packets of formats 1 and 2 that say nothing but branches and addresses.
-    pub(super) fn fast_path<K: Code, S: Sink>(
+    pub(super) fn fast_path<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         params: &Params,
@@ -59,7 +48,7 @@ impl Decoder {
     }
 
     /// Goes along as far as it can. Whether the walk finished a packet, and there may be more.
-    fn run_atoms<K: Code, S: Sink>(
+    fn run_atoms<K: BlockCache, S: Sink>(
         &mut self,
         shape: &Shape,
         feed: &mut Feed<'_>,
@@ -74,8 +63,8 @@ impl Decoder {
         };
         let (mut map, mut known) = self.pending.known_map();
         let usual = self.phase == Phase::Following
-            && self.inferred.is_none()
-            && self.waiting.is_none()
+            && self.passed.is_none()
+            && self.waiting_trap.is_none()
             && self.pending.count() == u64::from(known)
             && !(pending_retire && pc != base);
         if !usual {
@@ -85,8 +74,9 @@ impl Decoder {
         let code_space = code.code_space(isa, self.space);
         let (lsb, full) = (params.widths.iaddress_lsb, params.options.full_address);
         let backwards = params.choices.difference == Difference::PreviousMinusCurrent;
-        let mut next = code.find(pc, code_space);
-        let mut passed = NOTHING;
+        let mut cursor = Cursor::find(pc, isa, code_space, code);
+        // The last block jumped to the reported address `pc`.
+        let mut jumped = false;
         let (mut at, mut taken) = (feed.last, feed.taken);
         // Of the packet in hand.
         let (mut busy, mut goal) = (false, None);
@@ -117,7 +107,7 @@ impl Decoder {
                 // Nothing but branches, and jumps that the program tells of, can come before the last branch.
                 let spare = u32::from(goal.is_some());
                 while known > spare {
-                    let Some((cached, class)) = blocks.get(next) else {
+                    let Some((cached, class)) = blocks.get(cursor.next) else {
                         break 'fast_path Stop::Unknown;
                     };
                     let last = class.last[1];
@@ -128,13 +118,13 @@ impl Decoder {
                         break 'fast_path Stop::Lost;
                     }
                     let conditional = last.conditional();
-                    let way = !conditional || map & 1 == 0;
+                    let branched = !conditional || map & 1 == 0;
                     map >>= u32::from(conditional);
                     known -= u32::from(conditional);
                     jumps = if conditional { 0 } else { jumps + 1 };
-                    sink.element(at, Element::Range(cached.range(class, way)));
-                    passed = Passed { block: next, taken: way, jumped: false };
-                    next = blocks.next(next, way);
+                    sink.element(at, Element::Range(cached.range(class, branched)));
+                    cursor.pass(branched, &blocks);
+                    jumped = false;
                     pending_retire = false;
                 }
                 let Some(address) = goal else {
@@ -142,7 +132,7 @@ impl Decoder {
                     continue;
                 };
                 loop {
-                    let Some((cached, class)) = blocks.get(next) else {
+                    let Some((cached, class)) = blocks.get(cursor.next) else {
                         break 'fast_path Stop::Unknown;
                     };
                     let start = cached.start(class);
@@ -160,14 +150,14 @@ impl Decoder {
                             if conditional && known == 0 {
                                 break 'fast_path Stop::Walk;
                             }
-                            let way = !conditional || map & 1 == 0;
+                            let branched = !conditional || map & 1 == 0;
                             if conditional {
                                 (map, known, path) = (0, 0, Path::default());
                             }
                             on = !conditional;
-                            sink.element(at, Element::Range(cached.range(class, way)));
-                            passed = Passed { block: next, taken: way, jumped: false };
-                            next = blocks.next(next, way);
+                            sink.element(at, Element::Range(cached.range(class, branched)));
+                            cursor.pass(branched, &blocks);
+                            jumped = false;
                             pending_retire = false;
                         }
                         Kind::Indirect => {
@@ -178,34 +168,31 @@ impl Decoder {
                                 break 'fast_path Stop::Walk;
                             }
                             sink.element(at, Element::Range(range));
-                            let jumped = path.goes_on(0);
-                            passed = Passed { block: next, taken: true, jumped };
+                            jumped = path.goes_on(0);
+                            cursor = Cursor { next: there, last: cursor.next, taken: true };
                             if !jumped {
                                 break 'fast_path Stop::Lost;
                             }
-                            (pc, next, pending_retire, busy) = (address, there, true, false);
+                            (pc, pending_retire, busy) = (address, true, false);
                             continue 'fast_path;
                         }
                         _ => break 'fast_path Stop::Walk,
                     }
                 }
             };
-            self.settle_fast_path(passed, pc, code);
-            if stop == Stop::Unknown {
-                let pc = Pc { address: self.pc(), isa, space: self.space };
-                let chained = passed.block != BlockId::NONE && !passed.jumped;
-                if let Position::At { .. } = self.position {
-                    next = code.enter(pc, chained.then_some((passed.block, passed.taken)));
-                }
-                passed = NOTHING;
-                if next != BlockId::NONE {
+            self.settle_cursor(&cursor, jumped.then_some(pc), code);
+            if stop == Stop::Unknown
+                && let Position::At { pc: address, .. } = self.position
+            {
+                cursor.enter(Pc { address, isa, space: self.space }, !jumped, code);
+                if cursor.next != BlockId::NONE {
                     continue;
                 }
             }
             self.pending.set_known((map, known));
             self.address = Some(base);
             if taken != feed.taken {
-                (self.named, self.followed, self.implied) = (ReportedAs::default(), false, 0);
+                (self.reported_as, self.followed, self.implied) = (ReportedAs::default(), false, 0);
             }
             (feed.last, feed.taken) = (at, taken);
             if !busy {
@@ -222,15 +209,16 @@ impl Decoder {
         }
     }
 
-    /// Brings the decoder up to date with the last block that was said.
+    /// Updates the decoder's state with the last block. `reported` is the traced address to which it
+    /// jumped.
     #[inline]
-    fn settle_fast_path<K: Code>(&mut self, passed: Passed, pc: u64, code: &K) {
-        let Some(block) = code.cached_block(passed.block) else { return };
+    fn settle_cursor<K: BlockCache>(&mut self, cursor: &Cursor, reported: Option<u64>, code: &K) {
+        let Some(block) = cursor.settle(code) else { return };
         self.last = Some(last_address(&block));
-        self.position = match block.last.target {
-            _ if passed.jumped => Position::At { pc, pending_retire: true },
-            Some(pc) if passed.taken => Position::At { pc, pending_retire: false },
-            None if passed.taken => Position::Jump { role: block.last.role },
+        self.position = match (reported, block.last.target) {
+            (Some(pc), _) => Position::At { pc, pending_retire: true },
+            (None, Some(pc)) if cursor.taken => Position::At { pc, pending_retire: false },
+            (None, None) if cursor.taken => Position::Jump { role: block.last.role },
             _ => Position::At { pc: block.next(), pending_retire: false },
         };
     }

@@ -1,20 +1,10 @@
 //! Returns that no packet tells of: the calls before them tell where they go. ("Implicit return mode")
 
-use tracewright_base::{Code, End, Kind, Pc};
+use tracewright_base::{BlockCache, End, Kind, Pc};
 
 use super::Decoder;
-use super::loop_label::FARTHEST;
-use super::walk::Goal;
+use super::goal::{Goal, Implied, LONGEST_DETOUR};
 use crate::etrace::config::Params;
-
-/// Whether a return is implied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Implied {
-    Yes,
-    No,
-    /// If a unit does not report a jump that another context begins after.
-    Perhaps,
-}
 
 /// Where a path without a branch leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +19,8 @@ enum Leads {
 
 impl Decoder {
     /// How the program may come from one address to another without a branch.
-    fn leads<K: Code>(&self, mut from: u64, to: u64, params: &Params, code: &mut K) -> Leads {
-        for _ in 0..FARTHEST {
+    fn leads<K: BlockCache>(&self, mut from: u64, to: u64, params: &Params, code: &mut K) -> Leads {
+        for _ in 0..LONGEST_DETOUR {
             let pc = Pc { address: from, isa: params.isa(), space: self.space };
             let Ok(block) = code.block(pc) else { return Leads::There };
             if to.wrapping_sub(block.start) < u64::from(block.bytes) {
@@ -50,7 +40,7 @@ impl Decoder {
     }
 
     /// Whether a return goes where the return stack says, and no packet tells of it.
-    pub(super) fn is_implied<K: Code>(
+    pub(super) fn is_implied<K: BlockCache>(
         &self,
         goal: &Goal,
         params: &Params,

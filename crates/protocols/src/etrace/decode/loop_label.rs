@@ -1,43 +1,17 @@
 //! Addresses that are reported where the program comes by them, though it may go on and be jumped to the
 //! same place: what comes next settles it. ("Format 2 notify and updiscon fields")
 
-use tracewright_base::{Code, Element, End, Inconsistency, Kind, Pc, Role, Sink};
+use tracewright_base::{BlockCache, Element, End, Inconsistency, Kind, Pc, Role, Sink};
 
-use super::trapped::names_trapped;
-use super::walk::{Goal, Walked};
-use super::{Decoder, Phase, Position};
+use super::Decoder;
+use super::goal::{Goal, LONGEST_DETOUR, Walked};
+use super::state::{Next, PassedAddress, Phase, Position};
 use crate::etrace::config::Params;
-use crate::etrace::packet::{Map, Who};
-
-/// An address that was reported where the program came by it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PassedAddress {
-    /// The address.
-    pub(super) address: u64,
-    /// What its packet says of the calls.
-    pub(super) returns: Option<u16>,
-    /// Its packet says how branches went.
-    pub(super) branches: bool,
-    /// The packet after it, if that named what comes next in the program. Where what trapped is in the stream, a trap
-    /// packet says that it did, and that the program did not go on before; any other, that it was retired.
-    pub(super) next: Option<Next>,
-}
-
-/// A packet that named what comes next in the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Next {
-    /// What it named.
-    pub(super) address: u64,
-    /// Its outcome, if it is a branch that may have been retired.
-    pub(super) map: Option<Map>,
-}
-
-/// So many blocks may be between an address and the jump to it.
-pub(super) const FARTHEST: u32 = 64;
+use crate::etrace::packet::Who;
 
 impl Decoder {
     /// The program came by the address that was reported, and went on until it was jumped to it.
-    pub(super) fn go_round<K: Code, S: Sink>(
+    pub(super) fn go_round<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         by: PassedAddress,
@@ -57,7 +31,7 @@ impl Decoder {
     }
 
     /// Whether a packet after that of `by` may name what comes right after it in the program.
-    pub(super) fn may_come_next<K: Code>(
+    pub(super) fn may_come_next<K: BlockCache>(
         &self,
         by: &PassedAddress,
         next: &Next,
@@ -87,7 +61,7 @@ impl Decoder {
     /// An instruction that the program came by was reported, and a packet that names `next` in full
     /// comes after it. It was reported there and then only because `next` comes right after it; else the
     /// program went on, until it was jumped to. `who`: who executes it.
-    pub(super) fn settle<K: Code, S: Sink>(
+    pub(super) fn settle<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         next: u64,
@@ -97,14 +71,14 @@ impl Decoder {
         sink: &mut S,
     ) {
         let followed = core::mem::take(&mut self.followed);
-        if let Some(by) = self.inferred.filter(|by| by.next.is_some()) {
-            self.inferred = None;
+        if let Some(by) = self.passed.filter(|by| by.next.is_some()) {
+            self.passed = None;
             self.go_round(at, by, params, code, sink);
         }
-        if names_trapped(params) && self.inferred.is_some() {
+        if params.reports_trapped() && self.passed.is_some() {
             self.flush(at, params, code, sink);
         }
-        let Some(by) = self.inferred.take() else {
+        let Some(by) = self.passed.take() else {
             if followed && params.options.implicit_return {
                 self.flush(at, params, code, sink);
                 self.land(next, params);
@@ -131,7 +105,7 @@ impl Decoder {
     /// next. In 0.026 it does so for the branches before it; where a block ends with it (`itype` is not 0) and the period
     /// is over; and where nothing tells where it jumps to, and the context is another there. Else it reports what was
     /// jumped to, where there is a jump.
-    fn reports_for_start<K: Code>(
+    fn reports_for_start<K: BlockCache>(
         &self,
         by: &PassedAddress,
         who: Who,
@@ -163,7 +137,7 @@ impl Decoder {
 
     /// A packet of format 3 comes after one that reported what the program had just come by. In 0.026
     /// nothing tells whether it went on and was jumped to the same place: where it can have, that is said.
-    pub(super) fn question<K: Code, S: Sink>(
+    pub(super) fn question<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         params: &Params,
@@ -176,7 +150,7 @@ impl Decoder {
     }
 
     /// Whether the program comes to a jump of unknown target without a branch.
-    pub(super) fn comes_to_jump<K: Code>(&self, params: &Params, code: &mut K) -> bool {
+    pub(super) fn comes_to_jump<K: BlockCache>(&self, params: &Params, code: &mut K) -> bool {
         let isa = params.isa();
         // What is owed may be a branch, and its outcome known.
         let mut outcome = self.pending.first();
@@ -185,7 +159,7 @@ impl Decoder {
             Position::Jump { .. } => return true,
             Position::Unknown => return false,
         };
-        for _ in 0..FARTHEST {
+        for _ in 0..LONGEST_DETOUR {
             let Ok(block) = code.block(Pc { address: pc, isa, space: self.space }) else { break };
             let block = *block;
             pc = match (block.end, block.last.kind) {

@@ -1,27 +1,16 @@
 //! Packets that name an instruction in full: synchronisation, and what changes there.
 
-use tracewright_base::{Code, Pc, Role, Sink};
+use tracewright_base::{BlockCache, Pc, Role, Sink};
 
-use super::loop_label::PassedAddress;
-use super::walk::{Goal, Walked};
-use super::{Decoder, Phase, Position, ReportedAs};
+use super::Decoder;
+use super::goal::{Goal, Walked};
+use super::state::{Before, PassedAddress, Phase, Position, ReportedAs};
 use crate::etrace::config::Params;
 use crate::etrace::packet;
 
-/// Whether the instruction before one that a start names was named, too: before a trap it is in any case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Before {
-    /// It was not.
-    Unnamed,
-    /// It was, and only a trap explains that.
-    ReportedAs,
-    /// It was, for whatever reason, or there is none.
-    Perhaps,
-}
-
 impl Decoder {
     /// A packet that names an instruction in full.
-    pub(super) fn start<K: Code, S: Sink>(
+    pub(super) fn start<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         start: &packet::Start,
@@ -33,8 +22,8 @@ impl Decoder {
         let changed = self.changes(start.who);
         let context = self.who.is_some_and(|known| known.context != start.who.context);
         let (named, why) = self.last_reported(context);
-        let second =
-            params.choices.trapped_in_stream && matches!(self.named, ReportedAs::Handler { .. });
+        let second = params.choices.trapped_in_stream
+            && matches!(self.reported_as, ReportedAs::Handler { .. });
         if second {
             self.flush(at, params, code, sink);
         } else {
@@ -69,10 +58,10 @@ impl Decoder {
         }
         self.forget(params);
         let before = match named {
-            Some(_) if self.last != named => Before::Unnamed,
+            Some(_) if self.last != named => Before::Unreported,
             _ => why,
         };
-        self.named = ReportedAs::Start { after_return: returned, before };
+        self.reported_as = ReportedAs::Start { after_return: returned, before };
     }
 
     /// What the last packet named, if it did; and what that tells if it is right before what a start names. `context`: in
@@ -80,9 +69,9 @@ impl Decoder {
     fn last_reported(&self, context: bool) -> (Option<u64>, Before) {
         let reported = |branches: bool| match branches || context {
             true => Before::Perhaps,
-            false => Before::ReportedAs,
+            false => Before::ForTrap,
         };
-        match (self.inferred, self.position) {
+        match (self.passed, self.position) {
             (Some(PassedAddress { next: Some(next), .. }), _) => {
                 (Some(next.address), reported(next.map.is_some_and(|map| map.len > 0)))
             }
@@ -92,19 +81,19 @@ impl Decoder {
             (None, Position::At { pc, pending_retire: true }) => (Some(pc), Before::Perhaps),
             (_, Position::Unknown) => (None, Before::Perhaps),
             _ if self.phase != Phase::Following => (None, Before::Perhaps),
-            _ => (None, Before::Unnamed),
+            _ => (None, Before::Unreported),
         }
     }
 
     /// Whether the program jumps from `address`, where it is, to `address`: how often is not traced.
-    fn idles<K: Code>(&self, address: u64, params: &Params, code: &mut K) -> bool {
+    fn idles<K: BlockCache>(&self, address: u64, params: &Params, code: &mut K) -> bool {
         let pc = Pc { address, isa: params.isa(), space: self.space };
         matches!(self.position, Position::At { pc, .. } if pc == address)
             && code.instruction(pc).is_ok_and(|i| !i.conditional && i.target == Some(address))
     }
 
     /// Whether the last instruction that was said returned from a trap.
-    fn returned<K: Code>(&self, params: &Params, code: &mut K) -> bool {
+    fn returned<K: BlockCache>(&self, params: &Params, code: &mut K) -> bool {
         self.last.is_some_and(|address| {
             let pc = Pc { address, isa: params.isa(), space: self.space };
             code.instruction(pc).is_ok_and(|i| i.role == Role::ExceptionReturn)

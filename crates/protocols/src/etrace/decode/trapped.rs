@@ -1,9 +1,9 @@
 //! What became of the instruction that was named last before a trap, and where the trap returns to.
 
-use tracewright_base::{Code, Element, Inconsistency, Kind, Pc, Role, Sink};
+use tracewright_base::{BlockCache, Element, Inconsistency, Kind, Pc, Role, Sink};
 
-use super::start::Before;
-use super::{Decoder, Phase, Position, ReportedAs};
+use super::Decoder;
+use super::state::{Before, Phase, Position, ReportedAs};
 use crate::etrace::config::{Params, TrapPacket};
 use crate::etrace::packet::Trap;
 
@@ -39,7 +39,7 @@ pub(super) enum After {
 }
 
 /// What a trap left behind.
-pub(super) struct Left {
+pub(super) struct BeforeTrap {
     /// Where it returns to.
     pub(super) return_address: Option<u64>,
     /// Whether the handler's first instruction trapped.
@@ -50,38 +50,20 @@ pub(super) struct Left {
     pub(super) named: bool,
 }
 
-/// What the reference flow names where an instruction would be, though it trapped, is to be left out: what a start names, and
-/// what is named because another trap comes at once.
-const fn drops(params: &Params) -> bool {
-    params.choices.start_unretired && params.choices.drop_unretired
-}
-
-/// What trapped may be named where an instruction would be, and is left out.
-#[inline]
-pub(super) const fn names_trapped(params: &Params) -> bool {
-    params.choices.trapped_in_stream || drops(params)
-}
-
-/// It matters why an address was reported.
-#[inline]
-pub(super) const fn asks_why(params: &Params) -> bool {
-    params.is_draft() || drops(params)
-}
-
 /// The packet after that of `trap` tells of it, too.
-pub(super) const fn waits(trap: &Trap, params: &Params) -> bool {
-    params.choices.trapped_in_stream || drops(params) && !trap.thaddr
+pub(super) const fn waits_for_next(trap: &Trap, params: &Params) -> bool {
+    params.choices.trapped_in_stream || params.drops_unretired() && !trap.thaddr
 }
 
 /// Whether `next` may be of the same trap, told again: first with where a jump went, then with the handler.
-pub(super) fn again(trap: &Trap, next: &Trap) -> bool {
+pub(super) fn same_trap(trap: &Trap, next: &Trap) -> bool {
     let of = |trap: &Trap| (trap.ecause, trap.interrupt, trap.tval);
     !trap.thaddr && !next.thaddr && of(trap) == of(next)
 }
 
 impl Decoder {
     /// What was named before the trap is said, if it was retired.
-    pub(super) fn leave<K: Code, S: Sink>(
+    pub(super) fn leave<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         trap: &Trap,
@@ -89,7 +71,7 @@ impl Decoder {
         params: &Params,
         code: &mut K,
         sink: &mut S,
-    ) -> Left {
+    ) -> BeforeTrap {
         let choices = &params.choices;
         let nested = match after {
             After::Retired => Some(false),
@@ -97,8 +79,8 @@ impl Decoder {
             After::End => None,
         };
         // The reference flow: where a jump went trapped, or what was named last, and then the handler at once.
-        let unretired = drops(params) && !trap.thaddr;
-        let next = self.inferred.and_then(|by| by.next).map(|next| next.address);
+        let unretired = params.drops_unretired() && !trap.thaddr;
+        let next = self.passed.and_then(|by| by.next).map(|next| next.address);
         let target = unretired
             && !self.trapped
             && after != After::Trap { again: false }
@@ -110,9 +92,9 @@ impl Decoder {
             false => unretired && !target && !self.called(trap, params, code),
         };
         let mut told = None;
-        if names_trapped(params) {
+        if params.reports_trapped() {
             told = self.catch_up(at, sure, nested.is_none(), params, code, sink);
-        } else if self.inferred.take().is_some() {
+        } else if self.passed.take().is_some() {
             self.question(at, params, code, sink);
         }
         self.implied = 0;
@@ -131,14 +113,16 @@ impl Decoder {
         // Had the handler trapped at once, what trapped would be named; where nothing else names it, it did.
         let trapped = nested.or(match (told, fate) {
             (Some(Reported::Extra), _) if !changed => Some(true),
-            (None, Fate::Trapped) if !changed && self.named == ReportedAs::Passed => Some(true),
+            (None, Fate::Trapped) if !changed && self.reported_as == ReportedAs::Passed => {
+                Some(true)
+            }
             (None, Fate::Retired | Fate::Unknown) if !changed => Some(false),
             _ => None,
         });
         self.flush(at, params, code, sink);
         let (again, named) = (target && after == After::Trap { again: true }, unretired && !target);
         let return_address = self.return_address(trap, fate, params, code);
-        let left = Left { return_address, trapped, again, named };
+        let left = BeforeTrap { return_address, trapped, again, named };
         let Position::Jump { role: Role::Return } = self.position else { return left };
         if !params.options.implicit_return {
             return left;
@@ -147,13 +131,13 @@ impl Decoder {
         let predicted = self.returns.pop();
         let told = choices.trap == TrapPacket::ThAddr && !params.is_draft();
         let predicted = predicted.filter(|_| told && trap.thaddr && fate == Fate::Retired);
-        Left { return_address: return_address.or(predicted), ..left }
+        BeforeTrap { return_address: return_address.or(predicted), ..left }
     }
 
     /// What trapped is in the stream: what was named last is owed, and what the packets before it left open is settled.
     /// `sure`: it is what trapped; `ends`: it may be, for all that comes next. Why it was named, if it
     /// was after what is before it.
-    fn catch_up<K: Code, S: Sink>(
+    fn catch_up<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         sure: bool,
@@ -162,7 +146,7 @@ impl Decoder {
         code: &mut K,
         sink: &mut S,
     ) -> Option<Reported> {
-        let by = self.inferred.take()?;
+        let by = self.passed.take()?;
         if let Some(next) = by.next {
             // What is before it was named because it trapped; it itself was, too, or was jumped to. A branch with an
             // outcome was rather retired, if there is a way round; a unit may take the way to the handler for its own.
@@ -179,7 +163,7 @@ impl Decoder {
                 return Some(if jumps { Reported::Target } else { Reported::Extra });
             }
             self.go_round(at, by, params, code, sink);
-            self.inferred.take()?;
+            self.passed.take()?;
         }
         self.question(at, params, code, sink);
         None
@@ -187,7 +171,7 @@ impl Decoder {
 
     /// The trace ends, and what was named last is said: it was retired, or what trapped is in the stream, and a trap of
     /// which nothing tells may have come there.
-    pub(super) fn end<K: Code, S: Sink>(
+    pub(super) fn end<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         params: &Params,
@@ -197,7 +181,7 @@ impl Decoder {
         if params.choices.trapped_in_stream
             && matches!(self.position, Position::At { pending_retire: true, .. })
         {
-            match self.named {
+            match self.reported_as {
                 ReportedAs::Handler { trapped: Some(true), .. } => return,
                 // A branch that is retired has an outcome.
                 _ if self.pending.count() == 0 && self.owes_branch(params, code) => return,
@@ -213,12 +197,12 @@ impl Decoder {
     }
 
     /// Whether what is owed is a jump whose target it does not tell.
-    fn jumps<K: Code>(&self, params: &Params, code: &mut K) -> bool {
+    fn jumps<K: BlockCache>(&self, params: &Params, code: &mut K) -> bool {
         self.jumps_at(None, params, code)
     }
 
     /// The same of what is at an address. `None`: of what is owed, or was said last.
-    fn jumps_at<K: Code>(&self, address: Option<u64>, params: &Params, code: &mut K) -> bool {
+    fn jumps_at<K: BlockCache>(&self, address: Option<u64>, params: &Params, code: &mut K) -> bool {
         let pc = match (address, self.position) {
             (Some(address), _) => address,
             (None, Position::At { pc, pending_retire: true }) => pc,
@@ -231,13 +215,13 @@ impl Decoder {
 
     /// What became of the instruction that is owed, before `trap`. A specification's unit names none that was not
     /// retired.
-    fn fate<K: Code>(&self, trap: &Trap, sure: bool, params: &Params, code: &mut K) -> Fate {
+    fn fate<K: BlockCache>(&self, trap: &Trap, sure: bool, params: &Params, code: &mut K) -> Fate {
         let Position::At { pc, pending_retire: true } = self.position else { return Fate::Retired };
         let choices = &params.choices;
         let call = self.is_call(pc, params, code);
         let by_call = is_call_cause(trap);
         if choices.trapped_in_stream {
-            return match self.named {
+            return match self.reported_as {
                 _ if sure => Fate::Trapped,
                 // It is the cause.
                 _ if call && by_call && self.is_cause(pc, trap, params, code) => Fate::Trapped,
@@ -265,16 +249,20 @@ impl Decoder {
                 ReportedAs::Target | ReportedAs::Start { .. } => Fate::Unknown,
             };
         }
-        match self.named {
+        match self.reported_as {
             ReportedAs::Start { .. } if !choices.drop_unretired => Fate::Retired,
             _ if sure => Fate::Trapped,
             // What trapped is no branch that was taken.
             ReportedAs::Start { .. } if self.pending.first() == Some(true) => Fate::Retired,
-            ReportedAs::Start { before: Before::ReportedAs, .. } if drops(params) => Fate::Trapped,
-            ReportedAs::Start { before: Before::Unnamed, .. } if drops(params) => Fate::Retired,
+            ReportedAs::Start { before: Before::ForTrap, .. } if params.drops_unretired() => {
+                Fate::Trapped
+            }
+            ReportedAs::Start { before: Before::Unreported, .. } if params.drops_unretired() => {
+                Fate::Retired
+            }
             ReportedAs::Start { after_return, .. } => {
                 // Had it jumped, the packet would say that nothing was retired where it went.
-                let jumps = drops(params) && trap.thaddr && self.jumps(params, code);
+                let jumps = params.drops_unretired() && trap.thaddr && self.jumps(params, code);
                 let rather = after_return && !trap.interrupt;
                 if jumps || rather { Fate::Trapped } else { Fate::Retired }
             }
@@ -283,7 +271,7 @@ impl Decoder {
     }
 
     /// Where a trap returns to: the exception program counter. `None` where the trace does not tell.
-    fn return_address<K: Code>(
+    fn return_address<K: BlockCache>(
         &mut self,
         trap: &Trap,
         fate: Fate,
@@ -291,7 +279,7 @@ impl Decoder {
         code: &mut K,
     ) -> Option<u64> {
         let mask = params.isa().address_mask();
-        if is_epc(trap, params) {
+        if has_epc(trap, params) {
             return trap.tval.map(|epc| epc & mask);
         }
         if fate == Fate::Unknown {
@@ -301,7 +289,7 @@ impl Decoder {
             // The handler of the trap before had not begun.
             return self.handler;
         }
-        let tells = !trap.interrupt || drops(params);
+        let tells = !trap.interrupt || params.drops_unretired();
         let given = trap.address.filter(|_| !trap.thaddr && tells);
         let given = given.map(|address| params.full_address(address) & mask);
         if self.phase != Phase::Following {
@@ -321,8 +309,8 @@ impl Decoder {
     }
 
     /// Whether what was named last is an ECALL that a unit calls retired, and the trap is its own.
-    fn called<K: Code>(&self, trap: &Trap, params: &Params, code: &mut K) -> bool {
-        let last = match (self.inferred.and_then(|by| by.next), self.position) {
+    fn called<K: BlockCache>(&self, trap: &Trap, params: &Params, code: &mut K) -> bool {
+        let last = match (self.passed.and_then(|by| by.next), self.position) {
             (Some(next), _) => next.address,
             (None, Position::At { pc, pending_retire: true }) => pc,
             _ => return false,
@@ -331,7 +319,13 @@ impl Decoder {
     }
 
     /// Whether the call at `address`, ECALL or a breakpoint, is what `trap` says.
-    fn is_cause<K: Code>(&self, address: u64, trap: &Trap, params: &Params, code: &mut K) -> bool {
+    fn is_cause<K: BlockCache>(
+        &self,
+        address: u64,
+        trap: &Trap,
+        params: &Params,
+        code: &mut K,
+    ) -> bool {
         const ECALL: u32 = 0x0000_0073;
         let pc = Pc { address, isa: params.isa(), space: self.space };
         (code.opcode(pc) == Some(ECALL)) != (trap.ecause == BREAKPOINT)
@@ -339,7 +333,7 @@ impl Decoder {
 
     /// Whether ECALL, EBREAK or C.EBREAK is at `address`: where a unit calls it retired, the exception
     /// is at itself.
-    fn is_call<K: Code>(&self, address: u64, params: &Params, code: &mut K) -> bool {
+    fn is_call<K: BlockCache>(&self, address: u64, params: &Params, code: &mut K) -> bool {
         let pc = Pc { address, isa: params.isa(), space: self.space };
         let opcode = code.opcode(pc);
         let wide = code.instruction(pc).is_ok_and(|instruction| instruction.size == 4);
@@ -360,7 +354,7 @@ const fn is_call_cause(trap: &Trap) -> bool {
 }
 
 /// Version 1.0: the trap value of an illegal instruction is where it is.
-pub(super) fn is_epc(trap: &Trap, params: &Params) -> bool {
+pub(super) fn has_epc(trap: &Trap, params: &Params) -> bool {
     const ILLEGAL: u64 = 2;
     let both = params.choices.trap == TrapPacket::TvalEpc && !params.is_draft();
     both && !trap.interrupt && trap.ecause == ILLEGAL

@@ -1,67 +1,20 @@
 //! The program's path from one reported instruction to the next, block by block.
 
 use tracewright_base::{
-    Block, BlockId, Code, Counted, Element, End, Inconsistency, Instruction, Kind, Last, Pc, Range,
-    Role, Sink,
+    Block, BlockCache, BlockId, Counted, Element, End, Inconsistency, Instruction, Kind, Last, Pc,
+    Range, Role, Sink,
 };
 use tracewright_isa::rv::Upper;
 
-use super::implied::Implied;
-use super::trapped::names_trapped;
-use super::{Decoder, PassedAddress, Position, ReportedAs};
+use super::Decoder;
+use super::goal::{Goal, Implied, MOST_JUMPS, Path, Walked, last_address};
+use super::state::{PassedAddress, Position, ReportedAs};
 use crate::etrace::config::{LoopLabel, Params};
-
-/// Where a walk ends.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Goal {
-    /// The instruction that is reported. `None`: the last of the branches.
-    pub(super) address: Option<u64>,
-    /// It was jumped to; to come by it does not count.
-    pub(super) jumped: bool,
-    /// It may be come by, and that settles it.
-    pub(super) notified: bool,
-    /// How deep the return stack is there, or how many returns were implied.
-    pub(super) returns: Option<u16>,
-    /// Its packet says how branches went, where that matters.
-    pub(super) branches: bool,
-    /// It is not part of what was walked: what comes after it begins there.
-    pub(super) before: bool,
-    /// In another context.
-    pub(super) context: bool,
-}
-
-impl Goal {
-    /// The last of the branches.
-    pub(super) const BRANCHES: Goal = Goal {
-        address: None,
-        jumped: false,
-        notified: false,
-        returns: None,
-        branches: false,
-        before: false,
-        context: false,
-    };
-}
-
-/// So many jumps one after another without a branch are a loop.
-pub(super) const MOST_JUMPS: u32 = 1 << 10;
-
-/// How a walk ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Walked {
-    /// At its goal.
-    There,
-    /// Nowhere: what is wrong was said.
-    Lost,
-}
-
-/// Jumps and straight code that no packet tells of: a longer path is a loop that never ends.
-const LONGEST_PATH: u32 = 1 << 14;
 
 impl Decoder {
     /// Walks on to `goal`. Instructions on the way are said; that at the goal is said too if the
     /// program came by it, and is owed if it was jumped to.
-    pub(super) fn walk<K: Code, S: Sink>(
+    pub(super) fn walk<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         goal: &Goal,
@@ -73,7 +26,7 @@ impl Decoder {
     }
 
     /// The same, with `path` behind it.
-    pub(super) fn walk_from<K: Code, S: Sink>(
+    pub(super) fn walk_from<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         goal: &Goal,
@@ -107,7 +60,7 @@ impl Decoder {
                 Position::Jump { role } => match self.jump(role, goal, params, code) {
                     Jumped::On => {
                         returned = true;
-                        path.mark = None;
+                        path.forget_mark();
                         if !path.goes_on(self.pc()) {
                             return self.lose(at, Inconsistency::AddressNotReached, sink);
                         }
@@ -144,7 +97,7 @@ impl Decoder {
             {
                 let branch = block.last.conditional && address == last_address(&block);
                 // What trapped has no outcome.
-                let may_trap = names_trapped(params) && !goal.before;
+                let may_trap = params.reports_trapped() && !goal.before;
                 if (count == u64::from(branch && !goal.before) || count == 0 && may_trap)
                     && self.may_stop(goal, count, params)
                     && let Some(walked) = self.stop(at, &block, goal, params, code, sink)
@@ -174,7 +127,7 @@ impl Decoder {
 
     /// Goes from kept block to kept block while more than `spare` branches are known: nothing but
     /// branches and jumps that the program tells of can come between.
-    fn dash<K: Code, S: Sink>(
+    fn dash<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         spare: u32,
@@ -276,7 +229,7 @@ impl Decoder {
     /// Takes a whole block. Whether a branch decided what comes next; `None` where the program cannot
     /// be followed, which is said.
     #[inline]
-    fn block<K: Code, S: Sink>(
+    fn block<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         block: &Block,
@@ -346,7 +299,7 @@ impl Decoder {
 
     /// Where the program tells that an indirect jump goes: the instruction before it made its target.
     #[inline]
-    fn inferred<K: Code>(&self, block: &Block, params: &Params, code: &mut K) -> Option<u64> {
+    fn inferred<K: BlockCache>(&self, block: &Block, params: &Params, code: &mut K) -> Option<u64> {
         if !params.options.sijump {
             return None;
         }
@@ -365,7 +318,13 @@ impl Decoder {
     }
 
     /// Goes on from a jump whose target no instruction tells.
-    fn jump<K: Code>(&mut self, role: Role, goal: &Goal, params: &Params, code: &mut K) -> Jumped {
+    fn jump<K: BlockCache>(
+        &mut self,
+        role: Role,
+        goal: &Goal,
+        params: &Params,
+        code: &mut K,
+    ) -> Jumped {
         let mut astray = false;
         if role == Role::Return && params.options.implicit_return {
             let implied = self.is_implied(goal, params, code);
@@ -401,13 +360,18 @@ impl Decoder {
     }
 
     /// Whether the instruction at `address` is a branch.
-    pub(super) fn is_branch<K: Code>(&self, address: u64, params: &Params, code: &mut K) -> bool {
+    pub(super) fn is_branch<K: BlockCache>(
+        &self,
+        address: u64,
+        params: &Params,
+        code: &mut K,
+    ) -> bool {
         let pc = Pc { address, isa: params.isa(), space: self.space };
         code.instruction(pc).is_ok_and(|i| i.kind == Kind::Branch && i.conditional)
     }
 
     /// Stops inside a block. `None` where no instruction begins at the goal.
-    fn stop<K: Code, S: Sink>(
+    fn stop<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         block: &Block,
@@ -438,11 +402,11 @@ impl Decoder {
             let undecided = !goal.notified && params.choices.loop_label == LoopLabel::NextPacket;
             let (returns, branches) = (goal.returns, goal.branches);
             let by = PassedAddress { address, returns, branches, next: None };
-            self.inferred = undecided.then_some(by);
-            self.named = ReportedAs::Passed;
+            self.passed = undecided.then_some(by);
+            self.reported_as = ReportedAs::Passed;
         }
         // What trapped may be named, too: whether this was retired is settled by what comes next.
-        if goal.before || names_trapped(params) {
+        if goal.before || params.reports_trapped() {
             say(at, block.start, bytes, count, &last, true, sink);
             self.last = before.or(self.last);
             self.position = Position::At { pc: address, pending_retire: !goal.before };
@@ -464,7 +428,7 @@ impl Decoder {
     }
 
     /// Says the instruction that is owed: it is known to have been retired.
-    pub(super) fn flush<K: Code, S: Sink>(
+    pub(super) fn flush<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         params: &Params,
@@ -516,7 +480,7 @@ impl Decoder {
         sink: &mut S,
     ) -> Walked {
         self.position = Position::Unknown;
-        self.inferred = None;
+        self.passed = None;
         self.pending.clear();
         sink.element(at, Element::Inconsistency(inconsistency));
         Walked::Lost
@@ -531,7 +495,7 @@ impl Decoder {
         sink: &mut S,
     ) -> Walked {
         self.position = Position::Unknown;
-        self.inferred = None;
+        self.passed = None;
         self.pending.clear();
         sink.element(at, Element::NoCode { address, space: self.space });
         Walked::Lost
@@ -548,36 +512,6 @@ enum Jumped {
     Astray,
     /// It cannot go there.
     Nowhere,
-}
-
-/// How far a path went that no branch decided on: one that comes to where it was never ends.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Path {
-    steps: u32,
-    /// A place on the path, farther along each time that the path is twice as long. None before a
-    /// return: where the next ones go has changed.
-    mark: Option<u64>,
-}
-
-impl Path {
-    #[inline]
-    pub(super) fn goes_on(&mut self, pc: u64) -> bool {
-        self.steps += 1;
-        if self.mark == Some(pc) || self.steps > LONGEST_PATH {
-            return false;
-        }
-        if self.steps.is_power_of_two() {
-            self.mark = Some(pc);
-        }
-        true
-    }
-}
-
-/// Address of a block's last instruction.
-#[inline]
-pub(super) fn last_address(block: &Block) -> u64 {
-    let bytes = u64::from(block.bytes.saturating_sub(block.last.size.into()));
-    block.start.wrapping_add(bytes) & block.last.isa.address_mask()
 }
 
 /// Says a range, where there is one.

@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 
 use tracewright_base::{Access, Direction};
 
-use super::flow::length;
+use super::length::length;
 use crate::etrace::config::Params;
 use crate::etrace::packet::fields::{low, sign_extend};
 use crate::etrace::packet::{Amount, DataAccess, Packet, Payload, Transfer};

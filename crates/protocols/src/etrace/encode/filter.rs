@@ -4,7 +4,6 @@
 use alloc::vec::Vec;
 
 use super::ingress::{Block, Cycle, Itype};
-use super::settings::Settings;
 use crate::etrace::config::Params;
 
 /// What a comparator looks at.
@@ -146,12 +145,11 @@ pub(super) struct Qualifier {
 }
 
 impl Qualifier {
-    pub(super) fn new(params: &Params, settings: &Settings) -> Self {
-        let Settings { comparators, filters, .. } = settings;
+    pub(super) fn new(params: &Params, filters: &[Filter], comparators: &[Comparator]) -> Self {
         Qualifier {
-            comparators: comparators.clone(),
+            comparators: comparators.to_vec(),
             latched: comparators.iter().map(|_| false).collect(),
-            filters: filters.clone(),
+            filters: filters.to_vec(),
             handled: Vec::new(),
             deepest: 1 << params.port.filter_ecause.min(15),
             beyond: 0,

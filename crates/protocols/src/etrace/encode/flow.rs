@@ -4,14 +4,13 @@
 //! An instruction is dealt with when the next one is known: what was before it, and what comes after
 //! it, choose its packet. Most instructions choose none, and are passed over quickly.
 
-use tracewright_base::Wire;
-
+use super::executed::ExecutedSpan;
 use super::inst::{Inst, is};
+use super::length::length;
 use super::outlet::Outlet;
-use super::passed::Passed;
 use super::returns::Returns;
 use super::settings::{Quirks, Settings, SyncPosition};
-use crate::etrace::config::{Difference, LoopLabel, Params, Profile, Reset, Sync, TrapPacket};
+use crate::etrace::config::{Difference, LoopLabel, Params, Reset, Sync, TrapPacket};
 use crate::etrace::decode::pending::{Predictor, index};
 use crate::etrace::decode::targets::Targets;
 use crate::etrace::packet::fields::{low, sign_extend};
@@ -24,7 +23,7 @@ use crate::etrace::packet::{
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
     quirks: Quirks,
-    place: SyncPosition,
+    sync_position: SyncPosition,
     prev: Inst,
     cur: Inst,
     /// `cur` is an instruction.
@@ -43,13 +42,13 @@ pub(super) struct Flow {
     /// Since the last synchronisation packet, in the units of the period.
     count: u64,
     /// The trap before this instruction was told.
-    told: bool,
+    trap_reported: bool,
     /// A synchronisation packet goes with the next instruction.
     sync_next: bool,
     /// The period was over with the last instruction, and its packet, if any, says so.
-    due: bool,
+    sync_due: bool,
     /// The last instruction was the first of a handler, and the next is for a packet, too.
-    second: bool,
+    second_of_handler: bool,
     predictor: Predictor,
     targets: Targets,
     returns: Returns,
@@ -61,8 +60,8 @@ pub(super) struct Flow {
     synced: bool,
     /// The packet of the last instruction is followed by one of format 3.
     updiscon: bool,
-    /// Where a jump must be reported that goes to what was passed: see `goes_back`.
-    passed: Option<Passed>,
+    /// Where a jump must be reported that goes to what was passed: see `jumps_to_executed`.
+    executed: Option<ExecutedSpan>,
     /// There is nothing that plain instructions could change.
     quiet: bool,
     pub(super) outlet: Outlet,
@@ -70,9 +69,10 @@ pub(super) struct Flow {
 
 impl Flow {
     pub(super) fn new(params: &Params, settings: &Settings) -> Self {
+        let quirks = settings.quirks.unwrap_or(Quirks::of(params));
         Flow {
-            quirks: settings.quirks.unwrap_or(Quirks::of(params)),
-            place: settings.sync_position.unwrap_or(SyncPosition::of(params)),
+            quirks,
+            sync_position: settings.sync_position.unwrap_or(SyncPosition::of(params)),
             prev: Inst { flags: is::UNQUALIFIED, ..Inst::default() },
             cur: Inst { flags: is::UNQUALIFIED, ..Inst::default() },
             filled: false,
@@ -83,10 +83,10 @@ impl Flow {
             failed: false,
             last: 0,
             count: 0,
-            told: false,
+            trap_reported: false,
             sync_next: false,
-            due: false,
-            second: false,
+            sync_due: false,
+            second_of_handler: false,
             predictor: Predictor::default(),
             targets: Targets::default(),
             returns: Returns::default(),
@@ -95,10 +95,10 @@ impl Flow {
             context_due: false,
             synced: false,
             updiscon: false,
-            passed: (params.is_draft() && params.choices.loop_label == LoopLabel::First)
-                .then_some(Passed::since(u64::MAX)),
+            executed: (params.is_draft() && params.choices.loop_label == LoopLabel::First)
+                .then_some(ExecutedSpan::since(u64::MAX)),
             quiet: false,
-            outlet: Outlet::new(settings.fifo, &settings.quirks.unwrap_or(Quirks::of(params))),
+            outlet: Outlet::new(settings.fifo, quirks.no_support),
         }
     }
 
@@ -132,7 +132,7 @@ impl Flow {
         // A plain instruction after a plain one, and nothing waits.
         self.quiet = (self.prev.flags | self.cur.flags) == 0
             && !self.sync_next
-            && !self.second
+            && !self.second_of_handler
             && !self.context_due
             && params.choices.resync == Sync::Packets
             && self.count < u64::from(params.choices.resync_max);
@@ -204,19 +204,19 @@ impl Flow {
         // The target of an implied return is one, too, once it is reported.
         let target = prev.is(is::UPDISCON) || self.returns.returned();
         self.updiscon = target && self.sync_follows(&cur, next, params);
-        if let Some(passed) = &mut self.passed {
-            passed.add(&cur);
+        if let Some(executed) = &mut self.executed {
+            executed.add(&cur);
         }
         let reported = self.choose(&prev, &cur, next, params, out);
-        if let Some(passed) = &mut self.passed
+        if let Some(executed) = &mut self.executed
             && (cur.is(is::TAKEN) || reported != Reported::Not)
         {
-            *passed = Passed::since(cur.address.wrapping_add(1));
+            *executed = ExecutedSpan::since(cur.address.wrapping_add(1));
         }
         if next.is(is::UNQUALIFIED) {
             self.end(reported, &cur, next, params, out);
         }
-        if self.jumps(&cur, &prev, next, params) {
+        if self.is_inferable(&cur, &prev, next, params) {
             self.cur.flags &= !is::UPDISCON;
         }
     }
@@ -255,7 +255,7 @@ impl Flow {
     }
 
     /// An uninferable jump is inferable after all, by an optional mode.
-    fn jumps(&mut self, cur: &Inst, prev: &Inst, next: &Inst, params: &Params) -> bool {
+    fn is_inferable(&mut self, cur: &Inst, prev: &Inst, next: &Inst, params: &Params) -> bool {
         let sequential = sequential(cur, prev, params);
         if !params.options.implicit_return {
             return sequential;
@@ -266,9 +266,9 @@ impl Flow {
 
     /// 0.026: `cur` jumps to what was passed since the last branch that was taken or packet. A packet with that address might mean the
     /// time before: where the decoder takes it for that, the jump is reported first.
-    fn goes_back(&self, cur: &Inst, prev: &Inst, next: &Inst, params: &Params) -> bool {
+    fn jumps_to_executed(&self, cur: &Inst, prev: &Inst, next: &Inst, params: &Params) -> bool {
         let jump = cur.is(is::UPDISCON) && !sequential(cur, prev, params);
-        jump && self.passed.is_some_and(|passed| passed.has(next.address))
+        jump && self.executed.is_some_and(|executed| executed.has(next.address))
     }
 
     /// A packet of format 3 comes right after this instruction's.
@@ -287,7 +287,7 @@ impl Flow {
             return false;
         }
         let max = u64::from(params.choices.resync_max);
-        match self.place {
+        match self.sync_position {
             SyncPosition::AfterSpecial => {
                 self.count >= max && cur.is(is::SPECIAL) && !cur.is(is::TRAP)
             }
@@ -305,19 +305,21 @@ impl Flow {
         params: &Params,
         out: &mut impl Extend<Packet>,
     ) -> Reported {
-        let Quirks { starts_unretired, .. } = self.quirks;
+        let choices = &params.choices;
+        let starts_unretired = choices.start_unretired || choices.trapped_in_stream;
         let (draft, v2) = (params.is_draft(), params.choices.trap == TrapPacket::ThAddr);
-        let told = core::mem::take(&mut self.told);
-        let only = cur.is(is::ONLY) && !self.quirks.trapped_in_stream;
-        let second = core::mem::take(&mut self.second);
+        let trap_reported = core::mem::take(&mut self.trap_reported);
+        let only = cur.is(is::ONLY) && !choices.trapped_in_stream;
+        let second = core::mem::take(&mut self.second_of_handler);
         let due = self.flushes(cur, params);
-        let was_due = core::mem::replace(&mut self.due, due);
+        let was_due = core::mem::replace(&mut self.sync_due, due);
         // The count of packets tells by itself that the next instruction is for synchronisation.
-        let by_count = params.choices.resync == Sync::Packets && self.place == SyncPosition::Next;
+        let by_count =
+            params.choices.resync == Sync::Packets && self.sync_position == SyncPosition::Next;
         if prev.is(is::TRAP) {
             if !only {
-                self.second = self.quirks.second_start;
-                if told && v2 && !draft {
+                self.second_of_handler = choices.trapped_in_stream;
+                if trap_reported && v2 && !draft {
                     self.start(cur, params, out);
                 } else {
                     self.trap(prev, cur, true, params, out);
@@ -325,13 +327,13 @@ impl Flow {
                 return Reported::Sync;
             }
             // Another trap before the first instruction of the handler.
-            if v2 && !draft && (!told || self.quirks.tells_twice) {
+            if v2 && !draft && (!trap_reported || choices.start_unretired) {
                 // The address means nothing by the specification: say where it was.
                 let epc = if prev.is(is::ONLY) { prev.address } else { prev.after };
-                let place =
-                    if self.quirks.tells_twice { *cur } else { Inst { address: epc, ..*cur } };
-                self.trap(prev, &place, false, params, out);
-                self.told = self.quirks.tells_twice && next.is(is::TRAP);
+                let reported =
+                    if choices.start_unretired { *cur } else { Inst { address: epc, ..*cur } };
+                self.trap(prev, &reported, false, params, out);
+                self.trap_reported = choices.start_unretired && next.is(is::TRAP);
             }
             return Reported::Sync;
         }
@@ -358,7 +360,7 @@ impl Flow {
             }
             if v2 && !draft {
                 self.trap(cur, cur, false, params, out);
-                self.told = true;
+                self.trap_reported = true;
             }
             return Reported::Sync;
         }
@@ -366,7 +368,7 @@ impl Flow {
             return Reported::Sync;
         }
         let unsettled = self.branches != 0 || !by_count && self.returns.implies();
-        let flush = due && (unsettled || self.place == SyncPosition::AfterSpecial);
+        let flush = due && (unsettled || self.sync_position == SyncPosition::AfterSpecial);
         if flush || late || cur.is(is::TRAP) && !cur.is(is::ONLY) || cur.is(is::NOTIFY) {
             // The target of a discontinuity is not marked. ("Format 2 notify and updiscon")
             let notify = cur.is(is::NOTIFY) && !self.returns.returned();
@@ -383,7 +385,7 @@ impl Flow {
         let call =
             params.options.implicit_return && cur.is(is::CALL) && self.returns.ambiguous(params);
         let format3 = trap || changes || jumps || next.is(is::DISCONTINUITY);
-        if format3 || call || self.goes_back(cur, prev, next, params) {
+        if format3 || call || self.jumps_to_executed(cur, prev, next, params) {
             // Where no packet of format 3 follows, it must be marked as what was not jumped to.
             self.report(cur, !format3 && !self.returns.returned(), false, params, out);
             return Reported::Here;
@@ -421,7 +423,7 @@ impl Flow {
             return true;
         }
         let max = u64::from(params.choices.resync_max);
-        match (self.place, params.choices.resync) {
+        match (self.sync_position, params.choices.resync) {
             (SyncPosition::AfterSpecial, _) => false,
             (SyncPosition::Next, Sync::Packets) => self.count > max,
             (SyncPosition::Next, _) => {
@@ -487,7 +489,7 @@ impl Flow {
             Sync::Halfwords => cur.halfwords.into(),
             Sync::Packets | Sync::Cycles => 0,
         };
-        (self.sync_next, self.due) = (false, false);
+        (self.sync_next, self.sync_due) = (false, false);
         self.context_due = false;
         if params.options.resync_disabled {
             // Whoever decodes it has seen all that came before.
@@ -560,10 +562,10 @@ impl Flow {
 
     /// Where a target is in the jump target cache; it is from now on.
     fn find(&mut self, address: u64, params: &Params) -> Option<u16> {
-        let place = index(address, params.widths.cache_size, params) as u16;
-        let found = self.targets.get(place) == Some(address);
+        let slot = index(address, params.widths.cache_size, params) as u16;
+        let found = self.targets.get(slot) == Some(address);
         self.targets.put(address, params);
-        found.then_some(place)
+        found.then_some(slot)
     }
 
     /// The difference to the address before, without the bits that packets leave out.
@@ -580,7 +582,7 @@ impl Flow {
         let width = params.widths.address();
         let full = full_address(address, params);
         params.options.full_address
-            || params.profile == Profile::PulpTrdb
+            || self.quirks.full_if_shorter
                 && significant(full, width) <= significant(self.address(address, params), width)
     }
 
@@ -588,7 +590,7 @@ impl Flow {
     fn full(&mut self, params: &Params, out: &mut impl Extend<Packet>) {
         let map = Map { bits: self.map, len: self.branches };
         self.send(
-            Payload::Branches(Branches { full: self.quirks.full_map, map, report: None }),
+            Payload::Branches(Branches { full: params.is_draft(), map, report: None }),
             params,
             out,
         );
@@ -626,7 +628,7 @@ impl Flow {
             self.support(enabled, qualification, params, out);
         }
         self.returns.clear();
-        self.told = false;
+        self.trap_reported = false;
         self.sync_next = false;
     }
 
@@ -667,7 +669,7 @@ impl Flow {
         self.predicted = 0;
         self.all_predicted = true;
         self.failed = false;
-        self.told = false;
+        self.trap_reported = false;
         self.predictor = Predictor::default();
         self.targets.clear();
         self.returns.clear();
@@ -721,17 +723,4 @@ const fn significant(value: u64, width: u32) -> u32 {
     let value = sign_extend(value, width);
     let magnitude = if (value as i64) < 0 { !value } else { value };
     64 - magnitude.leading_zeros()
-}
-
-/// Bytes of a packet on the wire.
-pub(super) fn length(packet: &Payload, params: &Params) -> usize {
-    struct Count(usize);
-    impl Extend<u8> for Count {
-        fn extend<T: IntoIterator<Item = u8>>(&mut self, bytes: T) {
-            self.0 += bytes.into_iter().count();
-        }
-    }
-    let mut count = Count(0);
-    Packet::sent(*packet, params).emit(params, &mut count);
-    count.0
 }

@@ -4,9 +4,8 @@
 //! a support packet says so then (`qual_status` *trace lost*, `dloss` for data trace). 0.026 has no code for that: there
 //! the unit says that tracing ended while it still can, and keeps room for the packet.
 
-use super::settings::Quirks;
+use super::length::length;
 use crate::etrace::config::{Framing, Params};
-use crate::etrace::encode::flow::length;
 use crate::etrace::packet::{Packet, Payload, Qualification, Support};
 
 /// The FIFO before the transport.
@@ -61,10 +60,11 @@ const SUPPORT: u32 = 6;
 const LEAST: u32 = 2 * (LONGEST + 2 * SUPPORT);
 
 impl Outlet {
-    pub(super) fn new(settings: FifoSettings, quirks: &Quirks) -> Self {
+    /// An empty FIFO. `no_support`: the unit has no support packets.
+    pub(super) fn new(settings: FifoSettings, no_support: bool) -> Self {
         let bytes = if settings.bytes > 0 { settings.bytes.max(LEAST) } else { 0 };
         // A unit without support packets cannot tell of a loss.
-        let stall = settings.stall || quirks.no_support;
+        let stall = settings.stall || no_support;
         Outlet {
             settings: FifoSettings { bytes, drain: settings.drain.max(1), stall },
             level: 0,
@@ -180,7 +180,7 @@ impl Outlet {
         if let Payload::Support(support) = &mut packet.payload {
             support.data_lost |= core::mem::take(&mut self.data_lost);
         }
-        let len = length(&packet.payload, params) as u32;
+        let len = length(&packet.payload, params);
         let spare = if params.is_draft() { SUPPORT } else { 0 };
         if stall || self.level + len + spare <= bytes {
             let data = matches!(packet.payload, Payload::Data(_));
@@ -210,7 +210,7 @@ impl Outlet {
             false => Qualification::EndedReported,
         };
         let support = Support { enabled: true, qualification, ..Support::of(params) };
-        self.level += length(&Payload::Support(support), params) as u32;
+        self.level += length(&Payload::Support(support), params);
         Some(Packet::sent(Payload::Support(support), params))
     }
 }

@@ -19,8 +19,8 @@ pub struct Port {
     /// Half words in a block, at most.
     most: u16,
     draft: bool,
-    /// ECALL and EBREAK are retired, and trap.
-    calls_retire: bool,
+    /// `ecall_retires` of the unit's parameters.
+    ecall_retires: bool,
     /// What a change of the context is on the port.
     context_type: ContextType,
     /// What is known for the next cycle.
@@ -36,18 +36,13 @@ pub struct Port {
 
 impl Port {
     /// The port of a processor that retires up to `retires` instructions in a block.
-    pub fn new(
-        params: &Params,
-        retires: u8,
-        calls_retire: bool,
-        context_type: ContextType,
-    ) -> Self {
+    pub fn new(params: &Params, retires: u8, context_type: ContextType) -> Self {
         Port {
             retires: retires.max(1).into(),
             blocks: usize::from(params.port.taken_branches).clamp(1, BLOCKS),
             most: (1u16 << params.port.iretire_width.min(15)) - 1,
             draft: params.is_draft(),
-            calls_retire,
+            ecall_retires: params.choices.ecall_retires,
             context_type,
             next: Cycle { privilege: 3, ..Cycle::default() },
             count: 0,
@@ -184,7 +179,7 @@ impl Port {
             if self.count == self.blocks {
                 self.flush(out);
             }
-            let retires = self.calls_retire && !interrupt && is_call(cause);
+            let retires = self.ecall_retires && !interrupt && is_call(cause);
             let size = u8::from(retires) * 2;
             let block = Block {
                 iaddr: taken.return_address,

@@ -6,7 +6,7 @@ use super::data::DataSettings;
 use super::filter::{Comparator, Filter};
 use super::ingress::ContextType;
 use super::outlet::FifoSettings;
-use crate::etrace::config::{Params, Profile, Version};
+use crate::etrace::config::{Params, Profile};
 
 /// Settings of a trace unit in software.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,87 +66,65 @@ impl SyncPosition {
     }
 }
 
-/// What a unit does its own way, against the specification.
+/// What only the encoder of a profile does, and a decoder need not know. What both must know is in
+/// [`Choices`](crate::etrace::config::Choices).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quirks {
-    /// A packet of sub-format 0 for what was not retired, where privilege changed.
-    pub starts_unretired: bool,
-    /// A trap that was told with `thaddr` 0 is told again when another follows at once.
-    pub tells_twice: bool,
     /// `updiscon` is set before an instruction that is retired and traps.
     pub updiscon_before_any_trap: bool,
-    /// At the end the last address is reported whether or not it was.
+    /// At the end of the trace the last address is reported even if the packet before has it.
     pub ends_twice: bool,
-    /// At the end nothing is reported.
+    /// At the end of the trace no packet is sent.
     pub never_ends: bool,
-    /// There are no support packets.
+    /// The unit has no support packets.
     pub no_support: bool,
-    /// A full map is format 0. (0.026)
-    pub full_map: bool,
-    /// Bits of a trap value that are kept.
+    /// The bits of a trap value that the trap packet has.
     pub tval_mask: u64,
-    /// Bits of a cause that are kept.
+    /// The bits of a cause that the trap packet has.
     pub cause_mask: u64,
-    /// The second instruction of a handler is for a synchronisation packet, too.
-    pub second_start: bool,
-    /// ECALL and EBREAK are retired, and trap.
-    pub calls_retire: bool,
-    /// What trapped is in the stream of instructions, and is reported where one would be.
-    pub trapped_in_stream: bool,
     /// The last instruction before privilege changes is reported even if there are no branches.
     pub flushes_privilege: bool,
-    /// A full map is sent without an address, unless it is the target of a jump.
+    /// A full map is sent without an address, unless the address is the target of a jump.
     pub full_map_alone: bool,
+    /// Format 0 is sent in place of format 1 where it is not longer. (0.026)
+    pub full_if_shorter: bool,
 }
 
 impl Quirks {
-    /// None: as the specification has it.
+    /// The encoder of the specification.
     pub const NONE: Quirks = Quirks {
-        starts_unretired: false,
-        tells_twice: false,
         updiscon_before_any_trap: false,
         ends_twice: false,
         never_ends: false,
         no_support: false,
-        full_map: false,
         tval_mask: u64::MAX,
         cause_mask: u64::MAX,
-        second_start: false,
-        calls_retire: false,
-        trapped_in_stream: false,
         flushes_privilege: false,
         full_map_alone: false,
+        full_if_shorter: false,
     };
 
-    /// What the profile of `params` does.
+    /// The quirks of the profile of `params`.
     pub const fn of(params: &Params) -> Quirks {
-        let choices = &params.choices;
-        let spec = Quirks {
-            calls_retire: choices.ecall_retires,
-            full_map: params.is_draft(),
-            starts_unretired: choices.start_unretired || choices.trapped_in_stream,
-            tells_twice: choices.start_unretired,
-            trapped_in_stream: choices.trapped_in_stream,
-            second_start: choices.trapped_in_stream,
-            ..Quirks::NONE
-        };
         match params.profile {
-            // Of other versions than their own these have their link and their settings alone.
-            Profile::ReferenceFlow if matches!(params.version, Version::V2_0) => Quirks {
+            Profile::ReferenceFlow => Quirks {
                 updiscon_before_any_trap: true,
                 ends_twice: true,
                 tval_mask: 0xff,
                 cause_mask: 0xff,
-                ..spec
+                ..Quirks::NONE
             },
-            Profile::PulpTrdb if params.is_draft() => Quirks {
+            Profile::PulpTrdb => Quirks {
                 never_ends: true,
                 no_support: true,
                 flushes_privilege: true,
                 full_map_alone: true,
-                ..spec
+                full_if_shorter: true,
+                ..Quirks::NONE
             },
-            _ => spec,
+            Profile::Spec | Profile::Siemens | Profile::PulpRvTracer | Profile::Esp32 => {
+                Quirks::NONE
+            }
         }
     }
 }

@@ -4,8 +4,8 @@ use super::{
     Comparator, Compare, ContextType, DataSettings, Encoder, FifoSettings, Filter, Function, Input,
     Match, Settings, SyncPosition,
 };
-use crate::encoders::{Encodes, Setting};
 use crate::etrace::{Etrace, Params};
+use crate::trace_unit::{Encodes, Setting};
 
 const fn setting(name: &'static str, about: &'static str) -> Setting {
     Setting { name, about }
@@ -19,6 +19,8 @@ impl Encodes for Etrace {
 
     /// Every parameter has a default; frames need an id.
     const USUAL: &'static [(&'static str, u64)] = &[("trace_id", 0x10)];
+
+    const CORE: &'static str = "";
 
     const SETTINGS: &'static [Setting] = &SETTINGS;
 

@@ -15,7 +15,7 @@ use crate::etrace::packet::{Branches, Map, Payload, Report, Start, Support, Who}
 use crate::etrace::{Packet, Params};
 
 fn draft() -> Params {
-    Params::new(Version::Draft, Profile::Spec, false)
+    Params::spec(Version::Draft, false)
 }
 
 fn bytes(payload: Payload, params: &Params) -> Vec<u8> {
@@ -80,7 +80,7 @@ fn compression_and_padding() {
         // Closed up: 9 bits of the address, and the flags.
         (Compression::Address, Padding::Zero, &[0x42, 0xc2, 0x3f]),
     ] {
-        let mut params = Params::new(Version::V2_0, Profile::ReferenceFlow, false);
+        let mut params = Params::of(Profile::ReferenceFlow, false);
         params.widths.iaddress = 32;
         (params.choices.compression, params.choices.padding) = (compression, padding);
         params.choices.plain_notify = false;
@@ -180,7 +180,7 @@ fn notifications_are_not_marked() {
     };
     let unmarked = |address| Report { address, ..Report::default() };
     assert_eq!(reports(&draft()), [unmarked(2), unmarked(4)]);
-    let later = Params::new(Version::V2_0, Profile::Spec, false);
+    let later = Params::spec(Version::V2_0, false);
     assert_eq!(reports(&later), [Report { notify: true, ..unmarked(2) }, unmarked(4)]);
 }
 

@@ -15,7 +15,7 @@ use crate::etrace::encode::{
 use crate::etrace::packet::{Packet, Payload, Qualification};
 
 fn params(profile: Profile) -> Params {
-    Params::new(Version::V2_0, profile, true)
+    Params::of(profile, true)
 }
 
 /// An instruction of 4 bytes.
@@ -148,8 +148,7 @@ fn updiscon_before_a_packet_of_format_3() {
     let marked = |always| {
         let mut params = params(Profile::Spec);
         params.choices.ecall_retires = true;
-        let quirks =
-            Quirks { calls_retire: true, updiscon_before_any_trap: always, ..Quirks::NONE };
+        let quirks = Quirks { updiscon_before_any_trap: always, ..Quirks::NONE };
         let settings = Settings { quirks: Some(quirks), ..Settings::default() };
         let payloads = encode(&steps, &params, &settings);
         let reports: Vec<_> = payloads.iter().filter_map(Payload::report).collect();

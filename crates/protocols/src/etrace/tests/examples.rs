@@ -154,7 +154,7 @@ fn calls_and_returns() {
 
 /// The unit of the printed fragments: full addresses, `iaddress_lsb` 0.
 fn fragments() -> Params {
-    let mut params = Params::new(Version::V2_0, Profile::ReferenceFlow, true);
+    let mut params = Params::of(Profile::ReferenceFlow, true);
     params.widths.iaddress_lsb = 0;
     params.options.full_address = true;
     params
@@ -247,7 +247,7 @@ fn siemens_transport() {
 /// branch; and 9 instructions in one cycle.
 #[test]
 fn nine_instructions_in_a_cycle() {
-    let mut params = Params::new(Version::Draft, Profile::Spec, true);
+    let mut params = Params::spec(Version::Draft, true);
     params.choices.itype4_call = true;
     let mut cycle = Cycle { privilege: 3, ..Cycle::default() };
     for (block, (iaddr, iretire, ilastsize, itype, ntkn)) in cycle.blocks.iter_mut().zip([

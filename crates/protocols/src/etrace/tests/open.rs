@@ -36,14 +36,14 @@ fn the_way_to_an_address() {
     let twice = [&round[..], &fault(0x1008)];
     let same = |params: &Params| bytes(&once, params) == bytes(&twice, params);
     for profile in [Profile::Spec, Profile::PulpTrdb] {
-        let mut params = Params::new(Version::Draft, profile, true);
+        let mut params = Params::new(Version::Draft, profile, true).unwrap();
         assert!(same(&params), "{profile}");
         // The jump is reported where it goes to what was passed.
         params.choices.loop_label = LoopLabel::First;
         assert!(!same(&params), "{profile}");
     }
     for version in [Version::V1_0, Version::V2_0, Version::V2_1] {
-        assert!(!same(&Params::new(version, Profile::Spec, true)), "{version}");
+        assert!(!same(&Params::spec(version, true)), "{version}");
     }
 }
 
@@ -57,7 +57,7 @@ fn trapped_or_retired() {
         let trapped = [before, &fault(at)];
         let retired = [before, &[plain(at)], &fault(at + 4)];
         let same = |params: &Params| bytes(&trapped, params) == bytes(&retired, params);
-        let mut params = Params::new(Version::Draft, Profile::PulpTrdb, true);
+        let mut params = Params::of(Profile::PulpTrdb, true);
         assert!(same(&params), "{at:x}");
         // A handler at another level: what trapped is named, too.
         let up = |epc| [trap(5, epc, 0x3000, 0), level(1), plain(0x3000), plain(0x3004)];
@@ -65,10 +65,10 @@ fn trapped_or_retired() {
         assert!(trapped_up != bytes(&[before, &[plain(at)], &up(at + 4)], &params), "{at:x}");
         params.choices.trapped_in_stream = false;
         assert!(!same(&params), "{at:x}");
-        assert!(!same(&Params::new(Version::Draft, Profile::Spec, true)), "{at:x}");
+        assert!(!same(&Params::spec(Version::Draft, true)), "{at:x}");
     }
     // A jump that is not named for its own sake is named because of the trap.
-    let params = Params::new(Version::Draft, Profile::PulpTrdb, true);
+    let params = Params::of(Profile::PulpTrdb, true);
     let before = [plain(0x1000), jump(0x1004, 0x2000)];
     let trapped = bytes(&[&before, &fault(0x2000)], &params);
     assert!(trapped != bytes(&[&before, &[plain(0x2000)], &fault(0x2004)], &params));
@@ -78,7 +78,7 @@ fn trapped_or_retired() {
 /// there; and the first instruction of a handler was retired, or another trap came.
 #[test]
 fn the_end() {
-    let params = Params::new(Version::Draft, Profile::PulpTrdb, true);
+    let params = Params::of(Profile::PulpTrdb, true);
     let target = [plain(0x1000), jump(0x1004, 0x1800), jump(0x1800, 0x2000)];
     let retired = [plain(0x2000), plain(0x2004)];
     let trapped = [trap(5, 0x2000, 0x3000, 0), plain(0x3000)];
@@ -111,7 +111,7 @@ fn a_trap_before_the_handler() {
         (Version::V2_0, Profile::Spec, false),
         (Version::V2_1, Profile::Spec, false),
     ] {
-        let params = Params::new(version, profile, true);
+        let params = Params::new(version, profile, true).unwrap();
         assert_eq!(bytes(&one, &params) == bytes(&two, &params), same, "{version} {profile}");
     }
 }

@@ -1,21 +1,74 @@
 //! Parameters: their ranges, their texts, and what each profile makes of them. (0.026, Table 3.7;
 //! "Discovery of encoder parameters")
 
+use std::format;
 use std::string::ToString;
+use std::vec::Vec;
 
-use crate::etrace::config::{PARAMETERS, Profile, Version, Wrong};
+use crate::etrace::config::{PARAMETERS, Profile, Version, Wrong, units};
 use crate::etrace::{Etrace, Params};
 use crate::protocol::Protocol;
 
 fn all() -> impl Iterator<Item = Params> {
-    Version::WORDS.iter().flat_map(|&(version, _)| {
-        Profile::WORDS.iter().flat_map(move |&(profile, _)| {
-            [false, true].map(|wide| {
-                let version = Version::of_number(version).unwrap();
-                Params::new(version, Profile::of_number(profile).unwrap(), wide)
-            })
-        })
+    units().flat_map(|(version, profile)| {
+        [false, true].map(|rv64| Params::new(version, profile, rv64).unwrap())
     })
+}
+
+/// Nine units exist. Every other pair of a version and a profile is refused with the versions that
+/// the profile has.
+#[test]
+fn other_pairs_are_refused() {
+    let mut accepted = Vec::new();
+    for &(version, version_word) in Version::WORDS {
+        for &(profile, profile_word) in Profile::WORDS {
+            let text = format!("profile = \"{profile_word}\"\n\nversion = {version_word}");
+            let register = |name: &str| match name {
+                "version" => Some(version),
+                "profile" => Some(profile),
+                _ => None,
+            };
+            let configured = Etrace::configure(None, &register);
+            match Params::from_text(&text) {
+                Ok(params) => {
+                    assert_eq!(configured, Ok(params), "{text}");
+                    assert_eq!(Etrace::check(&register), Ok(()));
+                    accepted.push((version_word, profile_word));
+                }
+                Err(refused) => {
+                    let only = match profile_word {
+                        "siemens" | "esp32" => "1.0",
+                        "pulp-trdb" => "0.026",
+                        _ => "2.0",
+                    };
+                    let why = format!(
+                        "version `{version_word}` has no profile `{profile_word}`, which exists in \
+                         version `{only}`"
+                    );
+                    assert_eq!(refused.to_string(), format!("line 3: {why}"));
+                    assert_eq!(Etrace::check(&register), Err(("version", why)));
+                    assert!(configured.is_err_and(|missing| missing.name == "version"));
+                }
+            }
+        }
+    }
+    let want = [
+        ("0.026", "spec"),
+        ("0.026", "pulp-trdb"),
+        ("1.0", "spec"),
+        ("1.0", "siemens"),
+        ("1.0", "esp32"),
+        ("2.0", "spec"),
+        ("2.0", "reference-flow"),
+        ("2.0", "pulp-rv_tracer"),
+        ("2.1", "spec"),
+    ];
+    assert_eq!(accepted, want);
+    assert_eq!(units().count(), want.len());
+    for (_, profile) in units() {
+        let params = Params::of(profile, true);
+        assert_eq!(Params::new(profile.version(), profile, true), Ok(params));
+    }
 }
 
 #[test]
@@ -84,7 +137,7 @@ fn defaults_come_before_what_is_given() {
     let text =
         "iaddress_lsb = 0\nsijump_p=1\nnotime_p=1\ntime_width_p=1\nprofile = siemens\nxlen = 32";
     let params = Params::from_text(text).unwrap();
-    let mut want = Params::new(Version::V1_0, Profile::Siemens, false);
+    let mut want = Params::of(Profile::Siemens, false);
     want.widths.iaddress_lsb = 0;
     want.options.sijump = true;
     assert_eq!(params, want);

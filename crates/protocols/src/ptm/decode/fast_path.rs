@@ -1,37 +1,27 @@
-//! Atoms and branches, many packets at once.
+//! The fast path of the decoder: runs of Atom and Branch packets.
 //!
-//! Nearly all of a trace is Atom packets, with a Branch packet for each indirect branch. The program between two
-//! branches is a path through blocks that are kept: the lane holds the place on that path, a [`BlockId`], and an atom
-//! is one load. What the decoder knows of where it is is made of the last block alone, where it is needed.
+//! Almost all packets of a trace are Atom packets, with a Branch packet for each indirect branch.
+//! The program between two branches is a path through cached blocks. The fast path holds a
+//! [`BlockId`] as its position on that path, so an atom takes one load. The state of the decoder is
+//! updated from the last block alone, where it is needed.
 
 use tracewright_base::{
-    BlockId, Code, CodeSpace, Counted, Element, Feed, Inconsistency, Isa, Kind, Range, Role, Sink,
+    BlockCache, BlockId, CodeSpace, Counted, Element, Feed, Inconsistency, Isa, Kind, Range, Role,
+    Sink,
 };
 
 use super::{Decoder, Phase, Place, is_branch, walkable};
+use crate::cursor::Cursor;
 use crate::ptm::config::Config;
 use crate::ptm::packet::{Address, Atoms, cycles};
 
-/// A waypoint that the decoder is still before.
-#[derive(Clone, Copy)]
-struct Passed {
-    /// Its block; [`BlockId::NONE`] where the decoder is up to date.
-    block: BlockId,
-    /// Whether it took effect.
-    taken: bool,
-    /// Place of the packet that says so.
-    at: u64,
-}
-
-const NOTHING: Passed = Passed { block: BlockId::NONE, taken: false, at: 0 };
-
-/// What selects blocks of A32 and of T32.
+/// The code spaces of A32 and T32.
 type Sets = [CodeSpace; 2];
 
 impl Decoder {
-    /// Takes Atom packets, and Branch packets that say nothing but an address.
+    /// Takes Atom packets, and Branch packets without information bytes.
     #[inline]
-    pub(super) fn fast_path<K: Code, S: Sink>(
+    pub(super) fn fast_path<K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         config: &Config,
@@ -53,8 +43,9 @@ impl Decoder {
         }
     }
 
-    /// The lane. `RETURNS`: there is a return stack. `CYCLES`: each atom and address has a cycle count.
-    fn run_atoms<const RETURNS: bool, const CYCLES: bool, K: Code, S: Sink>(
+    /// The loop. `RETURNS`: a return stack is in use. `CYCLES`: each atom and address has a cycle
+    /// count.
+    fn run_atoms<const RETURNS: bool, const CYCLES: bool, K: BlockCache, S: Sink>(
         &mut self,
         feed: &mut Feed<'_>,
         config: &Config,
@@ -62,41 +53,42 @@ impl Decoder {
         sink: &mut S,
     ) {
         let sets = [Isa::A32, Isa::T32].map(|isa| code.code_space(isa, self.context(isa).space()));
-        let mut next = self.find(&sets, code);
-        let mut passed = NOTHING;
-        // Atoms to come from bit 0, and a 1 behind them.
+        let mut cursor = self.find(&sets, code);
+        // Offset of the packet with the atom of the last block.
+        let mut last_at = 0;
+        // The remaining atoms from bit 0 on, with a 1 above the last.
         let mut steps = 1;
         let mut count = Counted::UNKNOWN;
-        // Bytes of packets beside the first of each.
+        // Bytes of the packets, without the first byte of each.
         let mut beside = 0;
         let (mut at, mut taken) = (feed.last, feed.taken);
         loop {
             let blocks = code.blocks();
-            // Whether the block to come has to be asked for; otherwise there is a packet that is not for the lane.
-            let ask = 'fast_path: loop {
+            // Whether the next block is not cached; otherwise the next packet needs the general
+            // decoder.
+            let enter = 'fast_path: loop {
                 while steps > 1 {
-                    let Some((cached, class)) = blocks.get(next) else {
-                        if RETURNS && passed.taken && self.back(passed, code) {
-                            passed = NOTHING;
-                            next = self.find(&sets, code);
-                            if next != BlockId::NONE {
+                    let Some((cached, class)) = blocks.get(cursor.next) else {
+                        if RETURNS && self.return_from(&cursor, code) {
+                            cursor = self.find(&sets, code);
+                            if cursor.next != BlockId::NONE {
                                 continue;
                             }
                         }
                         break 'fast_path true;
                     };
-                    let way = steps & 1 != 0;
-                    let range = Range { cycles: count, ..cached.range(class, way) };
+                    let executed = steps & 1 != 0;
+                    let range = Range { cycles: count, ..cached.range(class, executed) };
                     sink.element(at, Element::Range(range));
                     if RETURNS
-                        && way
+                        && executed
                         && class.last[1].role == Role::Call
                         && class.last[1].kind == Kind::Branch
                     {
                         self.returns.push(cached.end(class) as u32, class.isa());
                     }
-                    passed = Passed { block: next, taken: way, at };
-                    next = blocks.next(next, way);
+                    cursor.pass(executed, &blocks);
+                    last_at = at;
                     steps >>= 1;
                 }
                 let Some(&header) = feed.bytes.get(taken) else { break false };
@@ -119,7 +111,7 @@ impl Decoder {
                             count = Counted::of(cycles);
                             len += more;
                         }
-                        let Some((cached, class)) = blocks.get(next) else { break true };
+                        let Some((cached, class)) = blocks.get(cursor.next) else { break true };
                         at = feed.offsets.at(taken);
                         taken += len;
                         beside += len - 1;
@@ -133,8 +125,7 @@ impl Decoder {
                         }
                         self.history.move_to(&address, None);
                         self.pc = self.traced();
-                        passed = NOTHING;
-                        next = self.find(&sets, code);
+                        cursor = self.find(&sets, code);
                     }
                     atoms => {
                         steps = atoms;
@@ -143,14 +134,13 @@ impl Decoder {
                     }
                 }
             };
-            self.settle(passed, config, code, sink);
-            if !ask {
+            self.settle(&cursor, last_at, config, code, sink);
+            if !enter {
                 break;
             }
-            next = self.ask(passed, code);
-            passed = NOTHING;
-            if next == BlockId::NONE {
-                // Without a place, what is left of an atom is its cycles.
+            self.enter(&mut cursor, code);
+            if cursor.next == BlockId::NONE {
+                // Without an address, only the cycles of an atom are reported.
                 while steps > 1 && (CYCLES || self.pc.is_some()) {
                     self.atom(at, steps & 1 != 0, count, config, code, sink);
                     steps >>= 1;
@@ -162,25 +152,26 @@ impl Decoder {
         (feed.last, feed.taken) = (at, taken);
     }
 
-    /// The kept block at `pc`.
+    /// The cached block at `pc`.
     #[inline]
-    fn find<K: Code>(&self, sets: &Sets, code: &K) -> BlockId {
-        let Some(Place { address, isa }) = self.pc else { return BlockId::NONE };
+    fn find<K: BlockCache>(&self, sets: &Sets, code: &K) -> Cursor {
+        let Some(Place { address, isa }) = self.pc else { return Cursor::before(BlockId::NONE) };
         let [arm, thumb] = *sets;
         let code_space = match isa {
             Isa::A32 => arm,
             Isa::T32 => thumb,
-            _ => return BlockId::NONE,
+            _ => return Cursor::before(BlockId::NONE),
         };
-        code.find(u64::from(address) & isa.address_mask(), code_space)
+        Cursor::find(u64::from(address), isa, code_space, code)
     }
 
-    /// Goes past a waypoint of which the target is on the return stack; not past any other.
+    /// Moves past an indirect branch whose target is on the return stack. Returns `false`
+    /// otherwise.
     #[inline]
-    fn back<K: Code>(&mut self, passed: Passed, code: &K) -> bool {
-        let Some((cached, class)) = code.blocks().get(passed.block) else { return false };
+    fn return_from<K: BlockCache>(&mut self, cursor: &Cursor, code: &K) -> bool {
+        let Some((cached, class)) = code.blocks().get(cursor.last) else { return false };
         let last = class.last[1];
-        if last.kind != Kind::Indirect {
+        if !cursor.taken || last.kind != Kind::Indirect {
             return false;
         }
         let Some((address, isa)) = self.returns.pop() else { return false };
@@ -191,55 +182,54 @@ impl Decoder {
         true
     }
 
-    /// Brings the decoder past a waypoint, as [`atom`](Self::atom) does. The lane has put calls of which the target is
-    /// in the program on the return stack already.
+    /// Updates the decoder state to the position after a waypoint, as [`atom`](Self::atom) does.
+    /// The loop has pushed the return addresses of direct calls already.
     #[inline]
-    fn settle<K: Code, S: Sink>(
+    fn settle<K: BlockCache, S: Sink>(
         &mut self,
-        passed: Passed,
+        cursor: &Cursor,
+        at: u64,
         config: &Config,
         code: &K,
         sink: &mut S,
     ) {
-        let Some(block) = code.cached_block(passed.block) else { return };
+        let Some(block) = cursor.settle(code) else { return };
         let last = &block.last;
         let next = Place { address: block.next() as u32, isa: last.isa };
-        self.pc = match (passed.taken, last.kind) {
+        self.pc = match (cursor.taken, last.kind) {
             (true, Kind::Branch) => match last.target {
                 Some(target) => Some(Place { address: target as u32, isa: last.target_isa }),
                 None => Some(next),
             },
             (true, Kind::Indirect) => {
-                self.arrive(passed.at, config, sink);
+                self.arrive(at, config, sink);
                 self.call(last, next, config);
                 return;
             }
             (false, kind) if is_branch(kind) && !last.conditional => {
-                sink.element(
-                    passed.at,
-                    Element::Inconsistency(Inconsistency::UnconditionalNotTaken),
-                );
+                sink.element(at, Element::Inconsistency(Inconsistency::UnconditionalNotTaken));
                 Some(next)
             }
             _ => Some(next),
         };
     }
 
-    /// Makes and keeps the block at `pc`, which `passed` leads to.
+    /// Caches the block at `pc`, a successor of the last block.
     #[cold]
-    fn ask<K: Code>(&mut self, passed: Passed, code: &mut K) -> BlockId {
-        let Some(pc) = self.pc.filter(|pc| walkable(pc.isa)) else { return BlockId::NONE };
-        // A branch whose target is in the program always leads to the same block. One that must be taken and
-        // was not leads nowhere: that has to be doubted each time.
-        let leads =
-            |(_, class): (&tracewright_base::CachedBlock, &tracewright_base::BlockClass)| {
-                let last = class.last[usize::from(passed.taken)];
-                match passed.taken {
-                    true => last.kind != Kind::Indirect,
-                    false => last.conditional() || !is_branch(last.kind),
-                }
-            };
-        let from = code.blocks().get(passed.block).is_some_and(leads);
-        code.enter(self.space(pc), from.then_some((passed.block, passed.taken)))
+    fn enter<K: BlockCache>(&mut self, cursor: &mut Cursor, code: &mut K) {
+        let Some(pc) = self.pc.filter(|pc| walkable(pc.isa)) else {
+            *cursor = Cursor::before(BlockId::NONE);
+            return;
+        };
+        // The target of a direct branch is constant. An unconditional branch that is traced as not
+        // taken gets no successor: each one is an inconsistency.
+        let linked = code.blocks().get(cursor.last).is_some_and(|(_, class)| {
+            let last = class.last[usize::from(cursor.taken)];
+            match cursor.taken {
+                true => last.kind != Kind::Indirect,
+                false => last.conditional() || !is_branch(last.kind),
+            }
+        });
+        cursor.enter(self.space(pc), linked, code);
     }
 }

@@ -2,15 +2,15 @@
 
 use tracewright_base::Isa;
 
-/// Entries that are kept. A unit may have fewer: it then traces more targets, and only the oldest
-/// entries here are never asked for.
+/// Entries of the stack. A unit with fewer entries traces more targets, and the oldest entries here
+/// are then unused.
 const DEPTH: usize = 16;
 
-/// Return addresses of the calls that were followed, newest last. (IHI 0035, "Use of a return
+/// Return addresses of the traced calls, the newest last. (IHI 0035, "Use of a return
 /// stack")
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Returns {
-    // Entries from `len` on are always the same: equal stacks compare equal.
+    // Entries from `len` on are always `NONE`, so that equal stacks compare equal.
     entries: [(u32, Isa); DEPTH],
     len: u8,
 }
@@ -25,7 +25,7 @@ impl Default for Returns {
 }
 
 impl Returns {
-    /// Puts an address on the stack. A full stack forgets its oldest entry.
+    /// Pushes an address. A full stack drops its oldest entry.
     pub fn push(&mut self, address: u32, isa: Isa) {
         if usize::from(self.len) == DEPTH {
             self.entries.copy_within(1.., 0);
@@ -37,19 +37,19 @@ impl Returns {
         }
     }
 
-    /// Takes the newest address.
+    /// Pops the newest address.
     pub fn pop(&mut self) -> Option<(u32, Isa)> {
         self.len = self.len.checked_sub(1)?;
         let entry = self.entries.get_mut(usize::from(self.len))?;
         Some(core::mem::replace(entry, NONE))
     }
 
-    /// How many entries there are.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.len.into()
     }
 
-    /// Whether there are none.
+    /// Whether the stack is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

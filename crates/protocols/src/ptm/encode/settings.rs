@@ -1,12 +1,12 @@
-//! What the unit is told beside the registers that a decoder reads.
+//! Settings of the encoder beside the registers that a decoder reads.
 
-use crate::encoders::{Encodes, Setting};
 use crate::ptm::{Config, Encoder, Ptm};
+use crate::trace_unit::{Encodes, Setting};
 
 /// The settings of [`Encoder`](super::Encoder).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Bytes between synchronisations; 0: never again. (ETMSYNCFR, bits \[11:0])
+    /// Bytes between periodic synchronisations; 0: none. (ETMSYNCFR, bits \[11:0])
     pub period: u32,
     /// Entries of the unit's return stack, 0 to 15.
     pub return_stack_depth: u8,
@@ -21,14 +21,16 @@ impl Default for Settings {
 impl Encodes for Ptm {
     type Encoder = Encoder;
 
-    /// PFTv1.1 of a Cortex-A15: DSB and DMB are no waypoints; 64-bit natural timestamps where there are
-    /// any.
+    /// PFTv1.1 of a Cortex-A15: DSB and DMB are not waypoints; timestamps, if enabled, are 64-bit
+    /// binary.
     const USUAL: &'static [(&'static str, u64)] = &[
         ("ETMCR", 0x1000_0400),
         ("ETMIDR", 0x411c_f312),
         ("ETMCCER", 0x34c0_1ac2),
         ("ETMTRACEIDR", 0x10),
     ];
+
+    const CORE: &'static str = "Cortex-A15";
 
     const SETTINGS: &'static [Setting] = &[
         Setting {

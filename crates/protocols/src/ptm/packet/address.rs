@@ -1,4 +1,4 @@
-//! The address bytes of a branch or a waypoint update: only what changed is sent.
+//! The address bytes of a branch or a waypoint update: the low bits that changed.
 
 use core::fmt;
 
@@ -6,8 +6,8 @@ use tracewright_base::{Fault, Isa};
 
 /// The low bits of an address, in units of the instruction set's alignment.
 ///
-/// (IHI 0035, "Branch address packet") Each byte is `Cxxx_xxxx` but the last, where C is 0 and the
-/// bit below it says that information bytes follow:
+/// (IHI 0035, "Branch address packet") Each byte is `Cxxx_xxxx`. In the last byte C is 0, and bit E
+/// below it states that information bytes follow:
 ///
 /// | byte | address bits | in T32 state: bit 0 is never sent |
 /// |---|---|---|
@@ -25,7 +25,7 @@ pub struct Address {
     state: Option<State>,
 }
 
-/// The instruction set that the fifth address byte names.
+/// The instruction set in the fifth address byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// `001x` in bits \[5:3]: A32.
@@ -36,7 +36,7 @@ pub enum State {
     Jazelle,
 }
 
-/// Address bits that 1 to 4 bytes hold.
+/// Number of address bits in 1 to 4 bytes.
 const WIDTHS: [u8; 4] = [6, 12, 19, 26];
 
 impl Default for Address {
@@ -46,7 +46,8 @@ impl Default for Address {
     }
 }
 
-/// An address, whether information bytes follow, and its length; or the bytes that are none.
+/// An address, whether information bytes follow, and its length; or an invalid length and its
+/// fault.
 type Parsed = Result<(Address, bool, usize), (usize, Fault)>;
 
 impl Address {
@@ -73,17 +74,17 @@ impl Address {
         Address { bits, bytes, state: None }
     }
 
-    /// How many bytes it takes, 1 to 5.
+    /// Length in bytes, 1 to 5.
     pub const fn bytes(&self) -> u8 {
         self.bytes
     }
 
-    /// The instruction set that it names: only five bytes do.
+    /// The instruction set, which only an address of five bytes has.
     pub const fn state(&self) -> Option<State> {
         self.state
     }
 
-    /// The low bits of the byte address, and how many they are, in the instruction set `isa`.
+    /// The low bits of the byte address in the instruction set `isa`, and their number.
     pub fn value(&self, isa: Isa) -> (u32, u8) {
         let by = match self.state {
             Some(State::Arm) => 2,
@@ -95,8 +96,8 @@ impl Address {
         (self.bits << by, width)
     }
 
-    /// The address of a Branch packet that says nothing else, and its length. `None` where `bytes` begin with no such,
-    /// or bytes are missing.
+    /// The address of a Branch packet without information bytes, and its length. `None`: another
+    /// packet, or bytes are missing.
     #[inline]
     pub(in crate::ptm) fn alone(bytes: &[u8]) -> Option<(Address, usize)> {
         if bytes.first()? & 1 == 0 {
@@ -108,7 +109,7 @@ impl Address {
         }
     }
 
-    /// `None` where bytes are missing.
+    /// Parses an address. `None`: bytes are missing.
     #[inline]
     pub(super) fn parse(bytes: &[u8]) -> Option<Parsed> {
         let first = *bytes.first()?;
@@ -141,7 +142,7 @@ impl Address {
         Some(Ok((Address { bits, bytes: 5, state: Some(state) }, last & 0x40 != 0, 5)))
     }
 
-    /// Writes the bytes. One byte cannot announce information bytes, so two are written then.
+    /// Writes the bytes. An address with information bytes takes at least two bytes.
     pub(super) fn emit(&self, info: bool, out: &mut impl Extend<u8>) {
         let follow = if info { 0x40 } else { 0 };
         let bytes = if info { self.bytes.max(2) } else { self.bytes };
@@ -161,7 +162,7 @@ impl Address {
     }
 }
 
-/// Address bits below those that are sent. Until an instruction set is known, T32 is supposed.
+/// Number of address bits below those that are sent. An unknown instruction set is read as T32.
 const fn shift(isa: Isa) -> u8 {
     match isa {
         Isa::A32 => 2,

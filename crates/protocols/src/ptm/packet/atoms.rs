@@ -1,4 +1,4 @@
-//! Atoms of a trace that does not count cycles.
+//! Atom packets of a trace without cycle counts.
 
 use core::fmt;
 
@@ -19,33 +19,34 @@ pub struct Atoms {
 }
 
 impl Atoms {
-    /// `None` where the header is of no such packet.
+    /// The atoms of `header`; `None` if it does not begin an Atom packet.
     pub const fn from_header(header: u8) -> Option<Self> {
         if header & 0x81 == 0x80 && header >> 2 & 0x1f != 0 { Some(Atoms { header }) } else { None }
     }
 
-    /// The atoms that `header` is, from bit 0 on, 1 for E, and a 1 behind the last; 0 where it is no Atom packet.
+    /// The atoms of `header` from bit 0 on, 1 for E, with a 1 above the last; 0 if it does not
+    /// begin an Atom packet.
     #[inline]
     pub(in crate::ptm) const fn steps(header: u8) -> u32 {
         STEPS[header as usize] as u32
     }
 
-    /// The header.
+    /// The header byte.
     pub const fn header(self) -> u8 {
         self.header
     }
 
-    /// How many atoms, 1 to 5: the highest bit set below bit 7 stands above the oldest.
+    /// Number of atoms, 1 to 5. The highest bit set below bit 7 is above the oldest atom.
     pub const fn len(self) -> u8 {
         6 - (self.header & 0x7f).leading_zeros() as u8
     }
 
-    /// There is always an atom.
+    /// Always `false`: a packet has at least one atom.
     pub const fn is_empty(self) -> bool {
         false
     }
 
-    /// Oldest first; `true` is E.
+    /// The atoms, oldest first; `true` is E.
     pub fn iter(self) -> impl Iterator<Item = bool> {
         (1..=self.len()).rev().map(move |bit| self.header >> bit & 1 == 0)
     }
@@ -60,7 +61,7 @@ const STEPS: [u8; 256] = {
             let mut word = 1;
             let mut bit = 1;
             while bit <= atoms.len() {
-                // The oldest is the highest, and the last to be put in.
+                // The oldest atom is the highest bit of the header and goes to bit 0 last.
                 word = word << 1 | (header >> bit & 1 == 0) as u8;
                 bit += 1;
             }

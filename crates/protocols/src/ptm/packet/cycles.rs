@@ -1,10 +1,10 @@
 //! Cycle counts: the first byte has four bits, the others seven.
 
-/// Bytes that a count takes at most.
+/// The most bytes of a count.
 const MOST: usize = 5;
 
-/// Reads a count: `xCCC_CCxx` with C of bit 6 for "another byte follows" and bits \[3:0] below, then
-/// `Cxxx_xxxx`. `None` where bytes are missing. (IHI 0035, "Cycle-accurate tracing")
+/// Reads a count: `xCCC_CCxx`, where bit 6 states that another byte follows and \[5:2] are bits
+/// \[3:0], then `Cxxx_xxxx`. `None` where bytes are missing. (IHI 0035, "Cycle-accurate tracing")
 #[inline]
 pub(in crate::ptm) fn parse(bytes: &[u8]) -> Option<(u32, usize)> {
     let first = *bytes.first()?;
@@ -19,11 +19,11 @@ pub(in crate::ptm) fn parse(bytes: &[u8]) -> Option<(u32, usize)> {
             return Some((count, k + 1));
         }
     }
-    // The fifth byte is the last whatever its top bit says.
+    // The fifth byte is the last regardless of its top bit.
     Some((count, MOST))
 }
 
-/// Writes a count; `first` is what else the first byte holds.
+/// Writes a count; `first` has the other bits of the first byte.
 pub(super) fn emit(count: u32, first: u8, out: &mut impl Extend<u8>) {
     let mut rest = count >> 4;
     let more = if rest != 0 { 0x40 } else { 0 };

@@ -1,4 +1,4 @@
-//! Packets to elements. Every row is bytes; what they mean is laid out by hand from IHI 0035.
+//! Packets to elements. The bytes and elements were written by hand from IHI 0035.
 
 use std::vec::Vec;
 
@@ -24,14 +24,15 @@ const SECURE: Context = Context {
     isa: Isa::A32,
 };
 
-/// What [`HEAD`] says.
+/// The elements of [`HEAD`].
 const STARTED: [(u64, Element); 3] = [
     (0, Element::Gap(Gap::Start)),
     (6, Element::TraceOn(Start::Normal)),
     (6, Element::Context(SECURE)),
 ];
 
-/// `HEAD` and `bytes`: `want` is what `bytes` say, with places counted from their first.
+/// Decodes `HEAD` and `bytes`. `want` has the elements of `bytes`, with offsets from their first
+/// byte.
 #[track_caller]
 fn after_head(config: &Config, code: &Program, bytes: &[u8], want: &[(u64, Element)]) {
     let want = want.iter().map(|&(at, element)| (at + HEAD.len() as u64, element));
@@ -39,13 +40,13 @@ fn after_head(config: &Config, code: &Program, bytes: &[u8], want: &[(u64, Eleme
     let want: Vec<_> = STARTED.into_iter().chain(want).collect();
     let bytes = [HEAD, bytes].concat();
     let mut got = ways::check::<Ptm, _>(config, &mut code.clone(), &bytes).elements;
-    // The end is where the last packet was.
+    // The end has the offset of the last packet.
     let last = got.pop();
     assert!(matches!(last, Some((at, Element::End)) if at <= end), "{last:?}");
     assert_eq!(got, want);
 }
 
-/// A range: its last instruction and whether it was taken.
+/// A range with its last instruction, and whether that was taken.
 fn ran(start: u64, instructions: u32, last: Instruction, taken: bool) -> Element {
     counted(start, instructions, last, taken, Counted::UNKNOWN)
 }
@@ -87,13 +88,13 @@ const ISB: Instruction = Instruction { kind: Kind::Isb, ..ARM };
 fn instruction_sync() {
     let turned_on = |reason: u8| [0x08, 0x10, 0x80, 0x00, 0x00, reason << 5 | 1];
     let code = program();
-    // Periodic: the place and the context are known.
+    // Periodic: the address and the context are known.
     after_head(&PLAIN, &code, &HEAD[6..], &[]);
     for (reason, start) in [(1, Start::Normal), (2, Start::Overflow), (3, Start::Debug)] {
         let want = [(0, Element::TraceOn(start)), (6, ran(0x8010, 1, branch(ARM), true))];
         after_head(&PLAIN, &code, &[&turned_on(reason)[..], &[0x84]].concat(), &want);
     }
-    // Another instruction set, NS and Hyp: a context, and another memory is asked.
+    // Another instruction set, NS and Hyp: a context, and code of another memory space.
     let want = [
         (0, Element::TraceOn(Start::Normal)),
         (
@@ -114,7 +115,7 @@ fn instruction_sync() {
         ),
     ];
     after_head(&PLAIN, &code, &[0x08, 0x01, 0xa0, 0x00, 0x00, 0x2b, 0x84], &want);
-    // A periodic one elsewhere: the program image is wrong.
+    // A periodic I-sync at another address: the program image is wrong.
     let want = [
         (0, Element::Inconsistency(Inconsistency::AddressNotReached)),
         (6, ran(0x8010, 1, branch(ARM), true)),
@@ -122,7 +123,7 @@ fn instruction_sync() {
     after_head(&PLAIN, &code, &[&turned_on(0)[..], &[0x84]].concat(), &want);
 }
 
-/// Nothing is said before the first I-sync, but a context that came before it is kept.
+/// Nothing is reported before the first I-sync, but a context ID before it is stored.
 #[test]
 fn before_instruction_sync() {
     let bytes = [
@@ -160,7 +161,7 @@ fn atoms_follow_the_program() {
         (0, ran(0x8014, 1, call(branch(ARM)), true)),
         (1, ran(0x9000, 2, back(THUMB), false)),
     ];
-    // An N that only a wrong image explains: the BX at 0x9002 has no condition.
+    // N for an unconditional branch indicates a wrong image: the BX at 0x9002.
     let want =
         [&want[..], &[(1, Element::Inconsistency(Inconsistency::UnconditionalNotTaken))]].concat();
     after_head(&PLAIN, &program(), &[0b1000_1000, 0b1000_0110], &want);
@@ -170,7 +171,7 @@ fn atoms_follow_the_program() {
 fn branches() {
     let sync = |address: u8| [0x08, address, 0x80, 0x00, 0x00, 0x21];
     let on = (0, Element::TraceOn(Start::Normal));
-    // ISB is a waypoint; a branch address is an E for the BLX; then BX LR.
+    // ISB is a waypoint; a branch address is also the E of the BLX; then BX LR.
     let want = [
         on,
         (6, ran(0x8018, 1, ISB, true)),
@@ -181,7 +182,7 @@ fn branches() {
     // 0x8024 >> 2 & 0x3f = 0b00_1001; 0x8020 >> 2 & 0x3f = 0b00_1000
     let bytes = [&sync(0x18)[..], &[0x84, 0b0001_0011, 0b0001_0001, 0x86]].concat();
     after_head(&PLAIN, &program(), &bytes, &want);
-    // No exception, but NS: the branch is an E, and the state changed.
+    // No exception, but NS: the branch is also an E, and the security state changes.
     let context = Context { security: Some(Security::NonSecure), ..SECURE };
     let want = [
         on,
@@ -209,7 +210,7 @@ fn return_stack() {
         [&call_and_return[..], &[(0, Element::Inconsistency(Inconsistency::ReturnStackEmpty))]]
             .concat();
     after_head(&PLAIN, &program(), &[0b1011_0000], &lost);
-    // From A32 to T32 and back: the entry names the instruction set.
+    // From A32 to T32 and back: the entry has the instruction set.
     let want = [
         (0, ran(0x8000, 2, conditional(branch(ARM)), true)),
         (0, ran(0x8014, 1, call(branch(ARM)), true)),
@@ -223,12 +224,12 @@ fn return_stack() {
         (0, ran(0x8008, 2, call(branch(ARM)), true)),
         (7, ran(0x8024, 2, back(ARM), true)),
         (7, Element::Inconsistency(Inconsistency::ReturnStackEmpty)),
-        // A branch address: all is well again.
+        // A branch address resumes decoding.
         (9, ran(0x8018, 1, ISB, true)),
     ];
     let bytes = [0b1000_1100, 0x08, 0x24, 0x80, 0, 0, 0x01, 0x84, 0b0000_1101, 0x84];
     after_head(&STACK, &program(), &bytes, &want);
-    // A branch address takes nothing off the stack.
+    // A branch address pops no entry.
     let want = [
         (0, ran(0x8000, 2, conditional(branch(ARM)), false)),
         (0, ran(0x8008, 2, call(branch(ARM)), true)),
@@ -252,7 +253,7 @@ fn waypoint_updates() {
     let bytes = [&here(&[0x01])[..], &[0x8d, 0x80, 0xfe, 0xff, 0x4f, 0x1c]].concat();
     let want = [(0, ran(0x8000, 1, ARM, true)), (2, irq)];
     after_head(&PLAIN, &program(), &bytes, &want);
-    // Blocks in between, when blocks are short; then the atom goes on from there.
+    // Short blocks before the target; then the atom continues from there.
     let mut code = straight(5000);
     let sync = [0x08, 0x00, 0x00, 0x01, 0x00, 0x21];
     // 0x10000 + 4 * 3000 = 0x12ee0: three address bytes, bits 20:2 = 0x4bb8
@@ -262,7 +263,7 @@ fn waypoint_updates() {
     // The program has no waypoint for an atom: the code ends first.
     let want = [&want[..], &[(10, ran(0x1_2ee4, 1999, ARM, true)), no_code(10, 0x1_4e20)]].concat();
     after_head(&PLAIN, &code, &[&bytes[..], &[0x84]].concat(), &want);
-    // Not reached: a branch is in between; the target is behind; it is no instruction's address.
+    // Not reached: after a branch; backwards; not at the address of an instruction.
     let inconsistency = Element::Inconsistency(Inconsistency::AddressNotReached);
     for (address, ran_before) in [
         (0x8008, Some(ran(0x8000, 2, conditional(branch(ARM)), true))),
@@ -271,7 +272,7 @@ fn waypoint_updates() {
     ] {
         let bits = address >> 1;
         let at = |k: u32| 0x80 | (bits >> k) as u8 & 0x7f;
-        // A full T32-form address keeps bit 1.
+        // A whole address in T32 form has bit 1.
         let first = 0x80 | (bits as u8 & 0x3f) << 1 | 1;
         let last = 0x10 | (bits >> 27) as u8 & 0x0f;
         let bytes = here(&[first, at(6), at(13), at(20), last]);
@@ -292,7 +293,7 @@ fn no_code(at: u64, address: u64) -> (u64, Element) {
     (at, Element::NoCode { address, space: SECURE.space() })
 }
 
-/// A walk to a waypoint ends somewhere, however much straight code there is.
+/// A walk to a waypoint ends after a limited amount of straight code.
 #[test]
 fn long_runs_end() {
     let bytes = [0x08, 0x00, 0x00, 0x01, 0x00, 0x21, 0x84, 0x84];
@@ -325,7 +326,7 @@ fn exceptions() {
     ];
     let bytes = [0b1001_0011, 0b0100_0000, 0b0000_0101, 0b0001_0001, 0x76];
     after_head(&PLAIN, &program(), &bytes, &want);
-    // Entry to Debug state: the address means nothing; atoms wait for an I-sync.
+    // Entry to Debug state: the address has no meaning; atoms are ignored up to an I-sync.
     let want = [
         (0, taken(1, Some(0x8000))),
         (7, Element::TraceOn(Start::Debug)),
@@ -352,7 +353,7 @@ fn cycle_counts() {
         (0, counted(0x8000, 2, conditional(branch(ARM)), false, n(3))),
         (1, counted(0x8008, 2, call(branch(ARM)), true, n(17))),
         (3, counted(0x8024, 2, back(ARM), true, n(10))),
-        // An exception's count is before it.
+        // The count of an exception comes before it.
         (5, cycles(2)),
         (
             5,
@@ -363,7 +364,7 @@ fn cycle_counts() {
                 tail_chain: false,
             }),
         ),
-        // A trace-on's is, too. 0xffff0018 is not in the program.
+        // So does the count of a trace-on. 0xffff0018 is not in the program.
         (12, cycles(51)),
         (12, Element::TraceOn(Start::Normal)),
         (20, counted(0x8010, 1, branch(ARM), true, n(1))),
@@ -376,7 +377,7 @@ fn cycle_counts() {
     ]
     .concat();
     after_head(&COUNTED, &program(), &bytes, &want);
-    // Where no range can have it, a count stands alone: the sum stays the time that passed.
+    // A count without a range is a separate element: the sum of all is the elapsed time.
     let want = [
         (0, counted(0x8000, 2, conditional(branch(ARM)), true, n(1))),
         (1, counted(0x8014, 1, call(branch(ARM)), true, n(1))),
@@ -385,7 +386,7 @@ fn cycle_counts() {
         (3, cycles(4)),
     ];
     after_head(&COUNTED, &program(), &[0x84, 0x84, 0x84, 0x90], &want);
-    // From PFTv1.1 an I-sync after an overflow or from Debug state does not know its count.
+    // From PFTv1.1 the count of an I-sync after an overflow or from Debug state is not valid.
     let newer = Config { id: Some(0x411c_f312), ..COUNTED };
     for (reason, start) in [(0x41, Start::Overflow), (0x61, Start::Debug)] {
         let bytes = [0x08, 0x10, 0x80, 0x00, 0x00, reason, 0xcc, 0x03];
@@ -469,9 +470,9 @@ fn trigger_and_ignore() {
     );
 }
 
-/// After bytes that are no packet, nothing is believed until the next A-sync and I-sync.
+/// After undecodable bytes decoding restarts at the next A-sync and I-sync.
 #[test]
-fn bad_packets() {
+fn undecodable_bytes() {
     let bytes = [&[0x0c, 0x10, 0xc8, 0x0c][..], HEAD, &[0x86]].concat();
     after_head(
         &PLAIN,
@@ -487,7 +488,7 @@ fn bad_packets() {
             (16, ran(0x8000, 2, conditional(branch(ARM)), false)),
         ],
     );
-    // The end inside a packet takes nothing back.
+    // A truncated packet at the end withdraws nothing.
     after_head(
         &PLAIN,
         &program(),
@@ -499,7 +500,7 @@ fn bad_packets() {
     );
 }
 
-/// ThumbEE and Jazelle code is not followed; the next address is.
+/// ThumbEE and Jazelle code is not followed. Decoding resumes at the next address.
 #[test]
 fn instruction_sets_that_cannot_be_followed() {
     let back_to_arm = [0x89, 0x80, 0x81, 0x80, 0x08];
@@ -512,7 +513,7 @@ fn instruction_sets_that_cannot_be_followed() {
             &program(),
             &bytes,
             &[
-                // the branch itself: 0x8004 is said to be taken
+                // the branch itself: 0x8004 was taken
                 (0, ran(0x8000, 2, conditional(branch(ARM)), true)),
                 (n, Element::Inconsistency(Inconsistency::UnsupportedIsa)),
                 go_on(n + 7),

@@ -3,7 +3,7 @@
 use std::string::ToString;
 use std::vec::Vec;
 
-use tracewright_base::{Fault, Isa, Parse, Sync as Found, Wire};
+use tracewright_base::{Fault, Isa, Parse, SyncSearch as Found, Wire};
 
 use super::{COUNTED, PLAIN, RICH, STACK};
 use crate::ptm::history::{binary, gray};
@@ -11,7 +11,7 @@ use crate::ptm::packet::{Address, Atoms, Branch, Info, Reason, State, Sync, Time
 use crate::ptm::{Config, History, Packet, sync};
 use crate::ways;
 
-/// The bytes are the packet, and the packet is the bytes; every strict prefix is a beginning.
+/// `bytes` parse to `packet`, which emits them again. Every strict prefix is `Partial`.
 #[track_caller]
 fn both_ways(config: &Config, bytes: &[u8], packet: Packet, words: &str) {
     assert_eq!(Packet::parse(bytes, config), Parse::Packet(packet, bytes.len()));
@@ -76,7 +76,7 @@ fn packets() {
             "atom E, 522 cycles",
         ),
         (COUNTED, &[0x86], Packet::TimedAtom { taken: false, cycles: 1 }, "atom N, 1 cycles"),
-        // the most a count can be: 4 + 4 * 7 bits
+        // the longest count: 4 + 4 * 7 bits
         (
             COUNTED,
             &[0xfe, 0xff, 0xff, 0xff, 0x7f],
@@ -190,7 +190,7 @@ fn atoms() {
     assert_eq!(all.count(), 2 + 4 + 8 + 16 + 32);
 }
 
-/// "Branch address packet": what each number of bytes says, in each instruction set.
+/// "Branch address packet": the addresses of each length in each instruction set.
 #[test]
 fn addresses() {
     // Before: 0xc0010ef0 in the instruction set given.
@@ -221,7 +221,7 @@ fn addresses() {
     }
 }
 
-/// An address before any I-sync is known in part; the instruction set is not.
+/// An address before the first I-sync is known in part, its instruction set is not.
 #[test]
 fn addresses_in_part() {
     let mut history = History::default();
@@ -232,7 +232,7 @@ fn addresses_in_part() {
     assert_eq!(history.isa(), None);
 }
 
-/// ThumbEE state is entered and left with an information byte only.
+/// ThumbEE state is entered and left only with an information byte.
 #[test]
 fn thumb_ee() {
     let full = [0x81, 0x80, 0x80, 0x80];
@@ -254,9 +254,9 @@ fn thumb_ee() {
     }
 }
 
-/// Bytes that are no packet.
+/// Undecodable bytes.
 #[test]
-fn bad_bytes() {
+fn undecodable_bytes() {
     for (bytes, len, fault) in [
         // too few zero bytes
         (&[0, 0, 0, 0, 0x80][..], 5, Fault::Sequence),
@@ -297,8 +297,8 @@ fn alignment() {
     assert_eq!(sync::find(&zeros(100)), Found::At(85));
 }
 
-/// "Encoding of the timestamp value", and values whose difference is the sum of the cycle counts
-/// between them in a capture of a Cortex-A9.
+/// "Encoding of the timestamp value", and two values from a capture of a Cortex-A9, whose
+/// difference is the sum of the cycle counts between them.
 #[test]
 fn gray_code() {
     for (number, code) in [(0, 0), (1, 1), (2, 3), (3, 2), (4, 6), (7, 4), (8, 12)] {

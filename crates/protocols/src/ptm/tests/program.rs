@@ -1,18 +1,20 @@
-//! A small program to follow.
+//! A small program for the tests.
 
 use std::vec::Vec;
 
-use tracewright_base::{Block, Code, End, Instruction, Isa, Kind, Miss, Pc, Role, Space};
+use tracewright_base::{
+    Block, BlockCache, Code, End, Instruction, Isa, Kind, Miss, Pc, Role, Space,
+};
 
 /// Instructions by address, in order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Program {
     code: Vec<(u64, Instruction)>,
     block: Block,
-    /// Instructions of a block at most.
+    /// The most instructions of a block.
     limit: u32,
-    /// The memory that was asked last.
-    pub(super) asked: Space,
+    /// The memory space of the last request.
+    pub(super) last_space: Space,
 }
 
 const fn plain(isa: Isa, size: u8) -> Instruction {
@@ -79,6 +81,8 @@ pub(super) fn straight(count: u32) -> Program {
     Program { code, limit: 64, ..Program::default() }
 }
 
+impl BlockCache for Program {}
+
 impl Code for Program {
     fn block(&mut self, pc: Pc) -> Result<&Block, Miss> {
         let mut at = pc;
@@ -105,7 +109,7 @@ impl Code for Program {
     }
 
     fn instruction(&mut self, pc: Pc) -> Result<Instruction, Miss> {
-        self.asked = pc.space;
+        self.last_space = pc.space;
         match self.code.binary_search_by_key(&pc.address, |(at, _)| *at) {
             Ok(n) if self.code[n].1.isa == pc.isa => Ok(self.code[n].1),
             _ => Err(Miss { address: pc.address }),

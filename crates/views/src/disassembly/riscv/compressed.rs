@@ -1,5 +1,5 @@
-//! Compressed instructions, as those of 4 bytes that they stand for. (Unprivileged ISA, "RVC Instruction Set
-//! Listings")
+//! Compressed instructions, expanded to instructions of 4 bytes. (Unprivileged ISA, "RVC
+//! Instruction Set Listings")
 
 use tracewright_base::Isa;
 
@@ -17,7 +17,7 @@ const OP_32: u32 = 0x3b;
 /// The stack pointer.
 const SP: u32 = 2;
 
-/// Bits of `opcode` gathered: each pair is where a bit is, and where it goes.
+/// Gathers bits of `opcode`: each pair is the position of a bit, and its position in the result.
 fn gathered(opcode: u32, bits: &[(u32, u32)]) -> u32 {
     bits.iter().map(|&(from, to)| (opcode >> from & 1) << to).fold(0, |all, bit| all | bit)
 }
@@ -39,13 +39,13 @@ fn r_type(major: u32, funct7: u32, funct3: u32, rd: u32, rs1: u32, rs2: u32) -> 
     funct7 << 25 | rs2 << 20 | rs1 << 15 | funct3 << 12 | rd << 7 | major
 }
 
-/// The immediate of C.ADDI and the like, bits \[12] and \[6:2], with its sign.
+/// The sign-extended immediate of C.ADDI and similar instructions, bits \[12] and \[6:2].
 fn immediate(opcode: u32) -> u32 {
     let bits = (opcode >> 12 & 1) << 5 | opcode >> 2 & 0x1f;
     bits | if bits >> 5 != 0 { u32::MAX << 6 } else { 0 }
 }
 
-/// What `opcode` stands for. `None` for what jumps or branches, and for what is reserved.
+/// The expansion of `opcode`. `None` for jumps, branches and reserved opcodes.
 pub(super) fn expanded(isa: Isa, opcode: u32) -> Option<u32> {
     let rv64 = isa == Isa::Rv64;
     let (rd, rs2) = (opcode >> 7 & 31, opcode >> 2 & 31);
@@ -103,7 +103,7 @@ pub(super) fn expanded(isa: Isa, opcode: u32) -> Option<u32> {
             }
             i_type(major, 2, rd, SP, by)
         }
-        // C.MV is said as MV is.
+        // C.MV has the text of MV.
         (0b10, 0b100) if rs2 != 0 && opcode >> 12 & 1 == 0 => i_type(OP_IMM, 0, rd, rs2, 0),
         (0b10, 0b100) if rs2 != 0 => r_type(OP, 0, 0, rd, rd, rs2),
         (0b10, 0b101 | 0b111) if opcode >> 13 & 0b111 == 0b101 || rv64 => {
@@ -120,13 +120,13 @@ pub(super) fn expanded(isa: Isa, opcode: u32) -> Option<u32> {
     })
 }
 
-/// An amount to shift by; `None` where it is more than a register has bits.
+/// A shift amount; `None` where it is not less than the width of a register.
 fn shift(rv64: bool, opcode: u32) -> Option<u32> {
     let by = (opcode >> 12 & 1) << 5 | opcode >> 2 & 0x1f;
     (rv64 || by < 32).then_some(by)
 }
 
-/// C.SRLI, C.SRAI, C.ANDI, and those of two registers.
+/// C.SRLI, C.SRAI, C.ANDI, and instructions with two registers.
 fn arithmetic(rv64: bool, opcode: u32, rd: u32, rs2: u32) -> Option<u32> {
     let wide = opcode >> 12 & 1 != 0;
     Some(match (opcode >> 10 & 0b11, opcode >> 5 & 0b11) {

@@ -98,7 +98,8 @@ const NAMES: [(u32, &str); 92] = [
     (0x15d, "stimecmph"),
 ];
 
-/// Registers that there are several of: the first, how many, the first's number, and their name.
+/// Numbered registers: the address of the first, their count, the number of the first, and their
+/// name.
 const SERIES: [(u32, u32, u32, &str); 9] = [
     (0x323, 29, 3, "mhpmevent"),
     (0x3a0, 16, 0, "pmpcfg"),

@@ -1,5 +1,5 @@
-//! Instructions of 4 bytes that do not change the flow: I, M, A, Zicsr, and loads and stores of F and D.
-//! (Unprivileged ISA, "RV32/64G Instruction Set Listings")
+//! Instructions of 4 bytes that do not change the flow: I, M, A, Zicsr, and loads and stores of F
+//! and D. (Unprivileged ISA, "RV32/64G Instruction Set Listings")
 
 use tracewright_base::Isa;
 
@@ -17,7 +17,7 @@ fn float(number: u32) -> &'static str {
     FLOATS.get(number as usize & 31).copied().unwrap_or_default()
 }
 
-/// The name at `n`, where there is one.
+/// The name at index `n`; `None` where it is empty.
 fn named(names: &[&'static str], n: u32) -> Option<&'static str> {
     names.get(n as usize).copied().filter(|name| !name.is_empty())
 }
@@ -29,7 +29,7 @@ const REGISTERS: [&str; 8] = ["add", "sll", "slt", "sltu", "xor", "srl", "or", "
 const MULTIPLY: [&str; 8] = ["mul", "mulh", "mulhsu", "mulhu", "div", "divu", "rem", "remu"];
 const MULTIPLY_32: [&str; 8] = ["mulw", "", "", "", "divw", "divuw", "remw", "remuw"];
 
-/// The text of `opcode`; `None` for what is not known here.
+/// The text of `opcode`; `None` for an unknown opcode.
 pub(super) fn text(isa: Isa, opcode: u32) -> Option<String> {
     let rv64 = isa == Isa::Rv64;
     let (rd, rs1, rs2) = (opcode >> 7 & 31, opcode >> 15 & 31, opcode >> 20 & 31);
@@ -108,7 +108,7 @@ pub(super) fn text(isa: Isa, opcode: u32) -> Option<String> {
     })
 }
 
-/// Loads reserved, conditional stores, and read-modify-writes.
+/// Load-reserved, store-conditional and atomic memory operations.
 fn atomic(rv64: bool, opcode: u32) -> Option<String> {
     let (rd, rs1, rs2) = (opcode >> 7 & 31, opcode >> 15 & 31, opcode >> 20 & 31);
     let size = match opcode >> 12 & 0b111 {

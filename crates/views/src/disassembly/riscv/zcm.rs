@@ -3,10 +3,10 @@
 use tracewright_base::Isa;
 use tracewright_isa::rv;
 
-/// Registers of CM.MVA01S and CM.MVSA01, by their three bits.
+/// Registers of CM.MVA01S and CM.MVSA01, by their number of three bits.
 const SAVED: [&str; 8] = ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"];
 
-/// The text of an opcode in the place of C.FSDSP.
+/// The text of an opcode in the encoding space of C.FSDSP.
 pub(super) fn text(isa: Isa, opcode: u32) -> Option<String> {
     if let Some(index) = rv::table_index(opcode) {
         return Some(format!("{} {index}", if index < 32 { "cm.jt" } else { "cm.jalt" }));

@@ -1,47 +1,47 @@
-//! Where in a listing the reference puts the elements of ETMv3 sources.
+//! The positions of the elements of ETMv3 sources in a listing of OpenCSD.
 //!
-//! The reference says most elements right after their packet. Only an instruction that is the one
-//! element of its packet, and a return from an exception, wait for the next packet of the source;
-//! and not even they, where another one waited for their packet.
-//! Our decoder holds back more, because any instruction may be cancelled. So lines that may still
-//! have elements put before them wait, and an element goes where the reference has it.
+//! OpenCSD lists most elements directly after their packet. It delays two of them until the next
+//! packet of the source: an instruction that is the only element of its packet, and an exception
+//! return. It does not delay them where another element was delayed until their packet.
+//! Tracewright's decoder delays more elements, because any instruction can be cancelled. Lines are
+//! therefore buffered while elements can be inserted before them.
 
 use tracewright_base::Element;
 use tracewright_protocols::etmv3::Packet;
 
-/// Lines that wait, and where in them elements belong.
+/// The positions of elements in buffered lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::opencsd) struct Order {
-    /// In the order of their lines.
+pub struct Order {
+    /// One for each packet, in the order of their lines.
     marks: Vec<Mark>,
-    /// Sources whose last packet left an element waiting.
+    /// Sources whose last packet has a delayed element.
     waiting: Vec<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mark {
     source: usize,
-    /// Place of the packet in the capture.
+    /// The offset of the packet in the capture.
     at: u64,
-    /// After the packet's line and those of its elements that are there.
+    /// The position after the line of the packet and the lines of its elements so far.
     end: usize,
-    /// Its only element waits for so many packets.
+    /// The number of packets that its only element is delayed by.
     waits: usize,
-    /// The cycle count of an I-sync: it is said with the context.
+    /// The cycle count of an I-sync packet, which OpenCSD lists with the context.
     cycles: Option<u32>,
 }
 
-/// What becomes of an element.
+/// The position of the line of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::opencsd) enum Put {
-    /// Its line goes there; with it these cycles.
+    /// A position, and the cycle count that ends the line.
     At(usize, Option<u32>),
-    /// Another line says it.
+    /// No line: another line contains the element.
     Nowhere,
 }
 
 impl Order {
-    /// The line of a packet was written: all lines now end at `end`.
+    /// Records that the line of a packet was written. All lines now end at `end`.
     pub(in crate::opencsd) fn packet(
         &mut self,
         source: usize,
@@ -53,7 +53,7 @@ impl Order {
         let waits = match packet {
             Packet::Atoms(atoms) => atoms.len() == 1 && before.is_none(),
             Packet::ExceptionReturn => {
-                // The instruction that returns waits with it.
+                // The returning instruction is delayed together with the return.
                 let mut own = self.marks.iter_mut().rev().filter(|mark| mark.source == source);
                 if before.is_some()
                     && let Some(returns) = own.next()
@@ -75,14 +75,14 @@ impl Order {
         self.marks.push(Mark { source, at, end, waits: waits.into(), cycles });
     }
 
-    /// The line of bytes that are no packet was written.
+    /// Records that the line of undecodable bytes was written.
     pub(in crate::opencsd) fn bad(&mut self, source: usize, at: u64, end: usize) {
         if self.marks.iter().any(|mark| mark.source == source) {
             self.marks.push(Mark { source, at, end, waits: 0, cycles: None });
         }
     }
 
-    /// Where an element of a source with order goes; all lines end at `end`.
+    /// The position of the line of an element. All lines end at `end`.
     pub(in crate::opencsd) fn put(
         &mut self,
         source: usize,
@@ -98,7 +98,7 @@ impl Order {
             self.lost(source);
             return Put::At(end, None);
         }
-        // Elements come in order: nothing more belongs before this packet.
+        // Elements come in order: no later element belongs to an earlier packet.
         let mut passed = false;
         self.marks.retain(|mark| {
             passed |= of_packet(mark);
@@ -116,31 +116,31 @@ impl Order {
         }
     }
 
-    /// A line of `len` bytes was put at `offset`.
+    /// Records that a line of `len` bytes was inserted at `offset`.
     pub(in crate::opencsd) fn inserted(&mut self, offset: usize, len: usize) {
         for mark in self.marks.iter_mut().filter(|mark| mark.end >= offset) {
             mark.end += len;
         }
     }
 
-    /// How much of lines that end at `end` is sure.
+    /// The length of the lines before which no element can be inserted. All lines end at `end`.
     pub(in crate::opencsd) fn sure(&self, end: usize) -> usize {
         self.marks.first().map_or(end, |mark| mark.end)
     }
 
-    /// The first `len` bytes were written out.
+    /// Records that the first `len` bytes were written out.
     pub(in crate::opencsd) fn written(&mut self, len: usize) {
         for mark in &mut self.marks {
             mark.end = mark.end.saturating_sub(len);
         }
     }
 
-    /// No element of the packets of `source` so far comes any more.
+    /// Records that the packets of `source` so far have no more elements.
     pub(in crate::opencsd) fn lost(&mut self, source: usize) {
         self.marks.retain(|mark| mark.source != source);
     }
 
-    /// Too much waits: what is there stays as it is.
+    /// Drops all positions: later elements are listed at the end.
     pub(in crate::opencsd) fn give_up(&mut self) {
         self.marks.clear();
     }

@@ -1,4 +1,4 @@
-//! The reference's names of packets.
+//! OpenCSD's names of packets.
 
 use tracewright_base::{Parse, Wire};
 use tracewright_protocols::etmv4::{Address, Conditional, Config, Exception, Packet, SubIsa};
@@ -80,7 +80,7 @@ pub(super) fn title(config: &Config, packet: &Packet) -> (&'static str, &'static
             Address::Match(_) => ("I_SRC_ADDR_MATCH", "Exact Source Address Match."),
             Address::Short { is: Is0, .. } => ("I_SRC_ADDR_S_IS0", "Source Address, Short, IS0."),
             Address::Short { is: Is1, .. } => ("I_SRC_ADDR_S_IS1", "Source Address, Short, IS1."),
-            // The reference spells it so.
+            // This is OpenCSD's spelling.
             Address::Long32 { is: Is0, .. } => {
                 ("I_SCR_ADDR_L_32IS0", "Source Address, Long, 32 bit, IS0.")
             }
@@ -105,7 +105,7 @@ pub(super) fn title(config: &Config, packet: &Packet) -> (&'static str, &'static
     }
 }
 
-/// What the reference lists as packets of their own: name and description.
+/// Name and description of exceptions that OpenCSD lists as other packets.
 pub(super) fn special(
     config: &Config,
     exception: Exception,
@@ -119,7 +119,7 @@ pub(super) fn special(
     }
 }
 
-/// The name of the packet that `bytes` are, or the beginning of.
+/// The name of the packet that `bytes` begin.
 pub(super) fn begun(config: &Config, bytes: &[u8]) -> &'static str {
     match *bytes {
         [0x00, 0x00, ..] => "I_ASYNC",
@@ -136,7 +136,7 @@ pub(super) fn begun(config: &Config, bytes: &[u8]) -> &'static str {
         [0x6d, ..] => "I_COND_I_F3",
         [0x68..=0x6b | 0x6e..=0x6f, ..] => "I_COND_RES_F1",
         [header, ..] => {
-            // Any payload does: the header alone has the name.
+            // The header alone determines the name, so the payload does not matter.
             let mut whole = [0; 24];
             whole[0] = header;
             if header == 0x06 {

@@ -1,4 +1,4 @@
-//! A listing for each worker.
+//! The listing of one worker of a parallel decode.
 
 use std::mem;
 
@@ -7,17 +7,16 @@ use tracewright_decode::{Fork, ForkState};
 
 use super::super::etmv3::order::Order;
 use super::super::frames::RawFrames;
-use super::super::source::SourceText;
-use super::super::unsynced::Unsynced;
-use super::{Listing, Source, Told};
+use super::Listing;
+use super::source::{Source, UnsyncedLine};
 use crate::render_cache::RenderCache;
 
-/// What a listing carries on.
+/// What the text of later lines depends on.
 #[derive(Clone, Debug)]
 pub struct State {
     sources: Vec<Source>,
     frames: RawFrames,
-    /// Lines that elements may still be put before, and where.
+    /// Lines that wait for late elements.
     line: String,
     order: Order,
 }
@@ -39,7 +38,7 @@ impl ForkState for State {
 }
 
 impl Listing<Vec<u8>> {
-    /// Nothing more comes: what is left.
+    /// Ends the listing and returns the lines that wait.
     pub fn rest(mut self) -> Vec<u8> {
         self.write(true);
         self.out
@@ -52,22 +51,15 @@ impl Fork for Listing<Vec<u8>> {
 
     fn fork(&self) -> Self {
         let sources = self.sources.iter().map(|source| {
-            let text = SourceText::new(&source.config);
-            Source {
-                id: source.id,
-                config: source.config.clone(),
-                unsynced: Unsynced::new(text.unsynced_group()),
-                text,
-                style: source.style,
-                // Without packets nothing comes of it.
-                lost: if self.shown.packets { Some(Gap::Start) } else { source.lost },
-                running: false,
-                overflowed: false,
-                // The bytes before a worker's first synchronisation are none to whoever was there before.
-                told: if source.told == Told::Yes { Told::Yes } else { Told::NotHere },
-                unsynced_at: None,
-                seen: (0, 0),
-            }
+            // Without packets listed, no loss is listed either.
+            let lost = if self.shown.packets { Some(Gap::Start) } else { source.lost };
+            // A worker that lists bytes before its first synchronisation does not know whether a
+            // worker before it has listed such a line.
+            let unsynced_line = match source.unsynced_line {
+                UnsyncedLine::Yes => UnsyncedLine::Yes,
+                _ => UnsyncedLine::NotHere,
+            };
+            Source::new(source.id, &source.config, lost, unsynced_line)
         });
         Listing {
             out: Vec::new(),
@@ -78,7 +70,7 @@ impl Fork for Listing<Vec<u8>> {
             line: String::new(),
             prefix: (u64::MAX, u16::MAX, String::new()),
             ranges: RenderCache::default(),
-            atoms: self.atoms.clone(),
+            constant: self.constant.clone(),
             octets: Vec::new(),
             order: Order::default(),
             late: String::new(),

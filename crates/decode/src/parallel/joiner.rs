@@ -1,0 +1,183 @@
+//! The actual state of the trace, and the join of the workers' output to it.
+
+use super::Work;
+use super::scheduler::Scheduler;
+use super::work_queue::{Segment, WorkQueue};
+use crate::{Checkpoint, Fork, ForkState, Listener, Session};
+
+/// Output of this many bytes of memory is passed on.
+const OUTPUT_WEIGHT: usize = 1 << 18;
+
+/// The session and listener that have received the whole trace so far.
+pub(super) struct Joiner<'a, L: Fork, S> {
+    pub(super) session: &'a mut Session,
+    pub(super) listener: &'a mut L,
+    output: S,
+    step: usize,
+    wanted: bool,
+    pub(super) work: Work,
+}
+
+impl<'a, L, S> Joiner<'a, L, S>
+where
+    L: Listener + Fork,
+    S: FnMut(L::Output, u64) -> bool,
+{
+    pub(super) fn new(
+        session: &'a mut Session,
+        listener: &'a mut L,
+        output: S,
+        step: usize,
+    ) -> Self {
+        Joiner { session, listener, output, step, wanted: true, work: Work::default() }
+    }
+
+    /// Whether more output is wanted.
+    pub(super) fn wants_more(&self) -> bool {
+        self.wanted
+    }
+
+    /// The work done so far.
+    pub(super) fn work(&self) -> Work {
+        Work { bytes: self.session.state().at(), ..self.work }
+    }
+
+    /// The states of session and listener.
+    pub(super) fn state(&self) -> (Checkpoint, L::State) {
+        (self.session.state().clone(), self.listener.state())
+    }
+
+    /// Decodes the next bytes.
+    pub(super) fn decode(&mut self, bytes: &[u8]) {
+        for part in bytes.chunks(self.step) {
+            self.session.feed(part, self.listener);
+            if self.listener.weight() >= OUTPUT_WEIGHT {
+                self.flush();
+            }
+            if !self.wanted {
+                return;
+            }
+        }
+        self.flush();
+    }
+
+    /// Passes on the listener's output.
+    pub(super) fn flush(&mut self) {
+        let output = self.listener.take();
+        self.send(output, self.session.state().at());
+    }
+
+    fn send(&mut self, output: L::Output, up_to: u64) {
+        // After a `false` the function is not called again.
+        if self.wanted {
+            self.wanted = (self.output)(output, up_to) && !self.listener.full();
+        }
+    }
+
+    /// The trace ends.
+    pub(super) fn finish(&mut self) {
+        if self.wanted {
+            self.session.finish(self.listener);
+            self.flush();
+        }
+    }
+
+    /// Joins the first chunk on `queue`, whose bytes are `bytes`. If its worker began in the actual
+    /// state (`known`), all of its output is taken; otherwise the output from the checkpoint on at
+    /// which the states are equal.
+    pub(super) fn join(
+        &mut self,
+        queue: &WorkQueue<L>,
+        bytes: &[u8],
+        known: bool,
+        scheduler: &mut Scheduler,
+    ) {
+        let sources = self.session.state().sources();
+        let begin = self.session.state().at();
+        // Which parts of the worker's state equal the actual state.
+        let mut same = Same { link: known, sources: vec![known; sources] };
+        // Bytes of each source at the beginning of the segment, as the worker counts them.
+        let mut received: Vec<u64> = (0..sources)
+            .map(|n| if known { self.session.state().bytes_received(n) } else { 0 })
+            .collect();
+        // The actual state, if it is ahead of `self.session`.
+        let mut ahead: Option<(Checkpoint, L::State)> = None;
+        let (mut end, mut head, mut weight) = (0, 0, 0);
+        while let Some(segment) = queue.receive() {
+            let has_bytes = |n: usize, received: &[u64]| {
+                received.get(n).is_none_or(|&before| segment.checkpoint.bytes_received(n) != before)
+            };
+            let fits = same.link
+                && same.sources.iter().enumerate().all(|(n, s)| *s || !has_bytes(n, &received));
+            received.clear();
+            received.extend((0..sources).map(|n| segment.checkpoint.bytes_received(n)));
+            weight += segment.weight;
+            if fits {
+                let Segment { checkpoint, state, output, .. } = segment;
+                let before = ahead.take();
+                let mut now = (checkpoint, state);
+                for (n, _) in same.sources.iter().enumerate().filter(|(_, same)| !**same) {
+                    // The source has no bytes in the segment: its state has not changed.
+                    match &before {
+                        Some(before) => now.adopt(n, before),
+                        None => now.adopt(n, &self.state()),
+                    }
+                }
+                ahead = Some(now);
+                self.send(output, begin + segment.end as u64);
+            } else {
+                self.go_to(ahead.take());
+                self.decode(bytes.get(end..segment.end).unwrap_or_default());
+                head = segment.end;
+                same.compare(&self.state(), &(segment.checkpoint, segment.state));
+            }
+            end = segment.end;
+            if !self.wanted {
+                return;
+            }
+        }
+        self.go_to(ahead);
+        if !known {
+            self.work.again += head as u64;
+            self.work.chunks += 1;
+            self.work.joined += u64::from(head < bytes.len());
+            scheduler.joined(bytes.len(), head);
+        }
+        scheduler.output(bytes.len(), weight);
+    }
+
+    fn go_to(&mut self, state: Option<(Checkpoint, L::State)>) {
+        if let Some((checkpoint, state)) = state {
+            self.session.resume(checkpoint);
+            self.listener.resume(state);
+        }
+    }
+}
+
+/// Which parts of two states are equal.
+struct Same {
+    /// The link, and the part of the listener's state that belongs to no source.
+    link: bool,
+    /// Each source, and the part of the listener's state that belongs to it.
+    sources: Vec<bool>,
+}
+
+impl Same {
+    fn compare<S: ForkState>(&mut self, one: &(Checkpoint, S), other: &(Checkpoint, S)) {
+        self.link = one.0.same_link(&other.0) && one.1.same_beside(&other.1);
+        for (n, same) in self.sources.iter_mut().enumerate() {
+            *same = one.0.same_source(n, &other.0) && one.1.same(n, &other.1);
+        }
+    }
+}
+
+trait Adopt {
+    fn adopt(&mut self, source: usize, other: &Self);
+}
+
+impl<S: ForkState> Adopt for (Checkpoint, S) {
+    fn adopt(&mut self, source: usize, other: &Self) {
+        self.0.adopt(source, &other.0);
+        self.1.adopt(source, &other.1);
+    }
+}

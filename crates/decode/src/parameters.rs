@@ -1,0 +1,130 @@
+//! Converts parameters that a capture gives as text to the registers of their protocols.
+
+use tracewright_capture::{Capture, OpenError, Origin, Problem, Register, Source, Text};
+use tracewright_protocols::registry::AnyProtocol;
+
+/// Converts the text parameters of every source of `capture` to registers, except those that are
+/// lists of text.
+///
+/// # Errors
+/// [`OpenError`] where a protocol has no such parameter, or the parameter cannot have the value.
+pub fn resolve(capture: &mut Capture) -> Result<(), OpenError> {
+    capture.sources.iter_mut().try_for_each(source)
+}
+
+fn source(source: &mut Source) -> Result<(), OpenError> {
+    // Numbers are checked, too, where the protocol has named parameters: an unknown name is an
+    // error.
+    let protocol = AnyProtocol::named(&source.device_type);
+    let number = |name: &str, word: &str| match protocol.and_then(|p| p.parse_value(name, word)) {
+        Some(number) => number.map(Some),
+        None => Ok(None),
+    };
+    let origin = |name: &str| parameter_origin(source, name);
+    let wrong = |name: &str, why: String| OpenError::at(origin(name), Problem::Parameter(why));
+    let mut texts = source.texts.clone();
+    for register in &source.registers.0 {
+        let value = register.value.to_string();
+        number(&register.name, &value).map_err(|why| wrong(&register.name, why))?;
+    }
+    let mut registers = Vec::new();
+    for (name, word) in &source.words {
+        if protocol.is_some_and(|protocol| protocol.has_text(name)) {
+            texts.push(Text { name: name.clone(), text: word.clone(), origin: origin(name) });
+            continue;
+        }
+        let value = number(name, word).map_err(|why| wrong(name, why))?;
+        let Some(value) = value else {
+            let why = format!("`{word}` is not a number");
+            return Err(wrong(name, why));
+        };
+        let value = value.into();
+        registers.push(Register { name: name.clone(), id: None, size: None, value });
+    }
+    // Lists of text are checked with a configuration that has no other parameters.
+    let mut unit = protocol.and_then(|protocol| protocol.configure(None, &|_| None).ok());
+    for text in &texts {
+        let result = unit.as_mut().and_then(|unit| unit.set_text(&text.name, &text.text));
+        let why = match result {
+            Some(Ok(())) => continue,
+            Some(Err(why)) => why,
+            None => {
+                let known = protocol.map_or(&[][..], |protocol| protocol.about().texts);
+                let known: Vec<_> = known.iter().map(|(name, _)| *name).collect();
+                match known.as_slice() {
+                    [] => format!("there is no list called `{}` here", text.name),
+                    known => {
+                        format!("no list is called `{}`; there is {}", text.name, known.join(", "))
+                    }
+                }
+            }
+        };
+        return Err(OpenError::at(text.origin.clone(), Problem::Parameter(why)));
+    }
+    source.texts = texts;
+    source.words.clear();
+    source.registers.0.extend(registers);
+    let checked = protocol.map_or(Ok(()), |protocol| protocol.check(&|name| source.register(name)));
+    checked.map_err(|(name, why)| {
+        OpenError::at(parameter_origin(source, name), Problem::Parameter(why))
+    })
+}
+
+/// Where a capture gives the parameter `name` of `source`.
+fn parameter_origin(source: &Source, name: &str) -> Origin {
+    if let Some((_, origin)) = source.origins.iter().find(|(known, _)| known == name) {
+        return origin.clone();
+    }
+    let key = Some(name.to_owned());
+    let section = Some(source.name.clone()).filter(|name| !name.is_empty());
+    Origin { section, key, ..Origin::file(&source.path) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tracewright_capture::Registers;
+
+    fn registers(protocol: &str, parameters: &[(&str, &str)]) -> Result<Registers, String> {
+        let mut source = Source { device_type: protocol.into(), ..Source::default() };
+        for (name, value) in parameters {
+            source.parameter(name, value);
+        }
+        let mut capture = Capture { sources: vec![source], ..Capture::default() };
+        resolve(&mut capture).map_err(|error| error.to_string())?;
+        Ok(capture.sources.remove(0).registers)
+    }
+
+    #[test]
+    fn text_becomes_registers() {
+        let got =
+            registers("etrace", &[("xlen", "64"), ("version", "1.0"), ("full_address", "true")]);
+        let want = Registers::from_iter([("xlen", 64), ("version", 10), ("full_address", 1)]);
+        assert_eq!(got, Ok(want));
+        // Parameters of the reference encoder that do not affect the trace are accepted.
+        assert!(registers("etrace", &[("arch_p", "0"), ("iaddress_lsb_p", "1")]).is_ok());
+        // Registers of protocols without named parameters are accepted as they are.
+        let arm = Registers::from_iter([("TRCCONFIGR", 0x18c1), ("anything", 1)]);
+        assert_eq!(registers("ETM4", &[("TRCCONFIGR", "0x18c1"), ("anything", "1")]), Ok(arm));
+    }
+
+    #[test]
+    fn wrong_parameters_are_reported() {
+        for (protocol, name, value, want) in [
+            ("etrace", "profle", "spec", "profle: no parameter is called `profle`"),
+            ("etrace", "profile", "best", "profile: `profile` cannot be `best`"),
+            ("etrace", "xlen", "77", "xlen: `xlen` cannot be `77`"),
+            ("ETM4", "TRCCONFIGR", "on", "TRCCONFIGR: `on` is not a number"),
+        ] {
+            let got = registers(protocol, &[(name, value)]).unwrap_err();
+            assert!(got.contains(want), "{got}");
+        }
+    }
+
+    #[test]
+    fn units_that_do_not_exist_are_refused() {
+        let got = registers("etrace", &[("profile", "esp32"), ("version", "2.0")]).unwrap_err();
+        let want = "version: version `2.0` has no profile `esp32`, which exists in version `1.0`";
+        assert!(got.contains(want), "{got}");
+    }
+}

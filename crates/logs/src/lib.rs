@@ -1,0 +1,67 @@
+//! Execution logs of simulators and debuggers, and captures recorded from them.
+//!
+//! A log is a text of lines, and a line holds one or more [`Entry`] values. [`Reader`] converts text
+//! to entries and [`Writer`] converts entries to text, with one file for each format. [`Assembler`]
+//! converts entries to [`Step`](tracewright_base::Step)s: it looks up each instruction in the program
+//! and determines its successor. [`Recorder`] feeds steps to trace units in software and makes a
+//! capture of their trace.
+//!
+//! | format | file |
+//! |---|---|
+//! | QEMU, `-d exec,nochain` with one instruction a block | [`qemu`] |
+//! | Tarmac, of Arm's Fast Models and of RTL | [`tarmac`] |
+//! | Spike, `-l` and `--log-commits` | [`spike`] |
+//! | Spike, in the columns of the RISC-V reference flow | [`spike_csv`] |
+//! | comma-separated columns, for any other tool | [`csv`] |
+//!
+//! ```
+//! use tracewright_base::{Isa, Step};
+//! use tracewright_logs::{Assembler, Format, Lookup, Reader};
+//!
+//! let text = b"1 clk IT (1) 00008000 e1a00000 A svc_s : NOP\n\
+//!              2 clk IT (2) 00008004 eafffffe A svc_s : B 0x8004\n";
+//! let mut reader = Reader::new(Format::Tarmac, Isa::A32);
+//! let mut assembler = Assembler::new(Lookup::default());
+//! let mut retired = Vec::new();
+//! let mut steps = |_: u16, step: &Step| {
+//!     if let Step::Retired(r) = step {
+//!         retired.push(r.address);
+//!     }
+//! };
+//! reader.feed(text, &mut |entry| assembler.entry(&entry, &mut steps)).unwrap();
+//! reader.finish(&mut |entry| assembler.entry(&entry, &mut steps)).unwrap();
+//! assembler.finish(&mut steps);
+//! assert_eq!(retired, [0x8000, 0x8004]);
+//! ```
+#![forbid(unsafe_code)]
+
+mod assembler;
+pub mod csv;
+mod entry;
+mod format;
+mod line;
+mod logged_code;
+mod lookup;
+mod processor;
+pub mod qemu;
+mod reader;
+mod recorder;
+pub mod spike;
+pub mod spike_csv;
+mod summary;
+pub mod tarmac;
+#[cfg(test)]
+mod tests;
+pub mod text;
+mod writer;
+
+pub use assembler::Assembler;
+pub use entry::{Entry, Event, Executed, Mode, Opcode, Raised};
+pub use format::Format;
+pub use logged_code::LoggedCode;
+pub use lookup::Lookup;
+pub use processor::Timing;
+pub use reader::{LogError, Reader};
+pub use recorder::{RecordError, Recorder, Recording};
+pub use summary::Summary;
+pub use writer::{Writer, writes};

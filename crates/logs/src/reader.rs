@@ -1,0 +1,151 @@
+//! Text to entries.
+
+use std::error::Error;
+use std::fmt;
+
+use tracewright_base::Isa;
+
+use crate::entry::Entry;
+use crate::format::Format;
+use crate::text::Expected;
+use crate::{csv, qemu, spike, spike_csv, tarmac};
+
+/// The error of a line that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogError {
+    /// Line number, from 1.
+    pub line: u64,
+    /// The expected text.
+    pub expected: &'static str,
+    /// The beginning of the line, in UTF-8.
+    pub found: String,
+}
+
+impl fmt::Display for LogError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: expected {}, found `{}`", self.line, self.expected, self.found)
+    }
+}
+
+impl Error for LogError {}
+
+/// At most this many bytes of a line appear in an error.
+const SHOWN: usize = 80;
+
+/// Reads a log in pieces of any size. The reader buffers an incomplete line only.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    parser: Parser,
+    isa: Isa,
+    rest: Vec<u8>,
+    lines: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Parser {
+    Qemu(qemu::Parser),
+    Tarmac(tarmac::Parser),
+    Spike(spike::Parser),
+    SpikeCsv,
+    Csv(csv::Parser),
+}
+
+impl Reader {
+    /// A reader at the beginning of a log. `isa` is the instruction set where the log does not state
+    /// one: RV32 or RV64 for Spike and for QEMU of RISC-V.
+    pub fn new(format: Format, isa: Isa) -> Self {
+        let parser = match format {
+            Format::Qemu => Parser::Qemu(qemu::Parser::default()),
+            Format::Tarmac => Parser::Tarmac(tarmac::Parser::default()),
+            Format::Spike => Parser::Spike(spike::Parser::default()),
+            Format::SpikeCsv => Parser::SpikeCsv,
+            Format::Csv => Parser::Csv(csv::Parser::default()),
+        };
+        Reader { parser, isa, rest: Vec::new(), lines: 0 }
+    }
+
+    /// Number of lines read.
+    pub const fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// Takes the next bytes of the log.
+    ///
+    /// # Errors
+    /// [`LogError`] at the first line that cannot be read. The entries of the lines before it were
+    /// passed to `out`.
+    pub fn feed(&mut self, bytes: &[u8], out: &mut impl FnMut(Entry)) -> Result<(), LogError> {
+        let mut bytes = bytes;
+        if !self.rest.is_empty() {
+            let Some(end) = memchr::memchr(b'\n', bytes) else {
+                self.rest.extend_from_slice(bytes);
+                return Ok(());
+            };
+            let (line, after) = bytes.split_at(end);
+            let mut whole = std::mem::take(&mut self.rest);
+            whole.extend_from_slice(line);
+            self.all(&whole, out)?;
+            whole.clear();
+            self.rest = whole;
+            bytes = after.get(1..).unwrap_or_default();
+        }
+        let Some(end) = memchr::memrchr(b'\n', bytes) else {
+            self.rest.extend_from_slice(bytes);
+            return Ok(());
+        };
+        let (whole, part) = bytes.split_at(end);
+        self.all(whole, out)?;
+        self.rest.extend_from_slice(part.get(1..).unwrap_or_default());
+        Ok(())
+    }
+
+    /// Ends the log.
+    ///
+    /// # Errors
+    /// [`LogError`] if a last line without a line break cannot be read.
+    pub fn finish(&mut self, out: &mut impl FnMut(Entry)) -> Result<(), LogError> {
+        let rest = std::mem::take(&mut self.rest);
+        if !rest.is_empty() {
+            self.all(&rest, out)?;
+        }
+        match &mut self.parser {
+            Parser::Qemu(parser) => parser.finish(out),
+            Parser::Spike(parser) => parser.finish(out),
+            Parser::Tarmac(_) | Parser::SpikeCsv | Parser::Csv(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Reads whole lines. The format is matched once for all lines.
+    fn all(&mut self, text: &[u8], out: &mut impl FnMut(Entry)) -> Result<(), LogError> {
+        let (isa, lines) = (self.isa, &mut self.lines);
+        match &mut self.parser {
+            Parser::Qemu(parser) => each(text, lines, |line| parser.line(line, isa, out)),
+            Parser::Tarmac(parser) => each(text, lines, |line| parser.line(line, out)),
+            Parser::Spike(parser) => each(text, lines, |line| parser.line(line, isa, out)),
+            Parser::SpikeCsv => each(text, lines, |line| spike_csv::line(line, isa, out)),
+            Parser::Csv(parser) => each(text, lines, |line| parser.line(line, isa, out)),
+        }
+    }
+}
+
+#[inline]
+fn each(
+    text: &[u8],
+    lines: &mut u64,
+    mut read: impl FnMut(&[u8]) -> Result<(), Expected>,
+) -> Result<(), LogError> {
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'\n', text).chain([text.len()]) {
+        let line = text.get(start..end).unwrap_or_default();
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        start = end + 1;
+        *lines += 1;
+        if let Err(Expected(expected)) = read(line) {
+            let shown = line.get(..SHOWN).unwrap_or(line);
+            let found = String::from_utf8_lossy(shown).into_owned();
+            return Err(LogError { line: *lines, expected, found });
+        }
+    }
+    Ok(())
+}

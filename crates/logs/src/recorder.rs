@@ -1,0 +1,406 @@
+//! Steps to a capture: a trace unit in software for each processor, a formatter, and the registers
+//! and memory that a decoder needs.
+
+use std::fmt;
+
+use tracewright_base::{MissingRegister, Step, StepSink};
+use tracewright_capture::{
+    Buffer, BufferRef, Capture, Core, Dump, Format, Register, Registers, Source, Text, core_type,
+};
+use tracewright_frames::{Framing, Joiner};
+use tracewright_protocols::encoders::AnyUnit;
+use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
+
+/// The configuration of a [`Recorder`].
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// The protocol of the trace units.
+    pub protocol: AnyProtocol,
+    /// Registers and settings of the trace units. Registers that are absent have the values of a usual
+    /// unit. The trace ID is the ID of processor 0; each further processor has the next ID.
+    pub registers: Vec<(String, u64)>,
+    /// Textual parameters of the trace units, stored in the capture.
+    pub texts: Vec<Text>,
+    /// The framing of the trace. Without framing, each processor has its own buffer.
+    pub framing: Framing,
+    /// Without framing, RISC-V: the processors share a buffer in which each message has a source
+    /// number. Processor 0 has the configured number; each further processor has the next number.
+    pub messages: bool,
+    /// The core type in the capture. Empty for protocols that need no core.
+    pub core: String,
+    /// Program memory: ELF files and dumps.
+    pub images: Vec<Dump>,
+}
+
+/// The reason that nothing can be recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordError {
+    /// The protocol has no trace unit in software.
+    NoEncoder(AnyProtocol),
+    /// The protocol has no such register or setting.
+    UnknownRegister {
+        /// The name that was given.
+        name: String,
+        /// The names of the protocol.
+        known: Vec<&'static str>,
+    },
+    /// Registers that no trace unit combines.
+    Refused {
+        /// The register to change.
+        name: &'static str,
+        /// Why the combination is refused.
+        why: String,
+    },
+    /// A register that the unit needs is missing.
+    Missing(MissingRegister),
+    /// The core type is unknown, or a trace ID is above 0x6f.
+    Invalid(String),
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RecordError::NoEncoder(protocol) => {
+                let names = AnyUnit::ALL.iter().filter_map(|p| p.about().names.first().copied());
+                let names: Vec<_> = names.collect();
+                let (title, known) = (protocol.about().title, names.join(", "));
+                write!(f, "no trace unit in software for {title}; there are {known}")
+            }
+            RecordError::UnknownRegister { name, known } => {
+                write!(f, "no register or setting {name}; there are {}", known.join(", "))
+            }
+            RecordError::Refused { why, .. } => f.write_str(why),
+            RecordError::Missing(missing) => missing.fmt(f),
+            RecordError::Invalid(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for RecordError {}
+
+/// Records steps as they arrive. The recorder stores the trace and no steps.
+#[derive(Debug)]
+pub struct Recorder {
+    recording: Recording,
+    units: Vec<TracedCpu>,
+    joiner: Joiner,
+    framed: Vec<u8>,
+    errors: Option<RecordError>,
+}
+
+/// The trace unit of one processor.
+#[derive(Debug)]
+struct TracedCpu {
+    unit: AnyUnit,
+    id: u8,
+    /// Bytes, or nibbles, that are not framed yet.
+    fresh: Vec<u8>,
+    raw: Vec<u8>,
+}
+
+/// Number of bytes of a source that are framed at once.
+const CHUNK: usize = 256;
+
+impl Recorder {
+    /// Prepares the trace unit of processor 0.
+    ///
+    /// # Errors
+    /// [`RecordError`] if the unit cannot be made.
+    pub fn new(recording: Recording) -> Result<Self, RecordError> {
+        let mut recorder = Recorder {
+            joiner: Joiner::new(recording.framing),
+            recording,
+            units: Vec::new(),
+            framed: Vec::new(),
+            errors: None,
+        };
+        recorder.check_names()?;
+        recorder.grow(0)?;
+        Ok(recorder)
+    }
+
+    /// Checks the names of the registers.
+    fn check_names(&self) -> Result<(), RecordError> {
+        let Recording { protocol, registers, .. } = &self.recording;
+        let about = protocol.about().registers.iter();
+        let mut known: Vec<&'static str> =
+            about.flat_map(|r| core::iter::once(r.name).chain(r.aliases.iter().copied())).collect();
+        known.extend(AnyUnit::settings(*protocol).iter().map(|setting| setting.name));
+        // `TRCACVR<n>` matches with any number.
+        let is = |known: &str, name: &str| match known.strip_suffix("<n>") {
+            Some(stem) => name
+                .strip_prefix(stem)
+                .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit())),
+            None => known.eq_ignore_ascii_case(name),
+        };
+        let unknown = registers.iter().find(|(name, _)| !known.iter().any(|k| is(k, name)));
+        match unknown {
+            Some((name, _)) => Err(RecordError::UnknownRegister { name: name.clone(), known }),
+            None => protocol
+                .check(&|name| self.register(name, 0))
+                .map_err(|(name, why)| RecordError::Refused { name, why }),
+        }
+    }
+
+    /// The value of a register or setting of processor `cpu`.
+    fn register(&self, name: &str, cpu: usize) -> Option<u64> {
+        let Recording { protocol, registers, .. } = &self.recording;
+        let given = registers.iter().rev().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        let usual = AnyUnit::usual(*protocol).iter().find(|(known, _)| *known == name);
+        let value = given.map(|(_, v)| *v).or(usual.map(|(_, v)| *v));
+        if self.recording.messages && *protocol == AnyProtocol::Etrace {
+            match name {
+                "source" => return Some(value.unwrap_or(0) + cpu as u64),
+                "source_width" => return Some(value.unwrap_or(SOURCE_WIDTH)),
+                _ => {}
+            }
+        }
+        match protocol.id_register() {
+            Some((id, shift)) if id == name => value.map(|value| value + ((cpu as u64) << shift)),
+            _ => value,
+        }
+    }
+
+    /// Makes the units of processors up to `cpu`.
+    fn grow(&mut self, cpu: usize) -> Result<(), RecordError> {
+        while self.units.len() <= cpu {
+            let Recording { protocol, core, .. } = &self.recording;
+            let n = self.units.len();
+            let core_type =
+                match core.as_str() {
+                    "" => None,
+                    core => Some(core_type(core).ok_or_else(|| {
+                        RecordError::Invalid(format!("unknown core type `{core}`"))
+                    })?),
+                };
+            let unit = AnyUnit::new(*protocol, core_type, &|name| self.register(name, n))
+                .map_err(RecordError::Missing)?
+                .ok_or(RecordError::NoEncoder(*protocol))?;
+            let id = unit.config().trace_id();
+            if self.recording.messages {
+                check_source(&unit.config(), self.register("source", n), n)?;
+            }
+            if id > 0x6f || id == 0 && self.recording.framing != Framing::Raw {
+                return Err(RecordError::Invalid(format!(
+                    "the trace ID of processor {n} is {id:#x}; valid IDs are 0x1 to 0x6f"
+                )));
+            }
+            self.units.push(TracedCpu { unit, id, fresh: Vec::new(), raw: Vec::new() });
+        }
+        Ok(())
+    }
+
+    /// Frames the new bytes of processor `cpu` into the buffer. `all` includes an odd nibble.
+    fn frame(&mut self, cpu: usize, all: bool) {
+        let Recorder { recording, units, joiner, framed, errors } = self;
+        let Some(source) = units.get_mut(cpu) else { return };
+        if source.unit.nibbles() {
+            // Two nibbles make a byte; the first is in bits \[3:0].
+            let whole = if all { source.fresh.len() } else { source.fresh.len() & !1 };
+            let pairs = source.fresh.get(..whole).unwrap_or_default().chunks(2);
+            let bytes: Vec<u8> =
+                pairs.map(|p| p.iter().rev().fold(0, |byte, nibble| byte << 4 | nibble)).collect();
+            source.raw.extend(bytes);
+            source.fresh.drain(..whole);
+        } else if recording.messages {
+            return framed.append(&mut source.fresh);
+        } else if recording.framing == Framing::Raw {
+            source.raw.append(&mut source.fresh);
+        } else {
+            std::mem::swap(&mut source.raw, &mut source.fresh);
+        }
+        if recording.framing != Framing::Raw {
+            if joiner.push(source.id, &source.raw, framed).is_err() {
+                let what = format!("trace ID {:#x} is reserved", source.id);
+                errors.get_or_insert(RecordError::Invalid(what));
+            }
+            source.raw.clear();
+        }
+    }
+
+    /// Removes the complete trace so far and passes it to `out`, by buffer number. The capture that
+    /// [`finish`](Recorder::finish) returns has the remaining trace.
+    pub fn take(&mut self, mut out: impl FnMut(usize, &[u8])) {
+        if !self.framed.is_empty() {
+            out(0, &self.framed);
+            self.framed.clear();
+        }
+        if self.recording.framing == Framing::Raw {
+            for (n, source) in self.units.iter_mut().enumerate().filter(|(_, s)| !s.raw.is_empty())
+            {
+                out(n, &source.raw);
+                source.raw.clear();
+            }
+        }
+    }
+
+    /// Number of bytes of trace that were not taken.
+    pub fn len(&self) -> usize {
+        self.framed.len() + self.units.iter().map(|s| s.raw.len() + s.fresh.len()).sum::<usize>()
+    }
+
+    /// Number of cycles for which processors stalled because the FIFO of their unit was full.
+    pub fn waited(&self) -> u64 {
+        self.units.iter().map(|source| source.unit.waited()).sum()
+    }
+
+    /// Whether there is no trace to take.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Ends tracing and returns the capture.
+    ///
+    /// # Errors
+    /// [`RecordError`] if the trace unit of a processor could not be made.
+    pub fn finish(mut self) -> Result<Capture, RecordError> {
+        for cpu in 0..self.units.len() {
+            if let Some(source) = self.units.get_mut(cpu) {
+                source.unit.finish(&mut source.fresh);
+            }
+            self.frame(cpu, true);
+        }
+        if self.recording.framing != Framing::Raw {
+            self.joiner.finish(&mut self.framed);
+        }
+        if let Some(error) = self.errors.take() {
+            return Err(error);
+        }
+        Ok(self.capture())
+    }
+
+    fn capture(&mut self) -> Capture {
+        let messages = self.recording.messages;
+        let raw = self.recording.framing == Framing::Raw && !messages;
+        let mut capture = Capture {
+            description: Some("an execution log through trace units in software".to_owned()),
+            ..Capture::default()
+        };
+        if !raw {
+            let format = match self.recording.framing {
+                Framing::Dstream => Format::DstreamCoreSight,
+                _ if messages => Format::Encapsulated,
+                _ => Format::CoreSight,
+            };
+            let bytes = std::mem::take(&mut self.framed);
+            capture.buffers.push(Buffer::new("ETB_0", format, bytes));
+        }
+        let device_type = self.device_type();
+        let name = self.recording.protocol.about().names.first().copied().unwrap_or("trace");
+        for n in 0..self.units.len() {
+            let registers = self.registers(n);
+            let Some(source) = self.units.get_mut(n) else { continue };
+            if raw {
+                let (name, bytes) = (format!("ETB_{n}"), std::mem::take(&mut source.raw));
+                capture.buffers.push(Buffer::new(name, Format::SourceData, bytes));
+            }
+            let buffer = if raw { n } else { 0 };
+            let device = Source {
+                name: format!("{name}_{n}"),
+                device_type: device_type.clone(),
+                registers,
+                texts: self.recording.texts.clone(),
+                buffers: vec![BufferRef { buffer, stream: None }],
+                ..Source::default()
+            };
+            let has_core = !self.recording.core.is_empty();
+            let watches = device.watches_core() && has_core;
+            capture.sources.push(Source { core: watches.then_some(n), ..device });
+            if !has_core {
+                continue;
+            }
+            capture.cores.push(Core {
+                name: format!("cpu_{n}"),
+                device_type: self.recording.core.clone(),
+                ..Core::default()
+            });
+        }
+        capture.memory = std::mem::take(&mut self.recording.images);
+        capture
+    }
+
+    /// The device type of the units: the protocol, and the version in the ID register.
+    fn device_type(&self) -> String {
+        let register = |name| self.register(name, 0);
+        let minor = |value: u64| value >> 4 & 0xf;
+        let name = self.recording.protocol.about().names.first().copied().unwrap_or_default();
+        match self.recording.protocol {
+            AnyProtocol::Etmv4 => match register("TRCIDR1") {
+                Some(id) => format!("{name}.{}", minor(id)),
+                None => name.to_owned(),
+            },
+            AnyProtocol::Etmv3 => match register("ETMIDR") {
+                Some(id) => format!("{name}.{}", minor(id)),
+                None => name.to_owned(),
+            },
+            AnyProtocol::Ptm => match register("ETMIDR") {
+                Some(id) => format!("PTM1.{}", minor(id)),
+                None => "PTM1.1".to_owned(),
+            },
+            _ => name.to_owned(),
+        }
+    }
+
+    /// The registers of a unit as a capture records them, without settings that no hardware has.
+    fn registers(&self, cpu: usize) -> Registers {
+        let Recording { protocol, registers, .. } = &self.recording;
+        let usual = AnyUnit::usual(*protocol).iter().map(|(name, _)| (*name).to_owned());
+        let given = registers.iter().map(|(name, _)| name.clone());
+        let shared = ["source", "source_width"].map(str::to_owned);
+        let given = given.chain(shared.into_iter().filter(|_| self.recording.messages));
+        let mut list: Vec<Register> = Vec::new();
+        for name in usual.chain(given) {
+            let known = protocol.about().registers.iter().any(|r| r.name == name);
+            let real = known || name.bytes().any(|b| b.is_ascii_uppercase());
+            let there = list.iter().any(|r| r.name.eq_ignore_ascii_case(&name));
+            if let Some(value) = self.register(&name, cpu).filter(|_| real && !there) {
+                list.push(Register { name, id: None, size: None, value: value.into() });
+            }
+        }
+        Registers(list)
+    }
+}
+
+/// Default width of a source number in bits.
+const SOURCE_WIDTH: u64 = 8;
+
+/// Checks that messages of processor `n` can hold its source number.
+fn check_source(config: &AnyConfig, number: Option<u64>, n: usize) -> Result<(), RecordError> {
+    let AnyConfig::Etrace(params) = config else {
+        return Err(RecordError::Invalid("only RISC-V messages have source numbers".into()));
+    };
+    let (width, number) = (params.link.source_width, number.unwrap_or(0));
+    if !params.link.has_sources() {
+        return Err(RecordError::Invalid(
+            "messages of this profile have no source number: framing must be encapsulated or siemens, and \
+             source_width above 0"
+                .into(),
+        ));
+    }
+    if number >> width != 0 {
+        return Err(RecordError::Invalid(format!(
+            "the source number of processor {n} is {number}, which does not fit into source_width = {width}"
+        )));
+    }
+    Ok(())
+}
+
+impl StepSink for Recorder {
+    #[inline]
+    fn step(&mut self, cpu: u16, step: &Step) {
+        let cpu = usize::from(cpu);
+        if self.units.len() <= cpu
+            && let Err(error) = self.grow(cpu)
+        {
+            self.errors.get_or_insert(error);
+            return;
+        }
+        let Some(source) = self.units.get_mut(cpu) else { return };
+        source.unit.step(step, &mut source.fresh);
+        // Messages of several processors are in the order in which they are made.
+        let limit = if self.recording.messages { 1 } else { CHUNK };
+        if source.fresh.len() >= limit {
+            self.frame(cpu, false);
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Totals of a log.
+
+/// Totals of the entries that an [`Assembler`](crate::Assembler) took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Executed instructions.
+    pub instructions: u64,
+    /// Data accesses.
+    pub accesses: u64,
+    /// Exceptions.
+    pub exceptions: u64,
+    /// Discontinuities of the program that the log does not explain. Tracing is off in between.
+    pub jumps: u64,
+    /// Instructions whose opcode is neither in the log nor in the image. Tracing is off there.
+    pub unknown: u64,
+    /// Address of the first unknown instruction.
+    pub first_unknown: Option<u64>,
+}

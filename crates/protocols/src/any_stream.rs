@@ -1,0 +1,84 @@
+//! A stream of any protocol.
+
+use alloc::boxed::Box;
+
+use tracewright_base::{BlockCache, OffsetMap, Sink};
+
+use crate::registry::AnyConfig;
+use crate::{Observer, Protocol, Stream, TraceForm, for_each_protocol};
+
+macro_rules! any_stream {
+    ($($(#[$doc:meta])* $name:ident: $protocol:ty,)*) => {
+        /// A stream of any protocol. It has one `match` for each block of bytes; all calls inside
+        /// are direct.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum AnyStream { $($(#[$doc])* $name(Box<Stream<$protocol>>),)* }
+
+        impl AnyConfig {
+            /// A stream in its initial state.
+            pub fn stream(&self) -> AnyStream {
+                match self {
+                    $(AnyConfig::$name(c) => AnyStream::$name(Box::new(Stream::new(c.clone()))),)*
+                }
+            }
+        }
+
+        impl AnyStream {
+            /// Whether each byte of the stream's input holds half a byte of the source.
+            pub const fn nibbles(&self) -> bool {
+                match self {
+                    $(AnyStream::$name(_) => {
+                        matches!(<$protocol as Protocol>::FORM, TraceForm::HalfBytes)
+                    })*
+                }
+            }
+
+            /// See [`Stream::reset`].
+            pub fn reset(&mut self) {
+                match self { $(AnyStream::$name(s) => s.reset(),)* }
+            }
+
+            /// Whether the next byte begins a packet.
+            pub fn synced(&self) -> bool {
+                match self { $(AnyStream::$name(s) => s.synced(),)* }
+            }
+
+            /// See [`Stream::lost`].
+            pub fn lost<S: Sink>(&mut self, at: u64, sink: &mut S) {
+                match self { $(AnyStream::$name(s) => s.lost(at, sink),)* }
+            }
+
+            /// See [`Stream::agrees`].
+            pub fn agrees(&self, other: &Self) -> bool {
+                match (self, other) {
+                    $((AnyStream::$name(one), AnyStream::$name(other)) => one.agrees(other),)*
+                    _ => false,
+                }
+            }
+
+            /// See [`Stream::feed`].
+            pub fn feed<K: BlockCache, O: Observer>(
+                &mut self,
+                bytes: &[u8],
+                offsets: &OffsetMap<'_>,
+                code: &mut K,
+                observer: &mut O,
+            ) -> usize {
+                match self { $(AnyStream::$name(s) => s.feed(bytes, offsets, code, observer),)* }
+            }
+
+            /// See [`Stream::finish`].
+            pub fn finish<K: BlockCache, O: Observer>(
+                &mut self,
+                rest: &[u8],
+                offsets: &OffsetMap<'_>,
+                code: &mut K,
+                observer: &mut O,
+            ) {
+                match self { $(AnyStream::$name(s) => s.finish(rest, offsets, code, observer),)* }
+            }
+        }
+    };
+}
+
+for_each_protocol!(any_stream);

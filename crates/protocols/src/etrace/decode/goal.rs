@@ -1,0 +1,102 @@
+//! The goal of a walk through the program, and its limits.
+
+use tracewright_base::Block;
+
+/// Where a walk ends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Goal {
+    /// The address of the reported instruction. `None`: the walk ends with the last known branch.
+    pub(super) address: Option<u64>,
+    /// A jump of unknown target leads to the address. An earlier visit without such a jump is not the
+    /// goal.
+    pub(super) jumped: bool,
+    /// The packet may be a notification: a visit without a jump is the goal, without ambiguity.
+    pub(super) notified: bool,
+    /// `irdepth` or `irets` of the packet.
+    pub(super) returns: Option<u16>,
+    /// The packet has branch outcomes, where that matters ([`Params::needs_report_reason`]).
+    ///
+    /// [`Params::needs_report_reason`]: crate::etrace::config::Params::needs_report_reason
+    pub(super) branches: bool,
+    /// The goal is not part of the walk: it is the first instruction of what follows.
+    pub(super) before: bool,
+    /// The goal is in another context.
+    pub(super) context: bool,
+}
+
+impl Goal {
+    /// The last known branch.
+    pub(super) const BRANCHES: Goal = Goal {
+        address: None,
+        jumped: false,
+        notified: false,
+        returns: None,
+        branches: false,
+        before: false,
+        context: false,
+    };
+}
+
+/// The most jumps between two branches on the fast path. More are a loop without a branch.
+pub(super) const MOST_JUMPS: u32 = 1 << 10;
+
+/// The most blocks and jumps between two branches. A longer path is a loop that never ends.
+const LONGEST_PATH: u32 = 1 << 14;
+
+/// How a walk ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Walked {
+    /// At its goal.
+    There,
+    /// The packets contradict the program, or its code is not known. The walk has reported which.
+    Lost,
+}
+
+/// Whether a return is implied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Implied {
+    Yes,
+    No,
+    /// It is implied if the unit does not report a jump before another context.
+    Perhaps,
+}
+
+/// The most blocks that a path without a branch may have between an address and the jump to it.
+pub(super) const LONGEST_DETOUR: u32 = 64;
+
+/// The length of a path without a branch. A path that comes back to an earlier address never ends.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Path {
+    steps: u32,
+    /// An earlier address on the path. It moves ahead each time that the path is twice as long. `None`
+    /// since the last implied return, because the return stack differs from then on.
+    mark: Option<u64>,
+}
+
+impl Path {
+    /// Whether the path may go on at `pc`: it is not too long, and does not come back to the mark.
+    #[inline]
+    pub(super) fn goes_on(&mut self, pc: u64) -> bool {
+        self.steps += 1;
+        if self.mark == Some(pc) || self.steps > LONGEST_PATH {
+            return false;
+        }
+        if self.steps.is_power_of_two() {
+            self.mark = Some(pc);
+        }
+        true
+    }
+
+    /// An implied return changes where the next ones go.
+    #[inline]
+    pub(super) fn forget_mark(&mut self) {
+        self.mark = None;
+    }
+}
+
+/// Address of a block's last instruction.
+#[inline]
+pub(super) fn last_address(block: &Block) -> u64 {
+    let bytes = u64::from(block.bytes.saturating_sub(block.last.size.into()));
+    block.start.wrapping_add(bytes) & block.last.isa.address_mask()
+}

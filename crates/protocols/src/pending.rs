@@ -1,0 +1,157 @@
+//! Elements that an exception packet may still withdraw, for ETMv1, ETMv2 and ETMv3.
+
+use alloc::vec::Vec;
+
+use tracewright_base::{Access, Element, Range, Sink};
+
+/// The last instruction and the elements after it, held back from the sink.
+///
+/// An exception packet may state that the last instruction did not complete, so that instruction
+/// stays here until the next one is traced. (IHI 0014, Table 7-10, Can) Elements that follow it are
+/// queued behind it, which preserves their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pending {
+    /// The last instruction and the offset of its packet.
+    last: Option<(u64, Range)>,
+    /// Elements after it, in order.
+    after: Vec<Entry>,
+    /// A branch packet came after the last instruction. A second one may replace it.
+    branched: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Entry {
+    /// Offset of the packet.
+    at: u64,
+    element: Element,
+    withdrawal: Withdrawal,
+}
+
+/// What withdraws a pending element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Withdrawal {
+    /// Nothing.
+    Never,
+    /// Cancellation of the last instruction.
+    Instruction,
+    /// Cancellation of a return from an exception; the element is an access of its stack pop.
+    Return,
+    /// Another branch packet for the same instruction.
+    Branch,
+}
+
+impl Pending {
+    /// The last instruction, if it can still be withdrawn.
+    pub(crate) fn last(&self) -> Option<&Range> {
+        self.last.as_ref().map(|(_, range)| range)
+    }
+
+    /// Whether a branch packet came after the last instruction.
+    pub(crate) const fn branched(&self) -> bool {
+        self.branched
+    }
+
+    /// Records a branch packet.
+    pub(crate) const fn branch(&mut self) {
+        self.branched = true;
+    }
+
+    /// Adds a traced instruction. It proves that the instruction before it completed.
+    #[inline]
+    pub(crate) fn instruction<S: Sink>(&mut self, at: u64, range: Range, sink: &mut S) {
+        self.commit(sink);
+        self.last = Some((at, range));
+    }
+
+    /// Reports an element now if nothing is pending, else queues it.
+    pub(crate) fn element<S: Sink>(
+        &mut self,
+        at: u64,
+        element: Element,
+        withdrawal: Withdrawal,
+        sink: &mut S,
+    ) {
+        if self.is_empty() {
+            sink.element(at, element);
+        } else {
+            self.after.push(Entry { at, element, withdrawal });
+        }
+    }
+
+    /// Queues a data access. The next packet may state that the store failed.
+    pub(crate) fn data(&mut self, at: u64, access: Access, withdrawal: Withdrawal) {
+        self.push(at, Element::DataAccess(access), withdrawal);
+    }
+
+    /// Queues an element, even if nothing else is pending.
+    pub(crate) fn push(&mut self, at: u64, element: Element, withdrawal: Withdrawal) {
+        self.after.push(Entry { at, element, withdrawal });
+    }
+
+    /// The address of the last instruction, if the program image has no code there.
+    pub(crate) fn missing_code(&self) -> Option<u64> {
+        self.after.iter().find_map(|entry| match entry.element {
+            Element::NoCode { address, .. } if entry.withdrawal == Withdrawal::Instruction => {
+                Some(address)
+            }
+            _ => None,
+        })
+    }
+
+    /// Reports the queue where no instruction and no branch packet is pending.
+    #[inline]
+    pub(crate) fn settle<S: Sink>(&mut self, sink: &mut S) {
+        if self.last.is_none() && !self.branched && !self.after.is_empty() {
+            self.commit(sink);
+        }
+    }
+
+    /// Reports everything: it can no longer be withdrawn.
+    #[inline]
+    pub(crate) fn commit<S: Sink>(&mut self, sink: &mut S) {
+        if let Some((at, range)) = self.last.take() {
+            sink.element(at, Element::Range(range));
+        }
+        if !self.after.is_empty() {
+            for entry in &self.after {
+                sink.element(entry.at, entry.element);
+            }
+            self.after.clear();
+        }
+        self.branched = false;
+    }
+
+    /// Whether nothing is pending.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.last.is_none() && !self.branched && self.after.is_empty()
+    }
+
+    /// Withdraws the last instruction, which did not complete, and its data, which are not valid.
+    pub(crate) fn cancel(&mut self) {
+        self.last = None;
+        self.withdraw(Withdrawal::Instruction);
+    }
+
+    /// Withdraws the last instruction, which was interrupted. The data that it moved stay.
+    pub(crate) fn interrupt(&mut self) {
+        self.last = None;
+    }
+
+    /// Withdraws the elements of one kind.
+    pub(crate) fn withdraw(&mut self, withdrawal: Withdrawal) {
+        self.after.retain(|entry| entry.withdrawal != withdrawal);
+    }
+
+    /// Marks the accesses of the store-exclusive that came last: it did not write.
+    pub(crate) fn store_failed(&mut self) {
+        let mut by = None;
+        for entry in self.after.iter_mut().rev() {
+            let Element::DataAccess(access) = &mut entry.element else { return };
+            if by.is_some_and(|by| by != access.by()) {
+                return;
+            }
+            by = Some(access.by());
+            access.flags |= Access::STORE_FAILED;
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Elements as an iterator.
+
+use std::collections::VecDeque;
+
+use tracewright_base::Element;
+use tracewright_decode::{Listener, Session, Tally};
+
+use crate::error::DecodeError;
+use crate::summary::Summary;
+use crate::trace::{Chunks, Trace};
+
+/// One element of the trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Item {
+    /// The source that it comes from: an index into [`Trace::sources`].
+    pub source: usize,
+    /// Offset in the trace buffer, in bytes, of the packet that made it.
+    pub offset: u64,
+    /// What the trace reports.
+    pub element: Element,
+}
+
+/// The elements of a [`Trace`], in the order in which they become certain. Made by [`Trace::elements`].
+///
+/// The buffer is decoded as the iterator is advanced: a chunk at a time, on the caller's thread.
+#[derive(Debug)]
+pub struct Elements<'a> {
+    trace: &'a Trace,
+    /// Which of the trace's plans is next, and the number of its first source.
+    next: (usize, usize),
+    running: Option<Running<'a>>,
+    items: Items,
+    summary: Summary,
+    failed: bool,
+}
+
+/// The buffer that is being decoded.
+#[derive(Debug)]
+struct Running<'a> {
+    session: Session,
+    input: Chunks<'a>,
+    tally: Tally,
+    /// How many sources it has.
+    sources: usize,
+}
+
+/// What was decoded and not taken yet.
+#[derive(Debug, Default)]
+struct Items {
+    first: usize,
+    waiting: VecDeque<Item>,
+}
+
+impl Listener for Items {
+    const PACKETS: bool = false;
+
+    fn element(&mut self, source: usize, at: u64, element: Element) {
+        self.waiting.push_back(Item { source: self.first + source, offset: at, element });
+    }
+}
+
+impl<'a> Elements<'a> {
+    pub(crate) fn new(trace: &'a Trace) -> Elements<'a> {
+        let summary = Summary::new(trace.left_out());
+        let items = Items::default();
+        Elements { trace, next: (0, 0), running: None, items, summary, failed: false }
+    }
+
+    /// What was decoded so far, and what was left out.
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// Decodes until there is an element. `false` at the end of the last buffer.
+    fn advance(&mut self) -> Result<bool, DecodeError> {
+        while self.items.waiting.is_empty() {
+            let Some(running) = &mut self.running else {
+                let (n, first) = self.next;
+                let Some(plan) = self.trace.plans().get(n) else { return Ok(false) };
+                let (session, sources) = (self.trace.session(plan)?, plan.sources.len());
+                let (input, tally) = (Chunks::of(self.trace, plan.buffer), Tally::default());
+                self.running = Some(Running { session, input, tally, sources });
+                (self.items.first, self.next) = (first, (n + 1, first + sources));
+                continue;
+            };
+            let Running { session, input, tally, sources } = running;
+            let mut both = (&mut self.items, &mut *tally);
+            if !input.next(|bytes| session.feed(bytes, &mut both))? {
+                session.finish(&mut both);
+                let decoded = self.trace.sources().get(self.items.first..).unwrap_or_default();
+                self.summary.add(decoded, *sources, tally);
+                self.running = None;
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Iterator for Elements<'_> {
+    type Item = Result<Item, DecodeError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
+        }
+        match self.advance() {
+            Ok(true) => self.items.waiting.pop_front().map(Ok),
+            Ok(false) => None,
+            Err(error) => {
+                self.failed = true;
+                Some(Err(error))
+            }
+        }
+    }
+}

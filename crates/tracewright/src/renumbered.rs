@@ -1,0 +1,93 @@
+//! The sources of one buffer, numbered among those of all.
+
+use std::ops::Range;
+
+use tracewright_base::{self as base, Element, Fault, OffsetMap};
+use tracewright_decode::Listener;
+use tracewright_frames::{Event, Frame};
+use tracewright_protocols::registry::AnyPacket;
+
+/// Passes everything on to `listener`; source 0 of the session is source `first` there.
+pub(crate) struct Renumbered<'a, L> {
+    pub(crate) listener: &'a mut L,
+    pub(crate) first: usize,
+}
+
+impl<L: Listener> Listener for Renumbered<'_, L> {
+    const PACKETS: bool = L::PACKETS;
+    const FRAMES: bool = L::FRAMES;
+
+    #[inline]
+    fn element(&mut self, source: usize, at: u64, element: Element) {
+        self.listener.element(self.first + source, at, element);
+    }
+
+    #[inline]
+    fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
+        self.listener.repeat(self.first + source, at, range, times);
+    }
+
+    fn packet(
+        &mut self,
+        source: usize,
+        offsets: &OffsetMap<'_>,
+        span: Range<usize>,
+        bytes: &[u8],
+        packet: AnyPacket<'_>,
+    ) {
+        self.listener.packet(self.first + source, offsets, span, bytes, packet);
+    }
+
+    fn wants_each_packet(&self) -> bool {
+        self.listener.wants_each_packet()
+    }
+
+    fn packets(
+        &mut self,
+        source: usize,
+        offsets: &OffsetMap<'_>,
+        span: Range<usize>,
+        count: usize,
+    ) {
+        self.listener.packets(self.first + source, offsets, span, count);
+    }
+
+    fn undecodable(
+        &mut self,
+        source: usize,
+        offsets: &OffsetMap<'_>,
+        span: Range<usize>,
+        bytes: &[u8],
+        fault: Fault,
+    ) {
+        self.listener.undecodable(self.first + source, offsets, span, bytes, fault);
+    }
+
+    fn awaiting_sync(&mut self, source: usize, bytes: &[u8]) {
+        self.listener.awaiting_sync(self.first + source, bytes);
+    }
+
+    fn unknown_id(&mut self, id: u16, at: u64, len: usize) {
+        self.listener.unknown_id(id, at, len);
+    }
+
+    fn link(&mut self, at: u64, event: Event) {
+        self.listener.link(at, event);
+    }
+
+    fn frame(&mut self, frame: &Frame<'_>) {
+        self.listener.frame(frame);
+    }
+
+    fn packed(&mut self, at: u64, bytes: &[u8]) {
+        self.listener.packed(at, bytes);
+    }
+
+    fn fragment(&mut self, id: Option<u8>, at: u64, bytes: &[u8]) {
+        self.listener.fragment(id, at, bytes);
+    }
+
+    fn full(&self) -> bool {
+        self.listener.full()
+    }
+}

@@ -1,0 +1,78 @@
+//! What came of decoding.
+
+use std::fmt;
+
+use tracewright_decode::tally::Counts;
+use tracewright_decode::{Merge, Skipped, Tally};
+use tracewright_views::Source;
+
+/// Counts for each source, and what was left out. [`Display`](fmt::Display) prints a line for each.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a summary says whether anything was left out, undecodable or inconsistent"]
+#[non_exhaustive]
+pub struct Summary {
+    /// Name and counts of each decoded source, in the order of [`Trace::sources`](crate::Trace::sources).
+    pub sources: Vec<(String, Counts)>,
+    /// The sources that could not be decoded, and why: empty unless
+    /// [`Trace::partial`](crate::Trace::partial) allowed it.
+    pub left_out: Vec<Skipped>,
+    /// Counts of what belongs to no source: trace IDs that no source has, padding, undecodable frames.
+    pub formatter: Tally,
+}
+
+impl Summary {
+    pub(crate) fn new(left_out: Vec<Skipped>) -> Summary {
+        Summary { left_out, ..Summary::default() }
+    }
+
+    /// Adds the counts of a buffer, of which the first `count` of `sources` are the sources.
+    pub(crate) fn add(&mut self, sources: &[Source], count: usize, tally: &Tally) {
+        let names = sources.iter().take(count).map(|source| source.name.clone());
+        self.sources.extend(names.enumerate().map(|(n, name)| (name, tally.of(n))));
+        let mut formatter = tally.clone();
+        formatter.sources.clear();
+        self.formatter.merge(formatter);
+    }
+
+    /// Whether all of the trace was decoded: no source left out, no byte undecodable, no packet inconsistent, no
+    /// program memory missing, and no bytes of trace IDs without a source.
+    pub fn is_complete(&self) -> bool {
+        let clean = |counts: &Counts| {
+            counts.undecodable == 0
+                && counts.unsynchronised == 0
+                && counts.inconsistencies == 0
+                && counts.no_code == 0
+        };
+        self.left_out.is_empty()
+            && self.formatter.unknown_ids.is_empty()
+            && self.formatter.bad_frames == 0
+            && self.sources.iter().all(|(_, counts)| clean(counts))
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, c) in &self.sources {
+            writeln!(
+                f,
+                "{name}: {} bytes, {} packets, {} elements, {} instructions; {} bytes undecodable, {} before \
+                 synchronisation, {} inconsistencies, program memory missing {} times",
+                c.bytes(),
+                c.packets,
+                c.elements,
+                c.instructions,
+                c.undecodable,
+                c.unsynchronised,
+                c.inconsistencies,
+                c.no_code,
+            )?;
+        }
+        for skipped in &self.left_out {
+            writeln!(f, "left out: {}", skipped.message)?;
+        }
+        for (id, bytes) in &self.formatter.unknown_ids {
+            writeln!(f, "trace ID {id:#04x}: {bytes} bytes, no configured source")?;
+        }
+        Ok(())
+    }
+}

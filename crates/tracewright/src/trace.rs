@@ -1,0 +1,211 @@
+//! A capture that is ready to be decoded.
+
+use std::path::Path;
+
+use tracewright_capture::{Capture, OpenError};
+use tracewright_decode::plan::Why;
+use tracewright_decode::{Listener, Memory, Options, Plan, Session, Skipped, Tally};
+use tracewright_views::Source;
+
+use crate::elements::Elements;
+use crate::error::DecodeError;
+use crate::renumbered::Renumbered;
+use crate::summary::Summary;
+
+/// Bytes that a session is fed at a time: large enough that the calls cost nothing, small enough that a listener
+/// that wants no more stops soon.
+pub(crate) const CHUNK: usize = 1 << 16;
+
+/// A capture, the program memory of its cores, and how to decode it.
+///
+/// A source is a trace unit whose trace can be decoded. Sources are numbered over all buffers of the capture, in
+/// the order of [`sources`](Trace::sources); listeners and [`elements`](Trace::elements) use these numbers.
+#[derive(Debug)]
+pub struct Trace {
+    capture: Capture,
+    memory: Memory,
+    options: Options,
+    partial: bool,
+    plans: Vec<Plan>,
+    sources: Vec<Source>,
+}
+
+impl Trace {
+    /// Prepares `capture`: one that was read with [`Capture`]'s own reader, or made in memory.
+    pub fn new(capture: Capture) -> Trace {
+        let (memory, options) = (Memory::new(&capture), Options::default());
+        let (plans, sources) = (Vec::new(), Vec::new());
+        let mut trace = Trace { capture, memory, options, partial: false, plans, sources };
+        trace.plan();
+        trace
+    }
+
+    fn plan(&mut self) {
+        let Trace { capture, memory, options, .. } = self;
+        let buffers = 0..capture.buffers.len();
+        self.plans = buffers.filter_map(|buffer| Plan::new(capture, buffer, options)).collect();
+        let sources = self.plans.iter().flat_map(|plan| Source::all(capture, plan, memory));
+        self.sources = sources.collect();
+    }
+
+    /// Decodes with `options`: other framing, only some trace IDs, opcodes checked.
+    #[must_use]
+    pub fn with_options(mut self, options: Options) -> Trace {
+        self.options = options;
+        self.plan();
+        self
+    }
+
+    /// Adds program memory: an ELF file, or a raw image as `FILE@ADDRESS`. It lies over the capture's own memory.
+    ///
+    /// # Errors
+    /// [`OpenError`] where the file cannot be read.
+    pub fn with_image(mut self, image: &str) -> Result<Trace, OpenError> {
+        self.capture.add_image(image)?;
+        self.memory = Memory::new(&self.capture);
+        self.plan();
+        Ok(self)
+    }
+
+    /// Decodes what can be decoded where a source cannot be. Without this, [`decode`](Trace::decode) and
+    /// [`elements`](Trace::elements) return [`DecodeError::SourcesLeftOut`] then.
+    #[must_use]
+    pub fn partial(mut self) -> Trace {
+        self.partial = true;
+        self
+    }
+
+    /// The sources that can be decoded. Each knows its name, trace ID, configuration, program memory and symbols.
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// The sources that cannot be decoded, each with the reason and what to do. Sources that the options do not
+    /// choose are not among them.
+    pub fn left_out(&self) -> Vec<Skipped> {
+        let skipped = self.plans.iter().flat_map(|plan| &plan.skipped);
+        skipped.filter(|skipped| !matches!(skipped.why, Why::NotChosen(_))).cloned().collect()
+    }
+
+    /// The symbol of `address` in the program of source `source`: `main`, or `main+0x14`.
+    pub fn symbol(&self, source: usize, address: u64) -> Option<String> {
+        self.sources.get(source)?.symbol_name(address)
+    }
+
+    /// The capture: its buffers, devices, registers, memory, and notes on what was odd in its files.
+    pub fn capture(&self) -> &Capture {
+        &self.capture
+    }
+
+    /// Decodes all buffers, one after the other, to `listener`.
+    ///
+    /// # Errors
+    /// [`DecodeError`] where there is nothing to decode, where a source cannot be decoded (see
+    /// [`partial`](Trace::partial)), or where a buffer cannot be read.
+    pub fn decode<L: Listener>(&self, listener: &mut L) -> Result<Summary, DecodeError> {
+        self.check()?;
+        let mut summary = Summary::new(self.left_out());
+        let mut first = 0;
+        for plan in &self.plans {
+            let mut both = (Renumbered { listener, first }, Tally::default());
+            let mut session = self.session(plan)?;
+            let mut input = Chunks::of(self, plan.buffer);
+            while !both.0.full() && input.next(|bytes| session.feed(bytes, &mut both))? {}
+            if !both.0.full() {
+                session.finish(&mut both);
+            }
+            summary.add(&self.sources[first..], plan.sources.len(), &both.1);
+            first += plan.sources.len();
+        }
+        Ok(summary)
+    }
+
+    /// The elements of all buffers, one after the other, as an iterator.
+    ///
+    /// ```
+    /// let trace = tracewright::Trace::new(tracewright::Capture::default());
+    /// // A capture without a buffer has nothing to decode.
+    /// assert!(trace.elements().is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// As [`decode`](Trace::decode). A buffer that cannot be read to its end is an item of the iterator.
+    pub fn elements(&self) -> Result<Elements<'_>, DecodeError> {
+        self.check()?;
+        Ok(Elements::new(self))
+    }
+
+    /// Whether there is something to decode, and nothing is left out that was not allowed to be.
+    fn check(&self) -> Result<(), DecodeError> {
+        let left_out = self.left_out();
+        if !left_out.is_empty() && !self.partial {
+            return Err(DecodeError::SourcesLeftOut(left_out));
+        }
+        if self.sources.is_empty() {
+            let buffers = self.capture.buffers.iter().map(|buffer| buffer.name.clone()).collect();
+            return Err(DecodeError::NothingToDecode { buffers, left_out });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn plans(&self) -> &[Plan] {
+        &self.plans
+    }
+
+    pub(crate) fn session(&self, plan: &Plan) -> Result<Session, DecodeError> {
+        Session::new(&self.capture, plan, &self.memory, &self.options).map_err(DecodeError::Plan)
+    }
+}
+
+/// Reads the capture at `path`: an Arm snapshot (its folder or its `snapshot.ini`), or a folder with a `capture.toml`.
+///
+/// # Errors
+/// [`OpenError`] with path, section and key, where the capture cannot be read.
+pub fn open(path: impl AsRef<Path>) -> Result<Trace, OpenError> {
+    Ok(Trace::new(crate::read_capture(path.as_ref())?))
+}
+
+/// The bytes of a buffer, a chunk at a time.
+pub(crate) struct Chunks<'a> {
+    name: &'a str,
+    parts: Box<dyn Iterator<Item = &'a [u8]> + 'a>,
+    /// A buffer that is a pipe has no parts: it is read.
+    pipe: Option<Box<dyn std::io::Read + Send>>,
+    space: Vec<u8>,
+}
+
+impl<'a> Chunks<'a> {
+    pub(crate) fn of(trace: &'a Trace, buffer: usize) -> Chunks<'a> {
+        let buffer = &trace.capture.buffers[buffer];
+        let parts = buffer.parts().flat_map(|part| part.chunks(CHUNK));
+        let pipe = buffer.is_piped().then(|| buffer.reader());
+        Chunks { name: &buffer.name, parts: Box::new(parts), pipe, space: Vec::new() }
+    }
+
+    /// Hands the next chunk to `take`. `false` at the end.
+    pub(crate) fn next(&mut self, take: impl FnOnce(&[u8])) -> Result<bool, DecodeError> {
+        let Some(pipe) = &mut self.pipe else {
+            return Ok(self.parts.next().map(take).is_some());
+        };
+        self.space.resize(CHUNK, 0);
+        loop {
+            match pipe.read(&mut self.space) {
+                Ok(0) => return Ok(false),
+                Ok(len) => {
+                    take(self.space.get(..len).unwrap_or_default());
+                    return Ok(true);
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    return Err(DecodeError::Read { buffer: self.name.to_owned(), error });
+                }
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Chunks<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Chunks").field("buffer", &self.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,159 @@
+//! The three-line way to decode a capture: elements, listener, summary, and what is refused.
+
+use tracewright::base::{Channel, Context, Isa, Retired, Security, Software, Step};
+use tracewright::capture::{Buffer, BufferRef, Dump, Format, Registers, Source};
+use tracewright::isa::assemble::a64;
+use tracewright::isa::{ItState, classify};
+use tracewright::protocols::encoders::AnyUnit;
+use tracewright::protocols::registry::AnyProtocol;
+use tracewright::{Capture, DecodeError, Element, Item, Listener, Trace};
+
+const START: u64 = 0x8_0000;
+
+/// The bytes of a trace unit that sees `steps`.
+fn encode(protocol: AnyProtocol, steps: &[Step]) -> Vec<u8> {
+    let mut unit = AnyUnit::new(protocol, None, &|_| None).unwrap().unwrap();
+    let mut bytes = Vec::new();
+    unit.steps(steps, &mut bytes);
+    unit.finish(&mut bytes);
+    bytes
+}
+
+fn source(name: &str, protocol: AnyProtocol, buffer: usize) -> Source {
+    Source {
+        name: name.into(),
+        device_type: protocol.about().names[0].into(),
+        registers: Registers::from_iter(AnyUnit::usual(protocol).iter().copied()),
+        buffers: vec![BufferRef { buffer, stream: None }],
+        ..Source::default()
+    }
+}
+
+/// Buffer 0: an ETMv4 that sees a loop of three iterations. Buffer 1: an ITM with a write of `!` to port 0.
+fn capture() -> Capture {
+    let opcodes = [a64::NOP, a64::b_cond(1, -4).unwrap()];
+    let mut steps = vec![Step::Context(Context {
+        isa: Isa::A64,
+        bits64: true,
+        el: Some(0),
+        security: Some(Security::NonSecure),
+        ..Context::default()
+    })];
+    for n in 0..6 {
+        let (address, index) = (START + 4 * (n % 2), n as usize % 2);
+        let bytes = opcodes[index].to_le_bytes();
+        let instruction = classify(Isa::A64, &bytes, address, &mut ItState::default()).unwrap();
+        let taken = index == 1 && n < 5;
+        let next = if taken { START } else { address + 4 };
+        steps.push(Step::Retired(Retired {
+            address,
+            next,
+            next_isa: Isa::A64,
+            taken,
+            instruction,
+        }));
+    }
+    let port = Channel::Port { page: Some(0), port: 0 };
+    let write = [Step::SoftwareWrite(Software::new(port, 8, u64::from(b'!')))];
+    let memory = opcodes.iter().flat_map(|opcode| opcode.to_le_bytes()).collect::<Vec<u8>>();
+    Capture {
+        buffers: vec![
+            Buffer::new("ETB_0", Format::SourceData, encode(AnyProtocol::Etmv4, &steps)),
+            Buffer::new("ETB_1", Format::SourceData, encode(AnyProtocol::Itm, &write)),
+        ],
+        sources: vec![source("ETM_0", AnyProtocol::Etmv4, 0), source("ITM_0", AnyProtocol::Itm, 1)],
+        memory: vec![Dump::new("program", START, memory)],
+        ..Capture::default()
+    }
+}
+
+/// Collects elements.
+#[derive(Default)]
+struct All(Vec<(usize, u64, Element)>);
+
+impl Listener for All {
+    const PACKETS: bool = false;
+
+    fn element(&mut self, source: usize, offset: u64, element: Element) {
+        self.0.push((source, offset, element));
+    }
+}
+
+#[test]
+fn iterator_and_listener_give_the_same_elements_of_all_buffers() {
+    let trace = Trace::new(capture());
+    let names: Vec<_> = trace.sources().iter().map(|source| source.name.as_str()).collect();
+    assert_eq!(names, ["ETM_0", "ITM_0"]);
+
+    let mut all = All::default();
+    let summary = trace.decode(&mut all).unwrap();
+    assert!(summary.is_complete(), "{summary}");
+    assert_eq!(summary.sources[0].1.instructions, 6);
+    assert_eq!(summary.sources[1].1.bytes(), trace.capture().buffers[1].len());
+
+    let mut elements = trace.elements().unwrap();
+    let items: Vec<Item> = elements.by_ref().map(Result::unwrap).collect();
+    let items: Vec<_> = items.iter().map(|item| (item.source, item.offset, item.element)).collect();
+    assert_eq!(items, all.0);
+    assert!(elements.summary().is_complete());
+    let writes = items.iter().filter(|(n, _, e)| *n == 1 && matches!(e, Element::SoftwareWrite(_)));
+    assert_eq!(writes.count(), 1);
+}
+
+#[test]
+fn a_source_that_cannot_be_decoded_is_an_error_that_names_its_register() {
+    let mut capture = capture();
+    capture.sources[0].registers.0.retain(|register| register.name != "TRCCONFIGR");
+    let trace = Trace::new(capture);
+    for error in [trace.decode(&mut All::default()).err().unwrap(), trace.elements().err().unwrap()]
+    {
+        let DecodeError::SourcesLeftOut(left_out) = &error else { panic!("{error}") };
+        assert_eq!(left_out[0].name, "ETM_0");
+        assert!(error.to_string().contains("TRCCONFIGR"), "{error}");
+        assert!(error.to_string().contains("partial"), "{error}");
+    }
+}
+
+#[test]
+fn partial_decodes_the_others_and_the_summary_has_what_was_left_out() {
+    let mut capture = capture();
+    capture.sources[0].device_type = "unheard-of".into();
+    let trace = Trace::new(capture).partial();
+    let summary = trace.decode(&mut All::default()).unwrap();
+    assert_eq!(summary.sources.len(), 1);
+    assert_eq!(summary.left_out.len(), 1);
+    assert!(!summary.is_complete());
+    assert!(summary.to_string().contains("left out"), "{summary}");
+}
+
+#[test]
+fn a_capture_without_a_source_has_nothing_to_decode() {
+    let mut capture = capture();
+    capture.sources.clear();
+    let error = Trace::new(capture).elements().err().unwrap();
+    assert!(matches!(error, DecodeError::NothingToDecode { .. }));
+    assert!(error.to_string().contains("ETB_0"), "{error}");
+    let error = Trace::new(Capture::default()).elements().err().unwrap();
+    assert_eq!(error.to_string(), "the capture has no trace buffer");
+}
+
+#[test]
+fn a_listener_that_is_full_ends_the_decoding() {
+    /// Wants one element.
+    struct One(usize);
+
+    impl Listener for One {
+        fn element(&mut self, _: usize, _: u64, _: Element) {
+            self.0 += 1;
+        }
+
+        fn full(&self) -> bool {
+            self.0 > 0
+        }
+    }
+
+    let mut one = One(0);
+    let _ = Trace::new(capture()).decode(&mut one).unwrap();
+    // The second buffer is not decoded.
+    assert!(one.0 > 0 && one.0 < 8, "{}", one.0);
+}
