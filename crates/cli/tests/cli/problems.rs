@@ -279,8 +279,8 @@ fn unframed_data_with_frames_are_detected() {
     let words =
         ["may be formatter frames", "0x10 (82 bytes), 0x20 (48 bytes)", "--framing coresight"];
     check(&tracewright(&args("decode --protocol STM", &[&bin])), 0, &words);
-    let words = ["needs the register TRCCONFIGR", "--config TRCCONFIGR=VALUE"];
-    // Nothing at all can be decoded: that is an error, after what is known.
+    let words = ["without register TRCCONFIGR", "--config TRCCONFIGR=VALUE"];
+    // If nothing can be decoded, an error follows the notes.
     let output = tracewright(&args("decode --protocol ETM4", &[&bin]));
     assert_eq!(output.code, Some(2), "{}", output.err);
     assert!(words.iter().all(|word| output.err.contains(word)), "{}", output.err);
