@@ -93,7 +93,7 @@ address = "0xffffffff80000000"
     assert_eq!(open(&folder.0.join("capture.toml")).unwrap(), capture);
 }
 
-/// A missing file is a note; an invalid description is an error with its place.
+/// A missing file is a note; an invalid description is an error with its origin.
 #[test]
 fn invalid_descriptions_are_reported() {
     for (text, want) in [

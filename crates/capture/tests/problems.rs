@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Edit::{Gone, IsFolder, Text, Whole};
+use common::Edit::{IsFolder, Missing, Text, Whole};
 use common::{Edit, base};
 use tracewright_capture::open;
 
@@ -43,7 +43,7 @@ const NOTES: &[(&str, &[Edit], &[&str])] = &[
         "info: snapshot.ini:9: [clusters] all: unknown core `gpu`; correct the name or add the device",
     ]),
     // Devices.
-    ("no device file", &[Gone("etm.ini")], &[
+    ("no device file", &[Missing("etm.ini")], &[
         "error: snapshot.ini:6: [device_list] device1: cannot read etm.ini, so the device is missing: no such file; copy the file there or remove the line",
     ]),
     ("a folder as a device file", &[IsFolder("etm.ini")], &[
@@ -104,7 +104,7 @@ const NOTES: &[(&str, &[Edit], &[&str])] = &[
         "warning: etm.ini:8: [regs] trcconfigr(id:4): the key is repeated, and the value of line 7 is used; remove one of the two",
     ]),
     // Memory.
-    ("no dump file", &[Gone("code.bin")], &[
+    ("no dump file", &[Missing("code.bin")], &[
         "error: cpu.ini:7: [dump1] file: cannot read code.bin, so its memory is missing: no such file; copy the file there or give it with --image",
     ]),
     ("a folder as a dump", &[IsFolder("code.bin")], &[
@@ -165,7 +165,7 @@ const NOTES: &[(&str, &[Edit], &[&str])] = &[
         Text("cpu.ini", "0x1000", "0x1000\nspace=S\n[dump2]\nfile=data.bin\naddress=0x100e\nspace=n"),
     ], &[]),
     // Buffers and links.
-    ("no trace file", &[Gone("trace.bin")], &[
+    ("no trace file", &[Missing("trace.bin")], &[
         "error: trace.ini:6: [buffer0] file: cannot read trace.bin, so its trace is missing: no such file; copy the file there",
     ]),
     ("an empty trace file", &[Whole("trace.bin", b"")], &[
@@ -241,9 +241,9 @@ const NOTES: &[(&str, &[Edit], &[&str])] = &[
 const ERRORS: &[(&str, &[Edit], &str, &str)] = &[
     ("nothing there", &[], "nowhere",
         "nowhere: cannot be read: no such file; check the path"),
-    ("a folder without an index", &[Gone("snapshot.ini")], "",
+    ("a folder without an index", &[Missing("snapshot.ini")], "",
         ": no snapshot.ini and no capture.toml in this folder; give the folder of a capture, or a file of raw trace data with --protocol"),
-    ("a part without an index", &[Gone("snapshot.ini")], "trace.ini",
+    ("a part without an index", &[Missing("snapshot.ini")], "trace.ini",
         "trace.ini: part of a snapshot, but there is no snapshot.ini in its folder; give the file with the section [device_list]"),
     ("an index that is a folder", &[IsFolder("snapshot.ini")], "",
         ": no snapshot.ini and no capture.toml in this folder; give the folder of a capture, or a file of raw trace data with --protocol"),
@@ -255,7 +255,7 @@ const ERRORS: &[(&str, &[Edit], &str, &str)] = &[
         "snapshot.ini: section [device_list] is missing; add it"),
     ("no metadata", &[Text("snapshot.ini", "metadata=", "data=")], "",
         "snapshot.ini:8: [trace] key `metadata` is missing; add it"),
-    ("no metadata file", &[Gone("trace.ini")], "",
+    ("no metadata file", &[Missing("trace.ini")], "",
         "snapshot.ini:9: [trace] metadata: cannot read trace.ini, which describes the trace: no such file; copy the file there or correct its name"),
     ("empty metadata", &[Whole("trace.ini", b"")], "",
         "trace.ini: section [trace_buffers] is missing; add it"),

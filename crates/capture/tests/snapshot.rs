@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Edit::{Gone, Text, Whole};
+use common::Edit::{Missing, Text, Whole};
 use common::{Folder, base};
 use tracewright_base::MissingRegister;
 use tracewright_capture::{BufferRef, Dump, Found, Owner, Problem, Severity, open, probe};
@@ -33,7 +33,7 @@ fn the_small_snapshot() {
 #[test]
 fn an_index_of_another_name() {
     let index = std::fs::read(base(&[]).0.join("snapshot.ini")).unwrap();
-    let folder = base(&[Gone("snapshot.ini")]);
+    let folder = base(&[Missing("snapshot.ini")]);
     folder.put("target.ini", &index);
     assert_eq!(probe(&folder.0), Ok(Found::Snapshot(folder.0.join("target.ini"))));
     assert_eq!(

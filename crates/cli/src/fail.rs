@@ -12,7 +12,7 @@ pub struct Fail(String);
 
 impl Fail {
     /// A problem of an input file.
-    pub fn usage(path: &Path, what: &str) -> Self {
+    pub fn input(path: &Path, what: &str) -> Self {
         Fail(format!("{}: {what}", path.display()))
     }
 

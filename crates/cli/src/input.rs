@@ -26,7 +26,7 @@ impl Input {
     pub fn open(args: &InputArgs, how: Option<&HowArgs>) -> Result<Input, Fail> {
         let input = Input::inspect(args, how)?;
         if input.buffers.is_empty() {
-            return Err(Fail::usage(
+            return Err(Fail::input(
                 &args.input,
                 "there is no trace in this capture, no buffer could be read; `tracewright info` lists the \
                  reasons",
@@ -40,7 +40,7 @@ impl Input {
         let mut notes = Vec::new();
         let capture = match probe(&args.input)? {
             Found::Snapshot(_) | Found::Folder(_) if !args.protocols.is_empty() => {
-                return Err(Fail::usage(
+                return Err(Fail::input(
                     &args.input,
                     "--protocol is for raw trace data, and this capture records its protocols; remove \
                      --protocol",
@@ -113,7 +113,7 @@ impl Input {
     pub fn readable(&self) -> Result<(), Fail> {
         let no_file = |&buffer: &usize| self.capture.buffers[buffer].files.is_empty();
         if !self.buffers.is_empty() && self.buffers.iter().all(no_file) {
-            return Err(Fail::usage(
+            return Err(Fail::input(
                 &self.capture.path,
                 "nothing can be decoded, as no file of trace data could be read; the notes list the \
                  files",
@@ -126,7 +126,7 @@ impl Input {
     pub fn decodable(&self) -> Result<(), Fail> {
         let mut plans = self.buffers.iter().map(|&buffer| self.job(buffer).plan);
         if plans.all(|plan| plan.sources.is_empty()) {
-            return Err(Fail::usage(
+            return Err(Fail::input(
                 &self.capture.path,
                 "nothing can be decoded, as no source is complete; the notes list what is missing",
             ));
@@ -164,7 +164,7 @@ fn buffers(capture: &Capture, args: &InputArgs) -> Result<Vec<usize>, Fail> {
             None => {
                 let names: Vec<_> = capture.buffers.iter().map(|b| b.name.as_str()).collect();
                 let names = names.join(", ");
-                Err(Fail::usage(
+                Err(Fail::input(
                     &args.input,
                     &format!("unknown buffer `{name}`; --source expects one of {names}"),
                 ))

@@ -46,7 +46,7 @@ impl<'a> Log<'a> {
         let mut input = stream(path)?;
         let mut first = Vec::new();
         let looked = input.by_ref().take(CHUNK as u64).read_to_end(&mut first);
-        looked.map_err(|error| Fail::usage(path, &error.to_string()))?;
+        looked.map_err(|error| Fail::input(path, &error.to_string()))?;
         let found = args.log_format.map(format).or_else(|| Format::detect(&first));
         let format = found.ok_or_else(|| {
             let names: Vec<_> = Format::ALL.iter().map(|f| f.name()).collect();
@@ -65,7 +65,7 @@ impl<'a> Log<'a> {
                     "unknown format of execution log; select one with --log-format: {known}"
                 ),
             };
-            Fail::usage(path, &what)
+            Fail::input(path, &what)
         })?;
         let isa = args.isa.map(isa).or_else(|| program.memory.iter().find_map(machine));
         let isa = isa.or(or).or_else(|| logged_isa(format, &first));
@@ -98,10 +98,10 @@ impl<'a> Log<'a> {
     /// Reads a chunk of the log. Returns `false` at its end.
     pub fn more(&mut self, out: &mut impl FnMut(Entry)) -> Result<bool, Fail> {
         let path = self.path;
-        let invalid = |error: LogError| Fail::usage(path, &error.to_string());
+        let invalid = |error: LogError| Fail::input(path, &error.to_string());
         if self.first.is_empty() {
             let read = self.input.by_ref().take(CHUNK as u64).read_to_end(&mut self.first);
-            read.map_err(|error| Fail::usage(path, &error.to_string()))?;
+            read.map_err(|error| Fail::input(path, &error.to_string()))?;
             if self.first.is_empty() {
                 self.reader.finish(out).map_err(invalid)?;
                 return Ok(false);

@@ -64,7 +64,7 @@ pub enum Edit {
     /// The file has these contents.
     Whole(&'static str, &'static [u8]),
     /// The file is missing.
-    Gone(&'static str),
+    Missing(&'static str),
     /// The path is a folder.
     IsFolder(&'static str),
 }
@@ -84,7 +84,7 @@ pub fn base(edits: &[Edit]) -> Folder {
                 fs::write(&path, text.replacen(from, to, 1)).unwrap();
             }
             Edit::Whole(name, bytes) => folder.put(name, bytes),
-            Edit::Gone(name) => fs::remove_file(folder.0.join(name)).unwrap(),
+            Edit::Missing(name) => fs::remove_file(folder.0.join(name)).unwrap(),
             Edit::IsFolder(name) => {
                 let _ = fs::remove_file(folder.0.join(name));
                 fs::create_dir_all(folder.0.join(name)).unwrap();

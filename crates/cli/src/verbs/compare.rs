@@ -53,7 +53,7 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
     };
     let (a, b) = (input(&args.a)?, input(&args.b)?);
     let Some(first) = &a else {
-        return Err(Fail::usage(
+        return Err(Fail::input(
             &args.a,
             "expected a capture of a known format; give the capture first, and the log second",
         ));
@@ -132,7 +132,7 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
     output.print(&format!("the same: {same} instructions and events of {sources} {word}\n"))?;
     output.close()?;
     if same == 0 {
-        return Err(Fail::usage(&args.a, "neither input contains instructions to compare"));
+        return Err(Fail::input(&args.a, "neither input contains instructions to compare"));
     }
     Ok(true)
 }

@@ -52,6 +52,7 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         RecordError::UnknownRegister { name, .. } => {
             Fail::option("--config", name, &error.to_string())
         }
+        RecordError::Refused { name, .. } => Fail::option("--config", name, &error.to_string()),
         _ => Fail::option("--protocol", &args.protocol, &error.to_string()),
     };
     let encoder = LogEncoder::new(recording, &args.output, args.timestamps, args.cpus);

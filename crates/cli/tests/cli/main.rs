@@ -1,9 +1,9 @@
 //! Tests of the command line.
 
-mod answers;
 mod bench;
 mod common;
 mod logs;
+mod output;
 mod ports;
 mod problems;
 mod real_arm;

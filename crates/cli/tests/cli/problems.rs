@@ -1,4 +1,4 @@
-//! Captures with problems: messages with place and remedy, and exit codes.
+//! Captures with problems: messages with origin and remedy, and exit codes.
 
 use std::fs;
 
@@ -181,7 +181,7 @@ fn a_pipe_is_decoded_as_data_arrive() {
     }
 }
 
-/// A snapshot whose trace data are a named pipe.
+/// A snapshot whose trace data come from a named pipe.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_buffer_may_be_a_named_pipe() {
@@ -278,8 +278,8 @@ fn unframed_data_with_frames_are_detected() {
     let words =
         ["may be formatter frames", "0x10 (82 bytes), 0x20 (48 bytes)", "--framing coresight"];
     check(&tracewright(&args("decode --protocol STM", &[&bin])), 0, &words);
-    let words = ["needs the register TRCCONFIGR", "--config TRCCONFIGR=VALUE"];
-    // Nothing at all can be decoded: that is an error, after what is known.
+    let words = ["without register TRCCONFIGR", "--config TRCCONFIGR=VALUE"];
+    // If nothing can be decoded, an error follows the notes.
     let output = tracewright(&args("decode --protocol ETM4", &[&bin]));
     assert_eq!(output.code, Some(2), "{}", output.err);
     assert!(words.iter().all(|word| output.err.contains(word)), "{}", output.err);

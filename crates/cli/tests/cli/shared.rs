@@ -85,8 +85,8 @@ fn the_only_id_of_frames_is_inferred() {
 fn pipes_files_and_threads_decode_alike() {
     let Some(folder) = shared("captures/ricsec-decoder/branches") else { return };
     let bytes = fs::read(folder.join("trace1/cstrace.bin")).unwrap().repeat(24);
-    let place = Folder::new("pipes-and-files");
-    let file = place.path("cstrace.bin");
+    let folder = Folder::new("pipes-and-files");
+    let file = folder.path("cstrace.bin");
     fs::write(&file, &bytes).unwrap();
     for format in ["text", "json", "opencsd", "none", "json --packets"] {
         let words = |jobs: usize| {

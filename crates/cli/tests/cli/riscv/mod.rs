@@ -1,0 +1,13 @@
+//! RISC-V: custom opcodes, harts, parameters and logs.
+
+mod opcodes;
+mod units;
+
+use crate::common::Output;
+
+/// The standard output of a run that succeeded.
+#[track_caller]
+fn ok(output: &Output) -> &str {
+    assert_eq!(output.code, Some(0), "{}{}", output.out, output.err);
+    &output.out
+}
