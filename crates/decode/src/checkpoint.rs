@@ -3,9 +3,9 @@
 use crate::Route;
 use crate::source::Source;
 
-/// Where a [`Session`](crate::Session) is in its buffer: the state of the link and of every source. A plain
-/// value: a session that [`resume`](crate::Session::resume)s from it goes on exactly as the one that it was
-/// taken from.
+/// Where a [`Session`](crate::Session) is in its buffer: the state of the link and of every source.
+/// A plain value: a session that [`resume`](crate::Session::resume)s from it goes on exactly as the
+/// one that it was taken from.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
     pub(crate) route: Route,

@@ -2,9 +2,9 @@
 
 use tracewright_base::{Element, Gap, Sink, Transaction};
 
-/// Holds back what ran inside a transaction (FEAT_TME) until the transaction is committed, and drops
-/// it where it failed. Time, counts, events and writes into the trace are real either way and go on
-/// in their order. (ETE K10.5.4)
+/// Holds back what ran inside a transaction (FEAT_TME) until the transaction is committed, and
+/// drops it where it failed. Time, counts, events and writes into the trace are real either way and
+/// go on in their order. (ETE K10.5.4)
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Committed<S> {
     /// What receives the rest.

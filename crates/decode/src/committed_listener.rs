@@ -11,9 +11,9 @@ use crate::{Committed, Fork, Listener};
 
 /// A [`Committed`] for each source of a session. Packets and the link are as they were.
 ///
-/// Whether transactions are held back at all can be chosen at run time, so that a session has one set of
-/// decoders for both. Listings do so. A sink that does next to nothing is better without: the choice keeps its
-/// sums out of the processor's registers.
+/// Whether transactions are held back at all can be chosen at run time, so that a session has one
+/// set of decoders for both. Listings do so. A sink that does next to nothing is better without:
+/// the choice keeps its sums out of the processor's registers.
 #[derive(Debug)]
 pub struct CommittedListener<L> {
     /// What receives the rest.
@@ -29,7 +29,8 @@ impl<L: Listener> CommittedListener<L> {
         CommittedListener::when(true, listener)
     }
 
-    /// Passes on to `listener`: what is committed, or, where that is not `wanted`, everything as it comes.
+    /// Passes on to `listener`: what is committed, or, where that is not `wanted`, everything as it
+    /// comes.
     pub fn when(wanted: bool, listener: L) -> Self {
         CommittedListener { listener, passes: !wanted, sources: Vec::new() }
     }

@@ -11,18 +11,21 @@ use crate::{Listener, Merge};
 
 /// A listener of which there can be several, each for a stretch of the trace.
 ///
-/// What it says is kept apart from what it carries on: [`take`](Fork::take) hands over what it was told
-/// so far as it will be shown, [`state`](Fork::state) is all that this leaves behind. So two that are in
-/// the same state and are told the same say the same, and what follows may be put after either.
+/// What it says is kept apart from what it carries on: [`take`](Fork::take) hands over what it was
+/// told so far as it will be shown, [`state`](Fork::state) is all that this leaves behind. So two
+/// that are in the same state and are told the same say the same, and what follows may be put after
+/// either.
 pub trait Fork: Sized {
-    /// What it carries from what it was told to what it will be told. `()` where each element is said
-    /// for itself.
+    /// What it carries from what it was told to what it will be told. `()` where each element is
+    /// said for itself.
     type State: ForkState;
-    /// What it has to say: text, counts. Put together in order it is what one listener would have said.
+    /// What it has to say: text, counts. Put together in order it is what one listener would have
+    /// said.
     type Output: Send;
 
-    /// One of the same kind that was told nothing, for a worker. What it begins with may depend on what this one was
-    /// told: a worker whose guess is wrong is never in the same state as whoever was there before.
+    /// One of the same kind that was told nothing, for a worker. What it begins with may depend on
+    /// what this one was told: a worker whose guess is wrong is never in the same state as whoever
+    /// was there before.
     #[must_use]
     fn fork(&self) -> Self;
 

@@ -6,7 +6,8 @@ use std::thread;
 
 use tracewright_capture::Buffer;
 
-/// The bytes of `buffer`, read as they are asked for: no more of them are in memory, however large it is.
+/// The bytes of `buffer`, read as they are asked for: no more of them are in memory, however large
+/// it is.
 pub fn of(buffer: &Buffer) -> Box<dyn Input> {
     let reader = buffer.reader();
     if buffer.is_piped() {
@@ -18,8 +19,8 @@ pub fn of(buffer: &Buffer) -> Box<dyn Input> {
 
 /// Bytes on their way to a session.
 pub trait Input {
-    /// Appends at most `most` bytes, `most` being at least 1. Where none are there yet it waits for some,
-    /// or does not.
+    /// Appends at most `most` bytes, `most` being at least 1. Where none are there yet it waits for
+    /// some, or does not.
     ///
     /// # Errors
     /// Where they cannot be read.
@@ -120,8 +121,9 @@ const GULP: usize = 1 << 16;
 /// Gulps that wait to be decoded, at most.
 const GULPS: usize = 32;
 
-/// What may let one wait: a pipe. A thread of its own reads it, so that what has come can be decoded while
-/// more is waited for. Where no one asks any more, the thread ends with the next bytes.
+/// What may let one wait: a pipe. A thread of its own reads it, so that what has come can be
+/// decoded while more is waited for. Where no one asks any more, the thread ends with the next
+/// bytes.
 #[derive(Debug)]
 pub struct Piped {
     gulps: Receiver<io::Result<Vec<u8>>>,

@@ -4,8 +4,8 @@ use tracewright_capture::{Dump, Form};
 use tracewright_image::Elf;
 use tracewright_protocols::registry::AnyConfig;
 
-/// The symbol that linkers give the first entry of the table. What a program writes to the CSR `jvt` is this, unless it
-/// has several tables.
+/// The symbol that linkers give the first entry of the table. What a program writes to the CSR
+/// `jvt` is this, unless it has several tables.
 pub const JUMP_TABLE: &str = "__jvt_base$";
 
 /// Where a jump table lies that nobody but a program's own file tells of.
@@ -28,8 +28,8 @@ impl JumpTable {
         })
     }
 
-    /// Lets a trace unit of a processor with Zcmt know it, if it was not told where its table is. `None` where it was,
-    /// or has none.
+    /// Lets a trace unit of a processor with Zcmt know it, if it was not told where its table is.
+    /// `None` where it was, or has none.
     pub(crate) fn settle<'a>(
         config: &mut AnyConfig,
         dumps: impl FnOnce() -> Vec<&'a Dump>,

@@ -9,8 +9,8 @@ use tracewright_protocols::registry::AnyPacket;
 /// Receives what a [`Session`](crate::Session) finds, in the order in which it becomes certain.
 /// `source` is an index into the session's sources.
 pub trait Listener {
-    /// It wants packets and link events. Otherwise only [`element`](Listener::element) and [`repeat`](Listener::repeat)
-    /// are called.
+    /// It wants packets and link events. Otherwise only [`element`](Listener::element) and
+    /// [`repeat`](Listener::repeat) are called.
     const PACKETS: bool = true;
     /// It wants whole frames and fragments, too.
     const FRAMES: bool = false;
@@ -18,8 +18,8 @@ pub trait Listener {
     /// An element.
     fn element(&mut self, source: usize, at: u64, element: Element);
 
-    /// The same range so many times, one after another: turns of a loop of one block. Where a listener does
-    /// not say otherwise it is told of each.
+    /// The same range so many times, one after another: turns of a loop of one block. Where a
+    /// listener does not say otherwise it is told of each.
     #[inline]
     fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
         for _ in 0..times {
@@ -39,13 +39,15 @@ pub trait Listener {
         let _ = (source, offsets, span, bytes, packet);
     }
 
-    /// Whether each packet must be told. Where that is not so, those that a decoder can take faster together
-    /// are [counted](Listener::packets), none of which is one from which a decoder may start.
+    /// Whether each packet must be told. Where that is not so, those that a decoder can take faster
+    /// together are [counted](Listener::packets), none of which is one from which a decoder may
+    /// start.
     fn each_packet(&self) -> bool {
         Self::PACKETS
     }
 
-    /// So many packets, `span`, that were decoded together: after their elements, and they are not told one by one.
+    /// So many packets, `span`, that were decoded together: after their elements, and they are not
+    /// told one by one.
     fn packets(
         &mut self,
         source: usize,
@@ -56,7 +58,8 @@ pub trait Listener {
         let _ = (source, offsets, span, count);
     }
 
-    /// Bytes of a source that are no packet: `bytes[span]`, where `offsets` maps offsets in `bytes`.
+    /// Bytes of a source that are no packet: `bytes[span]`, where `offsets` maps offsets in
+    /// `bytes`.
     fn bad(
         &mut self,
         source: usize,

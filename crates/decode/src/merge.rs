@@ -1,10 +1,11 @@
 //! Findings of stretches that were decoded apart.
 
-/// What was found in one stretch of a trace, to be joined with what was found in the stretch after it.
+/// What was found in one stretch of a trace, to be joined with what was found in the stretch after
+/// it.
 ///
-/// The default has seen nothing. `a.merge(b)`, where `b` saw what comes right after what `a` saw, is
-/// equal to one that saw both. So `merge` is associative, and the default changes nothing on either
-/// side.
+/// The default has seen nothing. `a.merge(b)`, where `b` saw what comes right after what `a` saw,
+/// is equal to one that saw both. So `merge` is associative, and the default changes nothing on
+/// either side.
 pub trait Merge: Default {
     /// Takes over what `later` saw.
     fn merge(&mut self, later: Self);

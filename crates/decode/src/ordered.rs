@@ -1,4 +1,5 @@
-//! Several things to do at once, of which each may say something, and all that is said in their order.
+//! Several things to do at once, of which each may say something, and all that is said in their
+//! order.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,12 +13,13 @@ pub enum Part<R> {
     Done(R),
 }
 
-/// What those say whose turn has not come may take so much memory, each; who says more waits for its turn.
+/// What those say whose turn has not come may take so much memory, each; who says more waits for
+/// its turn.
 const MOST: usize = 16 << 20;
 
-/// Does `work` for each of `things`, of up to `threads` at once. Each is given where to say something, which answers
-/// whether more is wanted. `receive` gets all in the order of `things`, with the number of each, and answers the same;
-/// after a `false`, nothing more is heard.
+/// Does `work` for each of `things`, of up to `threads` at once. Each is given where to say
+/// something, which answers whether more is wanted. `receive` gets all in the order of `things`,
+/// with the number of each, and answers the same; after a `false`, nothing more is heard.
 pub fn each<T, R, W, H>(threads: usize, things: &[T], work: W, mut receive: H)
 where
     T: Sync,

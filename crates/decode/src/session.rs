@@ -99,7 +99,8 @@ impl Session {
         }
     }
 
-    /// What comes next does not follow what was: a new buffer, or the same one from another place `at`.
+    /// What comes next does not follow what was: a new buffer, or the same one from another place
+    /// `at`.
     pub fn reset(&mut self, at: u64) {
         let state = &mut self.state;
         state.route = state.route.fresh();

@@ -12,7 +12,8 @@ pub fn settle(capture: &mut Capture) -> Result<(), OpenError> {
 }
 
 fn source(source: &mut Source) -> Result<(), OpenError> {
-    // Numbers are checked where the protocol has words at all: a name that it does not know is a slip.
+    // Numbers are checked where the protocol has words at all: a name that it does not know is a
+    // slip.
     let protocol = AnyProtocol::named(&source.device_type);
     let number = |name: &str, word: &str| match protocol.and_then(|p| p.word(name, word)) {
         Some(number) => number.map(Some),

@@ -1,4 +1,5 @@
-//! A Cortex-M3's SWO capture: ITM and ETM in the frames of a TPIU, without a synchronisation packet.
+//! A Cortex-M3's SWO capture: ITM and ETM in the frames of a TPIU, without a synchronisation
+//! packet.
 
 use std::path::PathBuf;
 

@@ -1,8 +1,9 @@
 //! How fast frames are taken apart and put together.
 //!
-//! Method: 1 MiB of link bytes, given in blocks of 64 KiB; each source's block is consumed after each.
-//! `cargo bench -p tracewright-frames -- WORDS` does what has the words in its line.
-//! The best of 80 rounds, after one to warm up: each is short enough to run undisturbed now and then. GB/s are 10^9 link bytes a second.
+//! Method: 1 MiB of link bytes, given in blocks of 64 KiB; each source's block is consumed after
+//! each. `cargo bench -p tracewright-frames -- WORDS` does what has the words in its line. The best
+//! of 80 rounds, after one to warm up: each is short enough to run undisturbed now and then. GB/s
+//! are 10^9 link bytes a second.
 
 use std::{hint::black_box, time::Instant};
 

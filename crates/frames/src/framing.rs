@@ -3,7 +3,8 @@
 /// What is around the bytes of the sources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Framing {
-    /// 16-byte frames, one after another from the first byte on, as a trace buffer in memory holds them.
+    /// 16-byte frames, one after another from the first byte on, as a trace buffer in memory holds
+    /// them.
     #[default]
     Coresight,
     /// Frames on a trace port, with full synchronisation packets between them.
@@ -39,8 +40,8 @@ pub enum Numbering {
     /// Bytes of the capture: a piece's place is where its first byte is.
     #[default]
     Capture,
-    /// As the reference decoder counts: a fragment begins at the ID byte that began it, or at its frame's
-    /// start, and its bytes count on from there; DSTREAM footers do not count.
+    /// As the reference decoder counts: a fragment begins at the ID byte that began it, or at its
+    /// frame's start, and its bytes count on from there; DSTREAM footers do not count.
     Reference,
 }
 
@@ -51,8 +52,9 @@ pub struct Link {
     pub framing: Framing,
     /// What places count.
     pub numbering: Numbering,
-    /// In memory-aligned frames, four full synchronisation packets in place of a frame are a barrier
-    /// that a driver wrote between two stretches of trace. Otherwise they are bytes of a reserved id.
+    /// In memory-aligned frames, four full synchronisation packets in place of a frame are a
+    /// barrier that a driver wrote between two stretches of trace. Otherwise they are bytes of a
+    /// reserved id.
     pub barriers: bool,
 }
 
@@ -86,8 +88,8 @@ impl Default for Link {
     }
 }
 
-/// Synchronisation packets of a trace port, in the order of the bytes. Neither can occur in a frame: its
-/// even bytes would name the id 0x7F, which is reserved for this.
+/// Synchronisation packets of a trace port, in the order of the bytes. Neither can occur in a
+/// frame: its even bytes would name the id 0x7F, which is reserved for this.
 pub mod sync {
     /// Full synchronisation: a frame begins after it.
     pub const FULL: [u8; 4] = [0xff, 0xff, 0xff, 0x7f];

@@ -28,8 +28,9 @@ pub struct Joiner {
 }
 
 impl Joiner {
-    /// A joiner at the beginning of a buffer. On a trace port there is a full synchronisation packet
-    /// before the first frame and before each 64th after it, and a half one after each 13th pair of bytes.
+    /// A joiner at the beginning of a buffer. On a trace port there is a full synchronisation
+    /// packet before the first frame and before each 64th after it, and a half one after each 13th
+    /// pair of bytes.
     pub fn new(framing: Framing) -> Self {
         Joiner { framing, full_every: 64, half_every: 13, half_in: 13, ..Joiner::default() }
     }
@@ -40,8 +41,8 @@ impl Joiner {
         Joiner { full_every: frames, ..self }
     }
 
-    /// The same with a half synchronisation packet every `pairs` pairs of bytes, where the framing has
-    /// such packets; 0: none.
+    /// The same with a half synchronisation packet every `pairs` pairs of bytes, where the framing
+    /// has such packets; 0: none.
     #[must_use]
     pub fn half_sync_every(self, pairs: u32) -> Self {
         Joiner { half_every: pairs, half_in: pairs, ..self }
@@ -128,8 +129,8 @@ impl Joiner {
         self.pair(id << 1 | 1, odd, old, out);
     }
 
-    /// The next two bytes of the frame, and the even one's bit of the last byte, which is the odd byte
-    /// of the last pair.
+    /// The next two bytes of the frame, and the even one's bit of the last byte, which is the odd
+    /// byte of the last pair.
     fn pair(&mut self, even: u8, odd: u8, bit: bool, out: &mut impl Extend<u8>) {
         let aux = self.frame[FRAME - 1] | u8::from(bit) << (self.len / 2);
         if let Some([e, o]) = self.frame.get_mut(self.len..self.len + 2) {

@@ -1,7 +1,7 @@
 //! The pins of an ETMv3 trace port: levels at a clock edge to bytes, and back.
 //!
-//! What a logic analyser or a probe records before anything is thrown away. (IHI 0014, 4.4 "Decoding
-//! required by trace capture devices", 7.8.1 and 8.2)
+//! What a logic analyser or a probe records before anything is thrown away. (IHI 0014, 4.4
+//! "Decoding required by trace capture devices", 7.8.1 and 8.2)
 //!
 //! ```
 //! use tracewright_frames::pins::{Action, Driver, Sample, Sampler, Width};
@@ -72,7 +72,8 @@ impl Sample {
         }
     }
 
-    /// PIPESTAT\[3:0] as a probe made for ETMv1 and v2 sees it on the same pins. (IHI 0014, Table 8-4)
+    /// PIPESTAT\[3:0] as a probe made for ETMv1 and v2 sees it on the same pins. (IHI 0014, Table
+    /// 8-4)
     pub const fn pipestat(self) -> u8 {
         0b0100 | (self.control as u8) << 1 | (self.data & 1) as u8
     }
@@ -83,8 +84,8 @@ impl Sample {
         self.data & !1
     }
 
-    /// The sample behind what such a probe recorded. `None` where no ETMv3 was there: PIPESTAT\[3:2]
-    /// is b01 for all of them.
+    /// The sample behind what such a probe recorded. `None` where no ETMv3 was there:
+    /// PIPESTAT\[3:2] is b01 for all of them.
     pub const fn from_pipestat(pipestat: u8, tracepkt: u64) -> Option<Sample> {
         if pipestat & !0b11 != 0b0100 {
             return None;
@@ -175,8 +176,8 @@ impl Driver {
         }
     }
 
-    /// Sends a Trigger packet, which must not be inside of another packet. It begins on pin 0: Ignore
-    /// packets fill the sample before it. (IHI 0014, 7.8.1)
+    /// Sends a Trigger packet, which must not be inside of another packet. It begins on pin 0:
+    /// Ignore packets fill the sample before it. (IHI 0014, 7.8.1)
     pub fn trigger(&mut self, out: &mut impl Extend<Sample>) {
         self.finish(out);
         self.byte(TRIGGER, true, out);

@@ -12,14 +12,15 @@ pub trait Split {
     /// Whether it wants to hear of [`fragment`](Self::fragment)s.
     const FRAGMENTS: bool = false;
 
-    /// Bytes of source `id`: of frames its trace id, 0x01 to 0x6f; of messages the source's number. They are what the capture holds from `at` on, but for bit 0 of
-    /// even bytes of a frame. `fragment`: they are the first after a change of id or of frame.
+    /// Bytes of source `id`: of frames its trace id, 0x01 to 0x6f; of messages the source's number.
+    /// They are what the capture holds from `at` on, but for bit 0 of even bytes of a frame.
+    /// `fragment`: they are the first after a change of id or of frame.
     ///
     /// Under [`Numbering::Reference`](crate::Numbering) a piece is a whole fragment.
     fn piece(&mut self, id: u16, at: u64, fragment: bool, bytes: &[u8]);
 
-    /// A [`piece`](Self::piece) of `len` bytes, 1 to 15: the first of `word`, the lowest first. What is above them is
-    /// not data.
+    /// A [`piece`](Self::piece) of `len` bytes, 1 to 15: the first of `word`, the lowest first.
+    /// What is above them is not data.
     ///
     /// A collector may rather copy all 16, which takes no loop, and take back what is too much.
     #[inline]
@@ -36,14 +37,16 @@ pub trait Split {
         let _ = frame;
     }
 
-    /// Bytes of frames and of synchronisation packets as they arrive, in order, in runs of any length.
+    /// Bytes of frames and of synchronisation packets as they arrive, in order, in runs of any
+    /// length.
     #[inline]
     fn packed(&mut self, at: u64, bytes: &[u8]) {
         let _ = (at, bytes);
     }
 
-    /// Frames without an ID byte, one after another from `at` on, all of source `id`: `frames` as they are,
-    /// and `data` with bit 0 of the even bytes in its place; byte 15 of those is not data.
+    /// Frames without an ID byte, one after another from `at` on, all of source `id`: `frames` as
+    /// they are, and `data` with bit 0 of the even bytes in its place; byte 15 of those is not
+    /// data.
     ///
     /// This says each frame in turn; a collector may rather take them all at once.
     #[inline]
@@ -60,8 +63,8 @@ pub trait Split {
         }
     }
 
-    /// All bytes of one fragment, before they are given as pieces or events. The id is `None` before
-    /// the first ID byte. `at` counts as the reference decoder does. Only where
+    /// All bytes of one fragment, before they are given as pieces or events. The id is `None`
+    /// before the first ID byte. `at` counts as the reference decoder does. Only where
     /// [`FRAGMENTS`](Self::FRAGMENTS) asks for it.
     #[inline]
     fn fragment(&mut self, id: Option<u8>, at: u64, bytes: &[u8]) {
@@ -76,8 +79,8 @@ pub enum Event {
     FullSync,
     /// A half synchronisation packet, 2 bytes. (A DSTREAM footer may be between them.)
     HalfSync,
-    /// 16 bytes that a driver wrote between two stretches of trace: no source goes on across it, and
-    /// the id is not known.
+    /// 16 bytes that a driver wrote between two stretches of trace: no source goes on across it,
+    /// and the id is not known.
     Barrier,
     /// The end of a DSTREAM block.
     Footer([u8; 8]),
@@ -106,8 +109,9 @@ pub enum Event {
     Bad {
         /// How many bytes.
         len: u32,
-        /// [`Fault::Unsynchronised`] before the first full synchronisation, [`Fault::Frame`] in a frame
-        /// that synchronisation cut short, [`Fault::Truncated`] in one that the capture's end did.
+        /// [`Fault::Unsynchronised`] before the first full synchronisation, [`Fault::Frame`] in a
+        /// frame that synchronisation cut short, [`Fault::Truncated`] in one that the capture's end
+        /// did.
         fault: Fault,
     },
 }

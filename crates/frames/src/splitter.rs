@@ -14,7 +14,8 @@ use crate::{
     unpack::{ID_BITS, first_even_ones, plain, unpack},
 };
 
-/// The reference decoder reads this much of a buffer at a time; sources that are not framed can tell.
+/// The reference decoder reads this much of a buffer at a time; sources that are not framed can
+/// tell.
 const REFERENCE_READ: u64 = 1024;
 
 /// Takes a link apart. A plain value: to clone it is to take a checkpoint.
@@ -206,8 +207,8 @@ impl Splitter {
         }
     }
 
-    /// What can be taken at once where a frame or a synchronisation packet may begin. Returns how many
-    /// bytes; 0 where a byte at a time must be looked at.
+    /// What can be taken at once where a frame or a synchronisation packet may begin. Returns how
+    /// many bytes; 0 where a byte at a time must be looked at.
     #[inline]
     fn port_whole<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) -> usize {
         if !self.synced {
@@ -259,7 +260,8 @@ impl Splitter {
         FRAME
     }
 
-    /// Takes frames without an ID byte, if there are two or more, and returns how many bytes that was.
+    /// Takes frames without an ID byte, if there are two or more, and returns how many bytes that
+    /// was.
     #[inline]
     fn port_plain<S: Split>(
         &mut self,
@@ -286,8 +288,8 @@ impl Splitter {
         plain.len() * FRAME
     }
 
-    /// Takes the next pair of a frame, or half synchronisation, if these bytes say that it is that, and
-    /// returns how many bytes that was.
+    /// Takes the next pair of a frame, or half synchronisation, if these bytes say that it is that,
+    /// and returns how many bytes that was.
     fn port_pair<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) -> usize {
         let Some((&pair, after)) = bytes.split_first_chunk::<2>() else { return 0 };
         if !self.synced {
@@ -426,7 +428,8 @@ impl Splitter {
     }
 }
 
-/// Whether a full synchronisation packet may begin with the last byte of `frame`, which means that a byte was lost.
+/// Whether a full synchronisation packet may begin with the last byte of `frame`, which means that
+/// a byte was lost.
 #[inline]
 fn ends_in_sync(frame: &[u8; FRAME], after: &[u8]) -> bool {
     frame[FRAME - 1] == 0xff && (after.len() < 3 || after.starts_with(&sync::FULL[1..]))

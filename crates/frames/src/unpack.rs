@@ -74,7 +74,8 @@ fn halved<S: Split>(
     runs::<true, S>(id, bytes, at, cuts, halves, out);
 }
 
-/// What follows each other under one id, at once. Without `CUT`, there is nothing between the bytes of the frame.
+/// What follows each other under one id, at once. Without `CUT`, there is nothing between the bytes
+/// of the frame.
 #[inline(always)]
 fn runs<const CUT: bool, S: Split>(
     id: &mut Option<u8>,
@@ -146,7 +147,8 @@ pub(crate) const fn gap(halves: u64, i: usize) -> u64 {
     2 * (halves >> (4 * (i & (FRAME - 2))) & 0xff)
 }
 
-/// The bit of each pair of bytes in a byte: bit `k` is bit 0 of byte `2k`, where all others are clear.
+/// The bit of each pair of bytes in a byte: bit `k` is bit 0 of byte `2k`, where all others are
+/// clear.
 #[inline]
 pub(crate) const fn each_pair(low: u128) -> u8 {
     // Of four 16-bit lanes, the lowest bits to bits 48 to 51.
@@ -226,7 +228,8 @@ fn fragment<S: Split>(
     let mut bits = mask;
     while bits != 0 {
         let start = bits.trailing_zeros();
-        // It ends before a byte of another fragment, as the last one is, and before one that does not follow.
+        // It ends before a byte of another fragment, as the last one is, and before one that does
+        // not follow.
         let ends = !bits & (u16::MAX << start) | frame.cuts & (u16::MAX << 1 << start);
         let end = ends.trailing_zeros();
         let (data, len) = (data >> (8 * start), (end - start) as usize);

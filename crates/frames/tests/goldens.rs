@@ -1,7 +1,7 @@
 //! Places and bytes against the reference's packet listings.
 //!
-//! The listing of a snapshot gives each packet's place and bytes. All bytes of one id, in order, are what
-//! the splitter must make of the buffer, and each packet's place is its first byte's.
+//! The listing of a snapshot gives each packet's place and bytes. All bytes of one id, in order,
+//! are what the splitter must make of the buffer, and each packet's place is its first byte's.
 
 use std::collections::BTreeMap;
 
@@ -29,8 +29,8 @@ enum Lists {
     All,
     /// Some bytes before synchronisation are dropped, or wrong.
     FromSync,
-    /// Packets begin at half bytes: the places alone. One that begins with the high half is placed after
-    /// the byte.
+    /// Packets begin at half bytes: the places alone. One that begins with the high half is placed
+    /// after the byte.
     OffsetMap,
 }
 

@@ -70,7 +70,8 @@ fn one_source() {
 fn the_old_id_keeps_a_byte() {
     #[rustfmt::skip]
     let frames = [
-        // Before the first ID, one byte is nobody's: bit 0 of the last byte. Then 0x10 from byte 2 on.
+        // Before the first ID, one byte is nobody's: bit 0 of the last byte. Then 0x10 from byte 2
+        // on.
         0x21, 0xa0,  0xa2, 0xa3,  0x23, 0xa5,  0xb6, 0xb7,  0x21, 0xb9,  0xaa, 0xab,  0x23, 0xad,  0x21, 0b0101_0001,
         // 0x10 since byte 14. 0x10 again at byte 4: no change, whatever its bit.
         0x02, 0x03,  0x04, 0x05,  0x21, 0x07,  0x08, 0x09,  0x0a, 0x0b,  0x0c, 0x0d,  0x0e, 0x0f,  0x10, 0b0000_0100,
@@ -179,7 +180,8 @@ fn port_synchronisation() {
     }
 }
 
-/// After a synchronisation packet that begins in a frame, the id is not known until the next ID byte.
+/// After a synchronisation packet that begins in a frame, the id is not known until the next ID
+/// byte.
 #[test]
 fn damage_forgets_the_id() {
     let mut second = [0x40; 16];

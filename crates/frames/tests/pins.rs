@@ -77,7 +77,8 @@ fn bytes_on_pins() {
     }
 }
 
-/// Whatever is sent comes back, however many cycles without trace are between, and from a clone too.
+/// Whatever is sent comes back, however many cycles without trace are between, and from a clone
+/// too.
 #[test]
 fn there_and_back() {
     let packets: Vec<u8> = (0..=255).chain((0..=255).rev()).collect();

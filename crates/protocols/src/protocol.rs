@@ -39,7 +39,8 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
     const TITLE: &'static str;
     /// The registers that configure it, those that decoding needs marked.
     const REGISTERS: &'static [Register];
-    /// The parameters that are text, each of which may be given several times: name, and what it is.
+    /// The parameters that are text, each of which may be given several times: name, and what it
+    /// is.
     const TEXTS: &'static [(&'static str, &'static str)] = &[];
     /// What follows bytes that are no packet.
     const RESUME: Resume;
@@ -72,8 +73,8 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
         None
     }
 
-    /// Takes a parameter that is text: one of [`TEXTS`](Self::TEXTS), in any case. `None` where there is none
-    /// of that name.
+    /// Takes a parameter that is text: one of [`TEXTS`](Self::TEXTS), in any case. `None` where
+    /// there is none of that name.
     ///
     /// # Errors
     /// What is wrong with the text.
@@ -115,8 +116,8 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
         None
     }
 
-    /// Names the fields of the packet that begins at the first byte, in their order on the wire. Protocols
-    /// whose packets are not fields in a row name none.
+    /// Names the fields of the packet that begins at the first byte, in their order on the wire.
+    /// Protocols whose packets are not fields in a row name none.
     fn explain(config: &Self::Config, bytes: &[u8], each: &mut dyn FnMut(Field)) {
         let _ = (config, bytes, each);
     }

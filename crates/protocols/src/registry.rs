@@ -53,7 +53,8 @@ impl fmt::Display for ConfigureError {
 
 /// Watches packets of any protocol.
 pub trait AnyTap {
-    /// A packet, before the decoder sees it: `bytes[span]`, where `offsets` maps offsets in `bytes`.
+    /// A packet, before the decoder sees it: `bytes[span]`, where `offsets` maps offsets in
+    /// `bytes`.
     fn packet(
         &mut self,
         offsets: &OffsetMap<'_>,
@@ -223,7 +224,8 @@ macro_rules! protocols {
                 match self { $(AnyPacket::$name(packet) => PacketKind::of(packet),)* }
             }
 
-            /// Writes the packet in its shortest form. Where `config` is another protocol's, nothing.
+            /// Writes the packet in its shortest form. Where `config` is another protocol's,
+            /// nothing.
             pub fn emit(&self, config: &AnyConfig, out: &mut impl Extend<u8>) {
                 match (self, config) {
                     $((AnyPacket::$name(packet), AnyConfig::$name(c)) => packet.emit(c, out),)*

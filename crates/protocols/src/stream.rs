@@ -8,7 +8,8 @@ use crate::protocol::{Protocol, Resume};
 
 /// Watches packets on their way to the decoder.
 pub trait Tap<P: Protocol> {
-    /// A packet, before the decoder sees it: `bytes[span]`, where `offsets` maps offsets in `bytes`.
+    /// A packet, before the decoder sees it: `bytes[span]`, where `offsets` maps offsets in
+    /// `bytes`.
     fn packet(
         &mut self,
         offsets: &OffsetMap<'_>,
@@ -139,8 +140,8 @@ impl<P: Protocol> Stream<P> {
         *self = Stream::new(self.config.clone());
     }
 
-    /// Whether the two will say the same of the same bytes to come, and of their end. (Two that are only
-    /// equal may differ in where the trace is said to end.)
+    /// Whether the two will say the same of the same bytes to come, and of their end. (Two that are
+    /// only equal may differ in where the trace is said to end.)
     pub fn agrees(&self, other: &Self) -> bool {
         self.last == other.last && self == other
     }

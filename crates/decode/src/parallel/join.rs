@@ -82,8 +82,8 @@ where
         }
     }
 
-    /// Takes over what the worker of the first stretch on `queue` says of its `bytes`; where it began
-    /// not knowing what came before (is not `known`), only from where it has come to know it.
+    /// Takes over what the worker of the first stretch on `queue` says of its `bytes`; where it
+    /// began not knowing what came before (is not `known`), only from where it has come to know it.
     pub(super) fn join(
         &mut self,
         queue: &WorkQueue<L>,

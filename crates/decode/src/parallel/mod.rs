@@ -1,14 +1,15 @@
 //! One buffer on several threads, with the answer of one.
 //!
-//! The buffer is cut into stretches. Each is decoded on a worker that knows nothing of what came before
-//! it, with checkpoints on the way (segments end there). Whoever joins them knows where the trace
-//! really is at the beginning of a stretch. It decodes the head of the stretch again from there, **until it
-//! is in the same state as the worker was at a checkpoint**: from there on the worker said what anyone
-//! would have said, and it is taken as it stands. What the state is: that of the link, of each source with
-//! the bytes that make no whole packet yet, and of the listener. See `docs/parallel.md`.
+//! The buffer is cut into stretches. Each is decoded on a worker that knows nothing of what came
+//! before it, with checkpoints on the way (segments end there). Whoever joins them knows where the
+//! trace really is at the beginning of a stretch. It decodes the head of the stretch again from
+//! there, **until it is in the same state as the worker was at a checkpoint**: from there on the
+//! worker said what anyone would have said, and it is taken as it stands. What the state is: that
+//! of the link, of each source with the bytes that make no whole packet yet, and of the listener.
+//! See `docs/parallel.md`.
 //!
-//! Sources that are silent need not be in the same state: a segment is taken where all that speak in it
-//! are.
+//! Sources that are silent need not be in the same state: a segment is taken where all that speak
+//! in it are.
 
 mod join;
 mod scheduler;
@@ -32,8 +33,8 @@ use crate::{Fork, Listener, Session};
 pub struct Jobs {
     /// Threads that decode. One decodes in the caller's.
     pub count: usize,
-    /// Bytes that a session is fed at a time, whatever `count` is: checkpoints are this far apart at
-    /// least. A multiple of the frame's 16, so that a worker begins with a whole frame.
+    /// Bytes that a session is fed at a time, whatever `count` is: checkpoints are this far apart
+    /// at least. A multiple of the frame's 16, so that a worker begins with a whole frame.
     pub step: usize,
     /// The length of stretches, in bytes: the first is as short as this allows.
     pub chunk: RangeInclusive<usize>,
@@ -68,13 +69,14 @@ pub struct Work {
     pub chunks: u64,
     /// Those of them that were taken as they stand, but for their head.
     pub joined: u64,
-    /// The most memory that what workers had said took while it waited to be taken, in bytes, about.
+    /// The most memory that what workers had said took while it waited to be taken, in bytes,
+    /// about.
     pub waiting: usize,
 }
 
-/// Decodes `input` to its end, on as many threads as `jobs` says. `output` gets what the listener says, in
-/// order, and the place up to which that is all; it answers whether more is wanted. Neither depends on
-/// how many threads there are, but for the places where `output` is called.
+/// Decodes `input` to its end, on as many threads as `jobs` says. `output` gets what the listener
+/// says, in order, and the place up to which that is all; it answers whether more is wanted.
+/// Neither depends on how many threads there are, but for the places where `output` is called.
 ///
 /// `session` and `listener` are left at the end of the trace, or where no more was wanted.
 ///
@@ -124,8 +126,8 @@ struct Chunks<'a, I: ?Sized> {
 }
 
 impl<I: Input + ?Sized> Chunks<'_, I> {
-    /// The next stretch, of `len` bytes where the input has so many now. `None` at the end, and where there
-    /// is too little yet and the caller has something else to do: is not `idle`.
+    /// The next stretch, of `len` bytes where the input has so many now. `None` at the end, and
+    /// where there is too little yet and the caller has something else to do: is not `idle`.
     fn next(&mut self, len: usize, idle: bool) -> io::Result<Option<Vec<u8>>> {
         while !self.ended && self.buffer.len() < len {
             let wait = idle && self.buffer.len() < self.step;
@@ -149,8 +151,8 @@ impl<I: Input + ?Sized> Chunks<'_, I> {
         Ok((!chunk.is_empty()).then_some(chunk))
     }
 
-    /// How long the next stretch is, where that of `len` would be right, for `count` workers: near the end they get
-    /// shorter, so that no worker is left alone with a long one.
+    /// How long the next stretch is, where that of `len` would be right, for `count` workers: near
+    /// the end they get shorter, so that no worker is left alone with a long one.
     fn share(&self, len: usize, count: usize) -> usize {
         let Some(left) = self.input.left() else { return len };
         let left = usize::try_from(left).unwrap_or(usize::MAX).saturating_add(self.buffer.len());
@@ -164,11 +166,12 @@ impl<I: Input + ?Sized> Chunks<'_, I> {
     }
 }
 
-/// Near the end stretches have so many steps at least: shorter ones are decoded twice to a large part.
+/// Near the end stretches have so many steps at least: shorter ones are decoded twice to a large
+/// part.
 const LAST: usize = 32;
 
-/// So many stretches more than there are workers are begun or wait for a worker: the one that is being joined, and
-/// one for whoever is done first.
+/// So many stretches more than there are workers are begun or wait for a worker: the one that is
+/// being joined, and one for whoever is done first.
 const AHEAD: usize = 2;
 
 /// One stretch after another.
@@ -219,11 +222,12 @@ where
             scope.spawn(move || worker::work(queue, session, listener, step));
         }
         let mut next = Some(first);
-        // Stretches that workers have: where they are, their bytes, and whether they began where the trace
-        // was known to be.
+        // Stretches that workers have: where they are, their bytes, and whether they began where
+        // the trace was known to be.
         let mut lanes: VecDeque<(Arc<Vec<u8>>, bool)> = VecDeque::new();
         let mut at = joiner.session.state().at();
-        // To split is quick. So the link is followed here, and workers know the id that each begins with.
+        // To split is quick. So the link is followed here, and workers know the id that each begins
+        // with.
         let mut link = joiner.session.state().route.clone();
         loop {
             while lanes.len() < count + AHEAD && (scheduler.hold == 0 || lanes.is_empty()) {

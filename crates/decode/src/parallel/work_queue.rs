@@ -18,7 +18,8 @@ pub(super) struct Task<L: Fork> {
 pub(super) enum From<L: Fork> {
     /// There.
     Known(Checkpoint, L::State),
-    /// Only of the link it is known where it is. The listener goes on as one would that was forked last.
+    /// Only of the link it is known where it is. The listener goes on as one would that was forked
+    /// last.
     Link(Route, L::State),
 }
 
@@ -43,16 +44,16 @@ struct ChunkQueue<L: Fork> {
     received: bool,
 }
 
-/// What waits to be taken may take so much memory for each worker, all stretches together; the words of a stretch
-/// should not take more.
+/// What waits to be taken may take so much memory for each worker, all stretches together; the
+/// words of a stretch should not take more.
 pub(super) const MOST_WEIGHT: usize = 16 << 20;
 
-/// Segments of a stretch that is not done are heard once they take so much memory. To wake a thread costs more than
-/// a segment that is taken as it stands.
+/// Segments of a stretch that is not done are heard once they take so much memory. To wake a thread
+/// costs more than a segment that is taken as it stands.
 const WORTH: usize = 4 << 20;
 
-/// Tasks to the workers, segments back. Tasks are taken in order, so that the first stretch that is not
-/// joined always has a worker: whoever waits for it waits for someone who works.
+/// Tasks to the workers, segments back. Tasks are taken in order, so that the first stretch that is
+/// not joined always has a worker: whoever waits for it waits for someone who works.
 pub(super) struct WorkQueue<L: Fork> {
     shared: Mutex<Shared<L>>,
     closed: AtomicBool,
@@ -62,8 +63,8 @@ pub(super) struct WorkQueue<L: Fork> {
     output: Condvar,
     /// There is room, or another lane is the first.
     taken: Condvar,
-    /// No more than this waits, but for what each worker has in hand: [`MOST_WEIGHT`] for each. As much as that is
-    /// kept for the first lane, which is taken whatever the others do.
+    /// No more than this waits, but for what each worker has in hand: [`MOST_WEIGHT`] for each. As
+    /// much as that is kept for the first lane, which is taken whatever the others do.
     bound: usize,
 }
 
@@ -168,8 +169,8 @@ impl<L: Fork> WorkQueue<L> {
         }
     }
 
-    /// The next segment of the first stretch; `None` after its last one, and then the next stretch is the
-    /// first.
+    /// The next segment of the first stretch; `None` after its last one, and then the next stretch
+    /// is the first.
     pub(super) fn receive(&self) -> Option<Segment<L>> {
         let mut shared = self.wait(&self.output, |shared| {
             shared.lanes.front().is_some_and(|lane| {
@@ -257,7 +258,8 @@ mod tests {
         if n < 6 { 40 } else { n * 7 % 31 }
     }
 
-    /// Stretches of all weights, a reader who comes late: what waits is bounded, and nobody waits for ever.
+    /// Stretches of all weights, a reader who comes late: what waits is bounded, and nobody waits
+    /// for ever.
     #[test]
     fn what_waits_is_bounded() {
         const CHUNKS: u64 = 120;

@@ -6,8 +6,8 @@ use crate::{Fork, Listener, Session};
 /// So much that was said makes a segment of its own.
 const HEAVY: usize = 1 << 20;
 
-/// From so many steps on, checkpoints of a stretch are further apart the further they are from its beginning, as
-/// few stretches join there: by one part in so many.
+/// From so many steps on, checkpoints of a stretch are further apart the further they are from its
+/// beginning, as few stretches join there: by one part in so many.
 const DENSE: usize = 2;
 
 /// Decodes stretches until there are no more. `session` and `listener` know nothing.

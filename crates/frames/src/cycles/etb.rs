@@ -1,7 +1,7 @@
 //! Words of the RAM of an Embedded Trace Buffer that is 24 bits wide.
 //!
-//! A word holds three samples of a 4-bit port, two of an 8-bit port or one of a 16-bit port, the first
-//! in the low bits. A sample is PIPESTAT\[2:0], then TRACEPKT, then TRACESYNC; an ETMv2 has
+//! A word holds three samples of a 4-bit port, two of an 8-bit port or one of a 16-bit port, the
+//! first in the low bits. A sample is PIPESTAT\[2:0], then TRACEPKT, then TRACESYNC; an ETMv2 has
 //! PIPESTAT\[3] in the place of TRACESYNC, whose wire it shares. (IHI 0014, Table 8-2)
 
 use super::{Cycle, Width};
@@ -37,8 +37,8 @@ pub fn write(cycles: impl IntoIterator<Item = Cycle>, width: Width) -> impl Iter
     })
 }
 
-/// The words of the RAM in the order in which they were written: from `write_pointer` round where the
-/// RAM has been filled (STATUS.Full), else from word 0 to it.
+/// The words of the RAM in the order in which they were written: from `write_pointer` round where
+/// the RAM has been filled (STATUS.Full), else from word 0 to it.
 pub fn in_order(ram: &[u32], write_pointer: usize, full: bool) -> impl Iterator<Item = u32> + '_ {
     let (newest, oldest) = ram.split_at(write_pointer.min(ram.len()));
     let oldest = if full { oldest } else { &[] };

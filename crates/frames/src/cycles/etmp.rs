@@ -1,7 +1,7 @@
 //! The `.etmp` file: one trace port's cycles, with all that decoding needs beside the program.
 //!
-//! A head of 64 bytes, then records ([`Cycle::record`](super::Cycle::record)) to the end. Numbers are
-//! little endian.
+//! A head of 64 bytes, then records ([`Cycle::record`](super::Cycle::record)) to the end. Numbers
+//! are little endian.
 //!
 //! | offset | size | what |
 //! |---|---|---|

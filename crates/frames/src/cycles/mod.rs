@@ -2,7 +2,8 @@
 //!
 //! These trace units send no bytes. In each core cycle their port shows a pipeline status and some
 //! bits of the FIFO, and it is the two together that say something. So the canonical bytes of such
-//! a source are *records*: one of [`Width::record`] bytes a cycle, whatever the capture was kept in.
+//! a source are *records*: one of [`Width::record`] bytes a cycle, whatever the capture was kept
+//! in.
 //!
 //! | file | holds |
 //! |---|---|
@@ -140,8 +141,8 @@ impl Cycle {
         self.pipestat() as u32 | (self.packet as u32) << 4
     }
 
-    /// The cycle that trace signals 1 to 20 in bits \[19:0] show; `None` where a signal is high that
-    /// a port of this width does not have.
+    /// The cycle that trace signals 1 to 20 in bits \[19:0] show; `None` where a signal is high
+    /// that a port of this width does not have.
     pub const fn of_signals(signals: u32, width: Width) -> Option<Cycle> {
         if signals >> 4 > width.mask() as u32 {
             return None;
@@ -155,8 +156,8 @@ impl Cycle {
         Record { bytes: signals.to_le_bytes(), len: width.record() }
     }
 
-    /// The cycle whose record is at the start of `bytes`; `None` where bits are set that the port does
-    /// not have, or `bytes` end too early.
+    /// The cycle whose record is at the start of `bytes`; `None` where bits are set that the port
+    /// does not have, or `bytes` end too early.
     pub fn of_record(bytes: &[u8], width: Width) -> Option<Cycle> {
         let mut signals = [0; 4];
         let record = bytes.get(..width.record())?;
@@ -198,8 +199,8 @@ impl IntoIterator for Record {
     }
 }
 
-/// The cycles of whole records. Records with bits that the port does not have, and a piece of one at
-/// the end, are left out.
+/// The cycles of whole records. Records with bits that the port does not have, and a piece of one
+/// at the end, are left out.
 pub fn cycles(records: &[u8], width: Width) -> impl Iterator<Item = Cycle> + '_ {
     records.chunks_exact(width.record()).filter_map(move |record| Cycle::of_record(record, width))
 }

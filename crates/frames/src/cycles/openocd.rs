@@ -7,8 +7,8 @@
 //! | 1 | number of cycles |
 //! | 3 a cycle | PIPESTAT; TRACEPKT; flags: bit \[0] TRACESYNC, bit \[1] trigger |
 //!
-//! In a cycle with a trigger, PIPESTAT is the status that the trigger replaced, and TRACEPKT is what
-//! the pins showed.
+//! In a cycle with a trigger, PIPESTAT is the status that the trigger replaced, and TRACEPKT is
+//! what the pins showed.
 
 use core::fmt;
 

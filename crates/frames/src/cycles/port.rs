@@ -87,7 +87,8 @@ pub struct Rates {
 }
 
 impl Wiring {
-    /// How ETMCR says that the port is wired; `None` where it has a reserved value. (IHI 0014, Table 3-5)
+    /// How ETMCR says that the port is wired; `None` where it has a reserved value. (IHI 0014,
+    /// Table 3-5)
     pub const fn of_control(etmcr: u32) -> Option<Wiring> {
         let (Some(mode), Some(width)) =
             (Mode::of_bits(etmcr >> 16 & 0b11), Width::of_control(etmcr))
@@ -115,8 +116,8 @@ impl Wiring {
     }
 }
 
-/// Levels at one moment. Bit n - 1 of `a` is the pin of trace signal n (or n_A); of a multiplexed port
-/// the pins in the order of [`PAIRS`].
+/// Levels at one moment. Bit n - 1 of `a` is the pin of trace signal n (or n_A); of a multiplexed
+/// port the pins in the order of [`PAIRS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Levels {
     /// TRACECLK.
@@ -128,8 +129,8 @@ pub struct Levels {
 }
 
 /// The trace signals, from 0, that share a pin of a multiplexed port: at the rising edge, at the
-/// falling edge. (IHI 0014, Table 8-8) Signal 0 is PIPESTAT\[0], 3 is TRACESYNC or PIPESTAT\[3], 4 is
-/// TRACEPKT\[0].
+/// falling edge. (IHI 0014, Table 8-8) Signal 0 is PIPESTAT\[0], 3 is TRACESYNC or PIPESTAT\[3], 4
+/// is TRACEPKT\[0].
 pub const PAIRS: [(u8, u8); 10] =
     [(0, 3), (1, 5), (2, 6), (4, 7), (8, 9), (10, 11), (12, 13), (14, 15), (16, 17), (18, 19)];
 

@@ -1,8 +1,9 @@
 //! Cycles as text: one word a cycle, `STATUS[*]:HEX`.
 //!
-//! STATUS is the mnemonic of PIPESTAT, `*` says that TRACESYNC is high (ETMv1), HEX is TRACEPKT. `A0`
-//! to `A3` are statuses 0 to 3 of an ETMv1 in a cycle that carries two bits of an address packet offset.
-//! A word `xN` after a cycle repeats it, so that there are N of them. `#` begins a comment.
+//! STATUS is the mnemonic of PIPESTAT, `*` says that TRACESYNC is high (ETMv1), HEX is TRACEPKT.
+//! `A0` to `A3` are statuses 0 to 3 of an ETMv1 in a cycle that carries two bits of an address
+//! packet offset. A word `xN` after a cycle repeats it, so that there are N of them. `#` begins a
+//! comment.
 //!
 //! A whole file has lines `KEY VALUE` for what the head of an `.etmp` file has, and a line `cycles`
 //! before the words.

@@ -25,7 +25,8 @@ fn count(bytes: &[u8]) -> usize {
 }
 
 impl Splitter {
-    /// Takes the half synchronisation packets at the beginning of `bytes`, and returns how many bytes that was.
+    /// Takes the half synchronisation packets at the beginning of `bytes`, and returns how many
+    /// bytes that was.
     #[inline]
     pub(super) fn port_halves<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) -> usize {
         let taken = 2 * count(bytes);
@@ -42,8 +43,9 @@ impl Splitter {
         }
     }
 
-    /// Takes a frame that begins here and has half synchronisation packets in it, and returns how many bytes that was; 0
-    /// where the bytes must be looked at in pairs. `first` are the first of them, of which `len` are surely the frame's.
+    /// Takes a frame that begins here and has half synchronisation packets in it, and returns how
+    /// many bytes that was; 0 where the bytes must be looked at in pairs. `first` are the first of
+    /// them, of which `len` are surely the frame's.
     pub(super) fn port_halved<S: Split>(
         &mut self,
         at: u64,

@@ -5,7 +5,8 @@ use crate::unpack::ID_BITS;
 use crate::{Event, FRAME, Framing, Split, sync};
 
 impl Splitter {
-    /// Goes past all of `bytes` as [`split`](Self::split) does, and says nothing. What comes after them is the same.
+    /// Goes past all of `bytes` as [`split`](Self::split) does, and says nothing. What comes after
+    /// them is the same.
     ///
     /// Of frames only those with an ID byte are looked at.
     pub fn skip(&mut self, at: u64, bytes: &[u8]) {

@@ -10,9 +10,9 @@ pub struct Config {
     /// Take the first byte for a header, and the first after bytes that are no packet.
     ///
     /// Headers and payload cannot be told apart, so a decoder that knows nothing waits for a
-    /// synchronisation packet. Many captures have none: the unit emits them only where ITM_TCR.SYNCENA
-    /// and the DWT say so. For those, set this. A start in the middle of a packet then gives a few
-    /// wrong packets or bad bytes, until a header is where one is expected.
+    /// synchronisation packet. Many captures have none: the unit emits them only where
+    /// ITM_TCR.SYNCENA and the DWT say so. For those, set this. A start in the middle of a packet
+    /// then gives a few wrong packets or bad bytes, until a header is where one is expected.
     pub assume_synced: bool,
 }
 

@@ -9,8 +9,8 @@ use crate::encoders::{Encodes, Setting};
 /// What the unit is told beside the registers that a decoder reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Source packets between synchronisation packets; 0: only at the beginning. (A real unit counts cycles:
-    /// DWT_CTRL.SYNCTAP)
+    /// Source packets between synchronisation packets; 0: only at the beginning. (A real unit
+    /// counts cycles: DWT_CTRL.SYNCTAP)
     pub period: u32,
     /// Global timestamps have 64 bits, not 48.
     pub wide: bool,
@@ -157,7 +157,8 @@ impl Encoder {
         self.local(config, out);
     }
 
-    /// The ticks since the last local timestamp, where there are any. What a tick has too much is kept.
+    /// The ticks since the last local timestamp, where there are any. What a tick has too much is
+    /// kept.
     fn local(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
         let ticks = (self.cycles / config.prescale()).min(MOST_TICKS);
         if config.control & TSENA == 0 || ticks == 0 {

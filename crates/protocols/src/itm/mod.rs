@@ -5,8 +5,8 @@
 //! single wire (SWO) or a trace port, inside the formatter of a TPIU or bare: the packets are the
 //! same.
 //!
-//! Specification: Armv7-M Architecture Reference Manual (DDI 0403E.e), appendix D4 "Debug ITM and DWT
-//! packet protocol"; Armv8-M Architecture Reference Manual (DDI 0553), part "ITM and DWT packet
+//! Specification: Armv7-M Architecture Reference Manual (DDI 0403E.e), appendix D4 "Debug ITM and
+//! DWT packet protocol"; Armv8-M Architecture Reference Manual (DDI 0553), part "ITM and DWT packet
 //! protocol specification".
 //!
 //! | section | item | test |

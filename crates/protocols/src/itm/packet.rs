@@ -58,7 +58,8 @@ pub enum Packet {
         bytes: u8,
         /// ClkCh, bit 5 of the fourth byte: the clock that drives the counter changed.
         clock_changed: bool,
-        /// Wrap, bit 6 of the fourth byte: bits \[63:26] changed; a [`Packet::GlobalTimeHigh`] follows.
+        /// Wrap, bit 6 of the fourth byte: bits \[63:26] changed; a [`Packet::GlobalTimeHigh`]
+        /// follows.
         wrapped: bool,
     },
     /// `1011_0100` and 1 to 6 bytes of 7 bits: bits \[47:26] (4 bytes) or \[63:26] (6 bytes) of the

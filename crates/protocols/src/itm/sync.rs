@@ -4,8 +4,8 @@ use tracewright_base::Sync;
 
 use super::packet::{SYNC_END, SYNC_ZEROS, SYNC_ZEROS_MOST};
 
-/// Finds the first synchronisation packet: the whole run of zero bytes before its 0x80, as far as one
-/// packet holds it.
+/// Finds the first synchronisation packet: the whole run of zero bytes before its 0x80, as far as
+/// one packet holds it.
 pub(super) fn find(bytes: &[u8]) -> Sync {
     let mut zeros = 0usize;
     for (at, &byte) in bytes.iter().enumerate() {
@@ -23,7 +23,8 @@ pub(super) fn find(bytes: &[u8]) -> Sync {
 
 /// Says whether a stream has a synchronisation packet at all. It may be fed in any pieces.
 ///
-/// Where it has none, [`Config::assume_synced`](super::Config::assume_synced) is the way to decode it.
+/// Where it has none, [`Config::assume_synced`](super::Config::assume_synced) is the way to decode
+/// it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Search {
     zeros: usize,

@@ -24,8 +24,8 @@ fn check(config: &Config, bytes: &[u8]) -> Said<Itm> {
     ways::check::<Itm, _>(config, &mut NoMemory, bytes)
 }
 
-/// The elements of `bytes` after a synchronisation packet, without the first gap and the end. Places
-/// count from the first of `bytes`.
+/// The elements of `bytes` after a synchronisation packet, without the first gap and the end.
+/// Places count from the first of `bytes`.
 #[track_caller]
 fn after_sync(config: &Config, bytes: &[u8]) -> Vec<(u64, Element)> {
     let mut elements = check(config, &[&SYNC, bytes].concat()).elements;
@@ -417,8 +417,9 @@ fn a_cortex_m3_says_what_sigrok_says() {
         want.into_iter().filter(|l| words.iter().any(|word| l.starts_with(word))).collect();
     assert_eq!(lines.len(), want.len());
     for (line, (got, want)) in lines.iter().zip(want).enumerate() {
-        // Bytes 1191 on, `17 f6 02 00 08` between whole packets, are a sample. sigrok drops a packet in
-        // which the line pauses, and takes the last three bytes for a write of 0x0800 to port 0.
+        // Bytes 1191 on, `17 f6 02 00 08` between whole packets, are a sample. sigrok drops a
+        // packet in which the line pauses, and takes the last three bytes for a write of 0x0800 to
+        // port 0.
         let want = if want == "0: 0x0800" { "PC: 0x080002f6" } else { want };
         assert_eq!(got, want, "line {line}");
     }

@@ -37,8 +37,8 @@ const fn register(
     Register { name, aliases, about, required: false, fields }
 }
 
-/// The registers of an STM, in the order of their addresses. (Arm CoreSight System Trace Macrocell TRM,
-/// "Register summary")
+/// The registers of an STM, in the order of their addresses. (Arm CoreSight System Trace Macrocell
+/// TRM, "Register summary")
 pub(super) const REGISTERS: &[Register] = &[
     register(
         "STMHEMASTR",

@@ -1,8 +1,8 @@
 //! STM: the System Trace Macrocell, MIPI System Trace Protocol version 2.
 //!
-//! Software and hardware write messages to channels; each writer is a master. Packets are nibbles, the
-//! low half of a byte first, and begin on either half. Timestamps are whole or as many low bits as
-//! changed, in binary or in Gray code.
+//! Software and hardware write messages to channels; each writer is a master. Packets are nibbles,
+//! the low half of a byte first, and begin on either half. Timestamps are whole or as many low bits
+//! as changed, in binary or in Gray code.
 //!
 //! Specification: MIPI Alliance Specification for System Trace Protocol, version 2.x; Arm CoreSight
 //! System Trace Macrocell Technical Reference Manual (DDI 0444, DDI 0528).

@@ -47,8 +47,8 @@ pub enum Size {
 /// One packet. Opcodes are named by their nibbles; a `time` adds the nibble of its length and its
 /// nibbles. Numbers are sent with the top nibble first. (MIPI System Trace Protocol 2.x)
 ///
-/// Revision 2.2 can also send the lowest nibble first ([`LITTLE_ENDIAN`]). Packets hold such numbers
-/// as if the top nibble were first: what turns them round is the decoder.
+/// Revision 2.2 can also send the lowest nibble first ([`LITTLE_ENDIAN`]). Packets hold such
+/// numbers as if the top nibble were first: what turns them round is the decoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Packet {
     /// ASYNC: 21 nibbles 0xf and 0x0. The next nibble is an opcode.
@@ -57,8 +57,8 @@ pub enum Packet {
     Version {
         /// Bits \[2:0].
         format: Format,
-        /// Bit 3 says that a byte follows: bit 7 is [`LITTLE_ENDIAN`], bits \[2:0] are the revision:
-        /// 1 STP 2.2, 2 STP 2.3, 3 STP 2.4.
+        /// Bit 3 says that a byte follows: bit 7 is [`LITTLE_ENDIAN`], bits \[2:0] are the
+        /// revision: 1 STP 2.2, 2 STP 2.3, 3 STP 2.4.
         revision: Option<u8>,
     },
     /// NULL, 0, or NULL_TS, F01: padding, or a timestamp alone.
@@ -80,8 +80,8 @@ pub enum Packet {
     GlobalError(u8),
     /// CERR, F0F3: the channel reports an error. (Revision 2.2)
     ChannelError(u8),
-    /// D4 to D64, C and 4 to 7; with a timestamp FC and F4 to F7; marked FD and F8 to FB; both D and 8
-    /// to B.
+    /// D4 to D64, C and 4 to 7; with a timestamp FC and F4 to F7; marked FD and F8 to FB; both D
+    /// and 8 to B.
     Data {
         /// How wide.
         size: Size,

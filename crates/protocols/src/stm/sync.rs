@@ -4,8 +4,8 @@ use tracewright_base::Sync;
 
 use super::packet::ASYNC_ONES;
 
-/// Finds the first run of at least 21 nibbles 0xf before a 0x0. The packet is its last 21 and the 0x0:
-/// those before them were payload.
+/// Finds the first run of at least 21 nibbles 0xf before a 0x0. The packet is its last 21 and the
+/// 0x0: those before them were payload.
 pub(super) fn find(nibbles: &[u8]) -> Sync {
     let mut ones = 0usize;
     for (at, &nibble) in nibbles.iter().enumerate() {
