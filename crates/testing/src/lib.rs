@@ -4,7 +4,7 @@
 //! Some tests compare with captures and listings that are not part of this repository. They lie in
 //! a folder `shared` beside the repository, or where `TRACEWRIGHT_SHARED` points. A test that does
 //! not find its data, or a tool that it runs, calls [`shared`], [`tool`] or [`skip`] and returns:
-//! the test harness counts it as passed, and the record of [`skipped`] shows that it checked
+//! the test harness counts it as passed, and the record of skipped tests shows that it checked
 //! nothing. With `TRACEWRIGHT_REQUIRE_SHARED=1` missing data is a failure.
 #![forbid(unsafe_code)]
 

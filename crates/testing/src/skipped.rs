@@ -73,11 +73,11 @@ fn summary(lines: &str) -> String {
         return "no test was skipped\n".to_owned();
     }
     // A test that misses several things counts once, under the first.
-    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     let mut last = None;
     for (test, why) in rows {
         if last.replace(test) != Some(test) {
-            *reasons.entry(why).or_default() += 1;
+            *reasons.entry(group(why)).or_default() += 1;
         }
     }
     let mut out = format!("{} tests passed without checking anything:\n", tests.len());
@@ -91,17 +91,25 @@ fn summary(lines: &str) -> String {
     out
 }
 
+/// A reason without the path inside a capture's folder: `shared/captures/NAME is missing`.
+fn group(why: &str) -> String {
+    let path = why.strip_suffix(" is missing").filter(|path| path.starts_with("shared/"));
+    let Some(path) = path else { return why.to_owned() };
+    let folder: Vec<&str> = path.split('/').take(3).collect();
+    format!("{} is missing", folder.join("/"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn summary_counts_each_test_once() {
-        let lines = "a\ta\tone\tshared/x is missing\na\ta\tone\tshared/y is missing\n\
-                     a\ta\tone\tshared/x is missing\na\tb\tone\tshared/x is missing\n\
+        let lines = "a\ta\tone\tshared/x/y/1 is missing\na\ta\tone\tshared/z is missing\n\
+                     a\ta\tone\tshared/x/y/2 is missing\na\tb\tone\tshared/x/y/3/4 is missing\n\
                      c\tc\ttwo\tnot installed: cc (Debian: gcc)\n";
-        let want = "3 tests passed without checking anything:\n     1  not installed: cc (Debian: gcc)\n     \
-                    2  shared/x is missing\n\
+        let want = "3 tests passed without checking anything:\n     \
+                    1  not installed: cc (Debian: gcc)\n     2  shared/x/y is missing\n\
                     The folder `shared` lies beside the repository, or where TRACEWRIGHT_SHARED points.\n";
         assert_eq!(summary(lines), want);
         assert_eq!(summary(""), "no test was skipped\n");
