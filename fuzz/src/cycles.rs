@@ -4,14 +4,13 @@
 use std::ops::Range;
 
 use tracewright::base::step::{Retired, Step, Taken};
-use tracewright::base::{Access, Element, Isa, OffsetMap, Sink};
+use tracewright::base::{Access, Element, Isa, OffsetMap};
 use tracewright::base::{Piece, Start};
 use tracewright::frames::cycles::port::{Driver, Mode, Sampler, Wiring};
 use tracewright::frames::cycles::{
     Cycle, Version, Width, cycles, etb, etmp, openocd, records, text,
 };
 use tracewright::image::{Cache, CacheOptions, Image};
-use tracewright::protocols::Observer;
 use tracewright::protocols::encoders::AnyUnit;
 use tracewright::protocols::etmv2;
 use tracewright::protocols::etmv2::fifo::{Fifo, Out};
@@ -154,24 +153,14 @@ impl Unit {
         let bytes: Vec<u8> = records(cycles.iter().copied(), self.width()).collect();
         let mut code =
             Cache::new(image.clone().into(), self.config().waypoints(), CacheOptions::default());
-        let (mut stream, mut sink) = (self.config().stream(), Elements(Vec::new()));
+        let (mut stream, mut sink) = (self.config().stream(), Vec::new());
         let pieces = [Piece { start: 0, at: 0, fragment: true }];
         let offsets = OffsetMap::new(&pieces);
         let taken = stream.feed(&bytes, &offsets, &mut code, &mut sink);
         assert_eq!(taken, bytes.len());
         stream.finish(&[], &offsets, &mut code, &mut sink);
         let record = self.width().record();
-        sink.0.into_iter().map(|(at, element)| (at as usize / record, element)).collect()
-    }
-}
-
-struct Elements(Vec<(u64, Element)>);
-
-impl Observer for Elements {}
-
-impl Sink for Elements {
-    fn element(&mut self, at: u64, element: Element) {
-        self.0.push((at, element));
+        sink.into_iter().map(|(at, element)| (at as usize / record, element)).collect()
     }
 }
 

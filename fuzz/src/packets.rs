@@ -28,7 +28,8 @@ macro_rules! dispatch {
 
 for_each_protocol!(dispatch);
 
-/// The same for bytes of one protocol. Where its packets are of half bytes, the bytes are halved first.
+/// The same for bytes of one protocol. Where its packets are of half bytes, the bytes are halved
+/// first.
 pub fn at_each_byte<P: Protocol>(bytes: &[u8], config: &P::Config) {
     let halves: Vec<u8>;
     let mut units = bytes;

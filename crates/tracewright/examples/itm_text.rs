@@ -1,4 +1,5 @@
-//! Prints the text that a program writes to ITM stimulus port 0: `cargo run --example itm_text -- CAPTURE`.
+//! Prints the text that a program writes to ITM stimulus port 0: `cargo run --example itm_text --
+//! CAPTURE`.
 
 use std::io::Write;
 

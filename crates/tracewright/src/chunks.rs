@@ -4,8 +4,8 @@ use tracewright_capture::Buffer;
 
 use crate::error::DecodeError;
 
-/// Bytes that a session is fed at a time: enough that the calls cost nothing, few enough that a listener
-/// that wants no more stops soon.
+/// Bytes that a session is fed at a time: enough that the calls cost nothing, few enough that a
+/// listener that wants no more stops soon.
 const CHUNK: usize = 1 << 16;
 
 /// The bytes of a buffer, a chunk at a time.

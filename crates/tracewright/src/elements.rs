@@ -22,7 +22,8 @@ pub struct Item {
     pub element: Element,
 }
 
-/// The elements of a [`Trace`], in the order in which they become certain. Made by [`Trace::elements`].
+/// The elements of a [`Trace`], in the order in which they become certain. Made by
+/// [`Trace::elements`].
 ///
 /// The buffer is decoded as the iterator is advanced: a chunk at a time, on the caller's thread.
 #[derive(Debug)]
@@ -56,7 +57,8 @@ impl Trace {
     /// ```
     ///
     /// # Errors
-    /// As [`decode`](Trace::decode). A buffer that cannot be read to its end is an item of the iterator.
+    /// As [`decode`](Trace::decode). A buffer that cannot be read to its end is an item of the
+    /// iterator.
     pub fn elements(&self) -> Result<Elements<'_>, DecodeError> {
         self.check()?;
         Ok(Elements::new(self))

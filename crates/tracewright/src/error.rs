@@ -4,11 +4,13 @@ use std::{error, fmt, io};
 
 use tracewright_decode::{ForeignPlan, Skipped};
 
-/// Why [`Trace::decode`](crate::Trace::decode) or [`Trace::elements`](crate::Trace::elements) failed.
+/// Why [`Trace::decode`](crate::Trace::decode) or [`Trace::elements`](crate::Trace::elements)
+/// failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// Some sources cannot be decoded. [`Trace::partial`](crate::Trace::partial) decodes the others.
+    /// Some sources cannot be decoded. [`Trace::partial`](crate::Trace::partial) decodes the
+    /// others.
     SourcesLeftOut(Vec<Skipped>),
     /// The capture has no source that can be decoded.
     NothingToDecode {

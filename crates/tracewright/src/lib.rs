@@ -1,7 +1,8 @@
 //! Processor trace: from captures to what the processor executed, and back.
 //!
-//! A capture is an Arm snapshot, a folder with a `capture.toml`, or one made in memory. Decoded, it is a sequence of
-//! [`Element`]s: ranges of executed instructions, exceptions, contexts, timestamps, data accesses, software writes.
+//! A capture is an Arm snapshot, a folder with a `capture.toml`, or one made in memory. Decoded, it
+//! is a sequence of [`Element`]s: ranges of executed instructions, exceptions, contexts,
+//! timestamps, data accesses, software writes.
 //!
 //! ```no_run
 //! use tracewright::Element;
@@ -16,8 +17,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`Trace::decode`] gives the elements to a [`Listener`], which can also receive packets and formatter frames, and
-//! returns a [`Summary`]. [`decode::parallel`] decodes one buffer on several threads.
+//! [`Trace::decode`] gives the elements to a [`Listener`], which can also receive packets and
+//! formatter frames, and returns a [`Summary`]. [`decode::parallel`] decodes one buffer on several
+//! threads.
 //!
 //! | feature, on by default | adds |
 //! |---|---|
@@ -78,7 +80,8 @@ pub use trace::{Trace, open};
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
-/// Reads the capture at `path` without preparing it for decoding: its buffers, devices, registers and memory.
+/// Reads the capture at `path` without preparing it for decoding: its buffers, devices, registers
+/// and memory.
 ///
 /// # Errors
 /// [`OpenError`] with path, section and key, where the capture cannot be read.

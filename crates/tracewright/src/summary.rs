@@ -8,15 +8,17 @@ use tracewright_views::Source;
 
 /// Counts for each source, and what was left out. [`Display`](fmt::Display) prints a line for each.
 #[derive(Clone, Debug, Default)]
-#[must_use = "a summary says whether anything was left out, undecodable or inconsistent"]
+#[must_use = "a summary reports whether anything was left out, undecodable or inconsistent"]
 #[non_exhaustive]
 pub struct Summary {
-    /// Name and counts of each decoded source, in the order of [`Trace::sources`](crate::Trace::sources).
+    /// Name and counts of each decoded source, in the order of
+    /// [`Trace::sources`](crate::Trace::sources).
     pub sources: Vec<(String, Counts)>,
     /// The sources that could not be decoded, and why: empty unless
     /// [`Trace::partial`](crate::Trace::partial) allowed it.
     pub left_out: Vec<Skipped>,
-    /// Counts of what belongs to no source: trace IDs that no source has, padding, undecodable frames.
+    /// Counts of what belongs to no source: trace IDs that no source has, padding, undecodable
+    /// frames.
     pub formatter: Tally,
 }
 
@@ -34,8 +36,8 @@ impl Summary {
         self.formatter.merge(formatter);
     }
 
-    /// Whether all of the trace was decoded: no source left out, no byte undecodable, no packet inconsistent, no
-    /// program memory missing, and no bytes of trace IDs without a source.
+    /// Whether all of the trace was decoded: no source left out, no byte undecodable, no packet
+    /// inconsistent, no program memory missing, and no bytes of trace IDs without a source.
     pub fn is_complete(&self) -> bool {
         let clean = |counts: &Counts| {
             counts.undecodable == 0

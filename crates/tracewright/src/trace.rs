@@ -14,8 +14,9 @@ use crate::summary::Summary;
 
 /// A capture, the program memory of its cores, and how to decode it.
 ///
-/// A source is a trace unit whose trace can be decoded. Sources are numbered over all buffers of the capture, in
-/// the order of [`sources`](Trace::sources); listeners and [`elements`](Trace::elements) use these numbers.
+/// A source is a trace unit whose trace can be decoded. Sources are numbered over all buffers of
+/// the capture, in the order of [`sources`](Trace::sources); listeners and
+/// [`elements`](Trace::elements) use these numbers.
 #[derive(Debug)]
 pub struct Trace {
     capture: Capture,
@@ -52,7 +53,8 @@ impl Trace {
         self
     }
 
-    /// Adds program memory: an ELF file, or a raw image as `FILE@ADDRESS`. It lies over the capture's own memory.
+    /// Adds program memory: an ELF file, or a raw image as `FILE@ADDRESS`. It lies over the
+    /// capture's own memory.
     ///
     /// # Errors
     /// [`OpenError`] where the file cannot be read.
@@ -63,21 +65,23 @@ impl Trace {
         Ok(self)
     }
 
-    /// Decodes what can be decoded where a source cannot be. Without this, [`decode`](Trace::decode) and
-    /// [`elements`](Trace::elements) return [`DecodeError::SourcesLeftOut`] then.
+    /// Decodes what can be decoded where a source cannot be. Without this,
+    /// [`decode`](Trace::decode) and [`elements`](Trace::elements) return
+    /// [`DecodeError::SourcesLeftOut`] then.
     #[must_use]
     pub fn partial(mut self) -> Trace {
         self.partial = true;
         self
     }
 
-    /// The sources that can be decoded. Each knows its name, trace ID, configuration, program memory and symbols.
+    /// The sources that can be decoded. Each knows its name, trace ID, configuration, program
+    /// memory and symbols.
     pub fn sources(&self) -> &[Source] {
         &self.sources
     }
 
-    /// The sources that cannot be decoded, each with the reason and what to do. Sources that the options do not
-    /// choose are not among them.
+    /// The sources that cannot be decoded, each with the reason and what to do. Sources that the
+    /// options do not choose are not among them.
     pub fn left_out(&self) -> Vec<Skipped> {
         let skipped = self.plans.iter().flat_map(|plan| &plan.skipped);
         skipped.filter(|skipped| !matches!(skipped.why, Why::NotChosen(_))).cloned().collect()
@@ -88,7 +92,8 @@ impl Trace {
         self.sources.get(source)?.symbol_name(address)
     }
 
-    /// The capture: its buffers, devices, registers, memory, and notes on what was odd in its files.
+    /// The capture: its buffers, devices, registers, memory, and notes on what was odd in its
+    /// files.
     pub fn capture(&self) -> &Capture {
         &self.capture
     }
@@ -138,7 +143,8 @@ impl Trace {
     }
 }
 
-/// Reads the capture at `path`: an Arm snapshot (its folder or its `snapshot.ini`), or a folder with a `capture.toml`.
+/// Reads the capture at `path`: an Arm snapshot (its folder or its `snapshot.ini`), or a folder
+/// with a `capture.toml`.
 ///
 /// # Errors
 /// [`OpenError`] with path, section and key, where the capture cannot be read.
