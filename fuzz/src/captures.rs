@@ -18,7 +18,7 @@ use tracewright::views::{Source, json, text};
 const MARK: &str = "== ";
 
 /// More or longer files test nothing else.
-const MOST_FILES: usize = 16;
+const MAX_FILES: usize = 16;
 
 /// A folder of files, and each file by itself: no panic; an error is one line; what can be read is
 /// shown, in JSON that is JSON; and what is written of it is read again as the same.
@@ -27,7 +27,7 @@ const MOST_FILES: usize = 16;
 pub fn captures(data: &[u8]) {
     let all = Folder::new();
     let mut paths = vec![all.0.clone()];
-    for (name, bytes) in files(data).take(MOST_FILES) {
+    for (name, bytes) in files(data).take(MAX_FILES) {
         let path = all.0.join(name);
         // Some names are none.
         if fs::write(&path, bytes).is_ok() && !paths.contains(&path) {

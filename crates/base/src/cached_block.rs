@@ -102,7 +102,7 @@ impl CodeSpace {
     }
 }
 
-/// A block that ends with a waypoint, in an eighth of a cache line. What it has in common with
+/// A block that ends with a waypoint, in 8 bytes. What it has in common with
 /// other blocks is in its [`BlockClass`], and the blocks after it are in its [`Successors`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CachedBlock {
@@ -119,7 +119,7 @@ pub struct CachedBlock {
 /// next block is not known yet.
 pub type Successors = [BlockId; 2];
 
-/// What blocks have in common that are within the same 4 GiB and end with the same kind of
+/// What many blocks have in common: code space, bits \[63:32] of the address, and the kind of the
 /// waypoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(align(32))]

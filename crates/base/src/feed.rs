@@ -9,7 +9,8 @@ pub struct Feed<'a> {
     pub bytes: &'a [u8],
     /// How many of the bytes are taken.
     pub taken: usize,
-    /// Their offsets in the capture. It is asked for rising indexes, from `taken` on.
+    /// Maps indices in `bytes` to offsets in the trace buffer. Look-ups must be in ascending order,
+    /// from `taken` on.
     pub offsets: Forward<'a>,
     /// Offset of the packet that was taken last, in this block or in an earlier one.
     pub last: u64,

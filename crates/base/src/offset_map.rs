@@ -7,13 +7,13 @@ use core::ops;
 pub struct Piece {
     /// Offset of the first byte in the block of the source.
     pub start: u32,
-    /// Offset of the first byte in the capture.
+    /// Offset of the first byte in the trace buffer.
     pub at: u64,
     /// Whether the piece begins a fragment: the first bytes of the source in a frame.
     pub fragment: bool,
 }
 
-/// The map from offsets in a block of one source to offsets in the capture.
+/// The map from offsets in a block of one source to offsets in the trace buffer.
 ///
 /// The pieces are in order of `start`; the first starts at 0.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::{Element, Range};
 
-/// Receives elements. `at` is the byte offset in the capture of the packet that made the element.
+/// Receives elements. `at` is the offset in the trace buffer of the packet that made the element.
 pub trait Sink {
     /// Takes one element.
     fn element(&mut self, at: u64, element: Element);

@@ -28,7 +28,7 @@ pub enum SyncSearch {
 /// A packet with its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spanned<P> {
-    /// Offset of the first byte in the capture.
+    /// Offset of the first byte in the trace buffer.
     pub at: u64,
     /// Length in bytes of the source.
     pub len: u32,
@@ -49,7 +49,8 @@ pub trait Wire<C>: Copy + Eq + fmt::Debug + fmt::Display {
 }
 
 /// A decoder from packets to elements. It is a plain value that holds the state that the next
-/// packet needs, and no totals. The default has no state.
+/// packet needs, and no totals. The default is the
+/// initial state.
 pub trait Decode<C, P>: Clone + Eq + Default + fmt::Debug {
     /// Takes one packet.
     fn packet<K: BlockCache, S: Sink>(

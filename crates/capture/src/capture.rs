@@ -7,9 +7,9 @@ use tracewright_base::{CoreType, MissingRegister};
 use crate::{Buffer, Core, Dump, Form, Note, OpenError, Origin, Other, Owner, Problem, Source};
 
 /// Limit of the number of conflicting pairs of dumps that are searched for.
-const MOST_CONFLICTS: usize = 64;
+const MAX_CONFLICTS: usize = 64;
 
-/// The origin of a capture.
+/// What a capture was read from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// Made in memory.
@@ -37,7 +37,7 @@ pub struct Cluster {
 pub struct Capture {
     /// The path as the user gave it; empty for a capture made in memory.
     pub path: PathBuf,
-    /// The origin of the capture.
+    /// What the capture was read from.
     pub kind: Kind,
     /// The description that the capture contains.
     pub description: Option<String>,
@@ -135,7 +135,7 @@ impl Capture {
     }
 
     /// Pairs of dumps, the earlier first, that contain different bytes for a common address. The
-    /// search stops once [`MOST_CONFLICTS`] are found.
+    /// search stops once [`MAX_CONFLICTS`] are found.
     pub(crate) fn conflicts(&self) -> Vec<(usize, usize)> {
         let mut spans: Vec<_> = self
             .memory
@@ -161,7 +161,7 @@ impl Capture {
                     repeats |= a.owner == b.owner && a.spaces == b.spaces;
                 }
             }
-            if found.len() >= MOST_CONFLICTS {
+            if found.len() >= MAX_CONFLICTS {
                 break;
             }
             // A dump that repeats another one has the same conflicts.

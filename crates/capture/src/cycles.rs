@@ -21,7 +21,7 @@ use crate::{
 
 /// Limit of the number of cycles that repeats in a text file expand to. It bounds the memory that a
 /// short text can use.
-const MOST_REPEATED: usize = 1 << 24;
+const MAX_REPEATED: usize = 1 << 24;
 
 /// The form of a file of cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub(crate) fn read(path: &Path, form: Form) -> Result<Capture, OpenError> {
             let words = str::from_utf8(&bytes).map_err(|why| problem(why.to_string()))?;
             let (head, words) = text::read(words).map_err(|why| problem(why.to_string()))?;
             // Without repeats a cycle takes more than one byte of text.
-            let most = words.len().max(MOST_REPEATED);
+            let most = words.len().max(MAX_REPEATED);
             let cycles = text::cycles(words, version(&head)).take(most + 1);
             let cycles: Result<Vec<Cycle>, _> = cycles.collect();
             let cycles =

@@ -9,7 +9,7 @@ use crate::plain::plain;
 use crate::{OpenError, Origin, Problem, Register, Source, Text};
 
 /// Limit of the size in bytes of a file of parameters.
-const MOST_PARAMETERS: u64 = 1 << 20;
+const MAX_PARAMETERS: u64 = 1 << 20;
 
 impl Source {
     /// Adds a parameter: a register where `value` is a number, else a word that the protocol maps
@@ -29,7 +29,7 @@ impl Source {
     /// # Errors
     /// [`OpenError`] where the file cannot be read, or a line is not an assignment.
     pub fn read_parameters(&mut self, path: &Path) -> Result<(), OpenError> {
-        let bytes = read_small(path, MOST_PARAMETERS)
+        let bytes = read_small(path, MAX_PARAMETERS)
             .map_err(|why| OpenError::new(path, Problem::Unreadable(why)))?;
         // The table of a list that contains the line.
         let mut entry: Option<Text> = None;

@@ -13,8 +13,8 @@ use crate::{Listener, Merge};
 ///
 /// The output of a fork is separate from its state: [`take`](Fork::take) returns the output so far,
 /// and [`state`](Fork::state) is everything else that later output depends on. Two forks in the
-/// same state that receive the same calls make the same output, and the output that follows may be
-/// appended to that of either.
+/// same state that receive the same calls make the same output, so that the output of one may be
+/// appended to earlier output of the other.
 pub trait Fork: Sized {
     /// Everything that later output depends on. `()` where the output of an element depends on
     /// nothing else.
@@ -24,8 +24,8 @@ pub trait Fork: Sized {
     type Output: Send;
 
     /// A listener of the same kind for a worker, without output. Its initial state may be predicted
-    /// from the state of this one: a worker whose prediction is wrong is never in the same state as
-    /// the listener of the chunk before.
+    /// from the state of this one: if the prediction is wrong, the
+    /// worker's state never equals the actual state, and its output is not taken.
     #[must_use]
     fn fork(&self) -> Self;
 
@@ -50,7 +50,7 @@ pub trait ForkState: Clone + Send {
     /// Whether the output for `source` will be the same.
     fn same(&self, source: usize, other: &Self) -> bool;
 
-    /// Whether the parts that belong to no source are equal.
+    /// Whether the parts of the state that belong to no source are equal.
     fn same_beside(&self, other: &Self) -> bool {
         let _ = other;
         true

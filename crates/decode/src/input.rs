@@ -119,7 +119,7 @@ impl<R: Read> Input for Reading<R> {
 /// Bytes that are read from a pipe at a time.
 const READ: usize = 1 << 16;
 /// The most reads that wait to be decoded.
-const MOST_READS: usize = 32;
+const MAX_READS: usize = 32;
 
 /// A reader that may block: a pipe. A separate thread reads the pipe, so that available bytes can
 /// be decoded while the thread waits for more. After this value is dropped, the thread ends at its
@@ -134,7 +134,7 @@ pub struct Piped {
 impl Piped {
     /// Reads `pipe` to its end.
     pub fn new(mut pipe: impl Read + Send + 'static) -> Piped {
-        let (sender, reads) = sync_channel(MOST_READS);
+        let (sender, reads) = sync_channel(MAX_READS);
         thread::spawn(move || {
             loop {
                 let mut read = vec![0; READ];

@@ -9,8 +9,10 @@ use tracewright_protocols::registry::AnyPacket;
 /// Receives the elements, packets and link events of a [`Session`](crate::Session), in the order in
 /// which they are emitted. `source` is an index into the sources of the session's plan.
 pub trait Listener {
-    /// The listener wants packets and link events. Otherwise only [`element`](Listener::element)
-    /// and [`repeat`](Listener::repeat) are called.
+    /// The listener wants packets and link events. Otherwise only [`element`](Listener::element),
+    /// [`repeat`](Listener::repeat), [`unknown_id`](Listener::unknown_id) and
+    /// [`full`](Listener::full) are called, and the methods for frames if
+    /// [`FRAMES`](Listener::FRAMES) is set.
     const PACKETS: bool = true;
     /// The listener wants whole frames and fragments, too.
     const FRAMES: bool = false;

@@ -23,7 +23,8 @@ pub struct Options {
     /// Bytes of the program image that are no instruction are treated as a wrong image: nothing is
     /// emitted until the next synchronisation.
     pub check_opcodes: bool,
-    /// Ranges end at each waypoint on the way to a source address.
+    /// The range up to the address of a Source Address packet (ETE) is split at each waypoint
+    /// before it.
     pub split_source_ranges: bool,
     /// The first byte of an ITM begins a packet: many captures have no synchronisation packet.
     pub assume_synced: bool,
@@ -287,7 +288,7 @@ impl Plan {
 fn framing(buffer: &Buffer) -> Framing {
     match buffer.format {
         Format::SourceData | Format::Encapsulated => Framing::Raw,
-        // The probe's blocks with their footers, or without.
+        // DSTREAM blocks with their footers, or the TPIU stream without them.
         Format::DstreamCoreSight => {
             let bytes = buffer.head(PROBED);
             let undecodable = |framing| undecodable_bytes(framing, &bytes);

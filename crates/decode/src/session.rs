@@ -11,7 +11,7 @@ use crate::{Checkpoint, ForeignPlan, Listener, Memory, Options, Plan, Route};
 /// A source's bytes are decoded when this many wait, or when bytes of another source follow.
 const BLOCK: usize = 1 << 14;
 
-/// The same for bytes of frames that belong to one source as a whole: few enough to stay in the
+/// The same for frames without an ID byte ([`Split::plain`]): few enough bytes to stay in the
 /// processor's first-level cache while they are unpacked and decoded.
 const PLAIN: usize = 1 << 12;
 
@@ -244,7 +244,7 @@ struct Router<'a, L> {
     programs: &'a mut [Program],
     slots: &'a [u16],
     current: &'a mut Option<usize>,
-    /// Bytes that the link loses may belong to any source.
+    /// Undecodable bytes of the link may belong to any source: all sources are notified of a loss.
     all: bool,
     listener: &'a mut L,
 }

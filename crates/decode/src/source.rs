@@ -44,7 +44,7 @@ impl Source {
         Source { id, stream, block: frames::Source::new(id), taken: 0, bytes_received: 0 }
     }
 
-    /// Returns to the initial state. The configuration stays.
+    /// Returns to the initial state, except for the configuration and `bytes_received`.
     pub(crate) fn reset(&mut self) {
         self.stream.reset();
         self.block = frames::Source::new(self.id);
@@ -72,7 +72,7 @@ impl Source {
     }
 
     pub(crate) fn push_plain(&mut self, at: u64, data: &[[u8; frames::FRAME]]) {
-        self.bytes_received += data.len() as u64;
+        self.bytes_received += (data.len() * (frames::FRAME - 1)) as u64;
         self.block.push_plain(at, data);
     }
 

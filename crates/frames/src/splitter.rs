@@ -28,7 +28,7 @@ pub struct Splitter {
     link: Link,
     /// The trace ID of the next data byte.
     id: Option<u8>,
-    /// Trace port: a full synchronisation packet was seen.
+    /// Trace port: a full synchronisation packet was seen. Without framing: a byte was seen.
     synced: bool,
     /// The beginning of a frame.
     frame: Pending<FRAME>,
@@ -239,8 +239,8 @@ impl Splitter {
                     FRAME if ends_in_sync(first, after) => 0,
                     FRAME => self.port_frame(offset, first, out),
                     0 if first.starts_with(&sync::FULL) => self.full_sync(offset, out),
-                    0 => self.port_halves(offset, bytes, out),
-                    len => self.port_halved(offset, bytes, word, len, out),
+                    0 => self.port_half_syncs(offset, bytes, out),
+                    len => self.port_interrupted(offset, bytes, word, len, out),
                 };
             }
             if taken == 0 {
@@ -297,7 +297,7 @@ impl Splitter {
             return 0;
         }
         if pair == sync::HALF {
-            return self.port_halves(at, bytes, out);
+            return self.port_half_syncs(at, bytes, out);
         }
         // No full synchronisation packet begins with either byte.
         let plain = pair[0] != 0xff

@@ -150,8 +150,7 @@ pub(crate) const fn gap(halves: u64, i: usize) -> u64 {
     2 * (halves >> (4 * (i & (FRAME - 2))) & 0xff)
 }
 
-/// The bit of each pair of bytes in a byte: bit `k` is bit 0 of byte `2k`, where all others are
-/// clear.
+/// Gathers bit 0 of each byte `2k` in bit `k`. All other bits of `low` must be clear.
 #[inline]
 pub(crate) const fn each_pair(low: u128) -> u8 {
     // Moves bit 0 of four 16-bit columns to bits 48 to 51.

@@ -25,7 +25,7 @@ pub struct Cache {
     image: Arc<Image>,
     rules: Rules,
     table: Table,
-    /// [`CacheOptions::explored`]
+    /// The number of blocks above which the cache explores: see [`CacheOptions::explored`].
     explored: usize,
     /// The result of the last [`Code::block`].
     result: Block,
@@ -194,8 +194,9 @@ impl Cache {
         (id, renumbered)
     }
 
-    /// Makes blocks before a decoder asks for them: the blocks after `first`, the newest, up to an
-    /// unconditional branch, and the targets of branches among them. It only uses free capacity, so
+    /// Makes blocks before a decoder asks for them: the blocks after `first`, which was inserted
+    /// last, up to one that does not end with a conditional branch or a call, and the targets of
+    /// branches among these blocks. It only uses free capacity, so
     /// every [`BlockId`] stays valid. An unconditional branch gets no not-taken successor.
     fn explore(&mut self, pc: Pc, first: BlockId) {
         let (view, code_space, _) = self.locate(pc);

@@ -240,7 +240,7 @@ fn read_build_id<H: FileHeader<Endian = Endianness>>(
 
 /// The maximum length of all names, as a multiple of the file's length. Names may overlap in the
 /// file, so a malicious file could have names that fill memory; its remaining symbols are omitted.
-const MOST_NAMES: usize = 8;
+const MAX_NAMES: usize = 8;
 
 /// A symbol of the file.
 struct Found<'a> {
@@ -261,7 +261,7 @@ fn read_symbols<H: FileHeader<Endian = Endianness>>(
     machine: elf::Machine,
 ) -> Symbols {
     let mut found = Vec::new();
-    let mut budget = data.len().saturating_mul(MOST_NAMES);
+    let mut budget = data.len().saturating_mul(MAX_NAMES);
     for table in [elf::SHT_SYMTAB, elf::SHT_DYNSYM] {
         let Ok(table) = sections.symbols(endian, data, table) else { continue };
         for (index, symbol) in table.enumerate() {

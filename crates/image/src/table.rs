@@ -8,8 +8,8 @@ use tracewright_scan::{huge, prefetch};
 
 use crate::target_cache::TargetCache;
 
-/// Blocks by address and code space. The table grows up to a limit. Then it is cleared, so that no
-/// block is older than that many blocks.
+/// Blocks by address and code space. The table grows up to a limit. When it is full, it is
+/// cleared and filled again.
 ///
 /// The data that a decoder reads for each atom are separate from the rest: 8 bytes of the block and
 /// 8 bytes of its successors.
@@ -146,7 +146,7 @@ impl Table {
         let blocks = self.blocks();
         let mut slot = self.home(address, code_space);
         loop {
-            // There is always a free slot, and a slot is never out of bounds.
+            // Only an empty table has no slot here. Any other has a free slot, which ends the loop.
             let Some(&index) = self.slots.get(slot) else { return BlockId::NONE };
             let id = BlockId::new(index as usize);
             let Some((cached, class)) = blocks.get(id) else { return BlockId::NONE };
@@ -206,6 +206,7 @@ impl Table {
         if let Some(id) = self.add(block, code_space) {
             return Some((id, false));
         }
+        // With unused capacity, it is the classes that are full.
         if self.blocks.len() == self.limit || self.blocks.len() < self.blocks.capacity() {
             self.clear();
             self.overflowed = true;

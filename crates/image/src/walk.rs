@@ -109,9 +109,10 @@ impl<'a> Memory<'a> {
         ItState::default()
     }
 
-    /// Whether an instruction begins at `at`, instead of the second half of one. A halfword that
-    /// cannot begin a 4-byte instruction ends an instruction of either size; the halfwords between
-    /// it and `at` can all begin one, so they are pairs.
+    /// Whether an instruction begins at `at`, and not the second half of a 4-byte one. An
+    /// instruction ends with the last halfword before `at` that cannot begin a 4-byte instruction.
+    /// All halfwords between that one and `at` can begin one, so they are the halves of 4-byte
+    /// instructions: their number is even if an instruction begins at `at`.
     fn begins_instruction(self, at: u64) -> bool {
         const FARTHEST: u64 = 64;
         let begins_long =

@@ -269,8 +269,8 @@ fn random_image(random: &mut Random) -> Image {
             4 => [0x08 | random.below(256) as u8, 0xbf, 0x70, 0x47],
             5 => [random.below(256) as u8, 0xd0, random.below(256) as u8, 0xbf],
             6 => NOP.to_le_bytes(),
-            // The upper halfword begins no 4-byte T32 instruction. A block that begins inside one may
-            // have an IT block that `Cache::instruction`, which looks back, does not find.
+            // The upper halfword begins no 4-byte T32 instruction. A block that begins inside one
+            // may have an IT block that `Cache::instruction`, which looks back, does not find.
             _ => (random.below(1 << 31) as u32).to_le_bytes(),
         });
         Region::new("random", address, code.collect::<Vec<u8>>()).within(spaces)

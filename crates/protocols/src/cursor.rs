@@ -22,8 +22,8 @@ impl Cursor {
         Cursor { next, last: BlockId::NONE, taken: false }
     }
 
-    /// The position at `address`, where the block of `code_space` is cached or not. The decoder's
-    /// state is up to date.
+    /// The position at `address`; `next` is [`BlockId::NONE`] if no block of `code_space` is cached
+    /// there. The decoder's state is up to date.
     #[inline]
     pub(crate) fn find<K: BlockCache>(
         address: u64,
@@ -49,8 +49,8 @@ impl Cursor {
     /// Moves to the block at `pc`, which is made and cached if necessary. The decoder's state is
     /// settled.
     ///
-    /// `linked`: nothing but the block at `pc` can follow the last one where its waypoint is taken,
-    /// or not taken, again. The cache then records it as the successor.
+    /// `linked`: the block at `pc` follows the last one whenever that one's waypoint has the same
+    /// outcome. The cache then records it as the successor.
     #[inline]
     pub(crate) fn enter<K: BlockCache>(&mut self, pc: Pc, linked: bool, code: &mut K) {
         let from = (linked && self.last != BlockId::NONE).then_some((self.last, self.taken));

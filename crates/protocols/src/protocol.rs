@@ -85,8 +85,8 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
         register: &dyn Fn(&str) -> Option<u64>,
     ) -> Result<Self::Config, MissingRegister>;
 
-    /// Checks registers by name that [`configure`](Self::configure) accepts one by one, but of which
-    /// no trace unit has the combination.
+    /// Checks registers by name that [`configure`](Self::configure) accepts one by one, but of
+    /// which no trace unit has the combination.
     ///
     /// # Errors
     /// The name of a register to change, and why the combination is refused.
@@ -134,7 +134,8 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
         None
     }
 
-    /// The name of privilege level `level`. `None` where the protocol numbers exception levels (EL).
+    /// The name of privilege level `level`. `None` where the protocol numbers exception levels
+    /// (EL).
     fn privilege_name(level: u8) -> Option<&'static str> {
         let _ = level;
         None

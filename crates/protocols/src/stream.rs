@@ -20,7 +20,8 @@ pub struct Stream<P: Protocol> {
     config: P::Config,
     decoder: P::Decoder,
     synced: bool,
-    /// Offset of the last packet or undecodable byte. [`Element::End`] is reported there.
+    /// Offset of the last packet, or of the first byte of the last undecodable run.
+    /// [`Element::End`] is reported there.
     last: u64,
     /// Undecodable bytes that are not reported yet: offset of the first, length, fault.
     undecodable: Option<(u64, u32, Fault)>,

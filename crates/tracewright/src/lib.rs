@@ -1,8 +1,9 @@
 //! Processor trace: from captures to what the processor executed, and back.
 //!
-//! A capture is an Arm snapshot, a folder with a `capture.toml`, or one made in memory. Decoded, it
-//! is a sequence of [`Element`]s: ranges of executed instructions, exceptions, contexts,
-//! timestamps, data accesses, software writes.
+//! A capture is an Arm snapshot, a folder with a `capture.toml`, a file with the cycles of a trace
+//! port, or one made in memory. Decoded, it is a sequence of
+//! [`Element`]s: ranges of executed instructions, exceptions, contexts, timestamps, data accesses,
+//! software writes.
 //!
 //! ```no_run
 //! use tracewright::Element;

@@ -1,4 +1,4 @@
-//! What came of decoding.
+//! The result of decoding: the counts of each source, and the sources that were left out.
 
 use std::fmt;
 

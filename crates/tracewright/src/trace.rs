@@ -28,7 +28,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Prepares `capture`: one that was read with [`Capture`]'s own reader, or made in memory.
+    /// Prepares `capture`: one from [`read_capture`](crate::read_capture), or made in memory.
     pub fn new(capture: Capture) -> Trace {
         let (memory, options) = (Memory::new(&capture), Options::default());
         let (plans, sources) = (Vec::new(), Vec::new());
@@ -53,8 +53,8 @@ impl Trace {
         self
     }
 
-    /// Adds program memory: an ELF file, or a raw image as `FILE@ADDRESS`. It lies over the
-    /// capture's own memory.
+    /// Adds program memory: an ELF file, or a raw image as `FILE@ADDRESS`. Where
+    /// both it and the capture have memory, it is used.
     ///
     /// # Errors
     /// [`OpenError`] where the file cannot be read.
@@ -65,9 +65,9 @@ impl Trace {
         Ok(self)
     }
 
-    /// Decodes what can be decoded where a source cannot be. Without this,
+    /// Decodes the sources that can be decoded, even if others cannot. Without this,
     /// [`decode`](Trace::decode) and [`elements`](Trace::elements) return
-    /// [`DecodeError::SourcesLeftOut`] then.
+    /// [`DecodeError::SourcesLeftOut`] if a source cannot be decoded.
     #[must_use]
     pub fn partial(mut self) -> Trace {
         self.partial = true;
@@ -121,7 +121,8 @@ impl Trace {
         Ok(summary)
     }
 
-    /// Whether there is something to decode, and nothing is left out that was not allowed to be.
+    /// Checks that there is a source to decode and, without [`partial`](Self::partial), that none
+    /// is left out.
     pub(crate) fn check(&self) -> Result<(), DecodeError> {
         let left_out = self.left_out();
         if !left_out.is_empty() && !self.partial {
@@ -143,8 +144,8 @@ impl Trace {
     }
 }
 
-/// Reads the capture at `path`: an Arm snapshot (its folder or its `snapshot.ini`), or a folder
-/// with a `capture.toml`.
+/// Reads the capture at `path`: an Arm snapshot (its folder or its `snapshot.ini`), a folder
+/// with a `capture.toml`, or a file with the cycles of an ETMv1 or ETMv2 trace port.
 ///
 /// # Errors
 /// [`OpenError`] with path, section and key, where the capture cannot be read.

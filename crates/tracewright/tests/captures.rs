@@ -381,7 +381,7 @@ fn did(log: &str) -> Vec<Did> {
     let did = rows.filter_map(|row| match row["step"] {
         "instruction" => Some(Did::Executed(hex(row["address"]), row["opcode"].len() as u64 / 2)),
         "exception" => Some(Did::Exception),
-        "software" => {
+        "software-write" => {
             // A page of 32 ports of an ITM, or nothing; `m` and the master of an STM.
             let page = match row["target"] {
                 "" => 0,

@@ -29,7 +29,8 @@ fn source(name: &str, protocol: AnyProtocol, buffer: usize) -> Source {
     }
 }
 
-/// Buffer 0: an ETMv4 that sees a loop of three iterations. Buffer 1: an ITM with a write of `!` to port 0.
+/// Buffer 0: an ETMv4 that sees a loop of three iterations. Buffer 1: an ITM with a write of `!` to
+/// port 0.
 fn capture() -> Capture {
     let opcodes = [a64::NOP, a64::b_cond(1, -4).unwrap()];
     let mut steps = vec![Step::Context(Context {

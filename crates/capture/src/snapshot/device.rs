@@ -28,7 +28,7 @@ pub(super) const FLAT: &str = "dump_elf";
 /// Prefix of sections with an ELF file that every device sees.
 pub(super) const SHARED_ELF: &str = "elf_all";
 
-/// Reads the device file `file` into `capture`. `at` is the origin of the reference in the index.
+/// Reads the device file `file` into `capture`. `at` is the origin of its entry in the index.
 pub(super) fn read(reader: &mut Reader, capture: &mut Capture, at: Origin, file: &str) {
     let path = reader.find(&at.path, file);
     let text = match reader.text(&path) {
@@ -279,8 +279,8 @@ fn contents(
         length = room;
     }
     let bytes = file.part(dump.offset, length);
-    // At another address, the bytes may be the first page of a loaded program, which includes the
-    // ELF header.
+    // Only at address 0: elsewhere, the bytes may be the first page of a loaded program, which
+    // includes the ELF header.
     if bytes.starts_with(ELF) && dump.address == 0 && dump.form == Form::Raw {
         reader.note(at, Problem::DumpElf(dump.file.clone()));
     }

@@ -9,9 +9,9 @@ use crate::plain::plain;
 use crate::{Bytes, Note, Origin, Pipe, Problem};
 
 /// Limit of the size of an ini file in bytes.
-const MOST_TEXT: usize = 16 << 20;
+const MAX_TEXT: usize = 16 << 20;
 /// Number of malformed lines of a file that have a note each; further lines are counted.
-const MOST_MALFORMED: usize = 8;
+const MAX_MALFORMED: usize = 8;
 
 /// An ini file.
 pub(super) struct Doc<'a> {
@@ -72,7 +72,7 @@ impl Reader {
     /// The text of an ini file.
     pub(super) fn text(&mut self, path: &Path) -> Result<String, Problem> {
         let bytes = self.files.open_named(path).map_err(Problem::Unreadable)?;
-        if bytes.len() > MOST_TEXT {
+        if bytes.len() > MAX_TEXT {
             return Err(Problem::TooLarge(bytes.len() as u64));
         }
         let text = String::from_utf8_lossy(&bytes);
@@ -118,7 +118,7 @@ impl Reader {
                 for entry in &section.entries {
                     count += 1;
                     let origin = Origin::file(doc.path).key(entry.line, entry.key);
-                    if count <= MOST_MALFORMED {
+                    if count <= MAX_MALFORMED {
                         self.note(origin, Problem::OutsideSection);
                     }
                 }
@@ -134,14 +134,14 @@ impl Reader {
             }
             for entry in section.entries.iter().filter(|e| e.value.is_none()) {
                 count += 1;
-                if count <= MOST_MALFORMED {
+                if count <= MAX_MALFORMED {
                     let origin = Origin { line: Some(entry.line), ..origin.clone() };
                     self.note(origin, Problem::Malformed(short(entry.key)));
                 }
             }
         }
-        if count > MOST_MALFORMED {
-            self.note(Origin::file(doc.path), Problem::MoreMalformed(count - MOST_MALFORMED));
+        if count > MAX_MALFORMED {
+            self.note(Origin::file(doc.path), Problem::MoreMalformed(count - MAX_MALFORMED));
         }
     }
 
@@ -172,7 +172,7 @@ impl Reader {
         Some(table)
     }
 
-    /// A single section: several dumps may have the same name.
+    /// One section, not joined with others of its name: several dumps may have the same name.
     pub(super) fn alone<'a>(
         &mut self,
         path: &Path,

@@ -9,7 +9,7 @@ use crate::ini::{Ini, list};
 use crate::number::number;
 use crate::{Buffer, BufferRef, Capture, File, Format, OpenError, Origin, Problem};
 
-/// Reads the file of trace metadata into `capture`. `at` is the origin of the reference in the
+/// Reads the file of trace metadata into `capture`. `at` is the origin of its entry in the
 /// index.
 pub(super) fn read(
     reader: &mut Reader,

@@ -37,7 +37,8 @@ pub struct Jobs {
     /// far apart. A multiple of the 16 bytes of a frame, so that a worker begins with a whole
     /// frame.
     pub step: usize,
-    /// The shortest and the longest chunk, in bytes. The first chunk is as short as possible.
+    /// The shortest and the longest chunk, in bytes. The first chunk has the shortest
+    /// length.
     pub chunk: RangeInclusive<usize>,
 }
 
@@ -117,7 +118,7 @@ where
     done.map(|()| joiner.work())
 }
 
-/// The input, cut.
+/// Cuts the input into chunks.
 struct Chunks<'a, I: ?Sized> {
     input: &'a mut I,
     step: usize,
@@ -129,8 +130,9 @@ struct Chunks<'a, I: ?Sized> {
 }
 
 impl<I: Input + ?Sized> Chunks<'_, I> {
-    /// The next chunk: `len` bytes, or as many as are available now. `None` at the end, and where
-    /// too few bytes are available yet and the caller is not `idle`.
+    /// The next chunk: `len` bytes, or as many as are available now. `None` at the end, and if
+    /// too few bytes are available. If the caller is `idle`, that is if it has no other work, the
+    /// call waits for bytes, and a chunk may be shorter.
     fn next(&mut self, len: usize, idle: bool) -> io::Result<Option<Vec<u8>>> {
         while !self.ended && self.buffer.len() < len {
             let wait = idle && self.buffer.len() < self.step;

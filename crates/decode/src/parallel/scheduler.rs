@@ -1,7 +1,7 @@
 //! The length of chunks, and whether they are decoded by workers.
 
 use super::Jobs;
-use super::work_queue::MOST_WEIGHT;
+use super::work_queue::MAX_WEIGHT;
 
 /// The longest chunk while chunks join near their beginning, in bytes.
 const LONG: usize = 1 << 20;
@@ -11,7 +11,7 @@ const HEADS_PER_CHUNK: usize = 16;
 
 /// The greatest exponent of the wait: after `n` chunks in a row that did not join, `2^n` chunks are
 /// decoded without workers before the next is tried.
-const MOST_FAILURES: u32 = 7;
+const MAX_FAILURES: u32 = 7;
 
 /// Observations of the trace so far, and the decisions that follow from them.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(super) struct Scheduler {
     head: usize,
     /// Average size of the output for one byte of trace, in bytes of memory.
     weight: usize,
-    /// The number of chunks in a row that did not join, at most [`MOST_FAILURES`].
+    /// The number of chunks in a row that did not join, at most [`MAX_FAILURES`].
     failures: u32,
     /// The number of chunks that the calling thread decodes before workers are tried again.
     pub(super) hold: u32,
@@ -44,7 +44,7 @@ impl Scheduler {
     pub(super) fn output(&mut self, len: usize, weight: usize) {
         self.weight = (3 * self.weight + weight / len.max(1)).div_ceil(4);
         // The output of a few chunks waits in memory.
-        let by_memory = MOST_WEIGHT / self.weight.max(1);
+        let by_memory = MAX_WEIGHT / self.weight.max(1);
         let by_head = (HEADS_PER_CHUNK * self.head).max(LONG);
         let next = by_head.min(by_memory).min(2 * self.len).clamp(self.shortest, self.longest);
         self.len = (next / self.step * self.step).max(self.step);
@@ -57,7 +57,7 @@ impl Scheduler {
             self.failures = 0;
         } else {
             self.head = self.head.max(len / 2);
-            self.failures = (self.failures + 1).min(MOST_FAILURES);
+            self.failures = (self.failures + 1).min(MAX_FAILURES);
             self.hold = 1 << self.failures;
         }
     }
@@ -78,7 +78,7 @@ mod tests {
         for _ in 0..40 {
             scheduler.output(scheduler.len, scheduler.len * 300);
         }
-        assert!(scheduler.len >= first && scheduler.len * 300 <= MOST_WEIGHT, "{}", scheduler.len);
+        assert!(scheduler.len >= first && scheduler.len * 300 <= MAX_WEIGHT, "{}", scheduler.len);
     }
 
     #[test]
@@ -91,7 +91,7 @@ mod tests {
             held = scheduler.hold;
             scheduler.output(scheduler.len, 0);
         }
-        assert_eq!(held, 1 << MOST_FAILURES);
+        assert_eq!(held, 1 << MAX_FAILURES);
         assert!(scheduler.len > LONG, "longer chunks may join");
         scheduler.joined(scheduler.len, scheduler.step);
         scheduler.joined(scheduler.len, scheduler.len);

@@ -45,7 +45,7 @@ struct ChunkQueue<L: Fork> {
 
 /// Segments that wait for the joiner may take this many bytes of memory for each worker, all chunks
 /// together. The scheduler chooses chunks whose output is not larger.
-pub(super) const MOST_WEIGHT: usize = 16 << 20;
+pub(super) const MAX_WEIGHT: usize = 16 << 20;
 
 /// Segments of a chunk that is not done are received once they take this many bytes of memory. To
 /// wake the joiner for each segment costs more than the segment itself.
@@ -62,8 +62,8 @@ pub(super) struct WorkQueue<L: Fork> {
     output: Condvar,
     /// Notified when segments were taken, or when another chunk has become the first.
     taken: Condvar,
-    /// The most bytes of memory that waiting segments take: [`MOST_WEIGHT`] for each worker.
-    /// [`MOST_WEIGHT`] of it are reserved for the first chunk, which can always be received. Each
+    /// The most bytes of memory that waiting segments take: [`MAX_WEIGHT`] for each worker.
+    /// [`MAX_WEIGHT`] of it are reserved for the first chunk, which can always be received. Each
     /// worker holds one segment besides.
     bound: usize,
 }
@@ -91,7 +91,7 @@ impl<L: Fork> WorkQueue<L> {
         let (tasks, chunks) = (VecDeque::new(), VecDeque::new());
         let shared = Mutex::new(Shared { tasks, chunks, first: 0, weight: 0, most: 0 });
         let [given, output, taken] = [(); 3].map(|()| Condvar::new());
-        let bound = workers.saturating_mul(MOST_WEIGHT);
+        let bound = workers.saturating_mul(MAX_WEIGHT);
         WorkQueue { shared, closed: AtomicBool::new(false), given, output, taken, bound }
     }
 
@@ -136,8 +136,8 @@ impl<L: Fork> WorkQueue<L> {
         let full = |shared: &mut Shared<L>| {
             let of_first = shared.chunks.front().map_or(0, |chunk| chunk.weight);
             match shared.first == n {
-                true => of_first >= MOST_WEIGHT,
-                false => shared.weight.max(shared.weight - of_first + MOST_WEIGHT) >= self.bound,
+                true => of_first >= MAX_WEIGHT,
+                false => shared.weight.max(shared.weight - of_first + MAX_WEIGHT) >= self.bound,
             }
         };
         let mut shared = self.wait(&self.taken, full);
@@ -184,10 +184,10 @@ impl<L: Fork> WorkQueue<L> {
         let chunk = shared.chunks.front_mut()?;
         match chunk.segments.pop_front() {
             Some(segment) => {
-                let full = chunk.weight >= MOST_WEIGHT;
+                let full = chunk.weight >= MAX_WEIGHT;
                 chunk.receiving = !chunk.segments.is_empty();
                 chunk.weight -= segment.weight;
-                let room = full && chunk.weight < MOST_WEIGHT;
+                let room = full && chunk.weight < MAX_WEIGHT;
                 let before = shared.weight;
                 shared.weight -= segment.weight;
                 if room || before >= self.bound && shared.weight < self.bound {
@@ -304,7 +304,7 @@ mod tests {
                         given += 1;
                     }
                     // Nothing is received before the waiting weight has reached its bound.
-                    while n == 0 && queue.most() < workers * MOST_WEIGHT {
+                    while n == 0 && queue.most() < workers * MAX_WEIGHT {
                         thread::yield_now();
                     }
                     while queue.receive().is_some() {
@@ -313,7 +313,7 @@ mod tests {
                 }
             });
             assert_eq!(received, (0..CHUNKS).map(segments).sum::<u64>(), "{workers} workers");
-            let bound = workers * MOST_WEIGHT + workers * SEGMENT;
+            let bound = workers * MAX_WEIGHT + workers * SEGMENT;
             assert!(queue.most() <= bound, "{workers} workers: {} > {bound}", queue.most());
         }
     }

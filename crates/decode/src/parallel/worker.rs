@@ -6,8 +6,9 @@ use crate::{Fork, Listener, Session};
 /// Output of this many bytes of memory ends a segment.
 const SEGMENT_WEIGHT: usize = 1 << 20;
 
-/// The distance between checkpoints is at least one step, and at least the offset in the chunk
-/// divided by this number: chunks seldom join far from their beginning.
+/// The next checkpoint is due after one step, or after the offset in the chunk divided by this
+/// number if that is more: chunks seldom join far from their beginning. Output of
+/// [`SEGMENT_WEIGHT`] and the end of the chunk make earlier checkpoints.
 const CHECKPOINT_DENSITY: usize = 2;
 
 /// Decodes chunks until there are no more. `session` and `listener` are in their initial states.

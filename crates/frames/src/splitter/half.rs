@@ -28,7 +28,12 @@ impl Splitter {
     /// Takes the half synchronisation packets at the beginning of `bytes` and returns the number of
     /// bytes.
     #[inline]
-    pub(super) fn port_halves<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) -> usize {
+    pub(super) fn port_half_syncs<S: Split>(
+        &mut self,
+        at: u64,
+        bytes: &[u8],
+        out: &mut S,
+    ) -> usize {
         let taken = 2 * count(bytes);
         self.emit_half_syncs(at, taken, out);
         taken
@@ -46,7 +51,7 @@ impl Splitter {
     /// Takes a frame that has half synchronisation packets between its bytes and returns the number
     /// of bytes; 0 where the bytes must be examined in pairs. `first` has the first 16 bytes; the
     /// first `len` of them belong to the frame.
-    pub(super) fn port_halved<S: Split>(
+    pub(super) fn port_interrupted<S: Split>(
         &mut self,
         at: u64,
         bytes: &[u8],

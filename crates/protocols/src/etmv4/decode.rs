@@ -166,7 +166,8 @@ impl Decoder {
         }
     }
 
-    /// Resets all state but the return stack and the overflow: an Alignment Sync is needed.
+    /// Clears the window and the position in the program: an Alignment Sync is needed. The
+    /// return stack, the overflow, the history, `has_vmid` and `has_context_id` stay.
     #[cold]
     fn lose(&mut self) {
         self.stage = Stage::Lost;
@@ -376,7 +377,7 @@ impl Decoder {
         if e.number == Exception::PE_RESET && self.transaction {
             self.fail_transaction(at);
         }
-        self.push(at, What::ExceptionNowhere { number: e.number });
+        self.push(at, What::ExceptionUnknownAddress { number: e.number });
         self.depth = self.depth.saturating_add(1);
     }
 
@@ -541,7 +542,7 @@ impl Decoder {
                 let taken = Taken { number, return_address, also_target, tail_chain };
                 return self.flow.exception(at, taken, rules, code, sink);
             }
-            What::ExceptionNowhere { number } => {
+            What::ExceptionUnknownAddress { number } => {
                 *n = n.saturating_sub(1);
                 let (return_address, also_target, tail_chain) = (None, false, false);
                 let taken = Taken { number, return_address, also_target, tail_chain };

@@ -36,7 +36,7 @@ impl Entry {
 }
 
 /// The state against which packets are compressed. All of it is unknown by default; a Trace Info
-/// packet sets it. (Arm ARM, K10.5.2.1 "Retained state", K10.5.2.4 "Trace Info packet")
+/// packet sets it. (ETE K10.5.2.1 "Retained state", K10.5.2.4 "Trace Info packet")
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct History {
     /// The last three addresses, the last first.
@@ -86,7 +86,8 @@ impl History {
         }
     }
 
-    /// Resets addresses, timestamp and context to zero, for an ETE and for an ETMv4.
+    /// Resets addresses, timestamp and context to zero, which is EL0, Secure and AArch32. ETMv4 and
+    /// ETE do the same.
     pub fn trace_info(&mut self, info: &TraceInfo) {
         *self = History {
             addresses: [Entry::new(0, 64, SubIsa::Is0); 3],
@@ -105,7 +106,7 @@ impl History {
     }
 
     /// The complete address of the Address packet at the start of `bytes`, and the packet's length.
-    /// The length is 0 if there is no Address packet or it does not end before the last byte.
+    /// The length is 0 if `bytes` do not begin with a whole Address packet.
     // Most packets are of these forms. Reading them has no branch that is hard to predict.
     #[inline(always)]
     pub(super) fn peek(&self, header: u8, bytes: &[u8]) -> (Entry, usize) {

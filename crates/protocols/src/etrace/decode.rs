@@ -31,8 +31,8 @@ use state::{Next, PassedAddress, Phase, Position, ReportedAs, Why};
 use targets::Targets;
 use trapped::{After, BeforeTrap, has_epc, same_trap, waits_for_next};
 
-/// A plain value: it holds the state that the next packet depends on, and no totals. The default is
-/// the state before the first packet.
+/// Decodes the packets of one trace unit. It is a plain value: it holds the state that the next
+/// packet depends on, and no totals. The default is the state before the first packet.
 ///
 /// After undecodable bytes or lost packets no instruction is emitted before the next packet with a
 /// full address: a start or a trap.
@@ -460,7 +460,7 @@ impl Decoder {
         }
     }
 
-    /// Clears the state that a synchronisation ends: the return stack, the predictor, the caches.
+    /// Clears the state that a synchronisation resets: the return stack, the predictor, the caches.
     fn forget(&mut self, params: &Params) {
         if params.options.resync_disabled {
             return;
@@ -569,6 +569,7 @@ fn context(who: Who, params: &Params) -> Context {
 
 /// The memory space of a privilege level: that of the level whose page tables it uses.
 const fn space(privilege: u8) -> Space {
+    // 5 is VU and 6 is VS.
     Space::new(
         Some(match privilege {
             0 | 5 => 0,

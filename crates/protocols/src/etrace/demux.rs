@@ -113,8 +113,8 @@ impl Demux {
     /// The bytes end at offset `at`, or some are missing there: reports the incomplete message.
     pub fn finish<S: Split>(&mut self, at: u64, out: &mut S) {
         self.take(at, &[], true, out);
-        self.say_nulls(out);
-        self.say_bad(out);
+        self.report_nulls(out);
+        self.report_bad(out);
         *self = self.fresh();
     }
 
@@ -158,7 +158,7 @@ impl Demux {
             }
             match self.message(rest) {
                 Message::Null => {
-                    self.say_bad(out);
+                    self.report_bad(out);
                     let (_, len) = self.nulls.get_or_insert((place, 0));
                     *len += 1;
                     taken += 1;
@@ -177,8 +177,8 @@ impl Demux {
                             }
                         }
                     }
-                    self.say_nulls(out);
-                    self.say_bad(out);
+                    self.report_nulls(out);
+                    self.report_bad(out);
                     if let (Some(n), Some(packet)) = (hart, &packet) {
                         self.learn(n, packet);
                     }
@@ -186,8 +186,8 @@ impl Demux {
                     taken += len;
                 }
                 Message::Partial if end => {
-                    self.say_nulls(out);
-                    self.say_bad(out);
+                    self.report_nulls(out);
+                    self.report_bad(out);
                     let (len, fault) = (rest.len() as u32, Fault::Truncated);
                     out.event(place, Event::Bad { len, fault });
                     taken = bytes.len();
@@ -305,19 +305,19 @@ impl Demux {
 
     fn lose<S: Split>(&mut self, at: u64, len: usize, out: &mut S) {
         if len > 0 {
-            self.say_nulls(out);
+            self.report_nulls(out);
             let (_, bad) = self.bad.get_or_insert((at, 0));
             *bad += len as u32;
         }
     }
 
-    fn say_bad<S: Split>(&mut self, out: &mut S) {
+    fn report_bad<S: Split>(&mut self, out: &mut S) {
         if let Some((at, len)) = self.bad.take() {
             out.event(at, Event::Bad { len, fault: Fault::Unsynchronised });
         }
     }
 
-    fn say_nulls<S: Split>(&mut self, out: &mut S) {
+    fn report_nulls<S: Split>(&mut self, out: &mut S) {
         if let Some((at, len)) = self.nulls.take() {
             out.event(at, Event::Null { len });
         }

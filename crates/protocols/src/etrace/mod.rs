@@ -15,9 +15,9 @@
 //! | "Format 2 packets", "Format 1 packets" | [`packet::Report`], [`packet::Branches`] | `packets` |
 //! | "Format 0 packets" | [`packet::BranchCount`], [`packet::JumpTarget`] | `packets` |
 //! | "Data Trace Encoder Output Packets" | [`packet::DataAccess`] | `packets` |
-//! | "Decoder" | [`Decoder`] | `flow` |
-//! | encapsulation, "Synchronization" | [`sync::find`] | `alignment` |
-//! | encapsulation, "Source ID" | [`Demux`] | `harts` |
+//! | "Decoder" | [`Decoder`] | `crates/tracewright/tests/riscv` |
+//! | encapsulation, "Synchronization" | [`sync::find`] | `crates/tracewright/tests/riscv/ring.rs` |
+//! | encapsulation, "Source ID" | [`Demux`] | `crates/tracewright/tests/riscv/harts.rs` |
 //!
 //! ```
 //! use tracewright_base::{Parse, Wire};
@@ -97,7 +97,7 @@ impl Protocol for Etrace {
     }
 
     fn set_text(params: &mut Params, name: &str, text: &str) -> Option<Result<(), String>> {
-        let set = params.tell(name, text)?;
+        let set = params.set_text(name, text)?;
         Some(set.map_err(|wrong| wrong.to_string()))
     }
 

@@ -119,7 +119,7 @@ impl Wire<Params> for Packet {
                 writer.compress(head / 8 + 1 + u32::from(params.link.framing == Framing::PulpTrdb));
             }
             Compression::Trdb => {
-                if let Some(bits) = self.payload.kept_by_trdb(params) {
+                if let Some(bits) = self.payload.retained_by_trdb(params) {
                     writer.truncate((whole - params.widths.address() + bits).div_ceil(8));
                 }
             }
@@ -227,7 +227,7 @@ impl Payload {
     }
 
     /// The number of address bits that [`Compression::Trdb`] retains.
-    fn kept_by_trdb(&self, params: &Params) -> Option<u32> {
+    fn retained_by_trdb(&self, params: &Params) -> Option<u32> {
         // Later versions have fields after the address.
         let report = self.report().filter(|_| params.is_draft())?;
         let (address, width) = (report.address, params.widths.address());

@@ -73,7 +73,7 @@ const TXENA: u32 = 1 << 3;
 const GTSFREQ: u32 = 0b11 << 10;
 
 /// A local timestamp has at most 28 bits.
-const MOST_TICKS: u64 = (1 << 28) - 1;
+const MAX_TICKS: u64 = (1 << 28) - 1;
 
 impl Encode<Config, Packet> for Encoder {
     type Settings = Settings;
@@ -165,7 +165,7 @@ impl Encoder {
     /// Emits the ticks since the last local timestamp, if there are any. Cycles that make no whole
     /// tick are retained.
     fn local(&mut self, config: &Config, out: &mut impl Extend<Packet>) {
-        let ticks = (self.cycles / config.prescale()).min(MOST_TICKS);
+        let ticks = (self.cycles / config.prescale()).min(MAX_TICKS);
         if config.control & TSENA == 0 || ticks == 0 {
             return;
         }

@@ -13,16 +13,16 @@ use tracewright::protocols::registry::{AnyConfig, AnyProtocol};
 
 /// The contents of a case file.
 pub struct Case {
-    /// The lines that a person wrote.
+    /// The lines above the expectations, which are written by hand.
     head: String,
-    /// `None` for one that is made up.
+    /// `None` for a generated case.
     pub protocol: Option<AnyProtocol>,
     pub core: Option<CoreType>,
     /// Registers, and settings of the trace unit.
     pub registers: Vec<(String, u64)>,
-    /// What the processor did: an execution log in CSV.
+    /// The execution log of the processor in CSV.
     pub steps: String,
-    /// The instruction set of the first code.
+    /// The instruction set of the first `code` line.
     pub isa: Isa,
     pub config: AnyConfig,
     pub image: Image,
@@ -122,7 +122,7 @@ impl Case {
         Ok(())
     }
 
-    /// These bytes, with nothing expected of them.
+    /// A case of these bytes, without expectations.
     pub fn of(config: AnyConfig, image: Image, bytes: Vec<u8>) -> Case {
         Case {
             head: String::new(),
@@ -140,7 +140,7 @@ impl Case {
         }
     }
 
-    /// Puts bytes into the head of a file that has none.
+    /// Adds `bytes` lines to the head of a file without any.
     pub fn with_bytes(&mut self, bytes: &[u8]) {
         for row in bytes.chunks(24) {
             let row: Vec<String> = row.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -178,7 +178,7 @@ impl Case {
     }
 }
 
-/// Where the cases are: each crate that reads them is below what they are below.
+/// The folder `tests/cases` of a parent folder of this crate.
 pub fn root() -> PathBuf {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
     let mut folders = crates.map(|folder| folder.join("tests/cases"));
@@ -207,7 +207,7 @@ fn number(text: &str) -> Option<u64> {
     }
 }
 
-/// A word and how often: `00*11`.
+/// A word and its number of repetitions: `00*11`.
 fn repeated(word: &str) -> Option<(&str, usize)> {
     match word.split_once('*') {
         Some((word, times)) => Some((word, times.parse().ok()?)),
@@ -225,7 +225,7 @@ fn data(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// `ADDRESS ISA: WORDS`, as they lie in memory: little endian, T32 in halfwords.
+/// `ADDRESS ISA: WORDS`, as bytes in memory: little-endian, with T32 in halfwords.
 fn code(text: &str) -> Option<(Region, Isa)> {
     let (place, words) = text.split_once(':')?;
     let (address, isa) = place.trim().split_once(' ')?;

@@ -1,4 +1,4 @@
-//! One buffer on several threads: the answer must be that of one, in every view.
+//! One buffer on several threads: the output is that of one thread, in every view.
 #![allow(dead_code, reason = "each test uses what fits it")]
 
 use tracewright::capture::{self, Buffer, BufferRef, Capture, Dump};
@@ -14,10 +14,11 @@ use tracewright::views::{Stats, json, opencsd, text};
 
 use crate::case::Case;
 
-/// The trace id of a case's bytes in frames.
+/// The trace ID of a case's bytes in formatter frames.
 pub const FRAMED_ID: u8 = 0x10;
 
-/// A case: its bytes, or frames of them, are the `buffer`. Returns what was done on two threads.
+/// Decodes a case, whose bytes, or formatter frames with them, are the `buffer`. Returns the counts
+/// of the run on two threads.
 pub fn of_case(
     case: &Case,
     buffer: &[u8],
@@ -43,8 +44,8 @@ pub fn of_case(
     same(&capture, &plan, step, chunk)
 }
 
-/// Decodes the buffer of `plan` on one thread and on several, fed `step` bytes at a time, in chunks of
-/// `chunk` bytes. Returns the counts of the run on two threads.
+/// Decodes the buffer of `plan` on one thread and on several, fed `step` bytes at a time, in chunks
+/// of `chunk` bytes. Returns the counts of the run on two threads.
 pub fn same(capture: &Capture, plan: &Plan, step: usize, chunk: usize) -> Result<Work, String> {
     let jobs = |count| Jobs { count, step, chunk: chunk..=chunk };
     let (alone, _) = views(capture, plan, &jobs(1));
@@ -66,7 +67,7 @@ pub fn same(capture: &Capture, plan: &Plan, step: usize, chunk: usize) -> Result
     Ok(work)
 }
 
-/// What each view shows of a buffer.
+/// The output of each view of a buffer.
 fn views(capture: &Capture, plan: &Plan, jobs: &Jobs) -> ([Vec<u8>; 8], Work) {
     let memory = Memory::new(capture);
     let session = |numbering| {
@@ -79,7 +80,8 @@ fn views(capture: &Capture, plan: &Plan, jobs: &Jobs) -> ([Vec<u8>; 8], Work) {
     let mut shown: [Vec<u8>; 8] = Default::default();
     let [frames, packets, elements, people, programs, steps, counted, quiet] = &mut shown;
 
-    // How many chunks the listing that stores whether it listed bytes without packets joined.
+    // The number of chunks that joined in the listing whose state includes whether it has listed
+    // undecodable bytes.
     let mut joined = 0;
     for (packets, bytes, out) in
         [(true, true, frames), (true, false, packets), (false, false, elements)]
@@ -123,7 +125,7 @@ fn views(capture: &Capture, plan: &Plan, jobs: &Jobs) -> ([Vec<u8>; 8], Work) {
     counted.extend(found.0.table(&sources()).into_bytes());
     counted.extend(format!("{:?} {:?} {:?}", found.1, sums.0, sums.1.sorted()).into_bytes());
 
-    // A listener without packets: packets are counted, and none is reported.
+    // A listener without packets: packets are counted many at a time, and not listed.
     let what = text::Shown { packets: false, bytes: true, elements: true, ..Default::default() };
     let listing = text::Listing::new(Vec::new(), sources(), Some(len), what);
     let mut view = (listing, Merging(Tally::default()));

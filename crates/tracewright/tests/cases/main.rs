@@ -1,4 +1,4 @@
-//! Takes each case of `tests/cases` every way. See `tests/cases/README.md`.
+//! Decodes each case of `tests/cases` in every way. See `tests/cases/README.md`.
 #![forbid(unsafe_code)]
 
 mod case;
@@ -11,7 +11,7 @@ use std::path::Path;
 
 use case::Case;
 
-/// Fewer cases than this means that they were not found.
+/// The least number of cases. With fewer, the folder was not found.
 const AT_LEAST: usize = 185;
 
 #[test]

@@ -1,5 +1,5 @@
-//! Cases that begin with an execution log: the trace unit must write the case's bytes, and these
-//! must decode to what the log states.
+//! Cases that begin with an execution log: the trace unit must emit the case's bytes, and these
+//! must decode to the executed instructions and exceptions of the log.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use tracewright::protocols::registry::AnyConfig;
 
 use crate::case::Case;
 
-/// What the trace unit writes of the case's steps, and the steps.
+/// The bytes that the trace unit emits for the case's steps, and the steps.
 pub fn encode(case: &Case) -> Result<(Vec<u8>, Vec<Step>), String> {
     let mut steps = Vec::new();
     let image = Arc::new(case.image.clone());
@@ -31,8 +31,8 @@ pub fn encode(case: &Case) -> Result<(Vec<u8>, Vec<Step>), String> {
     };
     let unit = AnyUnit::new(protocol, case.core, &register).map_err(|e| e.to_string())?;
     let mut unit = unit.ok_or("no trace unit of this protocol")?;
-    // A decoder takes a register that the case does not name for absent, the unit for a usual one.
-    // The unit takes steps, and so does not need the meaning of opcodes.
+    // If a register is not in the case, it is absent for a decoder, and has its usual value for the
+    // unit. The unit encodes steps, and so does not need the meaning of opcodes.
     let mut config = unit.config();
     if let (AnyConfig::Etrace(unit), AnyConfig::Etrace(case)) = (&mut config, &case.config) {
         unit.extensions = case.extensions;
@@ -106,8 +106,8 @@ fn decoded(case: &Case, bytes: &[u8]) -> Result<Ran, String> {
     Ok(ran)
 }
 
-/// Checks that the unit writes the case's bytes, and that these decode to the steps. An overflow
-/// loses what comes before it, and straight code after the last waypoint is not reported.
+/// Checks that the unit emits the case's bytes, and that these decode to the steps. Steps before an
+/// overflow may be lost, and sequential code after the last waypoint is not reported.
 pub fn check(case: &Case) -> Result<(), String> {
     let (bytes, steps) = encode(case)?;
     if bytes != case.bytes {
@@ -117,7 +117,7 @@ pub fn check(case: &Case) -> Result<(), String> {
             rest.map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
         };
         return Err(format!(
-            "the unit writes {} bytes; from {same} on\n    want {}\n    got  {}",
+            "the unit emits {} bytes; from {same} on\n    want {}\n    got  {}",
             bytes.len(),
             rest(&case.bytes),
             rest(&bytes)
@@ -144,5 +144,5 @@ pub fn check(case: &Case) -> Result<(), String> {
     if good && !got.is_empty() && (lossy || got.len() + tail >= want.len()) {
         return Ok(());
     }
-    Err(format!("what ran comes back otherwise\n    want {want:x?}\n    got  {got:x?}"))
+    Err(format!("the decoded execution differs\n    want {want:x?}\n    got  {got:x?}"))
 }

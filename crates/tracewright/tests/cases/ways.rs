@@ -1,4 +1,4 @@
-//! The ways that a case is taken.
+//! The ways in which a case is decoded.
 #![allow(dead_code, reason = "each test uses what fits it")]
 
 use std::ops::Range;
@@ -19,7 +19,7 @@ use crate::chunks::{self, FRAMED_ID};
 pub struct Output {
     packets: Vec<Packet>,
     elements: Vec<(u64, Element)>,
-    /// Packets and bytes that are none, in order.
+    /// Packets and undecodable bytes, in order.
     spans: Vec<Span>,
 }
 
@@ -34,7 +34,7 @@ struct Packet {
 #[derive(Clone, PartialEq)]
 struct Span {
     bytes: Vec<u8>,
-    /// A packet, written again.
+    /// The bytes that the packet emits. `None` for undecodable bytes.
     emitted: Option<Vec<u8>>,
 }
 
@@ -56,7 +56,7 @@ impl Output {
         rows(&sink.sink)
     }
 
-    /// The same without places.
+    /// The output without offsets.
     fn meaning(&self) -> (Vec<&str>, Vec<Element>) {
         let packets = self.packets.iter().map(|p| p.exact.as_str()).collect();
         (packets, self.elements.iter().map(|&(_, element)| element).collect())
@@ -133,7 +133,7 @@ struct Quiet {
     units: usize,
 }
 
-/// A decoder on its way through a case.
+/// A decoder that was fed part of a case.
 #[derive(Clone)]
 struct Run<'a> {
     case: &'a Case,
@@ -145,7 +145,7 @@ struct Run<'a> {
     output: Output,
     /// Units (bytes or half bytes) taken.
     taken: usize,
-    /// Packets are not observed; how many were decoded before.
+    /// The number of packets so far, if packets are not observed.
     quiet: Option<Quiet>,
 }
 
@@ -155,8 +155,8 @@ impl<'a> Run<'a> {
         Run { case, image, stream, unit, output: Output::default(), taken: from, quiet: None }
     }
 
-    /// Feeds what was not taken of `units`, up to `end`; to the end of the trace for `None`. The
-    /// program is read anew each time: what was cached must not matter.
+    /// Feeds the rest of `units` up to `end`, or up to the end of the trace for `None`. Each call
+    /// has an empty cache of the program, because cached blocks must not change the output.
     fn feed(&mut self, units: &[u8], end: Option<usize>) {
         let riscv = self.case.config.riscv();
         let options = CacheOptions { blocks: 64, riscv, ..CacheOptions::default() };
@@ -195,7 +195,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What the parser is given: bytes, or half bytes.
+/// The units of the parser: bytes, or half bytes.
 fn units(stream: &AnyStream, bytes: &[u8]) -> Vec<u8> {
     if !stream.nibbles() {
         return bytes.to_vec();
@@ -203,7 +203,7 @@ fn units(stream: &AnyStream, bytes: &[u8]) -> Vec<u8> {
     bytes.iter().flat_map(|byte| [byte & 0xf, byte >> 4]).collect()
 }
 
-/// Takes a case every way, and returns the output that all ways have in common.
+/// Decodes a case in every way, and returns the output, which is the same for all of them.
 pub fn every_way(case: &Case) -> Result<Output, String> {
     let image = Arc::new(case.image.clone());
     let units = units(&case.config.stream(), &case.bytes);
@@ -245,7 +245,8 @@ pub fn every_way(case: &Case) -> Result<Output, String> {
     Ok(whole)
 }
 
-/// Takes a case a few ways, cut at one place, about `cut`. All ways of many cases take long.
+/// Decodes a case in a few ways, cut once at about `cut`. Decoding many cases in every way takes
+/// long.
 pub fn cut_once(case: &Case, cut: usize) -> Result<(), String> {
     let image = Arc::new(case.image.clone());
     let units = units(&case.config.stream(), &case.bytes);
@@ -263,7 +264,7 @@ pub fn cut_once(case: &Case, cut: usize) -> Result<(), String> {
     through_frames(case, &fresh, &whole)
 }
 
-/// Conservation: packets and bytes that are none tile the source.
+/// Packets and undecodable bytes cover the source, and do not overlap.
 fn accounted_for(whole: &Output, units: &[u8]) -> Result<(), String> {
     let len: usize = whole.spans.iter().map(|span| span.bytes.len()).sum();
     if len != units.len() {
@@ -272,8 +273,8 @@ fn accounted_for(whole: &Output, units: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// A decoder that may take many packets at once has the same output, state and counts as `one`, which
-/// was fed packet by packet up to `cut`; and the same output from there to the end.
+/// A decoder that may take many packets at once has the same output, state and counts as `one`,
+/// which was fed packet by packet up to `cut`, and the same output from there to the end.
 fn many_at_once(one: &Run<'_>, units: &[u8], cut: usize, whole: &Output) -> Result<(), String> {
     let fresh = Run::new(one.case, one.image, 0);
     let mut many = Run { quiet: Some(Quiet::default()), ..fresh };
@@ -311,7 +312,7 @@ fn at_each_sync(
             let met = checkpoints
                 .iter()
                 .find(|known| known.taken == late.taken && known.stream == late.stream);
-            // With nothing after it there is nothing to compare but where the last packet was.
+            // At the end of the trace there is nothing left to compare.
             let Some(known) = met.filter(|known| known.taken < units.len()) else { continue };
             let before = (known.output.packets.len(), known.output.elements.len());
             late.output = Output::default();
@@ -327,15 +328,15 @@ fn at_each_sync(
     Ok(())
 }
 
-/// Bytes from which a decoder infers where packets without a mark begin: eight packets of the longest
-/// form.
+/// The bytes from which a decoder infers where packets without a mark begin: eight packets of the
+/// longest form.
 const LOOKED_AHEAD: usize = tracewright::protocols::etrace::sync::LOOKED_AHEAD;
 
 /// The packets written again are the same packets and mean the same.
 fn written_again(fresh: &Run<'_>, whole: &Output) -> Result<(), String> {
     let mut again: Vec<u8> = Vec::new();
-    // Zeros that are no packet may belong to a shorter synchronisation after them. And where a
-    // protocol has no mark, the bytes behind undecodable ones decide where packets begin.
+    // Undecodable zeros may belong to a shorter synchronisation after them. If a protocol has no
+    // mark, the bytes behind undecodable ones decide where packets begin.
     let (uncertain, mut since_bad) = match fresh.case.config {
         AnyConfig::Etrace(_) => (LOOKED_AHEAD, LOOKED_AHEAD),
         _ => (1, 0),
@@ -356,7 +357,7 @@ fn written_again(fresh: &Run<'_>, whole: &Output) -> Result<(), String> {
     Ok(())
 }
 
-/// Where two lists part.
+/// The first difference of two lists.
 fn first<T: PartialEq + std::fmt::Debug>(what: &str, want: &[T], got: &[T]) -> String {
     let n = want.iter().zip(got).take_while(|(want, got)| want == got).count();
     format!("{what}, number {n}: {:?}, not {:?}", got.get(n), want.get(n))

@@ -1,5 +1,5 @@
-//! Damaged streams: no panic, no endless walk, and the truth again from the next packet of format
-//! 3.
+//! Damaged streams: the decoder does not panic, each walk ends, and from the next packet of format
+//! 3 on the elements are those of the undamaged stream.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Data trace there and back: loads, stores, atomic accesses and CSRs, with loads in one packet or
-//! two, with and without addresses and data, in every coding.
+//! Data trace encoded and decoded: loads, stores, atomic accesses and CSRs, with loads in one
+//! packet or two, with and without addresses and data, in every coding.
 
 use tracewright::base::{Access, Direction, Element, Wire};
 use tracewright::image::Image;
@@ -20,7 +20,7 @@ pub fn row(access: &Access, params: &Params) -> Row {
     (access.direction, access.size, csr, address, value)
 }
 
-/// Accesses in some locality; an atomic one, and one of a CSR, is a read and a write.
+/// Accesses with some locality. An atomic access is a read and a write, and so is one of a CSR.
 pub fn accesses(random: &mut Random, params: &Params) -> Vec<Access> {
     let (mut all, mut near) = (Vec::new(), 0x8000_0000u64);
     let wide = params.data.format_width > 2;
@@ -64,7 +64,7 @@ pub fn accesses(random: &mut Random, params: &Params) -> Vec<Access> {
 }
 
 #[test]
-fn accesses_there_and_back() {
+fn accesses_round_trip() {
     for seed in 0..300 {
         let mut random = Random::new(seed);
         let version = random.pick(&[Version::V2_0, Version::V2_1]);
@@ -103,7 +103,7 @@ fn accesses_there_and_back() {
         let mut got: Vec<Row> = emitted.collect();
         let mut want: Vec<Row> = given.iter().map(|access| row(access, &params)).collect();
         if params.data.split {
-            // Loads come when their data do.
+            // A load is emitted when its data are traced.
             let key = |row: &Row| (row.3, row.4, row.1, row.0 == Direction::Read);
             got.sort_by_key(key);
             want.sort_by_key(key);

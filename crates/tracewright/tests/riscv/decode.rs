@@ -26,7 +26,7 @@ pub fn elf(root: &Path, stream: &Stream) -> Vec<u8> {
     read(&path.unwrap_or_else(|| panic!("no program {program}")))
 }
 
-/// Compares a stream with a list; `cut` instructions at its end need not be there.
+/// Compares a stream with a list, of which the last `cut` instructions may be missing.
 fn compare(elf: Vec<u8>, stream: &Stream, want: &[u64], cut: usize) -> Result<(), String> {
     let image = program(elf, stream.params.rv64);
     let mut got = Vec::new();
@@ -81,7 +81,7 @@ fn streams_with_optional_modes() {
     all(results, 30);
 }
 
-/// Its trace has no end: the last instructions are not reported.
+/// Streams of 0.026 have no end packet, so the last instructions are not reported.
 #[test]
 fn draft_streams() {
     let Some(root) = streams::shared() else { return };
@@ -179,8 +179,8 @@ fn long_streams() {
     all(results, 12);
 }
 
-/// Captures of PULP's unit, against PULP's own decoder. The records that PULP's decoder reads, and
-/// the lines of a simulation, have the packets of the bus; from any offset, too.
+/// Captures of PULP's unit as the records of PULP's own decoder, and as the lines of a simulation:
+/// both decode to the elements of the trace bus. A stream may begin inside a record.
 #[test]
 fn pulp_records() {
     let Some(root) = streams::shared() else { return };
@@ -231,7 +231,7 @@ fn pulp_streams() {
     all(results, 2);
 }
 
-/// Data trace: each access as the simulator's log has it.
+/// Data trace: each access is that of the simulator's log.
 #[test]
 fn data_streams() {
     let Some(root) = streams::shared() else { return };

@@ -1,4 +1,4 @@
-//! The encoder gives the bytes of other encoders.
+//! The encoder emits the same bytes as other encoders.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -69,7 +69,7 @@ pub fn log(root: &Path, program: &str) -> Option<Vec<Step>> {
     Some(steps(&read(&path), rv64))
 }
 
-/// Every suite of the reference flow, from the logs it was made of.
+/// Every suite of the reference flow, from the logs that its encoder read.
 #[test]
 fn reference_flow() {
     let Some(root) = shared() else { return };
@@ -84,7 +84,7 @@ fn reference_flow() {
     }
 }
 
-/// The draft's packets, of PULP's encoder, which did not see the boot ROM.
+/// The packets of 0.026 from PULP's encoder, which did not trace the boot ROM.
 #[test]
 fn pulp_trdb() {
     let Some(root) = shared() else { return };
@@ -96,13 +96,14 @@ fn pulp_trdb() {
     }
 }
 
-/// The steps but for those in Spike's boot ROM.
+/// The steps without those in Spike's boot ROM.
 fn without_rom(mut steps: Vec<Step>) -> Vec<Step> {
     steps.retain(|step| !matches!(step, Step::Retired(r) if r.address < 0x2000));
     steps
 }
 
-/// Packets and bytes of streams that are known by their size alone: full and difference.
+/// The number of packets and bytes of streams that are not available, with full addresses and with
+/// differences.
 #[test]
 fn pulp_trdb_sizes() {
     let Some(root) = shared() else { return };
@@ -121,10 +122,10 @@ fn pulp_trdb_sizes() {
     }
 }
 
-/// Blocks of several instructions give the packets of one instruction at a time, whatever the
-/// version and the options are.
+/// Blocks of several instructions give the packets of one instruction at a time, for every version
+/// and all options.
 #[test]
-fn several_at_a_time() {
+fn several_instructions_at_a_time() {
     for seed in 0..400 {
         let mut random = Random::new(seed);
         let version = random.pick(&[Version::Draft, Version::V1_0, Version::V2_0, Version::V2_1]);
@@ -161,7 +162,7 @@ fn several_at_a_time() {
     }
 }
 
-/// Optional modes, any of them, and widths.
+/// A random choice of optional modes and widths.
 pub fn options(params: &mut Params, random: &mut Random) {
     let draft = params.version == Version::Draft;
     let (w, o) = (&mut params.widths, &mut params.options);
@@ -218,8 +219,8 @@ pub struct Again<'a> {
     last: Option<Retired>,
     /// A trap whose value may follow.
     trapped: Option<Taken>,
-    /// The last instruction is reported because that is asked for.
-    asked: bool,
+    /// The last instruction is reported because of a notification.
+    notified: bool,
 }
 
 impl<'a> Again<'a> {
@@ -233,7 +234,7 @@ impl<'a> Again<'a> {
             upper: Upper::default(),
             last: None,
             trapped: None,
-            asked: false,
+            notified: false,
         }
     }
 
@@ -253,7 +254,7 @@ impl<'a> Again<'a> {
     fn retire(&mut self, retired: Option<Retired>) {
         if let Some(last) = self.last.take() {
             let next = retired.map_or(last.next, |retired| retired.address);
-            if std::mem::take(&mut self.asked) {
+            if std::mem::take(&mut self.notified) {
                 self.step(Step::Trigger);
             }
             self.step(Step::Retired(Retired { next, ..last }));
@@ -265,7 +266,7 @@ impl<'a> Again<'a> {
         // Without a traced address the trap returns to the next instruction.
         let behind = self.last.map_or(0, |last| last.address + u64::from(last.instruction.size));
         let epc = exception.return_address.unwrap_or(behind);
-        // In the reference flow ECALL is retired, and the encoder knows.
+        // If ECALL counts as retired, the encoder adds the instruction to its trap.
         let call = matches!(exception.number, 3 | 8..=11) && self.params.choices.ecall_retires;
         if call && self.last.is_some_and(|last| last.address == epc) {
             self.last = None;
@@ -310,10 +311,9 @@ impl Sink for Again<'_> {
         let range = match element {
             Element::Range(range) => range,
             Element::Exception(exception) => return self.trap(&exception),
-            // A notification, which nothing marks, is as good a reason for its packet. (0.026,
-            // Table 3.3)
+            // A notification has no mark, and gives the same packet. (0.026, Table 3.3)
             Element::Inconsistency(Inconsistency::Ambiguous) => {
-                self.asked = !self.params.choices.trapped_in_stream;
+                self.notified = !self.params.choices.trapped_in_stream;
                 return;
             }
             Element::Context(context) => {
@@ -343,7 +343,7 @@ impl Sink for Again<'_> {
     }
 }
 
-/// The long streams of the reference flow, from what they decode to: there is no log of them.
+/// The long streams of the reference flow, from their decoded execution, because they have no log.
 #[test]
 fn reference_flow_long() {
     let Some(root) = shared() else { return };
@@ -365,7 +365,7 @@ fn reference_flow_long() {
     }
 }
 
-/// Data accesses, as the reference flow's data encoder writes them.
+/// Data accesses: the bytes are those of the reference flow's data encoder.
 #[test]
 fn reference_data() {
     let Some(root) = shared() else { return };
@@ -390,7 +390,7 @@ fn reference_data() {
         encoder.finish(&stream.params, &mut packets);
         let mut bytes = Vec::new();
         packets.iter().for_each(|packet| packet.emit(&stream.params, &mut bytes));
-        // Support packets are around them.
+        // Support packets come before and after the data packets.
         let at = stream.bytes.windows(64).position(|w| bytes.starts_with(w));
         let at = at.unwrap_or_else(|| panic!("{}: not even the first ones", stream.path.display()));
         assert!(at < 8, "{at}");

@@ -1,5 +1,5 @@
-//! Packets give the same elements many at once and one by one: clean and damaged streams, whole and
-//! in chunks.
+//! Packets give the same elements many at once and one by one, for undamaged and damaged streams,
+//! fed whole and in chunks.
 
 use tracewright::base::{Element, OffsetMap, Piece, Sink};
 use tracewright::image::Cache;

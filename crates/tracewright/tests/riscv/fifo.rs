@@ -1,6 +1,6 @@
-//! A unit whose FIFO is too small: the processor waits and nothing is lost, or packets are lost and
-//! the trace reports it. Then all emitted instructions were executed, and the trace resumes where
-//! the unit did.
+//! A unit whose FIFO is too small: the processor stalls and no packet is lost, or packets are lost
+//! and the trace reports the loss. After a loss all emitted instructions were executed, and
+//! decoding resumes at the packet at which the unit resumed.
 
 use tracewright::base::{Access, Element, Encode, Gap, Sink, Start, Step, Wire};
 use tracewright::protocols::etrace::config::{Params, Sync, Version};
@@ -13,7 +13,7 @@ use crate::program::{Mix, Random, Run, run};
 use crate::roundtrip::{Done, Trace, agree, wanted};
 use crate::run::{cache, elements};
 
-/// A random program and a unit for it, without a limit.
+/// A random program and a unit for it, whose FIFO is unlimited.
 fn unit(seed: u64) -> (Run, Params, Settings) {
     let mut random = Random::new(seed ^ 0xf1f0);
     let version = random.pick(&[Version::Draft, Version::V1_0, Version::V2_0, Version::V2_1]);
@@ -42,7 +42,8 @@ fn unit(seed: u64) -> (Run, Params, Settings) {
     (run, params, settings)
 }
 
-/// The encoded packets, each with the number of instructions and traps before it.
+/// The encoded bytes; the packets, each with the number of instructions and traps before it; and
+/// the number of cycles for which the processor was stalled.
 fn encoded(
     run: &Run,
     params: &Params,
@@ -107,7 +108,7 @@ impl Sink for Chunks<'_> {
     }
 }
 
-/// A loop of these programs is not longer.
+/// The most instructions in one iteration of a loop of these programs.
 const ROUND: usize = 100;
 
 fn seeds(count: u64) -> std::ops::Range<u64> {
@@ -117,13 +118,13 @@ fn seeds(count: u64) -> std::ops::Range<u64> {
     0..std::env::var("SEEDS").map_or(count, |seeds| seeds.parse().unwrap())
 }
 
-/// The packets of a unit that stalls its processor are those of a unit without a limit.
+/// A unit that stalls its processor emits the packets of a unit with an unlimited FIFO.
 #[test]
-fn a_processor_that_waits_loses_nothing() {
+fn a_stalled_processor_loses_no_packet() {
     let mut waited = 0;
     for seed in seeds(150) {
         let (run, mut params, settings) = unit(seed);
-        // Cycles that it waits would count.
+        // Stall cycles would count.
         if params.choices.resync == Sync::Cycles {
             params.choices.resync = Sync::Packets;
         }
@@ -140,12 +141,12 @@ fn a_processor_that_waits_loses_nothing() {
         assert_eq!(none, 0);
         waited += u64::from(stalled > 0);
     }
-    println!("{waited} processors had to wait");
+    println!("{waited} processors were stalled");
     assert!(waited > 0);
 }
 
 #[test]
-fn what_is_lost_is_said() {
+fn lost_packets_are_reported() {
     let (mut lost, mut chunks) = (0, 0);
     'traces: for seed in seeds(600) {
         let (run, params, settings) = unit(seed);
@@ -164,7 +165,7 @@ fn what_is_lost_is_said() {
         );
         assert!(emitted.odd.is_empty(), "{name}: {:?}", emitted.odd);
         let want = wanted(&run, &params);
-        // Steps that the unit has not dealt with yet.
+        // The most steps that the unit has not encoded yet.
         let late = 3 * usize::from(settings.retires) * usize::from(params.port.taken_branches) + 6;
         let (mut from, mut resumed) = (0, resumptions(&sent).into_iter());
         for (n, chunk) in emitted.all.iter().enumerate() {
@@ -210,8 +211,8 @@ fn what_is_lost_is_said() {
     assert!(lost > 100 || std::env::var("SEED").is_ok());
 }
 
-/// How much was done when each packet was sent that trace goes on with, and when the last one after
-/// it was.
+/// For each packet at which the trace resumes: the number of instructions and traps before it, and
+/// before the last packet that follows without a loss.
 fn resumptions(sent: &[(Packet, usize)]) -> Vec<(usize, usize)> {
     let (mut all, mut off): (Vec<(usize, usize)>, _) = (Vec::new(), true);
     for (packet, done) in sent {
@@ -233,9 +234,10 @@ fn resumptions(sent: &[(Packet, usize)]) -> Vec<(usize, usize)> {
     all
 }
 
-/// Data accesses that do not fit: the trace reports the loss, and each emitted access was made.
+/// Data accesses that do not fit into the FIFO: the trace reports the loss, and each emitted access
+/// was made.
 #[test]
-fn accesses_that_are_lost_are_said() {
+fn lost_accesses_are_reported() {
     let (mut lost, mut alone) = (0, 0);
     for seed in seeds(300) {
         let mut random = Random::new(seed ^ 0xda7a);
@@ -254,7 +256,7 @@ fn accesses_that_are_lost_are_said() {
         let mut steps = Vec::new();
         for step in run.steps.drain(..) {
             steps.push(step);
-            // A read and the write of an atomic access come together.
+            // The read and the write of an atomic access are not separated.
             while random.one_in(3) && left.peek().is_some() {
                 steps.extend(left.next().map(Step::Access));
                 while let Some(write) = left.next_if(|next| next.has(Access::CONTINUED)) {
@@ -296,7 +298,7 @@ fn accesses_that_are_lost_are_said() {
         let mut from = 0;
         for chunk in &chunks {
             if params.data.split {
-                // Loads come when their data do.
+                // A load is emitted when its data are traced.
                 let all = chunk.iter().all(|row| made.contains(row));
                 assert!(all, "{name}: an access was not made");
                 continue;
@@ -312,6 +314,6 @@ fn accesses_that_are_lost_are_said() {
         let program = all.iter().any(|(_, element)| *element == Element::Gap(Gap::Overflow));
         alone += usize::from(chunks.len() > 1 && !program);
     }
-    println!("{lost} traces lost accesses, {alone} of them nothing of the program");
+    println!("{lost} traces lost accesses, {alone} of them no instructions");
     assert!(lost > 50 && alone > 0 || std::env::var("SEED").is_ok());
 }

@@ -1,5 +1,5 @@
-//! Several harts in one stream, each message with a source number: each hart's elements are those
-//! of its messages alone, whatever the others send.
+//! Several harts in one stream, each message with a source number: the elements of each hart are
+//! those of its messages alone.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ struct Hart {
 }
 
 impl Hart {
-    /// The packets of a stream, in messages with a number.
+    /// The packets of a stream, in messages with a source number.
     fn of(root: &Path, stream: &Stream, number: u16, width: u8, timestamp: u8) -> Hart {
         let mut params = stream.params;
         (params.link.framing, params.link.type_width) = (Framing::Encapsulated, 1);
@@ -51,7 +51,7 @@ impl Hart {
         Hart { image: program(elf(root, stream), stream.params.rv64), params, messages }
     }
 
-    /// The elements of its messages alone.
+    /// The elements of this hart's messages alone.
     fn alone(&self) -> Vec<(u64, Element)> {
         let mut emitted: Vec<(u64, Element)> = Vec::new();
         let bytes = self.messages.concat();
@@ -60,8 +60,8 @@ impl Hart {
     }
 }
 
-/// The messages of all in one, in an order that looks random; and for each hart, where its messages
-/// are.
+/// The messages of all harts in one stream, in random order. For each message of each hart: its
+/// offset among the hart's own messages, and its offset in the stream.
 fn mixed(harts: &[Hart], random: &mut Random) -> (Vec<u8>, Vec<Vec<(u64, u64)>>) {
     let mut next = vec![0; harts.len()];
     let mut own = vec![0u64; harts.len()];
@@ -83,7 +83,7 @@ fn mixed(harts: &[Hart], random: &mut Random) -> (Vec<u8>, Vec<Vec<(u64, u64)>>)
     }
 }
 
-/// A capture of harts, each with a program of its own.
+/// A capture of harts, each with its own program.
 fn capture(harts: &[Hart], format: Format, bytes: Vec<u8>) -> Capture {
     let mut capture =
         Capture { buffers: vec![Buffer::new("ram", format, bytes)], ..Capture::default() };
@@ -136,7 +136,7 @@ fn decode(capture: &Capture, options: &Options) -> Recorded {
     recorded
 }
 
-/// Without places.
+/// The elements without offsets.
 fn what(list: &[(u64, Element)]) -> Vec<Element> {
     list.iter().map(|(_, element)| *element).collect()
 }
@@ -226,7 +226,7 @@ fn some_of_them() {
     assert!(what(&recorded.0[0]) == what(&harts[1].alone()));
     assert!(what(&recorded.0[1]) == what(&harts[2].alone()));
     assert!(recorded.1.iter().all(|(id, _)| *id == 2));
-    // Two with one number; one whose messages are otherwise.
+    // Two sources have the same number, and a third has another `source_width`.
     let mut twice = capture.clone();
     twice.sources.push(twice.sources[0].clone());
     let mut other = twice.sources[0].clone();
@@ -238,9 +238,8 @@ fn some_of_them() {
     assert!(plan.skipped[1].message.contains("source_width"), "{}", plan.skipped[1].message);
 }
 
-/// A message that is damaged inside is its own hart's matter. Where it is not known whose the
-/// damaged bytes are, each hart reports that messages may be missing, and resumes at its next
-/// packet of format 3.
+/// A damaged payload affects only the hart of its message. After a damaged header each hart reports
+/// that messages may be missing, and resumes at its next packet of format 3.
 #[test]
 fn damage() {
     let Some(root) = streams::shared() else { return };
@@ -255,7 +254,7 @@ fn damage() {
         let (message, at) = (&harts[hit].messages[k], offsets[hit][k].1 as usize);
         let mut damaged = bytes.clone();
         if round % 2 == 0 {
-            // A reserved message type, or bits behind the last field: not a packet of any kind.
+            // A reserved message type, or bits behind the last field: the message is not a packet.
             damaged[at + 2..at + message.len()].fill(0x5a);
             let got = decode(
                 &capture(&harts, Format::Encapsulated, damaged.clone()),
@@ -266,7 +265,7 @@ fn damage() {
             }
             inside += usize::from(got.0[hit] != clean.0[hit]);
         } else {
-            // Headers and lengths go.
+            // The damage includes headers and lengths.
             let len = 1 + random.below(30) as usize;
             (at..at + len).for_each(|at| damaged[at] = random.next() as u8);
             let got = decode(&capture(&harts, Format::Encapsulated, damaged), &Options::default());
@@ -286,11 +285,11 @@ fn damage() {
             }
         }
     }
-    println!("{inside} inside, {outside} compared after damage to what holds them together");
+    println!("{inside} payloads were damaged, {outside} harts compared after damage to headers");
     assert!(inside > 15 && outside > 30);
 }
 
-/// A ring that wrapped begins anywhere.
+/// A ring buffer that wrapped begins at any byte of a message.
 #[test]
 fn rings() {
     let Some(root) = streams::shared() else { return };
@@ -330,7 +329,7 @@ fn rings() {
     }
 }
 
-/// The answer does not depend on how many threads there are.
+/// The output does not depend on the number of threads.
 #[test]
 fn threads() {
     let Some(root) = streams::shared() else { return };
@@ -362,7 +361,7 @@ fn threads() {
                 Some(one) => assert!(*one == emitted, "round {round}: {count} threads"),
             }
         }
-        // The same of a damaged one.
+        // The next round decodes a damaged stream.
         for _ in 0..20 {
             let at = random.below(bytes.len() as u64) as usize;
             bytes[at] = random.next() as u8;
@@ -370,7 +369,7 @@ fn threads() {
     }
 }
 
-/// Bytes may come in any pieces.
+/// The output does not depend on the chunks of the input.
 #[test]
 fn pieces() {
     let Some(root) = streams::shared() else { return };
@@ -399,7 +398,8 @@ fn pieces() {
     }
 }
 
-/// Units in software share a stream: each hart's elements are those of a buffer of its own.
+/// Software models of trace units share a stream: the elements of each hart are those of a separate
+/// buffer.
 #[test]
 fn encoded() {
     for (seed, profile, width) in
@@ -487,5 +487,5 @@ fn encoded() {
         images: Vec::new(),
     };
     let wrong = Recorder::new(recording).expect_err("no room").to_string();
-    assert!(wrong.contains("source_width = 1 has no room"), "{wrong}");
+    assert!(wrong.contains("does not fit into source_width = 1"), "{wrong}");
 }

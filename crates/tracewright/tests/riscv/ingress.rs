@@ -1,5 +1,5 @@
-//! The ingress port as the reference flow drives it: the encoder writes the same bytes from its
-//! rows, with a termination type of 3 bits and of 4.
+//! The ingress port as the reference flow drives it: the encoder emits the same bytes for its rows,
+//! with an itype of 3 bits and of 4.
 
 use tracewright::base::{Encode, Wire};
 use tracewright::protocols::etrace::encode::{Block, Cycle, Encoder, Itype, Settings};
@@ -21,7 +21,7 @@ fn cycle(line: &str, params: &tracewright::protocols::etrace::Params) -> Cycle {
     };
     cycle.blocks[0] = Block {
         iaddr: hex(4),
-        // Instructions, in these rows.
+        // The unit of `iretire` in these rows is an instruction.
         iretire: decimal(7) as u16 * u16::from(ilastsize),
         ilastsize,
         itype: Itype::read(decimal(0) as u8, params).unwrap(),
@@ -39,7 +39,7 @@ fn rows_of_the_port() {
         let width = if suite.starts_with("itype3") { 3 } else { 4 };
         let name = format!("etrace-ref/encoder_input/{}.itype{width}.csv.xz", stream.program);
         let path = root.join(&name);
-        // Rows have no sijump, which this suite needs.
+        // The rows have no sijump, which a suite with this option needs.
         if !path.is_file() || stream.params.options.sijump {
             continue;
         }

@@ -10,9 +10,9 @@ pub fn steps(log: &[u8], rv64: bool) -> Vec<Step> {
     let mut assembler = Assembler::new(Lookup::default());
     assembler.isa = isa;
     let mut steps = Vec::new();
-    let mut say = |_: u16, step: &Step| steps.push(*step);
-    reader.feed(log, &mut |entry| assembler.entry(&entry, &mut say)).expect("a log");
-    reader.finish(&mut |entry| assembler.entry(&entry, &mut say)).expect("a log");
-    assembler.finish(&mut say);
+    let mut push = |_: u16, step: &Step| steps.push(*step);
+    reader.feed(log, &mut |entry| assembler.entry(&entry, &mut push)).expect("a log");
+    reader.finish(&mut |entry| assembler.entry(&entry, &mut push)).expect("a log");
+    assembler.finish(&mut push);
     steps
 }

@@ -1,4 +1,4 @@
-//! Every packet of every stream is read, and written again as it was.
+//! Every packet of every stream is parsed, and emits the same bytes.
 
 use tracewright::base::{Parse, Wire};
 use tracewright::protocols::etrace::Packet;
@@ -6,7 +6,7 @@ use tracewright::protocols::etrace::Packet;
 use crate::streams::{self, Stream};
 
 #[test]
-fn packets_are_written_as_they_were() {
+fn packets_emit_their_bytes() {
     let Some(root) = streams::shared() else { return };
     let exact = [
         streams::reference(&root),
@@ -19,7 +19,7 @@ fn packets_are_written_as_they_were() {
     for stream in exact.iter().flatten() {
         packets += written(stream, true);
     }
-    // PULP's unit leaves more bits of an address than it must.
+    // PULP's unit retains more bits of an address than necessary.
     for stream in &streams::pulp(&root) {
         packets += written(stream, false);
     }

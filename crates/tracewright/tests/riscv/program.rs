@@ -1,5 +1,6 @@
-//! Random programs, and what a processor does that runs them: it need not compute, for the trace
-//! tells where it went, not why.
+//! Random programs, and the steps of a processor that runs them. The processor does not compute:
+//! it chooses the outcome of each branch and the target of each indirect jump at random, because
+//! the trace has outcomes and targets, but not their reasons.
 
 use std::sync::Arc;
 
@@ -16,32 +17,32 @@ pub use tracewright_testing::Random;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mix {
     pub rv64: bool,
-    /// One step in so many is a trap; 0: none.
+    /// One step in `traps` is a trap; 0: none.
     pub traps: u64,
     /// Traps may follow traps before an instruction is retired.
     pub nested: bool,
-    /// Exceptions follow interrupts then, and interrupts exceptions.
+    /// With `nested`, exceptions follow interrupts, and interrupts follow exceptions.
     pub alternate: bool,
-    /// One return in so many goes elsewhere; 0: none.
+    /// One return in `astray` goes elsewhere; 0: none.
     pub astray: u64,
     /// Handlers run at another privilege level.
     pub levels: bool,
-    /// One step in so many changes the context; 0: none.
+    /// One step in `contexts` changes the context; 0: none.
     pub contexts: u64,
-    /// Traps go to the vectors of the CSRs, and not to any handler.
+    /// Traps go to the vectors of the CSRs; otherwise each goes to a random handler.
     pub vectored: bool,
     /// The program has ECALL, EBREAK and C.EBREAK.
     pub calls: bool,
-    /// The first thing that happens is a trap.
+    /// A trap comes before the first instruction.
     pub trap_first: bool,
-    /// Causes have so many bits; 0: as many as they need.
+    /// The number of bits of a cause; 0: no limit.
     pub cause_bits: u8,
     /// There are only the privilege levels 0 and 1.
     pub two_levels: bool,
 }
 
 impl Mix {
-    /// A cause that there is.
+    /// Whether a cause fits into the bits of a cause.
     fn has_cause(&self, code: u16) -> bool {
         self.cause_bits == 0 || u32::from(code) < 1u32 << self.cause_bits.min(16)
     }
@@ -105,7 +106,7 @@ pub fn run(seed: u64, size: usize, count: usize, mix: Mix) -> Run {
 }
 
 /// Random code. Only branches and indirect jumps go back, so that every loop is traced.
-/// `traps`: some of it traps.
+/// `traps`: the code has ECALL, EBREAK and C.EBREAK.
 fn code(
     random: &mut Random,
     isa: Isa,
@@ -139,7 +140,7 @@ fn code(
     let mut pair = None;
     for (n, &(kind, narrow)) in kinds.iter().enumerate() {
         let here = starts[n];
-        // Not the second of a pair: that one is never jumped to, but for its own sake.
+        // The second instruction of a pair is never a target.
         let target = |random: &mut Random, from: usize, to: usize| {
             let mut m = from + random.below((to - from + 1) as u64) as usize;
             if kinds[m].0 == 100 {
@@ -150,7 +151,7 @@ fn code(
         let by = |to: u64| to.wrapping_sub(here) as i64 as i32;
         let ahead = (n + 1).min(end);
         let opcode = match kind {
-            // Nothing is ahead.
+            // No instruction follows.
             12 | 16 | 18 if n == end => None,
             100 => pair.take(),
             0..=7 => None,
@@ -198,7 +199,7 @@ fn code(
         );
         bytes.extend(&opcode.to_le_bytes()[..size]);
     }
-    // Something to return through at the end.
+    // The last instruction is an indirect jump.
     bytes.extend(rv::jalr(0, 10, 0).unwrap().to_le_bytes());
     starts.retain(|start| {
         let n = kinds.len();
@@ -228,7 +229,7 @@ fn code_of_handlers(random: &mut Random, isa: Isa) -> (Vec<u8>, Vec<u64>) {
         vectors.push(base);
         let size = 1 + random.below(8) as usize;
         let (mut body, _) = code(random, isa, base, size, false, false);
-        // It replaces the jump at the end.
+        // The MRET replaces the indirect jump at the end.
         body.truncate(body.len() - 4);
         bytes.extend(body);
         bytes.extend(rv::MRET.to_le_bytes());
@@ -247,7 +248,7 @@ struct Machine {
     vectors: Vec<u64>,
     csrs: Params,
     calls: Vec<u64>,
-    /// Where handlers return to, and to which privilege.
+    /// The return address and the privilege level of each open trap.
     traps: Vec<(u64, u8)>,
     steps: Vec<Step>,
     pcs: Vec<u64>,
@@ -261,7 +262,7 @@ impl Machine {
         let mut upper = Upper::default();
         // The first instruction of a handler is retired, unless traps are nested.
         let mut trapped = false;
-        self.say_context();
+        self.push_context();
         while self.pcs.len() < count {
             let pc = Pc { address: at, isa: self.isa, space: Space::ANY };
             let opcode = self.cache.opcode(pc).expect("code");
@@ -284,7 +285,7 @@ impl Machine {
             }
             if self.mix.contexts > 0 && self.random.one_in(self.mix.contexts) {
                 self.context = self.random.next() as u32;
-                self.say_context();
+                self.push_context();
             }
             if instruction.kind == Kind::Indirect {
                 instruction.target = upper.target(self.isa, opcode);
@@ -300,7 +301,7 @@ impl Machine {
                 instruction,
             }));
             if instruction.role == Role::ExceptionReturn {
-                self.say_context();
+                self.push_context();
             }
             at = next;
         }
@@ -344,7 +345,7 @@ impl Machine {
         }
     }
 
-    /// The cause of the exception that an instruction is.
+    /// The cause of the exception of an ECALL, EBREAK or C.EBREAK.
     fn call(&self, opcode: u32, size: u8) -> Option<u16> {
         let code = match (opcode, size) {
             (rv::ECALL, 4) => 8 + u16::from(self.privilege),
@@ -352,7 +353,7 @@ impl Machine {
             (_, 2) if opcode & 0xffff == rv::C_EBREAK => 3,
             _ => return None,
         };
-        // A narrower port has no code for it: the instruction does nothing.
+        // A narrower port has no code for the cause: the instruction does not trap.
         self.mix.has_cause(code).then_some(code)
     }
 
@@ -394,11 +395,11 @@ impl Machine {
             cancels: false,
         }));
         self.privilege = privilege;
-        self.say_context();
+        self.push_context();
         vector
     }
 
-    fn say_context(&mut self) {
+    fn push_context(&mut self) {
         self.steps.push(Step::Context(Context {
             el: Some(self.privilege),
             context_id: Some(self.context),

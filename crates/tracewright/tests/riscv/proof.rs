@@ -1,8 +1,7 @@
-//! Proof that packets leave something open: another execution that gives the unit the very same
-//! bytes.
+//! Proof that packets are ambiguous: another execution for which the unit emits the same bytes.
 //!
-//! The other execution is the decoded one, which the program must allow. The test varies all that
-//! no packet reports, until the bytes are the same:
+//! The other execution is the decoded one, which the program must allow. The search varies
+//! everything that no packet reports, until the bytes are the same:
 //!
 //! - cycles in which nothing is retired, for a unit whose period counts them
 //! - which instructions are retired together
@@ -10,8 +9,9 @@
 //! - the steps after the last packet, of a unit without an end packet
 //!
 //! No packet reports the length and unit of the period, nor the instruction that gets its packet.
-//! If no such execution is found, the test uses another unit with the same packets, whose period
-//! ends at the right instructions; and last notifications, which have no mark in 0.026 (Table 3.3).
+//! If no such execution is found, the search uses another unit with the same packets, whose period
+//! ends at the required instructions, and at last notifications, which have no mark in 0.026
+//! (Table 3.3).
 
 use std::collections::HashSet;
 
@@ -33,61 +33,61 @@ pub struct Proof {
     pub idle: usize,
     /// Notifications.
     pub notified: usize,
-    /// Instructions that were not retired with the one before.
+    /// Instructions that were not retired in the same cycle as the previous one.
     pub apart: usize,
-    /// Steps after the last decoded one.
+    /// Steps after the last decoded step.
     pub beyond: usize,
-    /// Another period.
+    /// 1 if the unit has another period.
     pub period: usize,
 }
 
 /// A decoded step.
 #[derive(Clone, Debug)]
-struct Said {
-    /// The packet with which it was.
+struct Decoded {
+    /// The offset of its packet.
     at: u64,
     step: Step,
-    /// Two paths lead to it, which is as good as a notification.
-    asked: bool,
+    /// Two paths lead to the step, so that a notification gives the same packet.
+    ambiguous: bool,
     /// The return address was traced.
-    told: bool,
+    traced: bool,
 }
 
 /// The steps of a decoded execution.
 pub struct Execution<'a> {
     code: Cache,
     params: &'a Params,
-    said: Vec<Said>,
+    decoded: Vec<Decoded>,
     upper: Upper,
-    /// Where indirect jumps may go.
+    /// The possible targets of indirect jumps.
     offsets: Vec<u64>,
-    /// There are notifications.
-    asks: bool,
-    /// It is no execution of the program.
+    /// Ambiguous steps may be notifications.
+    notifies: bool,
+    /// Why the steps are not an execution of the program.
     strays: Option<String>,
 }
 
 impl<'a> Execution<'a> {
-    /// `offsets`: where indirect jumps may go.
+    /// `offsets`: the possible targets of indirect jumps.
     pub fn new(code: Cache, params: &'a Params, offsets: Vec<u64>) -> Execution<'a> {
         Execution {
             code,
             params,
-            said: Vec::new(),
+            decoded: Vec::new(),
             upper: Upper::default(),
             offsets,
-            asks: false,
+            notifies: false,
             strays: None,
         }
     }
 
     fn push(&mut self, at: u64, step: Step) {
-        self.said.push(Said { at, step, asked: false, told: true });
+        self.decoded.push(Decoded { at, step, ambiguous: false, traced: true });
     }
 
     /// The last instruction, if no trap came after it.
     fn last(&mut self) -> Option<&mut Retired> {
-        self.said.iter_mut().rev().find_map(|said| match &mut said.step {
+        self.decoded.iter_mut().rev().find_map(|decoded| match &mut decoded.step {
             Step::Retired(retired) => Some(Some(retired)),
             Step::Exception(_) => Some(None),
             _ => None,
@@ -124,13 +124,14 @@ impl<'a> Execution<'a> {
 
     fn trap(&mut self, at: u64, exception: &Exception) {
         let last = self.last().copied();
-        let told = exception.return_address;
-        let epc = told.or(last.map(|last| last.next)).unwrap_or(0);
-        // Where a unit calls ECALL retired, it knows that it is when it traps.
+        let traced = exception.return_address;
+        let epc = traced.or(last.map(|last| last.next)).unwrap_or(0);
+        // If ECALL counts as retired, the encoder adds the instruction to its trap. The decoded
+        // instruction is not another step.
         let call = matches!(exception.number, 3 | 8..=11) && self.params.choices.ecall_retires;
         if call && last.is_some_and(|last| last.address == epc) {
-            let of = |said: &Said| matches!(said.step, Step::Retired(_));
-            self.said.iter().rposition(of).map(|n| self.said.remove(n));
+            let of = |decoded: &Decoded| matches!(decoded.step, Step::Retired(_));
+            self.decoded.iter().rposition(of).map(|n| self.decoded.remove(n));
         } else {
             self.goes_on(epc);
         }
@@ -138,7 +139,8 @@ impl<'a> Execution<'a> {
         let code = exception.number & !INTERRUPT;
         let cause = Cause::Riscv { code, interrupt: exception.number & INTERRUPT != 0 };
         let step = trap(self.params, cause, epc);
-        self.said.push(Said { at, step, asked: false, told: told.is_some() });
+        let traced = traced.is_some();
+        self.decoded.push(Decoded { at, step, ambiguous: false, traced });
     }
 }
 
@@ -172,14 +174,15 @@ impl Sink for Execution<'_> {
             }
             Element::Exception(exception) => self.trap(at, &exception),
             Element::TrapValue(value) => {
-                if let Some(Said { step: Step::Exception(taken), .. }) = self.said.last_mut() {
+                if let Some(Decoded { step: Step::Exception(taken), .. }) = self.decoded.last_mut()
+                {
                     taken.value = Some(value);
                 }
             }
             Element::Context(context) => self.push(at, Step::Context(context)),
             Element::Inconsistency(Inconsistency::Ambiguous) => {
-                if let Some(said) = self.said.last_mut() {
-                    said.asked = true;
+                if let Some(decoded) = self.decoded.last_mut() {
+                    decoded.ambiguous = true;
                 }
             }
             _ => {}
@@ -187,28 +190,29 @@ impl Sink for Execution<'_> {
     }
 }
 
-/// A way through the choices, as far as it was gone.
+/// A sequence of choices, up to the steps that are encoded.
 struct Way {
-    /// Steps taken.
+    /// The number of steps that are encoded.
     n: usize,
     /// The next choice.
     choice: usize,
     encoder: Encoder,
-    /// Bytes given, all of them right.
+    /// The number of emitted bytes, which equal the first bytes of the trace.
     given: usize,
     proof: Proof,
     /// The last instruction, if no trap came after it.
     last: Option<Retired>,
 }
 
-/// So many ways are tried before it is remembered which led nowhere, and in all.
+/// The most choices that the search tries: without a record of the states that it reached, and with
+/// one.
 const MOST: [usize; 2] = [2_000, 400_000];
 
 /// The most steps after the last decoded one.
 const BEYOND: usize = 4;
 
 impl Execution<'_> {
-    /// Whether it gives `bytes`, and what that takes.
+    /// The additions with which the unit emits `bytes` for the execution, or why there are none.
     pub fn gives(&mut self, bytes: &[u8], settings: &Settings) -> Result<Proof, String> {
         if let Some(strays) = self.strays.take() {
             return Err(strays);
@@ -217,8 +221,8 @@ impl Execution<'_> {
         let mut counts = *self.params;
         (counts.choices.resync, counts.choices.resync_max) = (Sync::Cycles, 1 << 20);
         let mut why = None;
-        for asks in [false, true] {
-            self.asks = asks;
+        for notifies in [false, true] {
+            self.notifies = notifies;
             let found = self.search(bytes, self.params, settings);
             if found.is_ok() {
                 return found;
@@ -263,7 +267,7 @@ impl Execution<'_> {
         let encoder = Encoder::new(params, settings);
         let proof = Proof::default();
         let mut ways = vec![Way { n: 0, choice: 0, encoder, given: 0, proof, last: None }];
-        // Where a way led nowhere no other leads anywhere.
+        // The states that were reached: each is searched once.
         let mut known = HashSet::new();
         let (mut tried, mut farthest) = (0, 0);
         while let Some(way) = ways.last_mut() {
@@ -279,9 +283,9 @@ impl Execution<'_> {
             if tried > most {
                 break;
             }
-            let Some(said) = self.said.get(n) else {
+            let Some(decoded) = self.decoded.get(n) else {
                 // All steps are encoded.
-                let beyond = n - self.said.len();
+                let beyond = n - self.decoded.len();
                 if choice == 0 {
                     if endless && rest.is_empty() {
                         return Ok(proof);
@@ -312,11 +316,12 @@ impl Execution<'_> {
                 }
                 continue;
             };
-            let mut step = said.step;
-            let choices = [settings.retires > 1, counts, self.asks && said.asked, !said.told]
-                .map(|c| 1 + usize::from(c));
+            let mut step = decoded.step;
+            let notify = self.notifies && decoded.ambiguous;
+            let choices =
+                [settings.retires > 1, counts, notify, !decoded.traced].map(|c| 1 + usize::from(c));
             let mut left = choice;
-            let [apart, idle, ask, elsewhere] = choices.map(|count| {
+            let [apart, idle, notified, elsewhere] = choices.map(|count| {
                 let chosen = left % count;
                 left /= count;
                 chosen
@@ -328,19 +333,19 @@ impl Execution<'_> {
             let extra = [
                 (apart, Step::Timestamp(0)),
                 (idle, Step::Cycles(params.choices.resync_max)),
-                (ask, Step::Trigger),
+                (notified, Step::Trigger),
             ];
             for (_, step) in extra.iter().filter(|(chosen, _)| *chosen == 1) {
                 encoder.step(step, params, &mut packets);
             }
             proof.apart += apart;
             proof.idle += idle;
-            proof.notified += ask;
+            proof.notified += notified;
             let last = match &mut step {
                 Step::Retired(retired) => Some(*retired),
                 Step::Exception(taken) if elsewhere == 1 => {
-                    // The packet may have it, though the specification leaves it open.
-                    let packet = Packet::parse(&bytes[said.at as usize..], params);
+                    // The packet may have the address; the specification leaves it open.
+                    let packet = Packet::parse(&bytes[decoded.at as usize..], params);
                     if let Parse::Packet(Packet { payload: Payload::Trap(trap), .. }, _) = packet
                         && let Some(address) = trap.address
                     {
@@ -378,13 +383,13 @@ impl Execution<'_> {
         let (next, kind) = match known {
             Some(next) if choice < 3 => (next, choice),
             Some(_) => return None,
-            // Anywhere.
+            // An indirect jump: any target.
             None => (*self.offsets.get(choice / 3)?, choice % 3),
         };
         if kind == 2 {
             return Some(trap(self.params, Cause::Riscv { code: 1, interrupt: false }, next));
         }
-        // Where it is no code, or no branch, there is nothing to choose.
+        // Without code, or without a branch, there is no choice.
         let retired = self.retired(next, kind == 0);
         retired.map(Step::Retired).or_else(|| self.beyond(choice + 1, last, rest))
     }

@@ -1,5 +1,5 @@
-//! A ring that wrapped has lost the start of its oldest packet: packets are found from any offset,
-//! and from the next one of format 3 on all is as in the whole trace.
+//! A ring buffer that wrapped has lost the start of its oldest packet: packets are found from any
+//! offset, and from the next packet of format 3 on the elements are those of the whole trace.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -67,8 +67,8 @@ fn any_offset() {
     assert!(compared > 200 && (of_trdb > 20 || all.len() == others));
 }
 
-/// Streams of PULP's units of 0.026. They have full addresses only at traps. The captures have
-/// none but at the start, so that these are of programs with traps.
+/// Streams of PULP's units of 0.026, which have full addresses only at traps. The programs have
+/// traps, because the captures of other programs have a full address only at the start.
 fn trdb(root: &Path) -> Vec<Stream> {
     let mut all = Vec::new();
     for (program, rv64) in [("own_traps_rv64", true), ("own_traps_rv32", false)] {
@@ -84,7 +84,7 @@ fn trdb(root: &Path) -> Vec<Stream> {
     all
 }
 
-/// A capture folder whose buffer is a ring, gone when the test ends.
+/// A capture folder whose buffer is a ring. `drop` removes it.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
@@ -142,7 +142,7 @@ fn opened(folder: &Path, params: &Params) -> Vec<(u64, Element)> {
     recorded.0
 }
 
-/// The same packets, each in an encapsulation with a source and a time.
+/// The same packets, each in an encapsulation with a source number and a timestamp.
 fn encapsulated(stream: &Stream) -> Stream {
     let mut params = stream.params;
     params.link.framing = Framing::Encapsulated;
@@ -158,13 +158,13 @@ fn encapsulated(stream: &Stream) -> Stream {
     Stream { path: stream.path.clone(), program: stream.program.clone(), params, bytes }
 }
 
-/// A RAM sink that was full is the end of the trace, from wherever the unit wrote last: the
-/// instructions are those of the whole trace from the first packet of format 3 that is whole.
+/// A RAM sink that wrapped contains the end of the trace, and begins at the write pointer. The
+/// instructions are those of the whole trace from the first complete packet of format 3 on.
 #[test]
 fn captures_of_rings() {
     let Some(root) = streams::shared() else { return };
     let mut all = streams::reference(&root);
-    // What is lost is less than half of it.
+    // The lost bytes are less than half of the stream.
     let fits = |stream: &Stream| {
         let late = starts(stream).last().is_some_and(|last| *last > stream.bytes.len() / 2);
         (6_000..100_000).contains(&stream.bytes.len()) && late
@@ -203,7 +203,7 @@ fn rings(root: &Path, stream: &Stream, random: &mut Random) {
     params.link.aligned = false;
     let starts = starts(stream);
     for _ in 0..12 {
-        // The last bytes of the stream, each where a sink of this size writes it.
+        // The last bytes of the stream, each at its offset in a sink of this size.
         let size = bytes.len() / 2 + random.below(bytes.len() as u64 / 3) as usize;
         let (lost, wrap) = (bytes.len() - size, bytes.len() % size);
         let mut ring = bytes[lost..].to_vec();
@@ -219,9 +219,9 @@ fn rings(root: &Path, stream: &Stream, random: &mut Random) {
         let cut = want.len() - got.len();
         let same = want[cut..].iter().zip(&got).take_while(|(a, b)| a == b).count();
         assert_eq!(same, got.len(), "{name}: not the end of what was executed");
-        // The instruction of the packet may have been emitted with those before it. With trapped
-        // instructions in the stream, the packet after a trap may decide about the instruction
-        // before it.
+        // The instruction of the packet may have been emitted with the previous ones. With trapped
+        // instructions in the stream, the packet after a trap may determine whether the instruction
+        // before the trap was retired.
         let later = params.choices.trapped_in_stream && cut == emitted_before + 1;
         let fits = cut == emitted_before || cut + 1 == emitted_before || later;
         assert!(fits, "{name}: {cut}, not {emitted_before}");

@@ -1,6 +1,6 @@
-//! Encoded executions decode to themselves: random programs with very many traps, for every unit
-//! with any options. Where packets are ambiguous the trace marks it, and the decoded execution
-//! gives the same bytes.
+//! Encoded executions decode to the same executions: random programs with many traps, for every
+//! unit with random options. The decoder marks ambiguous packets, and the unit emits the same bytes
+//! for the decoded execution.
 
 use std::collections::BTreeSet;
 
@@ -27,11 +27,11 @@ pub enum Done {
 /// The events of the steps, as far as a unit reports them.
 pub fn wanted(run: &Run, params: &Params) -> Vec<Done> {
     let quirks = Quirks::of(params);
-    // 0.026 and 1.0 have no packet for a trap that another one follows before an instruction is
-    // retired: the last one is reported, at the address of the first. With trapped instructions in
-    // the stream each is reported.
-    let untold = params.is_draft() || params.choices.trap == TrapPacket::TvalEpc;
-    let untold = untold && !params.choices.trapped_in_stream;
+    // 0.026 and 1.0 have no packet for a trap if another trap follows before an instruction is
+    // retired: the last trap is reported, at the address of the first. With trapped instructions in
+    // the stream each trap is reported.
+    let unreported = params.is_draft() || params.choices.trap == TrapPacket::TvalEpc;
+    let unreported = unreported && !params.choices.trapped_in_stream;
     let (mut done, mut stopped): (Vec<Done>, _) = (Vec::new(), None);
     for step in &run.steps {
         match step {
@@ -39,7 +39,7 @@ pub fn wanted(run: &Run, params: &Params) -> Vec<Done> {
             Step::Exception(taken) => {
                 let Cause::Riscv { code, interrupt } = taken.cause else { continue };
                 match done.last() {
-                    Some(&Done::Trapped(first, ..)) if untold => {
+                    Some(&Done::Trapped(first, ..)) if unreported => {
                         let call = params.choices.ecall_retires && matches!(first, 3 | 8..=11);
                         stopped = stopped.filter(|_| !call);
                         done.pop();
@@ -57,11 +57,11 @@ pub fn wanted(run: &Run, params: &Params) -> Vec<Done> {
                     done.push(Done::Ran(taken.return_address));
                 }
                 let code = code & quirks.cause_mask as u16;
-                let told = params.widths.tval > 0 && !interrupt && !is_epc;
+                let traced = params.widths.tval > 0 && !interrupt && !is_epc;
                 let mask = u64::MAX >> (64 - u32::from(params.widths.tval.max(1)));
                 let value = taken.value.unwrap_or(0) & quirks.tval_mask & mask;
                 let number = code | if interrupt { INTERRUPT } else { 0 };
-                done.push(Done::Trapped(number, epc, told.then_some(value)));
+                done.push(Done::Trapped(number, epc, traced.then_some(value)));
             }
             _ => {}
         }
@@ -213,8 +213,8 @@ impl Trial {
             rv64,
             traps: random.pick(&[0, 1, 1, 2, 3, 7, 40]),
             // The reference flow reports an instruction that trapped before another trap, which the
-            // decoder has to omit; and it reports some traps twice, so that two equal traps are
-            // taken for one.
+            // decoder omits. It also reports some traps twice, so that two equal traps decode to
+            // one.
             nested: random.one_in(2) && (c.drop_unretired || !c.start_unretired),
             alternate: c.start_unretired,
             astray: if counted { 0 } else { random.pick(&[0, 5]) },
@@ -248,8 +248,8 @@ impl Trial {
         run
     }
 
-    /// Checks that the decoded execution is the one that ran, or that an ambiguity is marked and
-    /// the decoded execution gives the same bytes.
+    /// Checks that the decoded execution is the encoded one, or that an ambiguity is marked and the
+    /// unit emits the same bytes for the decoded execution.
     fn check(&self, run: &Run, tried: &mut Tried) -> Result<(), String> {
         let Trial { params, settings, .. } = self;
         let mut want = wanted(run, params);
@@ -257,8 +257,8 @@ impl Trial {
         let Trace { done: got, odd, ambiguous, .. } = decoded(&bytes, params, run);
         // Without `drop_unretired` a trapped instruction of a start packet is emitted, and the trap
         // returns behind it.
-        let said = params.choices.start_unretired && !params.choices.drop_unretired;
-        for n in (0..got.len()).filter(|_| said) {
+        let emitted = params.choices.start_unretired && !params.choices.drop_unretired;
+        for n in (0..got.len()).filter(|_| emitted) {
             if let Some(&Done::Trapped(number, Some(epc), value)) = want.get(n)
                 && got[n] == Done::Ran(epc)
                 && matches!(got.get(n + 1), Some(Done::Trapped(same, ..)) if *same == number)
@@ -287,8 +287,8 @@ impl Trial {
         // of a full map.
         let branches: BTreeSet<u64> = run.steps.iter().filter_map(branch).collect();
         let is_branch = |done: &&Done| matches!(done, Done::Ran(at) if branches.contains(at));
-        let unsaid = want[same..].iter().filter(is_branch).count();
-        let ends = same == want.len() || Quirks::of(params).never_ends && unsaid <= MAP;
+        let unreported = want[same..].iter().filter(is_branch).count();
+        let ends = same == want.len() || Quirks::of(params).never_ends && unreported <= MAP;
         let whole = same == got.len() && ends;
         let known = ambiguous.first().is_some_and(|&(place, _)| place <= same);
         if odd.is_empty() && whole {
@@ -311,7 +311,7 @@ impl Trial {
             return Err(differ);
         }
         tried.other += 1;
-        // A difference without an inconsistency has a parameter.
+        // A difference without an inconsistency requires one of these parameters.
         let named = known || params.choices.start_unretired || starts;
         if !named {
             return Err(differ);
@@ -324,12 +324,12 @@ impl Trial {
         };
         let offsets: BTreeSet<u64> = run.steps.iter().filter_map(place).collect();
         let offsets = offsets.into_iter().collect();
-        let mut said = Execution::new(cache(&run.image, params), params, offsets);
+        let mut execution = Execution::new(cache(&run.image, params), params, offsets);
         // A trapped instruction of a start packet is not an execution.
         let mut drops = *params;
         drops.choices.drop_unretired = params.choices.start_unretired;
-        elements(&bytes, &drops, &mut cache(&run.image, params), &mut said);
-        match said.gives(&bytes, settings) {
+        elements(&bytes, &drops, &mut cache(&run.image, params), &mut execution);
+        match execution.gives(&bytes, settings) {
             Ok(Proof { idle, notified, apart, beyond, period }) => {
                 let took = [idle, notified, apart, beyond, period];
                 for (total, new) in tried.took.iter_mut().zip(took) {

@@ -12,7 +12,7 @@ use crate::streams;
 /// The address of the boot code of Spike.
 pub const BOOT: u64 = 0x1000;
 
-/// The boot code of Spike, which is in no file.
+/// The boot code of Spike, which is not part of the ELF files.
 pub fn boot(rv64: bool) -> Vec<u8> {
     let load = if rv64 { 0x0182_b283 } else { 0x0182_a283 };
     let words: [u32; 5] = [0x0000_0297, 0x0202_8593, 0xf140_2573, load, 0x0002_8067];
@@ -39,8 +39,8 @@ pub fn elements<O: Observer>(bytes: &[u8], params: &Params, code: &mut Cache, ob
     stream.finish(&bytes[taken..], &OffsetMap::new(&rest), code, observer);
 }
 
-/// Passes each executed address to `each`, and the text of elements that a clean trace does not
-/// have to `odd`.
+/// Passes each executed address to `each`, and the text of elements that an undamaged trace does
+/// not have to `odd`.
 pub struct Addresses<'a, F> {
     pub code: Cache,
     pub isa: Isa,

@@ -1,5 +1,5 @@
-//! The encoder of the specification against the reference flow: the two differ only by the defects
-//! of the flow that are listed here.
+//! The encoder with the specification's parameters compared with the reference flow: they differ
+//! only by the defects of the flow that are listed here.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ const DEFECTS: [Defect; 5] = [
 /// The unit of a suite by the specification, with the defects for which `has` is true.
 fn unit(suite: &Params, has: impl Fn(usize) -> bool) -> (Params, Settings) {
     let mut params = Params::spec(suite.version, suite.rv64);
-    // The configuration of the unit is no defect.
+    // The configuration of the unit is not a defect.
     (params.link, params.widths, params.support) = (suite.link, suite.widths, suite.support);
     (params.options, params.port) = (suite.options, suite.port);
     params.choices.resync_max = suite.choices.resync_max;
@@ -68,7 +68,7 @@ fn the_reference_flow_differs_by_its_defects() {
         let name = stream.path.display();
         let with = |has: &dyn Fn(usize) -> bool| encoded(steps, &unit(&stream.params, has));
         assert!(with(&|_| true) == stream.bytes, "{name}: a difference that is not listed");
-        // A defect that this stream has makes a difference by itself.
+        // Without a defect of this stream, the bytes differ.
         let own = |n: &usize| with(&|m| m != *n) != stream.bytes;
         let own: Vec<usize> = (0..DEFECTS.len()).filter(own).collect();
         own.iter().for_each(|n| matters[*n] += 1);

@@ -62,13 +62,13 @@ fn suite(folder: &Path, program: &str) -> Params {
 pub const SUITES: [&str; 5] =
     ["itype3_basic", "itype3_debug", "itype4_basic", "itype4_debug", "itype4_fake_scf"];
 
-/// Every stream of a kind.
+/// The streams of the suites.
 pub fn reference(root: &Path) -> Vec<Stream> {
     let suites = SUITES.iter().map(|suite| root.join("etrace-ref").join(suite));
     suites.flat_map(|folder| all(&folder, ".te_inst_raw", suite)).collect()
 }
 
-/// The long ones.
+/// The long streams of the reference flow.
 pub fn large(root: &Path) -> Vec<Stream> {
     all(&root.join("etrace-ref-large"), ".te_inst_raw.xz", suite)
 }
@@ -81,7 +81,7 @@ pub fn optional(root: &Path) -> Vec<Stream> {
     })
 }
 
-/// The draft's.
+/// The streams of 0.026.
 pub fn draft(root: &Path) -> Vec<Stream> {
     all(&root.join("draft0026-pulp-trdb"), ".pulp", |_, name| {
         let (program, mode) = name.split_once('.').unwrap();
@@ -91,12 +91,12 @@ pub fn draft(root: &Path) -> Vec<Stream> {
     })
 }
 
-/// PULP's, from its units' simulation.
+/// The streams of PULP's units, from their simulation.
 pub fn pulp(root: &Path) -> Vec<Stream> {
     all(&root.join("pulp"), ".encap", |_, _| Params::of(Profile::PulpRvTracer, true))
 }
 
-/// Data trace.
+/// The streams with data trace.
 pub fn data(root: &Path) -> Vec<Stream> {
     let folders = fs::read_dir(root.join("etrace-data-ref")).unwrap();
     let mut folders: Vec<_> = folders.map(|entry| entry.unwrap().path()).collect();

@@ -110,7 +110,7 @@ fn unknown_ids(plan: &Plan, info: &BufferInfo, missing: &mut Vec<Remark>) {
         }
     };
     let list = unknown_ids.iter().map(|(id, bytes)| format!("{bytes} bytes of ID {id:#04x}"));
-    for what in list.chain(others.map(|others| others)) {
+    for what in list.chain(others) {
         let what = format!("{}: {what}, with no configured source", info.name);
         missing.push(Remark { what, help: help.into() });
     }

@@ -63,7 +63,7 @@ pub struct Listing<W> {
 }
 
 /// The most bytes of lines that wait for late elements.
-const MOST_WAITING: usize = 1 << 26;
+const MAX_WAITING: usize = 1 << 26;
 
 impl<W: io::Write> Listing<W> {
     /// A listing of the sources of `plan`. `again` states that another buffer was listed before.
@@ -107,7 +107,7 @@ impl<W: io::Write> Listing<W> {
         if self.line.len() < (1 << 15) && !all {
             return;
         }
-        if all || self.line.len() - self.order.sure(self.line.len()) > MOST_WAITING {
+        if all || self.line.len() - self.order.sure(self.line.len()) > MAX_WAITING {
             self.order.give_up();
         }
         let sure = self.order.sure(self.line.len());

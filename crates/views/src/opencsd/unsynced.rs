@@ -52,7 +52,7 @@ impl PartialEq for Unsynced {
 }
 
 /// The most zeros in a line: one more than a synchronisation has.
-const MOST_ZEROS: usize = 12;
+const MAX_ZEROS: usize = 12;
 
 impl Unsynced {
     pub(super) const fn new(group: Group) -> Self {
@@ -82,8 +82,8 @@ impl Unsynced {
             Group::EightOrZero if self.zeros => {
                 self.zeros = byte == 0;
                 self.append(at, byte);
-                if self.zeros && self.waiting.len() == MOST_ZEROS {
-                    self.due = MOST_ZEROS;
+                if self.zeros && self.waiting.len() == MAX_ZEROS {
+                    self.due = MAX_ZEROS;
                 }
             }
             Group::EightOrZero if byte == 0 => {

@@ -60,6 +60,7 @@ const ALLOWED: &[(&str, Where, &str)] = &[
     ),
     ("the reference", Where::Phrase("the reference model"), "a term of verification"),
     ("the reference", Where::Phrase("the reference manual"), "a document"),
+    ("keep", Where::Phrase("pldl1keep"), "the operand of an A64 prefetch instruction"),
     ("realm", Where::File("crates/base/src/context.rs"), ARM_REALM),
     ("realm", Where::File("crates/image/src/image.rs"), ARM_REALM),
     ("realm", Where::File("crates/image/src/space.rs"), ARM_REALM),

@@ -14,16 +14,17 @@ pub(super) struct Move {
     pub(super) register: usize,
 }
 
-/// Whether an instruction with the condition `c` passes.
+/// Whether an instruction with the condition field `c` passes for the N, Z, C and V flags of `psr`.
+/// (Bits \[31:28])
 pub(super) fn passes(c: u32, psr: u32) -> bool {
     let flag = |bit: u32| psr >> bit & 1 != 0;
-    let (n, z, carry, v) = (flag(31), flag(30), flag(29), flag(28));
+    let (n, z, c_flag, v) = (flag(31), flag(30), flag(29), flag(28));
     let base = match c >> 1 {
         0 => z,
-        1 => carry,
+        1 => c_flag,
         2 => n,
         3 => v,
-        4 => carry && !z,
+        4 => c_flag && !z,
         5 => n == v,
         6 => n == v && !z,
         _ => return true,

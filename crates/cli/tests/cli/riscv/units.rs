@@ -228,7 +228,7 @@ fn invalid_parameters_are_reported() {
         let err = at(words, paths);
         assert!(err.contains(want), "{words}: {err}");
     }
-    // A profile that does not exist in the version: the error has the file or the option, and the key.
+    // A profile that does not exist in the version: the error has the file or option, and the key.
     fs::write(&params, "xlen = 64\nversion = \"2.0\"\nprofile = \"siemens\"\n").unwrap();
     let why = "version `2.0` has no profile `siemens`, which exists in version `1.0`";
     let file = format!("unit.params:2: version: {why}");

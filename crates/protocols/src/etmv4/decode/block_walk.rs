@@ -13,7 +13,7 @@ pub(super) struct BlockWalk {
     pub(super) next: BlockId,
     /// The block before it; [`BlockId::NONE`] if the flow is up to date.
     pub(super) last: BlockId,
-    /// Bit 0: the waypoint of `last` took effect.
+    /// `steps` before the atom of `last`. Bit 0: the waypoint of `last` took effect.
     before: u32,
     /// The remaining atoms from bit 0 on, and a 1 after them.
     steps: u32,
@@ -25,11 +25,11 @@ pub(super) struct BlockWalk {
     pub(super) calls: Calls,
 }
 
-/// The bytes of a walk, and the packets that it takes apart from atoms.
+/// The bytes of a walk, and its packets other than Atom packets.
 pub(super) trait PacketSource<'a> {
-    /// Returns the bytes up to the end of the current chunk, in which offsets are consecutive, and
-    /// the number that makes an index at or above `taken` the offset of that byte. There are at
-    /// most `taken` bytes at the end.
+    /// Returns the bytes up to the end of the chunk at `taken`, in which offsets are consecutive,
+    /// and the difference between the offset of a byte of the chunk and its index. At the end of
+    /// the bytes the slice has at most `taken` bytes.
     fn chunk(&mut self, taken: usize) -> (u64, &'a [u8]);
 
     /// Takes an Address packet at `taken`, where no Atom packet is. Returns the block at the
@@ -38,7 +38,7 @@ pub(super) trait PacketSource<'a> {
     fn jump(&mut self, taken: usize, header: u8) -> (BlockId, u32);
 }
 
-/// Why a walk stops.
+/// Why [`BlockWalk::run`] returns.
 pub(super) enum Stop {
     /// The next packet is of another kind, or there are no more bytes.
     Packet,
@@ -128,8 +128,8 @@ impl BlockWalk {
         special: u16,
         sink: &mut S,
     ) -> Stop {
-        // Made again here, so that the compiler knows that both slices have one length and an atom
-        // needs one bounds check.
+        // Made again here, so that the compiler knows that both slices have the same length, and
+        // checks bounds once for each atom.
         let blocks = CachedBlocks::new(blocks.all(), blocks.successors(), blocks.classes());
         // An index instead of a branch on whether the waypoint took effect.
         let check = [0, special | CachedBlock::LOOP];

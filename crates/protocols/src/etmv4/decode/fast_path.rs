@@ -21,7 +21,7 @@ use crate::etmv4::Config;
 use crate::etmv4::history::Entry;
 use crate::etmv4::packet::{Atoms, Packet, SubIsa};
 
-/// Why the walk stops.
+/// Why the fast path leaves [`BlockWalk::run`].
 enum Halt {
     /// At another packet, or at the end.
     Other,
@@ -39,7 +39,8 @@ const SOON: usize = 6;
 
 impl Decoder {
     /// Takes Atom and Address packets while nothing is speculative and the window is empty. It
-    /// takes an Address packet only if atoms follow: then no other element can be between them.
+    /// takes an Address packet only if an Atom packet follows, so that no other packet can come
+    /// between the address and the atoms.
     #[inline]
     pub(super) fn fast_path<K: BlockCache, S: Sink>(
         &mut self,
@@ -91,7 +92,8 @@ impl Decoder {
     }
 
     /// Takes Address packets and packets that do not concern the program flow, if an Atom packet
-    /// follows soon: then no other element can be between them. Returns whether there were any.
+    /// follows soon, so that no packet of another kind can come before the atoms. Returns whether
+    /// there were any.
     #[inline(never)]
     fn between_atoms<S: Sink>(
         &mut self,
@@ -138,7 +140,8 @@ impl Decoder {
         count > 0
     }
 
-    /// As [`History::peek`](crate::etmv4::history::History), whatever the header.
+    /// [`History::peek`](crate::etmv4::history::History), with the header from `bytes`. The length
+    /// is 0 without bytes.
     fn traced(&self, bytes: &[u8]) -> (Entry, usize) {
         bytes.first().map_or_else(Default::default, |&header| self.history.peek(header, bytes))
     }
@@ -249,7 +252,7 @@ impl Decoder {
             self.history.push(entry);
             self.flow.set_address(entry.address, entry.is() == SubIsa::Is1, rules);
             walk.taken += len;
-            // The number of taken bytes is added to the number of packets later.
+            // `run_atoms` counts each taken byte as a packet, which is right for atoms only.
             feed.packets = feed.packets.wrapping_sub(len - 1);
             another = true;
         }
@@ -284,7 +287,7 @@ impl Decoder {
         sink: &mut S,
     ) {
         self.flow.settle(cursor, rules, code);
-        // The target of a direct branch is constant.
+        // A direct branch always has this target, so the next block can be recorded as successor.
         let mut linked = self.flow.pc().is_some();
         if !linked {
             self.flow.take_return(walk.at, rules, sink);
@@ -304,7 +307,7 @@ impl Decoder {
     }
 }
 
-/// The packets of the fast path.
+/// The packet source of the fast path.
 struct Driver<'a, 'b, K> {
     decoder: &'a mut Decoder,
     feed: &'a mut Feed<'b>,
@@ -333,7 +336,7 @@ impl<'b, K: BlockCache> PacketSource<'b> for Driver<'_, 'b, K> {
         }
         decoder.history.push(entry);
         decoder.flow.arrived();
-        // The number of taken bytes is added to the number of packets later.
+        // `run_atoms` counts each taken byte as a packet, which is right for atoms only.
         feed.packets = feed.packets.wrapping_sub(len - 1);
         let Set { code_space, mask } = sets.get(entry.is() == SubIsa::Is1);
         let next = code.find(entry.address & mask, code_space);

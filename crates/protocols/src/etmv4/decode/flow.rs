@@ -165,14 +165,15 @@ impl Flow {
         Sets { is0, is1 }
     }
 
-    /// The block at a traced address is cached.
+    /// Resets what was reported since the last traced address. For a traced address whose block is
+    /// cached: the address itself is in the walk.
     #[inline]
     pub(super) fn arrived(&mut self) {
         self.loss_reported = false;
         self.missing = None;
     }
 
-    /// Moves behind the last block of `cursor`.
+    /// Updates the position to that after the last block of `cursor`.
     pub(super) fn settle<K: BlockCache>(&mut self, cursor: &Cursor, rules: Rules, code: &K) {
         if let Some(block) = cursor.settle(code) {
             let (last, taken) = (&block.last, cursor.taken);
@@ -354,7 +355,8 @@ impl Flow {
         }
     }
 
-    /// Emits the instructions of a walk that ended early, and why.
+    /// Emits the instructions of a walk that ended early, and why. Returns `false` if the program
+    /// image is wrong.
     fn stopped<S: Sink>(
         &mut self,
         at: u64,
@@ -411,7 +413,7 @@ impl Flow {
 
     /// Moves past a waypoint, whose range starts at `from`.
     #[inline]
-    #[expect(clippy::too_many_arguments, reason = "the two halves of an atom")]
+    #[expect(clippy::too_many_arguments, reason = "a waypoint and both its outcomes")]
     fn branch<S: Sink>(
         &mut self,
         at: u64,
@@ -510,7 +512,7 @@ impl Flow {
         good
     }
 
-    /// Executes the instructions before `to`; no branch among them was taken.
+    /// Emits the instructions before `to`; no branch among them was taken.
     fn walk_to<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
@@ -531,8 +533,8 @@ impl Flow {
         }
     }
 
-    /// A source address: all instructions up to and including the one there were executed, and that
-    /// one took effect.
+    /// A source address: all instructions up to and including the one there were executed. `taken`:
+    /// whether that one took effect, after mispredicts.
     #[expect(clippy::too_many_arguments, reason = "an atom with an address of its own")]
     pub(super) fn source<K: BlockCache, S: Sink>(
         &mut self,
@@ -675,7 +677,7 @@ fn walk<K: BlockCache>(pc: Pc, code: &mut K, until: Until) -> (Walked, Option<St
             let stop = matches!(until, Until::Waypoint).then_some(Stop::NotReached);
             return (walked, stop);
         }
-        // Before the walk, or beyond the maximum distance.
+        // The address is before `pc`, or too far after it.
         if matches!(until, Until::Address(_)) && left > LONGEST_WALK {
             return (walked, Some(Stop::NotReached));
         }

@@ -1,4 +1,4 @@
-//! The return stack: the addresses behind branches with link. (ETE K10.5.5.3)
+//! The return stack: the addresses after branches with link. (ETE K10.5.5.3)
 //!
 //! [`Returns`] is the stack as part of the decoder's state. The fast path pushes and pops
 //! [`Calls`], which holds blocks instead of addresses, and hands its entries over before anything
@@ -88,7 +88,7 @@ impl Eq for Returns {}
 /// The newest entries of the return stack in the fast path. Each entry is the block that pushed it.
 pub(super) struct Calls {
     /// The block that pushed the entry at the same [`index`] of [`Returns`], where it is known.
-    /// Of entries that are in [`Returns`] it is a prediction: the block may be another by now.
+    /// For an entry that is in [`Returns`] it is a prediction: another block may have pushed it.
     blocks: [BlockId; SLOTS],
     /// The slot of the newest entry.
     slot: u8,
@@ -174,7 +174,7 @@ impl Calls {
         if self.most == 0 {
             return;
         }
-        // The entries dropped older ones while they were most.
+        // When `pushed` was at its maximum, the entries had displaced the oldest ones of `returns`.
         returns.len = returns.len.min(DEPTH.saturating_sub(self.most)) + self.pushed;
         returns.slot = self.slot;
         for age in 0..self.pushed {
@@ -253,7 +253,8 @@ mod tests {
                 ..Block::default()
             };
             let blocks = (0..len as u64).map(|n| CachedBlock::new(&block(SIZE * n), 0).unwrap());
-            let next = |n: usize| if n % 3 == 0 { BlockId::NONE } else { BlockId::new(n + 1) };
+            let next =
+                |n: usize| if n.is_multiple_of(3) { BlockId::NONE } else { BlockId::new(n + 1) };
             let mut classes = std::vec![BlockClass::NONE; BLOCK_CLASSES];
             classes[0] = BlockClass::of(&block(0), SPACE);
             Program {

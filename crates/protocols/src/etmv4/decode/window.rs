@@ -16,7 +16,7 @@ pub(super) struct Item {
 pub(super) enum What {
     /// P0 elements that were traced before this decoder started.
     Unseen(u32),
-    /// Atoms, the oldest in bit 0: their traced values, and their values after mispredicts.
+    /// Atoms, the oldest in bit 0: `first` is as traced, `last` is after mispredicts.
     Atoms {
         first: u32,
         last: u32,
@@ -34,7 +34,7 @@ pub(super) enum What {
         also_target: bool,
     },
     /// An exception with an unknown return address; no items follow.
-    ExceptionNowhere {
+    ExceptionUnknownAddress {
         number: u16,
     },
     ExceptionReturn {
@@ -80,7 +80,7 @@ impl What {
             What::Atoms { len, .. } => len as u32,
             What::Source { .. }
             | What::Exception { .. }
-            | What::ExceptionNowhere { .. }
+            | What::ExceptionUnknownAddress { .. }
             | What::FunctionReturn
             | What::Q { .. } => 1,
             What::ExceptionReturn { p0 } | What::Transaction { p0, .. } => p0 as u32,
@@ -88,7 +88,7 @@ impl What {
         }
     }
 
-    /// Whether a Cancel of older elements does not remove it. (ETE Table K10-2)
+    /// Whether it stays when older elements are cancelled. (ETE Table K10-2)
     pub(super) const fn survives(&self) -> bool {
         matches!(
             self,

@@ -112,7 +112,7 @@ impl Params {
     ///
     /// # Errors
     /// [`Wrong`] if the text is malformed.
-    pub fn tell(&mut self, name: &str, text: &str) -> Option<Result<(), Wrong>> {
+    pub fn set_text(&mut self, name: &str, text: &str) -> Option<Result<(), Wrong>> {
         if !name.eq_ignore_ascii_case(CUSTOM) {
             return None;
         }
@@ -124,8 +124,10 @@ impl Params {
     /// `[section]`s and comments after `#` are ignored. A value may be in quotes. The lines after
     /// `[[custom]]` are a custom opcode.
     ///
-    /// # Errors [`Malformed`] for the first line that is refused. Names of `.scf` files that no
-    /// packet depends on are ignored.
+    /// Names of `.scf` files that no packet depends on are ignored.
+    ///
+    /// # Errors
+    /// [`Malformed`] for the first line that is refused.
     pub fn from_text(text: &str) -> Result<Params, Malformed> {
         // The value of each parameter, and its line.
         let mut numbers = [None; PARAMETERS.len()];
@@ -175,7 +177,7 @@ impl Params {
             why: Wrong::Unit(unit),
         })?;
         for (line, name, text) in texts {
-            let set = params.tell(name, text.trim());
+            let set = params.set_text(name, text.trim());
             let set = set.unwrap_or_else(|| Err(Wrong::Unknown(name.into())));
             set.map_err(|why| Malformed { line, why })?;
         }

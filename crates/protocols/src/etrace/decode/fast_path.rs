@@ -10,7 +10,7 @@ use tracewright_base::{
 };
 
 use super::Decoder;
-use super::goal::{Goal, MOST_JUMPS, Path, last_address};
+use super::goal::{Goal, MAX_JUMPS, Path, last_address};
 use super::state::{Phase, Position, ReportedAs};
 use crate::cursor::Cursor;
 use crate::etrace::config::{Difference, Params};
@@ -48,8 +48,8 @@ impl Decoder {
         while self.run_atoms(&shape, feed, params, code, sink) {}
     }
 
-    /// Decodes packets until the fast path stops. Whether the walk finished the current packet, so
-    /// that the fast path can go on.
+    /// Decodes packets until the fast path stops. Returns whether the walk finished the current
+    /// packet, so that the fast path can go on.
     fn run_atoms<K: BlockCache, S: Sink>(
         &mut self,
         shape: &Shape,
@@ -116,7 +116,7 @@ impl Decoder {
                     if last.kind != Kind::Branch {
                         break 'fast_path Stop::Walk;
                     }
-                    if jumps == MOST_JUMPS {
+                    if jumps == MAX_JUMPS {
                         break 'fast_path Stop::Lost;
                     }
                     let conditional = last.conditional();
@@ -170,6 +170,7 @@ impl Decoder {
                                 break 'fast_path Stop::Walk;
                             }
                             sink.element(at, Element::Range(range));
+                            // As in the walk, the jump is a step of the path, at address 0.
                             jumped = path.goes_on(0);
                             cursor = Cursor { next: there, last: cursor.next, taken: true };
                             if !jumped {
@@ -211,8 +212,8 @@ impl Decoder {
         }
     }
 
-    /// Updates the decoder's state with the last block. `reported` is the traced address to which it
-    /// jumped.
+    /// Updates the decoder's state with the last block. `reported` is the traced address to which
+    /// it jumped.
     #[inline]
     fn settle_cursor<K: BlockCache>(&mut self, cursor: &Cursor, reported: Option<u64>, code: &K) {
         let Some(block) = cursor.settle(code) else { return };

@@ -18,7 +18,8 @@ pub(super) struct Goal {
     ///
     /// [`Params::needs_report_reason`]: crate::etrace::config::Params::needs_report_reason
     pub(super) branches: bool,
-    /// The goal is not part of the walk: it is the first instruction of what follows.
+    /// The walk ends before the instruction at the address: a start packet reports the first
+    /// instruction after the walk.
     pub(super) before: bool,
     /// The goal is in another context.
     pub(super) context: bool,
@@ -38,7 +39,7 @@ impl Goal {
 }
 
 /// The most jumps between two branches on the fast path. More are a loop without a branch.
-pub(super) const MOST_JUMPS: u32 = 1 << 10;
+pub(super) const MAX_JUMPS: u32 = 1 << 10;
 
 /// The most blocks and jumps between two branches. A longer path is a loop that never ends.
 const LONGEST_PATH: u32 = 1 << 14;
@@ -68,7 +69,8 @@ pub(super) const LONGEST_DETOUR: u32 = 64;
 #[derive(Clone, Copy, Default)]
 pub(super) struct Path {
     steps: u32,
-    /// An earlier address on the path. It moves ahead each time that the path is twice as long.
+    /// An earlier address on the path, to detect a cycle by Brent's algorithm: it moves to the
+    /// current address whenever the number of steps is a power of two.
     /// `None` since the last implied return, because the return stack differs from then on.
     mark: Option<u64>,
 }

@@ -56,7 +56,7 @@ impl Decoder {
         {
             match self.leads(from, address, params, code) {
                 Leads::There => {}
-                // The return goes to the start itself, and not to the top of the return stack.
+                // The return goes to the address of the start packet, not to the top of the stack.
                 Leads::Elsewhere => return Implied::No,
                 // A unit may report a jump of unknown target before another context begins.
                 Leads::Anywhere if goal.context => return Implied::Perhaps,

@@ -6,7 +6,7 @@ use crate::etrace::config::Params;
 
 /// The most entries of the stack. A call counter may count further: deeper returns are not
 /// followed.
-const MOST_ENTRIES: usize = 512;
+const MAX_ENTRIES: usize = 512;
 
 /// The return addresses of traced calls. A full stack drops its oldest entry.
 ///
@@ -44,7 +44,7 @@ impl Returns {
             (0, counter) => (1usize << counter) - 1,
             (stack, _) => 1 << stack,
         };
-        let most = limit.min(MOST_ENTRIES);
+        let most = limit.min(MAX_ENTRIES);
         if stack > 0
             && counter > 0
             && let Some(last) = self.entries.back_mut()

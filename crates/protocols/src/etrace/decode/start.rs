@@ -22,6 +22,8 @@ impl Decoder {
         let changed = self.changes(start.who);
         let context = self.who.is_some_and(|known| known.context != start.who.context);
         let (reported, why) = self.last_reported(context);
+        // With trapped instructions in the stream, a start packet after the first instruction of a
+        // handler reports the second.
         let second = params.choices.trapped_in_stream
             && matches!(self.reported_as, ReportedAs::Handler { .. });
         if second {
@@ -64,8 +66,8 @@ impl Decoder {
         self.reported_as = ReportedAs::Start { after_return: returned, before };
     }
 
-    /// The address that the last packet reported, if any, and the reason for it in case that the
-    /// instruction of the start comes right after it. `context`: the start is in another context.
+    /// The address that the last packet reported, if any, and the reason for it, provided that
+    /// the instruction of the start packet is the next one. `context`: that is in another context.
     fn last_reported(&self, context: bool) -> (Option<u64>, Before) {
         let reason = |branches: bool| match branches || context {
             true => Before::Perhaps,

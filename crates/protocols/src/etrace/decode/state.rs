@@ -31,7 +31,7 @@ pub(super) enum ReportedAs {
     /// As the target of a jump. Also the state before the first such packet.
     #[default]
     Jumped,
-    /// As the target of a jump that was itself reported.
+    /// As the target of a jump, where a packet had reported the jump instruction, too.
     Target,
     /// At an address that the program reached without a jump of unknown target.
     Passed,
@@ -61,7 +61,7 @@ pub(super) enum Position {
     #[default]
     Unknown,
     /// The next instruction to be emitted is at `pc`. With `pending_retire` a packet has reported
-    /// it, so that it was retired.
+    /// it: it was retired, unless the unit reports trapped instructions, too.
     At { pc: u64, pending_retire: bool },
     /// After a jump whose target the program does not give.
     Jump { role: Role },

@@ -39,7 +39,7 @@ pub(super) enum After {
     End,
 }
 
-/// The state in which a trap left the program.
+/// What [`Decoder::leave`] determines about the program before a trap.
 pub(super) struct BeforeTrap {
     /// The address to which the trap returns, where it is known.
     pub(super) return_address: Option<u64>,
@@ -94,7 +94,7 @@ impl Decoder {
         let changed = self.changes(trap.who);
         let sure = match choices.trapped_in_stream {
             true => changed || nested == Some(true),
-            false => unretired && !target && !self.trapped_by_call(trap, params, code),
+            false => unretired && !target && !self.trapped_by_ecall(trap, params, code),
         };
         let mut reported = None;
         if params.reports_trapped() {
@@ -142,7 +142,7 @@ impl Decoder {
         BeforeTrap { return_address: return_address.or(predicted), ..left }
     }
 
-    /// Resolves a passed address before a trap, where trapped instructions are in the stream: the
+    /// Resolves a passed address before a trap, where packets may report trapped instructions: the
     /// instruction that was reported last becomes the pending one. `sure`: it trapped. `ends`: the
     /// trace ends, so that it may have trapped. The result is the reason for its report, if it was
     /// reported after the passed address.
@@ -159,8 +159,8 @@ impl Decoder {
         if let Some(next) = by.next {
             // The passed address was reported because the next instruction trapped. That one was
             // reported for its trap, or as the target of a jump. A branch with an outcome was
-            // retired, if a path leads back to it; else a unit may take the jump to the handler for
-            // its outcome.
+            // retired, if a path leads back to it; else the unit may have traced the jump to the
+            // handler as its outcome.
             let outcome = next.map.is_some_and(|map| map.len > 0);
             self.report_ambiguity(at, params, code, sink);
             let retired = outcome && self.reaches_jump(params, code);
@@ -230,8 +230,8 @@ impl Decoder {
     fn fate<K: BlockCache>(&self, trap: &Trap, sure: bool, params: &Params, code: &mut K) -> Fate {
         let Position::At { pc, pending_retire: true } = self.position else { return Fate::Retired };
         let choices = &params.choices;
-        let call = self.is_call(pc, params, code);
-        let by_call = is_call_cause(trap);
+        let call = self.is_ecall(pc, params, code);
+        let by_call = is_ecall_cause(trap);
         if choices.trapped_in_stream {
             return match self.reported_as {
                 _ if sure => Fate::Trapped,
@@ -253,7 +253,7 @@ impl Decoder {
                 _ if by_call && trap.ecause != BREAKPOINT => Fate::Retired,
                 ReportedAs::Target if self.is_branch(pc, params, code) => {
                     match self.pending.first() {
-                        // A unit may take the jump to the handler for the branch's outcome.
+                        // The unit may have traced the jump to the handler as the branch's outcome.
                         Some(false) => Fate::Retired,
                         Some(true) | None => Fate::Unknown,
                     }
@@ -311,10 +311,10 @@ impl Decoder {
         }
         match self.position {
             Position::At { pc, .. } => {
-                let calls = is_call_cause(trap) && !params.choices.trapped_in_stream;
+                let calls = is_ecall_cause(trap) && !params.choices.trapped_in_stream;
                 Some(
                     self.last
-                        .filter(|&last| calls && self.is_call(last, params, code))
+                        .filter(|&last| calls && self.is_ecall(last, params, code))
                         .unwrap_or(pc),
                 )
             }
@@ -324,13 +324,13 @@ impl Decoder {
 
     /// Whether the instruction that was reported last is an ECALL or EBREAK, which the unit counts
     /// as retired, and is the cause of `trap`.
-    fn trapped_by_call<K: BlockCache>(&self, trap: &Trap, params: &Params, code: &mut K) -> bool {
+    fn trapped_by_ecall<K: BlockCache>(&self, trap: &Trap, params: &Params, code: &mut K) -> bool {
         let last = match (self.passed.and_then(|by| by.next), self.position) {
             (Some(next), _) => next.address,
             (None, Position::At { pc, pending_retire: true }) => pc,
             _ => return false,
         };
-        params.choices.ecall_retires && is_call_cause(trap) && self.is_call(last, params, code)
+        params.choices.ecall_retires && is_ecall_cause(trap) && self.is_ecall(last, params, code)
     }
 
     /// Whether the ECALL or EBREAK at `address` fits the cause of `trap`.
@@ -348,7 +348,7 @@ impl Decoder {
 
     /// Whether ECALL, EBREAK or C.EBREAK is at `address`. Where a unit counts it as retired, the
     /// exception program counter is its own address.
-    fn is_call<K: BlockCache>(&self, address: u64, params: &Params, code: &mut K) -> bool {
+    fn is_ecall<K: BlockCache>(&self, address: u64, params: &Params, code: &mut K) -> bool {
         let pc = Pc { address, isa: params.isa(), space: self.space };
         let opcode = code.opcode(pc);
         let wide = code.instruction(pc).is_ok_and(|instruction| instruction.size == 4);
@@ -364,7 +364,7 @@ impl Decoder {
 const BREAKPOINT: u64 = 3;
 
 /// Whether the cause of `trap` is an ECALL or an EBREAK.
-const fn is_call_cause(trap: &Trap) -> bool {
+const fn is_ecall_cause(trap: &Trap) -> bool {
     !trap.interrupt && matches!(trap.ecause, BREAKPOINT | 8..=11)
 }
 

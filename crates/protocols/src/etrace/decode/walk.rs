@@ -7,7 +7,7 @@ use tracewright_base::{
 use tracewright_isa::rv::Upper;
 
 use super::Decoder;
-use super::goal::{Goal, Implied, MOST_JUMPS, Path, Walked, last_address};
+use super::goal::{Goal, Implied, MAX_JUMPS, Path, Walked, last_address};
 use super::state::{PassedAddress, Position, ReportedAs};
 use crate::etrace::config::{LoopLabel, Params};
 
@@ -86,7 +86,7 @@ impl Decoder {
             }
             let block = match code.block(Pc { address: pc, isa, space: self.space }) {
                 Ok(block) => *block,
-                Err(miss) => return self.no_code(at, miss.address, params, sink),
+                Err(miss) => return self.no_code(at, miss.address, sink),
             };
             let count = self.pending.count();
             if count <= 1
@@ -131,7 +131,7 @@ impl Decoder {
     ///
     /// The fast path has such a loop too, but it reads neither packets of 0.026 and ESP32 nor those
     /// with a compressed address (PULP). Without this one, decoding dhrystone of PULP `trdb`
-    /// executes 49 % more instructions (135.4 million for 91.1 million, counted by callgrind).
+    /// executes 49 % more instructions (135.4 instead of 91.1 million, counted by callgrind).
     fn walk_cached<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
@@ -153,7 +153,7 @@ impl Decoder {
         // Jumps since the last branch. Too many are a loop without a branch.
         let mut jumps = 0;
         loop {
-            let (mut last, mut way) = (BlockId::NONE, 0);
+            let (mut last, mut outcome) = (BlockId::NONE, 0);
             let blocks = code.blocks();
             while let Some((cached, class)) = blocks.get(next) {
                 let branch = class.last[1];
@@ -161,16 +161,16 @@ impl Decoder {
                     break;
                 }
                 let conditional = branch.conditional();
-                if left == 0 || jumps == MOST_JUMPS {
+                if left == 0 || jumps == MAX_JUMPS {
                     break;
                 }
-                way = if conditional { (steps & 1) as usize } else { 1 };
+                outcome = if conditional { (steps & 1) as usize } else { 1 };
                 steps >>= u32::from(conditional);
                 left -= u32::from(conditional);
                 jumps = if conditional { 0 } else { jumps + 1 };
-                sink.element(at, Element::Range(cached.range(class, way != 0)));
+                sink.element(at, Element::Range(cached.range(class, outcome != 0)));
                 last = next;
-                next = blocks.next(next, way != 0);
+                next = blocks.next(next, outcome != 0);
             }
             if last == BlockId::NONE {
                 break;
@@ -178,8 +178,8 @@ impl Decoder {
             let Some(block) = code.cached_block(last) else { break };
             self.last = Some(last_address(&block));
             self.position = match block.last.target {
-                Some(pc) if way != 0 => Position::At { pc, pending_retire: false },
-                None if way != 0 => Position::Jump { role: block.last.role },
+                Some(pc) if outcome != 0 => Position::At { pc, pending_retire: false },
+                None if outcome != 0 => Position::Jump { role: block.last.role },
                 _ => Position::At { pc: block.next(), pending_retire: false },
             };
             if next != BlockId::NONE {
@@ -187,11 +187,11 @@ impl Decoder {
             }
             let Position::At { pc, .. } = self.position else { break };
             let pc = Pc { address: pc, isa, space: self.space };
-            next = code.enter(pc, Some((last, way != 0)));
+            next = code.enter(pc, Some((last, outcome != 0)));
         }
         self.pending.leave(left + spare);
         self.implied = 0;
-        if jumps == MOST_JUMPS {
+        if jumps == MAX_JUMPS {
             return self.lose(at, Inconsistency::AddressNotReached, sink);
         }
         Walked::There
@@ -211,8 +211,8 @@ impl Decoder {
         }
     }
 
-    /// Emits all iterations but the last ones of a predicted loop of one block at once. Whether the
-    /// block is such a loop.
+    /// Emits all iterations but the last ones of a predicted loop of one block at once. Returns
+    /// whether the block is such a loop.
     #[inline]
     fn repeat<S: Sink>(&mut self, at: u64, block: &Block, params: &Params, sink: &mut S) -> bool {
         let last = &block.last;
@@ -232,8 +232,8 @@ impl Decoder {
         true
     }
 
-    /// Emits a whole block. Whether a branch decides the next position; `None` if the program
-    /// cannot be followed, which is reported.
+    /// Emits a whole block. Returns whether the outcome of a branch determines the next position;
+    /// `None` if the program cannot be followed, which is reported.
     #[inline]
     fn block<K: BlockCache, S: Sink>(
         &mut self,
@@ -278,7 +278,7 @@ impl Decoder {
                     true,
                     sink,
                 );
-                self.no_code(at, next, params, sink);
+                self.no_code(at, next, sink);
                 return None;
             }
             (End::Invalid, _) => {
@@ -468,7 +468,7 @@ impl Decoder {
         let instruction = match code.instruction(position) {
             Ok(instruction) => instruction,
             Err(miss) => {
-                self.no_code(at, miss.address, params, sink);
+                self.no_code(at, miss.address, sink);
                 return;
             }
         };
@@ -514,13 +514,7 @@ impl Decoder {
     }
 
     #[cold]
-    fn no_code<S: Sink>(
-        &mut self,
-        at: u64,
-        address: u64,
-        _params: &Params,
-        sink: &mut S,
-    ) -> Walked {
+    fn no_code<S: Sink>(&mut self, at: u64, address: u64, sink: &mut S) -> Walked {
         self.position = Position::Unknown;
         self.passed = None;
         self.pending.clear();
@@ -531,7 +525,7 @@ impl Decoder {
 
 /// The result of [`Decoder::jump`].
 enum Jumped {
-    /// The walk goes on.
+    /// The jump is an implied return: the walk goes on at its target.
     On,
     /// The jump leads to the goal.
     There,

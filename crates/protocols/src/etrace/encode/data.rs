@@ -149,7 +149,7 @@ impl DataEncoder {
         };
         out.extend([Packet::sent(Payload::Data(packet), params)]);
         self.requests.iter_mut().for_each(|request| request.left = request.left.saturating_sub(1));
-        // A store that failed brings nothing.
+        // A store that failed has no data.
         let atomic = matches!(transfer, Transfer::Atomic(kind) if kind != 7);
         if d.split && (atomic || transfer == Transfer::Load) {
             self.requests.push_back(Request {

@@ -403,7 +403,7 @@ impl Flow {
             self.count_packet(params, out);
         } else if self.branches == Map::FULL && !self.all_predicted {
             self.full(params, out);
-        } else if self.predicted == MOST_PREDICTED {
+        } else if self.predicted == MAX_PREDICTED {
             self.report(cur, false, false, params, out);
             return Reported::Here;
         }
@@ -704,7 +704,7 @@ enum Reported {
 const ILLEGAL_INSTRUCTION: u64 = 2;
 
 /// The most branches that a branch count packet can have.
-const MOST_PREDICTED: u64 = u32::MAX as u64 + Map::FULL as u64;
+const MAX_PREDICTED: u64 = u32::MAX as u64 + Map::FULL as u64;
 
 /// An address field.
 const fn full_address(address: u64, params: &Params) -> u64 {
