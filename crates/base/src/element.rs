@@ -7,6 +7,7 @@ use crate::{
 
 /// One decoded element of a trace. Elements are emitted in the order in which they become certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Element {
     /// Execution is unknown from here to the next [`Element::TraceOn`] or range.
     Gap(Gap),

@@ -113,6 +113,7 @@ impl fmt::Display for Inconsistency {
 
 /// The reason of a gap in the knowledge of execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Gap {
     /// The decoder starts.
     Start,

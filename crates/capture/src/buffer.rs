@@ -10,6 +10,7 @@ use crate::{Bytes, Pipe};
 
 /// The format of the bytes of a buffer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// `coresight`: 16-byte formatter frames with the data of several sources.
     #[default]

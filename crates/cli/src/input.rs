@@ -96,13 +96,8 @@ impl Input {
 
     /// A buffer with its sources, for decoding.
     pub fn job(&self, buffer: usize) -> Job<'_> {
-        let plan = Plan::new(&self.capture, buffer, &self.options).unwrap_or_else(|| Plan {
-            buffer,
-            framing: Framing::Raw,
-            messages: None,
-            sources: Vec::new(),
-            skipped: Vec::new(),
-        });
+        let plan = Plan::new(&self.capture, buffer, &self.options)
+            .unwrap_or_else(|| Plan::with_sources(buffer, Framing::Raw, Vec::new()));
         let sources = Source::all(&self.capture, &plan, &self.memory);
         Job { input: self, buffer: &self.capture.buffers[buffer], plan, sources }
     }

@@ -11,7 +11,7 @@ use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
 use crate::{JUMP_TABLE, JumpTable, Route};
 
-/// How to decode.
+/// How to decode. Write values as `Options { ..Options::default() }`: fields may be added.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Decode only these trace IDs, or source numbers. Empty: decode all.
@@ -32,6 +32,7 @@ pub struct Options {
 
 /// A buffer and the sources in it that can be decoded.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Plan {
     /// Index of the buffer in the capture.
     pub buffer: usize,
@@ -47,6 +48,7 @@ pub struct Plan {
 
 /// A source that can be decoded.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Planned {
     /// Index of the source in the capture.
     pub source: usize,
@@ -62,6 +64,7 @@ pub struct Planned {
 
 /// A source that cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Skipped {
     /// Index of the source in the capture.
     pub source: usize,
@@ -96,6 +99,11 @@ impl fmt::Display for ForeignPlan {
 impl Error for ForeignPlan {}
 
 impl Planned {
+    /// Source number `source` of a capture, called `name`, with this trace ID and configuration.
+    pub fn new(source: usize, name: impl Into<String>, id: u16, config: AnyConfig) -> Planned {
+        Planned { source, name: name.into(), id, config, jump_table: None }
+    }
+
     /// The source in the capture that the plan was made for.
     ///
     /// # Errors
@@ -108,6 +116,7 @@ impl Planned {
 
 /// Why a source cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Why {
     /// No protocol has the device's type.
     UnknownProtocol,
@@ -148,6 +157,12 @@ impl Why {
 }
 
 impl Plan {
+    /// A plan of buffer `buffer` with these sources, which need not be those that the capture lists
+    /// for it.
+    pub fn with_sources(buffer: usize, framing: Framing, sources: Vec<Planned>) -> Plan {
+        Plan { buffer, framing, messages: None, sources, skipped: Vec::new() }
+    }
+
     /// Plans `buffer`. `None` where the capture has no such buffer.
     pub fn new(capture: &Capture, buffer: usize, options: &Options) -> Option<Plan> {
         let format = &capture.buffers.get(buffer)?.format;
@@ -298,7 +313,8 @@ fn framing(buffer: &Buffer) -> Framing {
                 Framing::Tpiu
             }
         }
-        Format::CoreSight | Format::Other(_) => Framing::Coresight,
+        // Format::CoreSight, and names that are not known.
+        _ => Framing::Coresight,
     }
 }
 

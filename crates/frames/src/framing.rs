@@ -2,6 +2,7 @@
 
 /// The framing of the bytes of the sources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Framing {
     /// 16-byte frames from the first byte on, as in a trace buffer in memory.
     #[default]

@@ -20,6 +20,7 @@ pub enum Resume {
 
 /// The form in which a capture stores the trace of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TraceForm {
     /// Bytes, in formatter frames or as raw trace data.
     Bytes,

@@ -31,6 +31,7 @@ pub struct About {
 
 /// Why a configuration cannot be made from a device's registers.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ConfigureError {
     /// No protocol has this name.
     Unknown,
@@ -66,6 +67,7 @@ macro_rules! protocols {
     ($($(#[$doc:meta])* $name:ident: $protocol:ty,)*) => {
         /// A protocol, by name.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
         pub enum AnyProtocol { $($(#[$doc])* $name,)* }
 
         impl AnyProtocol {

@@ -61,10 +61,8 @@ impl<L: Listener + Default> Decoding<L> {
         let (memory, sources) = (memory.collect(), vec![Source::default()]);
         let capture = Capture { sources, memory, ..Capture::default() };
         let config = case.config.clone();
-        let source =
-            Planned { source: 0, name: String::new(), id: ID.into(), config, jump_table: None };
-        let plan =
-            Plan { buffer: 0, framing, messages: None, sources: vec![source], skipped: Vec::new() };
+        let sources = vec![Planned::new(0, "", ID.into(), config)];
+        let plan = Plan::with_sources(0, framing, sources);
         let memory = Memory::new(&capture);
         let session = Session::new(&capture, &plan, &memory, &Options::default()).unwrap();
         Decoding { buffer, session, listener: L::default() }

@@ -39,8 +39,8 @@ pub fn of_case(
         memory: memory.collect(),
         ..Capture::default()
     };
-    let sources = vec![Planned { source: 0, name, id: FRAMED_ID.into(), config, jump_table: None }];
-    let plan = Plan { buffer: 0, framing, messages: None, sources, skipped: Vec::new() };
+    let sources = vec![Planned::new(0, name, FRAMED_ID.into(), config)];
+    let plan = Plan::with_sources(0, framing, sources);
     same(&capture, &plan, step, chunk)
 }
 

@@ -83,7 +83,8 @@ pub(crate) fn fields<'a>(source: &Source, element: &Element, o: Object<'a>) -> O
         Element::Inconsistency(inconsistency) => o
             .text("reason", PacketKind::of(&inconsistency).as_str())
             .text("text", &inconsistency.to_string()),
-        Element::ExceptionReturn | Element::Trigger | Element::Marker | Element::End => o,
+        // Exception returns, triggers, markers and the end have no fields.
+        _ => o,
     }
 }
 

@@ -98,13 +98,8 @@ pub fn element(style: Style, element: &Element, out: &mut String) -> bool {
             itm(*after_overflow, out);
             let _ = write!(out, "ITM_TS_GLOBAL ( TS: 0x{value:016x}) )");
         }
-        Element::TrapValue(_)
-        | Element::DataAccess(_)
-        | Element::Undecodable { .. }
-        | Element::Inconsistency(_)
-        | Element::Corrected { .. } => {
-            return false;
-        }
+        // Trap values, data accesses, undecodable bytes, inconsistencies, corrected branches.
+        _ => return false,
     }
     true
 }
@@ -125,7 +120,8 @@ const fn reason(gap: Gap) -> &'static str {
         Gap::Reset => "reset-decoder",
         Gap::Overflow | Gap::Data => "overflow",
         Gap::Discard => "discard",
-        Gap::BadPacket | Gap::BadImage => "bad-packet",
+        // Gap::BadPacket, Gap::BadImage.
+        _ => "bad-packet",
     }
 }
 

@@ -83,21 +83,8 @@ const fn breaks(element: &Element) -> bool {
         | Element::Inconsistency(_)
         | Element::Transaction(_)
         | Element::End => true,
-        Element::Range(_)
-        | Element::Corrected { .. }
-        | Element::Context(_)
-        | Element::Timestamp { .. }
-        | Element::Cycles(_)
-        | Element::Events(_)
-        | Element::Trigger
-        | Element::Marker
-        | Element::Instrumentation { .. }
-        | Element::TrapValue(_)
-        | Element::SoftwareWrite(_)
-        | Element::DwtEvent(_)
-        | Element::LocalTimestamp(_)
-        | Element::GlobalTimestamp { .. }
-        | Element::DataAccess(_) => false,
+        // Ranges, contexts, time, events, writes and data accesses.
+        _ => false,
     }
 }
 
