@@ -5,6 +5,8 @@ use tracewright_base::{Block, BlockCache, BlockId, CachedBlocks, CodeSpace, Isa,
 /// A position between two cached blocks. A fast path emits blocks without updating the decoder's
 /// state: the state is still before the waypoint of [`last`](Cursor::last) and is settled from that
 /// block alone.
+///
+/// Functions take and return a cursor by value, so that the loops hold it in registers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor {
     /// The block to execute next; [`BlockId::NONE`] where it is not cached.
@@ -36,24 +38,24 @@ impl Cursor {
 
     /// Passes the next block, whose waypoint is `taken` or not.
     #[inline]
-    pub(crate) fn pass(&mut self, taken: bool, blocks: &CachedBlocks<'_>) {
-        *self = Cursor { next: blocks.next(self.next, taken), last: self.next, taken };
+    pub(crate) fn pass(self, taken: bool, blocks: &CachedBlocks<'_>) -> Cursor {
+        Cursor { next: blocks.next(self.next, taken), last: self.next, taken }
     }
 
     /// The block from which the decoder's state is to be updated; `None` where it is up to date.
     #[inline]
-    pub(crate) fn settle<K: BlockCache>(&self, code: &K) -> Option<Block> {
+    pub(crate) fn settle<K: BlockCache>(self, code: &K) -> Option<Block> {
         code.cached_block(self.last)
     }
 
-    /// Moves to the block at `pc`, which is made and cached if necessary. The decoder's state is
-    /// settled.
+    /// The position before the block at `pc`, which is made and cached if necessary. The decoder's
+    /// state is settled.
     ///
     /// `linked`: the block at `pc` follows the last one whenever that one's waypoint has the same
     /// outcome. The cache then records it as the successor.
     #[inline]
-    pub(crate) fn enter<K: BlockCache>(&mut self, pc: Pc, linked: bool, code: &mut K) {
+    pub(crate) fn enter<K: BlockCache>(self, pc: Pc, linked: bool, code: &mut K) -> Cursor {
         let from = (linked && self.last != BlockId::NONE).then_some((self.last, self.taken));
-        *self = Cursor::before(code.enter(pc, from));
+        Cursor::before(code.enter(pc, from))
     }
 }

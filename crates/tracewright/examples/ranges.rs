@@ -19,6 +19,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// The capture on the command line, or one of the small captures of this repository.
 fn path(small: &str) -> String {
-    let default = || format!("{}/../../tests/captures/{small}", env!("CARGO_MANIFEST_DIR"));
+    let default = || format!("{}/../../tests/captures/{small}/capture", env!("CARGO_MANIFEST_DIR"));
     std::env::args().nth(1).unwrap_or_else(default)
 }

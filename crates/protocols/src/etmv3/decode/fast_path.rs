@@ -98,7 +98,7 @@ impl Decoder {
                     }
                     let count = if accurate { Counted::of(count) } else { Counted::UNKNOWN };
                     let range = Range { cycles: count, ..range };
-                    cursor.pass(passed, &blocks);
+                    cursor = cursor.pass(passed, &blocks);
                     if left == 0 && taken == end {
                         self.pending.instruction(at, range, sink);
                     } else {
@@ -118,11 +118,11 @@ impl Decoder {
                     sink.element(at, Element::Cycles(Some(cycles.into())));
                 }
             };
-            self.settle(&cursor, code);
+            self.settle(cursor, code);
             if !enter {
                 break;
             }
-            self.enter(&mut cursor, code);
+            cursor = self.enter(cursor, code);
             if cursor.next == BlockId::NONE {
                 // One by one, or it is not known which they are.
                 self.atoms(at, steps.last(left), config, code, sink);
@@ -153,7 +153,7 @@ impl Decoder {
 
     /// Updates the decoder state to the position after an instruction.
     #[inline]
-    fn settle<K: BlockCache>(&mut self, cursor: &Cursor, code: &K) {
+    fn settle<K: BlockCache>(&mut self, cursor: Cursor, code: &K) {
         let Some(block) = cursor.settle(code) else { return };
         self.returned = false;
         self.context.isa = block.last.isa;
@@ -162,12 +162,12 @@ impl Decoder {
 
     /// Caches the next instruction, the successor of the last one.
     #[cold]
-    fn enter<K: BlockCache>(&self, cursor: &mut Cursor, code: &mut K) {
+    fn enter<K: BlockCache>(&self, cursor: Cursor, code: &mut K) -> Cursor {
         match self.flow {
             Flow::At(address) if self.context.isa != Isa::Jazelle => {
-                cursor.enter(self.pc(address), true, code);
+                cursor.enter(self.pc(address), true, code)
             }
-            _ => *cursor = Cursor::before(BlockId::NONE),
+            _ => Cursor::before(BlockId::NONE),
         }
     }
 }

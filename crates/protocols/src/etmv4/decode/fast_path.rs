@@ -192,11 +192,11 @@ impl Decoder {
             let mut cursor = walk.cursor();
             match halt {
                 Halt::Other => {
-                    self.flow.settle(&cursor, rules, code);
+                    self.flow.settle(cursor, rules, code);
                     break;
                 }
                 Halt::Jump(entry) => {
-                    self.flow.settle(&cursor, rules, code);
+                    self.flow.settle(cursor, rules, code);
                     self.flow.set_address(entry.address, entry.is() == SubIsa::Is1, rules);
                     cursor = match self.without_code(&mut walk, feed, rules, code, sink) {
                         true => sets.find(self.flow.selected(), code),
@@ -286,7 +286,7 @@ impl Decoder {
         code: &mut K,
         sink: &mut S,
     ) {
-        self.flow.settle(cursor, rules, code);
+        self.flow.settle(*cursor, rules, code);
         // A direct branch always has this target, so the next block can be recorded as successor.
         let mut linked = self.flow.pc().is_some();
         if !linked {
@@ -300,7 +300,7 @@ impl Decoder {
         }
         match self.flow.selected() {
             Some(pc) if sets.get(pc.isa == Isa::T32).code_space != CodeSpace::NONE => {
-                cursor.enter(pc, linked, code);
+                *cursor = cursor.enter(pc, linked, code);
             }
             _ => *cursor = Cursor::before(BlockId::NONE),
         }

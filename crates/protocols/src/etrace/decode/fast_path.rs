@@ -125,7 +125,7 @@ impl Decoder {
                     known -= u32::from(conditional);
                     jumps = if conditional { 0 } else { jumps + 1 };
                     sink.element(at, Element::Range(cached.range(class, branched)));
-                    cursor.pass(branched, &blocks);
+                    cursor = cursor.pass(branched, &blocks);
                     jumped = false;
                     pending_retire = false;
                 }
@@ -158,7 +158,7 @@ impl Decoder {
                             }
                             on = !conditional;
                             sink.element(at, Element::Range(cached.range(class, branched)));
-                            cursor.pass(branched, &blocks);
+                            cursor = cursor.pass(branched, &blocks);
                             jumped = false;
                             pending_retire = false;
                         }
@@ -183,11 +183,11 @@ impl Decoder {
                     }
                 }
             };
-            self.settle_cursor(&cursor, jumped.then_some(pc), code);
+            self.settle_cursor(cursor, jumped.then_some(pc), code);
             if stop == Stop::Unknown
                 && let Position::At { pc: address, .. } = self.position
             {
-                cursor.enter(Pc { address, isa, space: self.space }, !jumped, code);
+                cursor = cursor.enter(Pc { address, isa, space: self.space }, !jumped, code);
                 if cursor.next != BlockId::NONE {
                     continue;
                 }
@@ -215,7 +215,7 @@ impl Decoder {
     /// Updates the decoder's state with the last block. `reported` is the traced address to which
     /// it jumped.
     #[inline]
-    fn settle_cursor<K: BlockCache>(&mut self, cursor: &Cursor, reported: Option<u64>, code: &K) {
+    fn settle_cursor<K: BlockCache>(&mut self, cursor: Cursor, reported: Option<u64>, code: &K) {
         let Some(block) = cursor.settle(code) else { return };
         self.last = Some(last_address(&block));
         self.position = match (reported, block.last.target) {

@@ -69,7 +69,7 @@ impl Decoder {
             let enter = 'fast_path: loop {
                 while steps > 1 {
                     let Some((cached, class)) = blocks.get(cursor.next) else {
-                        if RETURNS && cursor.taken && self.return_from(&cursor, code) {
+                        if RETURNS && cursor.taken && self.return_from(cursor, code) {
                             cursor = self.find(&sets, code);
                             if cursor.next != BlockId::NONE {
                                 continue;
@@ -87,7 +87,7 @@ impl Decoder {
                     {
                         self.returns.push(cached.end(class) as u32, class.isa());
                     }
-                    cursor.pass(executed, &blocks);
+                    cursor = cursor.pass(executed, &blocks);
                     last_at = at;
                     steps >>= 1;
                 }
@@ -134,11 +134,11 @@ impl Decoder {
                     }
                 }
             };
-            self.settle(&cursor, last_at, config, code, sink);
+            self.settle(cursor, last_at, config, code, sink);
             if !enter {
                 break;
             }
-            self.enter(&mut cursor, code);
+            cursor = self.enter(cursor, code);
             if cursor.next == BlockId::NONE {
                 // Without an address, only the cycles of an atom are reported.
                 while steps > 1 && (CYCLES || self.pc.is_some()) {
@@ -168,7 +168,7 @@ impl Decoder {
     /// Moves past an indirect branch whose target is on the return stack. Returns `false`
     /// otherwise.
     #[inline]
-    fn return_from<K: BlockCache>(&mut self, cursor: &Cursor, code: &K) -> bool {
+    fn return_from<K: BlockCache>(&mut self, cursor: Cursor, code: &K) -> bool {
         let Some((cached, class)) = code.blocks().get(cursor.last) else { return false };
         let last = class.last[1];
         if last.kind != Kind::Indirect {
@@ -187,7 +187,7 @@ impl Decoder {
     #[inline]
     fn settle<K: BlockCache, S: Sink>(
         &mut self,
-        cursor: &Cursor,
+        cursor: Cursor,
         at: u64,
         config: &Config,
         code: &K,
@@ -216,10 +216,9 @@ impl Decoder {
 
     /// Caches the block at `pc`, a successor of the last block.
     #[cold]
-    fn enter<K: BlockCache>(&mut self, cursor: &mut Cursor, code: &mut K) {
+    fn enter<K: BlockCache>(&mut self, cursor: Cursor, code: &mut K) -> Cursor {
         let Some(pc) = self.pc.filter(|pc| walkable(pc.isa)) else {
-            *cursor = Cursor::before(BlockId::NONE);
-            return;
+            return Cursor::before(BlockId::NONE);
         };
         // The target of a direct branch is constant. An unconditional branch that is traced as not
         // taken gets no successor: each one is an inconsistency.
@@ -230,6 +229,6 @@ impl Decoder {
                 false => last.conditional() || !is_branch(last.kind),
             }
         });
-        cursor.enter(self.space(pc), linked, code);
+        cursor.enter(self.space(pc), linked, code)
     }
 }
