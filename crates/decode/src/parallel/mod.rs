@@ -1,7 +1,7 @@
 //! Decodes one buffer on several threads, with the output of one.
 //!
 //! The buffer is cut into chunks. A worker decodes each chunk from the initial state and takes
-//! checkpoints at the ends of segments. The [`Joiner`] knows the actual state at the beginning of a
+//! checkpoints at the ends of segments. The joiner knows the actual state at the beginning of a
 //! chunk. It decodes the head of the chunk again from there, **until its state equals the worker's
 //! state at a checkpoint**. From that checkpoint on the worker's output is that of a decoder that
 //! has seen the whole trace, and the joiner takes it unchanged. The state consists of that of the
