@@ -4,9 +4,9 @@ use tracewright_capture::Buffer;
 
 use crate::error::DecodeError;
 
-/// Bytes that a session is fed at a time: enough that the calls cost nothing, few enough that a
-/// listener that wants no more stops soon.
-const CHUNK: usize = 1 << 16;
+/// Bytes that a session is fed at a time: enough that the calls cost nothing, few enough that the
+/// elements of a chunk take little memory and a full listener ends the decoding soon.
+const CHUNK: usize = 1 << 12;
 
 /// The bytes of a buffer, a chunk at a time.
 pub(crate) struct Chunks<'a> {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use tracewright_base::Element;
+use tracewright_base::{Element, Range};
 use tracewright_decode::{Listener, Session, Tally};
 
 use crate::chunks::Chunks;
@@ -69,14 +69,39 @@ impl Trace {
 #[derive(Debug, Default)]
 struct Items {
     first: usize,
-    waiting: VecDeque<Item>,
+    /// Items, each with the number of times that it occurs in a row, at least 1.
+    waiting: VecDeque<(Item, u32)>,
+}
+
+impl Items {
+    fn repeat_element(&mut self, source: usize, offset: u64, element: Element, times: u32) {
+        if times > 0 {
+            self.waiting.push_back((Item { source: self.first + source, offset, element }, times));
+        }
+    }
+
+    /// The next item.
+    fn take(&mut self) -> Option<Item> {
+        let (item, times) = self.waiting.front_mut()?;
+        let item = *item;
+        *times -= 1;
+        if *times == 0 {
+            self.waiting.pop_front();
+        }
+        Some(item)
+    }
 }
 
 impl Listener for Items {
     const PACKETS: bool = false;
 
     fn element(&mut self, source: usize, at: u64, element: Element) {
-        self.waiting.push_back(Item { source: self.first + source, offset: at, element });
+        self.repeat_element(source, at, element, 1);
+    }
+
+    /// The iterations of a loop take one entry: a packet can count billions of them.
+    fn repeat(&mut self, source: usize, at: u64, range: Range, times: u32) {
+        self.repeat_element(source, at, Element::Range(range), times);
     }
 }
 
@@ -126,12 +151,38 @@ impl Iterator for Elements<'_> {
             return None;
         }
         match self.advance() {
-            Ok(true) => self.items.waiting.pop_front().map(Ok),
+            Ok(true) => self.items.take().map(Ok),
             Ok(false) => None,
             Err(error) => {
                 self.failed = true;
                 Some(Err(error))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tracewright_base::{Counted, Isa, Last};
+    use tracewright_isa::assemble::a64;
+    use tracewright_isa::{ItState, classify};
+
+    use super::*;
+
+    #[test]
+    fn the_iterations_of_a_loop_take_one_entry() {
+        let mut items = Items::default();
+        let nop = classify(Isa::A64, &a64::NOP.to_le_bytes(), 0, &mut ItState::default()).unwrap();
+        let last = Last::new(&nop, false);
+        let range = Range { start: 0, bytes: 4, instructions: 1, cycles: Counted::UNKNOWN, last };
+        items.repeat(0, 1, range, u32::MAX);
+        items.repeat(0, 2, range, 0);
+        items.element(0, 3, Element::End);
+        assert_eq!(items.waiting.len(), 2);
+
+        items.waiting[0].1 = 2;
+        let offsets: Vec<u64> =
+            std::iter::from_fn(|| items.take()).map(|item| item.offset).collect();
+        assert_eq!(offsets, [1, 1, 3]);
     }
 }

@@ -36,8 +36,9 @@ impl Summary {
         self.formatter.merge(formatter);
     }
 
-    /// Whether all of the trace was decoded: no source left out, no byte undecodable, no packet
-    /// inconsistent, no program memory missing, and no bytes of trace IDs without a source.
+    /// Whether nothing is missing from what was decoded: no source left out, no byte undecodable,
+    /// no packet inconsistent, no program memory missing, and no bytes of trace IDs without a
+    /// source.
     pub fn is_complete(&self) -> bool {
         let clean = |counts: &Counts| {
             counts.undecodable == 0

@@ -143,7 +143,7 @@ cpu,address,isa,el,opcode
     let output =
         encode("--config xlen=32 --config source_width=1 --config source=1", &folder.path("none"));
     assert_eq!(output.code, Some(2), "{}", output.out);
-    assert!(output.err.contains("does not fit"), "{}", output.err);
+    assert!(output.err.contains("does not fit into source_width"), "{}", output.err);
     let output = encode("--config profile=esp32", &folder.path("none"));
     assert!(output.err.contains("no source number"), "{}", output.err);
 }
