@@ -23,7 +23,7 @@ const PERIOD: usize = 4096;
 /// Depth of the return stack.
 const DEPTH: usize = 8;
 /// Maximum number of atoms in a packet.
-const LONGEST: u8 = 24;
+const MAX_LEN: u8 = 24;
 
 /// A trace unit while tracing.
 #[derive(Clone, Debug)]
@@ -79,7 +79,7 @@ impl Unit {
     fn atom(&mut self, taken: bool) {
         let (bits, len) = self.atoms;
         self.atoms = (bits | u32::from(taken) << len, len + 1);
-        if len + 1 == LONGEST {
+        if len + 1 == MAX_LEN {
             self.longest();
         }
     }

@@ -17,19 +17,19 @@ pub(crate) struct Source {
     stream: AnyStream,
     /// Bytes that are not decoded yet, among them those that make no whole packet.
     block: frames::Source,
-    /// Half bytes of the first byte of `block` that are decoded, where packets are a whole number
-    /// of half bytes.
+    /// Nibbles of the first byte of `block` that are decoded, where packets are a whole number
+    /// of nibbles.
     taken: usize,
     /// Bytes so far.
     pub(crate) bytes_received: u64,
 }
 
-/// The program memory of a source and a buffer for half bytes: what decoding needs besides the
+/// The program memory of a source and a buffer for nibbles: what decoding needs besides the
 /// state.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     cache: Cache,
-    /// The block, one half byte in each byte.
+    /// The block, one nibble in each byte.
     nibbles: Vec<u8>,
 }
 

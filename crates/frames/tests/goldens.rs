@@ -30,7 +30,7 @@ enum Lists {
     All,
     /// Some bytes before synchronisation are dropped, or wrong.
     FromSync,
-    /// Packets begin at half bytes: only the offsets are compared. A packet that begins with the
+    /// Packets begin at nibbles: only the offsets are compared. A packet that begins with the
     /// high half has the offset after the byte.
     Offsets,
 }

@@ -10,7 +10,7 @@ use tracewright_isa::rv::{Extensions, Upper};
 use tracewright_isa::{riscv, t32};
 
 use crate::absent::Absent;
-use crate::steps::Steps;
+use crate::instruction_cache::InstructionCache;
 use crate::table::{Table, hash};
 use crate::walk::{Memory, Rules};
 use crate::{Image, View};
@@ -35,7 +35,7 @@ pub struct Cache {
     /// Addresses without a block.
     absent: Absent,
     /// Single instructions.
-    steps: Steps,
+    instruction_cache: InstructionCache,
 }
 
 /// How a [`Cache`] works.
@@ -97,7 +97,7 @@ impl Cache {
             result: Block::default(),
             stubs: Vec::new(),
             absent: Absent::default(),
-            steps: Steps::default(),
+            instruction_cache: InstructionCache::default(),
         }
     }
 
@@ -117,7 +117,7 @@ impl Cache {
             stub.code_space = CodeSpace::NONE;
         }
         self.absent.clear();
-        self.steps.clear();
+        self.instruction_cache.clear();
     }
 
     /// The RISC-V extensions.
@@ -280,7 +280,7 @@ impl Cache {
         }
         aligned(address, isa)?;
         let instruction = self.memory(view, isa).instruction(address)?;
-        self.steps.insert(address, code_space, instruction);
+        self.instruction_cache.insert(address, code_space, instruction);
         Ok(instruction)
     }
 }
@@ -313,7 +313,7 @@ impl Code for Cache {
     #[inline]
     fn instruction(&mut self, pc: Pc) -> Result<Instruction, Miss> {
         let (view, code_space, address) = self.locate(pc);
-        match self.steps.find(address, code_space) {
+        match self.instruction_cache.find(address, code_space) {
             Some(instruction) => Ok(*instruction),
             None => self.step(view, pc.isa, address),
         }

@@ -9,13 +9,13 @@ use crate::{Image, View};
 
 /// The maximum length of a block, in instructions. It bounds the walk through memory without a
 /// branch.
-pub const LONGEST_BLOCK: u32 = 4096;
+pub const MAX_BLOCK_INSTRUCTIONS: u32 = 4096;
 
 /// The maximum length of a standard instruction, in bytes.
-const LONGEST: usize = 4;
+const MAX_INSTRUCTION_LEN: usize = 4;
 
 /// The maximum length of a custom RISC-V instruction, in bytes.
-const LONGEST_OWN: usize = 8;
+const MAX_CUSTOM_LEN: usize = 8;
 
 /// Which instructions end a block.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +65,7 @@ impl<'a> Memory<'a> {
                 break;
             }
             // A pair of instructions that makes a jump inferable is in one block.
-            if block.instructions >= LONGEST_BLOCK && reader.upper.is_none() {
+            if block.instructions >= MAX_BLOCK_INSTRUCTIONS && reader.upper.is_none() {
                 block.end = End::Limit;
                 break;
             }
@@ -84,11 +84,11 @@ impl<'a> Memory<'a> {
     /// it.
     fn it_state(self, pc: u64) -> ItState {
         // An IT instruction and three of its four instructions, 4 bytes each, can be before `pc`.
-        const FARTHEST: u64 = 2 + 3 * 4;
+        const MAX_DISTANCE: u64 = 2 + 3 * 4;
         if !matches!(self.isa, Isa::T32 | Isa::ThumbEe) {
             return ItState::default();
         }
-        for back in (2..=FARTHEST).step_by(2) {
+        for back in (2..=MAX_DISTANCE).step_by(2) {
             let at = self.before(pc, back);
             match self.halfword(at) {
                 Some(0xbf00..=0xbfff) if self.begins_instruction(at) => {}
@@ -97,7 +97,7 @@ impl<'a> Memory<'a> {
             }
             let mut it = ItState::default();
             let mut reader = Reader::new(self, at);
-            while reader.at != pc && self.distance(reader.at, pc) <= FARTHEST {
+            while reader.at != pc && self.distance(reader.at, pc) <= MAX_DISTANCE {
                 if reader.next(&mut it).is_err() {
                     break;
                 }
@@ -114,10 +114,10 @@ impl<'a> Memory<'a> {
     /// All halfwords between that one and `at` can begin one, so they are the halves of 4-byte
     /// instructions: their number is even if an instruction begins at `at`.
     fn begins_instruction(self, at: u64) -> bool {
-        const FARTHEST: u64 = 64;
+        const MAX_DISTANCE: u64 = 64;
         let begins_long =
             |back| self.halfword(self.before(at, back)).is_some_and(|h| h >> 11 >= 0b11101);
-        let long = (2..=FARTHEST).step_by(2).take_while(|&back| begins_long(back)).count();
+        let long = (2..=MAX_DISTANCE).step_by(2).take_while(|&back| begins_long(back)).count();
         long % 2 == 0
     }
 
@@ -154,14 +154,14 @@ impl<'a> Reader<'a> {
     fn next(&mut self, it: &mut ItState) -> Result<Instruction, Miss> {
         let Memory { image, view, isa, .. } = self.memory;
         let mask = isa.address_mask();
-        if self.run.len() < LONGEST {
+        if self.run.len() < MAX_INSTRUCTION_LEN {
             let run = image.run(view, self.at);
             // Bytes past the top of the address space do not follow.
             let to_top = usize::try_from(mask - self.at).unwrap_or(usize::MAX).saturating_add(1);
             self.run = run.get(..to_top).unwrap_or(run);
         }
-        let mut across = [0; LONGEST];
-        let bytes = match self.run.get(..LONGEST) {
+        let mut across = [0; MAX_INSTRUCTION_LEN];
+        let bytes = match self.run.get(..MAX_INSTRUCTION_LEN) {
             Some(bytes) => bytes,
             None => {
                 let len = image.read(view, self.at, mask, &mut across);
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
             _ => classify(isa, bytes, self.at, it),
         };
         let Some(instruction) = instruction.filter(|i| i.size > 0) else {
-            let unread = if known < LONGEST as u64 { known } else { 0 };
+            let unread = if known < MAX_INSTRUCTION_LEN as u64 { known } else { 0 };
             return Err(Miss { address: self.at.wrapping_add(unread) & mask });
         };
         self.at = self.at.wrapping_add(u64::from(instruction.size)) & mask;
@@ -189,8 +189,8 @@ impl<'a> Reader<'a> {
     /// its target.
     fn riscv(&mut self, opcode: u32) -> Result<Instruction, Miss> {
         let Memory { isa, riscv, .. } = self.memory;
-        if riscv.has_own()
-            && let Some(instruction) = self.own()?
+        if riscv.has_custom()
+            && let Some(instruction) = self.custom()?
         {
             self.upper = Upper::default();
             return Ok(instruction);
@@ -201,11 +201,11 @@ impl<'a> Reader<'a> {
     }
 
     /// The instruction at `at` if it is a custom one of the processor.
-    fn own(&self) -> Result<Option<Instruction>, Miss> {
+    fn custom(&self) -> Result<Option<Instruction>, Miss> {
         let Memory { image, view, isa, riscv } = self.memory;
-        let mut bytes = [0; LONGEST_OWN];
+        let mut bytes = [0; MAX_CUSTOM_LEN];
         let known = image.read(view, self.at, isa.address_mask(), &mut bytes);
-        let found = riscv.own(isa, u64::from_le_bytes(bytes), self.at);
+        let found = riscv.custom(isa, u64::from_le_bytes(bytes), self.at);
         match found.filter(|found| usize::from(found.size) > known) {
             Some(_) => {
                 let address = self.at.wrapping_add(known as u64) & isa.address_mask();
@@ -220,7 +220,7 @@ impl Memory<'_> {
     /// The instruction that `opcode` is at `address`, after an instruction with the effect `upper`.
     /// Custom opcodes are included.
     pub(crate) fn classify(self, opcode: u32, address: u64, upper: Upper) -> Instruction {
-        match self.riscv.own(self.isa, opcode.into(), address) {
+        match self.riscv.custom(self.isa, opcode.into(), address) {
             Some(instruction) => instruction,
             None => self.standard(opcode, address, upper),
         }

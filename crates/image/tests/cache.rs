@@ -6,7 +6,9 @@ use tracewright_base::{
     BLOCK_CLASSES, Block, BlockCache, BlockId, Code, CodeSpace, End, Instruction, Isa, Kind, Last,
     Miss, Pc, Role, Security, Space, Waypoints,
 };
-use tracewright_image::{Bytes, Cache, CacheOptions, Image, LONGEST_BLOCK, Region, SpaceMask};
+use tracewright_image::{
+    Bytes, Cache, CacheOptions, Image, MAX_BLOCK_INSTRUCTIONS, Region, SpaceMask,
+};
 use tracewright_isa::assemble::{a64, rv};
 use tracewright_isa::rv::Extensions;
 use tracewright_testing::Random;
@@ -83,11 +85,14 @@ fn a_block_ends_at_the_first_waypoint() {
 
 #[test]
 fn the_length_of_a_block_is_limited() {
-    let longest = LONGEST_BLOCK as usize;
+    let longest = MAX_BLOCK_INSTRUCTIONS as usize;
     let code = words(&[vec![NOP; longest + 3], vec![RET]].concat());
     let mut cache = cache([Region::new("code", 0, code)], DEFAULT);
     let block = *cache.block(pc(Isa::A64, 0)).unwrap();
-    assert_eq!(row(&block), (LONGEST_BLOCK * 4, LONGEST_BLOCK, Kind::Plain, End::Limit));
+    assert_eq!(
+        row(&block),
+        (MAX_BLOCK_INSTRUCTIONS * 4, MAX_BLOCK_INSTRUCTIONS, Kind::Plain, End::Limit)
+    );
     let block = cache.block(pc(Isa::A64, block.next())).unwrap();
     assert_eq!(row(block), (16, 4, Kind::Indirect, End::Waypoint));
 }
@@ -626,16 +631,16 @@ fn riscv_blocks() {
 /// A pair that makes a jump predictable is in one block, however long the code before it.
 #[test]
 fn the_longest_block_takes_no_pair_apart() {
-    let longest = LONGEST_BLOCK as usize;
+    let longest = MAX_BLOCK_INSTRUCTIONS as usize;
     let mut code = vec![rv::NOP; longest - 1];
     code.extend([rv::auipc(6, 0), rv::jalr(0, 6, 8).unwrap()]);
     let mut cache = cache([Region::new("code", 0, words(&code))], DEFAULT);
     let block = cache.block(pc(Isa::Rv64, 0)).unwrap();
     assert_eq!(
         row(block),
-        (4 * LONGEST_BLOCK + 4, LONGEST_BLOCK + 1, Kind::Indirect, End::Waypoint)
+        (4 * MAX_BLOCK_INSTRUCTIONS + 4, MAX_BLOCK_INSTRUCTIONS + 1, Kind::Indirect, End::Waypoint)
     );
-    assert_eq!(block.last.target, Some(4 * (LONGEST_BLOCK as u64 - 1) + 8));
+    assert_eq!(block.last.target, Some(4 * (MAX_BLOCK_INSTRUCTIONS as u64 - 1) + 8));
 }
 
 /// The jump table of Zcmt is read from the image.

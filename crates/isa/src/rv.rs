@@ -53,7 +53,7 @@ impl Extensions {
     /// The instruction at `address` if its opcode is custom. The bits above the length of the
     /// opcode, \[63:16] of a compressed opcode, are ignored.
     #[inline]
-    pub fn own(&self, isa: Isa, opcode: u64, address: u64) -> Option<Instruction> {
+    pub fn custom(&self, isa: Isa, opcode: u64, address: u64) -> Option<Instruction> {
         if let Some(Custom(custom)) = self.custom
             && let Some(instruction) = custom(isa, opcode, address)
         {
@@ -65,7 +65,7 @@ impl Extensions {
 
     /// Whether there are custom opcodes.
     #[inline]
-    pub const fn has_own(&self) -> bool {
+    pub const fn has_custom(&self) -> bool {
         self.custom.is_some() || !self.opcodes.is_empty()
     }
 }
@@ -112,7 +112,7 @@ const fn is_link(register: u32) -> bool {
 /// Classifies the instruction `opcode` at `address`. A compressed opcode is in bits \[15:0].
 #[inline]
 pub fn classify(isa: Isa, opcode: u64, address: u64, extensions: &Extensions) -> Instruction {
-    match extensions.own(isa, opcode, address) {
+    match extensions.custom(isa, opcode, address) {
         Some(instruction) => instruction,
         None => standard(isa, opcode as u32, address, extensions.zcm),
     }

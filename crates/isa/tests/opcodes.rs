@@ -44,7 +44,7 @@ fn named_offsets() {
             continue;
         }
         hits += 1;
-        assert_eq!(standard.own(Rv64, bits.into(), AT), Some(want), "{bits:08x}");
+        assert_eq!(standard.custom(Rv64, bits.into(), AT), Some(want), "{bits:08x}");
     }
     assert!(hits > 100_000);
 }
@@ -175,12 +175,12 @@ fn offsets_of_all_widths() {
 #[test]
 fn a_function_has_precedence() {
     let mut extensions = table(&["mask=0x7f match=0x0b kind=return"]);
-    assert!(extensions.has_own());
+    assert!(extensions.has_custom());
     extensions.custom = Some(Custom(|isa, opcode, address| {
         let plain = rv::standard(isa, 0x13, address, false);
         (opcode & 0xfff == 0x00b).then_some(plain)
     }));
     let kind = |opcode| rv::classify(Rv32, opcode, AT, &extensions).kind;
     assert_eq!((kind(0x00b), kind(0x10b)), (Kind::Plain, Kind::Indirect));
-    assert!(!Extensions::NONE.has_own());
+    assert!(!Extensions::NONE.has_custom());
 }

@@ -124,7 +124,7 @@ impl Lookup {
             return rv::classify(isa, bits.into(), address, &self.riscv);
         };
         // A custom opcode longer than 32 bits is complete in the image only.
-        if self.riscv.has_own()
+        if self.riscv.has_custom()
             && cache.opcode(pc) == Some(bits)
             && let Ok(found) = cache.instruction(pc)
         {

@@ -10,7 +10,7 @@ pub(crate) struct Byte {
     pub(crate) sync: bool,
 }
 
-/// Bytes that wait for the port. A 4-bit port takes half bytes, the low half first.
+/// Bytes that wait for the port. A 4-bit port takes nibbles, the low nibble first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fifo {
     bytes: VecDeque<Byte>,
@@ -48,7 +48,7 @@ impl Fifo {
         self.half
     }
 
-    /// Takes the next half byte; `true` where an address begins with it.
+    /// Takes the next nibble; `true` where an address begins with it.
     pub(crate) fn pop_half(&mut self) -> Option<(u8, bool)> {
         let first = self.get(0)?;
         self.half = !self.half;

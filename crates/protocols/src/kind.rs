@@ -5,16 +5,16 @@ use core::fmt::{self, Write};
 /// The kind of a packet: the name of its enum variant in lower case with hyphens, `trace-info`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PacketKind {
-    text: [u8; Self::LONGEST],
+    text: [u8; Self::MAX_LEN],
     len: u8,
 }
 
 impl PacketKind {
-    const LONGEST: usize = 31;
+    const MAX_LEN: usize = 31;
 
     /// The kind of `packet`, which must be an enum.
     pub fn of(packet: &impl fmt::Debug) -> Self {
-        let mut kind = PacketKind { text: [0; Self::LONGEST], len: 0 };
+        let mut kind = PacketKind { text: [0; Self::MAX_LEN], len: 0 };
         // `write_str` returns an error after the name, which stops the formatter.
         let _ = write!(kind, "{packet:?}");
         kind

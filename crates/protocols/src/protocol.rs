@@ -24,8 +24,8 @@ pub enum Resume {
 pub enum TraceForm {
     /// Bytes, in formatter frames or as raw trace data.
     Bytes,
-    /// Half bytes, the low half of a byte first. A packet is a whole number of half bytes, and a
-    /// decoder gets one half byte in each byte.
+    /// Nibbles, the low nibble of a byte first. A packet is a whole number of nibbles, and a
+    /// decoder gets one nibble in each byte.
     HalfBytes,
     /// Cycles of a trace port of the unit's own, without a formatter.
     Cycles,

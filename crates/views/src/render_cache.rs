@@ -5,7 +5,7 @@ use tracewright_base::Range;
 /// Slots of a cache: a power of two.
 const SLOTS: usize = 1 << 12;
 /// The longest text that is cached, in bytes.
-const LONGEST: usize = 1 << 12;
+const MAX_LEN: usize = 1 << 12;
 
 /// The text of recent keys. The cache is direct-mapped: a key replaces the key that has the same
 /// slot, so memory is bounded.
@@ -46,7 +46,7 @@ impl<K: Copy + Eq + CacheKey> RenderCache<K> {
 
     /// Stores `text` as the text of `key`.
     pub(crate) fn store(&mut self, key: K, text: &str) {
-        if text.len() > LONGEST {
+        if text.len() > MAX_LEN {
             return;
         }
         if self.slots.is_empty() {
@@ -128,7 +128,7 @@ mod tests {
             }
         }
         assert_eq!(writes, 2);
-        let long = "x".repeat(LONGEST + 1);
+        let long = "x".repeat(MAX_LEN + 1);
         cache.store((0, 9), &long);
         assert!(!cache.recall((0, 9), &mut String::new()));
     }

@@ -39,7 +39,7 @@ impl Source {
         sources.collect()
     }
 
-    /// Appends the bytes of a packet in hexadecimal, each followed by `between`. A half byte has
+    /// Appends the bytes of a packet in hexadecimal, each followed by `between`. A nibble has
     /// one digit.
     pub fn packet_bytes(&self, bytes: &[u8], between: &str, out: &mut String) {
         let digits = if self.config.protocol().form() == TraceForm::HalfBytes { 1 } else { 2 };

@@ -485,7 +485,7 @@ impl Encoder {
 /// The bytes of an address.
 #[derive(Default)]
 struct Bytes {
-    bytes: [u8; super::packet::LONGEST_ADDRESS],
+    bytes: [u8; super::packet::MAX_ADDRESS_LEN],
     len: usize,
 }
 

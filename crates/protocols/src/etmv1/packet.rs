@@ -7,7 +7,7 @@ use core::fmt;
 use tracewright_base::{Fault, Parse, Wire};
 use tracewright_frames::cycles::Cycle;
 
-pub use address::{Address, LONGEST_ADDRESS, Last, Reason};
+pub use address::{Address, Last, MAX_ADDRESS_LEN, Reason};
 
 use super::Config;
 

@@ -6,7 +6,7 @@ use core::fmt::{self, Write};
 use tracewright_base::Parse;
 use tracewright_frames::cycles::{Cycle, DISABLED, TRIGGER, Width};
 
-use super::packet::{Address, LONGEST_ADDRESS};
+use super::packet::{Address, MAX_ADDRESS_LEN};
 use super::{Config, History, Packet};
 
 /// The state that cycles leave for the description of the next one. By default no cycle has come.
@@ -18,7 +18,7 @@ pub struct Transcript {
     /// Cycles left that show bits of the last branch status's offset, and the bits so far.
     offset: (u8, u8),
     /// The bytes of the address that is being sent.
-    bytes: [u8; LONGEST_ADDRESS],
+    bytes: [u8; MAX_ADDRESS_LEN],
     len: usize,
     /// An address is being sent.
     open: bool,
@@ -138,7 +138,7 @@ impl Transcript {
         let Parse::Packet(address, _) = Address::parse(bytes, config) else {
             return write!(out, "; address, byte {}", self.len);
         };
-        (self.open, self.len, self.bytes) = (false, 0, [0; LONGEST_ADDRESS]);
+        (self.open, self.len, self.bytes) = (false, 0, [0; MAX_ADDRESS_LEN]);
         let target = self.history.branch(&address);
         let (whole, isa) = (target.address, target.isa);
         match (target.known, address.last) {

@@ -90,7 +90,7 @@ pub struct Encoder {
     left: u32,
     /// A periodic offset is due.
     due: bool,
-    /// The rest of an offset: half bytes of a 4-bit port, else a byte.
+    /// The rest of an offset: nibbles of a 4-bit port, else a byte.
     offset: VecDeque<u8>,
     /// Loads whose values come late.
     late: Vec<Late>,

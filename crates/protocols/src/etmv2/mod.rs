@@ -16,7 +16,7 @@
 //! | 6.3 | [`decode::Decoder`], matching statuses and packets | `groups_of_packets`, `widths` |
 //! | 6.4, Tables 6-2 and 6-3 | [`packet::Item`] | `every_header`, `values` |
 //! | 6.5.1, Table 6-4 | [`packet::Offset`] | `offsets` |
-//! | 6.5.1, Table 6-5 | an offset between half bytes | `table_6_5` |
+//! | 6.5.1, Table 6-5 | an offset between nibbles | `table_6_5` |
 //! | 6.5.2 to 6.5.5 | [`packet::Tfo`] | `tfo_headers`, `in_progress` |
 //! | 6.7.1, Table 6-9 | [`packet::Branch`], [`History`] | `branches`, `fifth_bytes` |
 //! | 6.8 | `Element::DataAccess` | `data`, `out_of_order` |

@@ -23,10 +23,10 @@ use super::packet::{Address, ContextInfo, Exception, Packet, Q, SubIsa, TraceInf
 use super::{Config, History};
 
 /// The maximum plausible speculation depth: a larger TRCIDR8 is wrong.
-const DEEPEST: u32 = 1 << 16;
+const MAX_SPECULATION: u32 = 1 << 16;
 
 /// The maximum number of timestamps and events that wait for the next P0 element.
-const LONGEST: usize = 1 << 16;
+const MAX_WINDOW: usize = 1 << 16;
 
 /// The return address of a tail-chained exception, with the T32 bit. (M profile)
 const TAIL_CHAIN: u64 = 0xffff_ffff;
@@ -194,7 +194,7 @@ impl Decoder {
         sink: &mut S,
     ) {
         let at = p.at;
-        let max = config.max_speculation().min(DEEPEST);
+        let max = config.max_speculation().min(MAX_SPECULATION);
         let mut commit = 0;
         match p.packet {
             Packet::Atoms(atoms) => {
@@ -285,7 +285,7 @@ impl Decoder {
         }
         commit = commit.max(self.depth.saturating_sub(max));
         if commit > 0 && !self.commit(at, commit, rules, code, sink)
-            || self.window.len() >= LONGEST && self.depth == 0 && !self.flush(rules, code, sink)
+            || self.window.len() >= MAX_WINDOW && self.depth == 0 && !self.flush(rules, code, sink)
         {
             self.fail(at, sink);
         }

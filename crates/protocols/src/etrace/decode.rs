@@ -22,7 +22,9 @@ use tracewright_base::{
 };
 
 use super::config::{Difference, Framing, Params, Reset};
-use super::packet::{BranchCount, Map, Packet, Payload, Qualification, Report, Trap, Who};
+use super::packet::{
+    BranchCount, Map, Packet, Payload, PrivilegeContext, Qualification, Report, Trap,
+};
 use data::History;
 use goal::{Goal, Walked};
 use pending::Pending;
@@ -57,7 +59,7 @@ pub struct Decoder {
     targets: Targets,
     data: History,
     /// The privilege and context that were last emitted.
-    who: Option<Who>,
+    privilege_context: Option<PrivilegeContext>,
     /// The memory space of that privilege.
     space: Space,
     /// The last timestamp of an envelope.
@@ -139,7 +141,7 @@ impl Decode<Params, Packet> for Decoder {
             Payload::Trap(trap) => self.trap(at, &trap, After::Retired, params, code, sink),
             Payload::Context(context) => {
                 self.flush(at, params, code, sink);
-                self.enter(at, context.who, params, sink);
+                self.enter(at, context.privilege_context, params, sink);
             }
             Payload::Support(support) => {
                 self.qualification(at, support.qualification, params, code, sink);
@@ -235,11 +237,11 @@ impl Decoder {
         if self.phase != Phase::Following {
             return;
         }
-        while let Some(by) = self.passed.take() {
-            if params.reports_trapped() && self.defers(&by, path, params, code) {
+        while let Some(passed) = self.passed.take() {
+            if params.reports_trapped() && self.defers(&passed, path, params, code) {
                 return;
             }
-            self.walk_to_jump(at, by, params, code, sink);
+            self.walk_to_jump(at, passed, params, code, sink);
         }
         self.followed = path.report.is_some_and(|report| report.updiscon);
         self.implied = 0;
@@ -308,11 +310,11 @@ impl Decoder {
         walked
     }
 
-    /// Whether a packet may report the instruction right after the passed address `by`. The packet
-    /// after it decides, so that this one waits.
+    /// Whether a packet may report the instruction right after the passed address `passed`. The
+    /// packet after it decides, so that this one waits.
     fn defers<K: BlockCache>(
         &mut self,
-        by: &PassedAddress,
+        passed: &PassedAddress,
         path: &PathPacket,
         params: &Params,
         code: &mut K,
@@ -324,9 +326,9 @@ impl Decoder {
         }
         let Some(address) = self.reported(path, &report, params) else { return false };
         let next = Next { address, map: path.map };
-        let waits = self.may_follow(by, &next, params, code);
+        let waits = self.may_follow(passed, &next, params, code);
         if waits {
-            self.passed = Some(PassedAddress { next: Some(next), ..*by });
+            self.passed = Some(PassedAddress { next: Some(next), ..*passed });
             self.address = Some(address);
         }
         waits
@@ -373,8 +375,8 @@ impl Decoder {
     }
 
     /// Whether the privilege differs from the last one that was emitted.
-    pub(super) fn changes(&self, who: Who) -> bool {
-        self.who.is_some_and(|known| known.privilege != who.privilege)
+    pub(super) fn changes(&self, privilege_context: PrivilegeContext) -> bool {
+        self.privilege_context.is_some_and(|known| known.privilege != privilege_context.privilege)
     }
 
     /// A trap packet. `after`: the packet after it, as far as it matters.
@@ -392,7 +394,7 @@ impl Decoder {
         if let ReportedAs::Handler { again: true, .. } = self.reported_as {
             self.reported_as = ReportedAs::Handler { trapped: Some(true), again: false };
             self.handler = position;
-            self.enter(at, trap.who, params, sink);
+            self.enter(at, trap.privilege_context, params, sink);
             return;
         }
         let BeforeTrap { return_address, trapped, again, handler_reported } =
@@ -405,10 +407,10 @@ impl Decoder {
         {
             sink.element(at, Element::TrapValue(value));
         }
-        self.enter(at, trap.who, params, sink);
+        self.enter(at, trap.privilege_context, params, sink);
         self.pending.clear();
         self.reported_as = ReportedAs::Handler { trapped, again };
-        let known = params.vector(trap.who.privilege, trap.interrupt, trap.ecause);
+        let known = params.vector(trap.privilege_context.privilege, trap.interrupt, trap.ecause);
         // Without `thaddr` the packet has the privilege before the trap, and not that of the
         // handler.
         let machine = params.vectors.supervisor.is_none() && params.vectors.guest.is_none();
@@ -473,16 +475,25 @@ impl Decoder {
     }
 
     /// Emits the time of a packet, and its privilege and context if they differ from the last ones.
-    fn enter<S: Sink>(&mut self, at: u64, who: Who, params: &Params, sink: &mut S) {
+    fn enter<S: Sink>(
+        &mut self,
+        at: u64,
+        privilege_context: PrivilegeContext,
+        params: &Params,
+        sink: &mut S,
+    ) {
         if params.widths.time > 0 {
-            sink.element(at, Element::Timestamp { value: who.time, cycles: None });
+            sink.element(at, Element::Timestamp { value: privilege_context.time, cycles: None });
         }
-        let same = |known: Who| known.privilege == who.privilege && known.context == who.context;
-        if !self.who.is_some_and(same) {
-            sink.element(at, Element::Context(context(who, params)));
+        let same = |known: PrivilegeContext| {
+            known.privilege == privilege_context.privilege
+                && known.context == privilege_context.context
+        };
+        if !self.privilege_context.is_some_and(same) {
+            sink.element(at, Element::Context(context(privilege_context, params)));
         }
-        self.who = Some(who);
-        self.space = space(who.privilege);
+        self.privilege_context = Some(privilege_context);
+        self.space = space(privilege_context.privilege);
     }
 
     /// `qual_status` of a support packet: tracing has ended, or packets were lost.
@@ -505,7 +516,7 @@ impl Decoder {
             sink.element(at, Element::Gap(Gap::Overflow));
             *self = Decoder {
                 phase: Phase::Waiting(Why::Lost),
-                who: self.who,
+                privilege_context: self.privilege_context,
                 time: self.time,
                 number: self.number,
                 data: core::mem::take(&mut self.data),
@@ -513,10 +524,10 @@ impl Decoder {
             };
             return;
         }
-        while let Some(by) = self.passed.take()
-            && (qualification == Qualification::EndedUnreported || by.next.is_some())
+        while let Some(passed) = self.passed.take()
+            && (qualification == Qualification::EndedUnreported || passed.next.is_some())
         {
-            self.walk_to_jump(at, by, params, code, sink);
+            self.walk_to_jump(at, passed, params, code, sink);
         }
         self.flush(at, params, code, sink);
         self.passed = None;
@@ -556,11 +567,11 @@ const fn exception(trap: &Trap, return_address: Option<u64>) -> Exception {
 }
 
 /// The context element of a privilege and a context.
-fn context(who: Who, params: &Params) -> Context {
+fn context(privilege_context: PrivilegeContext, params: &Params) -> Context {
     Context {
-        context_id: (params.widths.context > 0).then_some(who.context),
+        context_id: (params.widths.context > 0).then_some(privilege_context.context),
         vmid: None,
-        el: Some(who.privilege),
+        el: Some(privilege_context.privilege),
         security: None,
         bits64: params.rv64,
         isa: params.isa(),

@@ -299,7 +299,7 @@ impl Encoder {
             return self.stop(params, out);
         }
         let Some((code, interrupt)) = riscv(taken.cause) else { return };
-        let only = !(params.choices.ecall_retires && !interrupt && is_call(code));
+        let only = !(params.choices.ecall_retires && !interrupt && is_ecall(code));
         let mut flags = is::TRAP | is::SPECIAL | core::mem::take(&mut self.report);
         if interrupt {
             flags |= is::INTERRUPT;
@@ -340,6 +340,6 @@ const fn riscv(cause: Cause) -> Option<(u64, bool)> {
 }
 
 /// ECALL from U, S, VS and M, and EBREAK.
-const fn is_call(code: u64) -> bool {
+const fn is_ecall(code: u64) -> bool {
     matches!(code, 3 | 8..=11)
 }

@@ -24,7 +24,7 @@ pub use data::{Amount, Coding, DataAccess, Transfer};
 pub use envelope::Envelope;
 pub(in crate::etrace) use quick::Shape;
 pub use support::{Qualification, Standard, Support};
-pub use sync::{ContextChange, Start, Trap, Who};
+pub use sync::{ContextChange, PrivilegeContext, Start, Trap};
 
 /// A packet: the values of its fields.
 #[derive(Clone, Copy, PartialEq, Eq)]

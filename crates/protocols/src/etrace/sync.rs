@@ -3,27 +3,29 @@
 use tracewright_base::{Parse, SyncSearch, Wire};
 
 use super::config::{Framing, Params};
-use super::packet::{Packet, Payload, Who};
+use super::packet::{Packet, Payload, PrivilegeContext};
 
 /// The number of valid packets in a row that prove the alignment.
 const CHAIN: usize = 8;
 
 /// The longest payload, in bytes.
-const LONGEST: usize = 31;
+const MAX_PACKET_LEN: usize = 31;
 
 /// The number of bytes that decide whether packets begin at an offset: eight of the longest
 /// packets, each with a header, 8 bytes of timestamp and 2 of source number.
-pub const LOOKED_AHEAD: usize = CHAIN * (1 + LONGEST + 8 + 2);
+pub const LOOKED_AHEAD: usize = CHAIN * (1 + MAX_PACKET_LEN + 8 + 2);
 
 /// Bytes of the longest message without its header.
 pub(super) fn longest(params: &Params) -> usize {
     match params.link.framing {
         Framing::Encapsulated | Framing::Siemens => {
-            LONGEST
+            MAX_PACKET_LEN
                 + usize::from(params.link.timestamp_bytes)
                 + usize::from(params.link.source_width / 8)
         }
-        Framing::PulpTrdb | Framing::Esp32 | Framing::PulpRecords | Framing::PulpLines => LONGEST,
+        Framing::PulpTrdb | Framing::Esp32 | Framing::PulpRecords | Framing::PulpLines => {
+            MAX_PACKET_LEN
+        }
     }
 }
 
@@ -92,15 +94,15 @@ fn chain(bytes: &[u8], params: &Params) -> Chain {
 
 /// Whether a processor can have the values of a packet.
 pub(super) fn makes_sense(packet: &Packet, params: &Params) -> bool {
-    let known = |who: &Who| match who.privilege {
+    let known = |privilege_context: &PrivilegeContext| match privilege_context.privilege {
         0 | 1 | 3 => true,
         4..=6 => params.widths.privilege > 2,
         _ => false,
     };
     match &packet.payload {
-        Payload::Start(start) => known(&start.who),
-        Payload::Trap(trap) => known(&trap.who),
-        Payload::Context(context) => known(&context.who),
+        Payload::Start(start) => known(&start.privilege_context),
+        Payload::Trap(trap) => known(&trap.privilege_context),
+        Payload::Context(context) => known(&context.privilege_context),
         _ => true,
     }
 }

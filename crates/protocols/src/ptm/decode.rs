@@ -64,7 +64,7 @@ const LONGEST_RUN: u32 = 1 << 16;
 const DEBUG_ENTRY: u16 = 1;
 
 /// The longest distance of a waypoint update, in bytes.
-const FARTHEST_UPDATE: u32 = 1 << 20;
+const MAX_UPDATE_DISTANCE: u32 = 1 << 20;
 
 impl Decode<Config, Packet> for Decoder {
     fn packet<K: BlockCache, S: Sink>(
@@ -293,7 +293,7 @@ impl Decoder {
             return;
         };
         let mut run = Run::at(pc);
-        if target.wrapping_sub(pc.address) > FARTHEST_UPDATE {
+        if target.wrapping_sub(pc.address) > MAX_UPDATE_DISTANCE {
             self.inconsistency(at, Inconsistency::AddressNotReached, sink);
             return;
         }
@@ -325,7 +325,7 @@ impl Decoder {
             if here == target {
                 break;
             }
-            let beyond = target.wrapping_sub(pc.address) > FARTHEST_UPDATE;
+            let beyond = target.wrapping_sub(pc.address) > MAX_UPDATE_DISTANCE;
             let leaves = matches!(instruction.kind, Kind::Branch | Kind::Indirect);
             if beyond || leaves || instruction.size == 0 {
                 // The program has a waypoint before the target, or no instruction there.

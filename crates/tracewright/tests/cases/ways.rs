@@ -143,7 +143,7 @@ struct Run<'a> {
     /// observed.
     unit: AnyConfig,
     output: Output,
-    /// Units (bytes or half bytes) taken.
+    /// Units (bytes or nibbles) taken.
     taken: usize,
     /// The number of packets so far, if packets are not observed.
     quiet: Option<Quiet>,
@@ -195,7 +195,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The units of the parser: bytes, or half bytes.
+/// The units of the parser: bytes, or nibbles.
 fn units(stream: &AnyStream, bytes: &[u8]) -> Vec<u8> {
     if !stream.nibbles() {
         return bytes.to_vec();

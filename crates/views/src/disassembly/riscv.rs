@@ -32,20 +32,20 @@ pub(super) fn extended(
     address: u64,
     extensions: &Extensions,
 ) -> Option<String> {
-    if extensions.has_own() {
+    if extensions.has_custom() {
         // Only the first four bytes of longer opcodes are available, and they do not give the
         // target.
-        let known = |own: &&rv::Opcode| opcode & own.mask as u32 == own.bits as u32;
-        if let Some(own) = extensions.opcodes.as_slice().iter().find(known) {
-            let name = Some(own.name.as_str()).filter(|name| !name.is_empty())?;
-            let target = own.instruction(isa, opcode.into(), address).target;
-            return Some(match target.filter(|_| own.size <= 4) {
+        let known = |custom: &&rv::Opcode| opcode & custom.mask as u32 == custom.bits as u32;
+        if let Some(custom) = extensions.opcodes.as_slice().iter().find(known) {
+            let name = Some(custom.name.as_str()).filter(|name| !name.is_empty())?;
+            let target = custom.instruction(isa, opcode.into(), address).target;
+            return Some(match target.filter(|_| custom.size <= 4) {
                 Some(target) => format!("{name} 0x{target:x}"),
                 None => name.into(),
             });
         }
         // Instructions that a function describes have no names.
-        if extensions.own(isa, opcode.into(), address).is_some() {
+        if extensions.custom(isa, opcode.into(), address).is_some() {
             return None;
         }
     }

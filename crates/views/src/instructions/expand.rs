@@ -135,7 +135,7 @@ impl<V: Steps> Expand<V> {
                 // The length of a custom opcode is in the table of the processor only.
                 (Isa::T32 | Isa::ThumbEe | Isa::Rv32 | Isa::Rv64, Some(opcode))
                     if (narrow(isa, opcode) || opcode & 0x1f != 0x1f)
-                        && !program.cache.riscv().has_own() =>
+                        && !program.cache.riscv().has_custom() =>
                 {
                     2 + 2 * u64::from(!narrow(isa, opcode))
                 }

@@ -298,7 +298,7 @@ impl<W: io::Write> Listing<W> {
         if !self.sources[n].has_half_bytes() {
             return self.bad_line(n, at, own, fault);
         }
-        // The offset is that of a packet in the same half bytes: see `PacketText::offset` of STM.
+        // The offset is that of a packet in the same nibbles: see `PacketText::offset` of STM.
         let listed_at = at.wrapping_add(offsets.is_high_half(span.start).into());
         self.sources[n].seen = (at, listed_at);
         let at = listed_at;

@@ -17,7 +17,7 @@ pub struct StmText {
     has_master: bool,
     /// A packet came after the last undecodable bytes.
     synced: bool,
-    /// The offset of the first of the half bytes 0xf that directly precede a synchronisation.
+    /// The offset of the first of the nibbles 0xf that directly precede a synchronisation.
     ones_at: Option<u64>,
 }
 
@@ -102,7 +102,7 @@ impl PacketText for StmText {
         }
     }
 
-    /// Appends the bytes of the half bytes `block[span]`. For a synchronisation packet that ends a
+    /// Appends the bytes of the nibbles `block[span]`. For a synchronisation packet that ends a
     /// search, OpenCSD lists a packet that begins at a byte, not the bytes in the trace.
     fn octets(
         &self,
@@ -122,7 +122,7 @@ impl PacketText for StmText {
         true
     }
 
-    /// Takes the half bytes `block[span]` before a synchronisation.
+    /// Takes the nibbles `block[span]` before a synchronisation.
     fn unsynced(&mut self, offsets: &OffsetMap<'_>, span: Range<usize>, block: &[u8]) {
         for k in span {
             match block.get(k) {
@@ -133,7 +133,7 @@ impl PacketText for StmText {
     }
 
     /// The offset that OpenCSD lists for `packet`: the number of bytes it has read. That is one
-    /// more where the packet begins in a high half byte. A synchronisation packet that ends a
+    /// more where the packet begins in a high nibble. A synchronisation packet that ends a
     /// search begins with the first 0xf before it.
     fn offset(&self, packet: &Packet, offsets: &OffsetMap<'_>, index: usize) -> u64 {
         let at = offsets.at(index);
@@ -154,7 +154,7 @@ impl PacketText for StmText {
     }
 }
 
-/// Appends the bytes of the half bytes `block[span]` as OpenCSD lists them: whole bytes. The low
+/// Appends the bytes of the nibbles `block[span]` as OpenCSD lists them: whole bytes. The low
 /// half of the first byte is 0 where the span begins in its high half.
 pub(super) fn octets(offsets: &OffsetMap<'_>, span: Range<usize>, block: &[u8], out: &mut Vec<u8>) {
     let nibble = |k: usize| block.get(k).copied().unwrap_or(0) & 0xf;

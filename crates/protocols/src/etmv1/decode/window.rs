@@ -6,7 +6,7 @@ use tracewright_base::Parse;
 use tracewright_frames::cycles::{Cycle, Width};
 
 use crate::etmv1::Config;
-use crate::etmv1::packet::{Address, LONGEST_ADDRESS};
+use crate::etmv1::packet::{Address, MAX_ADDRESS_LEN};
 
 /// Limit of the waiting data units. No FIFO holds as many, so more of them prove an inconsistency.
 const UNITS: usize = 2048;
@@ -41,7 +41,7 @@ struct Unit {
 struct Sent {
     /// Offset of its first cycle.
     at: u64,
-    bytes: [u8; LONGEST_ADDRESS],
+    bytes: [u8; MAX_ADDRESS_LEN],
     len: u8,
     /// Cycles since then, at most [`SETTLED`].
     age: u8,
@@ -109,7 +109,7 @@ impl Window {
     }
 
     fn begin(&mut self, at: u64) {
-        self.addresses.push_back(Sent { at, bytes: [0; LONGEST_ADDRESS], len: 0, age: 0 });
+        self.addresses.push_back(Sent { at, bytes: [0; MAX_ADDRESS_LEN], len: 0, age: 0 });
         (self.open, self.half) = (true, None);
     }
 

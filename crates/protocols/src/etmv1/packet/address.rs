@@ -8,7 +8,7 @@ use crate::bits::{emit_groups, groups};
 use crate::etmv1::Config;
 
 /// The most bytes of an address with its context ID.
-pub const LONGEST_ADDRESS: usize = 9;
+pub const MAX_ADDRESS_LEN: usize = 9;
 
 /// A branch address as it was sent: low bits that replace those of the previous address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

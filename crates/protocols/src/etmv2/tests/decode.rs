@@ -67,7 +67,7 @@ fn widths() {
     }
 }
 
-/// Table 6-5: an offset between two half bytes, for a decoder that starts there and one that is
+/// Table 6-5: an offset between two nibbles, for a decoder that starts there and one that is
 /// synchronised already.
 #[test]
 fn table_6_5() {

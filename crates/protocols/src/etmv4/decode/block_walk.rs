@@ -45,7 +45,7 @@ pub(super) enum Stop {
     /// The next block is not known.
     Unknown,
     /// The block at a traced address is not known.
-    Jump,
+    Address,
     /// The last block ends with a return from an exception.
     ExceptionReturn,
 }
@@ -194,7 +194,7 @@ impl BlockWalk {
                     taken += len as usize;
                     next = to;
                     if next == BlockId::NONE {
-                        break Stop::Jump;
+                        break Stop::Address;
                     }
                 }
                 atoms => {

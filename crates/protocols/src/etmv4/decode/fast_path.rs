@@ -28,7 +28,7 @@ enum Halt {
     /// The next block is not cached.
     Enter,
     /// The block at a traced address is not cached.
-    Jump(Entry),
+    Address(Entry),
 }
 
 /// Up to this number, cached blocks are in the processor's caches and need no prefetch.
@@ -178,7 +178,7 @@ impl Decoder {
                 };
                 match stop {
                     Stop::Packet => break Halt::Other,
-                    Stop::Jump => break Halt::Jump(self.history.last()),
+                    Stop::Address => break Halt::Address(self.history.last()),
                     Stop::ExceptionReturn => sink.element(walk.at, Element::ExceptionReturn),
                     Stop::Unknown => {
                         walk.next = self.return_to(&mut walk, &sets, rules, code);
@@ -195,7 +195,7 @@ impl Decoder {
                     self.flow.settle(cursor, rules, code);
                     break;
                 }
-                Halt::Jump(entry) => {
+                Halt::Address(entry) => {
                     self.flow.settle(cursor, rules, code);
                     self.flow.set_address(entry.address, entry.is() == SubIsa::Is1, rules);
                     cursor = match self.without_code(&mut walk, feed, rules, code, sink) {

@@ -37,7 +37,7 @@ impl Rules {
 
 /// The maximum distance to a traced address or to a waypoint, in bytes. A longer walk means that
 /// the program image is wrong.
-const LONGEST_WALK: u64 = 1 << 26;
+const MAX_WALK: u64 = 1 << 26;
 
 /// The position of execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -669,7 +669,7 @@ fn walk<K: BlockCache>(pc: Pc, code: &mut K, until: Until) -> (Walked, Option<St
     loop {
         let here = Pc { address: walked.end, ..pc };
         let left = match until {
-            Until::Waypoint => LONGEST_WALK.saturating_sub(walked.end.wrapping_sub(pc.address)),
+            Until::Waypoint => MAX_WALK.saturating_sub(walked.end.wrapping_sub(pc.address)),
             Until::Address(to) => (to & mask).wrapping_sub(here.address) & mask,
             Until::Count(count) => u64::from(count.saturating_sub(walked.instructions)),
         };
@@ -678,7 +678,7 @@ fn walk<K: BlockCache>(pc: Pc, code: &mut K, until: Until) -> (Walked, Option<St
             return (walked, stop);
         }
         // The address is before `pc`, or too far after it.
-        if matches!(until, Until::Address(_)) && left > LONGEST_WALK {
+        if matches!(until, Until::Address(_)) && left > MAX_WALK {
             return (walked, Some(Stop::NotReached));
         }
         let block = match code.block(here) {

@@ -2,12 +2,12 @@
 //! stack")
 
 /// The depth of an analyzer's stack.
-const DEEPEST: usize = 15;
+const MAX_DEPTH: usize = 15;
 
 /// Return addresses with their instruction set selector, newest last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Returns {
-    entries: [(u64, bool); DEEPEST],
+    entries: [(u64, bool); MAX_DEPTH],
     len: u8,
     /// The depth of the stack.
     depth: u8,
@@ -16,7 +16,7 @@ pub(super) struct Returns {
 impl Returns {
     /// An empty stack of `depth` entries, at most 15.
     pub(super) fn new(depth: u8) -> Self {
-        Returns { entries: [(0, false); DEEPEST], len: 0, depth: depth.min(DEEPEST as u8) }
+        Returns { entries: [(0, false); MAX_DEPTH], len: 0, depth: depth.min(MAX_DEPTH as u8) }
     }
 
     /// Pushes the return address of a branch with link that was traced as taken. A full stack drops

@@ -42,7 +42,7 @@ impl Goal {
 pub(super) const MAX_JUMPS: u32 = 1 << 10;
 
 /// The most blocks and jumps between two branches. A longer path is a loop that never ends.
-const LONGEST_PATH: u32 = 1 << 14;
+const MAX_PATH: u32 = 1 << 14;
 
 /// How a walk ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl Path {
     #[inline]
     pub(super) fn goes_on(&mut self, pc: u64) -> bool {
         self.steps += 1;
-        if self.mark == Some(pc) || self.steps > LONGEST_PATH {
+        if self.mark == Some(pc) || self.steps > MAX_PATH {
             return false;
         }
         if self.steps.is_power_of_two() {

@@ -8,23 +8,23 @@ use super::Decoder;
 use super::goal::{Goal, LONGEST_DETOUR, Walked};
 use super::state::{Next, PassedAddress, Phase, Position};
 use crate::etrace::config::Params;
-use crate::etrace::packet::Who;
+use crate::etrace::packet::PrivilegeContext;
 
 impl Decoder {
-    /// Walks from the passed address `by` to the jump that has the same address as its target: the
-    /// packet reported this later visit.
+    /// Walks from the passed address `passed` to the jump that has the same address as its target:
+    /// the packet reported this later visit.
     pub(super) fn walk_to_jump<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
-        by: PassedAddress,
+        passed: PassedAddress,
         params: &Params,
         code: &mut K,
         sink: &mut S,
     ) {
-        let address = Some(by.address);
-        let goal = Goal { address, jumped: true, returns: by.returns, ..Goal::BRANCHES };
+        let address = Some(passed.address);
+        let goal = Goal { address, jumped: true, returns: passed.returns, ..Goal::BRANCHES };
         let walked = self.walk_to_report(at, &goal, params, code, sink);
-        if let Some(next) = by.next.filter(|_| walked == Walked::There) {
+        if let Some(next) = passed.next.filter(|_| walked == Walked::There) {
             self.pending.add(next.map.unwrap_or_default());
             let notified = params.choices.notifications;
             let goal = Goal { address: Some(next.address), notified, ..Goal::BRANCHES };
@@ -32,10 +32,11 @@ impl Decoder {
         }
     }
 
-    /// Whether `next` may be the instruction right after the passed address `by` in the program.
+    /// Whether `next` may be the instruction right after the passed address `passed` in the
+    /// program.
     pub(super) fn may_follow<K: BlockCache>(
         &self,
-        by: &PassedAddress,
+        passed: &PassedAddress,
         next: &Next,
         params: &Params,
         code: &mut K,
@@ -57,30 +58,30 @@ impl Decoder {
             map.len == 0
                 || map.len == 1 && map.bits == 0 && self.is_branch(next.address, params, code)
         });
-        by.next.is_none() && own && follows.is_none_or(|follows| follows == next.address)
+        passed.next.is_none() && own && follows.is_none_or(|follows| follows == next.address)
     }
 
-    /// A start packet with the address `next` and the context `who` comes after a passed address.
-    /// The unit reported the passed address at the first visit only if `next` comes right after it.
-    /// Else the program went on until it jumped to the passed address.
+    /// A start packet with the address `next` and the context `privilege_context` comes after a
+    /// passed address. The unit reported the passed address at the first visit only if `next` comes
+    /// right after it. Else the program went on until it jumped to the passed address.
     pub(super) fn resolve_passed<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         next: u64,
-        who: Who,
+        privilege_context: PrivilegeContext,
         params: &Params,
         code: &mut K,
         sink: &mut S,
     ) {
         let followed = core::mem::take(&mut self.followed);
-        if let Some(by) = self.passed.filter(|by| by.next.is_some()) {
+        if let Some(passed) = self.passed.filter(|passed| passed.next.is_some()) {
             self.passed = None;
-            self.walk_to_jump(at, by, params, code, sink);
+            self.walk_to_jump(at, passed, params, code, sink);
         }
         if params.reports_trapped() && self.passed.is_some() {
             self.flush(at, params, code, sink);
         }
-        let Some(by) = self.passed.take() else {
+        let Some(passed) = self.passed.take() else {
             if followed && params.options.implicit_return {
                 self.flush(at, params, code, sink);
                 self.return_to(next, params);
@@ -89,12 +90,14 @@ impl Decoder {
         };
         let went_on = match self.position {
             // Only a trap return changes the privilege level.
-            Position::At { pending_retire: false, .. } if self.changes(who) => true,
+            Position::At { pending_retire: false, .. } if self.changes(privilege_context) => true,
             Position::At { pc, pending_retire: false } => pc != next,
             _ => false,
         };
-        match went_on || !self.reports_before_start(&by, who, params, code) {
-            true if self.phase == Phase::Following => self.walk_to_jump(at, by, params, code, sink),
+        match went_on || !self.reports_before_start(&passed, privilege_context, params, code) {
+            true if self.phase == Phase::Following => {
+                self.walk_to_jump(at, passed, params, code, sink)
+            }
             true => {}
             false => self.report_ambiguity(at, params, code, sink),
         }
@@ -103,25 +106,26 @@ impl Decoder {
         }
     }
 
-    /// Whether a unit may report the instruction at `by` because a start packet with `who` is next.
-    /// A unit of 0.026 has three reasons: there are branches before the instruction; a block ends
-    /// with it (`itype` is not 0) and the period is over; or it is a jump of unknown target into
-    /// another context. Without a reason the report is for the target of a jump, if there is a
-    /// jump.
+    /// Whether a unit may report the instruction at `passed` because a start packet with
+    /// `privilege_context` is next. A unit of 0.026 has three reasons: there are branches before
+    /// the instruction; a block ends with it (`itype` is not 0) and the period is over; or it is a
+    /// jump of unknown target into another context. Without a reason the report is for the target
+    /// of a jump, if there is a jump.
     fn reports_before_start<K: BlockCache>(
         &self,
-        by: &PassedAddress,
-        who: Who,
+        passed: &PassedAddress,
+        privilege_context: PrivilegeContext,
         params: &Params,
         code: &mut K,
     ) -> bool {
-        if !params.is_draft() || params.choices.trapped_in_stream || by.branches {
+        if !params.is_draft() || params.choices.trapped_in_stream || passed.branches {
             return true;
         }
-        let pc = Pc { address: by.address, isa: params.isa(), space: self.space };
+        let pc = Pc { address: passed.address, isa: params.isa(), space: self.space };
         let kind = code.instruction(pc).map_or(Kind::Plain, |instruction| instruction.kind);
         let special = matches!(kind, Kind::Branch | Kind::Indirect);
-        let context = self.who.is_some_and(|known| known.context != who.context);
+        let context =
+            self.privilege_context.is_some_and(|known| known.context != privilege_context.context);
         special && !params.options.resync_disabled
             || kind == Kind::Indirect && context
             || !self.reaches_jump(params, code)

@@ -19,8 +19,10 @@ impl Decoder {
         sink: &mut S,
     ) {
         let address = params.full_address(start.address) & params.isa().address_mask();
-        let changed = self.changes(start.who);
-        let context = self.who.is_some_and(|known| known.context != start.who.context);
+        let changed = self.changes(start.privilege_context);
+        let context = self
+            .privilege_context
+            .is_some_and(|known| known.context != start.privilege_context.context);
         let (reported, why) = self.last_reported(context);
         // With trapped instructions in the stream, a start packet after the first instruction of a
         // handler reports the second.
@@ -29,7 +31,7 @@ impl Decoder {
         if second {
             self.flush(at, params, code, sink);
         } else {
-            self.resolve_passed(at, address, start.who, params, code, sink);
+            self.resolve_passed(at, address, start.privilege_context, params, code, sink);
         }
         self.implied = 0;
         let mut returned = false;
@@ -53,7 +55,7 @@ impl Decoder {
             returned = self.follows_trap_return(params, code);
         }
         self.begin(at, sink);
-        self.enter(at, start.who, params, sink);
+        self.enter(at, start.privilege_context, params, sink);
         self.arrive(address, start.branch, params, code);
         if emitted && let Position::At { pending_retire, .. } = &mut self.position {
             *pending_retire = false;
@@ -77,8 +79,8 @@ impl Decoder {
             (Some(PassedAddress { next: Some(next), .. }), _) => {
                 (Some(next.address), reason(next.map.is_some_and(|map| map.len > 0)))
             }
-            (Some(by), Position::At { pc, pending_retire: true }) => {
-                (Some(pc), reason(by.branches))
+            (Some(passed), Position::At { pc, pending_retire: true }) => {
+                (Some(pc), reason(passed.branches))
             }
             (None, Position::At { pc, pending_retire: true }) => (Some(pc), Before::Perhaps),
             (_, Position::Unknown) => (None, Before::Perhaps),

@@ -84,14 +84,14 @@ impl Decoder {
         // The `reference-flow` encoder sends such a packet where the target of a jump trapped, or
         // where the instruction that was reported last trapped and then the handler at once.
         let unretired = params.drops_unretired() && !trap.thaddr;
-        let next = self.passed.and_then(|by| by.next).map(|next| next.address);
+        let next = self.passed.and_then(|passed| passed.next).map(|next| next.address);
         let target = unretired
             && !self.trapped
             && after != After::Trap { again: false }
             && self.is_jump(next, params, code);
         // A trapped instruction is reported in any case if the handler runs at another privilege
         // level or traps at once.
-        let changed = self.changes(trap.who);
+        let changed = self.changes(trap.privilege_context);
         let sure = match choices.trapped_in_stream {
             true => changed || nested == Some(true),
             false => unretired && !target && !self.trapped_by_ecall(trap, params, code),
@@ -155,8 +155,8 @@ impl Decoder {
         code: &mut K,
         sink: &mut S,
     ) -> Option<Reported> {
-        let by = self.passed.take()?;
-        if let Some(next) = by.next {
+        let passed = self.passed.take()?;
+        if let Some(next) = passed.next {
             // The passed address was reported because the next instruction trapped. That one was
             // reported for its trap, or as the target of a jump. A branch with an outcome was
             // retired, if a path leads back to it; else the unit may have traced the jump to the
@@ -173,7 +173,7 @@ impl Decoder {
                 }
                 return Some(if jumps { Reported::Target } else { Reported::Extra });
             }
-            self.walk_to_jump(at, by, params, code, sink);
+            self.walk_to_jump(at, passed, params, code, sink);
             self.passed.take()?;
         }
         self.report_ambiguity(at, params, code, sink);
@@ -325,7 +325,7 @@ impl Decoder {
     /// Whether the instruction that was reported last is an ECALL or EBREAK, which the unit counts
     /// as retired, and is the cause of `trap`.
     fn trapped_by_ecall<K: BlockCache>(&self, trap: &Trap, params: &Params, code: &mut K) -> bool {
-        let last = match (self.passed.and_then(|by| by.next), self.position) {
+        let last = match (self.passed.and_then(|passed| passed.next), self.position) {
             (Some(next), _) => next.address,
             (None, Position::At { pc, pending_retire: true }) => pc,
             _ => return false,

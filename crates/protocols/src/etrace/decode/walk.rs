@@ -428,8 +428,8 @@ impl Decoder {
         if !goal.before {
             let undecided = !goal.notified && params.choices.loop_label == LoopLabel::NextPacket;
             let (returns, branches) = (goal.returns, goal.branches);
-            let by = PassedAddress { address, returns, branches, next: None };
-            self.passed = undecided.then_some(by);
+            let passed = PassedAddress { address, returns, branches, next: None };
+            self.passed = undecided.then_some(passed);
             self.reported_as = ReportedAs::Passed;
         }
         // The instruction may have trapped. The next packet decides whether it was retired.

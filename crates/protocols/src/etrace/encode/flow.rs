@@ -16,8 +16,8 @@ use crate::etrace::decode::pending::{Predictor, index};
 use crate::etrace::decode::targets::Targets;
 use crate::etrace::packet::fields::low;
 use crate::etrace::packet::{
-    BranchCount, Branches, ContextChange, JumpTarget, Map, Packet, Payload, Qualification, Report,
-    Start, Support, Trap, Who,
+    BranchCount, Branches, ContextChange, JumpTarget, Map, Packet, Payload, PrivilegeContext,
+    Qualification, Report, Start, Support, Trap,
 };
 
 /// The algorithm and its state.
@@ -415,7 +415,11 @@ impl Flow {
         let visible = !draft || cur.is(is::IMPRECISE | is::SPECIAL);
         if self.context_due && flushed && visible {
             self.context_due = false;
-            self.send(Payload::Context(ContextChange { who: who(cur) }), params, out);
+            self.send(
+                Payload::Context(ContextChange { privilege_context: privilege_context(cur) }),
+                params,
+                out,
+            );
         }
         Reported::Not
     }
@@ -444,7 +448,7 @@ impl Flow {
     fn start(&mut self, cur: &Inst, params: &Params, out: &mut impl Extend<Packet>) {
         let start = Start {
             branch: branch_bit(cur, params),
-            who: who(cur),
+            privilege_context: privilege_context(cur),
             address: full_address(cur.address, params),
         };
         let seen = self.prev.is(is::UPDISCON) && !cur.is(is::AFTER_LOSS);
@@ -474,7 +478,7 @@ impl Flow {
         let has_tval = params.widths.tval > 0 && (params.choices.tval_always || !interrupt);
         let packet = Trap {
             branch: branch_bit(cur, params),
-            who: who(cur),
+            privilege_context: privilege_context(cur),
             ecause: trap.cause,
             interrupt,
             thaddr,
@@ -711,8 +715,8 @@ const fn full_address(address: u64, params: &Params) -> u64 {
     low(address >> params.widths.iaddress_lsb, params.widths.address())
 }
 
-const fn who(cur: &Inst) -> Who {
-    Who { privilege: cur.privilege, time: cur.time, context: cur.context }
+const fn privilege_context(cur: &Inst) -> PrivilegeContext {
+    PrivilegeContext { privilege: cur.privilege, time: cur.time, context: cur.context }
 }
 
 /// `branch` of format 3.

@@ -54,11 +54,11 @@ pub(super) struct Outlet {
 }
 
 /// Bytes of the longest packet: header, payload, timestamp and source number.
-const LONGEST: u32 = 1 + 31 + 8 + 2;
+const MAX_PACKET_LEN: u32 = 1 + 31 + 8 + 2;
 /// Bytes that are reserved for the support packet of 0.026.
 const SUPPORT: u32 = 6;
 /// The least size of a FIFO: the packets with which trace resumes must fit when it is half empty.
-const LEAST: u32 = 2 * (LONGEST + 2 * SUPPORT);
+const LEAST: u32 = 2 * (MAX_PACKET_LEN + 2 * SUPPORT);
 
 impl Outlet {
     /// An empty FIFO. `no_support`: the unit has no support packets.
@@ -100,7 +100,7 @@ impl Outlet {
             return 0;
         }
         // A block has at most two packets, and so has a data access.
-        let most = (2 * u32::from(params.port.taken_branches) + 2) * LONGEST;
+        let most = (2 * u32::from(params.port.taken_branches) + 2) * MAX_PACKET_LEN;
         let over = self.level.saturating_sub(bytes.saturating_sub(most));
         (u64::from(over) * u64::from(drain)).saturating_sub(self.since.into())
     }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use tracewright_base::{Cause, Retired, Step, Taken};
 
 use super::ingress::{BLOCKS, Block, ContextType, Cycle, Itype};
-use super::{is_call, riscv};
+use super::{is_ecall, riscv};
 use crate::etrace::config::Params;
 
 /// Gathers steps into cycles of the ingress port.
@@ -178,7 +178,7 @@ impl Port {
             if self.count == self.blocks {
                 self.flush(out);
             }
-            let retires = self.ecall_retires && !interrupt && is_call(cause);
+            let retires = self.ecall_retires && !interrupt && is_ecall(cause);
             let size = u8::from(retires) * 2;
             let block = Block {
                 iaddr: taken.return_address,

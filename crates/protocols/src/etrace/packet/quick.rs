@@ -43,7 +43,7 @@ pub(in crate::etrace) struct Shape {
 }
 
 /// The length of the longest such packet: a header, two bytes of a source number, and the payload.
-const LONGEST: usize = 1 + 2 + 8;
+const MAX_PACKET_LEN: usize = 1 + 2 + 8;
 
 impl Shape {
     /// `None` if the unit has no such packets.
@@ -104,8 +104,8 @@ impl Shape {
         if header & self.mask != self.header || len.wrapping_sub(1) > 7 || bytes.len() < all {
             return None;
         }
-        let mut room = [0; LONGEST];
-        let chunk = match bytes.first_chunk::<LONGEST>() {
+        let mut room = [0; MAX_PACKET_LEN];
+        let chunk = match bytes.first_chunk::<MAX_PACKET_LEN>() {
             Some(chunk) => chunk,
             // Fewer bytes are left than the longest packet has.
             None => {

@@ -5,7 +5,7 @@ use crate::etrace::config::{Compression, Params, TrapPacket, Version};
 
 /// The privilege, context and time of an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Who {
+pub struct PrivilegeContext {
     /// The privilege level: 0 U, 1 S, 3 M; with 3 bits 4 is D, 5 VU, 6 VS.
     pub privilege: u8,
     /// The time, if packets have it.
@@ -14,10 +14,10 @@ pub struct Who {
     pub context: u32,
 }
 
-impl Who {
+impl PrivilegeContext {
     /// `privilege`, `time`, `context`. 0.026 has the context before, 1.0 no time.
     #[inline]
-    fn fields<F: Fields>(mut self, f: &mut F, params: &Params) -> Who {
+    fn fields<F: Fields>(mut self, f: &mut F, params: &Params) -> PrivilegeContext {
         let w = &params.widths;
         if params.is_draft() {
             self.context = f.uint("context", self.context.into(), w.context.into()) as u32;
@@ -40,7 +40,7 @@ pub struct Start {
     /// and it was not taken.
     pub branch: bool,
     /// The privilege, context and time.
-    pub who: Who,
+    pub privilege_context: PrivilegeContext,
     /// The address, without the bits below `iaddress_lsb`.
     pub address: u64,
 }
@@ -48,11 +48,11 @@ pub struct Start {
 impl Start {
     pub(super) fn fields<F: Fields>(mut self, f: &mut F, params: &Params) -> Start {
         if params.is_draft() {
-            self.who = self.who.fields(f, params);
+            self.privilege_context = self.privilege_context.fields(f, params);
             self.branch = f.flag("branch", self.branch);
         } else {
             self.branch = f.flag("branch", self.branch);
-            self.who = self.who.fields(f, params);
+            self.privilege_context = self.privilege_context.fields(f, params);
         }
         self.address = address(self.address, f, params, 0);
         self
@@ -65,7 +65,7 @@ pub struct Trap {
     /// As in [`Start`].
     pub branch: bool,
     /// The privilege, context and time of the handler.
-    pub who: Who,
+    pub privilege_context: PrivilegeContext,
     /// The cause, without its interrupt bit.
     pub ecause: u64,
     /// The trap is an interrupt.
@@ -84,7 +84,7 @@ impl Trap {
     pub(super) fn fields<F: Fields>(mut self, f: &mut F, params: &Params) -> Trap {
         let w = &params.widths;
         if params.is_draft() {
-            self.who = self.who.fields(f, params);
+            self.privilege_context = self.privilege_context.fields(f, params);
             self.branch = f.flag("branch", self.branch);
             self.thaddr = true;
             self.address = Some(f.uint("address", self.address.unwrap_or(0), w.address()));
@@ -92,7 +92,7 @@ impl Trap {
             self.interrupt = f.flag("interrupt", self.interrupt);
         } else {
             self.branch = f.flag("branch", self.branch);
-            self.who = self.who.fields(f, params);
+            self.privilege_context = self.privilege_context.fields(f, params);
             self.ecause = f.uint("ecause", self.ecause, w.ecause.into());
             self.interrupt = f.flag("interrupt", self.interrupt);
             self.thaddr = match params.choices.trap {
@@ -123,12 +123,12 @@ impl Trap {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ContextChange {
     /// The privilege, context and time, imprecisely from here on.
-    pub who: Who,
+    pub privilege_context: PrivilegeContext,
 }
 
 impl ContextChange {
     pub(super) fn fields<F: Fields>(self, f: &mut F, params: &Params) -> ContextChange {
-        ContextChange { who: self.who.fields(f, params) }
+        ContextChange { privilege_context: self.privilege_context.fields(f, params) }
     }
 }
 

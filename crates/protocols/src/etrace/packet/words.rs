@@ -4,7 +4,7 @@ use core::fmt::{self, Display, Formatter};
 
 use super::{
     Amount, BranchCount, Branches, ContextChange, DataAccess, Envelope, JumpTarget, Map, Packet,
-    Payload, Qualification, Report, Start, Support, Transfer, Trap, Who,
+    Payload, PrivilegeContext, Qualification, Report, Start, Support, Transfer, Trap,
 };
 
 impl Display for Packet {
@@ -104,7 +104,7 @@ impl Display for JumpTarget {
     }
 }
 
-impl Display for Who {
+impl Display for PrivilegeContext {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "privilege {}", privilege(self.privilege))?;
         if self.context != 0 {
@@ -132,7 +132,7 @@ pub(crate) const fn privilege(level: u8) -> &'static str {
 
 impl Display for Start {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "start {:#x}, {}", self.address, self.who)?;
+        write!(f, "start {:#x}, {}", self.address, self.privilege_context)?;
         f.write_str(if self.branch { "" } else { ", taken if a branch" })
     }
 }
@@ -146,14 +146,14 @@ impl Display for Trap {
             (true, Some(address)) => write!(f, "handler {address:#x}")?,
             (false, Some(address)) => write!(f, "nothing retired, address {address:#x}")?,
         }
-        write!(f, ", {}", self.who)?;
+        write!(f, ", {}", self.privilege_context)?;
         self.tval.filter(|&tval| tval != 0).map_or(Ok(()), |tval| write!(f, ", value {tval:#x}"))
     }
 }
 
 impl Display for ContextChange {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "context, {}", self.who)
+        write!(f, "context, {}", self.privilege_context)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::etrace::config::{
     Compression, Difference, Framing, MessageType, Padding, Profile, Sync, Version,
 };
 use crate::etrace::encode::{ContextType, Encoder, Itype, Settings, SyncPosition};
-use crate::etrace::packet::{Branches, Map, Payload, Report, Start, Support, Who};
+use crate::etrace::packet::{Branches, Map, Payload, PrivilegeContext, Report, Start, Support};
 use crate::etrace::{Packet, Params};
 
 fn draft() -> Params {
@@ -94,7 +94,7 @@ fn compression_and_padding() {
 fn message_types() {
     let start = Payload::Start(Start {
         branch: false,
-        who: Who { privilege: 3, ..Who::default() },
+        privilege_context: PrivilegeContext { privilege: 3, ..PrivilegeContext::default() },
         address: 0x800,
     });
     let support = Payload::Support(Support { enabled: true, ..Support::default() });

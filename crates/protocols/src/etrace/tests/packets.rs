@@ -10,7 +10,7 @@ use crate::etrace::config::{
 };
 use crate::etrace::packet::{
     Amount, BranchCount, Branches, ContextChange, DataAccess, Envelope, JumpTarget, Map, Payload,
-    Qualification, Report, Standard, Start, Support, Transfer, Trap, Who,
+    PrivilegeContext, Qualification, Report, Standard, Start, Support, Transfer, Trap,
 };
 use crate::etrace::{Packet, Params};
 use crate::ways::Random;
@@ -36,7 +36,7 @@ fn reference() -> Params {
     Params::of(Profile::ReferenceFlow, true)
 }
 
-const M: Who = Who { privilege: 3, time: 0, context: 0 };
+const M: PrivilegeContext = PrivilegeContext { privilege: 3, time: 0, context: 0 };
 
 /// A unit without compression whose packets are longer than the length field of the header allows:
 /// copies of the sign are omitted all the same.
@@ -51,7 +51,7 @@ fn payloads_too_long_for_the_header() {
             (params.widths.time, params.widths.context) = (time, context);
             (params.choices.compression, params.choices.padding) = (Compression::None, padding);
             let packet = Packet::from(Payload::Trap(Trap {
-                who: Who { privilege: 3, ..Who::default() },
+                privilege_context: PrivilegeContext { privilege: 3, ..PrivilegeContext::default() },
                 ecause: 8,
                 thaddr: true,
                 address: Some(0x800),
@@ -93,7 +93,7 @@ fn printed_fragments() {
             &[0x4a, 0x77, 0x00, 0x00, 0x00, 0x00, 0x81, 0x88, 0x00, 0x00, 0x20],
             Payload::Trap(Trap {
                 branch: true,
-                who: M,
+                privilege_context: M,
                 ecause: 2,
                 interrupt: false,
                 thaddr: false,
@@ -106,7 +106,7 @@ fn printed_fragments() {
             &[0x4a, 0x77, 0x00, 0x00, 0x00, 0x80, 0x33, 0x6c, 0x00, 0x00, 0x20],
             Payload::Trap(Trap {
                 branch: true,
-                who: M,
+                privilege_context: M,
                 ecause: 7,
                 interrupt: true,
                 thaddr: true,
@@ -133,7 +133,7 @@ fn payloads(params: &Params, random: &mut Random) -> Vec<Payload> {
     };
     let draft = params.is_draft();
     let depth_width = params.irdepth_width() as u8;
-    let who = Who {
+    let privilege_context = PrivilegeContext {
         privilege: some(w.privilege) as u8,
         time: if matches!(params.version, Version::V2_0 | Version::V2_1) {
             some(w.time)
@@ -158,7 +158,7 @@ fn payloads(params: &Params, random: &mut Random) -> Vec<Payload> {
     let implicit = params.options.implicit_exception && thaddr && !draft;
     let trap = Trap {
         branch: some(1) != 0,
-        who,
+        privilege_context,
         ecause: some(w.ecause),
         interrupt,
         thaddr,
@@ -170,9 +170,9 @@ fn payloads(params: &Params, random: &mut Random) -> Vec<Payload> {
         Payload::Branches(Branches { full: draft && some(1) != 0, map, report: Some(report) }),
         Payload::Branches(Branches { full: draft && some(1) != 0, map: full, report: None }),
         Payload::Address(report),
-        Payload::Start(Start { branch: some(1) != 0, who, address }),
+        Payload::Start(Start { branch: some(1) != 0, privilege_context, address }),
         Payload::Trap(trap),
-        Payload::Context(ContextChange { who }),
+        Payload::Context(ContextChange { privilege_context }),
     ];
     if !draft {
         let (count, failed) = (some(32) as u32, some(1) != 0);
@@ -291,7 +291,11 @@ fn envelopes() {
                         flow: 2,
                         timestamp: (timestamp_bytes > 0).then_some(time),
                     },
-                    payload: Payload::Start(Start { branch: true, who: M, address: 0x4000_0000 }),
+                    payload: Payload::Start(Start {
+                        branch: true,
+                        privilege_context: M,
+                        address: 0x4000_0000,
+                    }),
                 };
                 let mut bytes = Vec::new();
                 packet.emit(&params, &mut bytes);
@@ -354,7 +358,11 @@ fn pulp_records() {
 fn flow_of_the_draft() {
     let mut params = Params::spec(Version::Draft, true);
     params.link.framing = Framing::Siemens;
-    let start = Packet::from(Payload::Start(Start { branch: true, who: M, address: 0x4000_0000 }));
+    let start = Packet::from(Payload::Start(Start {
+        branch: true,
+        privilege_context: M,
+        address: 0x4000_0000,
+    }));
     let mut usual = Vec::new();
     start.emit(&params, &mut usual);
     assert_eq!(usual[0] >> 5, 2);

@@ -57,7 +57,7 @@ impl Source {
         }
     }
 
-    /// A decoder gets its trace as half bytes.
+    /// A decoder gets its trace as nibbles.
     pub fn has_half_bytes(&self) -> bool {
         self.config.protocol().form() == TraceForm::HalfBytes
     }

@@ -6,24 +6,25 @@ use tracewright_base::{CodeSpace, Instruction, Isa, Kind, Role};
 /// with first-in, first-out replacement. It grows, up to a limit, while many instructions are
 /// decoded again.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Steps {
+pub(crate) struct InstructionCache {
     /// A power of two of them, the newer entry first. Empty until the first instruction.
-    sets: Vec<[Step; 2]>,
+    sets: Vec<[CachedInstruction; 2]>,
     /// Instructions that were inserted since the number of sets changed.
     inserted: usize,
 }
 
 /// One instruction, its address and its code space.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct CachedInstruction {
     address: u64,
     code_space: CodeSpace,
     instruction: Instruction,
 }
 
-impl Step {
+impl CachedInstruction {
     /// An unused entry.
-    const NONE: Step = Step { address: 0, code_space: CodeSpace::NONE, instruction: plain(0) };
+    const NONE: CachedInstruction =
+        CachedInstruction { address: 0, code_space: CodeSpace::NONE, instruction: plain(0) };
 }
 
 /// An instruction of `size` bytes.
@@ -44,19 +45,20 @@ const FIRST: usize = 1 << 9;
 /// The maximum number of sets.
 const MOST: usize = 1 << 14;
 
-impl Steps {
+impl InstructionCache {
     /// Removes all instructions.
     pub(crate) fn clear(&mut self) {
-        self.sets.fill([Step::NONE; 2]);
+        self.sets.fill([CachedInstruction::NONE; 2]);
     }
 
     /// The instruction at `address`, if it is stored.
     #[inline]
     pub(crate) fn find(&self, address: u64, code_space: CodeSpace) -> Option<&Instruction> {
         let set = self.sets.get(self.index(address))?;
-        let step =
-            set.iter().find(|step| step.address == address && step.code_space == code_space)?;
-        Some(&step.instruction)
+        let cached = set
+            .iter()
+            .find(|cached| cached.address == address && cached.code_space == code_space)?;
+        Some(&cached.instruction)
     }
 
     /// Stores an instruction that is not stored.
@@ -65,19 +67,21 @@ impl Steps {
         // Half of the entries are used, or fewer are used and were replaced.
         if self.inserted > self.sets.len() && self.sets.len() < MOST {
             let sets = (2 * self.sets.len()).max(FIRST);
-            let before = std::mem::replace(&mut self.sets, vec![[Step::NONE; 2]; sets]);
-            let stored = before.iter().flatten().filter(|step| step.code_space != CodeSpace::NONE);
-            stored.for_each(|&step| self.put(step));
+            let before =
+                std::mem::replace(&mut self.sets, vec![[CachedInstruction::NONE; 2]; sets]);
+            let stored =
+                before.iter().flatten().filter(|cached| cached.code_space != CodeSpace::NONE);
+            stored.for_each(|&cached| self.put(cached));
             self.inserted = 0;
         }
-        self.put(Step { address, code_space, instruction });
+        self.put(CachedInstruction { address, code_space, instruction });
     }
 
-    fn put(&mut self, step: Step) {
-        let index = self.index(step.address);
+    fn put(&mut self, cached: CachedInstruction) {
+        let index = self.index(cached.address);
         if let Some(set) = self.sets.get_mut(index) {
             let [newer, _] = *set;
-            *set = [step, newer];
+            *set = [cached, newer];
         }
     }
 
@@ -94,25 +98,25 @@ mod tests {
 
     #[test]
     fn stored_instructions_equal_inserted_instructions() {
-        let mut steps = Steps::default();
+        let mut instruction_cache = InstructionCache::default();
         let code_space = |n: u64| CodeSpace(1 + n as u32 % 2);
-        let step = |n: u64| (n * 0x9e37_79b9 & 0xffff_fffe, code_space(n));
+        let cached = |n: u64| (n * 0x9e37_79b9 & 0xffff_fffe, code_space(n));
         let instruction = |n: u64| plain(2 + 2 * (n as u8 % 2));
-        assert!(steps.find(0, code_space(0)).is_none());
+        assert!(instruction_cache.find(0, code_space(0)).is_none());
         for n in 0..200_000 {
-            let (address, code_space) = step(n);
-            steps.insert(address, code_space, instruction(n));
-            assert_eq!(steps.find(address, code_space), Some(&instruction(n)));
+            let (address, code_space) = cached(n);
+            instruction_cache.insert(address, code_space, instruction(n));
+            assert_eq!(instruction_cache.find(address, code_space), Some(&instruction(n)));
         }
-        assert_eq!(steps.sets.len(), MOST, "it grows up to the limit");
+        assert_eq!(instruction_cache.sets.len(), MOST, "it grows up to the limit");
         let stored = (0..200_000).filter(|&n| {
-            let (address, code_space) = step(n);
-            let found = steps.find(address, code_space);
+            let (address, code_space) = cached(n);
+            let found = instruction_cache.find(address, code_space);
             assert!(found.is_none_or(|found| *found == instruction(n)), "{address:#x}");
             found.is_some()
         });
         assert!(stored.count() > MOST);
-        steps.clear();
-        assert!((0..200_000).all(|n| steps.find(step(n).0, step(n).1).is_none()));
+        instruction_cache.clear();
+        assert!((0..200_000).all(|n| instruction_cache.find(cached(n).0, cached(n).1).is_none()));
     }
 }
