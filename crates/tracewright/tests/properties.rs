@@ -23,7 +23,7 @@ use tracewright::protocols::registry::AnyProtocol;
 use tracewright_testing::{Random, times};
 
 /// How often each property is tried with each kind of input where `TRACEWRIGHT_TIMES` is not set.
-const TIMES: u64 = 40;
+const TIMES: u64 = 16;
 
 /// Random bytes, half of them with what synchronises the protocols here and there.
 fn bytes(random: &mut Random, len: usize) -> Vec<u8> {
