@@ -50,9 +50,20 @@ pub fn list(
         let mut stats = args.stats.then(Stats::default);
         let tally = match args.format {
             Format::Opencsd => {
+                let listed = opencsd::ListedBuffer {
+                    plan: &job.plan,
+                    number: n + 1,
+                    count: input.buffers.len(),
+                    name: &job.buffer.name,
+                    packets: what.opencsd.packets,
+                };
+                let mut bytes = input::Counting::new(bytes);
+                write(listed.head().into_bytes());
                 let view = opencsd::Listing::new(Vec::new(), &job.plan, what.opencsd, n > 0);
-                let (view, tally) = decode(job, bytes, &options, view, &mut stats, &mut *write)?;
+                let (view, tally) =
+                    decode(job, &mut bytes, &options, view, &mut stats, &mut *write)?;
                 write(view.rest());
+                write(listed.end(bytes.taken()).into_bytes());
                 tally
             }
             Format::Text => {

@@ -59,6 +59,38 @@ impl<I: Input> Input for Known<I> {
     }
 }
 
+/// An input that counts the bytes that were taken.
+#[derive(Debug)]
+pub struct Counting<'a, I: ?Sized> {
+    input: &'a mut I,
+    taken: u64,
+}
+
+impl<'a, I: Input + ?Sized> Counting<'a, I> {
+    /// Counts from here on.
+    pub fn new(input: &'a mut I) -> Self {
+        Counting { input, taken: 0 }
+    }
+
+    /// The number of bytes so far.
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+}
+
+impl<I: Input + ?Sized> Input for Counting<'_, I> {
+    fn more(&mut self, most: usize, wait: bool, into: &mut Vec<u8>) -> io::Result<More> {
+        let before = into.len();
+        let more = self.input.more(most, wait, into);
+        self.taken += (into.len() - before) as u64;
+        more
+    }
+
+    fn left(&self) -> Option<u64> {
+        self.input.left()
+    }
+}
+
 /// The result of a request for bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum More {

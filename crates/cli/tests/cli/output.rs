@@ -63,6 +63,24 @@ fn frame_lines_between_packets() {
     }
 }
 
+/// Scripts wait for the lines after a buffer.
+#[test]
+fn opencsd_listings_end_as_those_of_the_reference() {
+    let folder = Folder::with_demo("listing-ends");
+    let ends = |words: &str| {
+        let output = tracewright(&args(&format!("{words} --format opencsd"), &[&folder.demo()]));
+        assert_eq!(output.code, Some(0), "{}", output.err);
+        let lines = output.out.lines().filter(|line| !line.starts_with("Idx:"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let done = "Trace Packet Lister : Trace buffer done, processed 144 bytes.".to_owned();
+    let ends_of_data = ["ID:10\tEND OF TRACE DATA", "ID:20\tEND OF TRACE DATA"].map(str::to_owned);
+    let [first, second] = ends_of_data;
+    assert_eq!(ends("packets"), [first.clone(), second.clone(), done.clone()]);
+    assert_eq!(ends("decode --packets"), [first, second, done.clone()]);
+    assert_eq!(ends("decode"), [done]);
+}
+
 #[test]
 fn output_does_not_depend_on_its_destination() {
     let folder = Folder::with_demo("same");

@@ -8,7 +8,6 @@ use crate::allowed::{Allowed, Change};
 /// Compares what is written to it with the lines that are wanted.
 pub struct Compare {
     wanted: Box<dyn Iterator<Item = Vec<u8>>>,
-    frames: bool,
     allowed: VecDeque<Change>,
     /// The beginning of a line.
     partial: Vec<u8>,
@@ -18,21 +17,19 @@ pub struct Compare {
 }
 
 impl Compare {
-    pub fn new(
-        wanted: Box<dyn Iterator<Item = Vec<u8>>>,
-        frames: bool,
-        allowed: Vec<Allowed>,
-    ) -> Compare {
+    pub fn new(wanted: Box<dyn Iterator<Item = Vec<u8>>>, allowed: Vec<Allowed>) -> Compare {
         let allowed = allowed.into_iter().map(|allowed| allowed.change).collect();
         let (partial, wrong) = (Vec::new(), None);
-        Compare { wanted, frames, allowed, partial, same: 0, differ: 0, wrong }
+        Compare { wanted, allowed, partial, same: 0, differ: 0, wrong }
     }
 
     /// How many lines were the same, and how many differ as known.
     pub fn finish(mut self) -> Result<(usize, usize), String> {
         // The last line may have no end.
         let last = std::mem::take(&mut self.partial);
-        self.line(last);
+        if !last.is_empty() {
+            self.line(last);
+        }
         if self.wrong.is_none() {
             let mut wanted = self.wanted.next();
             self.known_missing(&mut wanted);
@@ -61,7 +58,7 @@ impl Compare {
 
     fn line(&mut self, mut got: Vec<u8>) {
         trim(&mut got);
-        if self.wrong.is_some() || !counts(&got, self.frames) {
+        if self.wrong.is_some() {
             return;
         }
         if let Some(Change { reference: None, ours: Some(start) }) = self.allowed.front()
@@ -104,11 +101,6 @@ pub fn trim(line: &mut Vec<u8>) {
     while line.last().is_some_and(u8::is_ascii_whitespace) {
         line.pop();
     }
-}
-
-/// Whether a line is part of the comparison.
-pub fn counts(line: &[u8], frames: bool) -> bool {
-    line.starts_with(b"Idx:") || frames && line.starts_with(b"Frame Data")
 }
 
 impl io::Write for Compare {

@@ -1,9 +1,8 @@
 //! Real captures against OpenCSD's listings, line by line.
 //!
-//! `shared/conformance/arm` has the captures, the listings of OpenCSD 1.8.0, and `runs.tsv` with
-//! the options of each listing. Only lines that begin with `Idx:` count, and frame lines where
-//! frames were listed. `differences.txt` has the lines that may differ;
-//! docs/differences-from-opencsd.md has the reason for each.
+//! `shared/conformance/arm` has the captures, the listings of OpenCSD 1.8.0 without their headings,
+//! and `runs.tsv` with the options of each listing. Every line counts. `differences.txt` has the
+//! lines that may differ; docs/differences-from-opencsd.md has the reason for each.
 //!
 //! The test prints a line for each run. `cargo test -p tracewright --test conformance -- NAME`
 //! makes the runs whose names contain NAME.
@@ -13,14 +12,14 @@ mod allowed;
 mod compare;
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use tracewright::decode::{Memory, Options, Plan, Session};
 use tracewright::frames::{Framing, Numbering};
-use tracewright::views::opencsd::{Listing, Shown};
+use tracewright::views::opencsd::{ListedBuffer, Listing, Shown};
 use tracewright_testing::{reader, shared};
 
 use allowed::Allowed;
@@ -94,7 +93,7 @@ fn check(folder: &Path, run: &Run, allowed: Vec<Allowed>) -> Result<(usize, usiz
     let frames = run.has("-o_raw_packed");
     let golden = folder.join(format!("expected/{}.ppl.xz", run.name()));
     let golden = reader(&golden).map_err(|error| format!("{}: {error}", golden.display()))?;
-    let mut compare = Compare::new(golden_lines(golden, frames), frames, allowed);
+    let mut compare = Compare::new(golden_lines(golden), allowed);
 
     let path = folder.join("snapshots").join(&run.snapshot);
     let capture = tracewright::read_capture(&path).map_err(|error| error.to_string())?;
@@ -116,26 +115,31 @@ fn check(folder: &Path, run: &Run, allowed: Vec<Allowed>) -> Result<(usize, usiz
     let buffers = if run.has("-multi_session") { capture.buffers.len() } else { 1 };
     for (n, buffer) in capture.buffers.iter().enumerate().take(buffers) {
         let Some(plan) = Plan::new(&capture, n, &options) else { continue };
+        let listed = ListedBuffer {
+            plan: &plan,
+            number: n + 1,
+            count: buffers,
+            name: &buffer.name,
+            packets: true,
+        };
+        // The first buffer's belongs to the heading.
+        if n > 0 {
+            compare.write_all(listed.head().as_bytes()).unwrap();
+        }
         let mut listing = Listing::new(&mut compare, &plan, shown, n > 0);
         Session::new(&capture, &plan, &memory, &options).unwrap().run(buffer.parts(), &mut listing);
         listing.finish().map_err(|error| error.to_string())?;
+        compare.write_all(listed.end(buffer.len()).as_bytes()).unwrap();
     }
     compare.finish()
 }
 
-/// The lines of a listing that count.
-fn golden_lines(
-    listing: Box<dyn std::io::Read>,
-    frames: bool,
-) -> Box<dyn Iterator<Item = Vec<u8>>> {
-    let mut lines = BufReader::with_capacity(1 << 16, listing).split(b'\n');
-    Box::new(std::iter::from_fn(move || {
-        loop {
-            let mut line = lines.next()?.expect("a listing");
-            compare::trim(&mut line);
-            if compare::counts(&line, frames) {
-                return Some(line);
-            }
-        }
+/// The lines of a listing.
+fn golden_lines(listing: Box<dyn std::io::Read>) -> Box<dyn Iterator<Item = Vec<u8>>> {
+    let lines = BufReader::with_capacity(1 << 16, listing).split(b'\n');
+    Box::new(lines.map(|line| {
+        let mut line = line.expect("a listing");
+        compare::trim(&mut line);
+        line
     }))
 }

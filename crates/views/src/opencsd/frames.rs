@@ -15,6 +15,8 @@ pub struct RawFrames {
     block: u64,
     /// The number of bytes in the incomplete packed line, where there is one.
     open: Option<usize>,
+    /// The last DSTREAM footer.
+    footer: Option<[u8; dstream::FOOTER as usize]>,
 }
 
 impl RawFrames {
@@ -24,7 +26,7 @@ impl RawFrames {
             Framing::Dstream => dstream::BLOCK - dstream::FOOTER,
             _ => 1024,
         };
-        RawFrames { packed, unpacked, block, open: None }
+        RawFrames { packed, unpacked, block, open: None, footer: None }
     }
 
     /// A copy without an incomplete line.
@@ -86,15 +88,10 @@ impl RawFrames {
                 let len = bytes(&sync::BARRIER, 0, out);
                 end(len, out);
             }
-            Event::Footer(footer) => {
+            Event::Footer(footer) if self.packed => {
                 self.close(out);
-                out.push_str("DSTREAM footer [");
-                for byte in footer {
-                    out.push_str("0x");
-                    digits::hex(byte.into(), out);
-                    out.push(' ');
-                }
-                out.push_str("]\n");
+                self.footer = Some(footer);
+                footer_line(footer, out);
             }
             _ => {}
         }
@@ -105,11 +102,30 @@ impl RawFrames {
         self.close(out);
     }
 
+    /// The data of a source end. OpenCSD reads a footer after the last one and lists what its
+    /// buffer has from the block before.
+    pub(super) fn end(&mut self, out: &mut String) {
+        self.close(out);
+        if let Some(footer) = self.footer.take() {
+            footer_line(footer, out);
+        }
+    }
+
     fn close(&mut self, out: &mut String) {
         if let Some(len) = self.open.take() {
             end(len, out);
         }
     }
+}
+
+fn footer_line(footer: [u8; dstream::FOOTER as usize], out: &mut String) {
+    out.push_str("DSTREAM footer [");
+    for byte in footer {
+        out.push_str("0x");
+        digits::hex(byte.into(), out);
+        out.push(' ');
+    }
+    out.push_str("]\n");
 }
 
 fn head(at: u64, what: &str, out: &mut String) {

@@ -16,6 +16,7 @@ use self::source::{Source, UnsyncedLine};
 use super::element::{cycle_count, element};
 use super::frames::RawFrames;
 use super::order::{Order, Put};
+use super::session::listed_id;
 use super::source::{is_constant, order};
 use super::stm::octets;
 use super::unsynced::Unsynced;
@@ -150,7 +151,7 @@ impl<W: io::Write> Listing<W> {
     fn packet_offset(&mut self, n: usize, at: u64) {
         // The frame line before is still open where the trace ends inside the frame.
         self.frames.finish(&mut self.line);
-        let id = if self.framed { self.sources[n].id } else { 0 };
+        let id = listed_id(self.framed, self.sources[n].id);
         self.prefix(at, id);
     }
 
@@ -334,53 +335,21 @@ impl<W: io::Write> Listing<W> {
         } else {
             self.element_line(n, at, &Element::End, None);
         }
+    }
+
+    /// Lists that the data of a source have ended.
+    fn data_end(&mut self, n: usize) {
+        if self.shown.packets {
+            self.frames.end(&mut self.line);
+            self.line.push_str("ID:");
+            hex(listed_id(self.framed, self.sources[n].id).into(), &mut self.line);
+            self.line.push_str("\tEND OF TRACE DATA\n");
+        }
         self.write(false);
     }
 
-    /// Appends an error message of OpenCSD. No line end follows: OpenCSD prints the next line
-    /// directly after the message.
-    fn error_text(&mut self, n: usize, at: u64, component: &str, code: &str, message: &str) {
-        let source = &self.sources[n];
-        let line = &mut self.line;
-        line.push_str(component);
-        if self.framed {
-            line.push('_');
-            let id = source.id.to_string();
-            line.extend(std::iter::repeat_n('0', 4usize.saturating_sub(id.len())));
-            line.push_str(&id);
-        }
-        line.push_str(" : ");
-        line.push_str(code);
-        line.push_str("; TrcIdx=");
-        decimal(at, line);
-        line.push_str("; CS ID=");
-        hex_padded(source.id.into(), 2, line);
-        line.push_str("; ");
-        line.push_str(message);
-    }
-}
-
-fn prefix(at: u64, id: u16, line: &mut String) {
-    line.push_str("Idx:");
-    decimal(at, line);
-    line.push_str("; ID:");
-    hex(id.into(), line);
-    line.push(';');
-}
-
-impl<W: io::Write> Listener for Listing<W> {
-    const FRAMES: bool = true;
-
-    fn element(&mut self, n: usize, at: u64, what: Element) {
-        // Most elements are ranges, and most sources list them as they are decoded.
-        if matches!(what, Element::Range(_))
-            && self.sources[n].behaviour.plain_ranges
-            && self.shown.elements
-        {
-            let at = self.sources[n].listed_at(at);
-            self.element_line(n, at, &what, None);
-            return self.write(false);
-        }
+    /// Lists an element that is not listed as it is decoded.
+    fn other_element(&mut self, n: usize, at: u64, what: Element) {
         let cut = if what == Element::End { self.cut_short(n) } else { None };
         if !self.shown.elements {
             return;
@@ -428,6 +397,56 @@ impl<W: io::Write> Listener for Listing<W> {
             what => self.element_line(n, at, &what, cycles),
         }
         self.write(false);
+    }
+
+    /// Appends an error message of OpenCSD. No line end follows: OpenCSD prints the next line
+    /// directly after the message.
+    fn error_text(&mut self, n: usize, at: u64, component: &str, code: &str, message: &str) {
+        let source = &self.sources[n];
+        let line = &mut self.line;
+        line.push_str(component);
+        if self.framed {
+            line.push('_');
+            let id = source.id.to_string();
+            line.extend(std::iter::repeat_n('0', 4usize.saturating_sub(id.len())));
+            line.push_str(&id);
+        }
+        line.push_str(" : ");
+        line.push_str(code);
+        line.push_str("; TrcIdx=");
+        decimal(at, line);
+        line.push_str("; CS ID=");
+        hex_padded(source.id.into(), 2, line);
+        line.push_str("; ");
+        line.push_str(message);
+    }
+}
+
+fn prefix(at: u64, id: u16, line: &mut String) {
+    line.push_str("Idx:");
+    decimal(at, line);
+    line.push_str("; ID:");
+    hex(id.into(), line);
+    line.push(';');
+}
+
+impl<W: io::Write> Listener for Listing<W> {
+    const FRAMES: bool = true;
+
+    fn element(&mut self, n: usize, at: u64, what: Element) {
+        // Most elements are ranges, and most sources list them as they are decoded.
+        if matches!(what, Element::Range(_))
+            && self.sources[n].behaviour.plain_ranges
+            && self.shown.elements
+        {
+            let at = self.sources[n].listed_at(at);
+            self.element_line(n, at, &what, None);
+            return self.write(false);
+        }
+        self.other_element(n, at, what);
+        if what == Element::End {
+            self.data_end(n);
+        }
     }
 
     fn wants_each_packet(&self) -> bool {
@@ -533,7 +552,11 @@ impl<W: io::Write> Listener for Listing<W> {
         self.frames.fragment(id, at, bytes, &mut self.line);
     }
 
-    fn link(&mut self, _at: u64, _event: Event) {}
+    fn link(&mut self, at: u64, event: Event) {
+        if matches!(event, Event::Footer(_)) {
+            self.frames.event(at, event, &mut self.line);
+        }
+    }
 
     fn full(&self) -> bool {
         self.error.is_some()
