@@ -1,0 +1,189 @@
+//! What one flipped bit of a real capture costs.
+//!
+//! Each trial flips one bit and compares the elements with those of the whole capture, source by
+//! source, outside a window: from 64 bytes before the packet with the bit to 64 bytes after the
+//! source's next alignment synchronisation. `TRACEWRIGHT_TIMES=100` makes 100 trials of each capture; `--nocapture` shows
+//! the table.
+#![forbid(unsafe_code)]
+
+use std::ops::Range;
+
+use tracewright::base::{Element, OffsetMap};
+use tracewright::decode::{Listener, Memory, Options, Plan, Session};
+use tracewright::protocols::registry::AnyPacket;
+use tracewright_testing::{Random, shared, times};
+
+/// Bytes before and after the damage where elements may differ.
+const MARGIN: u64 = 64;
+
+/// One capture of each protocol and kind of framing, with a synchronisation inside.
+const CAPTURES: [&str; 10] = [
+    "001-ack_test",
+    "Snowball",
+    "TC2",
+    "infrastructure",
+    "juno-uname-001",
+    "juno_r1_1",
+    "src_addr",
+    "stm_only",
+    "tc2-ptm-rstk-t32",
+    "tme_test",
+];
+
+/// What was decoded from one source.
+#[derive(Clone, Default)]
+struct Decoded {
+    elements: Vec<(u64, Element)>,
+    /// The offsets of all packets.
+    packets: Vec<u64>,
+    /// The offsets of alignment synchronisation packets.
+    alignments: Vec<u64>,
+    /// The offsets of packets where decoding starts after an alignment synchronisation.
+    syncs: Vec<u64>,
+}
+
+impl Decoded {
+    /// Where elements may differ after damage at `at`.
+    fn window(&self, at: u64) -> Range<u64> {
+        let before = self.packets.partition_point(|packet| *packet <= at);
+        let start = before.checked_sub(1).and_then(|n| self.packets.get(n)).unwrap_or(&at);
+        let aligned = self.alignments.iter().copied().find(|alignment| *alignment > at);
+        let restart = aligned.and_then(|at| self.syncs.iter().copied().find(|sync| *sync >= at));
+        start.saturating_sub(MARGIN)..restart.map_or(u64::MAX, |sync| sync + MARGIN)
+    }
+}
+
+/// What was decoded, by source.
+struct Record(Vec<Decoded>);
+
+impl Listener for Record {
+    fn element(&mut self, source: usize, at: u64, element: Element) {
+        self.0[source].elements.push((at, element));
+    }
+
+    fn packet(
+        &mut self,
+        source: usize,
+        offsets: &OffsetMap<'_>,
+        span: Range<usize>,
+        _: &[u8],
+        packet: AnyPacket<'_>,
+    ) {
+        let (at, of) = (offsets.at(span.start), &mut self.0[source]);
+        of.packets.push(at);
+        if packet.kind().as_str() == "async" {
+            of.alignments.push(at);
+        }
+        if packet.is_sync() {
+            of.syncs.push(at);
+        }
+    }
+}
+
+/// How the elements outside the windows compare.
+#[derive(Clone, Copy, Debug, Default)]
+struct Outcome {
+    /// Elements of the whole capture.
+    outside: usize,
+    /// Those that the damaged capture does not have at the same offset.
+    lost: usize,
+    /// Ranges that only the damaged capture has.
+    invented: usize,
+    /// Elements of other kinds that only the damaged capture has.
+    added: usize,
+}
+
+impl Outcome {
+    fn add(&mut self, other: Outcome) {
+        self.outside += other.outside;
+        self.lost += other.lost;
+        self.invented += other.invented;
+        self.added += other.added;
+    }
+}
+
+/// Compares the elements of a source outside `window`.
+fn compare(clean: &Decoded, damaged: &Decoded, window: Range<u64>) -> Outcome {
+    let outside = |decoded: &Decoded| -> Vec<(u64, Element)> {
+        let all = decoded.elements.iter().copied();
+        let mut all: Vec<_> = all
+            .filter(|(at, element)| match element {
+                // The offset of the end is that of the last packet.
+                Element::End => false,
+                Element::Undecodable { len, .. } => {
+                    at.saturating_add((*len).into()) < window.start || *at >= window.end
+                }
+                _ => !window.contains(at),
+            })
+            .collect();
+        all.sort_by_key(|(at, _)| *at);
+        all
+    };
+    let (clean, damaged) = (outside(clean), outside(damaged));
+    let mut outcome = Outcome { outside: clean.len(), ..Outcome::default() };
+    let (mut clean, mut damaged) = (&clean[..], &damaged[..]);
+    while let Some(at) = [clean, damaged].iter().filter_map(|all| Some(all.first()?.0)).min() {
+        let group = |all: &mut &[(u64, Element)]| {
+            let (group, rest) = all.split_at(all.iter().take_while(|(a, _)| *a == at).count());
+            *all = rest;
+            group.iter().map(|(_, element)| *element).collect::<Vec<_>>()
+        };
+        let (had, mut got) = (group(&mut clean), group(&mut damaged));
+        for element in had {
+            match got.iter().position(|other| *other == element) {
+                Some(n) => drop(got.remove(n)),
+                None => outcome.lost += 1,
+            }
+        }
+        let ranges = got.iter().filter(|element| matches!(element, Element::Range(_))).count();
+        outcome.invented += ranges;
+        outcome.added += got.len() - ranges;
+    }
+    outcome
+}
+
+#[test]
+fn a_flipped_bit_costs_what_lies_before_the_next_synchronisation() {
+    let Some(folder) = shared("conformance/arm/snapshots") else { return };
+    let mut random = Random::new(29);
+    let trials = times(2);
+    println!("capture, trials with a difference, elements outside, lost, invented, added");
+    let mut total = Outcome::default();
+    for name in CAPTURES {
+        let capture = tracewright::read_capture(&folder.join(name)).unwrap();
+        let (memory, options) = (Memory::new(&capture), Options::default());
+        let plan = Plan::new(&capture, 0, &options).unwrap();
+        let start = Session::new(&capture, &plan, &memory, &options).unwrap();
+        let decode = |bytes: &[u8]| {
+            let mut record = Record(vec![Decoded::default(); plan.sources.len()]);
+            start.clone().run([bytes], &mut record);
+            record.0
+        };
+        let mut bytes: Vec<u8> = capture.buffers[0].parts().flatten().copied().collect();
+        let clean = decode(&bytes);
+        let (mut all, mut differ) = (Outcome::default(), 0);
+        for _ in 0..trials {
+            let at = random.index(bytes.len());
+            let bit = 1 << random.index(8);
+            bytes[at] ^= bit;
+            let damaged = decode(&bytes);
+            bytes[at] ^= bit;
+            let mut trial = Outcome::default();
+            for (clean, damaged) in clean.iter().zip(&damaged) {
+                trial.add(compare(clean, damaged, clean.window(at as u64)));
+            }
+            if trial.lost + trial.invented + trial.added > 0 {
+                differ += 1;
+                println!("  {name} {at:#x} bit {bit:#x}: {trial:?}");
+            }
+            all.add(trial);
+        }
+        let Outcome { outside, lost, invented, added } = all;
+        println!("{name}, {differ} of {trials}, {outside}, {lost}, {invented}, {added}");
+        total.add(all);
+    }
+    println!("{total:?}");
+    assert_eq!(total.invented, 0, "ranges that did not execute");
+    // Bits that make another plausible trace may cost what depends on them.
+    assert!(total.lost * 1000 <= total.outside, "{total:?}");
+}
