@@ -2,8 +2,8 @@
 //!
 //! Each trial flips one bit and compares the elements with those of the whole capture, source by
 //! source, outside a window: from 64 bytes before the packet with the bit to 64 bytes after the
-//! source's next alignment synchronisation. `TRACEWRIGHT_TIMES=100` makes 100 trials of each capture; `--nocapture` shows
-//! the table.
+//! source's next alignment synchronisation. `TRACEWRIGHT_TIMES=100` makes 100 trials of each
+//! capture; `--nocapture` shows the table.
 #![forbid(unsafe_code)]
 
 use std::ops::Range;
