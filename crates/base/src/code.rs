@@ -88,6 +88,9 @@ impl Waypoints {
     }
 }
 
+/// The default of [`Code::max_expansion`].
+pub const MAX_EXPANSION: u32 = 1 << 16;
+
 /// Why a block ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum End {
@@ -159,6 +162,14 @@ pub trait Code {
         let _ = pc;
         None
     }
+
+    /// The maximum number of instructions that a decoder follows for each byte of a packet. A
+    /// packet that needs more is reported as
+    /// [`ExpansionLimit`](crate::Inconsistency::ExpansionLimit).
+    #[inline]
+    fn max_expansion(&self) -> u32 {
+        MAX_EXPANSION
+    }
 }
 
 /// A [`Code`] without memory. Packets are still decoded to all elements that do not depend on the
@@ -202,6 +213,11 @@ impl<C: Code> Code for Uncached<C> {
     #[inline]
     fn opcode(&mut self, pc: Pc) -> Option<u32> {
         self.0.opcode(pc)
+    }
+
+    #[inline]
+    fn max_expansion(&self) -> u32 {
+        self.0.max_expansion()
     }
 }
 

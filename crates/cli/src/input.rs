@@ -1,6 +1,7 @@
 //! The capture and the buffers that the command line selects.
 
 use tracewright::Capture;
+use tracewright::base::MAX_EXPANSION;
 use tracewright::capture::{Buffer, Format, Found, probe};
 use tracewright::decode::raw::{self, RawTrace};
 use tracewright::decode::{Memory, Options, Plan, Session, Tally};
@@ -82,6 +83,7 @@ impl Input {
             check_opcodes: how.is_some_and(|how| how.check_opcodes),
             split_source_ranges: how.is_some_and(|how| how.split_source_ranges),
             assume_synced: args.assume_synced,
+            max_expansion: how.map_or(MAX_EXPANSION, |how| how.limits.max_expansion),
         };
         let memory = Memory::new(&capture);
         Ok(Input { capture, buffers, memory, options, notes })

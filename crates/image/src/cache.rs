@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tracewright_base::{
-    Block, BlockCache, BlockId, CachedBlocks, Code, CodeSpace, End, Instruction, Isa, Kind, Miss,
-    Pc, Role, Space, Waypoints,
+    Block, BlockCache, BlockId, CachedBlocks, Code, CodeSpace, End, Instruction, Isa, Kind,
+    MAX_EXPANSION, Miss, Pc, Role, Space, Waypoints,
 };
 use tracewright_isa::rv::{Extensions, Upper};
 use tracewright_isa::{riscv, t32};
@@ -27,6 +27,7 @@ pub struct Cache {
     table: Table,
     /// The number of blocks above which the cache explores: see [`CacheOptions::explored`].
     explored: usize,
+    max_expansion: u32,
     /// The result of the last [`Code::block`].
     result: Block,
     /// Blocks that do not end with a waypoint, or are too long for the table, each at
@@ -54,6 +55,9 @@ pub struct CacheOptions {
     pub explored: usize,
     /// The RISC-V extensions, which determine the meaning of opcodes.
     pub riscv: Extensions,
+    /// The maximum number of instructions that a decoder follows for each byte of a packet: see
+    /// [`Code::max_expansion`].
+    pub max_expansion: u32,
 }
 
 impl Default for CacheOptions {
@@ -63,6 +67,7 @@ impl Default for CacheOptions {
             blocks: 1 << 21,
             explored: 1 << 15,
             riscv: Extensions::default(),
+            max_expansion: MAX_EXPANSION,
         }
     }
 }
@@ -94,6 +99,7 @@ impl Cache {
             rules: Rules { waypoints, check_opcodes: options.check_opcodes, riscv: options.riscv },
             table: Table::new(options.blocks),
             explored: options.explored,
+            max_expansion: options.max_expansion,
             result: Block::default(),
             stubs: Vec::new(),
             absent: Absent::default(),
@@ -342,6 +348,11 @@ impl Code for Cache {
     fn absent(&self, pc: Pc) -> Option<Miss> {
         let (_, code_space, address) = self.locate(pc);
         self.absent.find(address, pc.isa, code_space)
+    }
+
+    #[inline]
+    fn max_expansion(&self) -> u32 {
+        self.max_expansion
     }
 }
 

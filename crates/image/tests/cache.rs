@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tracewright_base::{
     BLOCK_CLASSES, Block, BlockCache, BlockId, Code, CodeSpace, End, Instruction, Isa, Kind, Last,
-    Miss, Pc, Role, Security, Space, Waypoints,
+    MAX_EXPANSION, Miss, Pc, Role, Security, Space, Waypoints,
 };
 use tracewright_image::{
     Bytes, Cache, CacheOptions, Image, MAX_BLOCK_INSTRUCTIONS, Region, SpaceMask,
@@ -20,6 +20,7 @@ const DEFAULT: CacheOptions = CacheOptions {
     blocks: 1 << 16,
     explored: usize::MAX,
     riscv: Extensions::NONE,
+    max_expansion: MAX_EXPANSION,
 };
 const CHECKED: CacheOptions = CacheOptions { check_opcodes: true, ..DEFAULT };
 

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use tracewright::base::MAX_EXPANSION;
 use tracewright::decode::Jobs;
 use tracewright::decode::raw::{RawFraming, Unit};
 use tracewright::frames::Framing;
@@ -61,6 +62,18 @@ pub struct HowArgs {
     /// transaction.
     #[arg(long)]
     pub committed: bool,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+}
+
+/// Limits of the decoder.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct LimitArgs {
+    /// Follow at most N instructions for each byte of a packet; a packet that needs more is
+    /// reported as an inconsistency (docs/limits.md).
+    #[arg(long, value_name = "N", default_value_t = MAX_EXPANSION,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_expansion: u32,
 }
 
 /// The number of threads.
