@@ -101,7 +101,7 @@ pub enum End {
     NoCode,
     /// It has the maximum length. No waypoint was reached; the code continues.
     Limit,
-    /// The next opcode is invalid, and opcodes are checked. No waypoint was reached.
+    /// The next opcode is invalid. No waypoint was reached.
     Invalid,
 }
 
@@ -163,6 +163,13 @@ pub trait Code {
         None
     }
 
+    /// Whether every undefined opcode ends a block. A decoder that meets one then reports a wrong
+    /// program image as OpenCSD does.
+    #[inline]
+    fn checks_opcodes(&self) -> bool {
+        false
+    }
+
     /// The maximum number of instructions that a decoder follows for each byte of a packet. A
     /// packet that needs more is reported as
     /// [`ExpansionLimit`](crate::Inconsistency::ExpansionLimit).
@@ -213,6 +220,11 @@ impl<C: Code> Code for Uncached<C> {
     #[inline]
     fn opcode(&mut self, pc: Pc) -> Option<u32> {
         self.0.opcode(pc)
+    }
+
+    #[inline]
+    fn checks_opcodes(&self) -> bool {
+        self.0.checks_opcodes()
     }
 
     #[inline]

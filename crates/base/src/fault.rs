@@ -101,7 +101,7 @@ impl fmt::Display for Inconsistency {
                 "an unconditional branch is traced as not taken: wrong program image?"
             }
             Inconsistency::AddressNotReached => "the program does not reach the traced address",
-            Inconsistency::InvalidOpcode => "no instruction at this address: wrong program image?",
+            Inconsistency::InvalidOpcode => "an illegal opcode follows: the program image is missing or wrong there",
             Inconsistency::UnsupportedIsa => "this instruction set cannot be followed",
             Inconsistency::Unexpected => "unexpected packet",
             Inconsistency::Unresolved => "the last branch was not resolved before trace was lost",

@@ -6,6 +6,7 @@ use std::fmt;
 use tracewright_base::{MAX_EXPANSION, MissingRegister};
 use tracewright_capture::{Buffer, Capture, Format, Source};
 use tracewright_frames::{Event, Framing, Link, Numbering, Split, Splitter};
+use tracewright_image::OpcodeCheck;
 use tracewright_protocols::etrace::{Demux, Params};
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
@@ -22,7 +23,7 @@ pub struct Options {
     pub numbering: Numbering,
     /// Bytes of the program image that are no instruction are treated as a wrong image: nothing is
     /// emitted until the next synchronisation.
-    pub check_opcodes: bool,
+    pub check_opcodes: OpcodeCheck,
     /// The range up to the address of a Source Address packet (ETE) is split at each waypoint
     /// before it.
     pub split_source_ranges: bool,
@@ -40,7 +41,7 @@ impl Default for Options {
             ids: Vec::new(),
             framing: None,
             numbering: Numbering::default(),
-            check_opcodes: false,
+            check_opcodes: OpcodeCheck::default(),
             split_source_ranges: false,
             assume_synced: false,
             max_expansion: MAX_EXPANSION,

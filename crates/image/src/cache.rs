@@ -7,13 +7,12 @@ use tracewright_base::{
     MAX_EXPANSION, Miss, Pc, Role, Space, Waypoints,
 };
 use tracewright_isa::rv::{Extensions, Upper};
-use tracewright_isa::{riscv, t32};
 
 use crate::absent::Absent;
 use crate::instruction_cache::InstructionCache;
 use crate::table::{Table, hash};
 use crate::walk::{Memory, Rules};
-use crate::{Image, View};
+use crate::{Image, OpcodeCheck, View};
 
 /// Blocks of an [`Image`], each decoded once. Each trace source has its own cache in each worker
 /// thread.
@@ -42,8 +41,8 @@ pub struct Cache {
 /// How a [`Cache`] works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheOptions {
-    /// A block ends before an invalid opcode.
-    pub check_opcodes: bool,
+    /// Which undefined opcodes end a block.
+    pub check_opcodes: OpcodeCheck,
     /// The maximum number of cached blocks, at least 1. Each takes 36 to 48 bytes, and two to three
     /// times as much while the cache grows.
     pub blocks: usize,
@@ -63,7 +62,7 @@ pub struct CacheOptions {
 impl Default for CacheOptions {
     fn default() -> Self {
         CacheOptions {
-            check_opcodes: false,
+            check_opcodes: OpcodeCheck::default(),
             blocks: 1 << 21,
             explored: 1 << 15,
             riscv: Extensions::default(),
@@ -327,27 +326,18 @@ impl Code for Cache {
 
     fn opcode(&mut self, pc: Pc) -> Option<u32> {
         let (view, _, address) = self.locate(pc);
-        let mut bytes = [0; 4];
-        let read = self.image.read(view, address, pc.isa.address_mask(), &mut bytes);
-        match (pc.isa, bytes.get(..read)?) {
-            (Isa::T32 | Isa::ThumbEe, &[a, b, ref rest @ ..]) => {
-                let first = u16::from_le_bytes([a, b]);
-                if !t32::is_wide(first) {
-                    return Some(first.into());
-                }
-                let second = u16::from_le_bytes(*rest.first_chunk()?);
-                Some(u32::from(first) << 16 | u32::from(second))
-            }
-            (Isa::Rv32 | Isa::Rv64, bytes) => riscv(bytes),
-            (Isa::T32 | Isa::ThumbEe | Isa::Jazelle, _) => None,
-            (Isa::A32 | Isa::A64, bytes) => Some(u32::from_le_bytes(*bytes.first_chunk()?)),
-        }
+        self.memory(view, pc.isa).opcode(address)
     }
 
     #[inline]
     fn absent(&self, pc: Pc) -> Option<Miss> {
         let (_, code_space, address) = self.locate(pc);
         self.absent.find(address, pc.isa, code_space)
+    }
+
+    #[inline]
+    fn checks_opcodes(&self) -> bool {
+        self.rules.check_opcodes == OpcodeCheck::Undefined
     }
 
     #[inline]

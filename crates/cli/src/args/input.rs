@@ -55,7 +55,8 @@ pub struct HowArgs {
     /// Emit one range per waypoint before a source address (OpenCSD's -src_addr_n).
     #[arg(long)]
     pub split_source_ranges: bool,
-    /// Report an invalid A64 opcode as a wrong program image (OpenCSD's -aa64_opcode_chk).
+    /// Report every undefined opcode as a wrong program image (OpenCSD's -aa64_opcode_chk). Without
+    /// it, those only that are defined to be illegal: A64 UDF, RISC-V zeros, all ones and UNIMP.
     #[arg(long)]
     pub check_opcodes: bool,
     /// Withhold the elements of a transaction until it commits, and drop those of a failed

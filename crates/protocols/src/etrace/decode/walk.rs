@@ -91,7 +91,7 @@ impl Decoder {
             let count = self.pending.count();
             if count <= 1
                 && let Some(address) = goal.address
-                && (address.wrapping_sub(pc) & isa.address_mask()) < u64::from(block.bytes)
+                && goal.is_in(&block, address.wrapping_sub(pc) & isa.address_mask(), params)
                 // A packet does not report the pending instruction again, nor the target of an
                 // implied return.
                 && !((pending_retire || returned && !goal.before) && address == pc)
@@ -397,6 +397,17 @@ impl Decoder {
         code.instruction(pc).is_ok_and(|i| i.kind == Kind::Branch && i.conditional)
     }
 
+    /// Whether no processor executes the opcode at `address`: a block ends before it.
+    pub(super) fn is_illegal<K: BlockCache>(
+        &self,
+        address: u64,
+        params: &Params,
+        code: &mut K,
+    ) -> bool {
+        let pc = Pc { address, isa: params.isa(), space: self.space };
+        code.block(pc).is_ok_and(|block| block.instructions == 0)
+    }
+
     /// Ends the walk inside a block. `None` if no instruction begins at the goal.
     fn stop<K: BlockCache, S: Sink>(
         &mut self,
@@ -413,7 +424,7 @@ impl Decoder {
         let (mut pc, mut count, mut before) = (block.start, 0, None);
         let mut last = Instruction::default();
         while pc != address {
-            if (address.wrapping_sub(pc) & mask) >= u64::from(block.bytes) {
+            if pc != block.start && (address.wrapping_sub(pc) & mask) >= u64::from(block.bytes) {
                 return None;
             }
             let instruction = code.instruction(Pc { address: pc, isa, space: self.space }).ok()?;
@@ -439,7 +450,8 @@ impl Decoder {
             self.position = Position::At { pc: address, pending_retire: !goal.before };
             return Some(Walked::There);
         }
-        if address == last_address(block) {
+        // What comes after the last instruction of the block is not executed yet.
+        if address == last_address(block) && matches!(block.end, End::Waypoint | End::Limit) {
             return Some(match self.block(at, block, params, code, sink) {
                 Some(_) => Walked::There,
                 None => Walked::Lost,
@@ -465,6 +477,10 @@ impl Decoder {
         let Position::At { pc, pending_retire: true } = self.position else { return };
         let isa = params.isa();
         let position = Pc { address: pc, isa, space: self.space };
+        if self.is_illegal(pc, params, code) {
+            self.lose(at, Inconsistency::InvalidOpcode, sink);
+            return;
+        }
         let instruction = match code.instruction(position) {
             Ok(instruction) => instruction,
             Err(miss) => {
