@@ -12,7 +12,7 @@ use crate::{Image, OpcodeCheck, View};
 pub const MAX_BLOCK_INSTRUCTIONS: u32 = 4096;
 
 /// The number of consecutive bytes of zeros with which a block of A32 or T32 code ends, as if the
-/// last of them were an invalid opcode. An opcode of zeros is an instruction without an effect there
+/// last of them were an invalid opcode. An opcode of zeros is an instruction without an effect
 /// (ANDEQ R0, R0, R0; MOVS R0, R0), but a run of this length is memory without a program.
 const MAX_ZEROS: u32 = 64;
 
