@@ -207,7 +207,7 @@ pub fn chunks(data: &[u8]) {
     // Mostly whole frames; or any bytes at all.
     let step = if step < 0xc0 { 16 * (1 + usize::from(step) / 48) } else { usize::from(step) };
     let chunk = step * (1 + usize::from(chunk) % 6);
-    if let Err(why) = same_in_chunks(&capture, &plan, step, chunk) {
+    if let Err(why) = same_in_chunks(&capture, &plan, &options, step, chunk) {
         panic!("{framing:?}: {why}");
     }
 }

@@ -88,6 +88,9 @@ impl Waypoints {
     }
 }
 
+/// The default of [`Code::max_expansion`].
+pub const MAX_EXPANSION: u32 = 1 << 16;
+
 /// Why a block ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum End {
@@ -98,7 +101,7 @@ pub enum End {
     NoCode,
     /// It has the maximum length. No waypoint was reached; the code continues.
     Limit,
-    /// The next opcode is invalid, and opcodes are checked. No waypoint was reached.
+    /// The next opcode is invalid. No waypoint was reached.
     Invalid,
 }
 
@@ -159,6 +162,21 @@ pub trait Code {
         let _ = pc;
         None
     }
+
+    /// Whether every undefined opcode ends a block. A decoder that meets one then reports a wrong
+    /// program image as OpenCSD does.
+    #[inline]
+    fn checks_opcodes(&self) -> bool {
+        false
+    }
+
+    /// The maximum number of instructions that a decoder follows for each byte of a packet. A
+    /// packet that needs more is reported as
+    /// [`ExpansionLimit`](crate::Inconsistency::ExpansionLimit).
+    #[inline]
+    fn max_expansion(&self) -> u32 {
+        MAX_EXPANSION
+    }
 }
 
 /// A [`Code`] without memory. Packets are still decoded to all elements that do not depend on the
@@ -202,6 +220,16 @@ impl<C: Code> Code for Uncached<C> {
     #[inline]
     fn opcode(&mut self, pc: Pc) -> Option<u32> {
         self.0.opcode(pc)
+    }
+
+    #[inline]
+    fn checks_opcodes(&self) -> bool {
+        self.0.checks_opcodes()
+    }
+
+    #[inline]
+    fn max_expansion(&self) -> u32 {
+        self.0.max_expansion()
     }
 }
 

@@ -82,6 +82,11 @@ pub enum Inconsistency {
     TrappedOrRetired,
     /// One packet reports more branches than the configuration allows: the packet may be damaged.
     TooManyBranches,
+    /// The program has more instructions for one packet than [`Code::max_expansion`] allows. They
+    /// are reported up to the limit; the position is unknown until the next address.
+    ///
+    /// [`Code::max_expansion`]: crate::Code::max_expansion
+    ExpansionLimit,
 }
 
 impl fmt::Display for Inconsistency {
@@ -96,13 +101,16 @@ impl fmt::Display for Inconsistency {
                 "an unconditional branch is traced as not taken: wrong program image?"
             }
             Inconsistency::AddressNotReached => "the program does not reach the traced address",
-            Inconsistency::InvalidOpcode => "no instruction at this address: wrong program image?",
+            Inconsistency::InvalidOpcode => "an illegal opcode follows: the program image is missing or wrong there",
             Inconsistency::UnsupportedIsa => "this instruction set cannot be followed",
             Inconsistency::Unexpected => "unexpected packet",
             Inconsistency::Unresolved => "the last branch was not resolved before trace was lost",
             Inconsistency::Ambiguous => "two paths lead to the traced address, and the shorter one is reported",
             Inconsistency::TooManyBranches => {
                 "more predicted branches in one packet than longest_count allows: if the trace is right, set a greater longest_count"
+            }
+            Inconsistency::ExpansionLimit => {
+                "more instructions for the bytes of a packet than max_expansion allows: if the trace is right, set a greater max_expansion"
             }
             Inconsistency::TrappedOrRetired => {
                 "the last instruction either retired before the trap or caused it: it is reported"

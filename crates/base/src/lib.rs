@@ -48,7 +48,7 @@ pub use cached_block::{
     BLOCK_CLASSES, BlockCache, BlockClass, BlockId, CachedBlock, CachedBlocks, CodeSpace,
     Successors,
 };
-pub use code::{Block, Code, End, Miss, NoMemory, Pc, Uncached, Waypoints};
+pub use code::{Block, Code, End, MAX_EXPANSION, Miss, NoMemory, Pc, Uncached, Waypoints};
 pub use context::{Context, El, Security, Space};
 pub use core_type::{CoreType, Profile};
 pub use dwt_event::{Dwt, DwtEvent, ExceptionStep, LocalTimestamp, TimeDelay};

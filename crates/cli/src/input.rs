@@ -1,10 +1,12 @@
 //! The capture and the buffers that the command line selects.
 
 use tracewright::Capture;
+use tracewright::base::MAX_EXPANSION;
 use tracewright::capture::{Buffer, Format, Found, probe};
 use tracewright::decode::raw::{self, RawTrace};
 use tracewright::decode::{Memory, Options, Plan, Session, Tally};
 use tracewright::frames::{Framing, Numbering};
+use tracewright::image::OpcodeCheck;
 use tracewright::views::Source;
 use tracewright::views::explain::Decoded;
 
@@ -79,9 +81,13 @@ impl Input {
             ids: args.ids.clone(),
             framing: args.framing.chosen(),
             numbering: Numbering::Capture,
-            check_opcodes: how.is_some_and(|how| how.check_opcodes),
+            check_opcodes: match how.is_some_and(|how| how.check_opcodes) {
+                true => OpcodeCheck::Undefined,
+                false => OpcodeCheck::default(),
+            },
             split_source_ranges: how.is_some_and(|how| how.split_source_ranges),
             assume_synced: args.assume_synced,
+            max_expansion: how.map_or(MAX_EXPANSION, |how| how.limits.max_expansion),
         };
         let memory = Memory::new(&capture);
         Ok(Input { capture, buffers, memory, options, notes })

@@ -5,6 +5,7 @@ use tracewright::decode::input::{self, Input as Bytes};
 use tracewright::decode::ordered::{self, Part};
 use tracewright::decode::{CommittedListener, Fork, Jobs, Merge, Merging, Tally};
 use tracewright::frames::Numbering;
+use tracewright::image::OpcodeCheck;
 use tracewright::views::{Stats, json, opencsd, text};
 
 use crate::args::{Format, OutputArgs};
@@ -35,6 +36,9 @@ pub fn list(
 ) -> Result<bool, Fail> {
     if args.format == Format::Opencsd {
         input.options.numbering = Numbering::Opencsd;
+        if input.options.check_opcodes == OpcodeCheck::default() {
+            input.options.check_opcodes = OpcodeCheck::Off;
+        }
     }
     report::notes(&input);
     input.readable()?;

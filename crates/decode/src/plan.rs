@@ -3,16 +3,17 @@
 use std::error::Error;
 use std::fmt;
 
-use tracewright_base::MissingRegister;
+use tracewright_base::{MAX_EXPANSION, MissingRegister};
 use tracewright_capture::{Buffer, Capture, Format, Source};
 use tracewright_frames::{Event, Framing, Link, Numbering, Split, Splitter};
+use tracewright_image::OpcodeCheck;
 use tracewright_protocols::etrace::{Demux, Params};
 use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
 use crate::{JUMP_TABLE, JumpTable, Route};
 
 /// How to decode. Write values as `Options { ..Options::default() }`: fields may be added.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Decode only these trace IDs, or source numbers. Empty: decode all.
     pub ids: Vec<u16>,
@@ -22,12 +23,30 @@ pub struct Options {
     pub numbering: Numbering,
     /// Bytes of the program image that are no instruction are treated as a wrong image: nothing is
     /// emitted until the next synchronisation.
-    pub check_opcodes: bool,
+    pub check_opcodes: OpcodeCheck,
     /// The range up to the address of a Source Address packet (ETE) is split at each waypoint
     /// before it.
     pub split_source_ranges: bool,
     /// The first byte of an ITM begins a packet: many captures have no synchronisation packet.
     pub assume_synced: bool,
+    /// The maximum number of instructions that a decoder follows for each byte of a packet, at
+    /// least 1. A packet that needs more is reported as
+    /// [`Inconsistency::ExpansionLimit`](tracewright_base::Inconsistency::ExpansionLimit).
+    pub max_expansion: u32,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            ids: Vec::new(),
+            framing: None,
+            numbering: Numbering::default(),
+            check_opcodes: OpcodeCheck::default(),
+            split_source_ranges: false,
+            assume_synced: false,
+            max_expansion: MAX_EXPANSION,
+        }
+    }
 }
 
 /// A buffer and the sources in it that can be decoded.

@@ -48,8 +48,11 @@ impl Session {
         memory: &Memory,
         options: &Options,
     ) -> Result<Session, ForeignPlan> {
-        let cache_options =
-            CacheOptions { check_opcodes: options.check_opcodes, ..CacheOptions::default() };
+        let cache_options = CacheOptions {
+            check_opcodes: options.check_opcodes,
+            max_expansion: options.max_expansion,
+            ..CacheOptions::default()
+        };
         let programs = plan.sources.iter().map(|planned| {
             let image = memory.of(capture, planned.of(capture)?);
             let cache_options = CacheOptions { riscv: planned.config.riscv(), ..cache_options };

@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use tracewright_base::{
-    Block, BlockCache, BlockId, CachedBlocks, Code, CodeSpace, End, Instruction, Isa, Kind, Miss,
-    Pc, Role, Space, Waypoints,
+    Block, BlockCache, BlockId, CachedBlocks, Code, CodeSpace, End, Instruction, Isa, Kind,
+    MAX_EXPANSION, Miss, Pc, Role, Space, Waypoints,
 };
 use tracewright_isa::rv::{Extensions, Upper};
-use tracewright_isa::{riscv, t32};
 
 use crate::absent::Absent;
 use crate::instruction_cache::InstructionCache;
 use crate::table::{Table, hash};
 use crate::walk::{Memory, Rules};
-use crate::{Image, View};
+use crate::{Image, OpcodeCheck, View};
 
 /// Blocks of an [`Image`], each decoded once. Each trace source has its own cache in each worker
 /// thread.
@@ -27,6 +26,7 @@ pub struct Cache {
     table: Table,
     /// The number of blocks above which the cache explores: see [`CacheOptions::explored`].
     explored: usize,
+    max_expansion: u32,
     /// The result of the last [`Code::block`].
     result: Block,
     /// Blocks that do not end with a waypoint, or are too long for the table, each at
@@ -41,8 +41,8 @@ pub struct Cache {
 /// How a [`Cache`] works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheOptions {
-    /// A block ends before an invalid opcode.
-    pub check_opcodes: bool,
+    /// Which undefined opcodes end a block.
+    pub check_opcodes: OpcodeCheck,
     /// The maximum number of cached blocks, at least 1. Each takes 36 to 48 bytes, and two to three
     /// times as much while the cache grows.
     pub blocks: usize,
@@ -54,15 +54,19 @@ pub struct CacheOptions {
     pub explored: usize,
     /// The RISC-V extensions, which determine the meaning of opcodes.
     pub riscv: Extensions,
+    /// The maximum number of instructions that a decoder follows for each byte of a packet: see
+    /// [`Code::max_expansion`].
+    pub max_expansion: u32,
 }
 
 impl Default for CacheOptions {
     fn default() -> Self {
         CacheOptions {
-            check_opcodes: false,
+            check_opcodes: OpcodeCheck::default(),
             blocks: 1 << 21,
             explored: 1 << 15,
             riscv: Extensions::default(),
+            max_expansion: MAX_EXPANSION,
         }
     }
 }
@@ -94,6 +98,7 @@ impl Cache {
             rules: Rules { waypoints, check_opcodes: options.check_opcodes, riscv: options.riscv },
             table: Table::new(options.blocks),
             explored: options.explored,
+            max_expansion: options.max_expansion,
             result: Block::default(),
             stubs: Vec::new(),
             absent: Absent::default(),
@@ -321,27 +326,23 @@ impl Code for Cache {
 
     fn opcode(&mut self, pc: Pc) -> Option<u32> {
         let (view, _, address) = self.locate(pc);
-        let mut bytes = [0; 4];
-        let read = self.image.read(view, address, pc.isa.address_mask(), &mut bytes);
-        match (pc.isa, bytes.get(..read)?) {
-            (Isa::T32 | Isa::ThumbEe, &[a, b, ref rest @ ..]) => {
-                let first = u16::from_le_bytes([a, b]);
-                if !t32::is_wide(first) {
-                    return Some(first.into());
-                }
-                let second = u16::from_le_bytes(*rest.first_chunk()?);
-                Some(u32::from(first) << 16 | u32::from(second))
-            }
-            (Isa::Rv32 | Isa::Rv64, bytes) => riscv(bytes),
-            (Isa::T32 | Isa::ThumbEe | Isa::Jazelle, _) => None,
-            (Isa::A32 | Isa::A64, bytes) => Some(u32::from_le_bytes(*bytes.first_chunk()?)),
-        }
+        self.memory(view, pc.isa).opcode(address)
     }
 
     #[inline]
     fn absent(&self, pc: Pc) -> Option<Miss> {
         let (_, code_space, address) = self.locate(pc);
         self.absent.find(address, pc.isa, code_space)
+    }
+
+    #[inline]
+    fn checks_opcodes(&self) -> bool {
+        self.rules.check_opcodes == OpcodeCheck::Undefined
+    }
+
+    #[inline]
+    fn max_expansion(&self) -> u32 {
+        self.max_expansion
     }
 }
 

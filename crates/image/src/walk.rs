@@ -3,13 +3,18 @@
 
 use tracewright_base::{Block, End, Instruction, Isa, Kind, Miss, Waypoints};
 use tracewright_isa::rv::{self, Extensions, Upper};
-use tracewright_isa::{ItState, classify, riscv};
+use tracewright_isa::{ItState, classify, riscv, t32};
 
-use crate::{Image, View};
+use crate::{Image, OpcodeCheck, View};
 
 /// The maximum length of a block, in instructions. It bounds the walk through memory without a
 /// branch.
 pub const MAX_BLOCK_INSTRUCTIONS: u32 = 4096;
+
+/// The number of consecutive bytes of zeros with which a block of A32 or T32 code ends, as if the
+/// last of them were an invalid opcode. An opcode of zeros is an instruction without an effect
+/// (ANDEQ R0, R0, R0; MOVS R0, R0), but a run of this length is memory without a program.
+const MAX_ZEROS: u32 = 64;
 
 /// The maximum length of a standard instruction, in bytes.
 const MAX_INSTRUCTION_LEN: usize = 4;
@@ -21,7 +26,7 @@ const MAX_CUSTOM_LEN: usize = 8;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     pub(crate) waypoints: Waypoints,
-    pub(crate) check_opcodes: bool,
+    pub(crate) check_opcodes: OpcodeCheck,
     pub(crate) riscv: Extensions,
 }
 
@@ -50,7 +55,14 @@ impl<'a> Memory<'a> {
                     break;
                 }
             };
-            if rules.check_opcodes && instruction.kind == Kind::Undefined {
+            if block.instructions == 0 && reader.zeros > 0 {
+                reader.zeros += self.zeros_before(start);
+            }
+            let (kind, next) = (instruction.kind, block.next());
+            let check = rules.check_opcodes;
+            if check.is_invalid(self.isa, kind, || self.opcode(next))
+                || reader.zeros >= MAX_ZEROS && check != OpcodeCheck::Off
+            {
                 if block.instructions == 0 {
                     block.last = instruction;
                 }
@@ -77,6 +89,27 @@ impl<'a> Memory<'a> {
     pub(crate) fn instruction(self, start: u64) -> Result<Instruction, Miss> {
         let mut it = self.it_state(start);
         Reader::new(self, start).next(&mut it)
+    }
+
+    /// The opcode at `at`, in the form that [`Code::opcode`] returns.
+    ///
+    /// [`Code::opcode`]: tracewright_base::Code::opcode
+    pub(crate) fn opcode(self, at: u64) -> Option<u32> {
+        let mut bytes = [0; MAX_INSTRUCTION_LEN];
+        let read = self.image.read(self.view, at, self.isa.address_mask(), &mut bytes);
+        match (self.isa, bytes.get(..read)?) {
+            (Isa::T32 | Isa::ThumbEe, &[a, b, ref rest @ ..]) => {
+                let first = u16::from_le_bytes([a, b]);
+                if !t32::is_wide(first) {
+                    return Some(first.into());
+                }
+                let second = u16::from_le_bytes(*rest.first_chunk()?);
+                Some(u32::from(first) << 16 | u32::from(second))
+            }
+            (Isa::Rv32 | Isa::Rv64, bytes) => riscv(bytes),
+            (Isa::T32 | Isa::ThumbEe | Isa::Jazelle, _) => None,
+            (Isa::A32 | Isa::A64, bytes) => Some(u32::from_le_bytes(*bytes.first_chunk()?)),
+        }
     }
 
     /// The IT block around `pc`, if the code before it has one. It is decoded from memory and not
@@ -121,6 +154,13 @@ impl<'a> Memory<'a> {
         long % 2 == 0
     }
 
+    /// The number of bytes of zeros right before `at`, up to [`MAX_ZEROS`].
+    #[cold]
+    fn zeros_before(self, at: u64) -> u32 {
+        let is_zero = |&back: &u32| self.halfword(self.before(at, back.into())) == Some(0);
+        2 * (2..=MAX_ZEROS).step_by(2).take_while(is_zero).count() as u32
+    }
+
     fn before(self, at: u64, back: u64) -> u64 {
         at.wrapping_sub(back) & self.isa.address_mask()
     }
@@ -144,11 +184,13 @@ struct Reader<'a> {
     run: &'a [u8],
     /// The effect of the instruction before `at`.
     upper: Upper,
+    /// A32 and T32: the number of bytes of zeros before `at`, in whole instructions.
+    zeros: u32,
 }
 
 impl<'a> Reader<'a> {
     fn new(memory: Memory<'a>, at: u64) -> Self {
-        Reader { memory, at, run: &[], upper: Upper::default() }
+        Reader { memory, at, run: &[], upper: Upper::default(), zeros: 0 }
     }
 
     fn next(&mut self, it: &mut ItState) -> Result<Instruction, Miss> {
@@ -180,6 +222,10 @@ impl<'a> Reader<'a> {
             let unread = if known < MAX_INSTRUCTION_LEN as u64 { known } else { 0 };
             return Err(Miss { address: self.at.wrapping_add(unread) & mask });
         };
+        if matches!(isa, Isa::A32 | Isa::T32) {
+            let is_zero = bytes.iter().take(instruction.size.into()).all(|&byte| byte == 0);
+            self.zeros = if is_zero { self.zeros + u32::from(instruction.size) } else { 0 };
+        }
         self.at = self.at.wrapping_add(u64::from(instruction.size)) & mask;
         self.run = self.run.get(usize::from(instruction.size)..).unwrap_or_default();
         Ok(instruction)

@@ -4,24 +4,26 @@ use std::sync::Arc;
 
 use tracewright_base::{
     BLOCK_CLASSES, Block, BlockCache, BlockId, Code, CodeSpace, End, Instruction, Isa, Kind, Last,
-    Miss, Pc, Role, Security, Space, Waypoints,
+    MAX_EXPANSION, Miss, Pc, Role, Security, Space, Waypoints,
 };
 use tracewright_image::{
-    Bytes, Cache, CacheOptions, Image, MAX_BLOCK_INSTRUCTIONS, Region, SpaceMask,
+    Bytes, Cache, CacheOptions, Image, MAX_BLOCK_INSTRUCTIONS, OpcodeCheck, Region, SpaceMask,
 };
 use tracewright_isa::assemble::{a64, rv};
+use tracewright_isa::is_illegal;
 use tracewright_isa::rv::Extensions;
 use tracewright_testing::Random;
 
 const ANY: Space = Space::ANY;
 const NO_WAYPOINTS: Waypoints = Waypoints::BRANCHES;
 const DEFAULT: CacheOptions = CacheOptions {
-    check_opcodes: false,
+    check_opcodes: OpcodeCheck::Illegal,
     blocks: 1 << 16,
     explored: usize::MAX,
     riscv: Extensions::NONE,
+    max_expansion: MAX_EXPANSION,
 };
-const CHECKED: CacheOptions = CacheOptions { check_opcodes: true, ..DEFAULT };
+const CHECKED: CacheOptions = CacheOptions { check_opcodes: OpcodeCheck::Undefined, ..DEFAULT };
 
 // A64.
 const NOP: u32 = 0xd503_201f;
@@ -32,6 +34,8 @@ const RET: u32 = 0xd65f_03c0;
 /// `B .+8`
 const B_8: u32 = 0x1400_0002;
 const UDF: u32 = 0x0000_0001;
+/// In a group without instructions.
+const UNALLOCATED: u32 = 0x0200_0000;
 
 fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
@@ -71,7 +75,9 @@ fn a_block_ends_at_the_first_waypoint() {
         (&[WFI, RET], barrier, DEFAULT, (8, 2, Indirect, Waypoint)),
         (&[WFI, RET], wait, DEFAULT, (4, 1, Wait, Waypoint)),
         (&[NOP, NOP], isb, DEFAULT, (8, 2, Plain, NoCode)),
-        (&[NOP, UDF, RET], isb, DEFAULT, (12, 3, Indirect, Waypoint)),
+        (&[NOP, UDF, RET], isb, DEFAULT, (4, 1, Plain, Invalid)),
+        (&[NOP, UNALLOCATED, RET], isb, DEFAULT, (12, 3, Indirect, Waypoint)),
+        (&[NOP, UNALLOCATED, RET], isb, CHECKED, (4, 1, Plain, Invalid)),
         (&[NOP, UDF, RET], isb, CHECKED, (4, 1, Plain, Invalid)),
         (&[UDF, RET], isb, CHECKED, (0, 0, Undefined, Invalid)),
     ] {
@@ -210,6 +216,61 @@ fn spaces_with_the_same_memory_share_blocks() {
     }
 }
 
+/// Opcodes that are defined to be illegal end a block in any case; others that are undefined only
+/// where opcodes are checked.
+#[test]
+fn a_block_ends_before_an_illegal_opcode() {
+    const ALWAYS: bool = true;
+    let rv = |word: u32| [0x0000_0013, word, 0x0000_8067].to_vec();
+    for (isa, code, always) in [
+        (Isa::A64, [NOP, 0x0000_0000, RET].to_vec(), ALWAYS),
+        (Isa::A64, [NOP, 0x0000_1234, RET].to_vec(), ALWAYS),
+        (Isa::A64, [NOP, 0xffff_ffff, RET].to_vec(), ALWAYS),
+        (Isa::A64, [NOP, 0x0001_0000, RET].to_vec(), !ALWAYS),
+        (Isa::A32, [0xe1a0_0000, 0xffff_ffff, 0xe12f_ff1e].to_vec(), ALWAYS),
+        (Isa::A32, [0xe1a0_0000, 0xe7f0_00f0, 0xe12f_ff1e].to_vec(), !ALWAYS),
+        (Isa::T32, [0xf3af_8000u32.rotate_left(16), 0xffff_ffff, 0x4770_4770].to_vec(), ALWAYS),
+        (Isa::Rv32, rv(0x0000_0000), ALWAYS),
+        (Isa::Rv64, rv(0x4501_0000), ALWAYS),
+        (Isa::Rv64, rv(0xffff_ffff), ALWAYS),
+        (Isa::Rv64, rv(0xc000_1073), ALWAYS),
+        // A reserved condition, and C.JR of X0: custom extensions may have them.
+        (Isa::Rv64, rv(0x0000_2063), !ALWAYS),
+        (Isa::Rv64, rv(0x0001_8002), !ALWAYS),
+    ] {
+        for options in [DEFAULT, CHECKED] {
+            let mut cache = cache([Region::new("code", 0, words(&code))], options);
+            let ends = always || options.check_opcodes == OpcodeCheck::Undefined;
+            let block = cache.block(pc(isa, 0)).unwrap();
+            assert_eq!(block.end == End::Invalid, ends, "{isa:?} {code:08x?}");
+            assert_eq!(block.instructions == 1, ends, "{isa:?} {code:08x?}");
+        }
+    }
+}
+
+/// Zeros are instructions in A32 and T32, but not without end.
+#[test]
+fn a_block_ends_in_zeros() {
+    for (isa, zeros, want) in [
+        (Isa::A32, 14, End::Waypoint),
+        (Isa::A32, 4096, End::Invalid),
+        (Isa::T32, 14, End::Waypoint),
+        (Isa::T32, 4096, End::Invalid),
+    ] {
+        let mut code = vec![0; zeros];
+        code.push(if isa == Isa::A32 { 0xe12f_ff1e } else { 0x4770_4770 });
+        let mut cache = cache([Region::new("code", 0, words(&code))], DEFAULT);
+        let block = *cache.block(pc(isa, 0)).unwrap();
+        assert_eq!(block.end, want, "{isa:?}");
+        if want == End::Invalid {
+            assert_eq!(block.bytes, 64 - isa.alignment() as u32, "{isa:?}");
+            // The rest of the zeros is no program either.
+            let rest = *cache.block(pc(isa, block.next())).unwrap();
+            assert_eq!((rest.instructions, rest.end), (0, End::Invalid), "{isa:?}");
+        }
+    }
+}
+
 #[test]
 fn a_change_of_memory_removes_blocks() {
     let before = Arc::new(Image::new([Region::new("code", 0, words(&[NOP, RET]))]));
@@ -234,7 +295,8 @@ fn naive(cache: &mut Cache, waypoints: Waypoints, check: bool, pc: Pc) -> Result
             Err(miss) if block.instructions == 0 => return Err(miss),
             Err(_) => return Ok(Block { end: End::NoCode, ..block }),
         };
-        if check && step.kind == Kind::Undefined {
+        let illegal = cache.opcode(at).is_some_and(|opcode| is_illegal(at.isa, opcode));
+        if step.kind == Kind::Undefined && (check || illegal) {
             let last = if block.instructions == 0 { step } else { block.last };
             return Ok(Block { end: End::Invalid, last, ..block });
         }
@@ -293,7 +355,8 @@ fn cached_chained_and_bounded_equal_a_naive_walk() {
         let check = random.below(2) == 0;
         let limit = [1, 2, 7, 64, 1 << 16][round % 5];
         let explored = [usize::MAX, 0, 50][round % 3];
-        let options = CacheOptions { check_opcodes: check, blocks: limit, explored, ..DEFAULT };
+        let check_opcodes = if check { OpcodeCheck::Undefined } else { OpcodeCheck::Illegal };
+        let options = CacheOptions { check_opcodes, blocks: limit, explored, ..DEFAULT };
         let image = Arc::new(random_image(&mut random));
         let mut cache = Cache::new(Arc::clone(&image), waypoints, options);
         let mut at = pc(Isa::A64, 0xffff_fe00);

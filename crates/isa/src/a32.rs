@@ -8,11 +8,12 @@
 //!   from an exception.
 //! * `LDR PC, [SP], #imm` returns whatever the offset.
 //! * A barrier can be a write to CP15, the only form before Armv7.
-//! * Undefined are the permanently undefined encodings only.
+//! * Undefined are the permanently undefined encodings and the opcode of all ones only. The opcode
+//!   of all zeros is ANDEQ R0, R0, R0.
 
 use tracewright_base::{Instruction, Isa, Kind, Role};
 
-use crate::{Make, sign_extend, when};
+use crate::{Make, ONES, sign_extend, when};
 
 const A32: Make = Make { isa: Isa::A32, size: 4 };
 
@@ -57,6 +58,7 @@ const fn unconditional(opcode: u32, address: u64) -> Instruction {
             0b0110 => Kind::Isb,
             _ => Kind::Plain,
         }),
+        0b1111 if opcode == ONES => A32.of(Kind::Undefined),
         _ => A32.plain(),
     }
 }

@@ -5,13 +5,13 @@
 //! * DRPS, TCANCEL and TENTER are plain: Debug state is not traced, and the trace reports the
 //!   others.
 //! * TEXIT is an exception return.
-//! * Undefined are UDF, the encoding groups without instructions, and everything that is not
-//!   allocated among the branches and the exception-generating instructions. Other unallocated
-//!   encodings are plain.
+//! * Undefined are UDF, the encoding groups without instructions, everything that is not allocated
+//!   among the branches and the exception-generating instructions, and the opcode of all ones.
+//!   Other unallocated encodings are plain.
 
 use tracewright_base::{Instruction, Isa, Kind, Role};
 
-use crate::{Make, sign_extend, when};
+use crate::{Make, ONES, sign_extend, when};
 
 const A64: Make = Make { isa: Isa::A64, size: 4 };
 
@@ -23,6 +23,7 @@ pub const fn classify(opcode: u32, address: u64) -> Instruction {
         0b0000 if opcode >> 31 == 1 => A64.plain(),
         0b0000 | 0b0001 | 0b0011 => A64.of(Kind::Undefined),
         0b1010 | 0b1011 => branches(opcode, address),
+        0b1111 if opcode == ONES => A64.of(Kind::Undefined),
         _ => A64.plain(),
     }
 }

@@ -74,6 +74,21 @@ pub fn classify(isa: Isa, bytes: &[u8], address: u64, it: &mut ItState) -> Optio
     }
 }
 
+/// The 4-byte opcode of erased memory. It is undefined in every instruction set.
+const ONES: u32 = !0;
+
+/// Whether an opcode that is classified as [`Kind::Undefined`] is defined to be illegal, so that no
+/// processor executes it, whatever its extensions: the opcode of all ones; UDF in A64; the defined
+/// illegal instructions in RISC-V. The opcode is in the form that `classify` of the module takes.
+pub const fn is_illegal(isa: Isa, opcode: u32) -> bool {
+    match isa {
+        Isa::A64 => opcode >> 16 == 0 || opcode == ONES,
+        Isa::Rv32 | Isa::Rv64 => rv::is_illegal(opcode),
+        Isa::A32 | Isa::T32 => opcode == ONES,
+        Isa::ThumbEe | Isa::Jazelle => false,
+    }
+}
+
 /// Four bytes as an opcode.
 fn word(bytes: &[u8]) -> Option<u32> {
     bytes.first_chunk().map(|b| u32::from_le_bytes(*b))

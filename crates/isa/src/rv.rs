@@ -14,8 +14,9 @@
 //! * ECALL and EBREAK are plain: the trace reports the exception. FENCE is a barrier, FENCE.I an
 //!   [`Kind::Isb`]; WRS.NTO and WRS.STO are timed waits. None of them is a waypoint of this
 //!   architecture.
-//! * Undefined are the defined illegal instructions, reserved encodings of jumps and branches, and
-//!   all encodings longer than 4 bytes. The first bits of an encoding determine its size.
+//! * Undefined are the defined illegal instructions (all zeros, all ones, and UNIMP, which writes
+//!   the read-only CSR `cycle`), reserved encodings of jumps and branches, and all encodings longer
+//!   than 4 bytes. The first bits of an encoding determine its size.
 //! * Hardware loops that jump back without an instruction are not supported: no packet reports
 //!   them.
 
@@ -23,7 +24,7 @@ use core::fmt;
 
 use tracewright_base::{Instruction, Isa, Kind, Role};
 
-use crate::{Make, sign_extend, when};
+use crate::{Make, ONES, sign_extend, when};
 
 pub mod opcodes;
 mod upper;
@@ -104,6 +105,16 @@ pub const fn size(first: u16) -> u8 {
     }
 }
 
+/// UNIMP: CSRRW X0, cycle, X0. A write to a read-only CSR is illegal. (Privileged ISA, "CSR Address
+/// Mapping Conventions")
+const UNIMP: u32 = 0xc000_1073;
+
+/// Whether a standard opcode is defined to be illegal: no processor retires it. ("Expanded
+/// Instruction-Length Encoding")
+pub const fn is_illegal(opcode: u32) -> bool {
+    opcode & 0xffff == 0 || opcode == ONES || opcode == UNIMP
+}
+
 /// The link registers: X1 and X5.
 const fn is_link(register: u32) -> bool {
     register == 1 || register == 5
@@ -176,6 +187,7 @@ const fn wide(make: Make, opcode: u32, address: u64) -> Instruction {
             0x1050_0073 => make.of(Kind::Wait),
             // WRS.NTO, WRS.STO.
             0x00d0_0073 | 0x01d0_0073 => make.of(Kind::TimedWait),
+            UNIMP => make.of(Kind::Undefined),
             _ => make.plain(),
         },
         _ => make.plain(),

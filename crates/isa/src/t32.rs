@@ -11,11 +11,12 @@
 //! * ENTERX and LEAVEX are direct branches to the next instruction in the other instruction set.
 //!   (Armv7-A ARM, A9.1.3; IHI 0014, "Direct branch instructions")
 //! * CLRM has the encoding of LDM from the PC. It is plain.
-//! * Undefined are the permanently undefined encodings and the empty rows of the 16-bit tables.
+//! * Undefined are the permanently undefined encodings, the empty rows of the 16-bit tables and the
+//!   wide opcode of all ones. The narrow opcode of all zeros is MOVS R0, R0.
 
 use tracewright_base::{Instruction, Isa, Kind, Role};
 
-use crate::{Make, a32, sign_extend, when};
+use crate::{Make, ONES, a32, sign_extend, when};
 
 const NARROW: Make = Make { isa: Isa::T32, size: 2 };
 const WIDE: Make = Make { isa: Isa::T32, size: 4 };
@@ -180,6 +181,9 @@ const fn control(opcode: u32, address: u64) -> Instruction {
 
 /// Bits \[31:27] are 11111: loads and stores of one register, and data processing.
 const fn load_store(opcode: u32) -> Instruction {
+    if opcode == ONES {
+        return WIDE.of(Kind::Undefined);
+    }
     if opcode >> 12 & 0b1111 != PC {
         return WIDE.plain();
     }

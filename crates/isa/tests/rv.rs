@@ -119,6 +119,7 @@ fn base() {
             (0x0000_001f, UNDEFINED),
             (0x0000_003f, UNDEFINED),
             (0xffff_ffff, UNDEFINED),
+            (0xc000_1073, UNDEFINED), // UNIMP
         ] {
             check(isa, opcode, &NONE, is);
         }

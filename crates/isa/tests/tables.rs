@@ -173,6 +173,7 @@ fn a64() {
             (0x0001_0000, Other(Kind::Undefined)),
             (0x0200_0000, Other(Kind::Undefined)), // op0 0001
             (0xe600_0000, Other(Kind::Undefined)), // op0 0011
+            (0xffff_ffff, Other(Kind::Undefined)), // erased memory
             (0x8080_0000, Plain),                  // SME
             (0x0400_0000, Plain),                  // SVE
             (0xd503_41ff, Plain),                  // MSR SPSel
@@ -257,6 +258,8 @@ fn a32() {
             (0x0320_f003, CondOther(Kind::Wait)), // WFIEQ
             (0xe7f0_00f0, Other(Kind::Undefined)),
             (0x07f0_00f0, CondOther(Kind::Undefined)),
+            (0xffff_ffff, Other(Kind::Undefined)), // erased memory
+            (0x0000_0000, Plain),                  // ANDEQ R0, R0, R0
         ],
     );
 }
@@ -354,10 +357,11 @@ fn t32() {
             (0xf01f_c003, Is::Cond(Loop, 4 - 4)),     // LETP LR
             (0xf02f_c007, Branch(Loop, 4 - 12)),      // LE
             (0xf03f_c001, Other(Kind::Undefined)),
-            (0xf040_e001, Plain), // DLS LR, R0
-            (0xf00f_e001, Plain), // LCTP
-            (0xf0c0_e001, Plain), // BF
-            (0xf080_c001, Plain), // BFL
+            (0xffff_ffff, Other(Kind::Undefined)), // erased memory
+            (0xf040_e001, Plain),                  // DLS LR, R0
+            (0xf00f_e001, Plain),                  // LCTP
+            (0xf0c0_e001, Plain),                  // BF
+            (0xf080_c001, Plain),                  // BFL
         ],
     );
 }

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use tracewright::base::MAX_EXPANSION;
 use tracewright::decode::Jobs;
 use tracewright::decode::raw::{RawFraming, Unit};
 use tracewright::frames::Framing;
@@ -54,13 +55,26 @@ pub struct HowArgs {
     /// Emit one range per waypoint before a source address (OpenCSD's -src_addr_n).
     #[arg(long)]
     pub split_source_ranges: bool,
-    /// Report an invalid A64 opcode as a wrong program image (OpenCSD's -aa64_opcode_chk).
+    /// Report every undefined opcode as a wrong program image (OpenCSD's -aa64_opcode_chk). Without
+    /// it, those only that are defined to be illegal: A64 UDF, RISC-V zeros, all ones and UNIMP.
     #[arg(long)]
     pub check_opcodes: bool,
     /// Withhold the elements of a transaction until it commits, and drop those of a failed
     /// transaction.
     #[arg(long)]
     pub committed: bool,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+}
+
+/// Limits of the decoder.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct LimitArgs {
+    /// Follow at most N instructions for each byte of a packet; a packet that needs more is
+    /// reported as an inconsistency (docs/limits.md).
+    #[arg(long, value_name = "N", default_value_t = MAX_EXPANSION,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_expansion: u32,
 }
 
 /// The number of threads.

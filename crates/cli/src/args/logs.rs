@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::input::FramingArg;
+use super::input::{FramingArg, LimitArgs};
 
 #[derive(Debug, Args)]
 pub struct LogVerbs {
@@ -116,6 +116,8 @@ pub struct CompareArgs {
     /// Do not compare exceptions.
     #[arg(long)]
     pub only_instructions: bool,
+    #[command(flatten)]
+    pub limits: LimitArgs,
 }
 
 /// The format of an execution log.

@@ -49,6 +49,7 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
         }
         let mut input = Input::all(capture);
         input.options.framing = args.framing.chosen();
+        input.options.max_expansion = args.limits.max_expansion;
         Ok(Some(input))
     };
     let (a, b) = (input(&args.a)?, input(&args.b)?);

@@ -74,6 +74,9 @@ pub struct Decoder {
     trapped: bool,
     /// The address of that trap's handler.
     handler: Option<u64>,
+    /// The return stack or the branch predictor differs from that of the unit: packets that depend
+    /// on them have no meaning before the next packet of format 3, which resets both.
+    stale: bool,
 }
 
 /// Exception numbers of interrupts have this bit: `mcause` has it at the top.
@@ -216,6 +219,12 @@ impl PathPacket {
         PathPacket { map: None, count: None, report, full, cached: None }
     }
 
+    /// Whether the packet has an absolute address and depends on nothing before it.
+    fn is_absolute(&self, params: &Params) -> bool {
+        let depends = params.options.implicit_return || params.options.branch_prediction;
+        self.full && self.report.is_some() && self.cached.is_none() && !depends
+    }
+
     /// The outcome of the last branch, if the packet has it.
     fn last(&self) -> Option<Map> {
         let map = self.map.filter(|map| map.len > 0)?;
@@ -235,7 +244,11 @@ impl Decoder {
         sink: &mut S,
     ) {
         if self.phase != Phase::Following {
-            return;
+            // After a loss an absolute address is enough to go on.
+            if self.phase != Phase::Waiting(Why::Lost) || !path.is_absolute(params) {
+                return;
+            }
+            self.begin(at, sink);
         }
         while let Some(passed) = self.passed.take() {
             if params.reports_trapped() && self.defers(&passed, path, params, code) {
@@ -250,7 +263,7 @@ impl Decoder {
             Some(report) => {
                 self.address = self.reported(path, report, params);
                 if self.address.is_none() && self.position != Position::Unknown {
-                    self.lose(at, Inconsistency::NoAddress, sink);
+                    self.lose(at, Inconsistency::NoAddress, params, sink);
                 }
                 Goal {
                     address: self.address,
@@ -274,11 +287,11 @@ impl Decoder {
         }
         if let Some(count) = &path.count {
             if !params.options.branch_prediction {
-                self.lose(at, Inconsistency::AddressNotReached, sink);
+                self.lose(at, Inconsistency::AddressNotReached, params, sink);
                 return;
             }
             if count.count > params.choices.longest_count {
-                self.lose(at, Inconsistency::TooManyBranches, sink);
+                self.lose(at, Inconsistency::TooManyBranches, params, sink);
                 return;
             }
             self.pending.add_count(count);
@@ -342,7 +355,7 @@ impl Decoder {
         params: &Params,
         code: &mut K,
     ) {
-        let Some(address) = goal.address else { return };
+        let Some(address) = goal.address.filter(|_| !self.stale) else { return };
         self.position = Position::At { pc: address, pending_retire: true };
         self.last = None;
         if let Some(outcome) = path.last()
@@ -457,6 +470,7 @@ impl Decoder {
         self.position = Position::At { pc: address, pending_retire: true };
         self.pending.clear();
         self.trapped = false;
+        self.stale = false;
         if self.is_branch(address, params, code) {
             self.pending.add(Map { bits: branch.into(), len: 1 });
         }

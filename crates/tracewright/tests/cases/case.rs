@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tracewright::base::{CoreType, Isa};
+use tracewright::base::{CoreType, Isa, MAX_EXPANSION};
 use tracewright::capture::core_type;
 use tracewright::image::{Image, Region};
 use tracewright::protocols::registry::{AnyConfig, AnyProtocol};
@@ -26,6 +26,8 @@ pub struct Case {
     pub isa: Isa,
     pub config: AnyConfig,
     pub image: Image,
+    /// The maximum number of instructions for each byte of a packet.
+    pub max_expansion: u32,
     pub bytes: Vec<u8>,
     pub packets: Vec<String>,
     pub elements: Vec<String>,
@@ -45,6 +47,7 @@ impl Case {
         let (mut regions, mut bytes) = (Vec::new(), Vec::new());
         let (mut steps, mut first) = (String::new(), None);
         let mut texts = Vec::new();
+        let mut max_expansion = MAX_EXPANSION;
         for (n, line) in (1..).zip(head.lines()) {
             let line = line.split('#').next().unwrap_or("").trim();
             let (key, rest) = line.split_once(' ').unwrap_or((line, ""));
@@ -69,6 +72,9 @@ impl Case {
                 "text" => {
                     let pair = rest.split_once(' ').ok_or_else(|| wrong("text NAME TEXT"))?;
                     texts.push((n, pair));
+                }
+                "max_expansion" => {
+                    max_expansion = rest.trim().parse().map_err(|_| wrong("not a number"))?;
                 }
                 "code" => {
                     let (region, isa) =
@@ -96,6 +102,7 @@ impl Case {
         (case.protocol, case.core) = (Some(protocol), core);
         (case.registers, case.steps) = (registers, steps);
         case.isa = first.unwrap_or_default();
+        case.max_expansion = max_expansion;
         case.expect(expected)?;
         Ok(case)
     }
@@ -133,6 +140,7 @@ impl Case {
             isa: Isa::default(),
             config,
             image,
+            max_expansion: MAX_EXPANSION,
             bytes,
             packets: Vec::new(),
             elements: Vec::new(),

@@ -41,17 +41,24 @@ pub fn of_case(
     };
     let sources = vec![Planned::new(0, name, FRAMED_ID.into(), config)];
     let plan = Plan::with_sources(0, framing, sources);
-    same(&capture, &plan, step, chunk)
+    let options = Options { max_expansion: case.max_expansion, ..Options::default() };
+    same(&capture, &plan, &options, step, chunk)
 }
 
 /// Decodes the buffer of `plan` on one thread and on several, fed `step` bytes at a time, in chunks
 /// of `chunk` bytes. Returns the counts of the run on two threads.
-pub fn same(capture: &Capture, plan: &Plan, step: usize, chunk: usize) -> Result<Work, String> {
+pub fn same(
+    capture: &Capture,
+    plan: &Plan,
+    options: &Options,
+    step: usize,
+    chunk: usize,
+) -> Result<Work, String> {
     let jobs = |count| Jobs { count, step, chunk: chunk..=chunk };
-    let (alone, _) = views(capture, plan, &jobs(1));
+    let (alone, _) = views(capture, plan, options, &jobs(1));
     let mut work = Work::default();
     for count in [2, 3] {
-        let (several, done) = views(capture, plan, &jobs(count));
+        let (several, done) = views(capture, plan, options, &jobs(count));
         if let Some(n) = alone.iter().zip(&several).position(|(alone, several)| alone != several) {
             return Err(format!(
                 "view {n} is not the same on {count} threads, in chunks of {chunk} by {step}:\n\
@@ -68,10 +75,10 @@ pub fn same(capture: &Capture, plan: &Plan, step: usize, chunk: usize) -> Result
 }
 
 /// The output of each view of a buffer.
-fn views(capture: &Capture, plan: &Plan, jobs: &Jobs) -> ([Vec<u8>; 8], Work) {
+fn views(capture: &Capture, plan: &Plan, options: &Options, jobs: &Jobs) -> ([Vec<u8>; 8], Work) {
     let memory = Memory::new(capture);
     let session = |numbering| {
-        let options = Options { numbering, ..Options::default() };
+        let options = Options { numbering, ..options.clone() };
         Session::new(capture, plan, &memory, &options).expect("a plan of this capture")
     };
     let input = || Parts::new(capture.buffers[plan.buffer].parts());

@@ -75,7 +75,9 @@ fn wanted(steps: &[Step]) -> Ran {
 
 fn decoded(case: &Case, bytes: &[u8]) -> Result<Ran, String> {
     let image: Arc<Image> = Arc::new(case.image.clone());
-    let options = CacheOptions { riscv: case.config.riscv(), ..CacheOptions::default() };
+    let max_expansion = case.max_expansion;
+    let riscv = case.config.riscv();
+    let options = CacheOptions { riscv, max_expansion, ..CacheOptions::default() };
     let mut cache = Cache::new(image, case.config.waypoints(), options);
     let mut stream = case.config.stream();
     let mut elements: Vec<(u64, Element)> = Vec::new();

@@ -159,7 +159,8 @@ impl<'a> Run<'a> {
     /// has an empty cache of the program, because cached blocks must not change the output.
     fn feed(&mut self, units: &[u8], end: Option<usize>) {
         let riscv = self.case.config.riscv();
-        let options = CacheOptions { blocks: 64, riscv, ..CacheOptions::default() };
+        let max_expansion = self.case.max_expansion;
+        let options = CacheOptions { blocks: 64, riscv, max_expansion, ..CacheOptions::default() };
         let mut code = Cache::new(Arc::clone(self.image), self.case.config.waypoints(), options);
         let nibbles = self.stream.nibbles();
         let at = if nibbles { self.taken / 2 } else { self.taken };

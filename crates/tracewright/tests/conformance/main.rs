@@ -20,6 +20,7 @@ use std::time::Instant;
 use tracewright::decode::{Memory, Options, Plan, Session};
 use tracewright::frames::{Framing, Numbering};
 use tracewright::views::opencsd::{ListedBuffer, Listing, Shown};
+use tracewright::image::OpcodeCheck;
 use tracewright_testing::{reader, shared};
 
 use allowed::Allowed;
@@ -100,7 +101,10 @@ fn check(folder: &Path, run: &Run, allowed: Vec<Allowed>) -> Result<(usize, usiz
     let options = Options {
         numbering: Numbering::Opencsd,
         framing: run.has("-dstream_format").then_some(Framing::Dstream),
-        check_opcodes: run.has("-aa64_opcode_chk"),
+        check_opcodes: match run.has("-aa64_opcode_chk") {
+            true => OpcodeCheck::Undefined,
+            false => OpcodeCheck::Off,
+        },
         split_source_ranges: run.has("-src_addr_n"),
         ..Options::default()
     };

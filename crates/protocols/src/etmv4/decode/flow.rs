@@ -85,7 +85,11 @@ struct Branch {
 /// Why a walk ended early.
 enum Stop {
     NoCode(u64),
-    Invalid,
+    /// `resets`: the decoder waits for the next synchronisation, as OpenCSD does where it checks
+    /// opcodes. Otherwise it waits for the next address.
+    Invalid {
+        resets: bool,
+    },
     NotReached,
 }
 
@@ -375,9 +379,12 @@ impl Flow {
                 self.missing(at, pc, address, sink);
                 true
             }
-            Stop::Invalid => {
+            Stop::Invalid { resets } => {
+                if let Some(element) = walked.range(true).filter(|_| !resets) {
+                    sink.element(at, element);
+                }
                 sink.element(at, Element::Inconsistency(Inconsistency::InvalidOpcode));
-                false
+                !resets
             }
             Stop::NotReached => {
                 if let Some(element) = walked.range(true) {
@@ -682,7 +689,9 @@ fn walk<K: BlockCache>(pc: Pc, code: &mut K, until: Until) -> (Walked, Option<St
             return (walked, Some(Stop::NotReached));
         }
         let block = match code.block(here) {
-            Ok(block) if block.instructions == 0 => return (walked, Some(Stop::Invalid)),
+            Ok(block) if block.instructions == 0 => {
+                return (walked, Some(Stop::Invalid { resets: code.checks_opcodes() }));
+            }
             Ok(block) => *block,
             Err(miss) => return (walked, Some(Stop::NoCode(miss.address))),
         };

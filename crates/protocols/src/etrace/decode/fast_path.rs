@@ -202,7 +202,7 @@ impl Decoder {
                 return false;
             }
             if stop == Stop::Lost || on && !path.goes_on(self.pc()) {
-                self.lose(at, Inconsistency::AddressNotReached, sink);
+                self.lose(at, Inconsistency::AddressNotReached, params, sink);
                 return false;
             }
             let notified = params.choices.notifications;

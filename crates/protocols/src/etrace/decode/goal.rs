@@ -1,6 +1,8 @@
 //! The goal of a walk through the program, and its limits.
 
-use tracewright_base::Block;
+use tracewright_base::{Block, End};
+
+use crate::etrace::config::Params;
 
 /// Where a walk ends.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +38,17 @@ impl Goal {
         before: false,
         context: false,
     };
+
+    /// Whether the goal is `distance` bytes after the start of `block` and the walk may end there.
+    /// It may end before an illegal opcode, which was not retired.
+    #[inline]
+    pub(super) fn is_in(&self, block: &Block, distance: u64, params: &Params) -> bool {
+        let bytes = u64::from(block.bytes);
+        distance < bytes
+            || distance == bytes
+                && block.end == End::Invalid
+                && (self.before || params.reports_trapped())
+    }
 }
 
 /// The most jumps between two branches on the fast path. More are a loop without a branch.

@@ -234,7 +234,7 @@ impl Decoder {
         let by_call = is_ecall_cause(trap);
         if choices.trapped_in_stream {
             return match self.reported_as {
-                _ if sure => Fate::Trapped,
+                _ if sure || self.is_illegal(pc, params, code) => Fate::Trapped,
                 // ECALL or EBREAK is the cause of the trap.
                 _ if call && by_call && self.is_cause(pc, trap, params, code) => Fate::Trapped,
                 // The target of a retired jump would be reported.
@@ -262,6 +262,11 @@ impl Decoder {
             };
         }
         match self.reported_as {
+            ReportedAs::Start { .. }
+                if choices.start_unretired && self.is_illegal(pc, params, code) =>
+            {
+                Fate::Trapped
+            }
             ReportedAs::Start { .. } if !choices.drop_unretired => Fate::Retired,
             _ if sure => Fate::Trapped,
             // A branch that was taken did not trap.

@@ -62,7 +62,7 @@ impl Decoder {
                         returned = true;
                         path.forget_mark();
                         if !path.goes_on(self.pc()) {
-                            return self.lose(at, Inconsistency::AddressNotReached, sink);
+                            return self.lose(at, Inconsistency::AddressNotReached, params, sink);
                         }
                         continue;
                     }
@@ -72,10 +72,10 @@ impl Decoder {
                         return Walked::There;
                     }
                     Jumped::Nowhere => {
-                        return self.lose(at, Inconsistency::AddressNotReached, sink);
+                        return self.lose(at, Inconsistency::AddressNotReached, params, sink);
                     }
                 },
-                Position::Unknown => return self.lose(at, Inconsistency::NoAddress, sink),
+                Position::Unknown => return self.lose(at, Inconsistency::NoAddress, params, sink),
             };
             if goal.before
                 && goal.address == Some(pc)
@@ -86,12 +86,12 @@ impl Decoder {
             }
             let block = match code.block(Pc { address: pc, isa, space: self.space }) {
                 Ok(block) => *block,
-                Err(miss) => return self.no_code(at, miss.address, sink),
+                Err(miss) => return self.no_code(at, miss.address, params, sink),
             };
             let count = self.pending.count();
             if count <= 1
                 && let Some(address) = goal.address
-                && (address.wrapping_sub(pc) & isa.address_mask()) < u64::from(block.bytes)
+                && goal.is_in(&block, address.wrapping_sub(pc) & isa.address_mask(), params)
                 // A packet does not report the pending instruction again, nor the target of an
                 // implied return.
                 && !((pending_retire || returned && !goal.before) && address == pc)
@@ -115,7 +115,7 @@ impl Decoder {
                 Some(true) => path = Path::default(),
                 Some(false) => {
                     if !path.goes_on(self.pc()) {
-                        return self.lose(at, Inconsistency::AddressNotReached, sink);
+                        return self.lose(at, Inconsistency::AddressNotReached, params, sink);
                     }
                 }
                 None => return Walked::Lost,
@@ -192,7 +192,7 @@ impl Decoder {
         self.pending.leave(left + spare);
         self.implied = 0;
         if jumps == MAX_JUMPS {
-            return self.lose(at, Inconsistency::AddressNotReached, sink);
+            return self.lose(at, Inconsistency::AddressNotReached, params, sink);
         }
         Walked::There
     }
@@ -251,7 +251,7 @@ impl Decoder {
                 branched = true;
                 self.implied = 0;
                 let Some(outcome) = self.pending.take(last_address(block), params) else {
-                    self.lose(at, Inconsistency::AddressNotReached, sink);
+                    self.lose(at, Inconsistency::AddressNotReached, params, sink);
                     return None;
                 };
                 taken = outcome;
@@ -278,7 +278,7 @@ impl Decoder {
                     true,
                     sink,
                 );
-                self.no_code(at, next, sink);
+                self.no_code(at, next, params, sink);
                 return None;
             }
             (End::Invalid, _) => {
@@ -291,7 +291,7 @@ impl Decoder {
                     true,
                     sink,
                 );
-                self.lose(at, Inconsistency::InvalidOpcode, sink);
+                self.lose(at, Inconsistency::InvalidOpcode, params, sink);
                 return None;
             }
         };
@@ -397,6 +397,17 @@ impl Decoder {
         code.instruction(pc).is_ok_and(|i| i.kind == Kind::Branch && i.conditional)
     }
 
+    /// Whether no processor executes the opcode at `address`: a block ends before it.
+    pub(super) fn is_illegal<K: BlockCache>(
+        &self,
+        address: u64,
+        params: &Params,
+        code: &mut K,
+    ) -> bool {
+        let pc = Pc { address, isa: params.isa(), space: self.space };
+        code.block(pc).is_ok_and(|block| block.instructions == 0)
+    }
+
     /// Ends the walk inside a block. `None` if no instruction begins at the goal.
     fn stop<K: BlockCache, S: Sink>(
         &mut self,
@@ -413,7 +424,7 @@ impl Decoder {
         let (mut pc, mut count, mut before) = (block.start, 0, None);
         let mut last = Instruction::default();
         while pc != address {
-            if (address.wrapping_sub(pc) & mask) >= u64::from(block.bytes) {
+            if pc != block.start && (address.wrapping_sub(pc) & mask) >= u64::from(block.bytes) {
                 return None;
             }
             let instruction = code.instruction(Pc { address: pc, isa, space: self.space }).ok()?;
@@ -439,7 +450,8 @@ impl Decoder {
             self.position = Position::At { pc: address, pending_retire: !goal.before };
             return Some(Walked::There);
         }
-        if address == last_address(block) {
+        // What comes after the last instruction of the block is not executed yet.
+        if address == last_address(block) && matches!(block.end, End::Waypoint | End::Limit) {
             return Some(match self.block(at, block, params, code, sink) {
                 Some(_) => Walked::There,
                 None => Walked::Lost,
@@ -465,10 +477,14 @@ impl Decoder {
         let Position::At { pc, pending_retire: true } = self.position else { return };
         let isa = params.isa();
         let position = Pc { address: pc, isa, space: self.space };
+        if self.is_illegal(pc, params, code) {
+            self.lose(at, Inconsistency::InvalidOpcode, params, sink);
+            return;
+        }
         let instruction = match code.instruction(position) {
             Ok(instruction) => instruction,
             Err(miss) => {
-                self.no_code(at, miss.address, sink);
+                self.no_code(at, miss.address, params, sink);
                 return;
             }
         };
@@ -485,7 +501,7 @@ impl Decoder {
         if instruction.conditional && self.pending.count() == 0 {
             // The branch was executed, and no packet has its outcome.
             emit_range(at, pc, block.bytes, 1, &instruction, false, sink);
-            self.lose(at, Inconsistency::Unresolved, sink);
+            self.lose(at, Inconsistency::Unresolved, params, sink);
             return;
         }
         self.block(at, &block, params, code, sink);
@@ -498,28 +514,44 @@ impl Decoder {
         }
     }
 
-    /// The packets contradict the program: emits `inconsistency` and gives up the position.
+    /// The packets contradict the program: emits `inconsistency` and gives up the position, and
+    /// with it all that may be wrong too: the base of differential addresses, the return stack,
+    /// the jump target cache and the predictor. Only an absolute address is certain after it.
     #[cold]
     pub(super) fn lose<S: Sink>(
         &mut self,
         at: u64,
         inconsistency: Inconsistency,
+        params: &Params,
         sink: &mut S,
     ) -> Walked {
-        self.position = Position::Unknown;
-        self.passed = None;
-        self.pending.clear();
+        self.give_up_position();
+        self.address = None;
+        self.targets.clear();
+        self.stale = params.options.implicit_return || params.options.branch_prediction;
         sink.element(at, Element::Inconsistency(inconsistency));
         Walked::Lost
     }
 
+    /// Memory is missing at `address`. That does not contradict the packets, which go on from their
+    /// own base; but calls and branches in the missing memory are not known.
     #[cold]
-    fn no_code<S: Sink>(&mut self, at: u64, address: u64, sink: &mut S) -> Walked {
-        self.position = Position::Unknown;
-        self.passed = None;
-        self.pending.clear();
+    fn no_code<S: Sink>(&mut self, at: u64, address: u64, params: &Params, sink: &mut S) -> Walked {
+        self.give_up_position();
+        self.stale |= params.options.branch_prediction;
         sink.element(at, Element::NoCode { address, space: self.space });
         Walked::Lost
+    }
+}
+
+impl Decoder {
+    /// The position in the program is not known, and no outcomes or calls before it.
+    fn give_up_position(&mut self) {
+        self.position = Position::Unknown;
+        self.last = None;
+        self.passed = None;
+        self.pending.clear();
+        self.returns.clear();
     }
 }
 
