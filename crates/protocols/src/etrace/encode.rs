@@ -53,6 +53,8 @@ pub struct Encoder {
     report: u32,
     /// Whether triggers have left tracing on.
     on: bool,
+    /// The flag of instructions that are not traced, while the steps have tracing off.
+    off: u32,
     /// Data trace, where it is enabled.
     data: Option<DataEncoder>,
 }
@@ -81,6 +83,7 @@ impl Encode<Params, Packet> for Encoder {
             time: 0,
             report: 0,
             on: true,
+            off: 0,
             data: settings.data.enabled.then(|| DataEncoder::new(settings.data)),
         }
     }
@@ -225,7 +228,7 @@ impl Encoder {
             address: retired.address,
             after: retired.address.wrapping_add(retired.instruction.size.into()),
             halfwords: u16::from(retired.instruction.size / 2),
-            flags: flags | core::mem::take(&mut self.report),
+            flags: flags | core::mem::take(&mut self.report) | self.off,
             not_taken: 0,
             privilege: self.privilege,
             context: self.context,
@@ -276,8 +279,12 @@ impl Encoder {
             Step::Timestamp(time) => self.time = time,
             Step::Cycles(cycles) => self.flow.advance(cycles.into(), params),
             Step::Trigger => self.report |= is::NOTIFY,
-            Step::Off | Step::Halted => self.stop(params, out),
-            Step::On => {}
+            Step::Off => {
+                self.off = is::UNQUALIFIED;
+                self.stop(params, out);
+            }
+            Step::On => self.off = 0,
+            Step::Halted => self.stop(params, out),
             Step::Overflow => self.report |= is::AFTER_LOSS,
             Step::Access(_)
             | Step::SoftwareWrite(_)
@@ -300,7 +307,7 @@ impl Encoder {
         }
         let Some((code, interrupt)) = riscv(taken.cause) else { return };
         let only = !(params.choices.ecall_retires && !interrupt && is_ecall(code));
-        let mut flags = is::TRAP | is::SPECIAL | core::mem::take(&mut self.report);
+        let mut flags = is::TRAP | is::SPECIAL | core::mem::take(&mut self.report) | self.off;
         if interrupt {
             flags |= is::INTERRUPT;
         }

@@ -175,7 +175,7 @@ impl Params {
                 resync: Sync::Packets,
                 resync_max: 1 << 10,
                 longest_count: 1 << 24,
-                context_flushes: true,
+                context_flushes: false,
                 itype4_call: false,
             },
             vectors: Vectors { machine: None, supervisor: None, guest: None },

@@ -24,7 +24,7 @@ impl Encodes for Etrace {
 
     const SETTINGS: &'static [Setting] = &SETTINGS;
 
-    fn settings(_: &Params, setting: &dyn Fn(&str) -> Option<u64>) -> Settings {
+    fn settings(params: &Params, setting: &dyn Fn(&str) -> Option<u64>) -> Settings {
         let mut settings = Settings::default();
         if let Some(retires) = setting("retires") {
             settings.retires = retires.clamp(1, 255) as u8;
@@ -48,12 +48,10 @@ impl Encodes for Etrace {
             drain: number("fifo-drain", usual.drain),
             stall: on("stall"),
         };
-        settings.context_type = match setting("context-type") {
-            Some(0) => ContextType::Unreported,
-            Some(1) => ContextType::Imprecise,
-            Some(3) => ContextType::Discontinuity,
-            _ => ContextType::Precise,
-        };
+        let context_type = setting("context-type").and_then(|code| u8::try_from(code).ok());
+        settings.context_type = context_type
+            .and_then(|code| ContextType::of_code(params.version, code))
+            .unwrap_or_default();
         for n in 0..MOST {
             if let Some(control) = setting(name(n, COMPARATOR_CONTROL)) {
                 let value = |names| setting(name(n, names)).unwrap_or(0);
@@ -85,8 +83,10 @@ const SETTINGS: [Setting; ONCE + 8 * MOST] = {
         "sync-place",
         "0: synchronise at the next instruction; 1: after the next special one",
     );
-    list[2] =
-        setting("context-type", "ctype of a new context: 1 imprecise, 2 precise, 3 discontinuity");
+    list[2] = setting(
+        "context-type",
+        "type of a new context: 0 unreported, 1 imprecise, 2 precise, 3 discontinuity; 0.026: 0 discontinuity, 1 precise, 2 imprecise, 3 notification",
+    );
     list[3] = setting("data", "1: data accesses are traced");
     list[4] = setting("data-full-address", "1: data addresses are never differences");
     list[5] = setting("data-full-data", "1: data are never differences");
