@@ -14,9 +14,11 @@ mod inst;
 mod length;
 mod outlet;
 mod port;
+mod refused;
 mod returns;
 mod settings;
 mod usual;
+mod wrong_cycle;
 
 use tracewright_base::{Cause, Encode, Retired, Step, Taken};
 
@@ -29,7 +31,9 @@ use self::inst::{Inst, is};
 pub use self::outlet::FifoSettings;
 use self::outlet::Gate;
 pub use self::port::Port;
+pub use self::refused::Refused;
 pub use self::settings::{Quirks, Settings, SyncPosition};
+pub use self::wrong_cycle::WrongCycle;
 use super::config::Params;
 use super::packet::Packet;
 
@@ -98,7 +102,7 @@ impl Encode<Params, Packet> for Encoder {
 
     fn finish(&mut self, params: &Params, out: &mut impl Extend<Packet>) {
         if let Some(mut port) = self.port.take() {
-            port.flush(&mut |cycle| self.cycle(cycle, params, out));
+            port.flush(&mut |cycle| self.take(cycle, params, out));
             self.port = Some(port);
         }
         self.flow.finish(params, out);
@@ -127,7 +131,21 @@ impl Encoder {
 
     /// Takes one cycle of the ingress port. While the unit stalls the processor, the cycle is
     /// delayed.
-    pub fn cycle(&mut self, cycle: &Cycle, params: &Params, out: &mut impl Extend<Packet>) {
+    ///
+    /// # Errors
+    /// [`WrongCycle`] for a cycle that the port does not have. It is not traced.
+    pub fn cycle(
+        &mut self,
+        cycle: &Cycle,
+        params: &Params,
+        out: &mut impl Extend<Packet>,
+    ) -> Result<(), WrongCycle> {
+        cycle.check(params)?;
+        self.take(cycle, params, out);
+        Ok(())
+    }
+
+    fn take(&mut self, cycle: &Cycle, params: &Params, out: &mut impl Extend<Packet>) {
         self.flow.advance(1, params);
         let waits = self.flow.outlet.stalls(params);
         if waits > 0 {
@@ -262,7 +280,7 @@ impl Encoder {
             return;
         }
         if let Some(mut port) = self.port.take() {
-            port.step(step, &mut |cycle| self.cycle(cycle, params, out));
+            port.step(step, &mut |cycle| self.take(cycle, params, out));
             self.port = Some(port);
             if !matches!(step, Step::Overflow | Step::Cycles(_)) {
                 return;
