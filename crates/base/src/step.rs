@@ -35,9 +35,9 @@ pub enum Step {
         /// The value.
         value: u64,
     },
-    /// Value of the sideband signals from here on: bit n is signal n. A filter can select by it.
-    /// (RISC-V: `user`, `impdef`)
-    Signals(u64),
+    /// Values of the 256 sideband signals from here on, the lowest first: bit n is signal n. A
+    /// filter can select by them. (RISC-V: `user`, `impdef`)
+    Signals([u64; 4]),
     /// Tracing is off for the following steps: the unit was disabled, or a filter excludes them.
     Off,
     /// Tracing is on for the following steps.

@@ -1,6 +1,6 @@
 //! Converts parameters that a capture gives as text to the registers of their protocols.
 
-use tracewright_capture::{Capture, OpenError, Origin, Problem, Register, Source, Text};
+use tracewright_capture::{Capture, OpenError, Origin, Problem, Register, Registers, Source, Text};
 use tracewright_protocols::registry::AnyProtocol;
 
 /// Converts the text parameters of every source of `capture` to registers, except those that are
@@ -23,14 +23,19 @@ fn source(source: &mut Source) -> Result<(), OpenError> {
     let origin = |name: &str| parameter_origin(source, name);
     let wrong = |name: &str, why: String| OpenError::at(origin(name), Problem::Parameter(why));
     let mut texts = source.texts.clone();
-    for register in &source.registers.0 {
-        let value = register.value.to_string();
-        number(&register.name, &value).map_err(|why| wrong(&register.name, why))?;
-    }
     let mut registers = Vec::new();
+    for register in &source.registers.0 {
+        let name = register.name.as_str();
+        let value = number(name, &register.value.to_string()).map_err(|why| wrong(name, why))?;
+        let value = value.map_or(register.value, u128::from);
+        registers.push(Register { value, ..register.clone() });
+    }
     for (name, word) in &source.words {
         if protocol.is_some_and(|protocol| protocol.has_text(name)) {
             texts.push(Text { name: name.clone(), text: word.clone(), origin: origin(name) });
+            continue;
+        }
+        if protocol.is_some_and(|protocol| protocol.is_unused(name)) {
             continue;
         }
         let value = number(name, word).map_err(|why| wrong(name, why))?;
@@ -63,11 +68,35 @@ fn source(source: &mut Source) -> Result<(), OpenError> {
     }
     source.texts = texts;
     source.words.clear();
-    source.registers.0.extend(registers);
+    // Of several spellings of a name the first one applies, which comes from the command line.
+    let origin = |name: &str| source.origins.iter().position(|(known, _)| known == name);
+    registers.sort_by_key(|register| origin(&register.name));
+    source.registers = Registers::default();
+    for register in registers {
+        add(protocol, register, &mut source.registers);
+    }
     let checked = protocol.map_or(Ok(()), |protocol| protocol.check(&|name| source.register(name)));
     checked.map_err(|(name, why)| {
         OpenError::at(parameter_origin(source, name), Problem::Parameter(why))
     })
+}
+
+/// Adds a register by the name that the protocol knows it by. A value that is there stays: a
+/// capture lists the values that override others first. Nothing is added for a name on which
+/// nothing depends.
+fn add(protocol: Option<AnyProtocol>, mut register: Register, registers: &mut Registers) {
+    if let Some(protocol) = protocol {
+        if protocol.is_unused(&register.name) {
+            return;
+        }
+        if let Some(name) = protocol.canonical(&register.name) {
+            if registers.get(name).is_some() {
+                return;
+            }
+            register.name = name.to_owned();
+        }
+    }
+    registers.0.push(register);
 }
 
 /// Where a capture gives the parameter `name` of `source`.
@@ -83,7 +112,6 @@ fn parameter_origin(source: &Source, name: &str) -> Origin {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tracewright_capture::Registers;
 
     fn registers(protocol: &str, parameters: &[(&str, &str)]) -> Result<Registers, String> {
         let mut source = Source { device_type: protocol.into(), ..Source::default() };
@@ -103,6 +131,31 @@ mod tests {
         assert_eq!(got, Ok(want));
         // Parameters of the reference flow that do not affect the trace are accepted.
         assert!(registers("etrace", &[("arch_p", "0"), ("iaddress_lsb_p", "1")]).is_ok());
+        // The names of the specification, of the reference flow's files and lists.
+        let got = registers(
+            "etrace",
+            &[
+                ("SCF[iaddress_lsb_p]", "0"),
+                ("UCF[resync-max]", "1"),
+                ("UCF[implicit-return]", "true"),
+                ("UCF[full-data]", "false"),
+                ("retires_p", "2"),
+                ("filter_excint_p", "1"),
+                ("filter_time_p", "1"),
+            ],
+        );
+        let want = Registers::from_iter([
+            ("iaddress_lsb", 0),
+            ("resync_max", 32),
+            ("retires", 2),
+            ("filter_interrupt", 1),
+            ("implicit_return", 1),
+            ("data-full-data", 0),
+        ]);
+        assert_eq!(got, Ok(want));
+        // The first of two spellings is that of the command line.
+        let got = registers("etrace", &[("iaddress_lsb", "0"), ("iaddress_lsb_p", "1")]);
+        assert_eq!(got, Ok(Registers::from_iter([("iaddress_lsb", 0)])));
         // Registers of protocols without named parameters are accepted as they are.
         let arm = Registers::from_iter([("TRCCONFIGR", 0x18c1), ("anything", 1)]);
         assert_eq!(registers("ETM4", &[("TRCCONFIGR", "0x18c1"), ("anything", "1")]), Ok(arm));

@@ -180,7 +180,11 @@ fn unknown_register(text: &str, units: &[Unit]) -> Option<String> {
     let registers: Vec<_> = protocols.iter().flat_map(|p| p.about().registers).collect();
     let same = |other: &&str| other.eq_ignore_ascii_case(name);
     if registers.iter().any(|r| same(&r.name) || r.aliases.iter().any(same))
-        || protocols.iter().any(|protocol| protocol.has_text(name))
+        || protocols.iter().any(|protocol| {
+            protocol.has_text(name)
+                || protocol.is_unused(name)
+                || protocol.canonical(name).is_some()
+        })
     {
         return None;
     }

@@ -24,7 +24,7 @@
 //! | `read`, `write`, `move` | data of the last instruction: `address`, `size`, `value`; `cause` flags as `late+coprocessor` |
 //! | `software-write` | `address` port or channel, `target` page or master, `size` in bits, `value`, `cause` flags as `marker`, `time` |
 //! | `dwt-event` | `address` discriminator, `size`, `value` |
-//! | `cycles`, `timestamp`, `events`, `signals` | `value` |
+//! | `cycles`, `timestamp`, `events`, `signals` | `value`; `signals` has up to 256 bits |
 //! | `instrumentation` | `el`, `value` |
 //! | `transaction` | `cause`: `inside`, `start`, `commit`, `failure` |
 //! | `trigger`, `off`, `on`, `halted`, `overflow` | |
@@ -209,7 +209,7 @@ fn event(cells: &Cells<'_>, isa: Isa) -> Result<Event, Expected> {
             value: value()?,
             synchronous: kind == b"fault",
         }),
-        b"mode" => Event::Mode(mode(cells)?),
+        b"mode" => Event::Mode(mode(cells, isa)?),
         b"contextid" => Event::ContextId(needed()? as u32),
         b"vmid" => Event::Vmid(needed()? as u32),
         kind @ (b"read" | b"write" | b"move") => {
@@ -242,7 +242,7 @@ fn event(cells: &Cells<'_>, isa: Isa) -> Result<Event, Expected> {
         b"cycles" => Event::Step(Step::Cycles(needed()? as u32)),
         b"timestamp" => Event::Step(Step::Timestamp(needed()?)),
         b"events" => Event::Step(Step::Events(needed()? as u8 & 0xf)),
-        b"signals" => Event::Step(Step::Signals(needed()?)),
+        b"signals" => Event::Step(Step::Signals(signals(cells[VALUE])?)),
         b"instrumentation" => {
             let el = decimal(cells, EL, "an exception level")?.unwrap_or(0);
             Event::Step(Step::Instrumentation { el: el as u8 & 3, value: needed()? })
@@ -296,8 +296,31 @@ fn instruction(cells: &Cells<'_>, address: u64, isa: Isa) -> Result<Executed, Ex
         isa: known,
         passed,
         condition: None,
-        mode: mode(cells)?,
+        mode: mode(cells, isa)?,
     })
+}
+
+/// The number of hexadecimal digits of 64 signals.
+const SIGNAL_DIGITS: usize = 16;
+
+/// Up to 256 sideband signals in hexadecimal, the lowest 64 first in the result.
+fn signals(cell: &[u8]) -> Result<[u64; 4], Expected> {
+    let wrong = Expected("up to 256 signals in hexadecimal in the column `value`");
+    let digits = cell.strip_prefix(b"0x").unwrap_or(cell);
+    let mut words = [0; 4];
+    let mut parts = digits.rchunks(SIGNAL_DIGITS);
+    for word in &mut words {
+        let Some(part) = parts.next() else { break };
+        *word = hex(part).ok_or(wrong)?;
+    }
+    if digits.is_empty() || parts.next().is_some() { Err(wrong) } else { Ok(words) }
+}
+
+/// The hexadecimal digits of 256 signals, without leading zeros.
+fn signals_text([a, b, c, d]: [u64; 4]) -> String {
+    let digits = format!("{d:016x}{c:016x}{b:016x}{a:016x}");
+    let digits = digits.trim_start_matches('0');
+    if digits.is_empty() { "0".to_owned() } else { digits.to_owned() }
 }
 
 fn opcode(cell: &[u8]) -> Result<Option<Opcode>, Expected> {
@@ -310,11 +333,15 @@ fn opcode(cell: &[u8]) -> Result<Option<Opcode>, Expected> {
     Ok(Some(Opcode { bits, size: digits.len() as u8 / 2 }))
 }
 
-fn mode(cells: &Cells<'_>) -> Result<Mode, Expected> {
+fn mode(cells: &Cells<'_>, isa: Isa) -> Result<Mode, Expected> {
     let el = decimal(cells, EL, "an exception level")?;
     let el = match el {
         Some(el @ 0..=3) => Some(el as u8),
-        Some(_) => return Err(Expected("an exception level, 0 to 3")),
+        // A RISC-V privilege has up to 4 bits. (`privilege_width`)
+        Some(el @ 4..=15) if matches!(isa, Isa::Rv32 | Isa::Rv64) => Some(el as u8),
+        Some(_) => {
+            return Err(Expected("an exception level, 0 to 3; RISC-V: a privilege, 0 to 15"));
+        }
         None => None,
     };
     let non_secure = match cells[SECURITY] {
@@ -541,7 +568,7 @@ fn emit_step(step: &Step, row: &mut Row) -> bool {
             row.set(STEP, "events").hex(VALUE, Some(events.into()));
         }
         Step::Signals(value) => {
-            row.set(STEP, "signals").hex(VALUE, Some(value));
+            row.set(STEP, "signals").set(VALUE, signals_text(value));
         }
         Step::Instrumentation { el, value } => {
             row.set(STEP, "instrumentation").set(EL, el.to_string()).hex(VALUE, Some(value));

@@ -1,6 +1,8 @@
 //! One processor of a log: entries to steps.
 
-use tracewright_base::{Cause, Context, Instruction, Isa, Kind, Retired, Security, Step, Taken};
+use tracewright_base::{
+    Cause, Context, Instruction, Isa, Kind, Retired, Role, Security, Step, Taken,
+};
 use tracewright_isa::ItState;
 use tracewright_isa::condition::met;
 use tracewright_isa::rv::Upper;
@@ -189,8 +191,19 @@ impl Processor {
             self.it = ItState::default();
         }
         let found = lookup.instruction(address, isa, executed.opcode, &mut self.it);
+        // Only a trap or a trap return leads to another RISC-V privilege.
+        let may_change = self.raised.is_some()
+            || self.last.is_none_or(|last| last.instruction.role == Role::ExceptionReturn);
+        let jumps = summary.jumps;
         self.flush(Some((address, isa)), summary, emit);
         self.set(executed.mode);
+        let level = self.emitted_context.and_then(|context| context.el).zip(self.mode.el);
+        let entered = matches!(isa, Isa::Rv32 | Isa::Rv64) && !may_change;
+        if entered && level.is_some_and(|(before, now)| before != now) && summary.jumps == jumps {
+            summary.jumps += 1;
+            emit(&Step::Off);
+            emit(&Step::On);
+        }
         let Some(mut instruction) = found else {
             summary.unknown += 1;
             summary.first_unknown.get_or_insert(address);

@@ -138,6 +138,7 @@ impl Recorder {
             Some((name, _)) => Err(RecordError::UnknownRegister { name: name.clone(), known }),
             None => protocol
                 .check(&|name| self.register(name, 0))
+                .and_then(|()| AnyUnit::check(*protocol, None, &|name| self.register(name, 0)))
                 .map_err(|(name, why)| RecordError::Refused { name, why }),
         }
     }

@@ -439,6 +439,7 @@ fn csv_of_every_step() {
                0,software-write,10,,,,,,8,ff,marker,m41,99\n\
                0,dwt-event,1,,,,,,2,101c,,,\n\
                0,cycles,,,,,,,,3,,,\n0,timestamp,,,,,,,,100,,,\n0,events,,,,,,,,5,,,\n0,signals,,,,,,,,2a,,,\n\
+               0,signals,,,,,,,,80000000000000000000000000000000000000000000000000000000000000ff,,,\n\
                0,instrumentation,,,,,1,,,77,,,\n0,transaction,,,,,,,,,commit,,\n\
                0,trigger,,,,,,,,,,,\n0,off,,,,,,,,,,,\n0,on,,,,,,,,,,,\n0,halted,,,,,,,,,,,\n\
                0,overflow,,,,,,,,,,,\n0,code,8000,,bf00,,,,,,,,\n0,withdrawn,8000,,,,,,,,,,\n\

@@ -4,6 +4,7 @@
 //! `encode.rs` of its folder. [`AnyUnit`] selects its trace unit by name, and takes registers and
 //! steps to bytes.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use tracewright_base::{CoreType, Encode, MissingRegister, Step, Wire};
@@ -133,6 +134,30 @@ macro_rules! encoders {
                     #[allow(unreachable_patterns, reason = "until every protocol has one")]
                     _ => None,
                 })
+            }
+
+            /// See [`Encodes::check`].
+            ///
+            /// # Errors
+            /// The name of a register or setting to change, and why the combination is refused.
+            pub fn check(
+                protocol: AnyProtocol,
+                core: Option<CoreType>,
+                register: &dyn Fn(&str) -> Option<u64>,
+            ) -> Result<(), (&'static str, String)> {
+                let usual = |name: &str| {
+                    let known = Self::usual(protocol).iter().find(|(known, _)| *known == name);
+                    register(name).or(known.map(|&(_, value)| value))
+                };
+                match protocol {
+                    $(AnyProtocol::$name => match <$protocol as Protocol>::configure(core, &usual) {
+                        Ok(config) => <$protocol as Encodes>::check(&config, &usual),
+                        // `new` reports it.
+                        Err(_) => Ok(()),
+                    })*
+                    #[allow(unreachable_patterns, reason = "until every protocol has one")]
+                    _ => Ok(()),
+                }
             }
 
             /// The protocol of the unit.

@@ -96,6 +96,19 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
         Ok(())
     }
 
+    /// The name by which [`configure`](Self::configure) and the trace unit in software know the
+    /// parameter `name`. `None` where there is no other spelling, or no such parameter.
+    fn canonical(name: &str) -> Option<&'static str> {
+        let _ = name;
+        None
+    }
+
+    /// Whether nothing depends on the parameter `name`, which files of the protocol may have.
+    fn is_unused(name: &str) -> bool {
+        let _ = name;
+        false
+    }
+
     /// The value of parameter `name` that is given as text. `None` where the protocol has no named
     /// parameters.
     ///

@@ -89,6 +89,20 @@ macro_rules! protocols {
                 }
             }
 
+            /// See [`Protocol::canonical`].
+            pub fn canonical(self, name: &str) -> Option<&'static str> {
+                match self {
+                    $(AnyProtocol::$name => <$protocol as Protocol>::canonical(name),)*
+                }
+            }
+
+            /// See [`Protocol::is_unused`].
+            pub fn is_unused(self, name: &str) -> bool {
+                match self {
+                    $(AnyProtocol::$name => <$protocol as Protocol>::is_unused(name),)*
+                }
+            }
+
             /// See [`Protocol::parse_value`].
             pub fn parse_value(self, name: &str, text: &str) -> Option<Result<u64, String>> {
                 match self {

@@ -1,5 +1,7 @@
 //! What a protocol defines so that it can be encoded: its trace unit in software.
 
+use alloc::string::String;
+
 use tracewright_base::Encode;
 
 use crate::Protocol;
@@ -20,6 +22,18 @@ pub trait Encodes: Protocol {
     /// and properties for which no real unit has a register (lower case: faults and choices to
     /// inject).
     const SETTINGS: &'static [Setting];
+
+    /// Checks that a unit with this configuration can have the settings.
+    ///
+    /// # Errors
+    /// The name of a register or setting to change, and why the combination is refused.
+    fn check(
+        config: &Self::Config,
+        setting: &dyn Fn(&str) -> Option<u64>,
+    ) -> Result<(), (&'static str, String)> {
+        let _ = (config, setting);
+        Ok(())
+    }
 
     /// Reads those settings; an absent one has its default.
     fn settings(

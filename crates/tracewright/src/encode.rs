@@ -77,11 +77,14 @@ impl Settings {
             settings.texts.extend(source.texts);
         }
         for text in assignments.iter().filter(|text| !is_text(protocol, text)) {
-            let register = register(protocol, text).map_err(|why| {
+            let (name, value) = register(protocol, text).map_err(|why| {
                 let origin = Origin::file(format!("--config {text}").as_ref());
                 OpenError::at(origin, Problem::Parameter(why))
             })?;
-            settings.registers.push(register);
+            if !protocol.is_unused(&name) {
+                let name = protocol.canonical(&name).map_or(name, str::to_owned);
+                settings.registers.push((name, value));
+            }
         }
         Ok(settings)
     }
@@ -113,7 +116,8 @@ fn is_text(protocol: AnyProtocol, text: &str) -> bool {
 fn register(protocol: AnyProtocol, text: &str) -> Result<(String, u64), String> {
     if let Some((name, word)) = text.split_once('=') {
         let name = name.trim();
-        let is = |known: &&str| known.eq_ignore_ascii_case(name);
+        let canonical = protocol.canonical(name).unwrap_or(name);
+        let is = |known: &&str| known.eq_ignore_ascii_case(canonical);
         let mut registers = protocol.about().registers.iter();
         let known = registers.any(|r| is(&r.name) || r.aliases.iter().any(is));
         match protocol.parse_value(name, word.trim()) {

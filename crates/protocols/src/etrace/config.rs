@@ -6,6 +6,7 @@
 
 mod choice;
 mod profile;
+mod spelling;
 mod table;
 mod text;
 

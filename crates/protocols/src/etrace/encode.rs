@@ -14,9 +14,11 @@ mod inst;
 mod length;
 mod outlet;
 mod port;
+mod refused;
 mod returns;
 mod settings;
 mod usual;
+mod wrong_cycle;
 
 use tracewright_base::{Cause, Encode, Retired, Step, Taken};
 
@@ -29,7 +31,9 @@ use self::inst::{Inst, is};
 pub use self::outlet::FifoSettings;
 use self::outlet::Gate;
 pub use self::port::Port;
+pub use self::refused::Refused;
 pub use self::settings::{Quirks, Settings, SyncPosition};
+pub use self::wrong_cycle::WrongCycle;
 use super::config::Params;
 use super::packet::Packet;
 
@@ -53,6 +57,8 @@ pub struct Encoder {
     report: u32,
     /// Whether triggers have left tracing on.
     on: bool,
+    /// The flag of instructions that are not traced, while the steps have tracing off.
+    off: u32,
     /// Data trace, where it is enabled.
     data: Option<DataEncoder>,
 }
@@ -81,6 +87,7 @@ impl Encode<Params, Packet> for Encoder {
             time: 0,
             report: 0,
             on: true,
+            off: 0,
             data: settings.data.enabled.then(|| DataEncoder::new(settings.data)),
         }
     }
@@ -95,7 +102,7 @@ impl Encode<Params, Packet> for Encoder {
 
     fn finish(&mut self, params: &Params, out: &mut impl Extend<Packet>) {
         if let Some(mut port) = self.port.take() {
-            port.flush(&mut |cycle| self.cycle(cycle, params, out));
+            port.flush(&mut |cycle| self.take(cycle, params, out));
             self.port = Some(port);
         }
         self.flow.finish(params, out);
@@ -124,7 +131,21 @@ impl Encoder {
 
     /// Takes one cycle of the ingress port. While the unit stalls the processor, the cycle is
     /// delayed.
-    pub fn cycle(&mut self, cycle: &Cycle, params: &Params, out: &mut impl Extend<Packet>) {
+    ///
+    /// # Errors
+    /// [`WrongCycle`] for a cycle that the port does not have. It is not traced.
+    pub fn cycle(
+        &mut self,
+        cycle: &Cycle,
+        params: &Params,
+        out: &mut impl Extend<Packet>,
+    ) -> Result<(), WrongCycle> {
+        cycle.check(params)?;
+        self.take(cycle, params, out);
+        Ok(())
+    }
+
+    fn take(&mut self, cycle: &Cycle, params: &Params, out: &mut impl Extend<Packet>) {
         self.flow.advance(1, params);
         let waits = self.flow.outlet.stalls(params);
         if waits > 0 {
@@ -225,7 +246,7 @@ impl Encoder {
             address: retired.address,
             after: retired.address.wrapping_add(retired.instruction.size.into()),
             halfwords: u16::from(retired.instruction.size / 2),
-            flags: flags | core::mem::take(&mut self.report),
+            flags: flags | core::mem::take(&mut self.report) | self.off,
             not_taken: 0,
             privilege: self.privilege,
             context: self.context,
@@ -259,7 +280,7 @@ impl Encoder {
             return;
         }
         if let Some(mut port) = self.port.take() {
-            port.step(step, &mut |cycle| self.cycle(cycle, params, out));
+            port.step(step, &mut |cycle| self.take(cycle, params, out));
             self.port = Some(port);
             if !matches!(step, Step::Overflow | Step::Cycles(_)) {
                 return;
@@ -276,8 +297,12 @@ impl Encoder {
             Step::Timestamp(time) => self.time = time,
             Step::Cycles(cycles) => self.flow.advance(cycles.into(), params),
             Step::Trigger => self.report |= is::NOTIFY,
-            Step::Off | Step::Halted => self.stop(params, out),
-            Step::On => {}
+            Step::Off => {
+                self.off = is::UNQUALIFIED;
+                self.stop(params, out);
+            }
+            Step::On => self.off = 0,
+            Step::Halted => self.stop(params, out),
             Step::Overflow => self.report |= is::AFTER_LOSS,
             Step::Access(_)
             | Step::SoftwareWrite(_)
@@ -300,7 +325,7 @@ impl Encoder {
         }
         let Some((code, interrupt)) = riscv(taken.cause) else { return };
         let only = !(params.choices.ecall_retires && !interrupt && is_ecall(code));
-        let mut flags = is::TRAP | is::SPECIAL | core::mem::take(&mut self.report);
+        let mut flags = is::TRAP | is::SPECIAL | core::mem::take(&mut self.report) | self.off;
         if interrupt {
             flags |= is::INTERRUPT;
         }

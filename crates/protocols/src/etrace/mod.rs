@@ -88,9 +88,23 @@ impl Protocol for Etrace {
         Params::from_registers(register).map(|_| ()).map_err(|unit| ("version", unit.to_string()))
     }
 
+    fn canonical(name: &str) -> Option<&'static str> {
+        Params::canonical(name)
+    }
+
+    fn is_unused(name: &str) -> bool {
+        Params::is_unused(name)
+    }
+
     fn parse_value(name: &str, word: &str) -> Option<Result<u64, String>> {
         if Params::ignores(name) {
-            return None;
+            // A setting of the encoder may be a word too.
+            let word = match word.to_ascii_lowercase().as_str() {
+                "false" => Some(0),
+                "true" => Some(1),
+                _ => None,
+            };
+            return word.filter(|_| Params::canonical(name).is_some()).map(Ok);
         }
         let number = Params::number(name, word).map(|(_, number)| number);
         Some(number.map_err(|wrong| wrong.to_string()))

@@ -6,3 +6,4 @@ mod examples;
 mod open;
 mod packets;
 mod parameters;
+mod port;

@@ -48,7 +48,7 @@ fn rows_of_the_port() {
         let rows = String::from_utf8(read(&path)).unwrap();
         let (mut encoder, mut packets) = (Encoder::new(&params, &Settings::default()), Vec::new());
         for line in rows.lines().skip(1) {
-            encoder.cycle(&cycle(line, &params), &params, &mut packets);
+            encoder.cycle(&cycle(line, &params), &params, &mut packets).unwrap();
         }
         encoder.finish(&params, &mut packets);
         let mut bytes = Vec::new();

@@ -45,17 +45,9 @@ fn narrow(program: &str) -> bool {
 fn suite(folder: &Path, program: &str) -> Params {
     let width = if narrow(program) { 32 } else { 64 };
     let scf = fs::read_to_string(folder.join(format!("hardware_{width}.scf"))).unwrap();
-    let mut text = format!("profile = \"reference-flow\"\nxlen = {width}\n{scf}");
     let run = fs::read_to_string(folder.join("params.txt")).unwrap();
-    if run.contains("UCF[full-address]=true") {
-        text += "\nfull_address = true";
-    }
-    let mut params = Params::from_text(&text).unwrap();
-    let resync = run.lines().find_map(|line| line.strip_prefix("UCF[resync-max]="));
-    if let Some(power) = resync.and_then(|power| power.trim().parse::<u32>().ok()) {
-        params.choices.resync_max = 1 << (power + 4);
-    }
-    params
+    let text = format!("profile = \"reference-flow\"\nxlen = {width}\n{scf}\n{run}");
+    Params::from_text(&text).unwrap()
 }
 
 /// The suites of `etrace-ref`.

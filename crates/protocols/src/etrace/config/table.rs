@@ -41,10 +41,10 @@ impl Parameter {
     }
 }
 
-/// The parameter with the name `name`, in any case, with or without `_p`.
+/// The parameter with the name `name`, in any case; a hyphen counts as an underscore.
 pub(super) fn find(name: &str) -> Option<&'static Parameter> {
-    let name = name.strip_suffix("_p").unwrap_or(name);
-    let is = |known: &&str| known.eq_ignore_ascii_case(name);
+    let plain = |c: u8| if c == b'-' { b'_' } else { c.to_ascii_lowercase() };
+    let is = |known: &&str| known.bytes().map(plain).eq(name.bytes().map(plain));
     PARAMETERS.iter().find(|p| is(&p.register.name) || p.register.aliases.iter().any(&is))
 }
 

@@ -1,5 +1,5 @@
-//! Parameters as text: `name = value` lines, as a TOML file of one table or an `.scf` file has
-//! them.
+//! Parameters as text: `name = value` lines, as a TOML file of one table, an `.scf` file, or a list
+//! of `SCF[name]=value` and `UCF[name]=value` lines has them.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,7 +8,7 @@ use core::fmt::{self, Write};
 use tracewright_isa::rv::Opcode;
 use tracewright_isa::rv::opcodes::WrongOpcode;
 
-use super::{PARAMETERS, Parameter, Params, UnknownUnit, table};
+use super::{PARAMETERS, Parameter, Params, UnknownUnit};
 
 /// The parameters that are text.
 pub const TEXTS: &[(&str, &str)] =
@@ -81,22 +81,6 @@ impl fmt::Display for Malformed {
 }
 
 impl Params {
-    /// The number of the value `value` of parameter `name`: one of its words, `true` or `false`, or
-    /// a decimal or hexadecimal number.
-    ///
-    /// # Errors
-    /// [`Wrong`] if there is no such parameter, or it does not have that value.
-    pub fn number(name: &str, value: &str) -> Result<(&'static Parameter, u64), Wrong> {
-        let known = table::find(name).ok_or_else(|| Wrong::Unknown(name.into()))?;
-        let word = known.words().iter().find(|(_, word)| word.eq_ignore_ascii_case(value));
-        let number = match word {
-            Some((number, _)) => Some(*number),
-            None => parse(value),
-        };
-        let number = number.filter(|number| known.takes(*number));
-        number.map(|number| (known, number)).ok_or_else(|| Wrong::Value(known, value.into()))
-    }
-
     /// Sets one parameter, and no other: only [`from_text`](Self::from_text) applies the defaults
     /// of versions and profiles.
     ///
@@ -120,7 +104,8 @@ impl Params {
         Some(taken.map_err(|why| Wrong::Opcode(text.into(), why)))
     }
 
-    /// Reads `name = value` lines in any order: a TOML file of one table, or an `.scf` file.
+    /// Reads `name = value` lines in any order: a TOML file of one table, an `.scf` file, or a list
+    /// of `SCF[name]=value` and `UCF[name]=value` lines.
     /// `[section]`s and comments after `#` are ignored. A value may be in quotes. The lines after
     /// `[[custom]]` are a custom opcode.
     ///
@@ -184,15 +169,6 @@ impl Params {
         Ok(params)
     }
 
-    /// Whether decoding does not depend on `name`: a name of `.scf` files, or a register of a
-    /// filter or a comparator.
-    pub fn ignores(name: &str) -> bool {
-        let begins = |prefix: &&str| {
-            name.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix))
-        };
-        IGNORED.contains(&name) || FILTERS.iter().any(begins)
-    }
-
     /// Writes the parameters in the form that [`from_text`](Self::from_text) reads.
     pub fn to_text(&self) -> String {
         let mut text = String::new();
@@ -233,14 +209,8 @@ impl fmt::Display for Lines {
     }
 }
 
-/// Names in the reference flow's `.scf` files that no packet depends on.
-const IGNORED: &[&str] = &["arch_p", "filter_time_p", "retires_p"];
-
-/// The prefixes of the registers of filters and comparators. (Trace Control Interface)
-const FILTERS: &[&str] = &["trTeFilter", "trTeComp"];
-
 /// A number in the syntax of TOML.
-fn parse(text: &str) -> Option<u64> {
+pub(super) fn parse(text: &str) -> Option<u64> {
     let digits: String = text.chars().filter(|c| *c != '_').collect();
     match digits.strip_prefix("0x") {
         Some(hex) => u64::from_str_radix(hex, 16).ok(),

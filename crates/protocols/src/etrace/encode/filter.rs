@@ -4,6 +4,7 @@
 use alloc::vec::Vec;
 
 use super::ingress::{Block, Cycle, Itype};
+use super::wrong_cycle::signals;
 use crate::etrace::config::Params;
 
 /// The input of a comparison.
@@ -16,6 +17,8 @@ pub enum Input {
     Context,
     /// The trap value of the current handler.
     Tval,
+    /// 1 in the first block after a change of the context, else 0.
+    ContextChange,
 }
 
 /// The function of a comparison.
@@ -142,6 +145,10 @@ pub(super) struct Qualifier {
     beyond: u32,
     /// The number of causes that a filter distinguishes.
     choices: u64,
+    /// The context of the last block.
+    context: Option<u32>,
+    /// The sideband signals that the port has.
+    signals: [u64; 4],
 }
 
 impl Qualifier {
@@ -154,6 +161,8 @@ impl Qualifier {
             deepest: 1 << params.port.filter_ecause.min(15),
             beyond: 0,
             choices: 1 << params.port.ecause_choice.min(6),
+            context: None,
+            signals: signals(params.port.user_width),
         }
     }
 
@@ -167,11 +176,13 @@ impl Qualifier {
         if self.is_open() {
             return (true, false);
         }
+        let changed = self.context.is_some_and(|context| context != cycle.context);
         let handled = self.handled.last().copied().filter(|_| self.beyond == 0);
         let fits = |compare: &Compare| {
             let (first, last) = match compare.input {
                 Input::Address => (block.iaddr, block.last()),
                 Input::Context => (cycle.context.into(), cycle.context.into()),
+                Input::ContextChange => (changed.into(), changed.into()),
                 Input::Tval => match handled {
                     Some(Handled { tval, .. }) => (tval, tval),
                     None => return compare.function == Function::Always,
@@ -205,8 +216,9 @@ impl Qualifier {
                 .iter()
                 .flatten()
                 .all(|&n| matched.get(usize::from(n)).copied().unwrap_or(false));
-            let privilege =
-                filter.privilege.is_none_or(|levels| levels >> (cycle.privilege & 7) & 1 != 0);
+            let privilege = filter.privilege.is_none_or(|levels| {
+                levels.checked_shr(cycle.privilege.into()).is_some_and(|level| level & 1 != 0)
+            });
             let cause = filter.cause.is_none_or(|causes| {
                 handled.is_some_and(|trap| causes >> (trap.cause % self.choices) & 1 != 0)
             });
@@ -214,7 +226,8 @@ impl Qualifier {
                 .interrupt
                 .is_none_or(|wanted| handled.is_some_and(|trap| trap.interrupt == wanted));
             let user = filter.user.is_none_or(|(mask, value)| {
-                mask.iter().zip(value).zip(cycle.side.user).all(|((m, v), u)| u & m == v & m)
+                let user = cycle.side.user.iter().zip(self.signals).map(|(u, there)| u & there);
+                mask.iter().zip(value).zip(user).all(|((m, v), u)| u & m == v & m)
             });
             compared && privilege && cause && interrupt && user
         };
@@ -226,6 +239,7 @@ impl Qualifier {
         if self.is_open() {
             return;
         }
+        self.context = Some(cycle.context);
         match block.itype {
             Itype::Exception | Itype::Interrupt if self.handled.len() < self.deepest => {
                 let interrupt = block.itype == Itype::Interrupt;

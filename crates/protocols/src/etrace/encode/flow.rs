@@ -316,6 +316,8 @@ impl Flow {
         let trap_reported = core::mem::take(&mut self.trap_reported);
         let only = cur.is(is::ONLY) && !choices.trapped_in_stream;
         let second = core::mem::take(&mut self.second_of_handler);
+        // A packet for another reason may come first: an instruction has one packet.
+        self.context_due |= cur.is(is::IMPRECISE);
         let due = self.flushes(cur, params);
         let was_due = core::mem::replace(&mut self.sync_due, due);
         // With a period of packets the packet count alone shows that the next instruction is due.
@@ -408,11 +410,8 @@ impl Flow {
             return Reported::Here;
         }
         let flushed = !(draft && params.choices.context_flushes) || self.branches == 0;
-        if cur.is(is::IMPRECISE) {
-            self.context_due = true;
-        }
-        // A unit of 0.026 does not see the instructions inside a block.
-        let visible = !draft || cur.is(is::IMPRECISE | is::SPECIAL);
+        // A unit does not see the instructions inside a block.
+        let visible = cur.is(is::IMPRECISE | is::SPECIAL);
         if self.context_due && flushed && visible {
             self.context_due = false;
             self.send(

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use tracewright_base::{Cause, Retired, Step, Taken};
 
 use super::ingress::{BLOCKS, Block, ContextType, Cycle, Itype};
+use super::wrong_cycle::{has_size, most_not_taken};
 use super::{is_ecall, riscv};
 use crate::etrace::config::Params;
 
@@ -18,6 +19,10 @@ pub struct Port {
     /// Half words in a block, at most.
     most: u16,
     draft: bool,
+    /// Branches not taken in a block, at most. (0.026)
+    most_not_taken: u8,
+    /// `ilastsize_width`.
+    ilastsize_width: u8,
     /// `ecall_retires` of the unit's parameters.
     ecall_retires: bool,
     /// `ctype` of a context change.
@@ -41,6 +46,8 @@ impl Port {
             blocks: usize::from(params.port.taken_branches).clamp(1, BLOCKS),
             most: (1u16 << params.port.iretire_width.min(15)) - 1,
             draft: params.is_draft(),
+            most_not_taken: most_not_taken(params),
+            ilastsize_width: params.port.ilastsize_width,
             ecall_retires: params.choices.ecall_retires,
             context_type,
             next: Cycle { privilege: 3, ..Cycle::default() },
@@ -74,8 +81,7 @@ impl Port {
             Step::Cycles(1..) => self.flush(out),
             Step::Signals(signals) => {
                 self.flush(out);
-                let [lowest, ..] = &mut self.next.side.user;
-                *lowest = *signals;
+                self.next.side.user = *signals;
             }
             Step::Off => {
                 self.flush(out);
@@ -115,8 +121,12 @@ impl Port {
         let size = u16::from(retired.instruction.size / 2);
         let follows = self.tail.last().map_or(self.block.end(), Block::end) == retired.address;
         let waiting = self.block.iretire + self.tail.iter().map(|b| b.iretire).sum::<u16>();
+        let branch = self.draft && itype == Itype::NotTaken;
+        let not_taken = usize::from(self.block.ntkn) + self.tail.len();
         let full = self.instructions + self.tail.len() as u32 >= self.retires
-            || waiting + size > self.most;
+            || waiting + size > self.most
+            || branch && not_taken >= self.most_not_taken.into()
+            || !has_size(size as u8, self.ilastsize_width);
         if self.instructions > 0 && (!follows || full) {
             self.close(out);
         }
@@ -129,7 +139,7 @@ impl Port {
             sijump,
             notify: false,
         };
-        if self.draft && itype == Itype::NotTaken {
+        if branch {
             let single = Block { itype: Itype::None, ntkn: 1, ..single };
             if self.instructions > 0 && !self.block.notify {
                 self.tail.push(single);
@@ -154,7 +164,8 @@ impl Port {
             self.block.sijump = sijump;
         }
         self.instructions += 1;
-        if itype != Itype::None || self.block.notify {
+        if itype != Itype::None || self.block.notify || !has_size(size as u8, self.ilastsize_width)
+        {
             self.close(out);
         }
     }

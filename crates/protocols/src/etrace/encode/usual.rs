@@ -1,5 +1,8 @@
 //! The settings of the encoder by name.
 
+use alloc::format;
+use alloc::string::String;
+
 use super::{
     Comparator, Compare, ContextType, DataSettings, Encoder, FifoSettings, Filter, Function, Input,
     Match, Settings, SyncPosition,
@@ -24,7 +27,23 @@ impl Encodes for Etrace {
 
     const SETTINGS: &'static [Setting] = &SETTINGS;
 
-    fn settings(_: &Params, setting: &dyn Fn(&str) -> Option<u64>) -> Settings {
+    fn check(
+        params: &Params,
+        setting: &dyn Fn(&str) -> Option<u64>,
+    ) -> Result<(), (&'static str, String)> {
+        let code = setting("context-type");
+        let known = |code: u64| {
+            u8::try_from(code).ok().and_then(|code| ContextType::of_code(params.version, code))
+        };
+        if let Some(code) = code.filter(|&code| known(code).is_none()) {
+            let why = format!("context-type = {code}: a type of a context is 0 to 3");
+            return Err(("context-type", why));
+        }
+        let checked = Etrace::settings(params, setting).check(params);
+        checked.map_err(|refused| (refused.parameter, refused.why))
+    }
+
+    fn settings(params: &Params, setting: &dyn Fn(&str) -> Option<u64>) -> Settings {
         let mut settings = Settings::default();
         if let Some(retires) = setting("retires") {
             settings.retires = retires.clamp(1, 255) as u8;
@@ -48,12 +67,10 @@ impl Encodes for Etrace {
             drain: number("fifo-drain", usual.drain),
             stall: on("stall"),
         };
-        settings.context_type = match setting("context-type") {
-            Some(0) => ContextType::Unreported,
-            Some(1) => ContextType::Imprecise,
-            Some(3) => ContextType::Discontinuity,
-            _ => ContextType::Precise,
-        };
+        let context_type = setting("context-type").and_then(|code| u8::try_from(code).ok());
+        settings.context_type = context_type
+            .and_then(|code| ContextType::of_code(params.version, code))
+            .unwrap_or_default();
         for n in 0..MOST {
             if let Some(control) = setting(name(n, COMPARATOR_CONTROL)) {
                 let value = |names| setting(name(n, names)).unwrap_or(0);
@@ -67,7 +84,7 @@ impl Encodes for Etrace {
                     control,
                     value(MATCH_INST),
                     value(MATCH_ECAUSE),
-                    (value(MASK_IMPDEF), value(VALUE_IMPDEF)),
+                    (IMPDEF.map(|[_, mask]| value(mask)), IMPDEF.map(|[names, _]| value(names))),
                 ));
             }
         }
@@ -78,15 +95,20 @@ impl Encodes for Etrace {
 /// The number of settings that exist once.
 const ONCE: usize = 10;
 
-const SETTINGS: [Setting; ONCE + 8 * MOST] = {
+/// The number of registers of a filter and a comparator.
+const REGISTERS: usize = 14;
+
+const SETTINGS: [Setting; ONCE + REGISTERS * MOST] = {
     let mut list = [setting("retires", "instructions in a block of the ingress port, at most");
-        ONCE + 8 * MOST];
+        ONCE + REGISTERS * MOST];
     list[1] = setting(
         "sync-place",
         "0: synchronise at the next instruction; 1: after the next special one",
     );
-    list[2] =
-        setting("context-type", "ctype of a new context: 1 imprecise, 2 precise, 3 discontinuity");
+    list[2] = setting(
+        "context-type",
+        "type of a new context: 0 unreported, 1 imprecise, 2 precise, 3 discontinuity; 0.026: 0 discontinuity, 1 precise, 2 imprecise, 3 notification",
+    );
     list[3] = setting("data", "1: data accesses are traced");
     list[4] = setting("data-full-address", "1: data addresses are never differences");
     list[5] = setting("data-full-data", "1: data are never differences");
@@ -102,18 +124,24 @@ const SETTINGS: [Setting; ONCE + 8 * MOST] = {
         ),
         (MATCH_INST, "privilege levels that pass, bit n is level n [7:0]; interrupt [8]"),
         (MATCH_ECAUSE, "causes that pass, bit n is cause n"),
-        (VALUE_IMPDEF, "value of the sideband signals in the mask"),
-        (MASK_IMPDEF, "mask of the sideband signals"),
+        (IMPDEF[0][0], "value of the sideband signals 63 to 0 in the mask"),
+        (IMPDEF[0][1], "mask of the sideband signals 63 to 0"),
+        (IMPDEF[1][0], "value of the sideband signals 127 to 64"),
+        (IMPDEF[1][1], "mask of the sideband signals 127 to 64"),
+        (IMPDEF[2][0], "value of the sideband signals 191 to 128"),
+        (IMPDEF[2][1], "mask of the sideband signals 191 to 128"),
+        (IMPDEF[3][0], "value of the sideband signals 255 to 192"),
+        (IMPDEF[3][1], "mask of the sideband signals 255 to 192"),
         (
             COMPARATOR_CONTROL,
-            "inputs [1:0] [3:2]: 0 address, 1 context, 2 tval; functions [6:4] [10:8]: eq neq lt lte gt gte - always; mode [13:12]: P, P&&S, !(P&&S), latch; notify [14] [15]",
+            "inputs [1:0] [3:2]: 0 address, 1 context, 2 tval, 3 change of the context (1 in the first block of a context, else 0); functions [6:4] [10:8]: eq neq lt lte gt gte - always; mode [13:12]: P, P&&S, !(P&&S), latch; notify [14] [15]",
         ),
         (PRIMARY_MATCH, "value of the primary comparison"),
         (SECONDARY_MATCH, "value of the secondary comparison"),
     ];
     let mut n = 0;
-    while n < 8 * MOST {
-        list[ONCE + n] = setting(names[n % 8].0[n / 8], names[n % 8].1);
+    while n < REGISTERS * MOST {
+        list[ONCE + n] = setting(names[n % REGISTERS].0[n / REGISTERS], names[n % REGISTERS].1);
         n += 1;
     }
     list
@@ -122,38 +150,31 @@ const SETTINGS: [Setting; ONCE + 8 * MOST] = {
 /// The same register of each filter or comparator.
 type Names = [&'static str; MOST];
 
-const FILTER_CONTROL: Names =
-    ["trTeFilter0Control", "trTeFilter1Control", "trTeFilter2Control", "trTeFilter3Control"];
-const MATCH_INST: Names = [
-    "trTeFilter0MatchInst",
-    "trTeFilter1MatchInst",
-    "trTeFilter2MatchInst",
-    "trTeFilter3MatchInst",
+/// The names of a register of each filter or comparator.
+macro_rules! names {
+    ($unit:literal, $register:literal) => {
+        [
+            concat!("trTe", $unit, "0", $register),
+            concat!("trTe", $unit, "1", $register),
+            concat!("trTe", $unit, "2", $register),
+            concat!("trTe", $unit, "3", $register),
+        ]
+    };
+}
+
+const FILTER_CONTROL: Names = names!("Filter", "Control");
+const MATCH_INST: Names = names!("Filter", "MatchInst");
+const MATCH_ECAUSE: Names = names!("Filter", "MatchEcause");
+/// Value and mask of the sideband signals, 64 in each register.
+const IMPDEF: [[Names; 2]; 4] = [
+    [names!("Filter", "MatchValueImpdef"), names!("Filter", "MatchMaskImpdef")],
+    [names!("Filter", "MatchValueImpdef1"), names!("Filter", "MatchMaskImpdef1")],
+    [names!("Filter", "MatchValueImpdef2"), names!("Filter", "MatchMaskImpdef2")],
+    [names!("Filter", "MatchValueImpdef3"), names!("Filter", "MatchMaskImpdef3")],
 ];
-const MATCH_ECAUSE: Names = [
-    "trTeFilter0MatchEcause",
-    "trTeFilter1MatchEcause",
-    "trTeFilter2MatchEcause",
-    "trTeFilter3MatchEcause",
-];
-const VALUE_IMPDEF: Names = [
-    "trTeFilter0MatchValueImpdef",
-    "trTeFilter1MatchValueImpdef",
-    "trTeFilter2MatchValueImpdef",
-    "trTeFilter3MatchValueImpdef",
-];
-const MASK_IMPDEF: Names = [
-    "trTeFilter0MatchMaskImpdef",
-    "trTeFilter1MatchMaskImpdef",
-    "trTeFilter2MatchMaskImpdef",
-    "trTeFilter3MatchMaskImpdef",
-];
-const COMPARATOR_CONTROL: Names =
-    ["trTeComp0Control", "trTeComp1Control", "trTeComp2Control", "trTeComp3Control"];
-const PRIMARY_MATCH: Names =
-    ["trTeComp0PMatch", "trTeComp1PMatch", "trTeComp2PMatch", "trTeComp3PMatch"];
-const SECONDARY_MATCH: Names =
-    ["trTeComp0SMatch", "trTeComp1SMatch", "trTeComp2SMatch", "trTeComp3SMatch"];
+const COMPARATOR_CONTROL: Names = names!("Comp", "Control");
+const PRIMARY_MATCH: Names = names!("Comp", "PMatch");
+const SECONDARY_MATCH: Names = names!("Comp", "SMatch");
 
 fn name(n: usize, names: Names) -> &'static str {
     names.get(n).copied().unwrap_or_default()
@@ -165,6 +186,7 @@ fn comparator(control: u64, primary: u64, secondary: u64) -> Comparator {
         input: match control >> input & 0b11 {
             1 => Input::Context,
             2 => Input::Tval,
+            3 => Input::ContextChange,
             _ => Input::Address,
         },
         function: Function::of_number(control >> function & 0b111).unwrap_or_default(),
@@ -184,7 +206,7 @@ fn comparator(control: u64, primary: u64, secondary: u64) -> Comparator {
 }
 
 /// A filter from its registers.
-fn filter(control: u64, inst: u64, ecause: u64, (mask, value): (u64, u64)) -> Filter {
+fn filter(control: u64, inst: u64, ecause: u64, user: ([u64; 4], [u64; 4])) -> Filter {
     let on = |bit: u32| control >> bit & 1 != 0;
     let comparator = |bit: u32, at: u32| on(bit).then_some((control >> at & 0b111) as u8);
     Filter {
@@ -192,6 +214,6 @@ fn filter(control: u64, inst: u64, ecause: u64, (mask, value): (u64, u64)) -> Fi
         privilege: on(1).then_some(inst as u8),
         cause: on(2).then_some(ecause),
         interrupt: on(3).then_some(inst >> 8 & 1 != 0),
-        user: on(16).then_some(([mask, 0, 0, 0], [value, 0, 0, 0])),
+        user: on(16).then_some(user),
     }
 }

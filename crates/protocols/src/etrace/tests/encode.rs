@@ -14,12 +14,12 @@ use crate::etrace::encode::{
 };
 use crate::etrace::packet::{Packet, Payload, Qualification};
 
-fn params(profile: Profile) -> Params {
+pub fn params(profile: Profile) -> Params {
     Params::of(profile, true)
 }
 
 /// An instruction of 4 bytes.
-fn step(address: u64, kind: Kind, role: Role, next: u64) -> Step {
+pub fn step(address: u64, kind: Kind, role: Role, next: u64) -> Step {
     let conditional = kind == Kind::Branch && role == Role::Jump;
     let target = (kind == Kind::Branch).then_some(if conditional { address + 64 } else { next });
     let instruction = Instruction {
@@ -63,7 +63,7 @@ pub fn level(el: u8) -> Step {
     Step::Context(Context { el: Some(el), isa: Isa::Rv64, bits64: true, ..Context::default() })
 }
 
-fn encode(steps: &[Step], params: &Params, settings: &Settings) -> Vec<Payload> {
+pub fn encode(steps: &[Step], params: &Params, settings: &Settings) -> Vec<Payload> {
     let mut encoder = Encoder::new(params, settings);
     let mut packets: Vec<Packet> = Vec::new();
     for step in steps {
@@ -279,7 +279,7 @@ fn termination_types() {
 }
 
 /// The addresses at which tracing starts and ends.
-fn chunks(steps: &[Step], settings: &Settings) -> Vec<(char, u64)> {
+pub fn chunks(steps: &[Step], settings: &Settings) -> Vec<(char, u64)> {
     let mut at = 0;
     let mut list = Vec::new();
     for payload in encode(steps, &params(Profile::Spec), settings) {
@@ -392,7 +392,7 @@ fn sideband() {
         let mut encoder = Encoder::new(&params, settings);
         let mut packets: Vec<Packet> = Vec::new();
         for (n, side) in (0..).zip(sides) {
-            encoder.cycle(&cycle(n, *side), &params, &mut packets);
+            encoder.cycle(&cycle(n, *side), &params, &mut packets).unwrap();
         }
         encoder.finish(&params, &mut packets);
         reported(&packets.iter().map(|packet| packet.payload).collect::<Vec<_>>())

@@ -261,9 +261,10 @@ fn nine_instructions_in_a_cycle() {
     // Half words: 2 + 2 + 2 + 1; 2 + 1 + 1, the table's 1004 and 1008 are 944 and 946; 2 + 2.
     let lasts: Vec<_> = cycle.blocks[..3].iter().map(Block::last).collect();
     assert_eq!(lasts, [0x100c, 0x946, 0x98c]);
+    params.port.taken_branches = 3;
     let settings = Settings::default();
     let (mut encoder, mut packets) = (Encoder::new(&params, &settings), Vec::<Packet>::new());
-    encoder.cycle(&cycle, &params, &mut packets);
+    encoder.cycle(&cycle, &params, &mut packets).unwrap();
     encoder.finish(&params, &mut packets);
 
     // The same, one instruction at a time: two branches, not three.

@@ -151,6 +151,15 @@ fn names_of_the_specification() {
     let params = Etrace::configure(None, &register).unwrap();
     let Params { widths, port, .. } = params;
     assert_eq!((widths.iaddress_lsb, widths.call_counter_size, port.user_width), (0, 9, 1));
+
+    // The lists of the reference flow's suites.
+    let text = "SCF[iaddress_lsb_p]=0\nUCF[resync-max]=1\nUCF[implicit-return]=true\nretires_p = 1\n\
+                SCF[data_width_p]=32\nUCF[full-daddress]=true\nUCF[full-address]=true";
+    let params = Params::from_text(text).unwrap();
+    assert_eq!((params.widths.iaddress_lsb, params.choices.resync_max), (0, 32));
+    assert_eq!((params.options.implicit_return, params.options.full_address), (true, true));
+    assert_eq!(params.data.width, 32);
+    assert!(Params::from_text("UCF[resync-max]=28").is_err());
 }
 
 /// The trap vectors of the CSRs. (Privileged ISA, `mtvec`)

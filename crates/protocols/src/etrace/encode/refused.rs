@@ -1,0 +1,111 @@
+//! Settings that a unit with the given parameters cannot have. (0.026, Table 3.7)
+
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+
+use super::filter::{Comparator, Compare, Filter, Input};
+use super::settings::Settings;
+use super::wrong_cycle::signals;
+use crate::etrace::config::{Params, Port};
+
+/// Why a unit with the given parameters cannot have a setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The parameter that excludes the setting.
+    pub parameter: &'static str,
+    /// A sentence.
+    pub why: String,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.why)
+    }
+}
+
+impl core::error::Error for Refused {}
+
+/// A refusal unless `parameter` allows it.
+fn needs(allowed: bool, parameter: &'static str, why: impl Fn() -> String) -> Result<(), Refused> {
+    if allowed { Ok(()) } else { Err(Refused { parameter, why: why() }) }
+}
+
+impl Settings {
+    /// Checks that a unit with the parameters `params` can have these settings.
+    ///
+    /// # Errors
+    /// [`Refused`] with the parameter that excludes one.
+    pub fn check(&self, params: &Params) -> Result<(), Refused> {
+        let port = &params.port;
+        // 0.026, Table 3.1: the types of jumps are 8 and above.
+        needs(!params.is_draft() || port.itype_width > 3, "itype_width", || {
+            "itype_width = 3 of version 0.026 has no code for a jump: it must be 4".into()
+        })?;
+        self.context_type(params)?;
+        let (comparators, filters) = (self.comparators.len(), self.filters.len());
+        needs(comparators <= port.comparators.into(), "comparators", || {
+            format!("{comparators} comparators are set, but comparators = {}", port.comparators)
+        })?;
+        needs(filters <= port.filters.into(), "filters", || {
+            format!("{filters} filters are set, but filters = {}", port.filters)
+        })?;
+        self.comparators.iter().try_for_each(|comparator| comparator.check(port))?;
+        self.filters.iter().try_for_each(|filter| filter.check(port))
+    }
+
+    /// Whether the port has the code of the type of a new context.
+    fn context_type(&self, params: &Params) -> Result<(), Refused> {
+        let width = params.port.ctype_width;
+        let Some(code) = self.context_type.code(params.version) else {
+            return Err(Refused {
+                parameter: "context-type",
+                why: format!("version {} has no such type of a context", params.version),
+            });
+        };
+        // A unit without contexts has no such signal.
+        let fits = params.widths.context == 0 || u32::from(code) < 1 << width.min(8);
+        needs(fits, "context_type_width", || {
+            format!("context-type = {code} does not fit into context_type_width = {width}")
+        })
+    }
+}
+
+impl Comparator {
+    fn check(&self, port: &Port) -> Result<(), Refused> {
+        let check = |compare: &Compare| match compare.input {
+            Input::Context | Input::ContextChange => {
+                needs(port.filter_context, "filter_context", || {
+                    "a comparator selects the context, but filter_context = false".into()
+                })
+            }
+            Input::Tval => needs(port.filter_tval, "filter_tval", || {
+                "a comparator selects the trap value, but filter_tval = false".into()
+            }),
+            Input::Address => Ok(()),
+        };
+        check(&self.primary)?;
+        check(&self.secondary)
+    }
+}
+
+impl Filter {
+    fn check(&self, port: &Port) -> Result<(), Refused> {
+        needs(self.privilege.is_none() || port.filter_privilege, "filter_privilege", || {
+            "a filter selects the privilege level, but filter_privilege = false".into()
+        })?;
+        needs(self.interrupt.is_none() || port.filter_interrupt, "filter_interrupt", || {
+            "a filter selects interrupts or exceptions, but filter_interrupt = false".into()
+        })?;
+        needs(self.cause.is_none() || port.filter_ecause > 0, "filter_ecause", || {
+            "a filter selects the cause of an exception, but filter_ecause = 0".into()
+        })?;
+        let width = port.user_width;
+        let beyond =
+            |mask: [u64; 4]| mask.iter().zip(signals(width)).any(|(m, there)| m & !there != 0);
+        let fits = self.user.is_none_or(|(mask, _)| !beyond(mask));
+        needs(fits, "user_width", || {
+            format!("a filter selects a sideband signal above user_width = {width}")
+        })
+    }
+}
