@@ -76,6 +76,21 @@ impl<'a> OffsetMap<'a> {
         }
     }
 
+    /// The pieces of `span` of the block, with `start` counted from the start of the span.
+    pub fn pieces_in(&self, span: ops::Range<usize>) -> impl Iterator<Item = Piece> + 'a {
+        let pieces = self.pieces;
+        let first = pieces.partition_point(|p| p.start as usize <= span.start).saturating_sub(1);
+        let ops::Range { start, end } = span;
+        pieces.iter().skip(first).take_while(move |p| (p.start as usize) < end).map(move |p| {
+            let before = start.saturating_sub(p.start as usize);
+            Piece {
+                start: (p.start as usize).saturating_sub(start) as u32,
+                at: p.at + before as u64,
+                fragment: p.fragment && before == 0,
+            }
+        })
+    }
+
     /// Splits `bytes` at the beginnings of fragments. (A listing groups undecodable bytes by
     /// fragment.)
     pub fn fragments(

@@ -157,6 +157,11 @@ impl Data {
         }
     }
 
+    /// The next accesses have no known owner.
+    pub(crate) fn forget(&mut self, pending: &mut Pending) {
+        self.begin(Owner::default(), pending);
+    }
+
     /// The trace is cut short. Of a load multiple that may have read the PC first, only the first
     /// address is known.
     pub(crate) fn cut_short(&mut self, pending: &mut Pending) {

@@ -152,17 +152,27 @@ fn after(address: u32, instruction: &Instruction, passed: bool) -> Next {
 fn instruction<K: BlockCache>(pc: Pc, code: &mut K) -> Result<Instruction, Element> {
     let found = code.instruction(pc);
     let alone = found.is_ok_and(|instruction| instruction.size == 2);
-    if pc.isa == Isa::T32 && !alone {
-        let before = Pc { address: pc.address.wrapping_sub(2) & pc.isa.address_mask(), ..pc };
-        let halves = code.opcode(before).map(|opcode| (opcode >> 27, opcode >> 11 & 0b1_1111));
-        if let Some((0b1_1110, 0b1_1101 | 0b1_1111)) = halves
-            && let Ok(whole) = code.instruction(before)
-            && whole.kind == Kind::Branch
-        {
-            return Ok(Instruction { size: 2, ..whole });
-        }
+    if !alone && let Some(whole) = second_half_of(pc, code) {
+        return Ok(Instruction { size: 2, ..whole });
     }
     found.map_err(|miss| Element::NoCode { address: miss.address, space: pc.space })
+}
+
+/// Whether the code at `pc` is the second half of a BL or BLX and nothing else.
+pub(crate) fn is_second_half<K: BlockCache>(pc: Pc, code: &mut K) -> bool {
+    let alone = code.instruction(pc).is_ok_and(|instruction| instruction.size == 2);
+    !alone && second_half_of(pc, code).is_some()
+}
+
+/// The BL or BLX whose second half is at `pc`, if the halfwords there and before may be one.
+fn second_half_of<K: BlockCache>(pc: Pc, code: &mut K) -> Option<Instruction> {
+    if pc.isa != Isa::T32 {
+        return None;
+    }
+    let before = Pc { address: pc.address.wrapping_sub(2) & pc.isa.address_mask(), ..pc };
+    let halves = code.opcode(before).map(|opcode| (opcode >> 27, opcode >> 11 & 0b1_1111));
+    let (0b1_1110, 0b1_1101 | 0b1_1111) = halves? else { return None };
+    code.instruction(before).ok().filter(|whole| whole.kind == Kind::Branch)
 }
 
 /// Exception vectors of the classic architecture. (IHI 0014, 4.5.3)

@@ -48,6 +48,7 @@ mod port_tests;
 pub mod port_unit;
 pub mod protocol;
 pub mod ptm;
+pub mod realign;
 pub mod registry;
 pub mod stm;
 pub mod stream;

@@ -9,6 +9,8 @@ use tracewright_base::{
 };
 use tracewright_isa::rv::Extensions;
 
+use crate::realign::BitSearch;
+
 /// How decoding resumes after undecodable bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resume {
@@ -174,6 +176,20 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
     fn starts_synced(config: &Self::Config) -> bool {
         let _ = config;
         false
+    }
+
+    /// Whether the packets of a capture may begin inside a byte. [`sync_bit`](Self::sync_bit) then
+    /// replaces [`sync`](Self::sync).
+    const UNALIGNED: bool = false;
+
+    /// Searches `bytes` for a bit where a decoder in its initial state may start. `zeros` is the
+    /// number of zero bits directly before `bytes`; 255 stands for 255 and more.
+    fn sync_bit(config: &Self::Config, bytes: &[u8], zeros: u8) -> BitSearch {
+        let _ = zeros;
+        match Self::sync(config, bytes) {
+            SyncSearch::At(byte) => BitSearch::At(byte),
+            SyncSearch::NotIn(bytes) => BitSearch::NotIn(bytes),
+        }
     }
 
     /// The offset in the last `bytes` of a trace where a decoder in its initial state may start, if

@@ -8,6 +8,7 @@ use tracewright_base::{
 
 use crate::Observer;
 use crate::protocol::{Protocol, Resume};
+use crate::realign::{BitSearch, Realigned, zeros_at_end};
 use crate::registry::Listed;
 
 /// The state of one source between its bytes and its elements: synchronisation and decoder. It is a
@@ -20,6 +21,12 @@ pub struct Stream<P: Protocol> {
     config: P::Config,
     decoder: P::Decoder,
     synced: bool,
+    /// The bit of a byte at which packets begin, 0 to 7.
+    shift: u8,
+    /// The number of zero bits at the end of the bytes taken, if packets may begin inside a byte.
+    zeros: u8,
+    /// Buffer for packets that begin inside a byte. It is empty between calls.
+    realigned: Realigned,
     /// Offset of the last packet, or of the first byte of the last undecodable run.
     /// [`Element::End`] is reported there.
     last: u64,
@@ -27,10 +34,14 @@ pub struct Stream<P: Protocol> {
     undecodable: Option<(u64, u32, Fault)>,
 }
 
+/// Bytes that are realigned at once.
+const WINDOW: usize = 1 << 12;
+
 impl<P: Protocol> PartialEq for Stream<P> {
     fn eq(&self, other: &Self) -> bool {
         self.decoder == other.decoder
             && self.synced == other.synced
+            && (self.shift, self.zeros) == (other.shift, other.zeros)
             && self.undecodable == other.undecodable
             && self.config == other.config
     }
@@ -40,7 +51,16 @@ impl<P: Protocol> Stream<P> {
     /// A stream in its initial state.
     pub fn new(config: P::Config) -> Self {
         let synced = P::starts_synced(&config);
-        Stream { config, decoder: P::Decoder::default(), synced, last: 0, undecodable: None }
+        Stream {
+            config,
+            decoder: P::Decoder::default(),
+            synced,
+            shift: 0,
+            zeros: 0,
+            realigned: Realigned::default(),
+            last: 0,
+            undecodable: None,
+        }
     }
 
     /// Returns to the initial state. The configuration stays. For bytes that do not follow those
@@ -75,6 +95,7 @@ impl<P: Protocol> Stream<P> {
     pub fn lost<S: Sink>(&mut self, at: u64, sink: &mut S) {
         self.report_undecodable(sink);
         self.last = at;
+        self.zeros = 0;
         self.decoder.bad(at, Fault::Unsynchronised, sink);
     }
 
@@ -95,7 +116,10 @@ impl<P: Listed> Stream<P> {
         code: &mut K,
         observer: &mut O,
     ) -> usize {
-        self.take(bytes, offsets, code, observer, false)
+        if P::UNALIGNED {
+            return self.take_unaligned(bytes, offsets, code, observer);
+        }
+        self.take(0, bytes, offsets, code, observer, false)
     }
 
     /// The trace ends. `rest` is what [`feed`](Self::feed) did not take.
@@ -107,7 +131,7 @@ impl<P: Listed> Stream<P> {
         observer: &mut O,
     ) {
         let taken = if !self.synced && P::sync_at_end(&self.config, rest).is_some() {
-            self.take(rest, offsets, code, observer, true)
+            self.take(0, rest, offsets, code, observer, true)
         } else {
             0
         };
@@ -119,10 +143,81 @@ impl<P: Listed> Stream<P> {
         self.decoder.finish(self.last, &self.config, code, observer);
     }
 
-    /// Decodes whole packets of `bytes` and returns the number of bytes taken. `end`: no bytes
-    /// follow.
+    /// Like [`feed`](Self::feed), for packets that may begin inside a byte.
+    fn take_unaligned<K: BlockCache, O: Observer>(
+        &mut self,
+        bytes: &[u8],
+        offsets: &OffsetMap<'_>,
+        code: &mut K,
+        observer: &mut O,
+    ) -> usize {
+        let (before, mut taken) = (self.zeros, 0);
+        let mut window = WINDOW;
+        loop {
+            if !self.synced && !self.seek(&mut taken, before, bytes, offsets, observer) {
+                break;
+            }
+            if self.shift == 0 {
+                taken = self.take(taken, bytes, offsets, code, observer, false);
+                if self.synced {
+                    break;
+                }
+                continue;
+            }
+            let mut realigned = core::mem::take(&mut self.realigned);
+            realigned.fill(bytes, taken, window, self.shift, offsets);
+            let (block, map) = realigned.block();
+            let (len, n) = (block.len(), self.take(0, block, &map, code, observer, false));
+            realigned.clear();
+            self.realigned = realigned;
+            // A packet may be longer than the window.
+            window = if n == 0 { window.saturating_mul(2) } else { WINDOW };
+            taken += n;
+            if self.synced && taken + len - n + 1 >= bytes.len() {
+                break;
+            }
+        }
+        self.zeros = zeros_at_end(bytes.get(..taken).unwrap_or_default(), before);
+        taken
+    }
+
+    /// Searches the bytes after the first `taken` for a synchronisation at any bit, and skips the
+    /// bytes before it. `before`: zero bits before `bytes`. Returns `false` where there is none.
+    fn seek<O: Observer>(
+        &mut self,
+        taken: &mut usize,
+        before: u8,
+        bytes: &[u8],
+        offsets: &OffsetMap<'_>,
+        observer: &mut O,
+    ) -> bool {
+        self.shift = 0;
+        let (done, rest) = bytes.split_at_checked(*taken).unwrap_or((bytes, &[]));
+        let (skip, found) = match P::sync_bit(&self.config, rest, zeros_at_end(done, before)) {
+            BitSearch::At(n) => (n, Some(0)),
+            BitSearch::After { byte, shift } => (byte, Some(shift)),
+            BitSearch::NotIn(n) => (n, None),
+        };
+        if skip > 0 {
+            let span = *taken..*taken + skip;
+            self.take_undecodable(span, bytes, offsets, Fault::Unsynchronised, observer);
+            *taken += skip;
+        }
+        match found {
+            Some(shift) => (self.synced, self.shift) = (true, shift),
+            None if *taken < bytes.len() => {
+                observer.awaiting_sync(bytes.get(*taken..).unwrap_or_default());
+            }
+            None => {}
+        }
+        found.is_some()
+    }
+
+    /// Decodes whole packets of `bytes` from `from` on and returns where the bytes taken end.
+    /// `end`: no bytes follow.
     fn take<K: BlockCache, O: Observer>(
         &mut self,
+        from: usize,
         bytes: &[u8],
         offsets: &OffsetMap<'_>,
         code: &mut K,
@@ -130,10 +225,14 @@ impl<P: Listed> Stream<P> {
         end: bool,
     ) -> usize {
         let mut feed = Feed::new(bytes, *offsets, self.last);
+        feed.taken = from;
         while let rest = feed.rest()
             && !rest.is_empty()
         {
             let taken = feed.taken;
+            if !self.synced && P::UNALIGNED {
+                break;
+            }
             if !self.synced {
                 let (skip, found) = match P::sync(&self.config, rest) {
                     SyncSearch::At(n) => (n, true),

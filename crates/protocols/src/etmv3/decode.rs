@@ -1,6 +1,7 @@
 //! Packets to elements.
 
 mod fast_path;
+mod halves;
 
 use alloc::vec::Vec;
 
@@ -14,6 +15,7 @@ use super::packet::{Atom, Branch, DataAddress, Info, Isync, Reason, Steps};
 use super::{Config, History, Packet};
 use crate::data::{Data, DataPacket};
 use crate::pending::{Pending, Withdrawal};
+use halves::{First, Halves};
 
 /// Packets to elements: single instructions, and their data accesses.
 ///
@@ -27,8 +29,8 @@ pub struct Decoder {
     context: Context,
     pending: Pending,
     data: Data,
-    /// W atoms of the first half of a 32-bit T32 instruction that is traced as two.
-    half: Option<u8>,
+    /// 32-bit T32 instructions that are traced as two.
+    halves: Halves,
     /// The last instruction returned from an exception.
     returned: bool,
     /// The reason of the last I-sync is an overflow or the exit from Debug state.
@@ -94,8 +96,7 @@ impl Decode<Config, Packet> for Decoder {
             Packet::Branch(ref branch) => self.branch(at, branch, config, code, sink),
             Packet::Isync(ref isync) => self.isync(at, isync, config, code, sink),
             Packet::CycleCount(cycles) => {
-                let valid = cycles != 0 && !(config.id.minor() == 0 && self.after_loss);
-                self.report(at, Element::Cycles(valid.then_some(cycles)), sink);
+                self.gap_cycles(at, cycles, config, sink);
             }
             Packet::Trigger => self.report(at, Element::Trigger, sink),
             Packet::ContextId(id) => {
@@ -113,6 +114,8 @@ impl Decode<Config, Packet> for Decoder {
                     self.report(at, Element::Timestamp { value, cycles: None }, sink);
                 }
             }
+            // Before the first I-sync no exception is reported, so no return from one is.
+            Packet::ExceptionReturn if self.phase != Phase::Synced => {}
             Packet::ExceptionReturn => {
                 // On other profiles the packet belongs to the return instruction and is cancelled
                 // with it.
@@ -172,6 +175,7 @@ impl Decode<Config, Packet> for Decoder {
             Phase::Fresh => sink.element(at, Element::Gap(Gap::Start)),
             Phase::Lost => return,
             Phase::Aligned | Phase::Synced => {
+                self.flush_half(at, sink);
                 self.end_data(at, true);
                 self.pending.commit(sink);
                 sink.element(at, Element::Gap(Gap::BadPacket));
@@ -183,6 +187,7 @@ impl Decode<Config, Packet> for Decoder {
     }
 
     fn finish<K: BlockCache, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
+        self.flush_half(at, sink);
         self.end_data(at, true);
         self.pending.commit(sink);
         sink.element(at, Element::End);
@@ -246,14 +251,18 @@ impl Decoder {
         self.phase = Phase::Synced;
         if restart {
             self.after_loss = matches!(isync.reason, Reason::Overflow | Reason::Debug);
+            self.flush_half(at, sink);
             self.pending.commit(sink);
-            self.end_data(at, self.after_loss);
+            // Data of placeholders before the gap may still come. (7.4.3)
+            self.end_data(at, false);
             self.pending.commit(sink);
-            self.history.forget_data();
-            (self.half, self.returned, self.resume) = (None, false, 0);
+            if isync.reason != Reason::Periodic {
+                self.history.forget_data();
+            }
+            (self.returned, self.resume) = (false, 0);
         }
         if let Some(cycles) = isync.cycles {
-            self.report(at, Element::Cycles((cycles != 0).then_some(cycles)), sink);
+            self.gap_cycles(at, cycles, config, sink);
         }
         if restart {
             let start = match isync.reason {
@@ -280,21 +289,24 @@ impl Decoder {
             let expected = match self.flow {
                 Flow::At(pc) => {
                     // Between the two atoms of a 32-bit T32 instruction.
-                    let pc = if self.half.is_some() { pc.wrapping_add(2) } else { pc };
+                    let pc = if self.halves.first.is_some() { pc.wrapping_add(2) } else { pc };
                     pc == address && before == isa
                 }
                 Flow::Branch | Flow::Unknown => true,
             };
             if !expected {
+                self.flush_half(at, sink);
+                self.data.forget(&mut self.pending);
+                self.returned = false;
                 self.report(at, Element::Inconsistency(Inconsistency::AddressNotReached), sink);
             }
-            if self.half.is_none() || !expected {
-                self.half = None;
+            if self.halves.first.is_none() || !expected {
                 self.flow = Flow::At(address);
             }
             return;
         }
-        self.flow = Flow::At(address);
+        self.go(address);
+        self.find_second_half(address, config, code);
         let Some(current) = &isync.current else {
             // It may be a data instruction that began before tracing.
             if config.control.data()
@@ -307,7 +319,7 @@ impl Decoder {
         };
         // The data instruction in progress counts as executed.
         self.step(at, address, Atom { passed: true, cycles: 0 }, config, code, sink);
-        self.half = None;
+        self.flush_half(at, sink);
         self.branch_to(at, current, config, sink);
     }
 
@@ -320,14 +332,25 @@ impl Decoder {
         sink: &mut S,
     ) -> u32 {
         let target = self.history.branch(branch, config);
-        self.flow = if target.known >= 32 { Flow::At(target.address) } else { Flow::Unknown };
         self.context.isa = target.isa;
+        if target.known >= 32 {
+            self.go(target.address);
+        } else {
+            self.flow = Flow::Unknown;
+        }
         if let Some(Info::Bytes(info)) = branch.info
             && self.privilege(info.non_secure, info.hyp)
         {
             self.report(at, Element::Context(self.context), sink);
         }
         target.address
+    }
+
+    /// Reports the cycles of the gap before an I-sync. In ETMv3.0 the count after an overflow or
+    /// Debug state is invalid. (7.3.4)
+    fn gap_cycles<S: Sink>(&mut self, at: u64, cycles: u32, config: &Config, sink: &mut S) {
+        let valid = cycles != 0 && !(config.id.minor() == 0 && self.after_loss);
+        self.report(at, Element::Cycles(valid.then_some(cycles)), sink);
     }
 
     /// Updates security state and Hyp mode. Returns whether they changed.
@@ -361,9 +384,10 @@ impl Decoder {
                 resume = info.resume;
             }
             if info.cancel() {
-                self.cancel(resume, config, code, sink);
+                self.cancel(at, resume, config, code, sink);
             }
         }
+        self.flush_half(at, sink);
         let address = self.branch_to(at, branch, config, sink);
         if let Some(info) = branch.info {
             match info.exception(address) {
@@ -393,24 +417,25 @@ impl Decoder {
             }
         }
         self.pending.branch();
-        self.half = None;
         self.resume = if number == 0 { resume } else { 0 };
     }
 
     /// Withdraws the last instruction. `resume`: the number of transfers that it completed.
     fn cancel<K: BlockCache, S: Sink>(
         &mut self,
+        at: u64,
         resume: u8,
         config: &Config,
         code: &mut K,
         sink: &mut S,
     ) {
-        if self.half.take().is_some() {
+        if self.cancel_half(at, sink) {
             return;
         }
+        let last = self.pending.last().copied();
         if resume > 0 {
             self.pending.interrupt();
-            return;
+            return self.withdrawn_cycles(at, last, sink);
         }
         if config.m_profile() && self.returned {
             // The return instruction completed, but the data that it popped are not valid.
@@ -424,6 +449,15 @@ impl Decoder {
         }
         self.pending.cancel();
         self.data.cancel(Withdrawal::Instruction);
+        let last = last.and_then(|last| self.first_of(at, last, config, sink));
+        self.withdrawn_cycles(at, last, sink);
+    }
+
+    /// Reports the cycles of an instruction that was withdrawn.
+    fn withdrawn_cycles<S: Sink>(&mut self, at: u64, last: Option<Range>, sink: &mut S) {
+        if let Some(cycles @ 1..) = last.and_then(|last| last.cycles.get()) {
+            self.report(at, Element::Cycles(Some(cycles)), sink);
+        }
     }
 
     /// Stores a cancelled load or store multiple. Without data trace an interrupted one has the
@@ -486,7 +520,7 @@ impl Decoder {
     #[cold]
     fn unknown<S: Sink>(&mut self, at: u64, mut steps: Steps, config: &Config, sink: &mut S) {
         self.pending.commit(sink);
-        self.data.completed(&mut self.pending);
+        self.forget_last();
         if self.flow == Flow::Branch {
             self.flow = Flow::Unknown;
             self.report(at, Element::Inconsistency(Inconsistency::NoAddress), sink);
@@ -531,20 +565,29 @@ impl Decoder {
             }
         };
         let mut cycles = u32::from(atom.cycles);
+        let (mut start, mut bytes) = (address, u32::from(instruction.size));
         if instruction.size == 4 && pc.isa != Isa::A32 && !config.id.thumb32_is_one() {
-            match self.half.take() {
-                Some(first) => cycles += u32::from(first),
+            match self.halves.first.take() {
+                Some(first) => {
+                    cycles += first.cycles;
+                    if first.reported {
+                        (start, bytes) = (address.wrapping_add(2), 2);
+                        self.halves.last_second = Some(start);
+                    }
+                    self.halves.last_first = first;
+                }
                 None => {
                     self.pending.commit(sink);
                     self.data.completed(&mut self.pending);
-                    self.half = Some(atom.cycles);
+                    self.halves.first =
+                        Some(First { cycles, passed: atom.passed, reported: false });
                     return true;
                 }
             }
         }
         let range = Range {
-            start: address.into(),
-            bytes: instruction.size.into(),
+            start: start.into(),
+            bytes,
             instructions: 1,
             cycles: if config.control.cycle_accurate() {
                 Counted::of(cycles)
@@ -567,9 +610,17 @@ impl Decoder {
     fn stop<S: Sink>(&mut self, at: u64, element: Element, sink: &mut S) -> bool {
         self.pending.commit(sink);
         self.report(at, element, sink);
+        self.forget_last();
         self.flow = Flow::Unknown;
-        self.half = None;
+        self.halves.first = None;
         false
+    }
+
+    /// The next instruction is not known, so the next data may be its. (7.9)
+    fn forget_last(&mut self) {
+        self.data.completed(&mut self.pending);
+        self.data.forget(&mut self.pending);
+        (self.returned, self.resume) = (false, 0);
     }
 
     /// The instruction at `address` was traced. If it accesses data, the next data packets are its.

@@ -16,7 +16,7 @@
 //! | 7.4 | `Element::DataAccess` | `data_accesses`, `out_of_order`, `pc_first` |
 //! | 7.4.10 | data-only mode | `data_only` |
 //! | 7.5 | exceptions of the M profile | `m_profile` |
-//! | 7.7.2 | [`sync::find`], [`sync::find_bit`] | `synchronisation` |
+//! | 7.7.2 | [`sync::find`], [`sync::find_bit`] | `synchronisation`, `shifted_captures` |
 //! | 7.7.3 | [`packet::Isync`] | `isyncs`, `in_progress`, `periodic_syncs` |
 //!
 //! Cycle counts: a range has the cycles that its own P-header gives to it. Other cycles are an
@@ -59,6 +59,7 @@ pub use history::History;
 pub use packet::Packet;
 
 use crate::protocol::{Protocol, Resume};
+use crate::realign::BitSearch;
 
 /// Embedded Trace Macrocell, versions 3.0 to 3.5.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +70,7 @@ impl Protocol for Etmv3 {
     const TITLE: &'static str = "Embedded Trace Macrocell, version 3 (3.0 to 3.5)";
     const REGISTERS: &'static [Register] = config::REGISTERS;
     const RESUME: Resume = Resume::Seek;
+    const UNALIGNED: bool = true;
     const ID_REGISTER: Option<(&'static str, u32)> = Some(("ETMTRACEIDR", 0));
     const ISAS: &'static [Isa] = &[Isa::A32, Isa::T32];
 
@@ -102,6 +104,10 @@ impl Protocol for Etmv3 {
 
     fn sync(_config: &Config, bytes: &[u8]) -> SyncSearch {
         sync::find(bytes)
+    }
+
+    fn sync_bit(_config: &Config, bytes: &[u8], zeros: u8) -> BitSearch {
+        sync::find_bit(bytes, zeros)
     }
 
     fn is_sync(packet: &Packet) -> bool {

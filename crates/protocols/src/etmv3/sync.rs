@@ -3,6 +3,7 @@
 use tracewright_base::SyncSearch;
 
 use super::packet::ASYNC_ZEROS;
+use crate::realign::BitSearch;
 
 /// The first A-sync of `bytes`: five zero bytes and `1000_0000`.
 ///
@@ -19,33 +20,38 @@ pub fn find(bytes: &[u8]) -> SyncSearch {
     SyncSearch::NotIn(bytes.len() - zeros.min(ASYNC_ZEROS))
 }
 
-/// The first A-sync of a capture that is not aligned to the bytes of the trace unit, as may happen
-/// with a trace port narrower than a byte. Returns its bit offset, whose low three bits are the
-/// shift.
+/// The first A-sync of `bytes` at any bit, for a capture that is not aligned to the bytes of the
+/// trace unit, as may happen with a trace port narrower than a byte. Bits count from the low end of
+/// each byte. `zeros` is the number of zero bits directly before `bytes`.
 ///
-/// An A-sync is a run of at least 47 zero bits and a one; the next bit begins a byte. Bits count
-/// from the low end of each byte.
-pub fn find_bit(bytes: &[u8]) -> Option<usize> {
-    let mut zeros = 0;
-    for bit in 0..bytes.len() * 8 {
-        if bytes[bit / 8] >> (bit % 8) & 1 == 0 {
-            zeros += 1;
-        } else if zeros >= 8 * ASYNC_ZEROS + 7 {
-            return Some(bit - 8 * ASYNC_ZEROS - 7);
-        } else {
-            zeros = 0;
+/// An A-sync is a run of at least 47 zero bits and a one; the next bit begins a byte. A run of more
+/// than 111 bits is the filling of a buffer, not a misaligned A-sync.
+pub fn find_bit(bytes: &[u8], zeros: u8) -> BitSearch {
+    let mut run = u32::from(zeros);
+    for (k, &byte) in bytes.iter().enumerate() {
+        let low = byte.trailing_zeros();
+        if low == u8::BITS {
+            run += low;
+            continue;
         }
+        run += low;
+        let aligned = low == 7;
+        if run >= SYNC_ZEROS && (aligned || run <= MAX_SYNC_ZEROS) {
+            return match k.checked_sub(ASYNC_ZEROS) {
+                Some(start) if aligned => BitSearch::At(start),
+                _ if aligned => BitSearch::After { byte: k + 1, shift: 0 },
+                _ => BitSearch::After { byte: k, shift: low as u8 + 1 },
+            };
+        }
+        run = byte.leading_zeros();
     }
-    None
+    let tail = bytes.iter().rev().take_while(|&&byte| byte == 0).count();
+    BitSearch::NotIn(bytes.len() - tail.min(ASYNC_ZEROS))
 }
 
-/// The bytes of `bytes` from bit offset `bit` on.
-pub fn realign(bytes: &[u8], bit: usize) -> impl Iterator<Item = u8> + '_ {
-    let (rest, shift) = (bytes.get(bit / 8..).unwrap_or_default(), bit % 8);
-    let next = rest.iter().skip(1).chain(core::iter::once(&0));
-    let whole = if shift == 0 { rest.len() } else { rest.len().saturating_sub(1) };
-    rest.iter()
-        .zip(next)
-        .take(whole)
-        .map(move |(&low, &high)| (u16::from_le_bytes([low, high]) >> shift) as u8)
-}
+/// Zero bits of the shortest A-sync.
+const SYNC_ZEROS: u32 = 8 * ASYNC_ZEROS as u32 + 7;
+
+/// Zero bits of the longest A-sync that is recognised inside a byte: the shortest, and 8 more
+/// bytes.
+const MAX_SYNC_ZEROS: u32 = SYNC_ZEROS + 64;

@@ -1,5 +1,6 @@
 //! Tables from the specification, in its order.
 
+mod alignment;
 mod decode;
 mod packets;
 mod program;

@@ -9,6 +9,7 @@
 
 use tracewright_base::{BlockCache, BlockId, Counted, Element, Feed, Isa, Range, Sink};
 
+use super::halves::First;
 use super::{Decoder, Flow, Phase};
 use crate::cursor::Cursor;
 use crate::etmv3::Config;
@@ -25,6 +26,9 @@ impl Decoder {
         sink: &mut S,
     ) {
         if self.phase != Phase::Synced || config.control.data() || config.control.data_only() {
+            return;
+        }
+        if self.halves.first.is_some_and(|first| first.reported) {
             return;
         }
         let headers = Atoms::headers(config.control.cycle_accurate(), config.id.minor());
@@ -89,12 +93,14 @@ impl Decoder {
                     let mut count = u32::from(cycles);
                     (left, bits, cycles) = (left - 1, bits >> 1, steps.others());
                     if HALVES && range.bytes == 4 && range.last.isa != Isa::A32 {
-                        let Some(first) = self.half.take() else {
+                        let Some(first) = self.halves.first.take() else {
                             self.data.completed(&mut self.pending);
-                            self.half = Some(count as u8);
+                            let first = First { cycles: count, passed, reported: false };
+                            self.halves.first = Some(first);
                             continue;
                         };
-                        count += u32::from(first);
+                        count += first.cycles;
+                        self.halves.last_first = first;
                     }
                     let count = if accurate { Counted::of(count) } else { Counted::UNKNOWN };
                     let range = Range { cycles: count, ..range };

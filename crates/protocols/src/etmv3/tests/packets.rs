@@ -10,6 +10,7 @@ use super::super::packet::{
 };
 use super::super::{Config, History, Packet, sync};
 use super::*;
+use crate::realign::BitSearch;
 
 /// Parses all of `bytes`, and emits the packet again.
 #[track_caller]
@@ -682,13 +683,29 @@ fn synchronisation() {
             .chunks(8)
             .map(|byte| byte.iter().rev().fold(0, |b, &bit| b << 1 | u8::from(bit)))
             .collect();
-        assert_eq!(sync::find_bit(&bytes), Some(shift), "{bytes:02x?}");
-        let aligned: Vec<u8> = sync::realign(&bytes, shift).collect();
-        assert_eq!(aligned[..7], [0, 0, 0, 0, 0, 0x80, 0x84], "shift {shift}");
+        let want = match shift {
+            0 => BitSearch::At(0),
+            _ => BitSearch::After { byte: 6, shift: shift as u8 },
+        };
+        assert_eq!(sync::find_bit(&bytes, 0), want, "{bytes:02x?}");
     }
-    // 45 zeros are too few.
-    assert_eq!(sync::find_bit(&[0x01, 0, 0, 0, 0, 0x40, 0x42]), None);
-    assert_eq!(sync::find_bit(&[0x7f, 0, 0, 0, 0, 0, 0x40, 0x42]), Some(7));
+    let after = |byte, shift| BitSearch::After { byte, shift };
+    for (bytes, zeros, want) in [
+        // 45 zeros, in the example of the specification, are too few.
+        (&[0x01, 0, 0, 0, 0, 0x40, 0x42][..], 0, BitSearch::NotIn(7)),
+        (&[0x7f, 0, 0, 0, 0, 0, 0x40, 0x42], 0, after(6, 7)),
+        // Zero bits before the bytes count.
+        (&[0, 0, 0, 0, 0x40, 0x42], 9, after(4, 7)),
+        (&[0, 0, 0, 0, 0x40, 0x42], 8, BitSearch::NotIn(6)),
+        (&[0x80, 0x84], 40, after(1, 0)),
+        // A buffer filled with zeros.
+        (&[&[0; 12][..], &[0x08]].concat(), 0, after(12, 4)),
+        (&[&[0; 16][..], &[0x08]].concat(), 0, BitSearch::NotIn(17)),
+        (&[&[0; 16][..], &[0x80]].concat(), 0, BitSearch::At(11)),
+        (&[0x84, 0, 0], 0, BitSearch::NotIn(1)),
+    ] {
+        assert_eq!(sync::find_bit(bytes, zeros), want, "{bytes:02x?}");
+    }
 }
 
 /// The register descriptions include every field that decoding uses.
