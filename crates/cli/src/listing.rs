@@ -37,7 +37,7 @@ pub fn list(
         input.options.numbering = Numbering::Opencsd;
     }
     report::notes(&input);
-    input.readable()?;
+    input.readable(args.strict)?;
     let mut output = Output::open(args.output.as_deref())?;
     if args.format == Format::Json {
         output.print(&json::head(what.verb))?;
@@ -83,7 +83,7 @@ pub fn list(
     let problems = buffers(&input, jobs, &mut output, summary, work)?;
     output.close()?;
     input.decodable()?;
-    Ok(!(args.strict && problems))
+    Ok(input.is_unchanged() && !(args.strict && problems))
 }
 
 /// Receives the output of a listing, and returns whether more is needed.
