@@ -1,12 +1,14 @@
 //! Trace buffers.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::io::{self, Read};
 use std::path::PathBuf;
-use std::{fmt, fs};
+use std::vec;
 
-use crate::files::MAP_FROM;
-use crate::{Bytes, Pipe};
+use tracewright_image::BytesReader;
+
+use crate::{Bytes, Pipe, PipeReader};
 
 /// The format of the bytes of a buffer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -79,6 +81,17 @@ impl File {
         }
     }
 
+    /// The first bytes of a file, or of a pipe that is in memory: at most `most`.
+    fn head(&self, most: usize) -> Cow<'_, [u8]> {
+        match &self.pipe {
+            Some(pipe) => {
+                let all = pipe.all();
+                Cow::Borrowed(all.get(..most).unwrap_or(all))
+            }
+            None => self.bytes.head(most),
+        }
+    }
+
     /// The contents, shared. For a pipe, blocks until its end.
     pub(crate) fn shared(&self) -> Bytes {
         match &self.pipe {
@@ -97,23 +110,46 @@ impl File {
         self.pipe.is_none() && self.bytes.is_empty()
     }
 
-    /// A reader of the bytes. A large file is read instead of mapped, so that its pages do not
-    /// accumulate in memory.
-    fn reader(&self) -> Box<dyn Read + Send> {
-        if let Some(pipe) = &self.pipe {
-            return Box::new(pipe.reader());
+    /// A reader of the bytes.
+    fn reader(&self) -> FileReader {
+        match &self.pipe {
+            Some(pipe) => FileReader::Pipe(pipe.reader()),
+            None => FileReader::Bytes(self.bytes.reader()),
         }
-        let size = self.bytes.len() as u64;
-        if size >= MAP_FROM && !self.path.as_os_str().is_empty() {
-            // If the file was deleted or replaced since, the mapped bytes are used.
-            let same = fs::File::open(&self.path)
-                .ok()
-                .filter(|file| file.metadata().is_ok_and(|about| about.len() == size));
-            if let Some(file) = same {
-                return Box::new(file.take(size));
+    }
+}
+
+/// A reader of one file.
+enum FileReader {
+    Pipe(PipeReader),
+    Bytes(BytesReader),
+}
+
+impl Read for FileReader {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            FileReader::Pipe(pipe) => pipe.read(into),
+            FileReader::Bytes(bytes) => bytes.read(into),
+        }
+    }
+}
+
+/// A reader of several files, one after another.
+struct FilesReader {
+    current: Option<FileReader>,
+    rest: vec::IntoIter<FileReader>,
+}
+
+impl Read for FilesReader {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while let Some(file) = &mut self.current {
+            let read = file.read(into)?;
+            if read > 0 || into.is_empty() {
+                return Ok(read);
             }
+            self.current = self.rest.next();
         }
-        Box::new(io::Cursor::new(self.bytes.clone()))
+        Ok(0)
     }
 }
 
@@ -155,7 +191,8 @@ impl Buffer {
         }
     }
 
-    /// The bytes of each file, in order. For a pipe, blocks until its end.
+    /// The bytes of each file, in order. A large file is read into memory as a whole;
+    /// [`Buffer::reader`] reads it in blocks. For a pipe, blocks until its end.
     pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
         self.files.iter().map(File::all)
     }
@@ -187,15 +224,17 @@ impl Buffer {
             [] => Cow::Borrowed(&[]),
             [File { pipe: Some(pipe), .. }, ..] if !pipe.is_whole() => Cow::Owned(pipe.head(most)),
             [file, rest @ ..] => {
-                let first = file.all();
+                let first = file.head(most);
                 if first.len() >= most || rest.iter().any(|file| file.pipe.is_some()) {
-                    return Cow::Borrowed(first.get(..most).unwrap_or(first));
+                    return first;
                 }
-                let mut head = first.to_vec();
+                let mut head = first.into_owned();
                 for file in rest {
-                    let bytes = file.all();
                     let room = most - head.len();
-                    head.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+                    if room == 0 {
+                        break;
+                    }
+                    head.extend_from_slice(&file.head(room));
                 }
                 Cow::Owned(head)
             }
@@ -204,7 +243,7 @@ impl Buffer {
 
     /// A reader of the bytes, which loads only the bytes that are requested.
     pub fn reader(&self) -> Box<dyn Read + Send> {
-        let nothing: Box<dyn Read + Send> = Box::new(io::empty());
-        self.files.iter().fold(nothing, |all, file| Box::new(all.chain(file.reader())))
+        let mut rest = self.files.iter().map(File::reader).collect::<Vec<_>>().into_iter();
+        Box::new(FilesReader { current: rest.next(), rest })
     }
 }

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use tracewright_base::{CoreType, MissingRegister};
 
-use crate::{Buffer, Core, Dump, Form, Note, OpenError, Origin, Other, Owner, Problem, Source};
+use crate::limits::{MAX_COMPARED, MAX_PAIRS};
+use crate::{
+    Buffer, Core, Dump, Form, Note, OpenError, Origin, Other, Owner, Problem, Source, Stamp,
+};
 
 /// Limit of the number of conflicting pairs of dumps that are searched for.
 const MAX_CONFLICTS: usize = 64;
@@ -55,9 +58,21 @@ pub struct Capture {
     pub memory: Vec<Dump>,
     /// Problems that did not prevent reading the capture.
     pub notes: Vec<Note>,
+    /// The files that the capture was read from, as they were when they were opened.
+    pub stamps: Vec<Stamp>,
 }
 
 impl Capture {
+    /// The files that changed since the capture was opened: what was read may be of two states.
+    pub fn changed(&self) -> Vec<Note> {
+        let changed = self.stamps.iter().filter(|stamp| stamp.is_changed());
+        let notes = changed.map(|stamp| Note {
+            origin: Origin::file(&stamp.path),
+            problem: Problem::Changed { len: stamp.len },
+        });
+        notes.collect()
+    }
+
     /// The core that `source` traces.
     pub fn core(&self, source: &Source) -> Option<&Core> {
         self.cores.get(source.core?)
@@ -129,14 +144,16 @@ impl Capture {
     }
 
     /// Whether no two dumps contain different bytes for one address of one space, so that all
-    /// sources can share one image.
+    /// sources can share one image. `false` where there is too much memory to compare.
     pub fn one_memory(&self) -> bool {
-        self.conflicts().is_empty()
+        self.conflicts() == (Vec::new(), true)
     }
 
     /// Pairs of dumps, the earlier first, that contain different bytes for a common address. The
-    /// search stops once [`MAX_CONFLICTS`] are found.
-    pub(crate) fn conflicts(&self) -> Vec<(usize, usize)> {
+    /// search stops once [`MAX_CONFLICTS`] are found, or [`MAX_PAIRS`] of dumps or [`MAX_COMPARED`]
+    /// bytes of them were compared. Also returns whether the search was complete.
+    pub(crate) fn conflicts(&self) -> (Vec<(usize, usize)>, bool) {
+        let (mut pairs, mut bytes) = (MAX_PAIRS, MAX_COMPARED);
         let mut spans: Vec<_> = self
             .memory
             .iter()
@@ -155,6 +172,12 @@ impl Capture {
                 let (Some(a), Some(b)) = (self.memory.get(first), self.memory.get(second)) else {
                     continue;
                 };
+                pairs = pairs.saturating_sub(1);
+                bytes = bytes.saturating_sub(last.min(end) - start);
+                if pairs == 0 || bytes == 0 {
+                    found.sort_unstable();
+                    return (found, false);
+                }
                 if differ(a, b) {
                     found.push((first, second));
                 } else if end == last && a.address == b.address {
@@ -170,7 +193,7 @@ impl Capture {
             }
         }
         found.sort_unstable();
-        found
+        (found, true)
     }
 
     fn same_cluster(&self, a: usize, b: usize) -> bool {
@@ -192,7 +215,7 @@ fn differ(a: &Dump, b: &Dump) -> bool {
     mine.part(0, len) != its.part(0, len)
 }
 
-/// Paths and notes are not compared.
+/// Paths, notes and states of files are not compared.
 impl PartialEq for Capture {
     fn eq(&self, other: &Self) -> bool {
         self.description == other.description

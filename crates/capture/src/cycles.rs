@@ -23,6 +23,9 @@ use crate::{
 /// short text can use.
 const MAX_REPEATED: usize = 1 << 24;
 
+/// Limit of the size in bytes of a file of OpenOCD's form, which is read to detect the form.
+const MAX_OPENOCD: u64 = 1 << 30;
+
 /// The form of a file of cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
@@ -47,7 +50,7 @@ impl Form {
         // cycle.
         let count = head.get(8..12)?.first_chunk().map(|word| u32::from_be_bytes(*word))?;
         let len = fs::metadata(path).ok()?.len();
-        if count == 0 || len != (u64::from(count) + 1) * 12 {
+        if count == 0 || len != (u64::from(count) + 1) * 12 || len > MAX_OPENOCD {
             return None;
         }
         let whole = fs::read(path).ok()?;
@@ -57,13 +60,13 @@ impl Form {
 
 /// Reads the file at `path`.
 pub(crate) fn read(path: &Path, form: Form) -> Result<Capture, OpenError> {
-    let bytes = Files::default()
-        .open(path)
-        .map_err(|why| OpenError::new(path, Problem::Unreadable(why)))?;
+    let mut files = Files::default();
+    let bytes = files.open(path).map_err(|why| OpenError::new(path, Problem::Unreadable(why)))?;
     let problem = |why: String| OpenError::new(path, Problem::Cycles(why));
     let (head, body) = match form {
         Form::Etmp => {
-            let head = etmp::Head::read(&bytes).map_err(|why| problem(why.to_string()))?;
+            let head = etmp::Head::read(&bytes.head(etmp::HEAD))
+                .map_err(|why| problem(why.to_string()))?;
             (head, bytes.part(etmp::HEAD as u64, bytes.len() as u64))
         }
         Form::Text => {
@@ -101,7 +104,7 @@ pub(crate) fn read(path: &Path, form: Form) -> Result<Capture, OpenError> {
             (head, Bytes::from(records(dump.cycles(), width).collect::<Vec<u8>>()))
         }
     };
-    Ok(capture(path, &head, body))
+    Ok(Capture { stamps: files.stamps, ..capture(path, &head, body) })
 }
 
 /// Unpacks the first buffer of `capture` from words of a 24-bit Embedded Trace Buffer ([`etb`]):

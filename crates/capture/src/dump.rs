@@ -35,8 +35,8 @@ pub(crate) const ELF: &[u8] = b"\x7fELF";
 
 impl Form {
     /// The format of `bytes`, by their first bytes.
-    pub(crate) fn detect(bytes: &[u8]) -> Form {
-        if bytes.starts_with(ELF) { Form::Elf } else { Form::Raw }
+    pub(crate) fn detect(bytes: &Bytes) -> Form {
+        if bytes.head(ELF.len()).starts_with(ELF) { Form::Elf } else { Form::Raw }
     }
 }
 

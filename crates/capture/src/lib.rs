@@ -20,6 +20,8 @@
 //! | `folder/` | reading and writing of folders with a `capture.toml` |
 //! | `parameters.rs` | parameters of trace sources |
 //! | `raw.rs` | raw trace data, and images that the user adds |
+//! | `files.rs`, `large_file.rs`, `stamp.rs` | files, and how changes of them are noticed |
+//! | `access.rs`, `limits.rs` | what a capture may refer to, and how much it may contain |
 //! | `plain.rs` | removal of control characters from text of files |
 //! | `origin.rs`, `problem.rs`, `message.rs` | errors and notes: origin, problem and text |
 //!
@@ -50,6 +52,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod access;
 pub mod buffer;
 pub mod capture;
 pub mod core_type;
@@ -59,14 +62,19 @@ pub mod dump;
 #[cfg(feature = "toml")]
 pub mod folder;
 pub mod ini;
+pub mod limits;
 pub mod origin;
 pub mod probe;
 pub mod problem;
 pub mod raw;
 pub mod snapshot;
+pub mod stamp;
 
 mod files;
+mod large_file;
 mod message;
+mod names;
+mod notes;
 mod number;
 mod parameters;
 mod pipe;
@@ -74,6 +82,7 @@ mod plain;
 mod spool;
 mod stream;
 
+pub use access::Access;
 pub use buffer::{Buffer, File, Format};
 pub use capture::{Capture, Cluster, Kind};
 pub use core_type::core_type;
@@ -86,6 +95,7 @@ pub use problem::{Note, OpenError, Problem, Severity};
 pub use raw::Raw;
 pub use snapshot::{write, write_over};
 pub use spool::Spool;
+pub use stamp::Stamp;
 pub use stream::stream;
 pub use tracewright_image::Bytes;
 
@@ -97,10 +107,18 @@ use std::path::Path;
 /// # Errors
 /// [`OpenError`] where nothing can be decoded, or where the path is not a capture.
 pub fn open(path: &Path) -> Result<Capture, OpenError> {
+    open_with(path, Access::default())
+}
+
+/// As [`open`], where the files of the capture may refer to what `access` allows.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_with(path: &Path, access: Access) -> Result<Capture, OpenError> {
     match probe(path)? {
-        Found::Snapshot(index) => snapshot::read(path, &index),
+        Found::Snapshot(index) => snapshot::read(path, &index, access),
         #[cfg(feature = "toml")]
-        Found::Folder(index) => folder::read(path, &index),
+        Found::Folder(index) => folder::read(path, &index, access),
         #[cfg(not(feature = "toml"))]
         Found::Folder(index) => {
             let what = "this build cannot read it: it lacks the feature `toml`";

@@ -26,10 +26,34 @@ impl fmt::Display for Problem {
                 "part of a snapshot, but there is no snapshot.ini in its folder; give the file with \
                  the section [device_list]",
             ),
-            P::TooLarge(size) => write!(
+            P::TooLarge { size, limit } => write!(
                 f,
-                "{size} bytes is too large for an ini file; check that the path is right"
+                "{size} bytes is more than the limit of {limit} bytes for a file that describes a \
+                 capture; check that the path is right"
             ),
+            P::TooManyDescriptions(limit) => write!(
+                f,
+                "the files that describe the capture are larger than {limit} bytes together; check \
+                 that none is listed repeatedly, or split the capture"
+            ),
+            P::TooMany(what, limit) => write!(
+                f,
+                "more than {limit} {what}, and the remaining ones were skipped; split the capture"
+            ),
+            P::Outside(file) => write!(
+                f,
+                "{} is outside of the capture's folder; copy it there, or check where the capture \
+                 is from",
+                file_name(file)
+            ),
+            P::Changed { len } => write!(
+                f,
+                "the file changed after it was opened with {len} bytes, so that the output may be \
+                 incomplete or mixed; repeat the command"
+            ),
+            P::Repeated { count, first } => {
+                write!(f, "{count} more problems of this kind; the first is: {first}")
+            }
             P::Perf => f.write_str(
                 "perf.data files are not supported; extract the trace data and give them with \
                  --protocol, or convert them to a snapshot",
@@ -197,6 +221,10 @@ impl fmt::Display for Problem {
                 f,
                 "{second} and {first} contain different bytes for the same address, and {first} is \
                  used; remove the wrong one, or give each its space"
+            ),
+            P::NotCompared => f.write_str(
+                "the dumps overlap too often to compare all of them, so each source uses the memory \
+                 of its core; remove dumps that repeat others",
             ),
             P::BufferUnreadable { file, reason, more } => {
                 let rest =

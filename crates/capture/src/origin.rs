@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::limits::MAX_SHOWN;
+
 /// The place in a capture that a message refers to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
@@ -25,14 +27,23 @@ impl Origin {
     /// The origin of a section, with the line of its header; 0 for none.
     pub fn section(path: &Path, line: u32, section: &str) -> Self {
         let line = Some(line).filter(|n| *n != 0);
-        Origin { path: path.to_owned(), line, section: Some(section.to_owned()), key: None }
+        Origin { path: path.to_owned(), line, section: Some(shortened(section)), key: None }
     }
 
     /// The origin of a key in the section, with its line.
     #[must_use]
     pub fn key(&self, line: u32, key: &str) -> Self {
-        Origin { line: Some(line), key: Some(key.to_owned()), ..self.clone() }
+        Origin { line: Some(line), key: Some(shortened(key)), ..self.clone() }
     }
+}
+
+/// The first bytes of a text of a file, for a message.
+pub(crate) fn shortened(text: &str) -> String {
+    if text.len() <= MAX_SHOWN {
+        return text.to_owned();
+    }
+    let start = text.get(..text.floor_char_boundary(MAX_SHOWN)).unwrap_or_default();
+    format!("{start}…")
 }
 
 impl fmt::Display for Origin {

@@ -4,12 +4,10 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::files::read_small;
+use crate::limits::MAX_PARAMETERS;
 use crate::number::number;
 use crate::plain::plain;
 use crate::{OpenError, Origin, Problem, Register, Source, Text};
-
-/// Limit of the size in bytes of a file of parameters.
-const MAX_PARAMETERS: u64 = 1 << 20;
 
 impl Source {
     /// Adds a parameter: a register where `value` is a number, else a word that the protocol maps

@@ -119,7 +119,9 @@ fn index_in(folder: &Path) -> Option<PathBuf> {
     }
     let listed = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let mut found = fs::read_dir(listed).ok()?.flatten().map(|entry| entry.path()).filter(|path| {
+        // Opening a pipe waits for a writer.
         path.extension().is_some_and(|e| e.eq_ignore_ascii_case("ini"))
+            && path.is_file()
             && head(path).is_ok_and(|head| role(&head) == Role::Index)
     });
     found.next().filter(|_| found.next().is_none())

@@ -93,8 +93,31 @@ pub enum Problem {
     NoIndex,
     /// An ini file of a snapshot has no index in its folder.
     NoIndexBeside,
-    /// An ini file is too large; its size in bytes.
-    TooLarge(u64),
+    /// A file that describes the capture is too large.
+    TooLarge {
+        /// Its size in bytes.
+        size: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// The files that describe the capture are together larger than this number of bytes.
+    TooManyDescriptions(u64),
+    /// The capture has more of these than the number.
+    TooMany(&'static str, usize),
+    /// A file that the capture refers to is not in its folder.
+    Outside(String),
+    /// A file changed after it was opened.
+    Changed {
+        /// Its size in bytes when it was opened.
+        len: u64,
+    },
+    /// Further problems of a kind.
+    Repeated {
+        /// Their number.
+        count: usize,
+        /// The first of them.
+        first: Box<Problem>,
+    },
     /// The file is a perf.data file.
     Perf,
     /// The file is an ELF file.
@@ -244,6 +267,8 @@ pub enum Problem {
         /// The second.
         second: String,
     },
+    /// Dumps overlap so often that they were not compared with each other.
+    NotCompared,
 
     // Buffers and links.
     /// A file of a buffer cannot be read.
@@ -330,6 +355,7 @@ impl Problem {
         use Problem as P;
         use Severity::{Error, Info, Warning};
         match self {
+            P::Repeated { first, .. } => first.severity(),
             P::NoTrace
             | P::UnknownKey
             | P::NoClass(_)
@@ -340,6 +366,7 @@ impl Problem {
             | P::Unclassed => Info,
             P::NoVersion
             | P::CycleCount { .. }
+            | P::Outside(_)
             | P::NotUtf8
             | P::Control
             | P::DuplicateKey(_)
@@ -354,6 +381,7 @@ impl Problem {
             | P::DumpElf(_)
             | P::UnknownSpace(_)
             | P::DumpConflict { .. }
+            | P::NotCompared
             | P::BufferNoKey(..)
             | P::UnknownFormat(_)
             | P::NoCore(_)

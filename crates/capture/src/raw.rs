@@ -67,6 +67,7 @@ impl Capture {
             ..Core::default()
         });
         let mut capture = Capture {
+            stamps: files.stamps,
             kind: Kind::Raw,
             buffers: vec![buffer],
             sources: vec![source],
@@ -96,9 +97,10 @@ impl Capture {
             _ => (image, None),
         };
         let path = Path::new(name);
-        let bytes = Files::default()
-            .open(path)
-            .map_err(|why| OpenError::new(path, Problem::Unreadable(why)))?;
+        let mut files = Files::default();
+        let bytes =
+            files.open(path).map_err(|why| OpenError::new(path, Problem::Unreadable(why)))?;
+        self.stamps.append(&mut files.stamps);
         let form = Form::detect(&bytes);
         let address = match (form, address) {
             (_, Some(address)) => address,

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use crate::files::{read, reason};
+use crate::files::{Files, reason};
 use crate::{Buffer, File, OpenError, Problem};
 
 /// The bytes of a buffer while they are encoded, in a file next to the folder of their capture. The
@@ -52,8 +52,10 @@ impl Spool {
     pub fn finish(mut self, buffer: &mut Buffer) -> Result<(), OpenError> {
         self.append(&buffer.bytes())?;
         let flushed = self.file.take().map_or(Ok(()), |mut file| file.flush());
-        let bytes = flushed.and_then(|()| read(&self.path));
-        let bytes = bytes.map_err(|error| failed(&self.path, &error))?;
+        flushed.map_err(|error| failed(&self.path, &error))?;
+        let (bytes, _) = Files::default()
+            .trace(&self.path)
+            .map_err(|why| OpenError::new(&self.path, Problem::NotWritten(why)))?;
         let (name, path) = (buffer.name.clone(), std::mem::take(&mut self.path));
         buffer.files = vec![File { name, path, bytes, pipe: None, spooled: true }];
         Ok(())

@@ -71,8 +71,7 @@ const NOTES: &[(&str, &[Edit], &[&str])] = &[
         "warning: trace.ini: the core of etm is not recorded, so its profile is inferred from the trace unit's registers; add `CORE=etm` to [core_trace_sources]",
     ]),
     ("a device file twice", &[Text("snapshot.ini", "device1=etm.ini", "device1=etm.ini\ndevice2=etm.ini")], &[
-        "error: etm.ini:1: [device] the file of `etm` is listed twice, and links refer to the first; remove one of the two lines",
-        "info: trace.ini: no buffer is linked to etm; add `etm=BUFFER` to [source_buffers] if one contains its trace",
+        "error: snapshot.ini:7: [device_list] device2: the file of `etm` is listed twice, and links refer to the first; remove one of the two lines",
     ]),
     ("a core without a type", &[Text("cpu.ini", "type=Cortex-A53\n", "")], &[
         "warning: cpu.ini:1: [device] no type, so the core's profile is inferred from the trace unit's registers; add `type=`, such as Cortex-A53",
@@ -112,6 +111,7 @@ const NOTES: &[(&str, &[Edit], &[&str])] = &[
     ]),
     #[cfg(unix)]
     ("a device as a dump", &[Text("cpu.ini", "code.bin", "/dev/null")], &[
+        "warning: cpu.ini:7: [dump1] file: /dev/null is outside of the capture's folder; copy it there, or check where the capture is from",
         "error: cpu.ini:7: [dump1] file: cannot read /dev/null, so its memory is missing: it is not a regular file; copy the file there or give it with --image",
     ]),
     ("an empty dump", &[Whole("code.bin", b"")], &[

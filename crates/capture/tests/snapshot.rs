@@ -449,6 +449,6 @@ fn a_huge_ini_file_is_refused() {
     let error = open(&folder.0).unwrap_err();
     assert_eq!(
         folder.short(error),
-        "snapshot.ini: 17825806 bytes is too large for an ini file; check that the path is right"
+        "snapshot.ini: 17825806 bytes is more than the limit of 1048576 bytes for a file that describes a capture; check that the path is right"
     );
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::{fmt, io};
 
 use tracewright::OpenError;
+use tracewright::capture::Note;
 use tracewright::decode::ForeignPlan;
 
 /// A fatal error.
@@ -14,6 +15,11 @@ impl Fail {
     /// A problem of an input file.
     pub fn input(path: &Path, what: &str) -> Self {
         Fail(format!("{}: {what}", path.display()))
+    }
+
+    /// A problem of a capture that an option does not accept.
+    pub fn refused(note: &Note) -> Self {
+        Fail(note.to_string())
     }
 
     /// An invalid value of an option.

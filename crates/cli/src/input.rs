@@ -2,7 +2,7 @@
 
 use tracewright::Capture;
 use tracewright::base::MAX_EXPANSION;
-use tracewright::capture::{Buffer, Format, Found, probe};
+use tracewright::capture::{Access, Buffer, Format, Found, Problem, probe};
 use tracewright::decode::raw::{self, RawTrace};
 use tracewright::decode::{Memory, Options, Plan, Session, Tally};
 use tracewright::frames::{Framing, Numbering};
@@ -48,7 +48,9 @@ impl Input {
                      --protocol",
                 ));
             }
-            _ if args.protocols.is_empty() => tracewright::read_capture(&args.input)?,
+            _ if args.protocols.is_empty() => {
+                tracewright::read_capture_with(&args.input, Access::with_pipes(args.pipes))?
+            }
             _ => {
                 let raw = RawTrace {
                     units: args.protocols.clone(),
@@ -110,8 +112,14 @@ impl Input {
 }
 
 impl Input {
-    /// Fails where no file of trace data could be read. The notes list the files.
-    pub fn readable(&self) -> Result<(), Fail> {
+    /// Fails where no file of trace data could be read. The notes list the files. With `strict`, it
+    /// fails where the capture refers to a file outside of its folder.
+    pub fn readable(&self, strict: bool) -> Result<(), Fail> {
+        let outside = |problem: &Problem| matches!(problem, Problem::Outside(_));
+        let outside = self.capture.notes.iter().find(|note| outside(&note.problem));
+        if let Some(note) = outside.filter(|_| strict) {
+            return Err(Fail::refused(note));
+        }
         let no_file = |&buffer: &usize| self.capture.buffers[buffer].files.is_empty();
         if !self.buffers.is_empty() && self.buffers.iter().all(no_file) {
             return Err(Fail::input(
@@ -121,6 +129,13 @@ impl Input {
             ));
         }
         Ok(())
+    }
+
+    /// Whether no file of the capture changed since it was opened. Prints the files that did.
+    pub fn is_unchanged(&self) -> bool {
+        let changed = self.capture.changed();
+        changed.iter().for_each(|note| eprintln!("tracewright: {note}"));
+        changed.is_empty()
     }
 
     /// Fails where no source can be decoded. The notes list what each source lacks.

@@ -41,7 +41,7 @@ pub fn list(
         }
     }
     report::notes(&input);
-    input.readable()?;
+    input.readable(args.strict)?;
     let mut output = Output::open(args.output.as_deref())?;
     if args.format == Format::Json {
         output.print(&json::head(what.verb))?;
@@ -98,7 +98,7 @@ pub fn list(
     let problems = buffers(&input, jobs, &mut output, summary, work)?;
     output.close()?;
     input.decodable()?;
-    Ok(!(args.strict && problems))
+    Ok(input.is_unchanged() && !(args.strict && problems))
 }
 
 /// Receives the output of a listing, and returns whether more is needed.

@@ -1,8 +1,8 @@
 //! Program memory: its contents, by address space.
 //!
 //! An [`Image`] consists of [`Region`]s: raw dumps, the segments of ELF files, and later changes of
-//! memory. This crate opens no files: bytes are passed as [`Bytes`], which may be a memory-mapped
-//! file.
+//! memory. This crate opens no files: bytes are passed as [`Bytes`], which may be those of a file
+//! that is read when they are needed.
 //!
 //! A [`Cache`] decodes each block of an image once. Decoders use program memory through it only.
 //!
@@ -37,7 +37,7 @@ mod table;
 mod target_cache;
 mod walk;
 
-pub use bytes::{Bytes, Owner};
+pub use bytes::{Bytes, BytesReader, OnDemand, Owner};
 pub use cache::{Cache, CacheOptions};
 pub use elf::{Elf, ElfError, Load, Segment};
 pub use image::{Conflict, Image, View};

@@ -61,7 +61,7 @@ pub use format::Format;
 pub use logged_code::LoggedCode;
 pub use lookup::Lookup;
 pub use processor::Timing;
-pub use reader::{LogError, Reader};
+pub use reader::{LogError, MAX_LINE, Reader};
 pub use recorder::{RecordError, Recorder, Recording};
 pub use summary::Summary;
 pub use writer::{Writer, writes};

@@ -32,6 +32,12 @@ impl Error for LogError {}
 /// At most this many bytes of a line appear in an error.
 const SHOWN: usize = 80;
 
+/// Limit of the length of a line in bytes, which bounds the memory of a reader.
+pub const MAX_LINE: usize = 1 << 20;
+
+/// The reason why a line longer than [`MAX_LINE`] cannot be read.
+const TOO_LONG: Expected = Expected("a line of at most 1048576 bytes");
+
 /// Reads a log in pieces of any size. The reader buffers an incomplete line only.
 #[derive(Clone, Debug)]
 pub struct Reader {
@@ -77,10 +83,7 @@ impl Reader {
     pub fn feed(&mut self, bytes: &[u8], out: &mut impl FnMut(Entry)) -> Result<(), LogError> {
         let mut bytes = bytes;
         if !self.rest.is_empty() {
-            let Some(end) = memchr::memchr(b'\n', bytes) else {
-                self.rest.extend_from_slice(bytes);
-                return Ok(());
-            };
+            let Some(end) = memchr::memchr(b'\n', bytes) else { return self.store(bytes) };
             let (line, after) = bytes.split_at(end);
             let mut whole = std::mem::take(&mut self.rest);
             whole.extend_from_slice(line);
@@ -89,14 +92,22 @@ impl Reader {
             self.rest = whole;
             bytes = after.get(1..).unwrap_or_default();
         }
-        let Some(end) = memchr::memrchr(b'\n', bytes) else {
-            self.rest.extend_from_slice(bytes);
-            return Ok(());
-        };
+        let Some(end) = memchr::memrchr(b'\n', bytes) else { return self.store(bytes) };
         let (whole, part) = bytes.split_at(end);
         self.all(whole, out)?;
-        self.rest.extend_from_slice(part.get(1..).unwrap_or_default());
-        Ok(())
+        self.store(part.get(1..).unwrap_or_default())
+    }
+
+    /// Stores the bytes of a line that has not ended.
+    fn store(&mut self, bytes: &[u8]) -> Result<(), LogError> {
+        if self.rest.len() + bytes.len() <= MAX_LINE {
+            self.rest.extend_from_slice(bytes);
+            return Ok(());
+        }
+        let mut shown: Vec<u8> = self.rest.iter().chain(bytes).take(SHOWN).copied().collect();
+        shown.retain(|byte| *byte != 0);
+        let found = String::from_utf8_lossy(&shown).into_owned();
+        Err(LogError { line: self.lines + 1, expected: TOO_LONG.0, found })
     }
 
     /// Ends the log.
@@ -141,7 +152,8 @@ fn each(
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         start = end + 1;
         *lines += 1;
-        if let Err(Expected(expected)) = read(line) {
+        let done = if line.len() > MAX_LINE { Err(TOO_LONG) } else { read(line) };
+        if let Err(Expected(expected)) = done {
             let shown = line.get(..SHOWN).unwrap_or(line);
             let found = String::from_utf8_lossy(shown).into_owned();
             return Err(LogError { line: *lines, expected, found });

@@ -386,9 +386,40 @@ fn check_source(config: &AnyConfig, number: Option<u64>, n: usize) -> Result<(),
     Ok(())
 }
 
+/// Limit of the cycles in one step, for units that emit each cycle and for those that emit a byte
+/// for 8 cycles at most. It bounds the trace that a line of a log becomes.
+fn max_cycles(protocol: AnyProtocol) -> Option<u32> {
+    match protocol {
+        _ if protocol.has_own_port() => Some(1 << 24),
+        AnyProtocol::Etmv3 => Some(1 << 27),
+        _ => None,
+    }
+}
+
+impl Recorder {
+    /// Refuses a step with more cycles than the trace unit can be given at once.
+    #[cold]
+    fn check_cycles(&mut self, cycles: u32) {
+        let protocol = self.recording.protocol;
+        if let Some(most) = max_cycles(protocol).filter(|most| cycles > *most) {
+            self.errors.get_or_insert(RecordError::Invalid(format!(
+                "the log has {cycles} cycles in one step, and {} records each of them; at most \
+                 {most} are encoded",
+                protocol.about().title
+            )));
+        }
+    }
+}
+
 impl StepSink for Recorder {
     #[inline]
     fn step(&mut self, cpu: u16, step: &Step) {
+        if let Step::Cycles(cycles @ 0x100_0001..) = step {
+            self.check_cycles(*cycles);
+        }
+        if self.errors.is_some() {
+            return;
+        }
         let cpu = usize::from(cpu);
         if self.units.len() <= cpu
             && let Err(error) = self.grow(cpu)

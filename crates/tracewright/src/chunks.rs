@@ -11,27 +11,20 @@ const CHUNK: usize = 1 << 12;
 /// The bytes of a buffer, a chunk at a time.
 pub(crate) struct Chunks<'a> {
     name: &'a str,
-    parts: Box<dyn Iterator<Item = &'a [u8]> + 'a>,
-    /// A buffer that is a pipe has no parts: it is read.
-    pipe: Option<Box<dyn std::io::Read + Send>>,
+    reader: Box<dyn std::io::Read + Send>,
     space: Vec<u8>,
 }
 
 impl<'a> Chunks<'a> {
     pub(crate) fn of(buffer: &'a Buffer) -> Chunks<'a> {
-        let parts = buffer.parts().flat_map(|part| part.chunks(CHUNK));
-        let pipe = buffer.is_piped().then(|| buffer.reader());
-        Chunks { name: &buffer.name, parts: Box::new(parts), pipe, space: Vec::new() }
+        Chunks { name: &buffer.name, reader: buffer.reader(), space: Vec::new() }
     }
 
     /// Hands the next chunk to `take`. `false` at the end.
     pub(crate) fn next(&mut self, take: impl FnOnce(&[u8])) -> Result<bool, DecodeError> {
-        let Some(pipe) = &mut self.pipe else {
-            return Ok(self.parts.next().map(take).is_some());
-        };
         self.space.resize(CHUNK, 0);
         loop {
-            match pipe.read(&mut self.space) {
+            match self.reader.read(&mut self.space) {
                 Ok(0) => return Ok(false),
                 Ok(len) => {
                     take(self.space.get(..len).unwrap_or_default());

@@ -153,6 +153,10 @@ pub struct LogEncoder {
     /// Executed instructions of each processor.
     counts: Vec<u64>,
     spools: BTreeMap<usize, Spool>,
+    /// A step may become more trace data than are stored in memory: units that emit each cycle.
+    grows: bool,
+    /// The error of a file that was written within a step.
+    failed: Option<OpenError>,
 }
 
 /// The result of encoding a log.
@@ -214,6 +218,8 @@ impl LogEncoder {
     ) -> Result<LogEncoder, RecordError> {
         Ok(LogEncoder {
             protocol: recording.protocol,
+            grows: recording.protocol.has_own_port(),
+            failed: None,
             recorder: Recorder::new(recording)?,
             output: output.to_owned(),
             timestamps,
@@ -242,6 +248,12 @@ impl LogEncoder {
             }
         }
         self.recorder.step(cpu, step);
+        if self.grows
+            && self.failed.is_none()
+            && let Err(error) = self.spool()
+        {
+            self.failed = Some(error);
+        }
     }
 
     /// Writes trace data to files where they exceed the amount that is stored in memory. Call it
@@ -250,6 +262,9 @@ impl LogEncoder {
     /// # Errors
     /// [`OpenError`] where a file cannot be written.
     pub fn spool(&mut self) -> Result<(), OpenError> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
         if self.recorder.len() < BUFFERED {
             return Ok(());
         }
@@ -278,6 +293,9 @@ impl LogEncoder {
         let halts = if self.protocol.is_riscv() { 0 } else { assembler.cpus() };
         for cpu in 0..halts.min(usize::from(self.cpus)) {
             self.step(cpu as u16, &Step::Halted);
+        }
+        if let Some(error) = self.failed.take() {
+            return Err(error.into());
         }
         let stalled = self.recorder.waited();
         let mut capture = self.recorder.finish()?;

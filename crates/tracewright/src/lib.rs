@@ -88,7 +88,19 @@ struct Readme;
 /// [`OpenError`] with path, section and key, where the capture cannot be read.
 #[cfg(feature = "std")]
 pub fn read_capture(path: &std::path::Path) -> Result<Capture, OpenError> {
-    let mut capture = tracewright_capture::open(path)?;
+    read_capture_with(path, tracewright_capture::Access::default())
+}
+
+/// As [`read_capture`], where the files of the capture may refer to what `access` allows.
+///
+/// # Errors
+/// As [`read_capture`].
+#[cfg(feature = "std")]
+pub fn read_capture_with(
+    path: &std::path::Path,
+    access: tracewright_capture::Access,
+) -> Result<Capture, OpenError> {
+    let mut capture = tracewright_capture::open_with(path, access)?;
     tracewright_decode::parameters::resolve(&mut capture)?;
     Ok(capture)
 }

@@ -5,20 +5,25 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 use crate::files::{Files, find};
+use crate::limits::{MAX_DEVICES, MAX_DUMPS, MAX_FILES, MAX_LINKS};
+use crate::names::Names;
+use crate::notes::Notes;
+use crate::origin::shortened;
 use crate::plain::plain;
 use crate::{
-    Buffer, BufferRef, Capture, Core, Dump, File, Form, Format, Kind, Note, OpenError, Origin,
+    Access, Buffer, BufferRef, Capture, Core, Dump, File, Form, Format, Kind, OpenError, Origin,
     Problem, Source, Text,
 };
 
-/// Reads the folder whose description is the file `index`. `path` is the path that the user gave.
+/// Reads the folder whose description is the file `index`. `path` is the path that the user gave,
+/// and `access` limits what the description may refer to.
 ///
 /// # Errors
 /// [`OpenError`] where the description cannot be read, or is invalid.
-pub fn read(path: &Path, index: &Path) -> Result<Capture, OpenError> {
-    let mut files = Files::default();
-    let unreadable = |why| OpenError::new(index, Problem::Unreadable(why));
-    let bytes = files.open_named(index).map_err(unreadable)?;
+pub fn read(path: &Path, index: &Path, access: Access) -> Result<Capture, OpenError> {
+    let root = index.parent().unwrap_or(Path::new("")).to_owned();
+    let mut files = Files::of(&root, access);
+    let bytes = files.description(index).map_err(|problem| OpenError::new(index, problem))?;
     let text = String::from_utf8_lossy(&bytes);
     let table: Table = text.parse().map_err(|error: toml::de::Error| {
         let line = error.span().map(|span| {
@@ -28,8 +33,8 @@ pub fn read(path: &Path, index: &Path) -> Result<Capture, OpenError> {
         let origin = Origin { line, ..Origin::file(index) };
         OpenError::at(origin, Problem::Toml(error.message().to_owned()))
     })?;
-    let root = index.parent().unwrap_or(Path::new("")).to_owned();
-    let mut reader = Reader { index, root, files, notes: Vec::new() };
+    let (notes, names) = (Notes::default(), Names::default());
+    let mut reader = Reader { index, root, files, notes, names, links: 0 };
     let top = Section { reader: &reader, section: None, table: &table };
     top.known(&["description", "buffer", "source", "image"])?;
     let mut capture = Capture {
@@ -40,21 +45,28 @@ pub fn read(path: &Path, index: &Path) -> Result<Capture, OpenError> {
     };
     for (n, table) in tables(&reader, &table, "buffer")? {
         let buffer = reader.buffer(n, table)?;
+        reader.names.add(&buffer.name, capture.buffers.len());
         capture.buffers.push(buffer);
     }
     for (n, table) in tables(&reader, &table, "source")? {
+        reader.limit(n, "source", MAX_DEVICES)?;
         reader.source(n, table, &mut capture)?;
     }
     for (n, table) in tables(&reader, &table, "image")? {
+        reader.limit(n, "image", MAX_DUMPS)?;
         let dump = reader.image(n, table)?;
         capture.memory.push(dump);
     }
     if capture.buffers.is_empty() {
         return Err(OpenError::new(index, Problem::NoSection("[buffer]")));
     }
-    capture.notes = reader.notes;
+    capture.notes = reader.notes.finish();
+    capture.stamps.append(&mut reader.files.stamps);
     Ok(capture)
 }
+
+/// The number of buffers that a message about an unknown one names.
+const MAX_KNOWN: usize = 16;
 
 /// The tables of the array `name`, each with its number from 1.
 fn tables<'a>(
@@ -84,7 +96,11 @@ struct Reader<'a> {
     index: &'a Path,
     root: PathBuf,
     files: Files,
-    notes: Vec<Note>,
+    notes: Notes,
+    /// The names of the buffers.
+    names: Names,
+    /// The number of links from sources to buffers.
+    links: usize,
 }
 
 /// A table of the description, with the name of its section for messages.
@@ -192,6 +208,28 @@ impl Section<'_> {
 }
 
 impl Reader<'_> {
+    /// The error that there are more than `limit` tables `name`, of which this is number `n`.
+    fn limit(&self, n: usize, name: &str, limit: usize) -> Result<(), OpenError> {
+        if n <= limit {
+            return Ok(());
+        }
+        let origin = Origin { section: Some(name.to_owned()), ..Origin::file(self.index) };
+        Err(OpenError::at(
+            origin,
+            Problem::Toml(format!("more than {limit} tables; split the capture")),
+        ))
+    }
+
+    /// The path of a file that the description refers to at `origin`. A file outside of the folder
+    /// is noted.
+    fn find(&mut self, origin: &Origin, written: &str) -> PathBuf {
+        let path = find(&self.root, &self.root, written);
+        if !self.files.is_inside(&path) {
+            self.notes.add(origin.clone(), Problem::Outside(shortened(written)));
+        }
+        path
+    }
+
     fn buffer(&mut self, n: usize, table: &Table) -> Result<Buffer, OpenError> {
         let at = Section { reader: self, section: Some(format!("buffer {n}")), table };
         at.known(&["name", "file", "files", "format", "wrap"])?;
@@ -216,7 +254,11 @@ impl Reader<'_> {
             format,
         };
         for name in &names {
-            let path = find(&self.root, &self.root, name);
+            if self.files.has_all_traces() {
+                let problem = Problem::TooMany("files of trace data", MAX_FILES);
+                return Err(OpenError::at(origin, problem));
+            }
+            let path = self.find(&origin, name);
             match self.files.trace_named(&path) {
                 Ok((bytes, pipe)) => {
                     buffer.files.push(File {
@@ -229,7 +271,7 @@ impl Reader<'_> {
                 }
                 Err(why) => {
                     let problem = Problem::Unreadable(format!("{}: {why}", path.display()));
-                    self.notes.push(Note { origin: origin.clone(), problem });
+                    self.notes.add(origin.clone(), problem);
                 }
             }
         }
@@ -257,10 +299,11 @@ impl Reader<'_> {
         };
         let mut links = Vec::new();
         for name in at.texts("buffer", "buffers")? {
-            match c.buffer(&name) {
+            match self.names.exact(&name) {
                 Some(buffer) => links.push(BufferRef { buffer, stream: None }),
                 None => {
-                    let known: Vec<_> = c.buffers.iter().map(|b| b.name.as_str()).collect();
+                    let known = c.buffers.iter().take(MAX_KNOWN);
+                    let known: Vec<_> = known.map(|b| shortened(&b.name)).collect();
                     let known = known.join(", ");
                     let why = match known.is_empty() {
                         true => format!("unknown buffer `{name}`; the capture has no buffers"),
@@ -269,6 +312,11 @@ impl Reader<'_> {
                     return Err(at.problem("buffer", why));
                 }
             }
+        }
+        let all_links = self.links + links.len();
+        if all_links > MAX_LINKS {
+            let what = format!("the sources have more than {MAX_LINKS} buffers; split the capture");
+            return Err(at.problem("buffers", what));
         }
         if links.is_empty() {
             links.push(BufferRef { buffer: 0, stream: None });
@@ -317,13 +365,13 @@ impl Reader<'_> {
             }
         }
         if let Some(name) = at.text("params")? {
-            let path = find(&self.root, &self.root, &name);
+            let origin = at.origin("params");
+            let path = self.find(&origin, &name);
             // Opening a pipe without a writer would block.
-            Files::default()
-                .open_named(&path)
-                .map_err(|why| OpenError::new(&path, Problem::Unreadable(why)))?;
+            self.files.description(&path).map_err(|problem| OpenError::new(&path, problem))?;
             source.read_parameters(&path)?;
         }
+        self.links = all_links;
         c.sources.push(source);
         Ok(())
     }
@@ -340,16 +388,16 @@ impl Reader<'_> {
             "address",
             "missing; raw memory needs an address, only ELF files contain theirs",
         );
-        let path = find(&self.root, &self.root, &file);
+        let path = self.find(&origin, &file);
         let bytes = match self.files.open_named(&path) {
             Ok(bytes) => Some(bytes),
             Err(reason) => {
                 let problem = Problem::DumpUnreadable { file: file.clone(), reason };
-                self.notes.push(Note { origin, problem });
+                self.notes.add(origin, problem);
                 None
             }
         };
-        let form = bytes.as_deref().map_or(Form::Raw, Form::detect);
+        let form = bytes.as_ref().map_or(Form::Raw, Form::detect);
         if form == Form::Raw && address.is_none() && bytes.is_some() {
             return Err(no_address);
         }

@@ -1,14 +1,16 @@
 //! Device files: the description of a device, its registers, and the memory that it sees.
 //! (RCTDL design, 4.2.2)
 
-use std::path::{Path, PathBuf};
+use std::collections::hash_map::Entry;
+use std::path::PathBuf;
 
 use tracewright_image::SpaceMask;
 
 use super::reader::{Doc, Reader, Table};
 use super::register::register;
 use crate::dump::ELF;
-use crate::ini::{Ini, Section};
+use crate::ini::Section;
+use crate::limits::MAX_DUMPS;
 use crate::number::{number, number64};
 use crate::{
     Capture, Core, Dump, Form, Origin, Other, Owner, Problem, Register, Registers, Source,
@@ -30,26 +32,38 @@ pub(super) const SHARED_ELF: &str = "elf_all";
 
 /// Reads the device file `file` into `capture`. `at` is the origin of its entry in the index.
 pub(super) fn read(reader: &mut Reader, capture: &mut Capture, at: Origin, file: &str) {
-    let path = reader.find(&at.path, file);
+    let path = reader.find(&at, file);
+    if let Some(name) = reader.device_files.get(&path).cloned() {
+        let problem = Problem::DuplicateDevice { name, first: path, again: true };
+        return reader.note(at, problem);
+    }
     let text = match reader.text(&path) {
         Ok(text) => text,
         Err(problem) => {
-            let reason = match problem {
-                Problem::Unreadable(reason) => reason,
-                _ => "too large for an ini file".into(),
-            };
             reader.lost_device = true;
-            return reader.note(at, Problem::DeviceUnreadable { file: file.to_owned(), reason });
+            return match problem {
+                Problem::Unreadable(reason) => {
+                    reader.note(at, Problem::DeviceUnreadable { file: file.to_owned(), reason });
+                }
+                problem => reader.note(Origin::file(&path), problem),
+            };
         }
     };
-    let doc = Doc { path: &path, ini: Ini::parse(&text) };
+    let doc = Doc::new(&path, &text);
     reader.malformed(&doc, SECTIONS);
 
     let head = head(reader, &doc);
-    if let Some(first) = described(capture, &head.name) {
-        let again = first == head.path;
-        let problem = Problem::DuplicateDevice { name: head.name.clone(), first, again };
-        reader.note(head.origin.clone(), problem);
+    let (name, path) = (head.name.clone(), head.path.clone());
+    reader.device_files.insert(path.clone(), name.clone());
+    match reader.described.entry(name.clone()) {
+        Entry::Vacant(entry) => {
+            entry.insert(path.clone());
+        }
+        Entry::Occupied(entry) => {
+            let first = entry.get().clone();
+            let problem = Problem::DuplicateDevice { name, first, again: false };
+            reader.note(head.origin.clone(), problem);
+        }
     }
     let registers = registers(reader, &doc);
     let owner = add(reader, capture, head, registers);
@@ -63,6 +77,11 @@ pub(super) fn read(reader: &mut Reader, capture: &mut Capture, at: Origin, file:
             _ if name.starts_with(ELF_IMAGE) => (owner, Form::Elf),
             _ => continue,
         };
+        if capture.memory.len() >= MAX_DUMPS {
+            let origin = Origin::section(&path, section.line, section.name);
+            reader.note(origin, Problem::TooMany("dumps", MAX_DUMPS));
+            break;
+        }
         let dump = Dump { name: section.name.to_owned(), owner, form, ..Dump::default() };
         capture.memory.extend(fill(reader, &path, section, dump));
     }
@@ -132,15 +151,6 @@ fn add(reader: &mut Reader, capture: &mut Capture, head: Head, registers: Regist
     }
 }
 
-/// The file that describes the device with this name.
-fn described(capture: &Capture, name: &str) -> Option<PathBuf> {
-    let cores = capture.cores.iter().map(|d| (&d.name, &d.path));
-    let sources = capture.sources.iter().map(|d| (&d.name, &d.path));
-    let others = capture.others.iter().map(|d| (&d.name, &d.path));
-    let mut devices = cores.chain(sources).chain(others);
-    devices.find(|(n, _)| *n == name).map(|(_, path)| path.clone())
-}
-
 /// The class of a device without a `class`, inferred from its type; empty if unknown.
 pub(super) fn infer_class(device_type: &str) -> &'static str {
     let upper = device_type.to_ascii_uppercase();
@@ -197,7 +207,12 @@ fn registers(reader: &mut Reader, doc: &Doc<'_>) -> Registers {
 }
 
 /// Reads a `[dump…]` section. `None` where the file or the address is missing.
-fn fill(reader: &mut Reader, path: &Path, section: &Section<'_>, mut dump: Dump) -> Option<Dump> {
+fn fill(
+    reader: &mut Reader,
+    path: &std::path::Path,
+    section: &Section<'_>,
+    mut dump: Dump,
+) -> Option<Dump> {
     let table = reader.alone(path, section);
     let mut address = None;
     let mut written = None;
@@ -235,7 +250,7 @@ fn fill(reader: &mut Reader, path: &Path, section: &Section<'_>, mut dump: Dump)
     };
     dump.address = address;
     dump.file = file.to_owned();
-    let (found, bytes) = reader.bytes(path, file);
+    let (found, bytes) = reader.bytes(&at, file);
     dump.path = found;
     match bytes {
         Ok(bytes) => contents(reader, at, &table, &mut dump, &bytes),
@@ -281,7 +296,7 @@ fn contents(
     let bytes = file.part(dump.offset, length);
     // Only at address 0: elsewhere, the bytes may be the first page of a loaded program, which
     // includes the ELF header.
-    if bytes.starts_with(ELF) && dump.address == 0 && dump.form == Form::Raw {
+    if dump.address == 0 && dump.form == Form::Raw && bytes.head(ELF.len()).starts_with(ELF) {
         reader.note(at, Problem::DumpElf(dump.file.clone()));
     }
     dump.bytes = Some(bytes);

@@ -10,18 +10,21 @@ pub use write::{write, write_over};
 
 use std::path::Path;
 
-use crate::ini::{Ini, list};
-use crate::{Capture, Cluster, Kind, OpenError, Origin, Owner, Problem};
+use crate::ini::list;
+use crate::limits::MAX_DEVICES;
+use crate::names::Names;
+use crate::{Access, Capture, Cluster, Kind, OpenError, Origin, Owner, Problem};
 use reader::{Doc, Reader};
 
-/// Reads the snapshot whose index is the file `index`. `path` is the path that the user gave.
+/// Reads the snapshot whose index is the file `index`. `path` is the path that the user gave, and
+/// `access` limits what the files of the snapshot may refer to.
 ///
 /// # Errors
 /// [`OpenError`] where the index or the description of the trace cannot be read.
-pub fn read(path: &Path, index: &Path) -> Result<Capture, OpenError> {
-    let mut reader = Reader::new(index);
+pub fn read(path: &Path, index: &Path, access: Access) -> Result<Capture, OpenError> {
+    let mut reader = Reader::new(index, access);
     let text = reader.text(index).map_err(|problem| OpenError::new(index, problem))?;
-    let doc = Doc { path: index, ini: Ini::parse(&text) };
+    let doc = Doc::new(index, &text);
     reader.malformed(&doc, &["snapshot", "device_list", "clusters", "trace"]);
 
     let mut capture = Capture { path: path.to_owned(), kind: Kind::Snapshot, ..Capture::default() };
@@ -29,7 +32,11 @@ pub fn read(path: &Path, index: &Path) -> Result<Capture, OpenError> {
     let devices = reader
         .lines(&doc, "device_list")
         .ok_or_else(|| OpenError::new(index, Problem::NoSection("device_list")))?;
-    for entry in &devices.entries {
+    for (n, entry) in devices.entries.iter().enumerate() {
+        if n == MAX_DEVICES {
+            reader.note(devices.key(entry), Problem::TooMany("devices", MAX_DEVICES));
+            break;
+        }
         if let Some(file) = entry.value {
             device::read(&mut reader, &mut capture, devices.key(entry), file);
         }
@@ -45,7 +52,8 @@ pub fn read(path: &Path, index: &Path) -> Result<Capture, OpenError> {
         None => reader.note(Origin::file(index), Problem::NoTrace),
     }
     conflicts(&mut reader, &capture);
-    capture.notes = reader.notes;
+    capture.notes = reader.notes.finish();
+    capture.stamps = reader.files.stamps;
     Ok(capture)
 }
 
@@ -67,10 +75,11 @@ fn about(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture) -> Result<()
 /// The `[clusters]` section: `NAME=DEVICE,DEVICE`.
 fn clusters(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture) {
     let Some(section) = reader.lines(doc, "clusters") else { return };
+    let cores = Names::of(capture.cores.iter().map(|core| core.name.as_str()));
     for entry in &section.entries {
         let mut cluster = Cluster { name: entry.key.to_owned(), cores: Vec::new() };
         for name in list(entry.value.unwrap_or_default()) {
-            match find_name(&capture.cores, |core| &core.name, name) {
+            match cores.find(name) {
                 Some(core) => cluster.cores.push(core),
                 None => reader.unknown(section.key(entry), Problem::NoSuchCore(name.to_owned())),
             }
@@ -81,7 +90,11 @@ fn clusters(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture) {
 
 /// Notes conflicting dumps of one device.
 fn conflicts(reader: &mut Reader, capture: &Capture) {
-    for (first, second) in capture.conflicts() {
+    let (found, complete) = capture.conflicts();
+    if !complete {
+        reader.note(Origin::file(&capture.path), Problem::NotCompared);
+    }
+    for (first, second) in found {
         let (Some(a), Some(b)) = (capture.memory.get(first), capture.memory.get(second)) else {
             continue;
         };
@@ -96,10 +109,4 @@ fn conflicts(reader: &mut Reader, capture: &Capture) {
             reader.note(Origin::file(path.unwrap_or(&capture.path)), problem);
         }
     }
-}
-
-/// The index of the item with this name: an exact match, else a match without case.
-fn find_name<T>(items: &[T], of: impl Fn(&T) -> &str, name: &str) -> Option<usize> {
-    let exact = items.iter().position(|item| of(item) == name);
-    exact.or_else(|| items.iter().position(|item| of(item).eq_ignore_ascii_case(name)))
 }

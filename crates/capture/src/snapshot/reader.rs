@@ -1,22 +1,35 @@
 //! Services for all parts of the reader: files, sections with their origins, notes.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::files::{self, Files};
 use crate::ini::{Entry, Ini};
+use crate::limits::{MAX_FILES, MAX_MALFORMED};
+use crate::notes::Notes;
+use crate::origin::shortened;
 use crate::plain::plain;
-use crate::{Bytes, Note, Origin, Pipe, Problem};
-
-/// Limit of the size of an ini file in bytes.
-const MAX_TEXT: usize = 16 << 20;
-/// Number of malformed lines of a file that have a note each; further lines are counted.
-const MAX_MALFORMED: usize = 8;
+use crate::{Access, Bytes, Origin, Pipe, Problem};
 
 /// An ini file.
 pub(super) struct Doc<'a> {
     pub(super) path: &'a Path,
     pub(super) ini: Ini<'a>,
+    /// The indices of the sections by their name in lower case.
+    sections: HashMap<String, Vec<usize>>,
+}
+
+impl<'a> Doc<'a> {
+    /// The ini file at `path` with these contents.
+    pub(super) fn new(path: &'a Path, text: &'a str) -> Doc<'a> {
+        let ini = Ini::parse(text);
+        let mut sections: HashMap<String, Vec<usize>> = HashMap::new();
+        for (n, section) in ini.sections.iter().enumerate() {
+            sections.entry(section.name.to_ascii_lowercase()).or_default().push(n);
+        }
+        Doc { path, ini, sections }
+    }
 }
 
 /// The joined sections of one name, with the first line of each key.
@@ -43,23 +56,30 @@ pub(super) struct Reader {
     /// The folder of the index.
     pub(super) root: PathBuf,
     pub(super) files: Files,
-    pub(super) notes: Vec<Note>,
+    pub(super) notes: Notes,
+    /// The file of each device that was read, by the name of the device.
+    pub(super) described: HashMap<String, PathBuf>,
+    /// The names of the devices that were read, by file.
+    pub(super) device_files: HashMap<PathBuf, String>,
     /// A device could not be read, so that links may refer to it in vain.
     pub(super) lost_device: bool,
 }
 
 impl Reader {
-    pub(super) fn new(index: &Path) -> Self {
+    pub(super) fn new(index: &Path, access: Access) -> Self {
+        let root = index.parent().unwrap_or(Path::new("")).to_owned();
         Reader {
-            root: index.parent().unwrap_or(Path::new("")).to_owned(),
-            files: Files::default(),
-            notes: Vec::new(),
+            files: Files::of(&root, access),
+            root,
+            notes: Notes::default(),
+            described: HashMap::new(),
+            device_files: HashMap::new(),
             lost_device: false,
         }
     }
 
     pub(super) fn note(&mut self, origin: Origin, problem: Problem) {
-        self.notes.push(Note { origin, problem });
+        self.notes.add(origin, problem);
     }
 
     /// Notes an unknown link target, unless a device could not be read, which has a note already.
@@ -71,10 +91,7 @@ impl Reader {
 
     /// The text of an ini file.
     pub(super) fn text(&mut self, path: &Path) -> Result<String, Problem> {
-        let bytes = self.files.open_named(path).map_err(Problem::Unreadable)?;
-        if bytes.len() > MAX_TEXT {
-            return Err(Problem::TooLarge(bytes.len() as u64));
-        }
+        let bytes = self.files.description(path)?;
         let text = String::from_utf8_lossy(&bytes);
         if matches!(text, Cow::Owned(_)) {
             self.note(Origin::file(path), Problem::NotUtf8);
@@ -86,9 +103,9 @@ impl Reader {
         Ok(shown.into_owned())
     }
 
-    /// The path and bytes of a file that the ini file `from` refers to.
-    pub(super) fn bytes(&mut self, from: &Path, written: &str) -> (PathBuf, Result<Bytes, String>) {
-        let path = self.find(from, written);
+    /// The path and bytes of a file that the ini file of `at` refers to.
+    pub(super) fn bytes(&mut self, at: &Origin, written: &str) -> (PathBuf, Result<Bytes, String>) {
+        let path = self.find(at, written);
         let bytes = self.files.open_named(&path);
         (path, bytes)
     }
@@ -96,22 +113,38 @@ impl Reader {
     /// The path and bytes of a file of trace data, which may be a pipe.
     pub(super) fn trace(
         &mut self,
-        from: &Path,
+        at: &Origin,
         written: &str,
     ) -> (PathBuf, Result<(Bytes, Option<Pipe>), String>) {
-        let path = self.find(from, written);
+        let path = self.find(at, written);
         let trace = self.files.trace_named(&path);
         (path, trace)
     }
 
-    /// The path of a file that the ini file `from` refers to.
-    pub(super) fn find(&self, from: &Path, written: &str) -> PathBuf {
-        files::find(&self.root, from.parent().unwrap_or(Path::new("")), written)
+    /// Whether no further file of trace data can be opened, which is noted.
+    pub(super) fn has_all_files(&mut self, at: &Origin) -> bool {
+        let full = self.files.has_all_traces();
+        if full {
+            self.note(at.clone(), Problem::TooMany("files of trace data", MAX_FILES));
+        }
+        full
+    }
+
+    /// The path of a file that the ini file of `at` refers to. A file outside of the capture's
+    /// folder is noted.
+    pub(super) fn find(&mut self, at: &Origin, written: &str) -> PathBuf {
+        let path = files::find(&self.root, at.path.parent().unwrap_or(Path::new("")), written);
+        if !self.files.is_inside(&path) {
+            self.note(at.clone(), Problem::Outside(shortened(written)));
+        }
+        path
     }
 
     /// Notes malformed lines in the sections that are read.
     pub(super) fn malformed(&mut self, doc: &Doc<'_>, used: &[&str]) {
         let mut count = 0;
+        let exact: HashSet<&str> = used.iter().copied().collect();
+        let prefixes: Vec<&str> = used.iter().filter_map(|used| used.strip_suffix('*')).collect();
         for section in &doc.ini.sections {
             let origin = Origin::section(doc.path, section.line, section.name);
             if section.name.is_empty() && section.line == 0 {
@@ -125,11 +158,9 @@ impl Reader {
                 continue;
             }
             let name = section.name.to_ascii_lowercase();
-            let is_used = |used: &&str| match used.strip_suffix('*') {
-                Some(start) => name.starts_with(start),
-                None => name == *used,
-            };
-            if !used.iter().any(is_used) {
+            let is_used = exact.contains(name.as_str())
+                || prefixes.iter().any(|start| name.starts_with(start));
+            if !is_used {
                 continue;
             }
             for entry in section.entries.iter().filter(|e| e.value.is_none()) {
@@ -156,7 +187,8 @@ impl Reader {
     }
 
     fn joined<'a>(&mut self, doc: &Doc<'a>, name: &str, once: bool) -> Option<Table<'a>> {
-        let mut same = doc.ini.sections.iter().filter(|s| s.name.eq_ignore_ascii_case(name));
+        let same = doc.sections.get(&name.to_ascii_lowercase())?;
+        let mut same = same.iter().filter_map(|n| doc.ini.sections.get(*n));
         let first = same.next()?;
         let origin = Origin::section(doc.path, first.line, first.name);
         let mut entries = first.entries.clone();

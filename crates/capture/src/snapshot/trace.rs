@@ -1,12 +1,15 @@
 //! Trace metadata: buffers, and their links to sources and cores. (RCTDL design, 4.2.3)
 
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::Path;
 
-use super::find_name;
 use super::reader::{Doc, Reader};
-use crate::ini::{Ini, list};
+use crate::ini::list;
+use crate::limits::MAX_LINKS;
+use crate::names::Names;
 use crate::number::number;
+use crate::origin::shortened;
 use crate::{Buffer, BufferRef, Capture, File, Format, OpenError, Origin, Problem};
 
 /// Reads the file of trace metadata into `capture`. `at` is the origin of its entry in the
@@ -17,14 +20,14 @@ pub(super) fn read(
     at: Origin,
     file: &str,
 ) -> Result<(), OpenError> {
-    let path = reader.find(&at.path, file);
+    let path = reader.find(&at, file);
     let text = reader.text(&path).map_err(|problem| match problem {
         Problem::Unreadable(reason) => {
             OpenError::at(at, Problem::TraceUnreadable { file: file.to_owned(), reason })
         }
         problem => OpenError::new(&path, problem),
     })?;
-    let doc = Doc { path: &path, ini: Ini::parse(&text) };
+    let doc = Doc::new(&path, &text);
 
     let section = reader
         .section(&doc, "trace_buffers")
@@ -37,7 +40,7 @@ pub(super) fn read(
     used.extend(["trace_buffers", "core_trace_sources", "source_buffers"].map(str::to_owned));
     reader.malformed(&doc, &used.iter().map(String::as_str).collect::<Vec<_>>());
 
-    let mut listed = Vec::new();
+    let (mut listed, mut names) = (Vec::new(), HashSet::new());
     for id in ids {
         match buffer(reader, &doc, id) {
             Some((origin, runs)) => {
@@ -45,7 +48,7 @@ pub(super) fn read(
                 let name = runs.first().map(|b| b.name.clone()).unwrap_or_default();
                 capture.buffers.extend(runs);
                 let own = first..capture.buffers.len();
-                if listed.iter().any(|l: &Listed| l.name == name) {
+                if !names.insert(name.clone()) {
                     reader.note(origin, Problem::DuplicateBuffer(name.clone()));
                 }
                 listed.push(Listed { id: id.to_owned(), name, buffers: own });
@@ -104,7 +107,10 @@ fn buffer(reader: &mut Reader, doc: &Doc<'_>, id: &str) -> Option<(Origin, Vec<B
     let mut runs = Vec::new();
     let mut names = list(files).peekable();
     while let Some(name) = names.next() {
-        let (path, trace) = reader.trace(doc.path, name);
+        if reader.has_all_files(&at) {
+            break;
+        }
+        let (path, trace) = reader.trace(&at, name);
         match trace {
             Ok((bytes, pipe)) => {
                 buffer.files.push(File {
@@ -141,6 +147,10 @@ fn link_buffers(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture, liste
         // A buffer of several sources may contain every source; a single buffer contains all of
         // them.
         let single = listed.len() == 1;
+        if capture.buffers.len().saturating_mul(capture.sources.len()) > MAX_LINKS {
+            let problem = Problem::TooMany("links of sources to buffers", MAX_LINKS);
+            return reader.note(Origin::file(doc.path), problem);
+        }
         for (n, buffer) in capture.buffers.iter().enumerate() {
             if single || buffer.format.holds_several() {
                 for source in &mut capture.sources {
@@ -150,6 +160,10 @@ fn link_buffers(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture, liste
         }
         return;
     };
+    let sources = Names::of(capture.sources.iter().map(|source| source.name.as_str()));
+    let by_name = Names::of(listed.iter().map(|buffer| buffer.name.as_str()));
+    let by_id = Names::of(listed.iter().map(|buffer| buffer.id.as_str()));
+    let mut links = HashSet::new();
     for entry in &section.entries {
         let origin = section.key(entry);
         let (name, stream) = match stream(entry.key) {
@@ -159,23 +173,26 @@ fn link_buffers(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture, liste
                 continue;
             }
         };
-        let Some(source) = find_name(&capture.sources, |s| &s.name, name) else {
+        let Some(n) = sources.find(name) else {
             reader.unknown(origin, Problem::NoSuchSource(name.to_owned()));
             continue;
         };
         for word in list(entry.value.unwrap_or_default()) {
-            let by_name = find_name(listed, |l| &l.name, word);
-            let found = by_name.or_else(|| find_name(listed, |l| &l.id, word));
+            let found = by_name.find(word).or_else(|| by_id.find(word));
             let Some(found) = found.and_then(|n| listed.get(n)) else {
                 reader.note(origin.clone(), Problem::NoSuchBuffer(word.to_owned()));
                 continue;
             };
-            let Some(source) = capture.sources.get_mut(source) else { continue };
+            let Some(source) = capture.sources.get_mut(n) else { continue };
             for buffer in found.buffers.clone() {
-                let link = BufferRef { buffer, stream };
-                if !source.buffers.contains(&link) {
-                    source.buffers.push(link);
+                if !links.insert((n, buffer, stream)) {
+                    continue;
                 }
+                if links.len() > MAX_LINKS {
+                    let problem = Problem::TooMany("links of sources to buffers", MAX_LINKS);
+                    return reader.note(origin, problem);
+                }
+                source.buffers.push(BufferRef { buffer, stream });
             }
         }
     }
@@ -202,24 +219,29 @@ fn stream(key: &str) -> Result<(&str, Option<u8>), Problem> {
 fn link_cores(reader: &mut Reader, doc: &Doc<'_>, capture: &mut Capture) {
     let section = reader.lines(doc, "core_trace_sources");
     if let Some(section) = &section {
+        let sources = Names::of(capture.sources.iter().map(|source| source.name.as_str()));
+        let cores = Names::of(capture.cores.iter().map(|core| core.name.as_str()));
+        let mut locations = HashMap::new();
+        for (n, source) in capture.sources.iter().enumerate() {
+            if let Some(location) = &source.location {
+                locations.entry(location_words(location)).or_insert(n);
+            }
+        }
         for entry in &section.entries {
             let origin = section.key(entry);
             let text = entry.value.unwrap_or_default();
             let found: Vec<_> = match text.strip_prefix('@') {
                 Some(location) => {
-                    let at = |l: &String| same_location(l, location);
-                    let source =
-                        capture.sources.iter().position(|s| s.location.as_ref().is_some_and(at));
+                    let source = locations.get(&location_words(location)).copied();
                     vec![source.ok_or_else(|| Problem::NoSuchLocation(location.to_owned()))]
                 }
                 None => list(text)
                     .map(|name| {
-                        find_name(&capture.sources, |s| &s.name, name)
-                            .ok_or_else(|| Problem::NoSuchSource(name.to_owned()))
+                        sources.find(name).ok_or_else(|| Problem::NoSuchSource(name.to_owned()))
                     })
                     .collect(),
             };
-            let core = find_name(&capture.cores, |c| &c.name, entry.key);
+            let core = cores.find(entry.key);
             if core.is_none() {
                 reader.unknown(origin.clone(), Problem::NoSuchCore(entry.key.to_owned()));
             }
@@ -260,25 +282,25 @@ fn join(
     }
 }
 
-/// Whether two lists of `key:value` are equal, irrespective of order, case, blanks and leading
-/// zeros.
-fn same_location(a: &str, b: &str) -> bool {
-    let words = |text: &str| {
-        let mut words: Vec<_> = list(text)
-            .map(|word| {
-                let (key, value) = word.split_once(':').unwrap_or(("", word));
-                let value = match number(value) {
-                    Some(n) => n.to_string(),
-                    None => value.trim().to_ascii_lowercase(),
-                };
-                (key.trim().to_ascii_lowercase(), value)
-            })
-            .collect();
-        words.sort();
-        words
-    };
-    words(a) == words(b)
+/// The words of a list of `key:value`. Lists are equal irrespective of order, case, blanks and
+/// leading zeros.
+fn location_words(text: &str) -> Vec<(String, String)> {
+    let mut words: Vec<_> = list(text)
+        .map(|word| {
+            let (key, value) = word.split_once(':').unwrap_or(("", word));
+            let value = match number(value) {
+                Some(n) => n.to_string(),
+                None => value.trim().to_ascii_lowercase(),
+            };
+            (key.trim().to_ascii_lowercase(), value)
+        })
+        .collect();
+    words.sort();
+    words
 }
+
+/// The number of sources that the note about an unformatted buffer of several sources names.
+const MAX_OTHERS: usize = 16;
 
 /// Notes missing and excess links.
 fn check(reader: &mut Reader, path: &Path, capture: &Capture) {
@@ -289,20 +311,29 @@ fn check(reader: &mut Reader, path: &Path, capture: &Capture) {
             reader.unknown(Origin::file(path), Problem::NoCore(source.name.clone()));
         }
     }
-    for (n, buffer) in capture.buffers.iter().enumerate() {
-        let mut names = capture
-            .sources
-            .iter()
-            .filter(|s| s.buffers.iter().any(|link| link.buffer == n))
-            .map(|s| s.name.as_str());
-        let Some(used) = names.next() else {
+    let mut users: Vec<Vec<usize>> = vec![Vec::new(); capture.buffers.len()];
+    for (n, source) in capture.sources.iter().enumerate() {
+        for link in &source.buffers {
+            // A source may have several streams in a buffer.
+            if let Some(users) = users.get_mut(link.buffer).filter(|u| u.last() != Some(&n)) {
+                users.push(n);
+            }
+        }
+    }
+    let name = |n: &usize| capture.sources.get(*n).map(|s| shortened(&s.name)).unwrap_or_default();
+    for (buffer, users) in capture.buffers.iter().zip(users) {
+        let Some((used, others)) = users.split_first() else {
             reader.unknown(Origin::file(path), Problem::Unclaimed(buffer.name.clone()));
             continue;
         };
-        let others = names.collect::<Vec<_>>().join(", ");
         if !buffer.format.holds_several() && !others.is_empty() {
-            let (buffer, used) = (buffer.name.clone(), used.to_owned());
-            reader.note(Origin::file(path), Problem::Shared { buffer, used, others });
+            let mut names: Vec<_> = others.iter().take(MAX_OTHERS).map(name).collect();
+            if others.len() > MAX_OTHERS {
+                names.push(format!("{} more", others.len() - MAX_OTHERS));
+            }
+            let (buffer, used) = (buffer.name.clone(), name(used));
+            let problem = Problem::Shared { buffer, used, others: names.join(", ") };
+            reader.note(Origin::file(path), problem);
         }
     }
 }

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use tracewright_image::{Elf, Load};
 
 use super::device::{ELF_IMAGE, FLAT, SHARED, SHARED_ELF, infer_class};
-use super::find_name;
 
 use crate::files::reason;
 use crate::probe::INDEX;
@@ -366,6 +365,11 @@ fn source_name(capture: &Capture, source: usize) -> Result<&str, Problem> {
 fn buffer_name(capture: &Capture, buffer: usize) -> Result<&str, Problem> {
     let name = capture.buffers.get(buffer).map(|b| b.name.as_str()).unwrap_or_default();
     link(name, buffer, find_name(&capture.buffers, |b| &b.name, name))
+}
+
+/// The index of the first item with this name.
+fn find_name<T>(items: &[T], of: impl Fn(&T) -> &str, name: &str) -> Option<usize> {
+    items.iter().position(|item| of(item) == name)
 }
 
 fn link(name: &str, meant: usize, found: Option<usize>) -> Result<&str, Problem> {

@@ -28,6 +28,10 @@ pub struct InputArgs {
     /// Framing of the trace data.
     #[arg(long, value_enum, default_value_t = FramingArg::Auto)]
     pub framing: FramingArg,
+    /// Read trace data from named pipes that the capture refers to. Otherwise only regular files of
+    /// a capture are read.
+    #[arg(long)]
+    pub pipes: bool,
     /// ITM: decode from the first byte, for captures without synchronisation packets.
     #[arg(long)]
     pub assume_synced: bool,

@@ -59,7 +59,7 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
             "expected a capture of a known format; give the capture first, and the log second",
         ));
     };
-    first.readable()?;
+    first.readable(false)?;
     let exceptions = !args.only_instructions;
     let buffers = match &b {
         Some(second) => first.buffers.len().max(second.buffers.len()),
@@ -135,7 +135,7 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
     if same == 0 {
         return Err(Fail::input(&args.a, "neither input contains instructions to compare"));
     }
-    Ok(true)
+    Ok(first.is_unchanged() && b.as_ref().is_none_or(Input::is_unchanged))
 }
 
 /// Reorders the sources of `right` like those of `left`, if both have the same trace IDs.

@@ -18,7 +18,7 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
     let input = Input::open(&args.input, None)?;
     let format = args.format;
     report::notes(&input);
-    input.readable()?;
+    input.readable(args.strict)?;
     let mut output = Output::open(args.output.as_deref())?;
     if format == Format::Json {
         output.print(&json::head("frames"))?;
@@ -78,7 +78,7 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
         }
     }
     output.close()?;
-    Ok(!(args.strict && problems))
+    Ok(input.is_unchanged() && !(args.strict && problems))
 }
 
 /// The remark about a buffer without frames.

@@ -19,7 +19,7 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     let input = Input::open(&args.input, Some(&args.how))?;
     let format = args.output.format;
     report::notes(&input);
-    input.readable()?;
+    input.readable(args.output.strict)?;
     let mut output = Output::open(args.output.output.as_deref())?;
     if format == InstructionFormat::Json {
         output.print(&json::head("instructions"))?;
@@ -57,7 +57,7 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     if instructions.into_inner() == 0 && data.into_inner() > 0 {
         report::no_instructions();
     }
-    Ok(!(args.output.strict && problems))
+    Ok(input.is_unchanged() && !(args.output.strict && problems))
 }
 
 /// Decodes to instructions for `view`.

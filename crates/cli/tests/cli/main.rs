@@ -2,6 +2,7 @@
 
 mod bench;
 mod common;
+mod hostile;
 mod logs;
 mod output;
 mod ports;

@@ -197,7 +197,7 @@ fn a_buffer_may_be_a_named_pipe() {
         let buffer = buffer.clone();
         move || fs::write(buffer, bytes)
     });
-    let output = tracewright(&args("decode --format opencsd", &[&folder.demo()]));
+    let output = tracewright(&args("decode --format opencsd --pipes", &[&folder.demo()]));
     writer.join().unwrap().unwrap();
     assert_eq!((output.code, &output.out), (Some(0), &want.out), "{}", output.err);
 }

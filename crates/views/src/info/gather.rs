@@ -1,5 +1,7 @@
 //! From a capture to [`Info`].
 
+use std::io::Read as _;
+
 use tracewright_base::Register;
 use tracewright_capture::{Capture, Dump, Form, Source};
 use tracewright_decode::{JUMP_TABLE, JumpTable, Options, Plan, Skipped, Why};
@@ -70,14 +72,18 @@ fn without_zcm(capture: &Capture, plans: &[Plan]) -> Vec<String> {
     notes.collect()
 }
 
+/// Number of bytes of a buffer that are read at a time.
+const BLOCK: usize = 1 << 16;
+
 fn buffer(capture: &Capture, plan: &Plan) -> BufferInfo {
     let buffer = &capture.buffers[plan.buffer];
     let ids = plan.framed().then(|| {
         let (mut ids, mut splitter) = (Ids::default(), plan.route(Numbering::Capture));
-        let mut at = 0;
-        for part in buffer.parts() {
-            splitter.split(at, part, &mut ids);
-            at += part.len() as u64;
+        let (mut at, mut reader, mut block) = (0, buffer.reader(), vec![0; BLOCK]);
+        // Bytes before a read error are counted.
+        while let Ok(len @ 1..) = reader.read(&mut block) {
+            splitter.split(at, block.get(..len).unwrap_or_default(), &mut ids);
+            at += len as u64;
         }
         splitter.finish(at, &mut ids);
         ids

@@ -27,7 +27,7 @@ use crate::run::RunOptions;
 pub fn run(args: &BenchArgs) -> Result<bool, Fail> {
     let input = Input::open(&args.input, Some(&args.how))?;
     report::notes(&input);
-    input.readable()?;
+    input.readable(args.strict)?;
     let mut output = Output::open(args.output.as_deref())?;
     if args.format == BenchFormat::Json {
         output.print(&json::head("bench"))?;
@@ -48,7 +48,7 @@ pub fn run(args: &BenchArgs) -> Result<bool, Fail> {
     }
     output.close()?;
     input.decodable()?;
-    Ok(!(args.strict && problems))
+    Ok(input.is_unchanged() && !(args.strict && problems))
 }
 
 /// Counts and times of one buffer.

@@ -1,0 +1,48 @@
+//! Files as they were when they were opened, so that a change while they are read is noticed.
+
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// A file that a capture was read from, with its state when it was opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// The path.
+    pub path: PathBuf,
+    /// The size in bytes.
+    pub len: u64,
+    /// The time of the last modification, where the system records it.
+    pub modified: Option<SystemTime>,
+    /// The device and the number of the file on it, where the system has them.
+    pub identity: Option<(u64, u64)>,
+}
+
+impl Stamp {
+    /// The state that `about` describes.
+    pub(crate) fn of(path: &Path, about: &Metadata) -> Stamp {
+        Stamp {
+            path: path.to_owned(),
+            len: about.len(),
+            modified: about.modified().ok(),
+            identity: identity(about),
+        }
+    }
+
+    /// Whether the file has another size, another time of modification or is another file than
+    /// when it was opened; or does not exist.
+    pub fn is_changed(&self) -> bool {
+        let now = std::fs::metadata(&self.path).map(|about| Stamp::of(&self.path, &about));
+        now.ok().as_ref() != Some(self)
+    }
+}
+
+#[cfg(unix)]
+fn identity(about: &Metadata) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    Some((about.dev(), about.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(_: &Metadata) -> Option<(u64, u64)> {
+    None
+}
