@@ -47,7 +47,9 @@ pub fn of_case(
 /// Decodes the buffer of `plan` on one thread and on several, fed `step` bytes at a time, in chunks
 /// of `chunk` bytes. Returns the counts of the run on two threads.
 pub fn same(capture: &Capture, plan: &Plan, step: usize, chunk: usize) -> Result<Work, String> {
-    let jobs = |count| Jobs { count, step, chunk: chunk..=chunk };
+    // Several threads send the output in many parts.
+    let output = |count| if count == 1 { 1 << 20 } else { 64 };
+    let jobs = |count| Jobs { count, step, chunk: chunk..=chunk, output: output(count) };
     let (alone, _) = views(capture, plan, &jobs(1));
     let mut work = Work::default();
     for count in [2, 3] {
