@@ -60,6 +60,7 @@ pub mod dump;
 pub mod folder;
 pub mod ini;
 pub mod origin;
+pub mod plain;
 pub mod probe;
 pub mod problem;
 pub mod raw;
@@ -70,7 +71,7 @@ mod message;
 mod number;
 mod parameters;
 mod pipe;
-mod plain;
+
 mod spool;
 mod stream;
 
