@@ -40,6 +40,7 @@ pub mod register;
 pub mod sink;
 pub mod software;
 pub mod step;
+mod unshown;
 pub mod wire;
 
 pub use access::{Access, Direction};
@@ -63,4 +64,5 @@ pub use register::{Field, MissingRegister, Register};
 pub use sink::Sink;
 pub use software::{Channel, Software};
 pub use step::{Cause, Retired, Step, StepSink, Taken};
+pub use unshown::is_unshown;
 pub use wire::{Decode, Encode, Parse, Spanned, SyncSearch, Wire};

@@ -14,6 +14,7 @@ use tracewright_frames::cycles::{
 };
 
 use crate::files::Files;
+use crate::plain::line;
 use crate::{
     Buffer, BufferRef, Bytes, Capture, Format, Kind, Note, OpenError, Origin, Problem, Registers,
     Source,
@@ -150,6 +151,7 @@ fn capture(path: &Path, head: &etmp::Head, body: Bytes) -> Capture {
     registers.push(("HIVECS", head.high_vectors.into()));
     registers.push(("BIGEND", head.big_endian.into()));
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    let name = line(&name);
     let actual = body.len() as u64 / head.width.record() as u64;
     let mut notes = Vec::new();
     if actual != head.cycles && head.cycles != 0 {

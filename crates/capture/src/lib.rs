@@ -64,6 +64,7 @@ pub mod folder;
 pub mod ini;
 pub mod limits;
 pub mod origin;
+pub mod plain;
 pub mod probe;
 pub mod problem;
 pub mod raw;
@@ -78,7 +79,7 @@ mod notes;
 mod number;
 mod parameters;
 mod pipe;
-mod plain;
+
 mod spool;
 mod stream;
 

@@ -1,24 +1,44 @@
-//! Removal of control characters from text of files, as terminals interpret them.
+//! Replacement of characters from outside that a terminal interprets or does not show: every text
+//! of a file, a name of a file or an argument passes through here before it is printed for people.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
-/// The replacement of a control character.
+use tracewright_base::is_unshown;
+
+/// The replacement of a character that is not shown.
 pub(crate) const UNSHOWN: char = '\u{fffd}';
 
-/// `text` with `\u{fffd}` instead of control characters other than line breaks and tabs.
-pub(crate) fn plain(text: &str) -> Cow<'_, str> {
-    let odd = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
-    if text.contains(odd) { Cow::Owned(text.replace(odd, "\u{fffd}")) } else { Cow::Borrowed(text) }
+/// `text` of several lines with `\u{fffd}` instead of characters that are not shown, other than
+/// line breaks, tabs, and a byte order mark at the beginning.
+pub fn plain(text: &str) -> Cow<'_, str> {
+    let mark = text.len() - text.strip_prefix('\u{feff}').unwrap_or(text).len();
+    let odd = |c: char| is_unshown(c) && !matches!(c, '\n' | '\r' | '\t');
+    let (mark, rest) = text.split_at(mark);
+    if rest.contains(odd) {
+        Cow::Owned(mark.to_owned() + &rest.replace(odd, "\u{fffd}"))
+    } else {
+        Cow::Borrowed(text)
+    }
 }
 
-/// A writer that replaces control characters, line breaks as well, before it passes text on.
+/// `text` as a part of one line: with `\u{fffd}` instead of all characters that are not shown, line
+/// breaks and tabs as well.
+pub fn line(text: &str) -> Cow<'_, str> {
+    if text.contains(is_unshown) {
+        Cow::Owned(text.replace(is_unshown, "\u{fffd}"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// A writer that passes text on as [`line()`] returns it.
 pub(crate) struct Line<'a, 'b>(pub(crate) &'a mut fmt::Formatter<'b>);
 
 impl Write for Line<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        for part in text.split_inclusive(char::is_control) {
-            match part.strip_suffix(char::is_control) {
+        for part in text.split_inclusive(is_unshown) {
+            match part.strip_suffix(is_unshown) {
                 Some(part) => {
                     self.0.write_str(part)?;
                     self.0.write_char(UNSHOWN)?;
@@ -43,19 +63,27 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_are_not_shown() {
-        for (text, lines, line) in [
+    fn unshown_characters_are_replaced() {
+        for (text, lines, one) in [
             ("", "", "<>"),
-            ("plain é", "plain é", "<plain é>"),
+            ("plain é 漢字 🙂", "plain é 漢字 🙂", "<plain é 漢字 🙂>"),
             ("a\tb\r\nc", "a\tb\r\nc", "<a\u{fffd}b\u{fffd}\u{fffd}c>"),
             (
                 "\u{1b}[31m\u{7f}\u{9b}0m\0",
                 "\u{fffd}[31m\u{fffd}\u{fffd}0m\u{fffd}",
                 "<\u{fffd}[31m\u{fffd}\u{fffd}0m\u{fffd}>",
             ),
+            // Bidirectional overrides and isolates, and characters without width.
+            (
+                "a\u{202e}b\u{2066}c\u{200b}d\u{200d}e\u{feff}f",
+                "a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}e\u{fffd}f",
+                "<a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}e\u{fffd}f>",
+            ),
+            ("\u{feff}[a]", "\u{feff}[a]", "<\u{fffd}[a]>"),
         ] {
             assert_eq!(plain(text), lines);
-            assert_eq!(Shown(text).to_string(), line);
+            assert_eq!(Shown(text).to_string(), one);
+            assert_eq!(format!("<{}>", line(text)), one);
         }
     }
 }

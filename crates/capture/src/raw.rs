@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::cycles;
 use crate::files::Files;
 use crate::number::{number, number64};
+use crate::plain::line;
 use crate::probe::{Found, probe};
 use crate::{
     Buffer, BufferRef, Capture, Core, Dump, File, Form, Format, Kind, OpenError, Problem, Register,
@@ -157,5 +158,5 @@ fn assignment(text: &str) -> Option<Register> {
 }
 
 fn label(path: &Path) -> String {
-    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+    line(&path.file_name().unwrap_or(path.as_os_str()).to_string_lossy()).into_owned()
 }

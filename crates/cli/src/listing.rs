@@ -174,6 +174,7 @@ struct Nothing;
 impl Fork for Nothing {
     type State = ();
     type Output = ();
+    const GROWS: bool = false;
 
     fn fork(&self) -> Self {
         Nothing

@@ -14,6 +14,7 @@ use tracewright::logs::{
 
 use crate::args::{IsaArg, LogArgs, LogFormat, SecurityArg};
 use crate::fail::Fail;
+use crate::report;
 
 /// Number of bytes of a log that are read at a time.
 const CHUNK: usize = 1 << 20;
@@ -123,21 +124,21 @@ pub fn notes(assembler: &Assembler) {
     let summary = assembler.summary;
     if let Some(address) = summary.first_unknown {
         let n = summary.unknown;
-        eprintln!(
+        report::message(&format!(
             "tracewright: note: {n} instructions have no opcode in the log or in an --image, the first at \
              {address:#x}; they are not traced"
-        );
+        ));
     }
     if summary.jumps > 0 {
         let n = summary.jumps;
-        eprintln!(
+        report::message(&format!(
             "tracewright: note: {n} discontinuities without a branch or exception in the log; tracing is off \
              in between"
-        );
+        ));
     }
     if summary.instructions == 0 {
-        eprintln!(
-            "tracewright: note: the log contains no instructions; check the log options of the simulator"
+        report::message(
+            "tracewright: note: the log contains no instructions; check the log options of the simulator",
         );
     }
 }

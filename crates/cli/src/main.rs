@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(fail) => {
-            eprintln!("tracewright: error: {fail}");
+            report::message(&format!("tracewright: error: {fail}"));
             ExitCode::from(2)
         }
     }

@@ -1,6 +1,11 @@
-//! Messages on standard error: problems of a capture, and the summary of decoding.
+//! Messages on standard error: problems of a capture, and the summary of decoding. Every message
+//! passes through [`message`] or [`text`], which replace what a terminal must not receive.
+
+use std::collections::HashSet;
+use std::fmt::Display;
 
 use tracewright::capture::Severity;
+use tracewright::capture::plain::{line, plain};
 use tracewright::views::Stats;
 use tracewright::views::explain::{Decoded, Remark};
 
@@ -8,23 +13,45 @@ use crate::fail::Fail;
 use crate::input::Input;
 use crate::output::Output;
 
+/// The most notes on a capture that are printed.
+const MAX_NOTES: usize = 100;
+
+/// Prints a message of one line.
+pub fn message(text: &str) {
+    eprintln!("{}", line(text));
+}
+
+/// Prints lines.
+fn text(text: &str) {
+    eprint!("{}", plain(text));
+}
+
 /// Prints the problems of the capture.
 pub fn notes(input: &Input) {
     let notes = input.capture.notes.iter().filter(|note| note.severity() > Severity::Info);
-    for note in notes {
-        eprintln!("note: {note}");
-    }
+    let mut count = 0;
+    let mut print = |note: &dyn Display| {
+        count += 1;
+        if count <= MAX_NOTES {
+            message(&format!("note: {note}"));
+        }
+    };
+    notes.for_each(|note| print(note));
     for problem in input.memory.problems.iter().chain(&input.notes) {
-        eprintln!("note: {problem}");
+        print(problem);
     }
-    let mut printed = Vec::new();
+    let mut printed = HashSet::new();
     for note in
         input.buffers.iter().flat_map(|&buffer| input.job(buffer).plan.notes().collect::<Vec<_>>())
     {
-        if !printed.contains(&note) {
-            eprintln!("note: {note}");
-            printed.push(note);
+        let text = note.to_string();
+        if printed.insert(text) {
+            print(&note);
         }
+    }
+    if count > MAX_NOTES {
+        let more = count - MAX_NOTES;
+        message(&format!("note: {more} more notes; `tracewright info` lists them"));
     }
 }
 
@@ -38,8 +65,8 @@ pub fn found(
     let table = stats.map(|stats| stats.table(decoded.sources)).unwrap_or_default();
     match output {
         Some(output) => output.print(&format!("{}{table}", decoded.summary()))?,
-        None if decoded.needs_explanation() => eprint!("{}{table}", decoded.summary()),
-        None => eprint!("{table}"),
+        None if decoded.needs_explanation() => text(&format!("{}{table}", decoded.summary())),
+        None => text(&table),
     }
     if decoded.needs_explanation() {
         remarks(&decoded.remarks());
@@ -58,9 +85,9 @@ pub fn no_instructions() {
 /// Prints remarks.
 pub fn remarks(remarks: &[Remark]) {
     for Remark { what, help } in remarks {
-        eprintln!("note: {what}");
+        message(&format!("note: {what}"));
         if !help.is_empty() {
-            eprintln!("help: {help}");
+            message(&format!("help: {help}"));
         }
     }
 }

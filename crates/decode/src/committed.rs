@@ -5,6 +5,8 @@ use tracewright_base::{Element, Gap, Sink, Transaction};
 /// Delays what ran inside a transaction (FEAT_TME) until the transaction is committed, and drops it
 /// where the transaction failed. Timestamps, counts, events and software writes outlive a failed
 /// transaction and stay in their order. (ETE K10.5.4)
+///
+/// A transaction of more than [`MAX_PENDING`] elements is passed on as if it were committed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Committed<S> {
     /// Receives the remaining elements.
@@ -13,6 +15,17 @@ pub struct Committed<S> {
     pending: Vec<(u64, Element)>,
     /// Whether a transaction is open.
     open: bool,
+}
+
+/// The most elements that a transaction delays: memory does not depend on what the trace claims. A
+/// processor's transaction is limited by its caches, and ends at an interrupt.
+pub const MAX_PENDING: usize = 1 << 18;
+
+impl<S> Committed<S> {
+    /// The size of the delayed elements in bytes of memory.
+    pub fn weight(&self) -> usize {
+        size_of_val(&self.pending[..])
+    }
 }
 
 impl<S: Sink> Committed<S> {
@@ -70,7 +83,12 @@ impl<S: Sink> Sink for Committed<S> {
                 self.fail();
                 self.sink.element(at, element);
             }
-            _ if self.open => self.pending.push((at, element)),
+            _ if self.open => {
+                self.pending.push((at, element));
+                if self.pending.len() >= MAX_PENDING {
+                    self.commit();
+                }
+            }
             _ => self.sink.element(at, element),
         }
     }
@@ -115,6 +133,13 @@ mod tests {
     fn a_failed_transaction_leaves_only_events() {
         let got = passed(&[range(0), START, range(4), Element::Events(1), FAILURE, range(4)]);
         assert_eq!(got, [range(0), Element::Events(1), FAILURE, range(4)]);
+    }
+
+    #[test]
+    fn a_long_transaction_is_passed_on() {
+        let mut elements = vec![range(4); MAX_PENDING];
+        elements.insert(0, START);
+        assert_eq!(passed(&elements), elements);
     }
 
     #[test]

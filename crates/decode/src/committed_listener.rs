@@ -22,7 +22,12 @@ pub struct CommittedListener<L> {
     /// Nothing is delayed.
     passes: bool,
     sources: Vec<Committed<Vec<(u64, Element)>>>,
+    /// The source whose elements are being passed on, and how many of them were.
+    passing: (usize, usize),
 }
+
+/// Elements of a transaction that are passed on before output is taken.
+const AT_ONCE: usize = 1 << 8;
 
 impl<L: Listener> CommittedListener<L> {
     /// Passes committed elements on to `listener`.
@@ -33,7 +38,7 @@ impl<L: Listener> CommittedListener<L> {
     /// Passes on to `listener`: committed elements, or, where that is not `wanted`, every element
     /// at once.
     pub fn when(wanted: bool, listener: L) -> Self {
-        CommittedListener { listener, passes: !wanted, sources: Vec::new() }
+        CommittedListener { listener, passes: !wanted, sources: Vec::new(), passing: (0, 0) }
     }
 
     #[cold]
@@ -44,9 +49,32 @@ impl<L: Listener> CommittedListener<L> {
         }
         let Some(committed) = self.sources.get_mut(source) else { return };
         committed.element(at, element);
-        for (at, element) in committed.sink.drain(..) {
-            self.listener.element(source, at, element);
+        self.passing = (source, 0);
+    }
+
+    /// Passes on the next elements that are not withheld any more, at most `most`. `receive`
+    /// returns whether it has stopped within an element. Returns whether there are more elements.
+    fn pass(
+        &mut self,
+        most: usize,
+        mut receive: impl FnMut(&mut L, usize, u64, Element) -> bool,
+    ) -> bool {
+        let (source, passed) = self.passing;
+        let Some(committed) = self.sources.get_mut(source) else { return false };
+        let waiting = committed.sink.get(passed..).unwrap_or_default();
+        for (n, &(at, element)) in waiting.iter().enumerate() {
+            if n == most {
+                self.passing.1 = passed + n;
+                return true;
+            }
+            if receive(&mut self.listener, source, at, element) {
+                self.passing.1 = passed + n + 1;
+                return true;
+            }
         }
+        committed.sink.clear();
+        self.passing.1 = 0;
+        false
     }
 }
 
@@ -60,6 +88,10 @@ impl<L: Listener> Listener for CommittedListener<L> {
             self.listener.element(source, at, element);
         } else {
             self.delay(source, at, element);
+            self.pass(usize::MAX, |listener, source, at, element| {
+                listener.element(source, at, element);
+                false
+            });
         }
     }
 
@@ -68,7 +100,7 @@ impl<L: Listener> Listener for CommittedListener<L> {
         if self.passes {
             self.listener.repeat(source, at, range, times);
         } else {
-            (0..times).for_each(|_| self.delay(source, at, Element::Range(range)));
+            (0..times).for_each(|_| self.element(source, at, Element::Range(range)));
         }
     }
 
@@ -84,13 +116,13 @@ impl<L: Listener> Listener for CommittedListener<L> {
 }
 
 /// The state has the elements of transactions that are still open.
-impl<L: Fork> Fork for CommittedListener<L> {
+impl<L: Listener + Fork> Fork for CommittedListener<L> {
     type State = (Vec<Committed<Vec<(u64, Element)>>>, L::State);
     type Output = L::Output;
+    const GROWS: bool = L::GROWS;
 
     fn fork(&self) -> Self {
-        let listener = self.listener.fork();
-        CommittedListener { listener, passes: self.passes, sources: Vec::new() }
+        CommittedListener::when(!self.passes, self.listener.fork())
     }
 
     fn state(&self) -> Self::State {
@@ -106,8 +138,26 @@ impl<L: Fork> Fork for CommittedListener<L> {
         self.listener.take()
     }
 
+    #[inline]
     fn weight(&self) -> usize {
         self.listener.weight()
+    }
+
+    fn state_weight(&self) -> usize {
+        self.sources.iter().map(Committed::weight).sum::<usize>() + self.listener.state_weight()
+    }
+
+    #[inline]
+    fn start(&mut self, source: usize, at: u64, element: Element) -> bool {
+        if self.passes {
+            return self.listener.start(source, at, element);
+        }
+        self.delay(source, at, element);
+        self.more()
+    }
+
+    fn more(&mut self) -> bool {
+        self.listener.more() || self.pass(AT_ONCE, L::start)
     }
 }
 

@@ -23,6 +23,11 @@ pub trait Fork: Sized {
     /// listener.
     type Output: Send;
 
+    /// Whether the output grows with the number of elements, as text does. Such output is taken
+    /// whenever its [`weight`](Fork::weight) reaches a bound. Otherwise it is taken between blocks
+    /// of bytes only.
+    const GROWS: bool = true;
+
     /// A listener of the same kind for a worker, without output. Its initial state may be predicted
     /// from the state of this one: if the prediction is wrong, the
     /// worker's state never equals the actual state, and its output is not taken.
@@ -42,6 +47,30 @@ pub trait Fork: Sized {
     /// always small.
     fn weight(&self) -> usize {
         0
+    }
+
+    /// The size of the [state](Fork::state) in bytes of memory, approximately; 0 where it is always
+    /// small.
+    fn state_weight(&self) -> usize {
+        0
+    }
+
+    /// Receives an element as [`Listener::element`] does, but may stop before all output of the
+    /// element is made, so that the output so far can be taken. Then it returns `true`, and
+    /// [`more`](Fork::more) continues until that returns `false`.
+    #[inline]
+    fn start(&mut self, source: usize, at: u64, element: Element) -> bool
+    where
+        Self: Listener,
+    {
+        self.element(source, at, element);
+        false
+    }
+
+    /// Makes more of the output that [`start`](Fork::start) has not made. Returns whether there is
+    /// still more.
+    fn more(&mut self) -> bool {
+        false
     }
 }
 
@@ -67,6 +96,7 @@ pub struct Merging<L>(pub L);
 impl<L: Merge + Send> Fork for Merging<L> {
     type State = ();
     type Output = L;
+    const GROWS: bool = false;
 
     fn fork(&self) -> Self {
         Merging(L::default())
@@ -177,9 +207,10 @@ impl<A: ForkState> ForkState for Option<A> {
 }
 
 /// Both listeners make output.
-impl<A: Fork, B: Fork> Fork for (A, B) {
+impl<A: Fork + Listener, B: Fork + Listener> Fork for (A, B) {
     type State = (A::State, B::State);
     type Output = (A::Output, B::Output);
+    const GROWS: bool = A::GROWS || B::GROWS;
 
     fn fork(&self) -> Self {
         (self.0.fork(), self.1.fork())
@@ -198,15 +229,30 @@ impl<A: Fork, B: Fork> Fork for (A, B) {
         (self.0.take(), self.1.take())
     }
 
+    #[inline]
     fn weight(&self) -> usize {
         self.0.weight() + self.1.weight()
+    }
+
+    fn state_weight(&self) -> usize {
+        self.0.state_weight() + self.1.state_weight()
+    }
+
+    #[inline]
+    fn start(&mut self, source: usize, at: u64, element: Element) -> bool {
+        self.0.start(source, at, element) | self.1.start(source, at, element)
+    }
+
+    fn more(&mut self) -> bool {
+        self.0.more() | self.1.more()
     }
 }
 
 /// `None` makes no output.
-impl<L: Fork> Fork for Option<L> {
+impl<L: Fork + Listener> Fork for Option<L> {
     type State = Option<L::State>;
     type Output = Option<L::Output>;
+    const GROWS: bool = L::GROWS;
 
     fn fork(&self) -> Self {
         self.as_ref().map(L::fork)
@@ -226,7 +272,21 @@ impl<L: Fork> Fork for Option<L> {
         self.as_mut().map(L::take)
     }
 
+    #[inline]
     fn weight(&self) -> usize {
         self.as_ref().map_or(0, L::weight)
+    }
+
+    fn state_weight(&self) -> usize {
+        self.as_ref().map_or(0, L::state_weight)
+    }
+
+    #[inline]
+    fn start(&mut self, source: usize, at: u64, element: Element) -> bool {
+        self.as_mut().is_some_and(|listener| listener.start(source, at, element))
+    }
+
+    fn more(&mut self) -> bool {
+        self.as_mut().is_some_and(L::more)
     }
 }

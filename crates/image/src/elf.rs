@@ -8,6 +8,8 @@ use object::read::StringTable;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable, Sym};
 use object::{Endianness, elf};
 
+use tracewright_base::is_unshown;
+
 use crate::{Bytes, Region, SpaceMask, Symbol, Symbols};
 
 /// The contents of an ELF file.
@@ -277,8 +279,7 @@ fn read_symbols<H: FileHeader<Endian = Endianness>>(
             let name = std::str::from_utf8(name).unwrap_or_default();
             // The mapping symbols `$a`, `$t`, `$d` and `$x` are not names. Control characters could
             // control a terminal.
-            if !code || name.is_empty() || name.starts_with('$') || name.contains(char::is_control)
-            {
+            if !code || name.is_empty() || name.starts_with('$') || name.contains(is_unshown) {
                 continue;
             }
             let mut start: u64 = symbol.st_value(endian).into();

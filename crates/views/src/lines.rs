@@ -36,6 +36,7 @@ impl Lines<Vec<u8>> {
     }
 
     /// The number of bytes of text.
+    #[inline]
     pub fn waiting(&self) -> usize {
         self.out.len() + self.text.len()
     }

@@ -12,6 +12,7 @@ use crate::dump::ELF;
 use crate::ini::Section;
 use crate::limits::MAX_DUMPS;
 use crate::number::{number, number64};
+use crate::plain::line;
 use crate::{
     Capture, Core, Dump, Form, Origin, Other, Owner, Problem, Register, Registers, Source,
 };
@@ -108,7 +109,8 @@ fn head(reader: &mut Reader, doc: &Doc<'_>) -> Head {
     };
     let core = value(&global, "core");
     let name = value(&section, "name").unwrap_or_else(|| {
-        let stem = doc.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let stem = doc.path.file_stem().unwrap_or_default().to_string_lossy();
+        let stem = line(&stem).into_owned();
         reader.note(origin.clone(), Problem::Unnamed(stem.clone()));
         stem
     });

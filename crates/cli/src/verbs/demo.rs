@@ -11,6 +11,7 @@ use crate::fail::Fail;
 use crate::input::Input;
 use crate::listing;
 use crate::output::Output;
+use crate::report;
 use crate::run::{self, RunOptions};
 
 const ABOUT: &str = "\
@@ -42,7 +43,7 @@ pub fn run(args: &DemoArgs) -> Result<bool, Fail> {
     let capture = demo::capture().ok_or_else(|| Fail::internal("the example cannot be built"))?;
     if let Some(folder) = &args.write {
         write(&capture, folder)?;
-        eprintln!("{0} written; next: tracewright info {0}", folder.display());
+        report::message(&format!("{0} written; next: tracewright info {0}", folder.display()));
         return Ok(true);
     }
     let input = Input::all(capture);

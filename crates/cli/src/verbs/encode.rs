@@ -10,6 +10,7 @@ use tracewright::protocols::registry::AnyProtocol;
 use crate::args::{EncodeArgs, EncodeFraming};
 use crate::fail::Fail;
 use crate::logs::{self, Log};
+use crate::report;
 
 /// Runs the verb.
 pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
@@ -33,9 +34,9 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         && riscv.jump_table.is_none()
         && let Some(JumpTable { address, file }) = JumpTable::of(&log.images)
     {
-        eprintln!(
+        report::message(&format!(
             "tracewright: note: jvt is taken to be {address:#x}, the symbol {JUMP_TABLE} of {file}"
-        );
+        ));
         riscv.jump_table = Some(address);
     }
     let mut assembler = log.assembler(&args.how, riscv)?;
@@ -72,31 +73,31 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
     write(protocol, capture, &args.output)?;
     let bytes: u64 = capture.buffers.iter().map(|buffer| buffer.len()).sum();
     let (count, sources) = (encoded.instructions, capture.sources.len());
-    eprintln!(
+    report::message(&format!(
         "{count} instructions of {sources} {} to {bytes} bytes of trace in {}",
         if sources == 1 { "processor" } else { "processors" },
         args.output.display()
-    );
+    ));
     if let Some(LoggedCode { first, bytes, beside_images }) = encoded.logged {
         let why = if beside_images { "no --image contains them" } else { "there is no --image" };
-        eprintln!(
+        report::message(&format!(
             "tracewright: note: {bytes} bytes of executed code, the first at {first:#x}, are taken \
              from the log: {why}"
-        );
+        ));
     }
     if encoded.stalled > 0 {
         let stalled = encoded.stalled;
-        eprintln!(
+        report::message(&format!(
             "tracewright: note: processors were stalled for {stalled} cycles until their trace units \
              had room"
-        );
+        ));
     }
     if bytes == 0 && count > 0 {
-        eprintln!(
+        report::message(&format!(
             "tracewright: note: {} traces nothing that the log contains; docs/encoding.md lists what \
              it traces",
             args.protocol
-        );
+        ));
     }
     Ok(true)
 }

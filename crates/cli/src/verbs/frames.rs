@@ -29,8 +29,11 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
         let job = input.job(buffer);
         let framing = job.plan.framing;
         if !job.plan.framed() {
-            eprintln!("note: {} contains unframed trace data of one source", job.buffer.name);
-            eprintln!("help: if it contains formatter frames, select them with --framing");
+            report::message(&format!(
+                "note: {} contains unframed trace data of one source",
+                job.buffer.name
+            ));
+            report::message("help: if it contains formatter frames, select them with --framing");
             continue;
         }
         let (colour, len) = (output.colour(), job.buffer.size());

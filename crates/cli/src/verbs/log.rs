@@ -10,6 +10,7 @@ use crate::args::{LogConvertArgs, LogInfoArgs, LogVerb};
 use crate::fail::Fail;
 use crate::logs::{self, Log};
 use crate::output::Output;
+use crate::report;
 
 /// Runs the verb.
 pub fn run(verb: &LogVerb) -> Result<bool, Fail> {
@@ -162,16 +163,16 @@ fn convert(args: &LogConvertArgs) -> Result<bool, Fail> {
     }
     output.close()?;
     if unknown > 0 {
-        eprintln!(
+        report::message(&format!(
             "tracewright: note: {unknown} instructions have no opcode in the log or in an --image; they are \
              written with opcode 0"
-        );
+        ));
     }
     if dropped > 0 {
-        eprintln!(
+        report::message(&format!(
             "tracewright: note: {dropped} entries cannot be expressed in {} and are omitted",
             to.name()
-        );
+        ));
     }
     Ok(true)
 }

@@ -1,12 +1,9 @@
 //! The actual state of the trace, and the join of the workers' output to it.
 
-use super::Work;
 use super::scheduler::Scheduler;
-use super::work_queue::{Segment, WorkQueue};
+use super::work_queue::{Part, Segment, WorkQueue};
+use super::{Jobs, Work, bounded};
 use crate::{Checkpoint, Fork, ForkState, Listener, Session};
-
-/// Output of this many bytes of memory is passed on.
-const OUTPUT_WEIGHT: usize = 1 << 18;
 
 /// The session and listener that have received the whole trace so far.
 pub(super) struct Joiner<'a, L: Fork, S> {
@@ -14,6 +11,8 @@ pub(super) struct Joiner<'a, L: Fork, S> {
     pub(super) listener: &'a mut L,
     output: S,
     step: usize,
+    /// Output of this many bytes of memory is passed on.
+    weight: usize,
     wanted: bool,
     pub(super) work: Work,
 }
@@ -27,9 +26,11 @@ where
         session: &'a mut Session,
         listener: &'a mut L,
         output: S,
-        step: usize,
+        jobs: &Jobs,
     ) -> Self {
-        Joiner { session, listener, output, step, wanted: true, work: Work::default() }
+        // The writer of the output waits for less than a worker sends.
+        let (step, weight) = (jobs.step.max(1), jobs.output / 4);
+        Joiner { session, listener, output, step, weight, wanted: true, work: Work::default() }
     }
 
     /// Whether more output is wanted.
@@ -50,8 +51,8 @@ where
     /// Decodes the next bytes.
     pub(super) fn decode(&mut self, bytes: &[u8]) {
         for part in bytes.chunks(self.step) {
-            self.session.feed(part, self.listener);
-            if self.listener.weight() >= OUTPUT_WEIGHT {
+            self.feed(Some(part));
+            if self.listener.weight() >= self.weight {
                 self.flush();
             }
             if !self.wanted {
@@ -59,6 +60,16 @@ where
             }
         }
         self.flush();
+    }
+
+    /// Feeds a step of bytes, or ends the trace for `None`, and passes on the listener's output
+    /// where there is much.
+    fn feed(&mut self, bytes: Option<&[u8]>) {
+        let Joiner { session, listener, output, weight, .. } = self;
+        // The output is complete up to here.
+        let at = session.state().at();
+        let send = |text, _: usize| output(text, at);
+        self.wanted &= bounded::feed(session, bytes, *listener, *weight, send);
     }
 
     /// Passes on the listener's output.
@@ -77,7 +88,7 @@ where
     /// The trace ends.
     pub(super) fn finish(&mut self) {
         if self.wanted {
-            self.session.finish(self.listener);
+            self.feed(None);
             self.flush();
         }
     }
@@ -103,17 +114,37 @@ where
         // The actual state, if it is ahead of `self.session`.
         let mut ahead: Option<(Checkpoint, L::State)> = None;
         let (mut end, mut head, mut weight) = (0, 0, 0);
-        while let Some(segment) = queue.receive() {
+        // Whether parts of the output of the current segment were dropped. They are taken where
+        // all states are equal: then the segment fits, too.
+        let mut dropped = false;
+        while let Some(part) = queue.receive() {
+            let segment = match part {
+                Part::Segment(segment) => segment,
+                // The output of the segment is too large to wait for its end.
+                Part::Output(output, size) => {
+                    weight += size;
+                    if !dropped && same.all() {
+                        self.send(output, begin + end as u64);
+                    } else {
+                        dropped = true;
+                    }
+                    if !self.wanted {
+                        return;
+                    }
+                    continue;
+                }
+            };
             let has_bytes = |n: usize, received: &[u64]| {
                 received.get(n).is_none_or(|&before| segment.checkpoint.bytes_received(n) != before)
             };
-            let fits = same.link
+            let fits = !dropped
+                && same.link
                 && same.sources.iter().enumerate().all(|(n, s)| *s || !has_bytes(n, &received));
             received.clear();
             received.extend((0..sources).map(|n| segment.checkpoint.bytes_received(n)));
             weight += segment.weight;
             if fits {
-                let Segment { checkpoint, state, output, .. } = segment;
+                let Segment { checkpoint, state, output, .. } = *segment;
                 let before = ahead.take();
                 let mut now = (checkpoint, state);
                 for (n, _) in same.sources.iter().enumerate().filter(|(_, same)| !**same) {
@@ -132,6 +163,7 @@ where
                 same.compare(&self.state(), &(segment.checkpoint, segment.state));
             }
             end = segment.end;
+            dropped = false;
             if !self.wanted {
                 return;
             }
@@ -163,6 +195,10 @@ struct Same {
 }
 
 impl Same {
+    fn all(&self) -> bool {
+        self.link && self.sources.iter().all(|same| *same)
+    }
+
     fn compare<S: ForkState>(&mut self, one: &(Checkpoint, S), other: &(Checkpoint, S)) {
         self.link = one.0.same_link(&other.0) && one.1.same_beside(&other.1);
         for (n, same) in self.sources.iter_mut().enumerate() {

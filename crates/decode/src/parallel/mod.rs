@@ -11,6 +11,7 @@
 //! Sources without bytes in a segment need not be in the same state: a segment is taken where the
 //! states of all sources that have bytes in the segment are equal.
 
+mod bounded;
 mod joiner;
 mod scheduler;
 mod work_queue;
@@ -40,12 +41,14 @@ pub struct Jobs {
     /// The shortest and the longest chunk, in bytes. The first chunk has the shortest
     /// length.
     pub chunk: RangeInclusive<usize>,
+    /// Output is passed on when it takes about this many bytes of memory, also within a step.
+    pub output: usize,
 }
 
 impl Jobs {
     /// The usual cuts for `count` threads.
     pub const fn new(count: usize) -> Self {
-        Jobs { count, step: 1 << 12, chunk: 1 << 15..=1 << 22 }
+        Jobs { count, step: 1 << 12, chunk: 1 << 15..=1 << 22, output: 1 << 20 }
     }
 
     /// One thread for each core.
@@ -106,13 +109,13 @@ where
         spare: Vec::new(),
         ended: false,
     };
-    let mut joiner = Joiner::new(session, listener, output, chunks.step);
+    let mut joiner = Joiner::new(session, listener, output, jobs);
     // Output that the listener has before the first byte.
     joiner.flush();
     let done = if jobs.count <= 1 {
         decode_alone(&mut chunks, &mut joiner, &mut scheduler)
     } else {
-        decode_with_workers(&mut chunks, &mut joiner, &mut scheduler, jobs.count)
+        decode_with_workers(&mut chunks, &mut joiner, &mut scheduler, jobs)
     };
     joiner.finish();
     done.map(|()| joiner.work())
@@ -205,13 +208,14 @@ fn decode_with_workers<L, I, S>(
     chunks: &mut Chunks<'_, I>,
     joiner: &mut Joiner<'_, L, S>,
     scheduler: &mut Scheduler,
-    count: usize,
+    jobs: &Jobs,
 ) -> io::Result<()>
 where
     L: Listener + Fork + Send,
     I: Input + ?Sized,
     S: FnMut(L::Output, u64) -> bool,
 {
+    let count = jobs.count;
     let Some(first) = chunks.next(scheduler.len, true)? else { return Ok(()) };
     if chunks.ended {
         joiner.decode(&first);
@@ -223,8 +227,7 @@ where
         for _ in 0..count {
             let (queue, session, listener) =
                 (&queue, joiner.session.clone(), joiner.listener.fork());
-            let step = chunks.step;
-            scope.spawn(move || worker::work(queue, session, listener, step));
+            scope.spawn(move || worker::work(queue, session, listener, jobs));
         }
         let mut next = Some(first);
         // The chunks that are not joined yet: their bytes, and whether their workers began in the

@@ -1,4 +1,4 @@
-//! The queue between the calling thread and the workers: tasks to the workers, segments back.
+//! The queue between the calling thread and the workers: tasks to the workers, their output back.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,6 +22,23 @@ pub(super) enum StartPoint<L: Fork> {
     Link(Route, L::State),
 }
 
+/// What a worker sends.
+pub(super) enum Part<L: Fork> {
+    /// Output before that of the segment that follows, and its size in bytes of memory.
+    Output(L::Output, usize),
+    /// The end of a segment.
+    Segment(Box<Segment<L>>),
+}
+
+impl<L: Fork> Part<L> {
+    fn weight(&self) -> usize {
+        match self {
+            Part::Output(_, weight) => *weight,
+            Part::Segment(segment) => segment.weight,
+        }
+    }
+}
+
 /// The output of a worker for a part of a chunk.
 pub(super) struct Segment<L: Fork> {
     /// The end of the part, in bytes from the beginning of the chunk.
@@ -29,42 +46,42 @@ pub(super) struct Segment<L: Fork> {
     /// The states of session and listener at the end of the part.
     pub(super) checkpoint: Checkpoint,
     pub(super) state: L::State,
-    /// The listener's output, and its size in bytes of memory.
+    /// The listener's output, and the size of output and state in bytes of memory.
     pub(super) output: L::Output,
     pub(super) weight: usize,
 }
 
-/// The segments of one chunk, from its worker to the joiner.
+/// What the worker of one chunk sends to the joiner.
 struct ChunkQueue<L: Fork> {
-    segments: VecDeque<Segment<L>>,
+    parts: VecDeque<Part<L>>,
     weight: usize,
     done: bool,
-    /// The joiner receives the segments until there are none.
+    /// The joiner receives the parts until there are none.
     receiving: bool,
 }
 
-/// Segments that wait for the joiner may take this many bytes of memory for each worker, all chunks
+/// Parts that wait for the joiner may take this many bytes of memory for each worker, all chunks
 /// together. The scheduler chooses chunks whose output is not larger.
 pub(super) const MAX_WEIGHT: usize = 16 << 20;
 
-/// Segments of a chunk that is not done are received once they take this many bytes of memory. To
-/// wake the joiner for each segment costs more than the segment itself.
+/// Parts of a chunk that is not done are received once they take this many bytes of memory. To wake
+/// the joiner for each part costs more than the part itself.
 const WAKE_WEIGHT: usize = 4 << 20;
 
-/// Tasks to the workers, segments back. Workers take tasks in order, so that the first chunk that
-/// is not joined always has a worker: the joiner never waits for a chunk that no worker has.
+/// Tasks to the workers, their output back. Workers take tasks in order, so that the first chunk
+/// that is not joined always has a worker: the joiner never waits for a chunk that no worker has.
 pub(super) struct WorkQueue<L: Fork> {
     shared: Mutex<Shared<L>>,
     closed: AtomicBool,
     /// Notified when a task was added.
     given: Condvar,
-    /// Notified when segments of the first chunk can be received.
+    /// Notified when parts of the first chunk can be received.
     output: Condvar,
-    /// Notified when segments were taken, or when another chunk has become the first.
+    /// Notified when parts were taken, or when another chunk has become the first.
     taken: Condvar,
-    /// The most bytes of memory that waiting segments take: [`MAX_WEIGHT`] for each worker.
+    /// The most bytes of memory that waiting parts take: [`MAX_WEIGHT`] for each worker.
     /// [`MAX_WEIGHT`] of it are reserved for the first chunk, which can always be received. Each
-    /// worker holds one segment besides.
+    /// worker holds one part besides.
     bound: usize,
 }
 
@@ -73,7 +90,7 @@ struct Shared<L: Fork> {
     chunks: VecDeque<ChunkQueue<L>>,
     /// The number of the first of `chunks`.
     first: u64,
-    /// The weight of all waiting segments, and its maximum so far.
+    /// The weight of all waiting parts, and its maximum so far.
     weight: usize,
     most: usize,
 }
@@ -114,8 +131,8 @@ impl<L: Fork> WorkQueue<L> {
     pub(super) fn give(&self, task: Task<L>) {
         let mut shared = self.lock();
         let n = shared.first + shared.chunks.len() as u64;
-        let segments = VecDeque::new();
-        shared.chunks.push_back(ChunkQueue { segments, weight: 0, done: false, receiving: false });
+        let parts = VecDeque::new();
+        shared.chunks.push_back(ChunkQueue { parts, weight: 0, done: false, receiving: false });
         shared.tasks.push_back((n, task));
         self.given.notify_one();
     }
@@ -131,8 +148,9 @@ impl<L: Fork> WorkQueue<L> {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// Sends the next segment of chunk `n`. Waits while there is no room.
-    pub(super) fn send(&self, n: u64, segment: Segment<L>) {
+    /// Sends the next part of chunk `n`. Waits while there is no room. Returns whether the queue is
+    /// open.
+    pub(super) fn send(&self, n: u64, part: Part<L>) -> bool {
         let full = |shared: &mut Shared<L>| {
             let of_first = shared.chunks.front().map_or(0, |chunk| chunk.weight);
             match shared.first == n {
@@ -141,24 +159,25 @@ impl<L: Fork> WorkQueue<L> {
             }
         };
         let mut shared = self.wait(&self.taken, full);
-        let (first, weight) = (shared.first == n, segment.weight);
+        let (first, weight) = (shared.first == n, part.weight());
         if let Some(chunk) = shared.chunk(n) {
             chunk.weight += weight;
-            chunk.segments.push_back(segment);
+            chunk.parts.push_back(part);
             if first && chunk.weight >= WAKE_WEIGHT {
                 self.output.notify_one();
             }
             shared.weight += weight;
             shared.most = shared.most.max(shared.weight);
         }
+        !self.closed()
     }
 
-    /// The maximum weight of waiting segments so far, in bytes.
+    /// The maximum weight of waiting parts so far, in bytes.
     pub(super) fn most(&self) -> usize {
         self.lock().most
     }
 
-    /// Reports that chunk `n` has no more segments.
+    /// Reports that chunk `n` has no more parts.
     pub(super) fn done(&self, n: u64) {
         let mut shared = self.lock();
         if let Some(chunk) = shared.chunk(n) {
@@ -169,31 +188,32 @@ impl<L: Fork> WorkQueue<L> {
         }
     }
 
-    /// Receives the next segment of the first chunk. `None` after its last one: then the next chunk
+    /// Receives the next part of the first chunk. `None` after its last one: then the next chunk
     /// becomes the first.
-    pub(super) fn receive(&self) -> Option<Segment<L>> {
+    pub(super) fn receive(&self) -> Option<Part<L>> {
         let mut shared = self.wait(&self.output, |shared| {
             shared.chunks.front().is_some_and(|chunk| {
                 !chunk.done
-                    && (chunk.segments.is_empty() || !chunk.receiving && chunk.weight < WAKE_WEIGHT)
+                    && (chunk.parts.is_empty() || !chunk.receiving && chunk.weight < WAKE_WEIGHT)
             })
         });
         if self.closed() {
             return None;
         }
         let chunk = shared.chunks.front_mut()?;
-        match chunk.segments.pop_front() {
-            Some(segment) => {
+        match chunk.parts.pop_front() {
+            Some(part) => {
+                let weight = part.weight();
                 let full = chunk.weight >= MAX_WEIGHT;
-                chunk.receiving = !chunk.segments.is_empty();
-                chunk.weight -= segment.weight;
+                chunk.receiving = !chunk.parts.is_empty();
+                chunk.weight -= weight;
                 let room = full && chunk.weight < MAX_WEIGHT;
                 let before = shared.weight;
-                shared.weight -= segment.weight;
+                shared.weight -= weight;
                 if room || before >= self.bound && shared.weight < self.bound {
                     self.taken.notify_all();
                 }
-                Some(segment)
+                Some(part)
             }
             None => {
                 shared.chunks.pop_front();
@@ -288,10 +308,18 @@ mod tests {
                             for k in 0..segments(n) {
                                 let (end, checkpoint) = (k as usize, state.clone());
                                 let weight = SEGMENT;
-                                queue.send(
-                                    n,
-                                    Segment { end, checkpoint, state: (), output: (), weight },
-                                );
+                                // Every other part is output in the middle of a segment.
+                                let part = match k % 2 {
+                                    0 => Part::Output((), weight),
+                                    _ => Part::Segment(Box::new(Segment {
+                                        end,
+                                        checkpoint,
+                                        state: (),
+                                        output: (),
+                                        weight,
+                                    })),
+                                };
+                                queue.send(n, part);
                             }
                             queue.done(n);
                         }

@@ -1,14 +1,14 @@
 //! One worker: decodes chunks to segments.
 
-use super::work_queue::{CloseOnDrop, Segment, StartPoint, Task, WorkQueue};
+use super::Jobs;
+use super::bounded;
+use super::work_queue::{CloseOnDrop, Part, Segment, StartPoint, Task, WorkQueue};
 use crate::{Fork, Listener, Session};
 
-/// Output of this many bytes of memory ends a segment.
-const SEGMENT_WEIGHT: usize = 1 << 20;
-
 /// The next checkpoint is due after one step, or after the offset in the chunk divided by this
-/// number if that is more: chunks seldom join far from their beginning. Output of
-/// [`SEGMENT_WEIGHT`] and the end of the chunk make earlier checkpoints.
+/// number if that is more: chunks seldom join far from their beginning. Output of [`Jobs::output`]
+/// bytes and the end of the chunk make earlier checkpoints. A step whose output takes more is sent
+/// in parts.
 const CHECKPOINT_DENSITY: usize = 2;
 
 /// Decodes chunks until there are no more. `session` and `listener` are in their initial states.
@@ -16,8 +16,9 @@ pub(super) fn work<L: Listener + Fork>(
     queue: &WorkQueue<L>,
     mut session: Session,
     mut listener: L,
-    step: usize,
+    jobs: &Jobs,
 ) {
+    let step = jobs.step.max(1);
     // A panic in one worker stops the others. Without a panic the queue is closed already.
     let _close = CloseOnDrop(queue);
     let blank = session.state().clone();
@@ -38,14 +39,19 @@ pub(super) fn work<L: Listener + Fork>(
             if queue.closed() {
                 return;
             }
-            session.feed(part, &mut listener);
+            let send = |output, weight| queue.send(n, Part::Output(output, weight));
+            if !bounded::feed(&mut session, Some(part), &mut listener, jobs.output, send) {
+                return;
+            }
             end += part.len();
             let weight = listener.weight();
-            if end >= due || end == bytes.len() || weight >= SEGMENT_WEIGHT {
+            if end >= due || end == bytes.len() || weight >= jobs.output {
                 due = end + step.max(end / CHECKPOINT_DENSITY);
                 let output = listener.take();
+                let weight = weight + listener.state_weight();
                 let (checkpoint, state) = (session.state().clone(), listener.state());
-                queue.send(n, Segment { end, checkpoint, state, output, weight });
+                let segment = Segment { end, checkpoint, state, output, weight };
+                queue.send(n, Part::Segment(Box::new(segment)));
             }
         }
         // The calling thread reuses the memory.

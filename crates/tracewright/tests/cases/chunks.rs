@@ -54,7 +54,9 @@ pub fn same(
     step: usize,
     chunk: usize,
 ) -> Result<Work, String> {
-    let jobs = |count| Jobs { count, step, chunk: chunk..=chunk };
+    // Several threads send the output in many parts.
+    let output = |count| if count == 1 { 1 << 20 } else { 64 };
+    let jobs = |count| Jobs { count, step, chunk: chunk..=chunk, output: output(count) };
     let (alone, _) = views(capture, plan, options, &jobs(1));
     let mut work = Work::default();
     for count in [2, 3] {

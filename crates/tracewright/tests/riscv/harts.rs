@@ -342,7 +342,7 @@ fn threads() {
         let memory = Memory::new(&capture);
         let mut one: Option<Vec<u8>> = None;
         for count in [1, 2, 3, 8] {
-            let jobs = Jobs { count, step: 512, chunk: 2048..=2048 };
+            let jobs = Jobs { count, step: 512, chunk: 2048..=2048, ..Jobs::new(count) };
             let sources = tracewright::views::Source::all(&capture, &plan, &memory);
             let what = json::Shown { packets: true, elements: true };
             let mut view = json::Listing::new(Vec::new(), &plan, sources, "ram", None, what);

@@ -59,7 +59,23 @@ pub struct Expand<V> {
     /// The receiver of the instructions.
     pub view: V,
     sources: Vec<Program>,
+    /// The range whose instructions are being passed on, if they are not all passed on.
+    rest: Option<Rest>,
 }
+
+/// The instructions of a range that are not passed on yet.
+#[derive(Clone, Copy, Debug)]
+struct Rest {
+    source: usize,
+    at: u64,
+    range: Range,
+    /// The address and the number of the next instruction.
+    address: u64,
+    next: u32,
+}
+
+/// Instructions that are passed on before output is taken.
+const AT_ONCE: u32 = 1 << 10;
 
 /// The program of a source, and its context.
 #[derive(Debug)]
@@ -78,6 +94,11 @@ impl Program {
     fn new(cache: Cache) -> Self {
         let context = Context::default();
         Program { cache, context, contexts: vec![context], number: 0 }
+    }
+
+    /// Whether the context has a number.
+    fn known(&self) -> bool {
+        self.number != usize::MAX
     }
 
     fn enter(&mut self, context: Context) {
@@ -104,18 +125,26 @@ impl<V: Steps> Expand<V> {
             let cache = Cache::new(source.image.clone(), Waypoints::default(), options);
             Program::new(cache)
         };
-        Expand { view, sources: sources.iter().map(program).collect() }
+        Expand { view, sources: sources.iter().map(program).collect(), rest: None }
     }
 
-    fn range(&mut self, source: usize, at: u64, range: &Range) {
-        let Some(program) = self.sources.get_mut(source) else { return };
-        let known = program.number != usize::MAX;
-        if known && self.view.recall(source, range, program.number) {
-            return;
+    /// Passes on the first instructions of a range, or all of them from the view's cache. Returns
+    /// whether there are more.
+    fn begin(&mut self, source: usize, at: u64, range: Range) -> bool {
+        let Some(program) = self.sources.get(source) else { return false };
+        if program.known() && self.view.recall(source, &range, program.number) {
+            return false;
         }
+        self.steps(Rest { source, at, range, address: range.start, next: 0 })
+    }
+
+    /// Passes on the next instructions, at most [`AT_ONCE`]. Returns whether there are more.
+    fn steps(&mut self, rest: Rest) -> bool {
+        let Rest { source, at, range, mut address, next } = rest;
+        let Some(program) = self.sources.get_mut(source) else { return false };
         let (isa, mask) = (range.last.isa, range.last.isa.address_mask());
-        let mut address = range.start;
-        for n in 0..range.instructions {
+        let end = range.instructions.min(next.saturating_add(AT_ONCE));
+        for n in next..end {
             let pc = Pc { address, isa, space: program.context.space() };
             let opcode = if V::OPCODES { program.cache.opcode(pc) } else { None };
             let last = n + 1 == range.instructions;
@@ -144,20 +173,41 @@ impl<V: Steps> Expand<V> {
             };
             address = address.wrapping_add(size) & mask;
         }
-        if known {
+        if end < range.instructions {
+            self.rest = Some(Rest { address, next: end, ..rest });
+            return true;
+        }
+        if program.known() {
             self.view.store();
         }
+        false
+    }
+
+    /// Passes on the next instructions of the range. Returns whether there are more.
+    fn continue_range(&mut self) -> bool {
+        self.rest.take().is_some_and(|rest| self.steps(rest))
+    }
+
+    fn other(&mut self, source: usize, at: u64, element: &Element) {
+        if let Element::Context(context) = element
+            && let Some(program) = self.sources.get_mut(source)
+        {
+            program.enter(*context);
+        }
+        self.view.other(source, at, element);
     }
 }
 
 /// The memory that a source sees depends on its context.
-impl<V: Fork> Fork for Expand<V> {
+impl<V: Steps + Fork> Fork for Expand<V> {
     type State = (Vec<Context>, V::State);
     type Output = V::Output;
+    const GROWS: bool = V::GROWS;
 
     fn fork(&self) -> Self {
         let fresh = |program: &Program| Program::new(program.cache.clone());
-        Expand { view: self.view.fork(), sources: self.sources.iter().map(fresh).collect() }
+        let sources = self.sources.iter().map(fresh).collect();
+        Expand { view: self.view.fork(), sources, rest: None }
     }
 
     fn state(&self) -> Self::State {
@@ -168,6 +218,7 @@ impl<V: Fork> Fork for Expand<V> {
         for (program, context) in self.sources.iter_mut().zip(contexts) {
             program.enter(context);
         }
+        self.rest = None;
         self.view.resume(state);
     }
 
@@ -175,8 +226,27 @@ impl<V: Fork> Fork for Expand<V> {
         self.view.take()
     }
 
+    #[inline]
     fn weight(&self) -> usize {
         self.view.weight()
+    }
+
+    fn state_weight(&self) -> usize {
+        self.view.state_weight()
+    }
+
+    /// A range may have any number of instructions.
+    #[inline]
+    fn start(&mut self, source: usize, at: u64, element: Element) -> bool {
+        if let Element::Range(range) = element {
+            return self.begin(source, at, range);
+        }
+        self.other(source, at, &element);
+        false
+    }
+
+    fn more(&mut self) -> bool {
+        self.continue_range()
     }
 }
 
@@ -184,16 +254,13 @@ impl<V: Steps> Listener for Expand<V> {
     const PACKETS: bool = false;
 
     fn element(&mut self, source: usize, at: u64, element: Element) {
-        match element {
-            Element::Range(range) => return self.range(source, at, &range),
-            Element::Context(context) => {
-                if let Some(program) = self.sources.get_mut(source) {
-                    program.enter(context);
-                }
-            }
-            _ => {}
+        let Element::Range(range) = element else {
+            return self.other(source, at, &element);
+        };
+        let mut more = self.begin(source, at, range);
+        while more && !self.view.full() {
+            more = self.continue_range();
         }
-        self.view.other(source, at, &element);
     }
 
     fn full(&self) -> bool {

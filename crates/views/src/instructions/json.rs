@@ -92,6 +92,7 @@ impl Fork for Json<Vec<u8>> {
         self.lines.take()
     }
 
+    #[inline]
     fn weight(&self) -> usize {
         self.lines.waiting()
     }

@@ -51,6 +51,7 @@ impl Fork for Pcs<Vec<u8>> {
         self.lines.take()
     }
 
+    #[inline]
     fn weight(&self) -> usize {
         self.lines.waiting()
     }

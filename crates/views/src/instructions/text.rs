@@ -84,6 +84,7 @@ impl Fork for Text<Vec<u8>> {
         self.lines.take()
     }
 
+    #[inline]
     fn weight(&self) -> usize {
         self.lines.waiting()
     }

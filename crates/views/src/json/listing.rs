@@ -100,6 +100,7 @@ impl Fork for Listing<Vec<u8>> {
         self.lines.take()
     }
 
+    #[inline]
     fn weight(&self) -> usize {
         self.lines.waiting()
     }

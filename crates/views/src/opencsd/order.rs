@@ -140,6 +140,11 @@ impl Order {
         self.marks.retain(|mark| mark.source != source);
     }
 
+    /// The size of the positions in bytes of memory.
+    pub(in crate::opencsd) fn weight(&self) -> usize {
+        size_of_val(&self.marks[..])
+    }
+
     /// Drops all positions: later elements are listed at the end.
     pub(in crate::opencsd) fn give_up(&mut self) {
         self.marks.clear();

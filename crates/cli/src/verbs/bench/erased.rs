@@ -56,6 +56,7 @@ impl Listener for Erased {
 impl Fork for Erased {
     type State = ();
     type Output = Box<dyn Sums>;
+    const GROWS: bool = false;
 
     fn fork(&self) -> Self {
         Erased(self.0.fresh())

@@ -100,7 +100,12 @@ impl Fork for Listing<Vec<u8>> {
         mem::replace(&mut self.out, room)
     }
 
+    #[inline]
     fn weight(&self) -> usize {
         self.out.len() + self.line.len()
+    }
+
+    fn state_weight(&self) -> usize {
+        self.line.len() + self.order.weight()
     }
 }

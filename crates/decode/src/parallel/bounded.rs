@@ -1,0 +1,105 @@
+//! Takes a listener's output while it receives elements, so that it holds little at any time.
+
+use std::ops::Range;
+
+use tracewright_base::{self as base, Element, Fault, OffsetMap};
+use tracewright_frames::{Event, Frame};
+use tracewright_protocols::registry::AnyPacket;
+
+use crate::listener::pass_on;
+use crate::{Fork, Listener, Session};
+
+/// Passes everything on to `listener`. Whenever the listener's output takes `limit` bytes of memory
+/// or more, it is taken and passed to `send`. One element makes little output before it is
+/// taken again ([`Fork::start`]), and there are few packets in a block of bytes, so that the
+/// memory does not depend on the number of elements of the block.
+struct Bounded<'a, L, F> {
+    listener: &'a mut L,
+    limit: usize,
+    /// The weight of the output at which it is taken: more than `limit` where the listener retains
+    /// a part of its output.
+    due: usize,
+    send: F,
+    /// No more output is wanted: elements are ignored.
+    stopped: bool,
+}
+
+impl<L: Listener + Fork, F: FnMut(L::Output, usize) -> bool> Bounded<'_, L, F> {
+    /// Takes output until the listener has made all output of the last element.
+    #[cold]
+    #[inline(never)]
+    fn take(&mut self, mut unfinished: bool) {
+        loop {
+            let weight = self.listener.weight();
+            if weight >= self.due {
+                let output = self.listener.take();
+                self.stopped = !(self.send)(output, weight);
+                self.due = self.listener.weight() + self.limit;
+            }
+            if self.stopped || !unfinished {
+                return;
+            }
+            unfinished = self.listener.more();
+        }
+    }
+}
+
+impl<L: Listener + Fork, F: FnMut(L::Output, usize) -> bool> Listener for Bounded<'_, L, F> {
+    const PACKETS: bool = L::PACKETS;
+    const FRAMES: bool = L::FRAMES;
+
+    #[inline]
+    fn element(&mut self, source: usize, at: u64, element: Element) {
+        if self.stopped {
+            return;
+        }
+        let unfinished = self.listener.start(source, at, element);
+        if unfinished || self.listener.weight() >= self.due {
+            self.take(unfinished);
+        }
+    }
+
+    fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
+        for _ in 0..times {
+            if self.stopped {
+                return;
+            }
+            self.element(source, at, Element::Range(range));
+        }
+    }
+
+    fn wants_each_packet(&self) -> bool {
+        self.listener.wants_each_packet()
+    }
+
+    pass_on!(|this| (!this.stopped).then_some(&mut *this.listener));
+
+    fn full(&self) -> bool {
+        self.stopped || self.listener.full()
+    }
+}
+
+/// Feeds `bytes` to `session`, or ends the trace for `None`. `send` receives output of `listener`
+/// that takes `limit` bytes of memory or more, with its size, and returns whether more is wanted;
+/// the rest remains with the listener. Returns whether more is wanted.
+pub(super) fn feed<L: Listener + Fork>(
+    session: &mut Session,
+    bytes: Option<&[u8]>,
+    listener: &mut L,
+    limit: usize,
+    send: impl FnMut(L::Output, usize) -> bool,
+) -> bool {
+    if !L::GROWS {
+        match bytes {
+            Some(bytes) => session.feed(bytes, listener),
+            None => session.finish(listener),
+        }
+        return true;
+    }
+    let mut bounded = Bounded { listener, limit, due: limit, send, stopped: false };
+    match bytes {
+        Some(bytes) => session.feed(bytes, &mut bounded),
+        None => session.finish(&mut bounded),
+    }
+    !bounded.stopped
+}
