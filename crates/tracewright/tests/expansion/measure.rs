@@ -29,8 +29,8 @@ pub struct Work {
 /// Elements above this number are taken to be as long as those before.
 const MAX_LISTED: u64 = 1 << 14;
 
-/// From this time on, the time that the thread has run is exact enough.
-const MIN_TIME: Duration = Duration::from_millis(20);
+/// The time for which decoding is repeated. The system reports times to a few milliseconds.
+const MIN_TIME: Duration = Duration::from_millis(40);
 
 /// Counts elements and instructions.
 #[derive(Default)]
@@ -64,15 +64,21 @@ impl<L: Listener> Sink for Listed<L> {
 
 impl<L: Listener> Observer for Listed<L> {}
 
-/// Decodes bytes with a program. `listed`: the length of the listings is measured, too.
-pub fn measure(config: &AnyConfig, image: &Arc<Image>, bytes: &[u8], listed: bool) -> Work {
-    let start = (Instant::now(), processor_time());
+/// Decodes bytes with a program. `listed`: the length of the listings is measured, too. `timed`:
+/// the time is measured.
+pub fn measure(
+    config: &AnyConfig,
+    image: &Arc<Image>,
+    bytes: &[u8],
+    listed: bool,
+    timed: bool,
+) -> Work {
     let mut count = Count::default();
     decode(config, image, bytes, &mut count);
-    let elapsed = start.0.elapsed();
-    let times = start.1.zip(processor_time()).filter(|_| elapsed > MIN_TIME);
-    let time = times.map_or(elapsed, |(start, end)| end.saturating_sub(start));
-    let work = Work { time, ..count.0 };
+    let mut work = count.0;
+    if timed {
+        work.time = time(|| decode(config, image, bytes, &mut Count::default()));
+    }
     if !listed || work.elements == 0 {
         return work;
     }
@@ -87,6 +93,22 @@ pub fn measure(config: &AnyConfig, image: &Arc<Image>, bytes: &[u8], listed: boo
     let shown = json::Shown { packets: false, elements: true };
     let listing = json::Listing::new(Vec::new(), &plan, sources, "trace", None, shown);
     Work { text, json: whole(list(config, image, bytes, listing)), ..work }
+}
+
+/// The average time of many runs of `decode`.
+fn time(mut decode: impl FnMut()) -> Duration {
+    let begin = Instant::now();
+    let now = || processor_time().unwrap_or_else(|| begin.elapsed());
+    let start = now();
+    let mut runs = 0;
+    loop {
+        decode();
+        runs += 1;
+        let time = now().saturating_sub(start);
+        if time > MIN_TIME {
+            return time / runs;
+        }
+    }
 }
 
 /// The time that this thread has run, where the system reports it.

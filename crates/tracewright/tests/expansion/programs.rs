@@ -54,6 +54,11 @@ impl Fill {
                 all.push(Fill { isa, opcode: opcodes[0], other, distance });
             }
         }
+        for distance in [2, 100, 1000, 16_000, 43_000] {
+            if let Some(other) = back(isa, distance) {
+                all.push(Fill { isa, opcode: opcodes[0], other, distance });
+            }
+        }
         all
     }
 
@@ -76,4 +81,25 @@ impl Fill {
         let code = Bytes::from(code);
         Image::new(STARTS.map(|start| Region::new("code", start, code.clone())))
     }
+}
+
+/// A branch to the instruction after the branch before it, `distance` instructions apart.
+fn back(isa: Isa, distance: usize) -> Option<u32> {
+    let words = 1 - distance as i32;
+    Some(match isa {
+        Isa::A64 => 0x1400_0000 | words as u32 & 0x3ff_ffff,
+        Isa::A32 => 0xea00_0000 | (words - 2) as u32 & 0xff_ffff,
+        // 11 bits.
+        Isa::T32 | Isa::ThumbEe | Isa::Jazelle if distance <= 1000 => {
+            0xe000 | (words - 2) as u32 & 0x7ff
+        }
+        Isa::T32 | Isa::ThumbEe | Isa::Jazelle => return None,
+        Isa::Rv32 | Isa::Rv64 => {
+            let offset = (4 * words) as u32;
+            0x6f | (offset >> 20 & 1) << 31
+                | (offset >> 1 & 0x3ff) << 21
+                | (offset >> 11 & 1) << 20
+                | (offset >> 12 & 0xff) << 12
+        }
+    })
 }
