@@ -5,6 +5,7 @@ mod damage;
 mod data;
 mod decode;
 mod encode;
+mod expansion;
 mod fast_path;
 mod fifo;
 mod harts;

@@ -1,0 +1,72 @@
+//! How many instructions real packets have for each of their bytes, against the limit.
+
+use std::ops::Range;
+
+use tracewright::base::{Element, MAX_EXPANSION, OffsetMap, Sink};
+use tracewright::protocols::Observer;
+use tracewright::protocols::registry::AnyPacket;
+
+use crate::decode::elf;
+use crate::run::{cache, elements, program};
+use crate::streams::{self, read};
+
+/// The instructions of the last packet, and the packet with the most for each byte.
+#[derive(Debug, Default)]
+struct Packets {
+    len: usize,
+    instructions: u64,
+    /// Instructions and bytes.
+    worst: (u64, usize),
+}
+
+impl Packets {
+    fn end(&mut self) {
+        let (most, len) = self.worst;
+        if self.instructions * len.max(1) as u64 > most * self.len as u64 {
+            self.worst = (self.instructions, self.len);
+        }
+        (self.instructions, self.len) = (0, 0);
+    }
+}
+
+impl Sink for Packets {
+    fn element(&mut self, _: u64, element: Element) {
+        if let Element::Range(range) = element {
+            self.instructions += u64::from(range.instructions);
+        }
+    }
+}
+
+impl Observer for Packets {
+    fn packet(&mut self, _: &OffsetMap<'_>, span: Range<usize>, _: &[u8], _: AnyPacket<'_>) {
+        self.end();
+        self.len = span.len();
+    }
+
+    fn wants_each_packet(&self) -> bool {
+        true
+    }
+}
+
+/// The packets of real streams need less than a hundredth of the limit.
+#[test]
+fn real_packets_are_far_below_the_limit() {
+    let Some(root) = streams::shared() else { return };
+    let small = streams::reference(&root).into_iter().chain(streams::optional(&root));
+    let small = small.map(|stream| (elf(&root, &stream), stream));
+    let large = streams::large(&root).into_iter().map(|stream| {
+        let elf = root.join(format!("etrace-ref-large/{}.riscv.xz", stream.program));
+        (read(&elf), stream)
+    });
+    for (elf, stream) in small.chain(large) {
+        let image = program(elf, stream.params.rv64);
+        let mut packets = Packets::default();
+        let mut code = cache(&image, &stream.params);
+        elements(&stream.bytes, &stream.params, &mut code, &mut packets);
+        packets.end();
+        let (instructions, len) = packets.worst;
+        let path = stream.path.display();
+        println!("{} {path}: {instructions} of {len} bytes", instructions / len.max(1) as u64);
+        assert!(instructions * 100 <= u64::from(MAX_EXPANSION) * len as u64, "{path}");
+    }
+}
