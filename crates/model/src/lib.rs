@@ -8,6 +8,7 @@
 //! No crate that is published depends on this one.
 #![forbid(unsafe_code)]
 
+pub mod analyzer;
 pub mod expand;
 pub mod generate;
 pub mod machine;
