@@ -33,8 +33,8 @@ use follow::Follower;
 use parse::Parser;
 use resolve::Resolver;
 
-/// What the processor executed, by the trace in `bytes` and the program in `memory`. The bytes begin with an Alignment
-/// Synchronization packet.
+/// What the processor executed, by the trace in `bytes` and the program in `memory`. The bytes
+/// begin with an Alignment Synchronization packet.
 pub fn analyze(unit: &Unit, memory: &Memory, bytes: &[u8]) -> Vec<Output> {
     let mut follower = Follower::new(unit, memory);
     let mut resolver = Resolver::new(unit);

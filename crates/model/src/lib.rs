@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod analyzer;
+pub mod differential;
 pub mod expand;
 pub mod generate;
 pub mod machine;

@@ -84,6 +84,8 @@ pub enum Lost {
 pub enum Malformed {
     /// The bytes do not begin with an Alignment Synchronization packet. (K10.5.1.1)
     NoAlignment,
+    /// An element other than an event before the first Trace Info element. (K10.5.1.1, K10.5.9)
+    NoTraceInfo,
     /// A reserved header or payload. (K10.5.6.3.2)
     Reserved,
     /// A bit that should be zero is one. (K10.5.6.3.5)

@@ -71,6 +71,8 @@ impl Resolver {
                 }
                 self.queue.push_back(element);
             }
+            Element::Event(_) => self.queue.push_back(element),
+            _ if self.unseen.is_none() => return Err(Malformed::NoTraceInfo),
             Element::Commit(count) => self.commit(count, follower)?,
             Element::Cancel(count) => self.cancel(count)?,
             Element::Discard => {
