@@ -11,6 +11,7 @@ fn main() {
     let show = number(3).unwrap_or(1);
     let begin = Instant::now();
     let (mut differ, mut shown, mut outputs) = (0, 0, 0);
+    let mut classes: BTreeMap<String, usize> = BTreeMap::new();
     let mut ends: BTreeMap<String, usize> = BTreeMap::new();
     for seed in first..first + count {
         let trial = Trial::of_seed(seed);
@@ -21,10 +22,14 @@ fn main() {
             }
             Err(_) => {
                 differ += 1;
-                if shown < show {
+                let least = trial.minimised();
+                let error = least.compare().err().unwrap_or_default();
+                let mut words = error.split(['(', ' ', ',']).collect::<Vec<_>>();
+                words.retain(|word| !word.contains(|c: char| c.is_ascii_digit()));
+                let class = classes.entry(words.join(" ")).or_default();
+                *class += 1;
+                if *class <= 6 && shown < show {
                     shown += 1;
-                    let least = trial.minimised();
-                    let error = least.compare().err().unwrap_or_default();
                     println!("seed {seed}: {error}\n{}", least.report());
                 }
             }
@@ -33,4 +38,7 @@ fn main() {
     let seconds = begin.elapsed().as_secs_f64();
     println!("{count} streams, {outputs} outputs, {differ} differ, {seconds:.1} s");
     println!("{ends:?}");
+    for (class, times) in classes {
+        println!("{times:6} {class}");
+    }
 }

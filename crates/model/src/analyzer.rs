@@ -45,7 +45,10 @@ pub fn analyze(unit: &Unit, memory: &Memory, bytes: &[u8]) -> Vec<Output> {
         let parsed = parser.packet(&mut elements);
         let resolved = elements.drain(..).try_for_each(|e| resolver.emit(e, &mut follower));
         match (resolved, parsed) {
-            (Err(malformed), _) | (_, Err(malformed)) => break Err(malformed),
+            (Err(malformed), _) => break Err(malformed),
+            (_, Err(malformed)) => {
+                break resolver.certain(&mut follower).and(Err(malformed));
+            }
             (Ok(()), Ok(true)) => {}
             (Ok(()), Ok(false)) => break resolver.end(&mut follower),
         }

@@ -53,8 +53,8 @@ pub enum Element {
     Exception {
         /// The type.
         kind: u16,
-        /// The preferred exception return address.
-        address: u64,
+        /// The preferred exception return address, if the packet has it.
+        address: Option<u64>,
     },
     /// Exception Return, which only an ETMv4 has.
     ExceptionReturn,

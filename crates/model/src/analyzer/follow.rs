@@ -65,7 +65,7 @@ impl<'a> Follower<'a> {
             address: 0,
             sub_isa: SubIsa::Is0,
             context: AnalyzerContext::default(),
-            branch: Branch::Unknown,
+            branch: Branch::None,
             indirect: false,
             needs_target: false,
             q: None,
@@ -108,11 +108,21 @@ impl<'a> Follower<'a> {
         Ok(())
     }
 
+    /// P0 elements from before the start of the analysis are not committed yet.
+    pub(super) fn unseen(&mut self) {
+        self.branch = Branch::Unknown;
+    }
+
     pub(super) fn in_transaction(&mut self) {
         self.out.push(Output::InTransaction);
     }
 
+    /// A transaction begins or ends. After one that failed, a Target Address element gives the
+    /// address at which execution resumes. (Table K10-17)
     pub(super) fn transaction(&mut self, element: Element) {
+        if element == Element::TransactionFailure {
+            self.needs_target = matches!(self.sync, Sync::Context | Sync::Full);
+        }
         self.out.push(match element {
             Element::TransactionStart => Output::TransactionStart,
             Element::TransactionCommit => Output::TransactionCommit,
@@ -150,7 +160,8 @@ impl<'a> Follower<'a> {
 
     /// An address without the bits that AArch32 does not have.
     fn mask(&self, address: u64) -> u64 {
-        if self.context.sixty_four_bit { address } else { address & 0xffff_ffff }
+        let known = matches!(self.sync, Sync::Context | Sync::Full);
+        if self.context.sixty_four_bit || !known { address } else { address & 0xffff_ffff }
     }
 
     /// The last branch has its final outcome.
@@ -306,13 +317,13 @@ impl<'a> Follower<'a> {
     ///
     /// The pseudocode gives up the context without an address; the table of K10.5.6.2.2 gives up
     /// the address without a context.
-    fn exception(&mut self, kind: u16, address: u64) -> Result<(), Malformed> {
+    fn exception(&mut self, kind: u16, address: Option<u64>) -> Result<(), Malformed> {
         let known = self.begin()?;
         let first = self.out.len();
         // `ExceptionWithUnknownAddress`. (K10.5.6.3.12)
         let unknown = kind == 0 || self.unit.ete && kind == 0b11001;
-        let address = self.mask(address);
-        if known && !unknown {
+        let address = address.filter(|_| !unknown).map(|address| self.mask(address));
+        if known && let Some(address) = address {
             while self.address < address
                 && let Some(instruction) = self.decode()
             {
@@ -328,7 +339,6 @@ impl<'a> Follower<'a> {
             }
         }
         let context = matches!(self.sync, Sync::Context | Sync::Full).then_some(self.context);
-        let address = (!unknown).then_some(address);
         self.out.push(Output::Exception { kind, address, context });
         if self.sync == Sync::Full {
             self.sync = Sync::Context;
@@ -411,7 +421,15 @@ impl<'a> Follower<'a> {
     fn mispredict(&mut self) -> Result<(), Malformed> {
         match self.branch {
             Branch::None => Err(Malformed::Mispredict),
-            Branch::Unknown => Ok(()),
+            // An address since then is one that the processor did not reach.
+            Branch::Unknown => {
+                self.sync = match self.sync {
+                    Sync::Full => Sync::Context,
+                    Sync::Address => Sync::None,
+                    other => other,
+                };
+                Ok(())
+            }
             Branch::Known { instruction, address, sub_isa, ref mut taken, output, .. } => {
                 *taken = !*taken;
                 let now = *taken;

@@ -84,7 +84,8 @@ pub enum Lost {
 pub enum Malformed {
     /// The bytes do not begin with an Alignment Synchronization packet. (K10.5.1.1)
     NoAlignment,
-    /// An element other than an event before the first Trace Info element. (K10.5.1.1, K10.5.9)
+    /// An element other than an event before the first Trace Info element, or between a loss of
+    /// trace and the next one. (K10.5.1.1, K10.5.2.7, K10.5.9)
     NoTraceInfo,
     /// A reserved header or payload. (K10.5.6.3.2)
     Reserved,
@@ -96,7 +97,8 @@ pub enum Malformed {
     Cancel,
     /// A cancel of an element that Table K10-2 lists as illegal, or does not list.
     CancelIllegal,
-    /// A Trace Info element that contradicts the elements before it. (K10.5.1.2)
+    /// A Trace Info element that contradicts the elements before it, or the maximum speculation
+    /// depth. (K10.5.1.2)
     TraceInfo,
     /// A Mispredict element without a branch to which it applies. (K10.5.5.11)
     Mispredict,

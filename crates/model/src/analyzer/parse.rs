@@ -10,6 +10,7 @@ pub(super) struct Parser<'a> {
     unit: Unit,
     stream: Bytes<'a>,
     aligned: bool,
+    started: bool,
     timestamp: u64,
     address_history: [Entry; 3],
     context: AnalyzerContext,
@@ -25,6 +26,7 @@ impl<'a> Parser<'a> {
             unit: *unit,
             stream: Bytes(stream),
             aligned: false,
+            started: false,
             timestamp: 0,
             address_history: [(0, SubIsa::Is0); 3],
             context: AnalyzerContext::default(),
@@ -49,7 +51,10 @@ impl<'a> Parser<'a> {
 
     fn parse(&mut self, s: &mut Bytes<'_>, out: &mut Vec<Element>) -> Result<(), Stop> {
         let header = s.byte()?;
-        if !self.aligned && header != 0 {
+        // After a loss of trace, Alignment Synchronization comes first (K10.5.2.7); Event elements
+        // may precede it (K10.5.9).
+        let early = matches!(header, 0x70..=0x7f) && self.started;
+        if !self.aligned && header != 0 && !early {
             return Err(Malformed::NoAlignment.into());
         }
         let ete = self.unit.ete;
@@ -143,8 +148,11 @@ impl<'a> Parser<'a> {
         match (zeros, last) {
             // "a header byte, followed by a minimum of ten payload bytes": the pseudocode of
             // K10.5.2.3.1 does not count them.
-            (11.., 0x80) => self.aligned = true,
-            _ if !self.aligned => return Err(Malformed::NoAlignment.into()),
+            (11.., 0x80) => {
+                self.aligned = true;
+                self.started = true;
+            }
+            _ if !self.started => return Err(Malformed::NoAlignment.into()),
             (1, 3) => self.lost(&[Element::Discard], out),
             (1, 5) => self.lost(&[Element::Discard, Element::Overflow], out),
             _ => return Err(Malformed::Reserved.into()),
@@ -154,6 +162,7 @@ impl<'a> Parser<'a> {
 
     fn lost(&mut self, elements: &[Element], out: &mut Vec<Element>) {
         out.extend_from_slice(elements);
+        self.aligned = false;
         if self.t {
             out.push(Element::TransactionFailure);
         }
@@ -173,6 +182,9 @@ impl<'a> Parser<'a> {
         }
         let spec = if plctl & 4 != 0 { s.uleb128(96)? } else { 0 };
         let cyct = if plctl & 8 != 0 { s.uleb128(96)? } else { 0 };
+        if spec > self.unit.max_spec_depth.into() {
+            return Err(Malformed::TraceInfo.into());
+        }
         self.timestamp = 0;
         self.context = AnalyzerContext::default();
         self.address_history = [(0, SubIsa::Is0); 3];
@@ -332,14 +344,17 @@ impl<'a> Parser<'a> {
         }
         let kind = payload >> 1 & 0x1f;
         let header = s.byte()?;
-        let mut with_context = false;
+        let (mut with_context, mut known) = (false, true);
         match header {
             0x82 | 0x83 | 0x85 | 0x86 => {
                 with_context = true;
                 self.long_address(header, s)?;
                 self.context_bytes(s)?;
             }
-            0x70 if self.unit.ete => self.push((0, SubIsa::Is0)),
+            0x70 if self.unit.ete => {
+                known = false;
+                self.push((0, SubIsa::Is0));
+            }
             _ => self.address(header, s)?,
         }
         if e == 0b10 {
@@ -356,7 +371,7 @@ impl<'a> Parser<'a> {
         // A Transaction Failure is no P0 element (K10.5.3.3.1), though K10.5.2.13.2 updates the
         // speculation depth for it.
         if !failure {
-            let address = self.address_history[0].0;
+            let address = known.then_some(self.address_history[0].0);
             out.push(Element::Exception { kind: kind.into(), address });
             self.update_depth(out);
         }

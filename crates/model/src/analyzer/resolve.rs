@@ -16,8 +16,10 @@ pub(super) struct Resolver {
     /// Uncommitted elements, the oldest first.
     queue: VecDeque<Element>,
     /// The number of uncommitted P0 elements from before the start of the analysis; `None` before
-    /// the first Trace Info element.
+    /// the first Trace Info element, and from a loss of trace to the next one.
     unseen: Option<u128>,
+    /// There was a Trace Info element.
+    started: bool,
     /// The elements of the open transaction.
     transaction: Option<Vec<Element>>,
     /// The trace began inside the open transaction.
@@ -30,6 +32,7 @@ impl Resolver {
             transaction_start_is_p0: unit.transaction_start_is_p0,
             queue: VecDeque::new(),
             unseen: None,
+            started: false,
             transaction: None,
             inside: false,
         }
@@ -57,8 +60,12 @@ impl Resolver {
                 let pending = self.queue.iter().filter(|e| self.is_p0(e)).count() as u128;
                 match self.unseen {
                     None => {
+                        let first = !std::mem::replace(&mut self.started, true);
                         self.unseen = Some(current_spec_depth);
-                        if in_transaction {
+                        if first && current_spec_depth > 0 {
+                            follower.unseen();
+                        }
+                        if first && in_transaction {
                             self.transaction = Some(Vec::new());
                             self.inside = true;
                             follower.in_transaction();
@@ -72,14 +79,19 @@ impl Resolver {
                 self.queue.push_back(element);
             }
             Element::Event(_) => self.queue.push_back(element),
+            Element::Overflow => follower.lost(Lost::Overflow),
+            // The Trace Info element of K10.5.2.7 comes first.
+            Element::TransactionFailure | Element::Discard if self.started => {
+                if element == Element::Discard {
+                    self.discard(follower)?;
+                    follower.lost(Lost::Discard);
+                } else {
+                    self.queue.push_back(element);
+                }
+            }
             _ if self.unseen.is_none() => return Err(Malformed::NoTraceInfo),
             Element::Commit(count) => self.commit(count, follower)?,
             Element::Cancel(count) => self.cancel(count)?,
-            Element::Discard => {
-                self.discard(follower)?;
-                follower.lost(Lost::Discard);
-            }
-            Element::Overflow => follower.lost(Lost::Overflow),
             _ => self.queue.push_back(element),
         }
         Ok(())
@@ -137,25 +149,16 @@ impl Resolver {
 
     /// `ProcessDiscard`. (K10.5.3.5.1) Cycle Count elements are retained as in Table K10-2.
     fn discard(&mut self, follower: &mut Follower<'_>) -> Result<(), Malformed> {
-        self.unseen = self.unseen.map(|_| 0);
-        // Elements before the first uncommitted P0 element are certain.
-        while let Some(element) = self.queue.front().copied()
-            && !self.is_p0(&element)
-        {
-            self.queue.pop_front();
-            self.resolved(element, follower)?;
-        }
+        self.certain(follower)?;
+        self.unseen = None;
         let pending = std::mem::take(&mut self.queue);
-        let open = self.transaction.take();
-        if let Some(open) = open {
-            self.fail(open, follower)?;
-        }
-        for element in pending {
-            if outlives(&element) {
-                follower.element(element)?;
+        match self.transaction.take() {
+            Some(open) => self.fail(open.into_iter().chain(pending).collect(), follower),
+            None => {
+                let outliving = pending.into_iter().filter(outlives);
+                outliving.into_iter().try_for_each(|element| follower.element(element))
             }
         }
-        Ok(())
     }
 
     /// `ProcessTransaction`, and the transaction elements. (K10.5.4)
@@ -199,14 +202,23 @@ impl Resolver {
         Ok(())
     }
 
-    /// The end of the stream: what is not committed is unknown.
-    pub(super) fn end(&mut self, follower: &mut Follower<'_>) -> Result<(), Malformed> {
+    /// Elements before the oldest uncommitted P0 element are certain.
+    pub(super) fn certain(&mut self, follower: &mut Follower<'_>) -> Result<(), Malformed> {
+        if self.unseen.is_some_and(|unseen| unseen > 0) {
+            return Ok(());
+        }
         while let Some(element) = self.queue.front().copied()
             && !self.is_p0(&element)
         {
             self.queue.pop_front();
             self.resolved(element, follower)?;
         }
+        Ok(())
+    }
+
+    /// The end of the stream: what is not committed is unknown.
+    pub(super) fn end(&mut self, follower: &mut Follower<'_>) -> Result<(), Malformed> {
+        self.certain(follower)?;
         let open = self.transaction.take().unwrap_or_default();
         for element in open.into_iter().chain(std::mem::take(&mut self.queue)) {
             if outlives(&element) {

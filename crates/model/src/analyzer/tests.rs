@@ -63,7 +63,7 @@ fn to(address: u64) -> Element {
 }
 
 fn irq(address: u64) -> Element {
-    Element::Exception { kind: 14, address }
+    Element::Exception { kind: 14, address: Some(address) }
 }
 
 /// Outputs in short: the address of an instruction, `E` for a taken branch, `@` and the context
@@ -167,7 +167,7 @@ fn k10_8_cancelled_by_an_interrupt() {
 
 #[test]
 fn k10_9_data_abort() {
-    let abort = Element::Exception { kind: 12, address: 0x2004 };
+    let abort = Element::Exception { kind: 12, address: Some(0x2004) };
     check_from_1000(
         &unit(4),
         &basic(),
@@ -179,7 +179,7 @@ fn k10_9_data_abort() {
 
 #[test]
 fn k10_10_two_exceptions() {
-    let abort = Element::Exception { kind: 12, address: 0x2004 };
+    let abort = Element::Exception { kind: 12, address: Some(0x2004) };
     let rest = [N, Element::Cancel(1), abort, to(0x4000), irq(0x4000), Element::Commit(3)];
     for second in ["06 5c 9a 00 20 00 00", "9a 00 20 00 00 06 1d 90"] {
         let bytes = format!("f6 2e 01 06 19 9a 01 10 00 00 {second} 2d 03");
