@@ -5,20 +5,22 @@
 //! 3. The *flow* follows the committed elements through the program.
 
 mod block_walk;
+mod exception;
 mod fast_path;
 mod flow;
 mod lookup;
 mod prefetch;
+mod resolution;
 mod returns;
 mod window;
 
 use tracewright_base::{
-    BlockCache, Context, Decode, Element, Exception as Taken, Fault, Feed, Gap, Inconsistency,
-    Sink, Spanned, Transaction,
+    BlockCache, Context, Decode, Element, Fault, Feed, Gap, Inconsistency, Sink, Spanned,
+    Transaction,
 };
 
 use self::flow::{Flow, Rules};
-use self::window::{Item, What, Window};
+use self::window::{Item, Newest, What, Window};
 use super::packet::{Address, ContextInfo, Exception, Packet, Q, SubIsa, TraceInfo};
 use super::{Config, History};
 
@@ -27,9 +29,6 @@ const MAX_SPECULATION: u32 = 1 << 16;
 
 /// The maximum number of timestamps and events that wait for the next P0 element.
 const MAX_WINDOW: usize = 1 << 16;
-
-/// The return address of a tail-chained exception, with the T32 bit. (M profile)
-const TAIL_CHAIN: u64 = 0xffff_ffff;
 
 /// The state of synchronisation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,9 +55,10 @@ pub struct Decoder {
     window: Window,
     /// The number of traced P0 elements that are not resolved.
     depth: u32,
-    /// An Exception or a Q was traced; its address has not been.
-    wants_address: bool,
-    /// In a transaction.
+    /// The last packet, if it is an Exception packet whose address is in the next packet, and its
+    /// offset.
+    exception: Option<(u64, Exception)>,
+    /// The emitted elements are inside a transaction.
     transaction: bool,
     /// The trace has VMIDs.
     has_vmid: bool,
@@ -101,6 +101,7 @@ impl Decode<Config, Packet> for Decoder {
             }
             // A truncated packet at the end does not contradict the packets before it.
             Stage::Running if fault != Fault::Truncated => {
+                self.drain(sink);
                 self.lose();
                 sink.element(at, Element::Gap(Gap::BadPacket));
             }
@@ -109,27 +110,16 @@ impl Decode<Config, Packet> for Decoder {
         }
     }
 
-    /// Timestamps and events that cannot be cancelled are emitted; P0 elements that were not
-    /// committed are not.
     fn finish<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         config: &Config,
-        _: &mut K,
+        code: &mut K,
         sink: &mut S,
     ) {
-        while let Some(item) = self.window.pop_front() {
-            match item.what {
-                what if what.survives() => emit(item.at, what, sink),
-                // No element before it is speculative.
-                What::Transaction { step: Transaction::Commit | Transaction::Failure, .. }
-                    if self.depth == 0 || config.max_speculation() == 0 =>
-                {
-                    emit(item.at, item.what, sink);
-                }
-                _ => {}
-            }
-        }
+        // What is before the first P0 element cannot be cancelled any more.
+        let _ = self.flush(Rules::of(config), code, sink);
+        self.drain(sink);
         sink.element(at, Element::End);
     }
 }
@@ -148,12 +138,11 @@ impl Decoder {
                 self.stage = Stage::Running;
                 self.history.trace_info(&info);
                 self.flow.start();
-                self.transaction = config.is_ete() && info.in_transaction();
                 self.depth = info.speculation().unwrap_or(0);
                 if self.depth > 0 {
                     self.push(p.at, What::Unseen(self.depth));
                 }
-                if self.transaction {
+                if config.is_ete() && info.in_transaction() {
                     let step = Transaction::Inside;
                     self.push(p.at, What::Transaction { step, p0: false });
                 }
@@ -173,7 +162,7 @@ impl Decoder {
         self.stage = Stage::Lost;
         self.window.clear();
         self.depth = 0;
-        self.wants_address = false;
+        self.exception = None;
         self.transaction = false;
         self.flow.lose();
     }
@@ -196,10 +185,18 @@ impl Decoder {
         let at = p.at;
         let max = config.max_speculation().min(MAX_SPECULATION);
         let mut commit = 0;
+        if self.exception.is_some() {
+            self.complete_exception(&p, config, rules, sink);
+            let commit = self.depth.saturating_sub(max);
+            if commit > 0 && !self.commit(at, commit, rules, code, sink) {
+                self.fail(at, sink);
+            }
+            return;
+        }
         match p.packet {
             Packet::Atoms(atoms) => {
                 let (bits, len) = (atoms.bits(), atoms.len());
-                if max == 0 && self.depth == 0 && !self.wants_address {
+                if max == 0 && self.depth == 0 {
                     // Nothing is speculative: the window has no P0 elements, and its items are
                     // older than these atoms.
                     if !self.window.is_empty() && !self.flush(rules, code, sink) {
@@ -252,11 +249,9 @@ impl Decoder {
                 let p0 = config.transaction_start_is_p0();
                 self.push(at, What::Transaction { step: Transaction::Start, p0 });
                 self.depth += u32::from(p0);
-                self.transaction = true;
             }
             Packet::TransactionCommit => {
                 self.push(at, What::Transaction { step: Transaction::Commit, p0: false });
-                self.transaction = false;
             }
             Packet::Event(_)
             | Packet::Timestamp { .. }
@@ -294,6 +289,7 @@ impl Decoder {
     /// The program image is wrong.
     #[cold]
     fn fail<S: Sink>(&mut self, at: u64, sink: &mut S) {
+        self.drain(sink);
         self.lose();
         sink.element(at, Element::Gap(Gap::BadImage));
     }
@@ -334,15 +330,11 @@ impl Decoder {
     fn push_address(&mut self, at: u64) {
         let last = self.history.last();
         self.push(at, What::Address { address: last.address, is1: last.is() == SubIsa::Is1 });
-        if core::mem::take(&mut self.wants_address) {
-            self.depth = self.depth.saturating_add(1);
-        }
     }
 
     fn context(&mut self, at: u64, info: Option<&ContextInfo>, rules: Rules) {
         if let Some(info) = info {
-            self.has_vmid |= info.vmid().is_some();
-            self.has_context_id |= info.context_id().is_some();
+            self.note_identifiers(info);
         }
         let whole = self.history.context();
         let is1 = self.history.last().is() == SubIsa::Is1;
@@ -355,49 +347,27 @@ impl Decoder {
         self.push(at, What::Context { context, traced: info.is_some() });
     }
 
+    fn note_identifiers(&mut self, info: &ContextInfo) {
+        self.has_vmid |= info.vmid().is_some();
+        self.has_context_id |= info.context_id().is_some();
+    }
+
     /// A Trace Info while synchronised resets the compression only.
     fn trace_info(&mut self, info: &TraceInfo) {
         self.history.trace_info(info);
     }
 
-    fn exception(&mut self, at: u64, e: Exception, config: &Config) {
-        if !e.unknown_address {
-            if config.is_ete() && e.number == Exception::TRANSACTION_FAILURE {
-                return self.fail_transaction(at);
-            }
-            let Exception { number, also_target, .. } = e;
-            self.push(at, What::Exception { number, also_target });
-            self.wants_address = true;
-            return;
-        }
-        self.history.unknown_address();
-        if e.number == Exception::TRANSACTION_FAILURE {
-            return self.fail_transaction(at);
-        }
-        if e.number == Exception::PE_RESET && self.transaction {
-            self.fail_transaction(at);
-        }
-        self.push(at, What::ExceptionUnknownAddress { number: e.number });
-        self.depth = self.depth.saturating_add(1);
-    }
-
-    fn fail_transaction(&mut self, at: u64) {
-        self.transaction = false;
-        self.push(at, What::Transaction { step: Transaction::Failure, p0: false });
-    }
-
+    /// Counts as a P0 element at once, although its address may be in a later packet. (ETE
+    /// K10.5.2.11)
     fn q(&mut self, at: u64, q: Q) {
-        match q {
-            Q::Uncounted | Q::Counted(_) => {
-                let count = if let Q::Counted(count) = q { Some(count) } else { None };
-                self.push(at, What::Q { count });
-                self.wants_address = true;
-            }
-            Q::To(address, count) => {
-                self.push(at, What::Q { count: Some(count) });
-                self.wants_address = true;
-                self.address(at, address);
-            }
+        let count = match q {
+            Q::Uncounted => None,
+            Q::Counted(count) | Q::To(_, count) => Some(count),
+        };
+        self.push(at, What::Q { count, committed: false });
+        self.depth = self.depth.saturating_add(1);
+        if let Q::To(address, _) = q {
+            self.address(at, address);
         }
     }
 
@@ -426,191 +396,22 @@ impl Decoder {
         if cancel > 0 {
             let missing = window::cancel(&mut self.window, cancel);
             self.depth = self.depth.saturating_sub(cancel);
-            self.wants_address = false;
             if missing > 0 {
+                // Committed elements were not executed: the position is wrong.
+                self.flow.lose();
                 sink.element(p.at, Element::Inconsistency(Inconsistency::CancelOfNothing));
             }
         }
-        if mispredict && !window::mispredict(&mut self.window) {
-            self.flow.mispredict(p.at, rules, code, sink);
+        if !mispredict {
+            return;
         }
-    }
-
-    /// The unresolved elements will not be resolved. (ETE K10.5.3.5)
-    #[cold]
-    fn discard<S: Sink>(&mut self, at: u64, gap: Gap, sink: &mut S) {
-        while let Some(item) = self.window.pop_front() {
-            if item.what.survives() {
-                emit(item.at, item.what, sink);
-            }
-        }
-        if self.transaction {
-            sink.element(at, Element::Transaction(Transaction::Failure));
-        }
-        self.lose();
-        self.stage = Stage::Discarded;
-        sink.element(at, Element::Gap(gap));
-    }
-
-    /// Resolves all items of a window without P0 elements. Returns `false` if the program image is
-    /// wrong.
-    fn flush<K: BlockCache, S: Sink>(&mut self, rules: Rules, code: &mut K, sink: &mut S) -> bool {
-        let mut good = true;
-        while let Some(item) = self.window.pop_front() {
-            let mut zero = 0;
-            good &= self.resolve(item, &mut zero, rules, code, sink);
-        }
-        good
-    }
-
-    /// Commits the `n` oldest P0 elements and all items before them.
-    fn commit<K: BlockCache, S: Sink>(
-        &mut self,
-        at: u64,
-        mut n: u32,
-        rules: Rules,
-        code: &mut K,
-        sink: &mut S,
-    ) -> bool {
-        while n > 0 {
-            let Some(item) = self.window.pop_front() else {
-                self.depth = 0;
-                self.wants_address = false;
-                self.flow.lose();
-                sink.element(at, Element::Inconsistency(Inconsistency::CommitOfNothing));
-                return true;
-            };
-            let before = n;
-            let good = self.resolve(item, &mut n, rules, code, sink);
-            self.depth = self.depth.saturating_sub(before - n);
-            if !good {
-                return false;
-            }
-        }
-        true
-    }
-
-    /// Resolves one item, or at most `n` of its atoms. Subtracts the number of P0 elements from
-    /// `n`.
-    fn resolve<K: BlockCache, S: Sink>(
-        &mut self,
-        item: Item,
-        n: &mut u32,
-        rules: Rules,
-        code: &mut K,
-        sink: &mut S,
-    ) -> bool {
-        let at = item.at;
-        match item.what {
-            What::Unseen(unseen) => {
-                let now = unseen.min(*n);
-                *n -= now;
-                if unseen > now {
-                    self.window.push_front(Item { at, what: What::Unseen(unseen - now) });
-                }
-            }
-            What::Atoms { first, last, len } => {
-                let now = u32::from(len).min(*n);
-                *n -= now;
-                if u32::from(len) > now {
-                    let (first, last, len) = (first >> now, last >> now, len - now as u8);
-                    self.window.push_front(Item { at, what: What::Atoms { first, last, len } });
-                }
-                for k in 0..now {
-                    let (taken, first) = (last >> k & 1 != 0, first >> k & 1 != 0);
-                    if !self.flow.atom(at, taken, first, rules, code, sink) {
-                        return false;
-                    }
-                }
-            }
-            What::Source { address, is1, taken } => {
-                *n = n.saturating_sub(1);
-                return self.flow.source(at, address, is1, taken, rules, code, sink);
-            }
-            What::Exception { number, also_target } => {
-                *n = n.saturating_sub(1);
-                let Some((address, is1)) = self.following(at, rules, sink) else {
-                    sink.element(at, Element::Inconsistency(Inconsistency::Unexpected));
-                    return true;
-                };
-                if also_target {
-                    self.flow.set_address(address, is1, rules);
-                }
-                // An exception immediately after the return from another.
-                let tail_chain = rules.thumb_only && address | 1 == TAIL_CHAIN;
-                let return_address = (!tail_chain).then_some(address);
-                let taken = Taken { number, return_address, also_target, tail_chain };
-                return self.flow.exception(at, taken, rules, code, sink);
-            }
-            What::ExceptionUnknownAddress { number } => {
-                *n = n.saturating_sub(1);
-                let (return_address, also_target, tail_chain) = (None, false, false);
-                let taken = Taken { number, return_address, also_target, tail_chain };
-                return self.flow.exception(at, taken, rules, code, sink);
-            }
-            What::ExceptionReturn { p0 } => {
-                *n = n.saturating_sub(p0.into());
-                sink.element(at, Element::ExceptionReturn);
-            }
-            What::FunctionReturn => *n = n.saturating_sub(1),
-            What::Q { count } => {
-                *n = n.saturating_sub(1);
-                let next = self.window.iter().find_map(|item| match item.what {
-                    What::Address { address, .. } => Some(address),
-                    _ => None,
-                });
-                return match next {
-                    Some(next) => self.flow.q(at, count, next, rules, code, sink),
-                    None => {
-                        sink.element(at, Element::Inconsistency(Inconsistency::Unexpected));
-                        true
-                    }
-                };
-            }
-            What::Transaction { step, p0 } => {
-                *n = n.saturating_sub(p0.into());
-                sink.element(at, Element::Transaction(step));
-            }
-            What::Address { address, is1 } => self.flow.set_address(address, is1, rules),
-            What::Context { context, traced } => {
-                self.flow.set_context(at, context, traced, rules, sink);
-            }
-            What::TraceOn => self.flow.trace_on(at, sink),
-            what => emit(at, what, sink),
-        }
-        true
-    }
-
-    /// Removes the context and the address of the exception at `at` from the window.
-    fn following<S: Sink>(&mut self, at: u64, rules: Rules, sink: &mut S) -> Option<(u64, bool)> {
-        loop {
-            let item = self.window.pop_front()?;
-            match item.what {
-                What::Address { address, is1 } => return Some((address, is1)),
-                What::Context { context, traced } => {
-                    self.flow.set_context(at, context, traced, rules, sink);
-                }
-                what if what.survives() => emit(item.at, what, sink),
-                what => {
-                    self.window.push_front(Item { at: item.at, what });
-                    return None;
-                }
+        match window::mispredict(&mut self.window) {
+            Newest::Branch | Newest::Unseen => {}
+            Newest::Nothing => self.flow.mispredict(p.at, rules, code, sink),
+            Newest::Other => {
+                self.push(p.at, What::Unknown);
+                sink.element(p.at, Element::Inconsistency(Inconsistency::MispredictOfNothing));
             }
         }
     }
-}
-
-/// Emits an item that does not concern the program flow.
-#[inline(never)]
-fn emit<S: Sink>(at: u64, what: What, sink: &mut S) {
-    let element = match what {
-        What::Events(mask) => Element::Events(mask),
-        What::Timestamp { value, cycles } => Element::Timestamp { value, cycles },
-        What::Cycles(count) => Element::Cycles(count),
-        What::Marker => Element::Marker,
-        What::Transaction { step, .. } => Element::Transaction(step),
-        What::Instrumentation { el, value } => Element::Instrumentation { el, value },
-        _ => return,
-    };
-    sink.element(at, element);
 }

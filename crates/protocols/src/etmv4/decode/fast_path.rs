@@ -15,7 +15,8 @@ use super::block_walk::{BlockWalk, PacketSource, Stop};
 use super::flow::Rules;
 use super::lookup::{Set, Sets, prefetch_block};
 use super::prefetch::Prefetcher;
-use super::{Decoder, Stage, emit};
+use super::resolution::emit;
+use super::{Decoder, Stage};
 use crate::cursor::Cursor;
 use crate::etmv4::Config;
 use crate::etmv4::history::Entry;
@@ -51,7 +52,7 @@ impl Decoder {
     ) {
         if self.stage != Stage::Running
             || self.depth > 0
-            || self.wants_address
+            || self.exception.is_some()
             || config.max_speculation() > 0
         {
             return;

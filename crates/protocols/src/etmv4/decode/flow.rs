@@ -55,7 +55,7 @@ pub(super) struct Flow {
     /// Instruction set selector of the address: IS1 (T32) or IS0.
     is1: bool,
     /// The last branch, which a late Mispredict may still reverse.
-    branch: Option<Branch>,
+    branch: LastBranch,
     /// The loss of P0 elements has been reported, or has a known cause.
     loss_reported: bool,
     /// An overflow lost trace since the last Trace On.
@@ -72,6 +72,17 @@ const ADDRESS: u8 = 2;
 /// The last branch was indirect and taken: its target is on the return stack unless an address
 /// follows.
 const PENDING: u8 = 4;
+
+/// The last branch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum LastBranch {
+    /// There is none, or it was before a loss of trace.
+    #[default]
+    Nothing,
+    /// It was before this decoder started.
+    Unseen,
+    Seen(Branch),
+}
 
 /// A P0 instruction that was emitted: the start of its range, and whether it took effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,11 +101,16 @@ enum Stop {
 }
 
 /// The instructions of a walk.
+#[derive(Default)]
 struct Walked {
     start: u64,
     end: u64,
     instructions: u32,
     last: Option<Instruction>,
+    /// The last instruction is a waypoint.
+    waypoint: bool,
+    /// Another instruction is a branch without a condition, which is not taken.
+    passed: bool,
 }
 
 impl Walked {
@@ -107,6 +123,11 @@ impl Walked {
             (Kind::Branch, Some(target)) => next == target || falls_through && last.conditional,
             _ => falls_through,
         }
+    }
+
+    /// Whether the last instruction is a branch without a condition.
+    fn is_unconditional(&self) -> bool {
+        self.waypoint && self.last.as_ref().is_some_and(is_unconditional)
     }
 
     fn range(&self, taken: bool) -> Option<Element> {
@@ -180,7 +201,7 @@ impl Flow {
             (self.isa, self.is1) = (last.isa, last.isa == Isa::T32);
             self.known = CONTEXT | ADDRESS;
             let Flow { isa, is1, .. } = *self;
-            self.branch = Some(Branch { from: block.start, isa, is1, taken });
+            self.branch = LastBranch::Seen(Branch { from: block.start, isa, is1, taken });
             self.resolve(last, block.next(), is1, taken, rules);
         }
     }
@@ -201,6 +222,7 @@ impl Flow {
     pub(super) fn start(&mut self) {
         self.lose();
         self.loss_reported = true;
+        self.branch = LastBranch::Unseen;
     }
 
     pub(super) fn overflow(&mut self) {
@@ -256,9 +278,11 @@ impl Flow {
         }
     }
 
-    /// A P0 element without an address. It is reported once.
+    /// A P0 element without an address or without a context. It is reported once. An address before
+    /// it is not that of the next instruction any more.
     #[cold]
     fn unplaced<S: Sink>(&mut self, at: u64, sink: &mut S) {
+        self.forget_address();
         if !core::mem::replace(&mut self.loss_reported, true) {
             sink.element(at, Element::Inconsistency(Inconsistency::NoAddress));
         }
@@ -426,7 +450,7 @@ impl Flow {
         sink: &mut S,
     ) {
         let Flow { isa, is1, .. } = *self;
-        self.branch = Some(Branch { from, isa, is1, taken });
+        self.branch = LastBranch::Seen(Branch { from, isa, is1, taken });
         if first && last.role == Role::Call && rules.return_stack {
             self.returns.push(Return { address: next, is1 });
         }
@@ -459,15 +483,22 @@ impl Flow {
         code: &mut K,
         sink: &mut S,
     ) {
-        let Some(branch) = self.branch.as_mut() else {
-            sink.element(at, Element::Inconsistency(Inconsistency::MispredictOfNothing));
-            return;
+        let branch = match &mut self.branch {
+            LastBranch::Seen(branch) => branch,
+            LastBranch::Unseen => return self.forget_address(),
+            LastBranch::Nothing => {
+                self.lose();
+                sink.element(at, Element::Inconsistency(Inconsistency::MispredictOfNothing));
+                return;
+            }
         };
         branch.taken = !branch.taken;
         let Branch { from, isa, is1, taken } = *branch;
         sink.element(at, Element::Corrected { taken });
-        let (walked, _) = walk(Pc { address: from, isa, space: self.space }, code, Until::Waypoint);
-        if let Some(last) = walked.last {
+        self.forget_address();
+        let (walked, stop) =
+            walk(Pc { address: from, isa, space: self.space }, code, Until::Waypoint);
+        if let (Some(last), None) = (walked.last, stop) {
             self.resolve(&last, walked.end, is1, taken, rules);
         }
     }
@@ -482,7 +513,8 @@ impl Flow {
         sink: &mut S,
     ) -> bool {
         let mut good = true;
-        if exception.return_address.is_none() && self.known & PENDING != 0 && rules.return_stack {
+        let pending = self.known & PENDING != 0 && !exception.also_target;
+        if exception.return_address.is_none() && pending && rules.return_stack {
             // The target of the branch is irrelevant; the unit popped it from its stack.
             self.returns.pop();
         }
@@ -503,7 +535,7 @@ impl Flow {
             }
         }
         self.forget_address();
-        self.branch = None;
+        self.branch = LastBranch::Nothing;
         self.loss_reported = false;
         self.missing = None;
         if good {
@@ -525,8 +557,11 @@ impl Flow {
         match stop {
             Some(stop) => self.stopped(at, pc, &walked, stop, sink),
             None => {
-                if let Some(element) = walked.range(true) {
+                if let Some(element) = walked.range(!walked.waypoint) {
                     sink.element(at, element);
+                }
+                if walked.passed || walked.is_unconditional() {
+                    sink.element(at, Element::Inconsistency(Inconsistency::UnconditionalNotTaken));
                 }
                 true
             }
@@ -556,24 +591,32 @@ impl Flow {
         let isa = isa(self.bits64, is1, rules);
         let source = Pc { address: address & isa.address_mask(), isa, space: self.space };
         let Ok(last) = code.instruction(source) else {
-            let nothing = Walked { start: 0, end: 0, instructions: 0, last: None };
-            return self.stopped(at, source, &nothing, Stop::NoCode(source.address), sink);
+            let stop = Stop::NoCode(source.address);
+            return self.stopped(at, source, &Walked::default(), stop, sink);
         };
         let end = source.address.wrapping_add(u64::from(last.size)) & isa.address_mask();
-        // Without an address before it, the one instruction is certain.
-        let mut pc = self.pc().filter(|pc| pc.address <= source.address).unwrap_or(source);
+        // Without an address before it, or with a later one, the one instruction is certain.
+        let from = self.pc();
+        let mut pc = from.filter(|pc| pc.address <= source.address).unwrap_or(source);
+        if from.is_some_and(|from| from.address > source.address) {
+            sink.element(at, Element::Inconsistency(Inconsistency::AddressNotReached));
+        }
+        let mut passed = false;
         while rules.split_source
             && let Ok(block) = code.block(pc)
             && block.end == End::Waypoint
             && block.next().wrapping_sub(1) < source.address
         {
+            let block_last = block.last;
             let walked = Walked {
                 start: pc.address,
                 end: block.next(),
                 instructions: block.instructions,
-                last: Some(block.last),
+                last: Some(block_last),
+                ..Walked::default()
             };
             pc.address = walked.end;
+            passed |= is_unconditional(&block_last);
             if let Some(element) = walked.range(false) {
                 sink.element(at, element);
             }
@@ -586,6 +629,9 @@ impl Flow {
         if let Some(element) = walked.range(taken) {
             sink.element(at, element);
         }
+        if passed || walked.passed {
+            sink.element(at, Element::Inconsistency(Inconsistency::UnconditionalNotTaken));
+        }
         let from = source.address;
         self.go(from, is1, rules);
         self.loss_reported = false;
@@ -595,50 +641,69 @@ impl Flow {
         true
     }
 
-    /// A Q element: `count` instructions were executed, then the one at `next`.
+    /// A Q element: `count` instructions were executed, then the one at `next`, which is `None` if
+    /// the trace does not have it. Afterwards the address is unknown.
     pub(super) fn q<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         count: Option<u32>,
-        next: u64,
+        next: Option<u64>,
         rules: Rules,
         code: &mut K,
         sink: &mut S,
     ) -> bool {
         self.take_return(at, rules, sink);
-        self.branch = None;
+        self.branch = LastBranch::Nothing;
         let Some(pc) = self.pc() else {
             self.unplaced(at, sink);
             return true;
         };
-        let unknown = Element::Unknown {
+        self.forget_address();
+        let unknown = |next| Element::Unknown {
             start: pc.address,
             next,
             instructions: count.map_or(Counted::UNKNOWN, Counted::of),
         };
         let Some(count) = count.filter(|&count| count > 0) else {
-            sink.element(at, unknown);
+            match next {
+                Some(next) => sink.element(at, unknown(next)),
+                None => self.unplaced(at, sink),
+            }
             return true;
         };
         // The path is certain only up to the first waypoint.
         let (walked, stop) = walk(pc, code, Until::Count(count));
-        match stop {
-            None if walked.instructions == count && walked.can_precede(next) => {
+        if let Some(stop) = stop {
+            return self.stopped(at, pc, &walked, stop, sink);
+        }
+        let whole = walked.instructions == count;
+        match next {
+            Some(next) if whole && walked.can_precede(next) => {
                 let taken = walked.last.is_none_or(|last| {
                     !(last.conditional && last.kind == Kind::Branch && next == walked.end)
                 });
                 if let Some(element) = walked.range(taken) {
                     sink.element(at, element);
                 }
-                true
             }
+            Some(next) => sink.element(at, unknown(next)),
             None => {
-                sink.element(at, unknown);
-                true
+                let certain = |last: &Instruction| whole && last.kind == Kind::Plain;
+                if walked.last.as_ref().is_some_and(certain)
+                    && let Some(element) = walked.range(true)
+                {
+                    sink.element(at, element);
+                }
+                self.unplaced(at, sink);
             }
-            Some(stop) => self.stopped(at, pc, &walked, stop, sink),
         }
+        true
     }
+}
+
+/// Whether `instruction` is a branch that is always taken.
+fn is_unconditional(instruction: &Instruction) -> bool {
+    matches!(instruction.kind, Kind::Branch | Kind::Indirect) && !instruction.conditional
 }
 
 /// The instruction set at an address.
@@ -665,7 +730,7 @@ enum Until {
 /// Walks consecutive instructions from `pc`.
 fn walk<K: BlockCache>(pc: Pc, code: &mut K, until: Until) -> (Walked, Option<Stop>) {
     let mask = pc.isa.address_mask();
-    let mut walked = Walked { start: pc.address, end: pc.address, instructions: 0, last: None };
+    let mut walked = Walked { start: pc.address, end: pc.address, ..Walked::default() };
     loop {
         let here = Pc { address: walked.end, ..pc };
         let left = match until {
@@ -694,9 +759,10 @@ fn walk<K: BlockCache>(pc: Pc, code: &mut K, until: Until) -> (Walked, Option<St
         if fits {
             walked.end = block.next();
             walked.instructions = walked.instructions.saturating_add(block.instructions);
+            walked.passed |= walked.is_unconditional();
             walked.last = Some(block.last);
-            let past = matches!(until, Until::Address(_));
-            if block.end == End::Waypoint && !past {
+            walked.waypoint = block.end == End::Waypoint;
+            if walked.waypoint && !matches!(until, Until::Address(_)) {
                 return (walked, None);
             }
             continue;
@@ -710,7 +776,8 @@ fn walk<K: BlockCache>(pc: Pc, code: &mut K, until: Until) -> (Walked, Option<St
                 }
                 walked.end = here.address.wrapping_add(size) & mask;
                 walked.instructions += 1;
-                walked.last = Some(instruction);
+                walked.passed |= walked.is_unconditional();
+                (walked.last, walked.waypoint) = (Some(instruction), false);
             }
             Err(miss) => return (walked, Some(Stop::NoCode(miss.address))),
         }

@@ -28,22 +28,22 @@ pub(super) enum What {
         is1: bool,
         taken: bool,
     },
-    /// The context and the address of the exception follow as items of their own.
+    /// `return_address`: where it is known. `also_target`: the target of the branch before it is an
+    /// item of its own, or unknown.
     Exception {
         number: u16,
+        return_address: Option<u64>,
         also_target: bool,
-    },
-    /// An exception with an unknown return address; no items follow.
-    ExceptionUnknownAddress {
-        number: u16,
     },
     ExceptionReturn {
         p0: bool,
     },
     FunctionReturn,
-    /// The address of the next instruction follows as an item of its own.
+    /// The address of the next instruction follows as an item of its own. `committed`: the element
+    /// is resolved, and the address has not been traced.
     Q {
         count: Option<u32>,
+        committed: bool,
     },
     Transaction {
         step: Transaction,
@@ -59,6 +59,8 @@ pub(super) enum What {
         traced: bool,
     },
     TraceOn,
+    /// The packets contradict each other: address and context are unknown from here on.
+    Unknown,
     Events(u8),
     Timestamp {
         value: u64,
@@ -74,15 +76,12 @@ pub(super) enum What {
 
 impl What {
     /// The number of its P0 elements.
-    const fn p0(&self) -> u32 {
+    pub(super) const fn p0(&self) -> u32 {
         match *self {
             What::Unseen(n) => n,
             What::Atoms { len, .. } => len as u32,
-            What::Source { .. }
-            | What::Exception { .. }
-            | What::ExceptionUnknownAddress { .. }
-            | What::FunctionReturn
-            | What::Q { .. } => 1,
+            What::Source { .. } | What::Exception { .. } | What::FunctionReturn => 1,
+            What::Q { committed, .. } => !committed as u32,
             What::ExceptionReturn { p0 } | What::Transaction { p0, .. } => p0 as u32,
             _ => 0,
         }
@@ -122,6 +121,9 @@ pub(super) fn cancel(window: &mut Window, mut n: u32) -> u32 {
                 *unseen -= n;
                 return 0;
             }
+            What::Q { committed: true, .. } => break,
+            // From a Trace Info. (ETE Table K10-2)
+            What::Transaction { step: Transaction::Inside, .. } => {}
             what if what.survives() => {}
             what => {
                 n -= what.p0();
@@ -132,9 +134,22 @@ pub(super) fn cancel(window: &mut Window, mut n: u32) -> u32 {
     n
 }
 
-/// Reverses the newest P0 branch and removes the target addresses after it. Returns whether there
-/// was one.
-pub(super) fn mispredict(window: &mut Window) -> bool {
+/// The newest element of a window that a Mispredict can concern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Newest {
+    /// A branch, which has the other outcome now.
+    Branch,
+    /// An element that this decoder has not seen.
+    Unseen,
+    /// Another element: the Mispredict contradicts the trace.
+    Other,
+    /// The window has no such element.
+    Nothing,
+}
+
+/// Reverses the newest branch and removes the target addresses after it. A Transaction Start is not
+/// a branch: the branch before it is meant. (ETE K10.5.5.11)
+pub(super) fn mispredict(window: &mut Window) -> Newest {
     let mut k = window.len();
     while k > 0 {
         k -= 1;
@@ -142,20 +157,23 @@ pub(super) fn mispredict(window: &mut Window) -> bool {
         match &mut item.what {
             What::Atoms { last, len, .. } => {
                 *last ^= 1 << (*len - 1);
-                return true;
+                return Newest::Branch;
             }
             What::Source { taken, .. } => {
                 *taken = !*taken;
-                return true;
+                return Newest::Branch;
             }
+            What::Unseen(_) | What::Unknown => return Newest::Unseen,
             What::Address { .. } => {
                 window.remove(k);
             }
-            what if what.p0() > 0 => return false,
+            What::Transaction { .. } => {}
+            What::TraceOn | What::Q { .. } => return Newest::Other,
+            what if what.p0() > 0 => return Newest::Other,
             _ => {}
         }
     }
-    false
+    Newest::Nothing
 }
 
 #[cfg(test)]
@@ -214,8 +232,8 @@ mod tests {
     fn mispredict_reverses_the_newest_branch_and_removes_its_target() {
         let address = What::Address { address: 0x1000, is1: false };
         let mut window: Window = [atoms(0b11, 2), address].map(item).into();
-        assert!(mispredict(&mut window));
+        assert_eq!(mispredict(&mut window), Newest::Branch);
         assert_eq!(window, Window::from([item(What::Atoms { first: 0b11, last: 0b01, len: 2 })]));
-        assert!(!mispredict(&mut Window::from([item(address)])));
+        assert_eq!(mispredict(&mut Window::from([item(address)])), Newest::Nothing);
     }
 }

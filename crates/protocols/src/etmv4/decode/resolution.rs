@@ -1,0 +1,207 @@
+//! The resolution of elements: committed, discarded, or pending where the trace ends. (ETE K10.5.3)
+
+use tracewright_base::{BlockCache, Element, Exception, Gap, Inconsistency, Sink, Transaction};
+
+use super::Decoder;
+use super::flow::Rules;
+use super::window::{Item, What};
+
+/// The return address of a tail-chained exception, with the T32 bit. (M profile)
+const TAIL_CHAIN: u64 = 0xffff_ffff;
+
+/// The target address of a Q element.
+enum Continuation {
+    /// Execution continues at this address.
+    At(u64),
+    /// No packet has given it, and a later one can.
+    Waits,
+    /// The trace continues without it.
+    Missing,
+}
+
+impl Decoder {
+    /// A Discard or Overflow packet: the unresolved elements will not be resolved. (ETE K10.5.3.5)
+    #[cold]
+    pub(super) fn discard<S: Sink>(&mut self, at: u64, gap: Gap, sink: &mut S) {
+        self.drain(sink);
+        if self.transaction {
+            sink.element(at, Element::Transaction(Transaction::Failure));
+        }
+        self.lose();
+        self.stage = super::Stage::Discarded;
+        sink.element(at, Element::Gap(gap));
+    }
+
+    /// Removes all items, and emits those that are never cancelled. (ETE Table K10-2)
+    pub(super) fn drain<S: Sink>(&mut self, sink: &mut S) {
+        let mut removed_start = false;
+        while let Some(Item { at, what }) = self.window.pop_front() {
+            match what {
+                What::Transaction { step: Transaction::Start, .. } => removed_start = true,
+                // The end of a transaction whose start was not emitted is not emitted, either.
+                What::Transaction { step: Transaction::Commit | Transaction::Failure, .. }
+                    if core::mem::take(&mut removed_start) => {}
+                What::Transaction { step, .. } => self.step(at, step, sink),
+                what if what.survives() => emit(at, what, sink),
+                _ => {}
+            }
+        }
+    }
+
+    fn step<S: Sink>(&mut self, at: u64, step: Transaction, sink: &mut S) {
+        self.transaction = matches!(step, Transaction::Start | Transaction::Inside);
+        sink.element(at, Element::Transaction(step));
+    }
+
+    /// Resolves the items before the first P0 element. Returns `false` if the program image is
+    /// wrong.
+    pub(super) fn flush<K: BlockCache, S: Sink>(
+        &mut self,
+        rules: Rules,
+        code: &mut K,
+        sink: &mut S,
+    ) -> bool {
+        while let Some(&item) = self.window.front()
+            && item.what.p0() == 0
+        {
+            self.window.pop_front();
+            if !self.resolve(item, &mut 0, rules, code, sink) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Commits the `n` oldest P0 elements and all items before them.
+    pub(super) fn commit<K: BlockCache, S: Sink>(
+        &mut self,
+        at: u64,
+        mut n: u32,
+        rules: Rules,
+        code: &mut K,
+        sink: &mut S,
+    ) -> bool {
+        while n > 0 {
+            let Some(item) = self.window.pop_front() else {
+                self.depth = 0;
+                self.flow.lose();
+                sink.element(at, Element::Inconsistency(Inconsistency::CommitOfNothing));
+                return true;
+            };
+            let before = n;
+            let good = self.resolve(item, &mut n, rules, code, sink);
+            self.depth = self.depth.saturating_sub(before - n);
+            if !good {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Resolves one item, or at most `n` of its P0 elements. Subtracts their number from `n`. Each
+    /// call removes the item or reduces its number of P0 elements.
+    fn resolve<K: BlockCache, S: Sink>(
+        &mut self,
+        item: Item,
+        n: &mut u32,
+        rules: Rules,
+        code: &mut K,
+        sink: &mut S,
+    ) -> bool {
+        let at = item.at;
+        match item.what {
+            What::Unseen(unseen) => {
+                let now = unseen.min(*n);
+                *n -= now;
+                if unseen > now {
+                    self.window.push_front(Item { at, what: What::Unseen(unseen - now) });
+                }
+            }
+            What::Atoms { first, last, len } => {
+                let now = u32::from(len).min(*n);
+                *n -= now;
+                if u32::from(len) > now {
+                    let (first, last, len) = (first >> now, last >> now, len - now as u8);
+                    self.window.push_front(Item { at, what: What::Atoms { first, last, len } });
+                }
+                for k in 0..now {
+                    let (taken, first) = (last >> k & 1 != 0, first >> k & 1 != 0);
+                    if !self.flow.atom(at, taken, first, rules, code, sink) {
+                        return false;
+                    }
+                }
+            }
+            What::Source { address, is1, taken } => {
+                *n = n.saturating_sub(1);
+                return self.flow.source(at, address, is1, taken, rules, code, sink);
+            }
+            What::Exception { number, return_address, also_target } => {
+                *n = n.saturating_sub(1);
+                // An exception immediately after the return from another.
+                let tail_chain =
+                    rules.thumb_only && return_address.is_some_and(|to| to | 1 == TAIL_CHAIN);
+                let return_address = return_address.filter(|_| !tail_chain);
+                let taken = Exception { number, return_address, also_target, tail_chain };
+                return self.flow.exception(at, taken, rules, code, sink);
+            }
+            What::ExceptionReturn { p0 } => {
+                *n = n.saturating_sub(p0.into());
+                sink.element(at, Element::ExceptionReturn);
+            }
+            What::FunctionReturn => *n = n.saturating_sub(1),
+            What::Q { count, committed } => {
+                *n = n.saturating_sub((!committed).into());
+                let next = match self.continuation() {
+                    Continuation::At(next) => Some(next),
+                    Continuation::Waits if !committed => {
+                        let what = What::Q { count, committed: true };
+                        self.window.push_front(Item { at, what });
+                        return true;
+                    }
+                    Continuation::Waits | Continuation::Missing => None,
+                };
+                return self.flow.q(at, count, next, rules, code, sink);
+            }
+            What::Transaction { step, p0 } => {
+                *n = n.saturating_sub(p0.into());
+                self.step(at, step, sink);
+            }
+            What::Address { address, is1 } => self.flow.set_address(address, is1, rules),
+            What::Context { context, traced } => {
+                self.flow.set_context(at, context, traced, rules, sink);
+            }
+            What::TraceOn => self.flow.trace_on(at, sink),
+            What::Unknown => self.flow.lose(),
+            what => emit(at, what, sink),
+        }
+        true
+    }
+
+    /// The address after the Q element that was in front of the window: the first one before the
+    /// next P0 element and the next Trace On.
+    fn continuation(&self) -> Continuation {
+        for item in &self.window {
+            match item.what {
+                What::Address { address, .. } => return Continuation::At(address),
+                What::TraceOn => return Continuation::Missing,
+                what if what.p0() > 0 => return Continuation::Missing,
+                _ => {}
+            }
+        }
+        Continuation::Waits
+    }
+}
+
+/// Emits an item that does not concern the program flow.
+#[inline(never)]
+pub(super) fn emit<S: Sink>(at: u64, what: What, sink: &mut S) {
+    let element = match what {
+        What::Events(mask) => Element::Events(mask),
+        What::Timestamp { value, cycles } => Element::Timestamp { value, cycles },
+        What::Cycles(count) => Element::Cycles(count),
+        What::Marker => Element::Marker,
+        What::Instrumentation { el, value } => Element::Instrumentation { el, value },
+        _ => return,
+    };
+    sink.element(at, element);
+}
