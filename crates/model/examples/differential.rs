@@ -28,7 +28,7 @@ fn main() {
                 words.retain(|word| !word.contains(|c: char| c.is_ascii_digit()));
                 let class = classes.entry(words.join(" ")).or_default();
                 *class += 1;
-                if *class <= 6 && shown < show {
+                if *class <= 3 && shown < show {
                     shown += 1;
                     println!("seed {seed}: {error}\n{}", least.report());
                 }

@@ -114,6 +114,9 @@ pub enum Malformed {
     InstructionSet,
     /// A transaction starts inside a transaction, or is committed outside of one.
     Transaction,
+    /// The stream or its trust ends with uncommitted P0 elements before the end of a transaction.
+    /// The pseudocode commits the transaction (K10.5.4.3.1) without these elements.
+    Unresolved,
 }
 
 impl fmt::Display for Output {

@@ -150,6 +150,7 @@ impl Resolver {
     /// `ProcessDiscard`. (K10.5.3.5.1) Cycle Count elements are retained as in Table K10-2.
     fn discard(&mut self, follower: &mut Follower<'_>) -> Result<(), Malformed> {
         self.certain(follower)?;
+        self.ends_transaction()?;
         self.unseen = None;
         let pending = std::mem::take(&mut self.queue);
         match self.transaction.take() {
@@ -216,9 +217,18 @@ impl Resolver {
         Ok(())
     }
 
+    /// What is not committed must not end a transaction that is committed.
+    fn ends_transaction(&self) -> Result<(), Malformed> {
+        match self.queue.contains(&Element::TransactionCommit) {
+            true => Err(Malformed::Unresolved),
+            false => Ok(()),
+        }
+    }
+
     /// The end of the stream: what is not committed is unknown.
     pub(super) fn end(&mut self, follower: &mut Follower<'_>) -> Result<(), Malformed> {
         self.certain(follower)?;
+        self.ends_transaction()?;
         let open = self.transaction.take().unwrap_or_default();
         for element in open.into_iter().chain(std::mem::take(&mut self.queue)) {
             if outlives(&element) {
