@@ -20,7 +20,7 @@ fn main() {
                 outputs += analyzed.len();
                 *ends.entry(format!("{:?}", is_legal(&analyzed))).or_default() += 1;
             }
-            Err(_) => {
+            Err(whole) => {
                 differ += 1;
                 let least = trial.minimised();
                 let error = least.compare().err().unwrap_or_default();
@@ -30,7 +30,7 @@ fn main() {
                 *class += 1;
                 if *class <= 3 && shown < show {
                     shown += 1;
-                    println!("seed {seed}: {error}\n{}", least.report());
+                    println!("seed {seed}: {error}\nwhole: {whole}\n{}", least.report());
                 }
             }
         }

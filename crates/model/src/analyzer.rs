@@ -70,4 +70,6 @@ pub fn analyze_elements(
 }
 
 #[cfg(test)]
+mod streams;
+#[cfg(test)]
 mod tests;

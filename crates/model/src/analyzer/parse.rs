@@ -52,8 +52,8 @@ impl<'a> Parser<'a> {
     fn parse(&mut self, s: &mut Bytes<'_>, out: &mut Vec<Element>) -> Result<(), Stop> {
         let header = s.byte()?;
         // After a loss of trace, Alignment Synchronization comes first (K10.5.2.7); Event elements
-        // may precede it (K10.5.9).
-        let early = matches!(header, 0x70..=0x7f) && self.started;
+        // may precede it in an ETE (K10.5.9).
+        let early = self.unit.ete && self.started && matches!(header, 0x70..=0x7f);
         if !self.aligned && header != 0 && !early {
             return Err(Malformed::NoAlignment.into());
         }

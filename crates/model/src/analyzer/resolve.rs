@@ -12,6 +12,7 @@ use super::{Element, Lost, Malformed, Unit};
 
 /// The resolution queue and the transaction queue.
 pub(super) struct Resolver {
+    ete: bool,
     transaction_start_is_p0: bool,
     /// Uncommitted elements, the oldest first.
     queue: VecDeque<Element>,
@@ -29,6 +30,7 @@ pub(super) struct Resolver {
 impl Resolver {
     pub(super) fn new(unit: &Unit) -> Resolver {
         Resolver {
+            ete: unit.ete,
             transaction_start_is_p0: unit.transaction_start_is_p0,
             queue: VecDeque::new(),
             unseen: None,
@@ -78,7 +80,7 @@ impl Resolver {
                 }
                 self.queue.push_back(element);
             }
-            Element::Event(_) => self.queue.push_back(element),
+            Element::Event(_) if self.ete => self.queue.push_back(element),
             Element::Overflow => follower.lost(Lost::Overflow),
             // The Trace Info element of K10.5.2.7 comes first.
             Element::TransactionFailure | Element::Discard if self.started => {
@@ -192,10 +194,11 @@ impl Resolver {
         Ok(())
     }
 
-    /// `ProcessTransactionFailure`. (K10.5.4.4) Events and cycle counts outlive the transaction.
+    /// `ProcessTransactionFailure`. (K10.5.4.4) Events and cycle counts outlive the transaction. So
+    /// does the context: an exception, which alone changes it, ends the transaction.
     fn fail(&self, failed: Vec<Element>, follower: &mut Follower<'_>) -> Result<(), Malformed> {
         for element in failed {
-            if outlives(&element) {
+            if outlives(&element) || matches!(element, Element::Context(_)) {
                 follower.element(element)?;
             }
         }

@@ -23,6 +23,17 @@ fn memory(blocks: &[(u64, &[u32])]) -> Memory {
     Memory { blocks: blocks.iter().map(|(at, words)| (*at, bytes(words))).collect() }
 }
 
+/// A program of A64 words.
+pub(super) struct Program {
+    pub(super) memory: Memory,
+}
+
+impl Program {
+    pub(super) fn new(blocks: &[(u64, &[u32])]) -> Program {
+        Program { memory: memory(blocks) }
+    }
+}
+
 /// The program of Tables K10-6 to K10-10.
 fn basic() -> Memory {
     memory(&[
@@ -68,7 +79,7 @@ fn irq(address: u64) -> Element {
 
 /// Outputs in short: the address of an instruction, `E` for a taken branch, `@` and the context
 /// identifier if it is not 0.
-fn short(outputs: &[Output]) -> String {
+pub(super) fn short(outputs: &[Output]) -> String {
     let id = |context: &AnalyzerContext| match context.context_id {
         0 => String::new(),
         id => format!("@{id:x}"),

@@ -444,7 +444,7 @@ impl<'a> Streams<'a> {
         self.state.place = Place::NeedsAll;
         self.state.branch = None;
         self.state.in_transaction = false;
-        if self.random.once_in(4) {
+        if self.unit.ete && self.random.once_in(4) {
             self.packets.raw(&[0x72]);
         }
         self.synchronise();
