@@ -158,6 +158,9 @@ impl CachedBlock {
     /// It is its own taken successor: a loop of one block.
     pub const LOOP: u16 = 1 << 3;
 
+    /// Its waypoint is a branch without a condition.
+    pub const UNCONDITIONAL: u16 = 1 << 4;
+
     /// Whether it has one of `kinds`, a combination of the constants above.
     #[inline]
     pub const fn is_any_of(&self, kinds: u16) -> bool {
@@ -177,7 +180,8 @@ impl CachedBlock {
         let kind_if = |kind, yes| if yes { kind } else { 0 };
         let kinds = kind_if(CachedBlock::CALL, block.last.role == Role::Call)
             | kind_if(CachedBlock::EXCEPTION_RETURN, block.last.role == Role::ExceptionReturn)
-            | kind_if(CachedBlock::INDIRECT, block.last.kind == Kind::Indirect);
+            | kind_if(CachedBlock::INDIRECT, block.last.kind == Kind::Indirect)
+            | kind_if(CachedBlock::UNCONDITIONAL, block.last.is_unconditional());
         let (low, class) = (block.start as u32, (class as u16) << KINDS | kinds);
         Some(CachedBlock { low, class, counts })
     }

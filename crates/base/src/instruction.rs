@@ -69,3 +69,11 @@ pub struct Instruction {
     /// from the preceding instruction (RISC-V, sequentially inferable jumps).
     pub target: Option<u64>,
 }
+
+impl Instruction {
+    /// Whether it is a branch that is always taken.
+    #[inline]
+    pub const fn is_unconditional(&self) -> bool {
+        matches!(self.kind, Kind::Branch | Kind::Indirect) && !self.conditional
+    }
+}

@@ -20,10 +20,10 @@ pub struct Range {
 }
 
 impl Range {
-    /// The address after the last instruction.
+    /// The address after the last instruction, within the addresses of the instruction set.
     #[inline]
     pub const fn end(&self) -> u64 {
-        self.start.wrapping_add(self.bytes as u64)
+        self.start.wrapping_add(self.bytes as u64) & self.last.isa.address_mask()
     }
 
     /// The address of the last instruction.

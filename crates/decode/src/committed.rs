@@ -54,9 +54,8 @@ const fn outlives(element: &Element) -> bool {
 impl<S: Sink> Sink for Committed<S> {
     fn element(&mut self, at: u64, element: Element) {
         match element {
+            // A start inside a transaction discards nothing. (K10.5.4.2)
             Element::Transaction(Transaction::Start | Transaction::Inside) => {
-                // A transaction that is still open failed without a report.
-                self.fail();
                 self.open = true;
                 self.pending.push((at, element));
             }
@@ -64,9 +63,9 @@ impl<S: Sink> Sink for Committed<S> {
                 self.commit();
                 self.sink.element(at, element);
             }
-            Element::Transaction(Transaction::Failure)
-            | Element::Gap(Gap::Discard | Gap::Overflow)
-            | Element::End => {
+            // The end of the transaction may be in the gap.
+            Element::Gap(Gap::Data) => self.sink.element(at, element),
+            Element::Transaction(Transaction::Failure) | Element::Gap(_) | Element::End => {
                 self.fail();
                 self.sink.element(at, element);
             }

@@ -215,6 +215,11 @@ impl Config {
         }
     }
 
+    /// The version has Timestamp Marker packets: from ETMv4.6 and from ETE 1.1 on.
+    pub const fn knows_timestamp_marker(&self) -> bool {
+        self.version() >= if self.ete { 0x51 } else { 0x46 }
+    }
+
     /// Timestamps come with Timestamp Marker packets. (TRCIDR0.TSMARK, bit \[23])
     pub const fn has_timestamp_marker(&self) -> bool {
         self.trcidr0 >> 23 & 1 != 0
@@ -249,20 +254,23 @@ impl Config {
         self.trcidr2 & 0x1f == 0b0_1000
     }
 
-    /// Bytes of a context identifier: 0 or 4. (TRCIDR2.CIDSIZE, bits \[9:5]: 0 or 0b00100)
+    /// Bytes of a context identifier: 0 or 4. (TRCIDR2.CIDSIZE, bits \[9:5]: 0 or 0b00100) In an
+    /// ETE it is 4, even if the field is 0. (Arm ARM K10.5.2.14.9)
     #[inline]
     pub const fn context_id_bytes(&self) -> u8 {
-        if self.trcidr2 >> 5 & 0x1f == 0b0_0100 { 4 } else { 0 }
+        if self.ete || self.trcidr2 >> 5 & 0x1f == 0b0_0100 { 4 } else { 0 }
     }
 
     /// Bytes of a virtual machine identifier: 0, 1, 2 or 4. (TRCIDR2.VMIDSIZE, bits \[14:10]; 2 and
-    /// 4 from ETMv4.1 on)
+    /// 4 from ETMv4.1 on) In an ETE it is 4 if the field is 0. (Arm ARM K10.5.2.14.9) Captures of
+    /// ETMv4 units whose type is recorded as ETE have smaller ones.
     #[inline]
     pub const fn vmid_bytes(&self) -> u8 {
         match self.trcidr2 >> 10 & 0x1f {
             1 => 1,
             2 if self.version() > 0x40 => 2,
             4 if self.version() > 0x40 => 4,
+            _ if self.ete => 4,
             _ => 0,
         }
     }

@@ -136,7 +136,7 @@ impl Decoder {
             (_, Packet::AlignSync) => self.stage = Stage::Aligned,
             (Stage::Aligned, Packet::TraceInfo(info)) => {
                 self.stage = Stage::Running;
-                self.history.trace_info(&info);
+                self.reset(&info, config);
                 self.flow.start();
                 self.depth = info.speculation().unwrap_or(0);
                 if self.depth > 0 {
@@ -226,7 +226,7 @@ impl Decoder {
                 self.context(at, info.as_ref(), rules);
             }
             Packet::AlignSync | Packet::Ignore => {}
-            Packet::TraceInfo(info) => self.trace_info(&info),
+            Packet::TraceInfo(info) => self.trace_info(at, &info, config, sink),
             Packet::TraceOn => self.push(at, What::TraceOn),
             Packet::Exception(exception) => self.exception(at, exception, config),
             Packet::ExceptionReturn => {
@@ -344,7 +344,7 @@ impl Decoder {
             isa: flow::isa(whole.bits64, is1, rules),
             ..whole
         };
-        self.push(at, What::Context { context, traced: info.is_some() });
+        self.push(at, What::Context(context));
     }
 
     fn note_identifiers(&mut self, info: &ContextInfo) {
@@ -352,9 +352,31 @@ impl Decoder {
         self.has_context_id |= info.context_id().is_some();
     }
 
-    /// A Trace Info while synchronised resets the compression only.
-    fn trace_info(&mut self, info: &TraceInfo) {
+    /// A Trace Info while synchronised resets the compression. It also has the number of unresolved
+    /// P0 elements: another one than that of the trace before it contradicts that trace, or begins
+    /// another session. (ETE K10.5.2.6)
+    #[cold]
+    fn trace_info<S: Sink>(&mut self, at: u64, info: &TraceInfo, config: &Config, sink: &mut S) {
+        self.reset(info, config);
+        let depth = info.speculation().unwrap_or(0);
+        if depth == self.depth {
+            return;
+        }
+        self.drain(sink);
+        self.depth = depth;
+        if depth > 0 {
+            self.push(at, What::Unseen(depth));
+        }
+        self.flow.start();
+        sink.element(at, Element::Inconsistency(Inconsistency::Unexpected));
+    }
+
+    /// Resets the compression. Identifiers that the unit does not trace are damage of a packet: it
+    /// has no effect on later contexts.
+    fn reset(&mut self, info: &TraceInfo, config: &Config) {
         self.history.trace_info(info);
+        self.has_vmid &= config.vmid();
+        self.has_context_id &= config.context_id();
     }
 
     /// Counts as a P0 element at once, although its address may be in a later packet. (ETE
@@ -408,10 +430,7 @@ impl Decoder {
         match window::mispredict(&mut self.window) {
             Newest::Branch | Newest::Unseen => {}
             Newest::Nothing => self.flow.mispredict(p.at, rules, code, sink),
-            Newest::Other => {
-                self.push(p.at, What::Unknown);
-                sink.element(p.at, Element::Inconsistency(Inconsistency::MispredictOfNothing));
-            }
+            Newest::Other => self.push(p.at, What::Unknown),
         }
     }
 }

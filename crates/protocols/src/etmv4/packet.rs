@@ -141,8 +141,7 @@ pub struct Exception {
     /// The address that follows is also the target of the branch before the exception. (`E` is
     /// 0b10, otherwise 0b01)
     pub also_target: bool,
-    /// `0111_0000` replaces the address, which is unknown; the address history gets a zero. (ETE,
-    /// TYPE 0, 24 and 25)
+    /// `0111_0000` replaces the address, which is unknown; the address history gets a zero. (ETE)
     pub unknown_address: bool,
     /// A fault is pending. (M profile)
     pub fault_pending: bool,
@@ -154,10 +153,10 @@ impl Exception {
     /// The transaction failed: this is not an exception. (ETE)
     pub const TRANSACTION_FAILURE: u16 = 0b1_1000;
 
-    /// Whether the return address of `number` may be unknown in an ETE. (Arm ARM K10.5.6.3.12, and
-    /// Transaction Failure)
-    pub const fn may_be_unknown(number: u16) -> bool {
-        matches!(number, Self::PE_RESET | Self::TRANSACTION_FAILURE | 0b1_1001)
+    /// Whether exceptions of the type `number` have no defined return address in an ETE: an address
+    /// in the packet is not one. (Arm ARM K10.5.6.3.12)
+    pub const fn has_unknown_return(number: u16) -> bool {
+        matches!(number, Self::PE_RESET | 0b1_1001)
     }
 }
 
@@ -185,8 +184,7 @@ impl Wire<Config> for Packet {
     /// A packet without an encoding is emitted as equivalent packets: a Q element with a 64-bit
     /// address as a Q element and an Address packet, a context with a short address as two packets.
     ///
-    /// An ETE exception whose return address may be unknown is parsed only when the byte after it
-    /// is present.
+    /// An Exception packet of an ETE is parsed only when the byte after it is present.
     fn emit(&self, config: &Config, out: &mut impl Extend<u8>) {
         match *self {
             Packet::AlignSync => out.extend([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80]),
@@ -194,7 +192,7 @@ impl Wire<Config> for Packet {
             Packet::Overflow => out.extend([0x00, 0x05]),
             Packet::TraceInfo(info) => {
                 out.extend([0x01]);
-                info.emit(out);
+                info.emit(config, out);
             }
             Packet::Timestamp { bits, count, cycles } => {
                 out.extend([0x02 | u8::from(cycles.is_some())]);

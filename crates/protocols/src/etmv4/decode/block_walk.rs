@@ -48,6 +48,8 @@ pub(super) enum Stop {
     Address,
     /// The last block ends with a return from an exception.
     ExceptionReturn,
+    /// The last block ends with a branch without a condition, which was not taken.
+    NotTaken,
 }
 
 /// A next block within this distance, in blocks, is probably prefetched already.
@@ -81,6 +83,11 @@ impl BlockWalk {
     #[inline]
     pub(super) const fn took_effect(&self) -> bool {
         self.before & 1 != 0
+    }
+
+    /// Whether atoms of the current packet remain.
+    pub(super) const fn has_atoms(&self) -> bool {
+        self.steps > 1
     }
 
     /// Takes one atom, for a block that is not cached. Returns whether it is E.
@@ -132,7 +139,7 @@ impl BlockWalk {
         // checks bounds once for each atom.
         let blocks = CachedBlocks::new(blocks.all(), blocks.successors(), blocks.classes());
         // An index instead of a branch on whether the waypoint took effect.
-        let check = [0, special | CachedBlock::LOOP];
+        let check = [CachedBlock::UNCONDITIONAL, special | CachedBlock::LOOP];
         let BlockWalk { mut next, mut steps, mut at, mut last, mut before, mut taken, .. } = *self;
         let (mut cursor, mut chunk) = packets.chunk(taken);
         let stop = 'walk: loop {
@@ -149,6 +156,12 @@ impl BlockWalk {
                 let after = successors[usize::from(executed)];
                 (last, before) = (next, steps);
                 if cached.is_any_of(check[usize::from(executed)]) {
+                    if !executed {
+                        sink.element(at, Element::Range(cached.range(class, false)));
+                        next = after;
+                        steps >>= 1;
+                        break 'walk Stop::NotTaken;
+                    }
                     if !cached.is_any_of(special) {
                         // A loop of one block: one iteration for each consecutive E atom.
                         let times = steps.trailing_ones().min(steps.ilog2());

@@ -74,7 +74,7 @@ impl Decoder {
             self.fail_transaction(at);
         }
         // Where no return address is defined for the type, the traced one has no meaning.
-        let unknown = config.is_ete() && !also_target && Exception::may_be_unknown(number);
+        let unknown = config.is_ete() && !also_target && Exception::has_unknown_return(number);
         let return_address = address.filter(|_| !unknown);
         self.push(at, What::Exception { number, return_address, also_target });
         self.depth = self.depth.saturating_add(1);

@@ -30,6 +30,8 @@ enum Halt {
     Enter,
     /// The block at a traced address is not cached.
     Address(Entry),
+    /// A branch without a condition was not taken.
+    NotTaken,
 }
 
 /// Up to this number, cached blocks are in the processor's caches and need no prefetch.
@@ -158,7 +160,12 @@ impl Decoder {
     ) {
         let special = special(rules);
         let sets = self.flow.sets(rules, code);
-        let next = sets.find(self.flow.selected(), code).next;
+        let next = match self.flow.is_contradicted() {
+            // The first atom reports it.
+            true if Atoms::steps(feed.rest().first().copied().unwrap_or(0)) == 0 => return,
+            true => BlockId::NONE,
+            false => sets.find(self.flow.selected(), code).next,
+        };
         let mut walk = BlockWalk::new(next, feed, &self.flow.returns);
         let mut prefetcher = Prefetcher::new();
         loop {
@@ -180,6 +187,7 @@ impl Decoder {
                 match stop {
                     Stop::Packet => break Halt::Other,
                     Stop::Address => break Halt::Address(self.history.last()),
+                    Stop::NotTaken => break Halt::NotTaken,
                     Stop::ExceptionReturn => sink.element(walk.at, Element::ExceptionReturn),
                     Stop::Unknown => {
                         walk.next = self.return_to(&mut walk, &sets, rules, code);
@@ -195,6 +203,14 @@ impl Decoder {
                 Halt::Other => {
                     self.flow.settle(cursor, rules, code);
                     break;
+                }
+                // The next atom makes it an inconsistency.
+                Halt::NotTaken => {
+                    self.flow.settle(cursor, rules, code);
+                    if !walk.has_atoms() {
+                        break;
+                    }
+                    cursor = Cursor::before(BlockId::NONE);
                 }
                 Halt::Address(entry) => {
                     self.flow.settle(cursor, rules, code);
@@ -290,7 +306,7 @@ impl Decoder {
         self.flow.settle(*cursor, rules, code);
         // A direct branch always has this target, so the next block can be recorded as successor.
         let mut linked = self.flow.pc().is_some();
-        if !linked {
+        if !linked || self.flow.is_contradicted() {
             self.flow.take_return(walk.at, rules, sink);
             // The block at the return address is the not-taken successor of the call.
             let call = self.flow.pc().and_then(|pc| walk.calls.call_before(pc, code));

@@ -44,7 +44,7 @@ const MAX_WALK: u64 = 1 << 26;
 pub(super) struct Flow {
     /// Address of the next instruction, if `known` has [`ADDRESS`]; otherwise 0.
     address: u64,
-    /// The bits [`CONTEXT`], [`ADDRESS`] and [`PENDING`].
+    /// The bits [`CONTEXT`], [`ADDRESS`], [`PENDING`] and [`NOT_TAKEN`].
     known: u8,
     /// The instruction set at the address, from execution state and selector.
     isa: Isa,
@@ -72,6 +72,9 @@ const ADDRESS: u8 = 2;
 /// The last branch was indirect and taken: its target is on the return stack unless an address
 /// follows.
 const PENDING: u8 = 4;
+/// The last branch has no condition and was not taken. That is an inconsistency unless a Mispredict
+/// follows.
+const NOT_TAKEN: u8 = 8;
 
 /// The last branch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,7 +130,7 @@ impl Walked {
 
     /// Whether the last instruction is a branch without a condition.
     fn is_unconditional(&self) -> bool {
-        self.waypoint && self.last.as_ref().is_some_and(is_unconditional)
+        self.waypoint && self.last.as_ref().is_some_and(Instruction::is_unconditional)
     }
 
     fn range(&self, taken: bool) -> Option<Element> {
@@ -161,7 +164,7 @@ impl Flow {
     #[inline]
     fn go(&mut self, address: u64, is1: bool, rules: Rules) {
         self.address = address;
-        self.known = self.known & !PENDING | ADDRESS;
+        self.known = self.known & CONTEXT | ADDRESS;
         if is1 != self.is1 {
             self.is1 = is1;
             self.isa = isa(self.bits64, is1, rules);
@@ -240,7 +243,6 @@ impl Flow {
         &mut self,
         at: u64,
         context: Context,
-        traced: bool,
         rules: Rules,
         sink: &mut S,
     ) {
@@ -248,20 +250,31 @@ impl Flow {
         self.bits64 = context.bits64;
         self.space = context.space();
         self.isa = isa(self.bits64, self.is1, rules);
-        if traced {
-            sink.element(at, Element::Context(context));
-        }
+        sink.element(at, Element::Context(context));
     }
 
     pub(super) fn set_address(&mut self, address: u64, is1: bool, rules: Rules) {
+        let not_taken = self.known & NOT_TAKEN;
         self.go(address, is1, rules);
+        self.known |= not_taken;
         self.loss_reported = false;
         self.missing = None;
     }
 
-    /// The target of an indirect branch without a traced address is popped from the return stack.
+    /// Whether the next P0 element makes the last branch an inconsistency.
+    #[inline]
+    pub(super) fn is_contradicted(&self) -> bool {
+        self.known & NOT_TAKEN != 0
+    }
+
+    /// Before a P0 element: the target of an indirect branch without a traced address is popped from
+    /// the return stack.
     #[inline]
     pub(super) fn take_return<S: Sink>(&mut self, at: u64, rules: Rules, sink: &mut S) {
+        if self.is_contradicted() {
+            self.known &= !NOT_TAKEN;
+            sink.element(at, Element::Inconsistency(Inconsistency::UnconditionalNotTaken));
+        }
         if self.known & PENDING == 0 {
             return;
         }
@@ -471,7 +484,12 @@ impl Flow {
                 self.address = 0;
                 self.known = self.known & CONTEXT | PENDING;
             }
-            _ => self.go(next, is1, rules),
+            _ => {
+                self.go(next, is1, rules);
+                if !taken && last.is_unconditional() {
+                    self.known |= NOT_TAKEN;
+                }
+            }
         }
     }
 
@@ -514,6 +532,9 @@ impl Flow {
     ) -> bool {
         let mut good = true;
         let pending = self.known & PENDING != 0 && !exception.also_target;
+        if self.is_contradicted() {
+            self.take_return(at, rules, sink);
+        }
         if exception.return_address.is_none() && pending && rules.return_stack {
             // The target of the branch is irrelevant; the unit popped it from its stack.
             self.returns.pop();
@@ -616,7 +637,7 @@ impl Flow {
                 ..Walked::default()
             };
             pc.address = walked.end;
-            passed |= is_unconditional(&block_last);
+            passed |= block_last.is_unconditional();
             if let Some(element) = walked.range(false) {
                 sink.element(at, element);
             }
@@ -699,11 +720,6 @@ impl Flow {
         }
         true
     }
-}
-
-/// Whether `instruction` is a branch that is always taken.
-fn is_unconditional(instruction: &Instruction) -> bool {
-    matches!(instruction.kind, Kind::Branch | Kind::Indirect) && !instruction.conditional
 }
 
 /// The instruction set at an address.

@@ -42,7 +42,7 @@ impl Decoder {
                 What::Transaction { step: Transaction::Commit | Transaction::Failure, .. }
                     if core::mem::take(&mut removed_start) => {}
                 What::Transaction { step, .. } => self.step(at, step, sink),
-                what if what.survives() => emit(at, what, sink),
+                what if what.survives() || what == What::Unknown => emit(at, what, sink),
                 _ => {}
             }
         }
@@ -167,11 +167,12 @@ impl Decoder {
                 self.step(at, step, sink);
             }
             What::Address { address, is1 } => self.flow.set_address(address, is1, rules),
-            What::Context { context, traced } => {
-                self.flow.set_context(at, context, traced, rules, sink);
-            }
+            What::Context(context) => self.flow.set_context(at, context, rules, sink),
             What::TraceOn => self.flow.trace_on(at, sink),
-            What::Unknown => self.flow.lose(),
+            What::Unknown => {
+                self.flow.lose();
+                emit(at, What::Unknown, sink);
+            }
             what => emit(at, what, sink),
         }
         true
@@ -201,6 +202,7 @@ pub(super) fn emit<S: Sink>(at: u64, what: What, sink: &mut S) {
         What::Cycles(count) => Element::Cycles(count),
         What::Marker => Element::Marker,
         What::Instrumentation { el, value } => Element::Instrumentation { el, value },
+        What::Unknown => Element::Inconsistency(Inconsistency::MispredictOfNothing),
         _ => return,
     };
     sink.element(at, element);

@@ -53,13 +53,9 @@ pub(super) enum What {
         address: u64,
         is1: bool,
     },
-    /// `traced` if the packet has the values.
-    Context {
-        context: Context,
-        traced: bool,
-    },
+    Context(Context),
     TraceOn,
-    /// The packets contradict each other: address and context are unknown from here on.
+    /// A Mispredict that concerns no branch: address and context are unknown from here on.
     Unknown,
     Events(u8),
     Timestamp {

@@ -119,7 +119,7 @@ impl Encoder {
     pub(super) fn timestamp(&mut self, value: u64, config: &Config, out: &mut impl Extend<Packet>) {
         let value = if config.timestamp_bits() == 48 { value & 0xffff_ffff_ffff } else { value };
         self.flush(config, out);
-        if config.has_timestamp_marker() && config.version() >= 0x46 {
+        if config.has_timestamp_marker() && config.knows_timestamp_marker() {
             self.put(Packet::TimestampMarker, config, out);
         }
         let cycles = config.cycle_counting().then(|| self.counter.since_last());

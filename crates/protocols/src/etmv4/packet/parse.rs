@@ -35,7 +35,7 @@ fn packet(header: u8, bytes: &mut Bytes<'_>, config: &Config) -> Result<Packet, 
     let not_here = Err(Stop::Bad(1, Fault::ReservedForConfig(header)));
     let ete = config.is_ete();
     Ok(match header {
-        0x01 => Packet::TraceInfo(TraceInfo::parse(bytes)?),
+        0x01 => Packet::TraceInfo(TraceInfo::parse(bytes, config)?),
         0x02 | 0x03 => {
             let time = bytes.groups(64)?;
             let cycles = if header & 1 != 0 { Some(bytes.uleb(20)?) } else { None };
@@ -83,7 +83,7 @@ fn packet(header: u8, bytes: &mut Bytes<'_>, config: &Config) -> Result<Packet, 
         0x83 => Packet::AddressContext(long32(SubIsa::Is1, bytes)?, context(bytes, config)?),
         0x85 => Packet::AddressContext(long64(SubIsa::Is0, bytes)?, context(bytes, config)?),
         0x86 => Packet::AddressContext(long64(SubIsa::Is1, bytes)?, context(bytes, config)?),
-        0x88 if config.version() >= 0x46 => Packet::TimestampMarker,
+        0x88 if config.knows_timestamp_marker() => Packet::TimestampMarker,
         0x90..=0x9f => match Address::parse(header, bytes.rest()) {
             Some(address) => Packet::Address(bytes.take(address)?),
             None => return reserved,
@@ -119,8 +119,8 @@ fn has_function_return(config: &Config) -> bool {
 /// `cett_ttte`: E1 and E0 around TYPE. If `c` is 1, TYPE bits \[9:5] and P follow, which an ETE
 /// does not have.
 ///
-/// An address packet follows. In an ETE, if the return address of this TYPE may be unknown, one
-/// byte can replace it. Alone that byte would be an Ignore packet, so it is part of this packet.
+/// An address packet follows. In an ETE one byte can replace it, whatever the TYPE. Alone that byte
+/// would be an Ignore packet, so it is part of this packet. (Arm ARM K10.5.2.13)
 fn exception(bytes: &mut Bytes<'_>, config: &Config) -> Result<Exception, Stop> {
     let low = bytes.byte()?;
     let mut number = u16::from(low >> 1 & 0x1f);
@@ -139,7 +139,7 @@ fn exception(bytes: &mut Bytes<'_>, config: &Config) -> Result<Exception, Stop> 
         _ => return Err(bytes.bad(Fault::Reserved(0x06))),
     };
     let mut unknown_address = false;
-    if config.is_ete() && Exception::may_be_unknown(number) {
+    if config.is_ete() {
         unknown_address = *bytes.rest().first().ok_or(Stop::Partial)? == 0x70;
         bytes.taken += usize::from(unknown_address);
     }

@@ -63,6 +63,27 @@ impl<'a> Bytes<'a> {
         Ok(self.groups(width)?.bits as u32)
     }
 
+    /// A number of at most 96 bits in groups of 7; what exceeds 32 bits is `u32::MAX`. The 14th byte
+    /// has no continuation: its bits above the number must be zero. (Arm ARM K10.5.6.4.3)
+    pub(super) fn uleb_96(&mut self) -> Result<u32, Stop> {
+        let mut value = 0u128;
+        for group in 0..14 {
+            let byte = self.byte()?;
+            if group == 13 {
+                if byte >> 5 != 0 {
+                    return Err(self.bad(Fault::Overlong));
+                }
+                value |= u128::from(byte) << 91;
+                break;
+            }
+            value |= u128::from(byte & 0x7f) << (7 * group);
+            if byte & 0x80 == 0 {
+                break;
+            }
+        }
+        Ok(u32::try_from(value).unwrap_or(u32::MAX))
+    }
+
     /// The bytes read are undecodable.
     pub(super) const fn bad(&self, fault: Fault) -> Stop {
         Stop::Bad(self.taken, fault)

@@ -6,6 +6,7 @@ use tracewright_base::Fault;
 
 use super::read::{Bytes, Stop};
 use crate::bits::emit_groups;
+use crate::etmv4::Config;
 
 /// A Trace Info packet. An absent section is zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -22,6 +23,8 @@ impl TraceInfo {
     const SPEC: u8 = 2;
     const CYCT: u8 = 3;
     const WNDW: u8 = 4;
+    /// The sections of an ETE: INFO, SPEC and CYCT.
+    const ETE: u8 = 0b1101;
 
     #[must_use]
     const fn with(mut self, section: u8, value: u32) -> Self {
@@ -101,10 +104,23 @@ impl TraceInfo {
         self.values[0] >> 6 & 1 != 0
     }
 
-    /// Reads the bytes after the header. Bytes that continue PLCTL, and its bits \[6:5], are
-    /// ignored.
-    pub(super) fn parse(bytes: &mut Bytes<'_>) -> Result<Self, Stop> {
+    /// Reads the bytes after the header. Bits of PLCTL that select no section are ignored, as are
+    /// the bytes that continue PLCTL. An ETE has the sections INFO, SPEC and CYCT, and continues
+    /// neither PLCTL nor INFO. SPEC and CYCT have up to 96 bits; what exceeds 32 bits is `u32::MAX`.
+    pub(super) fn parse(bytes: &mut Bytes<'_>, config: &Config) -> Result<Self, Stop> {
         let control = bytes.byte()?;
+        if config.is_ete() {
+            let mut info = TraceInfo::default();
+            if control >> Self::INFO & 1 != 0 {
+                info = info.with_info(bytes.byte()?.into());
+            }
+            for section in [Self::SPEC, Self::CYCT] {
+                if control >> section & 1 != 0 {
+                    info = info.with(section, bytes.uleb_96()?);
+                }
+            }
+            return Ok(info);
+        }
         let mut last = control;
         let mut extensions = 0;
         while last & 0x80 != 0 {
@@ -117,17 +133,28 @@ impl TraceInfo {
         let mut info = TraceInfo::default();
         for section in Self::INFO..=Self::WNDW {
             if control >> section & 1 != 0 {
-                info = info.with(section, bytes.uleb(32)?);
+                let value = match section {
+                    Self::SPEC | Self::CYCT => bytes.uleb_96()?,
+                    _ => bytes.uleb(32)?,
+                };
+                info = info.with(section, value);
             }
         }
         Ok(info)
     }
 
     /// Writes the bytes after the header.
-    pub(super) fn emit(&self, out: &mut impl Extend<u8>) {
-        out.extend([self.sections]);
+    pub(super) fn emit(&self, config: &Config, out: &mut impl Extend<u8>) {
+        let sections = if config.is_ete() { self.sections & Self::ETE } else { self.sections };
+        out.extend([sections]);
         for section in Self::INFO..=Self::WNDW {
-            if let Some(value) = self.section(section) {
+            let Some(value) = self.section(section) else { continue };
+            if sections >> section & 1 == 0 {
+                continue;
+            }
+            if config.is_ete() && section == Self::INFO {
+                out.extend([value as u8]);
+            } else {
                 emit_groups(value.into(), 32 - value.leading_zeros() as u8, 32, out);
             }
         }

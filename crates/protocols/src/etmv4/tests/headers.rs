@@ -73,7 +73,7 @@ const HEADERS: &[(u8, u8, &str, &str)] = &[
     (0x85, 0x85, "address 0x010101010101020c IS0 (64 bits), context EL1", "PPPP"),
     (0x86, 0x86, "address 0x0101010101010106 IS1 (64 bits), context EL1", "PPPP"),
     (0x87, 0x87, "", "RRRR"),
-    (0x88, 0x88, "timestamp marker", "RPPP"),
+    (0x88, 0x88, "timestamp marker", "RPRP"),
     (0x89, 0x8f, "", "RRRR"),
     (0x90, 0x90, "address, same as 0", "PPPP"),
     (0x91, 0x91, "address, same as 1", "PPPP"),

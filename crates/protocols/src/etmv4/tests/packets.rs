@@ -32,10 +32,30 @@ fn trace_info() {
                 .with_window(u32::MAX),
         ),
     ] {
-        for config in [etmv4_0(), ete_1_3()] {
-            both_ways(&config, bytes, Packet::TraceInfo(info));
+        both_ways(&etmv4_0(), bytes, Packet::TraceInfo(info));
+        // An ETE has neither KEY nor WNDW.
+        if info.key().is_none() && info.window().is_none() {
+            both_ways(&ete_1_3(), bytes, Packet::TraceInfo(info));
         }
     }
+    for (bytes, info) in [
+        (&[0x01, 0x13, 0x81][..], none.with_info(0x81)),
+        (&[0x01, 0x04, 0x81, 0x80, 0x80, 0x80, 0x80, 0x00], none.with_speculation(1)),
+        (&[0x01, 0x08, 0x80, 0x80, 0x80, 0x80, 0x10], none.with_threshold(u32::MAX)),
+    ] {
+        let parsed = Packet::parse(bytes, &ete_1_3());
+        assert_eq!(parsed, Parse::Packet(Packet::TraceInfo(info), bytes.len()));
+    }
+    // Of the 14th byte of a field five bits are used.
+    let mut long = std::vec![0x80; 16];
+    long[..3].copy_from_slice(&[0x01, 0x04, 0x83]);
+    for (last, want) in [(0x1f, u32::MAX), (0x00, 3)] {
+        long[15] = last;
+        let packet = Packet::TraceInfo(none.with_speculation(want));
+        assert_eq!(Packet::parse(&long, &ete_1_3()), Parse::Packet(packet, 16));
+    }
+    long[15] = 0x20;
+    assert_eq!(Packet::parse(&long, &ete_1_3()), Parse::Bad(16, Fault::Overlong));
     let info = none.with_info(0x41).with_threshold(0x16);
     assert!(info.cycle_counting() && info.in_transaction());
     assert_eq!((info.key(), info.threshold()), (None, Some(0x16)));
@@ -176,12 +196,12 @@ fn contexts() {
     }
     both_ways(&ete_1_0(), &[0x80], Packet::Context(None));
 
-    // TRCIDR2.VMIDSIZE and CIDSIZE determine the number of bytes.
+    // TRCIDR2.VMIDSIZE and CIDSIZE determine the number of bytes. Where they are 0 an ETE has 4.
     for (idr2, payload, want) in [
         (0x0488, &[0x51, 0x07][..], context.with_vmid(7)),
         (0x0888, &[0x51, 0x07, 0x01], context.with_vmid(0x107)),
-        (0x0088, &[0x51], context),
-        (0x0408, &[0xd1, 0x07], context.with_vmid(7)),
+        (0x0088, &[0x51, 0x07, 0, 0, 0x01], context.with_vmid(0x100_0007)),
+        (0x0408, &[0xd1, 0x07, 0x09, 0, 0, 0], context.with_vmid(7).with_context_id(9)),
     ] {
         let config = config(true, None, &[("TRCIDR2", idr2)]);
         let bytes = [&[0x81], payload].concat();
@@ -221,21 +241,20 @@ fn exceptions() {
     ] {
         both_ways(&etmv4_6(), bytes, Packet::Exception(exception));
     }
-    // An unknown address: reset, transaction failure, and type 25.
+    // An unknown address, of any type.
     for (bytes, exception) in [
         (&[0x06, 0x01, 0x70][..], unknown(0)),
         (&[0x06, 0x31, 0x70], unknown(Exception::TRANSACTION_FAILURE)),
         (&[0x06, 0x33, 0x70], unknown(25)),
+        (&[0x06, 0x1d, 0x70], unknown(14)),
         (&[0x06, 0x70, 0x70], Exception { also_target: true, ..unknown(24) }),
     ] {
         both_ways(&ete_1_0(), bytes, Packet::Exception(exception));
     }
     // A reset with a known address, and an Ignore packet after an exception.
-    for (config, bytes, number) in [
-        (ete_1_0(), [0x06, 0x01, 0x9a], 0),
-        (ete_1_0(), [0x06, 0x1d, 0x70], 14),
-        (etmv4_6(), [0x06, 0x01, 0x70], 0),
-    ] {
+    for (config, bytes, number) in
+        [(ete_1_0(), [0x06, 0x01, 0x9a], 0), (etmv4_6(), [0x06, 0x01, 0x70], 0)]
+    {
         let packet = Packet::Exception(Exception { number, ..e });
         assert_eq!(Packet::parse(&bytes, &config), Parse::Packet(packet, 2));
     }
