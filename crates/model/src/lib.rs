@@ -8,6 +8,8 @@
 //! No crate that is published depends on this one.
 #![forbid(unsafe_code)]
 
+pub mod analyzer;
+pub mod differential;
 pub mod expand;
 pub mod generate;
 pub mod machine;

@@ -1,0 +1,27 @@
+//! The program image. (K10.5.6.3.11)
+
+use tracewright_base::{Instruction, Isa};
+use tracewright_isa::{ItState, classify};
+
+/// Program memory: blocks of bytes, each with its address.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    /// The blocks, which do not overlap.
+    pub blocks: Vec<(u64, Vec<u8>)>,
+}
+
+impl Memory {
+    /// The instruction at `address`, which no IT instruction precedes. `None` if it is not in the
+    /// program image.
+    pub fn instruction(&self, address: u64, isa: Isa) -> Option<Instruction> {
+        let bytes: Vec<u8> = (0..4).map_while(|n| self.byte(address.wrapping_add(n))).collect();
+        classify(isa, &bytes, address, &mut ItState::default())
+    }
+
+    fn byte(&self, address: u64) -> Option<u8> {
+        self.blocks.iter().find_map(|(start, bytes)| {
+            let offset = address.checked_sub(*start)?;
+            bytes.get(usize::try_from(offset).ok()?).copied()
+        })
+    }
+}

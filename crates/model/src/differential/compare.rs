@@ -1,0 +1,325 @@
+//! The decoder's elements in the terms of the analyzer, and their comparison.
+
+use tracewright_base::{Element, Fault, Gap, Kind, Sink, Transaction};
+use tracewright_protocols::Observer;
+
+use super::Trial;
+use crate::analyzer::{AnalyzerContext, Lost, Malformed, Memory, Output};
+
+/// What a decoder's elements state about execution.
+#[derive(Debug, Default)]
+pub struct Stated {
+    /// In program order, without transactions that fail or do not end.
+    pub out: Vec<Output>,
+    /// The outputs of the open transaction.
+    open: Option<Vec<Output>>,
+    memory: Memory,
+    context: AnalyzerContext,
+    /// No context was reported.
+    unknown: bool,
+    /// All elements, as text.
+    pub texts: Vec<String>,
+}
+
+impl Stated {
+    /// Nothing yet. `memory` splits ranges into instructions.
+    pub fn new(memory: &Memory) -> Stated {
+        Stated { memory: memory.clone(), unknown: true, ..Stated::default() }
+    }
+
+    fn push(&mut self, output: Output) {
+        self.open.as_mut().unwrap_or(&mut self.out).push(output);
+    }
+
+    /// The open transaction has no effect.
+    fn fail(&mut self) {
+        let Some(open) = self.open.take() else { return };
+        let outlives = |output: &Output| {
+            matches!(output, Output::Event(_) | Output::Timestamp { .. } | Output::Cycles(_))
+        };
+        self.out.extend(open.into_iter().filter(outlives));
+    }
+
+    /// All outputs, at the end of the trace.
+    pub fn finish(&mut self) {
+        self.fail();
+    }
+}
+
+impl Observer for Stated {}
+
+impl Sink for Stated {
+    fn element(&mut self, at: u64, element: Element) {
+        self.texts.push(format!("{at:4} {element}"));
+        match element {
+            Element::Range(range) => {
+                let (mut address, isa) = (range.start, range.last.isa);
+                for left in (0..range.instructions).rev() {
+                    let branch = matches!(range.last.kind, Kind::Branch | Kind::Indirect);
+                    self.push(Output::Instruction {
+                        address,
+                        isa,
+                        taken: left == 0 && branch && range.taken(),
+                        context: self.context,
+                    });
+                    let size = self.memory.instruction(address, isa).map_or(4, |i| i.size);
+                    address = address.wrapping_add(size.into()) & isa.address_mask();
+                }
+            }
+            Element::Corrected { taken: now } => {
+                let out = self.open.as_mut().unwrap_or(&mut self.out);
+                let all = out.iter_mut().rev();
+                let mut last = all.filter_map(|output| match output {
+                    Output::Instruction { address, isa, taken, .. } => Some((address, isa, taken)),
+                    _ => None,
+                });
+                if let Some((address, isa, taken)) = last.next()
+                    && let Some(instruction) = self.memory.instruction(*address, *isa)
+                {
+                    *taken = now && matches!(instruction.kind, Kind::Branch | Kind::Indirect);
+                }
+            }
+            Element::Context(context) => {
+                self.unknown = false;
+                self.context = AnalyzerContext {
+                    context_id: context.context_id.unwrap_or(0),
+                    vmid: context.vmid.unwrap_or(0),
+                    exception_level: context.el.unwrap_or(0),
+                    non_secure: context.security == Some(tracewright_base::Security::NonSecure),
+                    sixty_four_bit: context.bits64,
+                };
+            }
+            Element::Exception(exception) => self.push(Output::Exception {
+                kind: exception.number,
+                address: exception.return_address,
+                context: (!self.unknown).then_some(self.context),
+            }),
+            Element::ExceptionReturn => self.push(Output::ExceptionReturn),
+            Element::Unknown { start, next, instructions } => {
+                self.push(Output::Q { start, count: instructions.get(), next: Some(next) });
+            }
+            Element::NoCode { address, .. } => self.push(Output::NoCode(address)),
+            Element::TraceOn(_) => self.push(Output::TraceOn),
+            Element::Gap(Gap::Overflow) => {
+                self.fail();
+                self.push(Output::Lost(Lost::Overflow));
+            }
+            Element::Gap(Gap::Discard) => {
+                self.fail();
+                self.push(Output::Lost(Lost::Discard));
+            }
+            Element::Events(events) => {
+                for event in (0..4).filter(|n| events >> n & 1 == 1) {
+                    self.push(Output::Event(event));
+                }
+            }
+            Element::Timestamp { value, cycles } => self.push(Output::Timestamp { value, cycles }),
+            Element::Cycles(cycles) => self.push(Output::Cycles(cycles.map(u64::from))),
+            Element::Transaction(Transaction::Inside) => {
+                self.out.push(Output::InTransaction);
+                self.open = Some(Vec::new());
+            }
+            Element::Transaction(Transaction::Start) => {
+                self.fail();
+                self.open = Some(vec![Output::TransactionStart]);
+            }
+            Element::Transaction(Transaction::Commit) => {
+                let open = self.open.take().unwrap_or_default();
+                self.out.extend(open);
+                self.out.push(Output::TransactionCommit);
+            }
+            Element::Transaction(Transaction::Failure) => {
+                if self.open.is_some() {
+                    self.fail();
+                    self.out.push(Output::TransactionFailure);
+                }
+            }
+            Element::Undecodable { fault: Fault::Truncated, .. } => {}
+            _ => {}
+        }
+    }
+}
+
+/// The first difference, by index in both lists.
+///
+/// # Errors
+/// The indices and a reason.
+pub fn compare(trial: &Trial, want: &[Output], got: &[Output]) -> Result<(), String> {
+    let want: Vec<Output> = normal(want);
+    let got: Vec<Output> = normal(got);
+    let (mut w, mut g) = (0, 0);
+    // Whether the last branch before an error was taken may depend on what is not certain.
+    let uncertain = match want.last() {
+        Some(Output::Malformed(_)) => {
+            want.iter().rposition(|output| matches!(output, Output::Instruction { .. }))
+        }
+        _ => None,
+    };
+    while let Some(wanted) = want.get(w) {
+        match wanted {
+            _ if uncertain == Some(w) => return Ok(()),
+            Output::Malformed(_) => return Ok(()),
+            Output::Q { start, count, next } => {
+                g = path(trial, &got, g, *start, *count, *next)?;
+            }
+            // An exception may be reported without the code before it.
+            Output::NoCode(_)
+                if matches!(want.get(w + 1), Some(Output::Exception { .. }))
+                    && matches!(got.get(g), Some(Output::Exception { .. })) => {}
+            // The code was missing for a Q element, too.
+            Output::NoCode(_) if g > 0 && got.get(g - 1) == Some(wanted) => {}
+            _ if got.get(g).is_some_and(|got| same(wanted, got)) => g += 1,
+            _ => {
+                let text = got.get(g).map_or_else(|| String::from("nothing"), Output::to_string);
+                // A stream that is malformed later may lose what is not certain before that.
+                return Err(format!("output {w} is {wanted}, and the decoder has {text} ({g})"));
+            }
+        }
+        w += 1;
+    }
+    match got.get(g) {
+        Some(more) => Err(format!("the analyzer ends, and the decoder has {more} ({g})")),
+        None => Ok(()),
+    }
+}
+
+/// The outputs without the differences that are no difference in meaning:
+/// - A Transaction Failure element is optional (K10.5.8.4). What was executed in the transaction is
+///   not among the outputs.
+/// - Nothing is known between two losses of trace: they are one.
+/// - A Trace On element takes effect at the first instruction or exception after it.
+/// - An Exception Return element follows from the instruction, and whether the trace begins inside
+///   a transaction, from how the transaction ends.
+/// - Missing code is missing for each element that needs it.
+fn normal(outputs: &[Output]) -> Vec<Output> {
+    let mut normal: Vec<Output> = Vec::new();
+    let (mut on, mut missing) = (false, None);
+    for output in outputs {
+        match output {
+            // An address must follow: the stream is malformed, or ends.
+            Output::Q { next: None, .. } => {
+                normal.push(Output::Malformed(Malformed::NoTarget));
+                break;
+            }
+            Output::TraceOn => {
+                on = true;
+                continue;
+            }
+            Output::ExceptionReturn | Output::InTransaction | Output::TransactionFailure => {
+                continue;
+            }
+            Output::NoCode(address) if missing == Some(*address) => continue,
+            Output::Instruction { .. }
+            | Output::Q { .. }
+            | Output::NoCode(_)
+            | Output::Exception { .. } => {
+                missing = match output {
+                    Output::NoCode(address) => Some(*address),
+                    _ => None,
+                };
+                if std::mem::take(&mut on) {
+                    normal.push(Output::TraceOn);
+                }
+            }
+            Output::Lost(_) => {
+                on = false;
+                if let Some(Output::Lost(_)) = normal.last() {
+                    continue;
+                }
+            }
+            _ => {}
+        }
+        normal.push(*output);
+    }
+    normal
+}
+
+/// Whether both are the same. The context of an exception is compared where both know it, and its
+/// address in as many bits as the execution state has. An address may be reported that is no return
+/// address.
+fn same(wanted: &Output, got: &Output) -> bool {
+    match (wanted, got) {
+        (
+            Output::Exception { kind, address, context },
+            Output::Exception { kind: other, address: at, context: within },
+        ) => {
+            let narrow = context.is_some_and(|context| !context.sixty_four_bit);
+            let mask = if narrow { 0xffff_ffff } else { u64::MAX };
+            let masked = |address: &Option<u64>| address.map(|address| address & mask);
+            kind == other
+                && (address.is_none() || masked(address) == masked(at))
+                && (context.is_none() || within.is_none() || context == within)
+        }
+        // Of the code before a source address, any address may be the one that is reported.
+        (Output::NoCode(one), Output::NoCode(other)) => one <= other,
+        _ => wanted == got,
+    }
+}
+
+/// The instructions of a Q element: some are known, and the rest is counted. Returns the index
+/// after them.
+fn path(
+    trial: &Trial,
+    got: &[Output],
+    mut g: usize,
+    start: u64,
+    count: Option<u32>,
+    next: Option<u64>,
+) -> Result<usize, String> {
+    let Some(next) = next else { return Ok(g) };
+    if count.is_none() {
+        let wanted = Output::Q { start, count, next: Some(next) };
+        return match got.get(g) {
+            Some(one) if *one == wanted => Ok(g + 1),
+            other => Err(format!("{wanted}, and the decoder has {other:?} ({g})")),
+        };
+    }
+    let (mut at, mut known) = (start, 0);
+    while let Some(Output::Instruction { address, isa, .. }) = got.get(g) {
+        if count.is_some_and(|count| known >= count) {
+            break;
+        }
+        if at != *address {
+            return Err(format!("Q from {start:#x}: {address:#x} follows, not {at:#x} ({g})"));
+        }
+        let Some(instruction) = trial.code.memory.instruction(*address, *isa) else {
+            return Err(format!("Q from {start:#x}: no instruction at {address:#x} ({g})"));
+        };
+        known += 1;
+        g += 1;
+        let after = address.wrapping_add(instruction.size.into()) & isa.address_mask();
+        at = match got.get(g) {
+            Some(Output::Instruction { address, .. }) if count != Some(known) => *address,
+            Some(Output::Q { start, .. }) if count != Some(known) => *start,
+            _ => next,
+        };
+        let possible = match (instruction.kind, instruction.target) {
+            (Kind::Indirect, _) => true,
+            (Kind::Branch, Some(target)) => at == target || at == after && instruction.conditional,
+            _ => at == after,
+        };
+        if !possible {
+            return Err(format!("Q from {start:#x}: {at:#x} cannot follow {address:#x} ({g})"));
+        }
+    }
+    if count == Some(known) {
+        return Ok(g);
+    }
+    match got.get(g) {
+        Some(Output::NoCode(missing)) if *missing == at || known == 0 => Ok(g + 1),
+        Some(Output::Q { start: from, count: rest, next: Some(to) })
+            if *from == at && *to == next && *rest == count.map(|count| count - known) =>
+        {
+            Ok(g + 1)
+        }
+        other => Err(format!("Q from {start:#x} count {count:?}: {other:?} follows ({g})")),
+    }
+}
+
+/// Whether the analyzer found no error in the stream.
+pub fn is_legal(want: &[Output]) -> Result<(), Malformed> {
+    match want.last() {
+        Some(Output::Malformed(malformed)) => Err(*malformed),
+        _ => Ok(()),
+    }
+}
