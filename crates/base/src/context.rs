@@ -140,6 +140,15 @@ impl Context {
         }
     }
 
+    /// The instruction set. `None` where the trace has not reported it: only then is `isa` A64 in a
+    /// context of 32 bits.
+    pub const fn known_isa(&self) -> Option<crate::Isa> {
+        match self.isa {
+            crate::Isa::A64 if !self.bits64 => None,
+            isa => Some(isa),
+        }
+    }
+
     /// The memory from which this context fetches instructions.
     pub const fn space(&self) -> Space {
         Space::new(self.el, self.security)

@@ -94,7 +94,10 @@ impl fmt::Display for Start {
 
 impl fmt::Display for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.isa)?;
+        match self.known_isa() {
+            Some(isa) => write!(f, "{isa}")?,
+            None => f.write_str("unknown instruction set,")?,
+        }
         match self.level() {
             Some(level) => write!(f, " {level}")?,
             None => self.el.map_or(Ok(()), |el| write!(f, " EL{el}"))?,

@@ -105,6 +105,18 @@ pub enum Element {
 const _: () = assert!(core::mem::size_of::<Element>() <= 32);
 
 impl Element {
+    /// Whether the trace unit lost packets in an overflow directly before the packet of this
+    /// element.
+    pub const fn is_after_overflow(&self) -> bool {
+        match self {
+            Element::SoftwareWrite(write) => write.has(Software::AFTER_OVERFLOW),
+            Element::DwtEvent(event) => event.after_overflow,
+            Element::LocalTimestamp(time) => time.after_overflow,
+            Element::GlobalTimestamp { after_overflow, .. } => *after_overflow,
+            _ => false,
+        }
+    }
+
     /// The name of the kind of element, identical in all outputs.
     pub const fn kind(&self) -> &'static str {
         match self {

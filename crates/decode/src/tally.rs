@@ -38,8 +38,10 @@ pub struct Counts {
     pub first_no_code: Option<u64>,
     /// Exceptions.
     pub exceptions: u64,
-    /// Software writes and DWT events.
+    /// Software writes.
     pub software_writes: u64,
+    /// DWT events: packets of the hardware source of an ITM.
+    pub dwt_events: u64,
     /// Data accesses.
     pub data_accesses: u64,
     /// Number of times that trace was lost in an overflow, discarded, or dropped.
@@ -75,12 +77,16 @@ impl Counts {
 
     /// Whether there is any instruction, exception, software write or data access.
     pub const fn has_activity(&self) -> bool {
-        self.instructions + self.exceptions + self.software_writes + self.data_accesses > 0
+        let writes = self.software_writes + self.dwt_events;
+        self.instructions + self.exceptions + writes + self.data_accesses > 0
     }
 
     /// Counts an element other than a range.
     #[inline(never)]
     fn other(&mut self, at: u64, element: Element) {
+        if element.is_after_overflow() {
+            self.gaps += 1;
+        }
         match element {
             Element::Unknown { instructions, .. } => {
                 self.instructions += u64::from(instructions.get().unwrap_or(0));
@@ -90,7 +96,8 @@ impl Counts {
                 self.first_no_code.get_or_insert(address);
             }
             Element::Exception(_) => self.exceptions += 1,
-            Element::SoftwareWrite(_) | Element::DwtEvent(_) => self.software_writes += 1,
+            Element::SoftwareWrite(_) => self.software_writes += 1,
+            Element::DwtEvent(_) => self.dwt_events += 1,
             Element::DataAccess(_) => self.data_accesses += 1,
             Element::Gap(Gap::Start | Gap::Reset) => {}
             Element::Gap(_) => self.gaps += 1,
@@ -175,6 +182,7 @@ impl Merge for Counts {
             first_no_code,
             exceptions,
             software_writes,
+            dwt_events,
             data_accesses,
             gaps,
             inconsistencies,
@@ -194,6 +202,7 @@ impl Merge for Counts {
         self.first_no_code = self.first_no_code.or(first_no_code);
         self.exceptions += exceptions;
         self.software_writes += software_writes;
+        self.dwt_events += dwt_events;
         self.data_accesses += data_accesses;
         self.gaps += gaps;
         self.inconsistencies += inconsistencies;

@@ -499,6 +499,7 @@ fn source_line(source: &Source, c: &Counts, out: &mut String) {
     for (count, what) in [
         (c.exceptions, "exceptions"),
         (c.software_writes, "software writes"),
+        (c.dwt_events, "DWT events"),
         (c.data_accesses, "data accesses"),
         (c.gaps, "gaps"),
         (c.unsynchronised, "bytes before a synchronisation"),

@@ -46,7 +46,10 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
         };
         for counts in &tally.sources {
             instructions.fetch_add(counts.instructions, Ordering::Relaxed);
-            data.fetch_add(counts.software_writes + counts.data_accesses, Ordering::Relaxed);
+            data.fetch_add(
+                counts.software_writes + counts.dwt_events + counts.data_accesses,
+                Ordering::Relaxed,
+            );
         }
         Ok((tally, None))
     };

@@ -154,7 +154,11 @@ impl Decode<Config, Packet> for Decoder {
             (Phase::Looking | Phase::Synced, Fault::Truncated) => return,
             (Phase::Fresh, _) => sink.element(at, Element::Gap(Gap::Start)),
             (Phase::Looking, _) => {}
-            (Phase::Synced, _) => sink.element(at, Element::Gap(Gap::BadPacket)),
+            (Phase::Synced, _) => {
+                self.begin(sink);
+                self.flush_half(at, sink);
+                sink.element(at, Element::Gap(Gap::BadPacket));
+            }
         }
         *self = Decoder { phase: Phase::Looking, ..Decoder::default() };
     }
@@ -275,6 +279,8 @@ impl Decoder {
     /// Statuses and FIFO output are inconsistent: decoding restarts at the next branch status.
     #[cold]
     fn lose<S: Sink>(&mut self, at: u64, sink: &mut S) {
+        self.begin(sink);
+        self.flush_half(at, sink);
         sink.element(at, Element::Inconsistency(Inconsistency::Unexpected));
         *self = Decoder { phase: Phase::Looking, ..Decoder::default() };
     }
@@ -290,6 +296,7 @@ impl Decoder {
         while let Some(&event) = self.events.front() {
             let done = match event.kind {
                 Kind::Trigger => {
+                    self.begin(sink);
                     sink.element(event.at, Element::Trigger);
                     true
                 }
@@ -319,6 +326,7 @@ impl Decoder {
     #[cold]
     fn strayed<S: Sink>(&mut self, at: u64, sink: &mut S) {
         self.lose_data();
+        self.begin(sink);
         sink.element(at, Element::Inconsistency(Inconsistency::Unexpected));
     }
 
@@ -618,7 +626,10 @@ impl Decoder {
                 Vector::PrefetchAbort | Vector::DataAbort | Vector::Irq | Vector::Fiq => address,
                 Vector::Undefined | Vector::Call => match (from, self.flow.next()) {
                     (Next::At(_, Isa::Jazelle), _) => None,
-                    (_, Next::At(next, _)) => Some(next),
+                    // A direct branch to the vector is not an exception's return address.
+                    (_, Next::At(next, isa)) if (next, isa) != (target.address, target.isa) => {
+                        Some(next)
+                    }
                     _ => None,
                 },
             };

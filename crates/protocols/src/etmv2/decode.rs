@@ -118,6 +118,7 @@ impl Decode<Config, Packet> for Decoder {
             (false, ..) => sink.element(at, Element::Gap(Gap::Start)),
             (true, false, _) => {}
             (true, true, _) => {
+                self.flush_half(at, sink);
                 self.end_data(at);
                 self.pending.commit(sink);
                 sink.element(at, Element::Gap(Gap::BadPacket));
@@ -164,6 +165,7 @@ impl Decoder {
     /// Statuses and FIFO output are inconsistent: decoding restarts at the next offset.
     #[cold]
     fn lose<S: Sink>(&mut self, at: u64, sink: &mut S) {
+        self.flush_half(at, sink);
         self.end_data(at);
         self.pending.commit(sink);
         sink.element(at, Element::Inconsistency(Inconsistency::Unexpected));
@@ -217,6 +219,7 @@ impl Decoder {
     /// Reports FIFO output that belongs to no status.
     #[cold]
     fn lose_program<S: Sink>(&mut self, at: u64, sink: &mut S) {
+        self.flush_half(at, sink);
         self.end_data(at);
         self.pending.commit(sink);
         sink.element(at, Element::Inconsistency(Inconsistency::Unexpected));
@@ -375,8 +378,8 @@ impl Decoder {
         if start == Start::Overflow {
             self.data.cut_short(&mut self.pending);
         }
-        // Late data of loads before tracing was switched off still come. (6.4.3)
-        self.data.restart(at, start != Start::Normal || !self.on, &mut self.pending);
+        // Late data of loads before tracing stopped may still come. (6.4.3)
+        self.data.restart(at, false, &mut self.pending);
         self.pending.commit(sink);
         self.history.forget_data();
         self.flow = Flow::default();

@@ -95,7 +95,7 @@ impl Control {
     }
 }
 
-/// ETMIDR. (3.5.50, "ETM ID Register")
+/// ETMIDR. (3.5.18, "ETM ID Register")
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Id(pub u32);
 
@@ -118,7 +118,7 @@ impl Id {
     }
 }
 
-/// ETMCCER. (3.5.51, "Configuration Code Extension Register")
+/// ETMCCER. (3.5.19, "Configuration Code Extension Register")
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extension(pub u32);
 

@@ -145,6 +145,10 @@ impl Decode<Config, Packet> for Decoder {
             Packet::Late { tag, value } => {
                 self.data.late(at, tag, value.map(|value| value.bits), pending);
             }
+            // The packet exists only where values are traced. (7.4.7)
+            Packet::StoreFailed if !config.control.values() => {
+                self.report(at, Element::Inconsistency(Inconsistency::Unexpected), sink);
+            }
             Packet::StoreFailed => pending.store_failed(),
             Packet::Suppressed => {
                 self.data.suppressed(at, pending);
@@ -260,6 +264,11 @@ impl Decoder {
                 self.history.forget_data();
             }
             (self.returned, self.resume) = (false, 0);
+            // An interrupted instruction may have completed where it was not traced.
+            self.interrupted.clear();
+        }
+        if isync.is_reserved(config) {
+            self.report(at, Element::Inconsistency(Inconsistency::Unexpected), sink);
         }
         if let Some(cycles) = isync.cycles {
             self.gap_cycles(at, cycles, config, sink);
@@ -277,7 +286,7 @@ impl Decoder {
         if let Some(id) = isync.context_id {
             self.context.context_id = Some(id);
         }
-        self.privilege(isync.non_secure, isync.hyp);
+        self.privilege(isync.non_secure, isync.hyp, config);
         let before = self.context.isa;
         if let Some((_, isa)) = start_address {
             self.context.isa = isa;
@@ -298,6 +307,7 @@ impl Decoder {
                 self.flush_half(at, sink);
                 self.data.forget(&mut self.pending);
                 self.returned = false;
+                self.interrupted.clear();
                 self.report(at, Element::Inconsistency(Inconsistency::AddressNotReached), sink);
             }
             if self.halves.first.is_none() || !expected {
@@ -339,7 +349,7 @@ impl Decoder {
             self.flow = Flow::Unknown;
         }
         if let Some(Info::Bytes(info)) = branch.info
-            && self.privilege(info.non_secure, info.hyp)
+            && self.privilege(info.non_secure, info.hyp, config)
         {
             self.report(at, Element::Context(self.context), sink);
         }
@@ -354,11 +364,13 @@ impl Decoder {
     }
 
     /// Updates security state and Hyp mode. Returns whether they changed.
-    fn privilege(&mut self, non_secure: bool, hyp: bool) -> bool {
+    fn privilege(&mut self, non_secure: bool, hyp: bool, config: &Config) -> bool {
         let security = if non_secure { Security::NonSecure } else { Security::Secure };
+        // The cores of the M profile that have an ETMv3 have no security states.
+        let security = Some(security).filter(|_| !config.m_profile());
         let el = if hyp { Some(2) } else { None };
-        let changed = self.context.security != Some(security) || self.context.el != el;
-        (self.context.security, self.context.el) = (Some(security), el);
+        let changed = self.context.security != security || self.context.el != el;
+        (self.context.security, self.context.el) = (security, el);
         changed
     }
 

@@ -72,6 +72,13 @@ impl Decoder {
         self.state = state;
     }
 
+    /// Reports an overflow that no element follows.
+    fn report_overflow(&mut self, at: u64, sink: &mut impl Sink) {
+        if core::mem::take(&mut self.overflowed) {
+            sink.element(at, Element::Gap(Gap::Overflow));
+        }
+    }
+
     fn local(
         &mut self,
         ticks: u32,
@@ -162,10 +169,12 @@ impl Decode<Config, Packet> for Decoder {
             sink.element(at, Element::Gap(Gap::BadPacket));
         }
         self.begin(at, State::Lost, sink);
+        self.report_overflow(at, sink);
         *self = Decoder { state: State::Lost, ..Decoder::default() };
     }
 
     fn finish<K: BlockCache, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
+        self.report_overflow(at, sink);
         sink.element(at, Element::End);
     }
 }

@@ -12,8 +12,8 @@
 //! | section | item | test |
 //! |---|---|---|
 //! | D4.2.1 synchronisation | [`Packet::Sync`] | `synchronisation` |
-//! | D4.2.2 overflow | [`Packet::Overflow`] | `overflow` |
-//! | D4.2.3 header encodings | [`Packet`] | `headers` |
+//! | D4.2.2 header encodings | [`Packet`] | `headers` |
+//! | D4.2.3 overflow | [`Packet::Overflow`] | `overflow` |
 //! | D4.2.4 local timestamps | [`Packet::LocalTime`], [`Packet::LocalTimeShort`] | `local_time` |
 //! | D4.2.5 global timestamps | [`Packet::GlobalTimeLow`], [`Packet::GlobalTimeHigh`] | `global_time` |
 //! | D4.2.6 extension, page | [`Packet::Page`], [`Packet::Extension`] | `pages`, `extensions` |

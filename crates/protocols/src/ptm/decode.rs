@@ -246,7 +246,7 @@ impl Decoder {
         let target = if config.uses_return_stack() { self.returns.pop() } else { None };
         self.pc = target.map(|(address, isa)| Place { address, isa });
         if target.is_none() {
-            sink.element(at, Element::Inconsistency(Inconsistency::ReturnStackEmpty));
+            self.inconsistency(at, Inconsistency::ReturnStackEmpty, sink);
         }
     }
 
@@ -394,10 +394,8 @@ impl Decoder {
                     let last = block.last;
                     run.report(at, taken, cycles, sink);
                     if !taken && !last.conditional && is_branch(last.kind) {
-                        sink.element(
-                            at,
-                            Element::Inconsistency(Inconsistency::UnconditionalNotTaken),
-                        );
+                        self.inconsistency(at, Inconsistency::UnconditionalNotTaken, sink);
+                        return None;
                     }
                     return Some((last, pc));
                 }
@@ -468,15 +466,22 @@ impl Decoder {
 
     #[cold]
     fn no_code<S: Sink>(&mut self, at: u64, address: u64, sink: &mut S) {
-        self.pc = None;
+        self.lose_position();
         let space = self.context(Isa::A32).space();
         sink.element(at, Element::NoCode { address, space });
     }
 
     #[cold]
     fn inconsistency<S: Sink>(&mut self, at: u64, inconsistency: Inconsistency, sink: &mut S) {
-        self.pc = None;
+        self.lose_position();
         sink.element(at, Element::Inconsistency(inconsistency));
+    }
+
+    /// The next instruction is not known. Calls and returns up to the next address are not known
+    /// either, so the return stack of the unit may differ from the one here.
+    fn lose_position(&mut self) {
+        self.pc = None;
+        self.returns = Returns::default();
     }
 }
 

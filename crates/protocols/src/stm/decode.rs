@@ -51,7 +51,7 @@ impl History {
             }
             Packet::Master8(id) => {
                 let id = self.number(id.into(), 2) as u16;
-                (self.master, self.channel) = (Some(replace_low(self.master, id)), Some(0));
+                (self.master, self.channel) = (replace_low(self.master, id), Some(0));
                 None
             }
             Packet::Master16(id) => {
@@ -60,7 +60,7 @@ impl History {
             }
             Packet::Channel8(id) => {
                 let id = self.number(id.into(), 2) as u16;
-                self.channel = Some(replace_low(self.channel, id));
+                self.channel = replace_low(self.channel, id);
                 None
             }
             Packet::Channel16(id) => {
@@ -159,9 +159,9 @@ impl History {
     }
 }
 
-/// `low` in bits \[7:0], and the other bits of `old`.
-fn replace_low(old: Option<u16>, low: u16) -> u16 {
-    old.unwrap_or(0) & 0xff00 | low & 0xff
+/// `low` in bits \[7:0], and the other bits of `old`, if these are known.
+fn replace_low(old: Option<u16>, low: u16) -> Option<u16> {
+    Some(old? & 0xff00 | low & 0xff)
 }
 
 /// Binary to reflected binary.

@@ -1,8 +1,8 @@
 //! Elements as fields of an object.
 
 use tracewright_base::{
-    Access, Channel, Context, Direction, Dwt, DwtEvent, Element, ExceptionStep, Kind, Range, Role,
-    Security, Software, Start, TimeDelay, Transaction,
+    Access, Channel, Context, Direction, Dwt, DwtEvent, Element, ExceptionStep, Isa, Kind, Range,
+    Role, Security, Software, Start, TimeDelay, Transaction,
 };
 use tracewright_protocols::PacketKind;
 
@@ -98,7 +98,7 @@ const fn security(security: Security) -> &'static str {
 }
 
 fn context(c: Context, o: Object<'_>) -> Object<'_> {
-    o.text("isa", c.isa.name())
+    o.maybe_text("isa", c.known_isa().map(Isa::name))
         .number("bits", if c.bits64 { 64 } else { 32 })
         .maybe_number("el", c.el.map(u64::from))
         .maybe_text("privilege", c.level())

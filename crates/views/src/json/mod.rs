@@ -67,6 +67,7 @@ pub fn summary(sources: &[Source], buffer: &str, tally: &Tally, stats: Option<&S
             .number("instructions", c.instructions)
             .number("exceptions", c.exceptions)
             .number("software_writes", c.software_writes)
+            .number("dwt_events", c.dwt_events)
             .number("data_accesses", c.data_accesses)
             .number("no_code", c.no_code)
             .maybe_hex("first_no_code", c.first_no_code)

@@ -233,7 +233,8 @@ const fn memory_space(space: Space) -> (u32, &'static str) {
         (Some(Security::Secure), _) => (0x19, "Any S"),
         (Some(Security::NonSecure), _) => (0x06, "Any NS"),
         (Some(Security::Realm), _) => (0x60, "Any R"),
-        (None, _) => (0xff, "Any"),
+        // OpenCSD takes a core without security states to be secure.
+        (None, _) => (0x19, "Any S"),
     }
 }
 

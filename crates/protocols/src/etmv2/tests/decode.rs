@@ -211,11 +211,11 @@ fn out_of_order() {
             "800cE",
         ]
     );
-    // An overflow: the late value does not come.
+    // An overflow: the late value may still come. Here it does not.
     let cycles = format!("{} DE:70 {}", on(0x8000), on(0x8008).replace(":20", ":40"));
     assert_eq!(
         decoded(&config, &code, &cycles)[2..],
-        ["8000E", "8000 r4 ?=? late", "on after overflow", "in A32"]
+        ["8000E", "on after overflow", "in A32", "8000 r4 ?=? late"]
     );
 }
 

@@ -134,6 +134,17 @@ impl Isync {
         })
     }
 
+    /// Whether the packet has a combination of fields that no trace unit sends.
+    pub(in crate::etmv3) const fn is_reserved(&self, config: &Config) -> bool {
+        let starts = self.cycles.is_some() || self.current.is_some();
+        let t32 = match self.address {
+            Some(address) => address & 1 != 0 && !self.jazelle,
+            None => true,
+        };
+        let periodic = matches!(self.reason, Reason::Periodic);
+        periodic && starts || self.alternative && !t32 && !config.control.data_only()
+    }
+
     pub(super) fn emit(&self, config: &Config, out: &mut impl Extend<u8>) {
         match self.cycles {
             Some(cycles) => {

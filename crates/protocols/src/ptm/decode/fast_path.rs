@@ -207,8 +207,7 @@ impl Decoder {
                 return;
             }
             (false, kind) if is_branch(kind) && !last.conditional => {
-                sink.element(at, Element::Inconsistency(Inconsistency::UnconditionalNotTaken));
-                Some(next)
+                return self.inconsistency(at, Inconsistency::UnconditionalNotTaken, sink);
             }
             _ => Some(next),
         };
@@ -221,7 +220,7 @@ impl Decoder {
             return Cursor::before(BlockId::NONE);
         };
         // The target of a direct branch is constant. An unconditional branch that is traced as not
-        // taken gets no successor: each one is an inconsistency.
+        // taken gets no successor, because it is an inconsistency.
         let linked = code.blocks().get(cursor.last).is_some_and(|(_, class)| {
             let last = class.last[usize::from(cursor.taken)];
             match cursor.taken {
