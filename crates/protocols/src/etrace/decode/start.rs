@@ -79,9 +79,9 @@ impl Decoder {
         self.reported_as = ReportedAs::Start { after_return: returned, before };
     }
 
-    /// PULP `rv_tracer`: whether a start packet at `address` repeats the instruction that the packet
-    /// before reported, whose outcome that packet has if it is a branch. It is another visit of the
-    /// instruction if the program comes back to it without another branch.
+    /// PULP `rv_tracer`: whether a start packet at `address` repeats the instruction that the
+    /// packet before reported, whose outcome that packet has if it is a branch. It is another visit
+    /// of the instruction if the program comes back to it without another branch.
     fn repeats<K: BlockCache>(&self, address: u64, params: &Params, code: &mut K) -> bool {
         if self.phase != Phase::Following || self.address != Some(address) {
             return false;
