@@ -89,7 +89,7 @@ impl Waypoints {
 }
 
 /// The default of [`Code::max_expansion`].
-pub const MAX_EXPANSION: u32 = 1 << 16;
+pub const MAX_EXPANSION: u32 = 1 << 20;
 
 /// Why a block ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

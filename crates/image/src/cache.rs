@@ -30,7 +30,8 @@ pub struct Cache {
     /// The result of the last [`Code::block`].
     result: Block,
     /// Blocks that do not end with a waypoint, or are too long for the table, each at
-    /// [`stub_index`]. A new one replaces another. Empty until the first one.
+    /// [`stub_index`]. Empty until the first one; a new one replaces another when there are
+    /// [`MAX_STUBS`].
     stubs: Vec<Stub>,
     /// Addresses without a block.
     absent: Absent,
@@ -84,8 +85,11 @@ impl Stub {
     }
 }
 
-/// The capacity of the stubs, a power of two.
-const STUBS: usize = 1 << 10;
+/// The first capacity of the stubs, a power of two.
+const MIN_STUBS: usize = 1 << 10;
+
+/// The maximum capacity of the stubs, a power of two. Straight code of about 16 MiB is cached.
+const MAX_STUBS: usize = 1 << 13;
 
 /// The maximum number of consecutive blocks that are explored at once.
 const EXPLORED: usize = 32;
@@ -162,7 +166,7 @@ impl Cache {
     /// [`BlockId`] is invalid.
     fn make(&mut self, pc: Pc) -> (BlockId, bool) {
         let (view, code_space, address) = self.locate(pc);
-        let stub = self.stubs.get(stub_index(address));
+        let stub = self.stubs.get(self.stub_index(address));
         if stub.is_some_and(|stub| stub.is_at(address, code_space)) {
             return (BlockId::NONE, false);
         }
@@ -174,13 +178,7 @@ impl Cache {
                 {
                     return inserted;
                 }
-                let stub = Stub { code_space, block };
-                if self.stubs.is_empty() {
-                    self.stubs = vec![Stub { code_space: CodeSpace::NONE, ..stub }; STUBS];
-                }
-                if let Some(slot) = self.stubs.get_mut(stub_index(address)) {
-                    *slot = stub;
-                }
+                self.insert_stub(Stub { code_space, block });
             }
             Err(miss) => self.absent.insert(address, pc.isa, code_space, miss),
         }
@@ -268,9 +266,41 @@ impl Cache {
         }
     }
 
+    #[cold]
+    fn insert_stub(&mut self, stub: Stub) {
+        let free = Stub { code_space: CodeSpace::NONE, ..stub };
+        if self.stubs.is_empty() {
+            self.stubs = vec![free; MIN_STUBS];
+        }
+        let index = self.stub_index(stub.block.start);
+        let taken = self.stubs.get(index).is_some_and(|old| old.code_space != CodeSpace::NONE);
+        if taken && self.stubs.len() < MAX_STUBS {
+            let more = vec![free; self.stubs.len() * 2];
+            for old in core::mem::replace(&mut self.stubs, more) {
+                if old.code_space != CodeSpace::NONE {
+                    self.put_stub(old);
+                }
+            }
+        }
+        self.put_stub(stub);
+    }
+
+    fn put_stub(&mut self, stub: Stub) {
+        let index = self.stub_index(stub.block.start);
+        if let Some(slot) = self.stubs.get_mut(index) {
+            *slot = stub;
+        }
+    }
+
+    /// The index of a block in the stubs.
+    #[inline]
+    fn stub_index(&self, address: u64) -> usize {
+        (address >> 1 ^ address >> 11 ^ address >> 21) as usize & self.stubs.len().wrapping_sub(1)
+    }
+
     /// The stub or the miss at an address for which [`make`](Self::make) cached no block.
     fn stub(&self, address: u64, isa: Isa, code_space: CodeSpace) -> Result<&Block, Miss> {
-        match self.stubs.get(stub_index(address)) {
+        match self.stubs.get(self.stub_index(address)) {
             Some(stub) if stub.is_at(address, code_space) => Ok(&stub.block),
             _ => Err(self.absent.find(address, isa, code_space).unwrap_or(Miss { address })),
         }
@@ -393,10 +423,4 @@ impl BlockCache for Cache {
         }
         id
     }
-}
-
-/// The index of a block in the stubs.
-#[inline]
-const fn stub_index(address: u64) -> usize {
-    (address >> 1 ^ address >> 11 ^ address >> 21) as usize & (STUBS - 1)
 }

@@ -7,9 +7,18 @@ use tracewright_isa::{ItState, classify, riscv, t32};
 
 use crate::{Image, OpcodeCheck, View};
 
+/// The minimum length of a block that ends without a waypoint before the end of the memory, in
+/// instructions. Such a block ends at the next multiple of [`LIMIT_ALIGNMENT`].
+const MIN_LIMITED: u32 = 1024;
+
+/// Straight code is divided at addresses that are multiples of this, so that walks from different
+/// addresses share all blocks after the first. An instruction or a pair of instructions across such
+/// an address belongs to the block before it.
+const LIMIT_ALIGNMENT: u64 = 1 << 11;
+
 /// The maximum length of a block, in instructions. It bounds the walk through memory without a
 /// branch.
-pub const MAX_BLOCK_INSTRUCTIONS: u32 = 4096;
+pub const MAX_BLOCK_INSTRUCTIONS: u32 = MIN_LIMITED + (LIMIT_ALIGNMENT / 2) as u32 + 1;
 
 /// The number of consecutive bytes of zeros with which a block of A32 or T32 code ends, as if the
 /// last of them were an invalid opcode. An opcode of zeros is an instruction without an effect
@@ -46,7 +55,10 @@ impl<'a> Memory<'a> {
         let mut block = Block { start, ..Block::default() };
         block.last.isa = self.isa;
         let mut reader = Reader::new(self, start);
+        // A multiple of the alignment is inside the block, after the minimum length.
+        let mut crossed = false;
         loop {
+            let from = reader.at;
             let instruction = match reader.next(&mut it) {
                 Ok(instruction) => instruction,
                 Err(miss) if block.instructions == 0 => return Err(miss),
@@ -76,10 +88,13 @@ impl<'a> Memory<'a> {
                 block.end = End::Waypoint;
                 break;
             }
-            // A pair of instructions that makes a jump inferable is in one block.
-            if block.instructions >= MAX_BLOCK_INSTRUCTIONS && reader.upper.is_none() {
-                block.end = End::Limit;
-                break;
+            if block.instructions >= MIN_LIMITED {
+                crossed |= (from ^ reader.at) >= LIMIT_ALIGNMENT;
+                // A pair of instructions that makes a jump inferable is in one block.
+                if crossed && !reader.completes_pair() {
+                    block.end = End::Limit;
+                    break;
+                }
             }
         }
         Ok(block)
@@ -177,6 +192,7 @@ impl<'a> Memory<'a> {
 }
 
 /// Reads one instruction after another.
+#[derive(Clone)]
 struct Reader<'a> {
     memory: Memory<'a>,
     at: u64,
@@ -229,6 +245,15 @@ impl<'a> Reader<'a> {
         self.at = self.at.wrapping_add(u64::from(instruction.size)) & mask;
         self.run = self.run.get(usize::from(instruction.size)..).unwrap_or_default();
         Ok(instruction)
+    }
+
+    /// Whether the next instruction is a jump whose target the last instruction determines.
+    fn completes_pair(&self) -> bool {
+        if self.upper.is_none() {
+            return false;
+        }
+        let next = self.clone().next(&mut ItState::default());
+        next.is_ok_and(|next| next.kind == Kind::Indirect && next.target.is_some())
     }
 
     /// The RISC-V instruction at `at`. The instruction before it and the jump table may determine

@@ -1,5 +1,6 @@
 //! The results of the cache equal those of a walk without a cache, in any order of the calls.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use tracewright_base::{
@@ -91,16 +92,41 @@ fn a_block_ends_at_the_first_waypoint() {
 
 #[test]
 fn the_length_of_a_block_is_limited() {
-    let longest = MAX_BLOCK_INSTRUCTIONS as usize;
-    let code = words(&[vec![NOP; longest + 3], vec![RET]].concat());
+    let code = words(&[vec![NOP; 1024 + 3], vec![RET]].concat());
     let mut cache = cache([Region::new("code", 0, code)], DEFAULT);
     let block = *cache.block(pc(Isa::A64, 0)).unwrap();
-    assert_eq!(
-        row(&block),
-        (MAX_BLOCK_INSTRUCTIONS * 4, MAX_BLOCK_INSTRUCTIONS, Kind::Plain, End::Limit)
-    );
+    assert_eq!(row(&block), (4096, 1024, Kind::Plain, End::Limit));
     let block = cache.block(pc(Isa::A64, block.next())).unwrap();
     assert_eq!(row(block), (16, 4, Kind::Indirect, End::Waypoint));
+}
+
+/// Walks through straight code from different addresses share their blocks after the first one.
+#[test]
+fn straight_code_is_divided_at_the_same_addresses() {
+    const LEN: u64 = 1 << 16;
+    let auipc: Vec<u8> = words(&vec![rv::auipc(6, 0); LEN as usize / 4]);
+    let t32: Vec<u8> = 0xbf00u16.to_le_bytes().repeat(LEN as usize / 2);
+    let a64 = words(&vec![NOP; LEN as usize / 4]);
+    for (isa, code, step) in
+        [(Isa::A64, a64.clone(), 4), (Isa::T32, t32, 2), (Isa::Rv64, auipc, 4), (Isa::A32, a64, 4)]
+    {
+        let mut cache = cache([Region::new("code", 0, code)], DEFAULT);
+        let mut starts = HashSet::new();
+        for start in (0..1 << 13).step_by(step) {
+            let mut at = start;
+            while let Ok(block) = cache.block(pc(isa, at)) {
+                assert!(
+                    block.instructions <= MAX_BLOCK_INSTRUCTIONS,
+                    "{isa} {start:#x}: {block:?}"
+                );
+                starts.insert(at);
+                at = block.next();
+                assert_eq!(at % (1 << 11), 0, "{isa} {start:#x}");
+            }
+            assert_eq!(at, LEN, "{isa} {start:#x}");
+        }
+        assert!(starts.len() <= (1 << 13) / step + LEN as usize / (1 << 11), "{isa}");
+    }
 }
 
 #[test]
@@ -588,18 +614,20 @@ fn a_cache_of_many_classes() {
 /// A block that is too long for the table is still returned.
 #[test]
 fn long_blocks_are_not_cached() {
-    for (nops, cached) in [(126, true), (127, false), (4000, false)] {
+    for (nops, cached) in [(126, true), (127, false), (1500, false)] {
         let mut code = vec![NOP; nops];
         code.push(RET);
-        let mut cache = cache([Region::new("code", 0, words(&code))], DEFAULT);
+        // Straight code from address 0 is divided after 1024 instructions; from here, after 1535.
+        let start = 4;
+        let mut cache = cache([Region::new("code", start, words(&code))], DEFAULT);
         for _ in 0..2 {
-            let block = *cache.block(pc(Isa::A64, 0)).unwrap();
+            let block = *cache.block(pc(Isa::A64, start)).unwrap();
             assert_eq!(
                 row(&block),
                 (4 * nops as u32 + 4, nops as u32 + 1, Kind::Indirect, End::Waypoint)
             );
         }
-        assert_eq!(cache.enter(pc(Isa::A64, 0), None) != BlockId::NONE, cached, "{nops}");
+        assert_eq!(cache.enter(pc(Isa::A64, start), None) != BlockId::NONE, cached, "{nops}");
     }
 }
 
@@ -694,16 +722,12 @@ fn riscv_blocks() {
 /// A pair that makes a jump predictable is in one block, however long the code before it.
 #[test]
 fn the_longest_block_takes_no_pair_apart() {
-    let longest = MAX_BLOCK_INSTRUCTIONS as usize;
-    let mut code = vec![rv::NOP; longest - 1];
+    let mut code = vec![rv::NOP; 1023];
     code.extend([rv::auipc(6, 0), rv::jalr(0, 6, 8).unwrap()]);
     let mut cache = cache([Region::new("code", 0, words(&code))], DEFAULT);
     let block = cache.block(pc(Isa::Rv64, 0)).unwrap();
-    assert_eq!(
-        row(block),
-        (4 * MAX_BLOCK_INSTRUCTIONS + 4, MAX_BLOCK_INSTRUCTIONS + 1, Kind::Indirect, End::Waypoint)
-    );
-    assert_eq!(block.last.target, Some(4 * (MAX_BLOCK_INSTRUCTIONS as u64 - 1) + 8));
+    assert_eq!(row(block), (4 * 1025, 1025, Kind::Indirect, End::Waypoint));
+    assert_eq!(block.last.target, Some(4 * 1023 + 8));
 }
 
 /// The jump table of Zcmt is read from the image.

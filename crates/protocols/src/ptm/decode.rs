@@ -60,6 +60,12 @@ struct Reported {
 /// instructions")
 const LONGEST_RUN: u32 = 1 << 16;
 
+/// The maximum number of atoms in one byte: [`Code::max_expansion`] instructions are divided among
+/// them. (IHI 0035, "Atom packets")
+///
+/// [`Code::max_expansion`]: tracewright_base::Code::max_expansion
+const MAX_ATOMS: u32 = 5;
+
 /// The exception number of entry to Debug state. (IHI 0035, "Exception field")
 const DEBUG_ENTRY: u16 = 1;
 
@@ -302,9 +308,20 @@ impl Decoder {
             return;
         }
         // Whole blocks before the one that holds the target, then single instructions.
+        let limit = code.max_expansion();
         while let Ok(&block) = code.block(self.space(pc)) {
             let end = (block.start as u32).wrapping_add(block.bytes);
-            if target.wrapping_sub(pc.address) < block.bytes || block.end != End::Limit {
+            if run.instructions >= limit {
+                run.report(at, true, Counted::UNKNOWN, sink);
+                self.inconsistency(at, Inconsistency::ExpansionLimit, sink);
+                return;
+            }
+            let passes = match block.end {
+                End::Limit => true,
+                End::Waypoint => !is_branch(block.last.kind),
+                End::NoCode | End::Invalid => false,
+            };
+            if target.wrapping_sub(pc.address) < block.bytes || !passes {
                 break;
             }
             run.add(&block);
@@ -333,6 +350,11 @@ impl Decoder {
                 self.inconsistency(at, Inconsistency::AddressNotReached, sink);
                 return;
             }
+            if run.instructions >= limit {
+                run.report(at, true, Counted::UNKNOWN, sink);
+                self.inconsistency(at, Inconsistency::ExpansionLimit, sink);
+                return;
+            }
         }
         run.report(at, true, Counted::UNKNOWN, sink);
         self.pc = Some(pc);
@@ -359,6 +381,7 @@ impl Decoder {
             return None;
         }
         let mut run = Run::at(pc);
+        let limit = code.max_expansion() / MAX_ATOMS;
         let stop = loop {
             let block = match code.block(self.space(pc)) {
                 Ok(block) => block,
@@ -379,8 +402,13 @@ impl Decoder {
                     return Some((last, pc));
                 }
                 End::NoCode => break Stop::NoCode(pc.address.into()),
-                End::Limit if run.bytes < LONGEST_RUN => {}
-                End::Limit => break Stop::Inconsistency(Inconsistency::AddressNotReached),
+                End::Limit if run.bytes >= LONGEST_RUN => {
+                    break Stop::Inconsistency(Inconsistency::AddressNotReached);
+                }
+                End::Limit if run.instructions >= limit => {
+                    break Stop::Inconsistency(Inconsistency::ExpansionLimit);
+                }
+                End::Limit => {}
                 End::Invalid => break Stop::Inconsistency(Inconsistency::InvalidOpcode),
             }
         };

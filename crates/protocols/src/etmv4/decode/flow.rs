@@ -39,6 +39,20 @@ impl Rules {
 /// the program image is wrong.
 const MAX_WALK: u64 = 1 << 26;
 
+/// The maximum number of P0 elements in one byte, an Atom packet of format 6:
+/// [`Code::max_expansion`] instructions are divided among them.
+///
+/// [`Code::max_expansion`]: tracewright_base::Code::max_expansion
+const MAX_ELEMENTS: u32 = 24;
+
+/// A waypoint inside a walk counts as this many instructions: each needs a look-up.
+const WAYPOINT_COST: u32 = 16;
+
+/// The maximum number of instructions of one P0 element.
+fn limit<K: BlockCache>(code: &K) -> u32 {
+    code.max_expansion() / MAX_ELEMENTS
+}
+
 /// The position of execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Flow {
@@ -91,6 +105,8 @@ enum Stop {
         resets: bool,
     },
     NotReached,
+    /// At [`Code::max_expansion`](tracewright_base::Code::max_expansion).
+    Limit,
 }
 
 /// The instructions of a walk.
@@ -346,7 +362,7 @@ impl Flow {
         if self.is_missing(at, code, sink) {
             return true;
         }
-        let (walked, stop) = walk(pc, code, Until::Waypoint);
+        let (walked, stop) = walk(pc, code, Until::Waypoint, limit(code));
         match stop {
             None => {
                 if let (Some(element), Some(last)) = (walked.range(taken), walked.last) {
@@ -386,11 +402,15 @@ impl Flow {
                 sink.element(at, Element::Inconsistency(Inconsistency::InvalidOpcode));
                 !resets
             }
-            Stop::NotReached => {
+            Stop::NotReached | Stop::Limit => {
                 if let Some(element) = walked.range(true) {
                     sink.element(at, element);
                 }
-                sink.element(at, Element::Inconsistency(Inconsistency::AddressNotReached));
+                let why = match stop {
+                    Stop::Limit => Inconsistency::ExpansionLimit,
+                    _ => Inconsistency::AddressNotReached,
+                };
+                sink.element(at, Element::Inconsistency(why));
                 true
             }
         }
@@ -473,7 +493,8 @@ impl Flow {
         branch.taken = !branch.taken;
         let Branch { from, isa, is1, taken } = *branch;
         sink.element(at, Element::Corrected { taken });
-        let (walked, _) = walk(Pc { address: from, isa, space: self.space }, code, Until::Waypoint);
+        let pc = Pc { address: from, isa, space: self.space };
+        let (walked, _) = walk(pc, code, Until::Waypoint, limit(code));
         if let Some(last) = walked.last {
             self.resolve(&last, walked.end, is1, taken, rules);
         }
@@ -528,7 +549,7 @@ impl Flow {
         code: &mut K,
         sink: &mut S,
     ) -> bool {
-        let (walked, stop) = walk(pc, code, Until::Address(to));
+        let (walked, stop) = walk(pc, code, Until::Address(to), limit(code));
         match stop {
             Some(stop) => self.stopped(at, pc, &walked, stop, sink),
             None => {
@@ -569,9 +590,11 @@ impl Flow {
         let end = source.address.wrapping_add(u64::from(last.size)) & isa.address_mask();
         // Without an address before it, the one instruction is certain.
         let mut pc = self.pc().filter(|pc| pc.address <= source.address).unwrap_or(source);
+        let mut limit = limit(code);
         while rules.split_source
             && let Ok(block) = code.block(pc)
             && block.end == End::Waypoint
+            && block.instructions + WAYPOINT_COST <= limit
             && block.next().wrapping_sub(1) < source.address
         {
             let walked = Walked {
@@ -581,11 +604,12 @@ impl Flow {
                 last: Some(block.last),
             };
             pc.address = walked.end;
+            limit -= walked.instructions + WAYPOINT_COST;
             if let Some(element) = walked.range(false) {
                 sink.element(at, element);
             }
         }
-        let (mut walked, stop) = walk(pc, code, Until::Address(end));
+        let (mut walked, stop) = walk(pc, code, Until::Address(end), limit);
         if let Some(stop) = stop {
             return self.stopped(at, pc, &walked, stop, sink);
         }
@@ -628,7 +652,7 @@ impl Flow {
             return true;
         };
         // The path is certain only up to the first waypoint.
-        let (walked, stop) = walk(pc, code, Until::Count(count));
+        let (walked, stop) = walk(pc, code, Until::Count(count), limit(code));
         match stop {
             None if walked.instructions == count && walked.can_precede(next) => {
                 let taken = walked.last.is_none_or(|last| {
@@ -669,8 +693,13 @@ enum Until {
     Count(u32),
 }
 
-/// Walks consecutive instructions from `pc`.
-fn walk<K: BlockCache>(pc: Pc, code: &mut K, until: Until) -> (Walked, Option<Stop>) {
+/// Walks consecutive instructions from `pc`: at most `limit` of them, or one block.
+fn walk<K: BlockCache>(
+    pc: Pc,
+    code: &mut K,
+    until: Until,
+    mut limit: u32,
+) -> (Walked, Option<Stop>) {
     let mask = pc.isa.address_mask();
     let mut walked = Walked { start: pc.address, end: pc.address, instructions: 0, last: None };
     loop {
@@ -700,6 +729,12 @@ fn walk<K: BlockCache>(pc: Pc, code: &mut K, until: Until) -> (Walked, Option<St
             Until::Address(_) => u64::from(block.bytes) <= left,
             Until::Count(_) => u64::from(block.instructions) <= left,
         };
+        let more = if fits { block.instructions } else { 1 };
+        if walked.instructions > 0 && more > limit {
+            return (walked, Some(Stop::Limit));
+        }
+        let passed = fits && block.end == End::Waypoint;
+        limit = limit.saturating_sub(more + if passed { WAYPOINT_COST } else { 0 });
         if fits {
             walked.end = block.next();
             walked.instructions = walked.instructions.saturating_add(block.instructions);

@@ -3,8 +3,8 @@
 use std::vec::Vec;
 
 use tracewright_base::{
-    Block, Code, Element, End, Inconsistency, Instruction, Isa, Miss, OffsetMap, Pc, Piece,
-    Uncached,
+    Block, Code, Element, End, Inconsistency, Instruction, Isa, MAX_EXPANSION, Miss, OffsetMap, Pc,
+    Piece, Uncached,
 };
 
 use super::config;
@@ -16,6 +16,7 @@ use crate::etmv4::Etmv4;
 struct Endless {
     block: Block,
     requested: u32,
+    max_expansion: u32,
 }
 
 impl Code for Endless {
@@ -36,23 +37,39 @@ impl Code for Endless {
     fn instruction(&mut self, _: Pc) -> Result<Instruction, Miss> {
         Ok(Instruction { size: 4, isa: Isa::A64, target_isa: Isa::A64, ..Instruction::default() })
     }
+
+    fn max_expansion(&self) -> u32 {
+        self.max_expansion
+    }
 }
 
-/// A walk that reaches no waypoint is bounded and reported. (ETE K10.5.5 has no bound.)
+/// A walk that reaches no waypoint is bounded and reported. The instructions for one byte are
+/// divided among the 24 atoms that it may have. A block is always taken. (ETE K10.5.5 has no
+/// bound.)
 #[test]
 fn a_walk_to_a_waypoint_ends() {
     let mut bytes = std::vec![0; 11];
-    // Alignment Sync, Trace Info, Trace On, an address with context, an Atom.
-    bytes.extend([0x80, 0x01, 0x00, 0x04, 0x82, 0x00, 0x08, 0x00, 0x00, 0x11, 0xf7]);
-    let mut stream = Stream::<Etmv4>::new(config(false, None, &[("TRCIDR1", 0x4100_f403)]));
-    let mut code = Uncached(Endless::default());
-    let mut elements: Vec<(u64, Element)> = Vec::new();
-    let pieces = [Piece { start: 0, at: 0, fragment: true }];
-    stream.feed(&bytes, &OffsetMap::new(&pieces), &mut code, &mut elements);
-    let inconsistencies = elements
-        .iter()
-        .filter(|(_, e)| *e == Element::Inconsistency(Inconsistency::AddressNotReached))
-        .count();
-    assert_eq!(inconsistencies, 1, "{elements:?}");
-    assert!(code.0.requested <= 1 << 13, "{}", code.0.requested);
+    // Alignment Sync, Trace Info, Trace On, an address with context, two Atoms.
+    bytes.extend([0x80, 0x01, 0x00, 0x04, 0x82, 0x00, 0x08, 0x00, 0x00, 0x11, 0xf7, 0xf7]);
+    for (max_expansion, want, why) in [
+        (1, 1, Inconsistency::ExpansionLimit),
+        (24 << 12, 1, Inconsistency::ExpansionLimit),
+        (24 << 15, 8, Inconsistency::ExpansionLimit),
+        (MAX_EXPANSION, 10, Inconsistency::ExpansionLimit),
+        // 64 MiB are the end of any walk.
+        (u32::MAX, 1 << 12, Inconsistency::AddressNotReached),
+    ] {
+        let mut stream = Stream::<Etmv4>::new(config(false, None, &[("TRCIDR1", 0x4100_f403)]));
+        let mut code = Uncached(Endless { max_expansion, ..Endless::default() });
+        let mut elements: Vec<(u64, Element)> = Vec::new();
+        let pieces = [Piece { start: 0, at: 0, fragment: true }];
+        stream.feed(&bytes, &OffsetMap::new(&pieces), &mut code, &mut elements);
+        let [.., (_, Element::Range(range)), (at, last)] = elements[..] else {
+            panic!("{elements:?}")
+        };
+        assert_eq!((at, last), (21, Element::Inconsistency(why)), "{max_expansion}");
+        assert_eq!(range.instructions, want << 12, "{max_expansion}");
+        // The fast path and the first attempt request the first block, too.
+        assert!(code.0.requested <= want + 3, "{max_expansion}: {}", code.0.requested);
+    }
 }

@@ -1,0 +1,141 @@
+//! What bytes make a decoder do.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tracewright::base::{OffsetMap, Piece};
+use tracewright::capture::{self, Buffer, BufferRef, Capture};
+use tracewright::decode::{Fork, Listener, Memory, Plan, Planned};
+use tracewright::frames::Framing;
+use tracewright::image::{Cache, CacheOptions, Image};
+use tracewright::protocols::Observer;
+use tracewright::protocols::registry::AnyConfig;
+use tracewright::views::{Source, json, text};
+use tracewright::{Element, Sink};
+
+/// The work and the output of a decoder.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Work {
+    pub instructions: u64,
+    pub elements: u64,
+    /// Bytes of the listing of `decode`.
+    pub text: u64,
+    /// Bytes of the listing in JSON.
+    pub json: u64,
+    pub time: Duration,
+}
+
+/// Elements above this number are taken to be as long as those before.
+const MAX_LISTED: u64 = 1 << 14;
+
+/// From this time on, the time that the thread has run is exact enough.
+const MIN_TIME: Duration = Duration::from_millis(20);
+
+/// Counts elements and instructions.
+#[derive(Default)]
+struct Count(Work);
+
+impl Sink for Count {
+    fn element(&mut self, _: u64, element: Element) {
+        self.0.elements += 1;
+        if let Element::Range(range) = element {
+            self.0.instructions += u64::from(range.instructions);
+        }
+    }
+}
+
+impl Observer for Count {}
+
+/// Lists elements.
+struct Listed<L> {
+    listing: L,
+    left: u64,
+}
+
+impl<L: Listener> Sink for Listed<L> {
+    fn element(&mut self, at: u64, element: Element) {
+        if self.left > 0 {
+            self.left -= 1;
+            self.listing.element(0, at, element);
+        }
+    }
+}
+
+impl<L: Listener> Observer for Listed<L> {}
+
+/// Decodes bytes with a program. `listed`: the length of the listings is measured, too.
+pub fn measure(config: &AnyConfig, image: &Arc<Image>, bytes: &[u8], listed: bool) -> Work {
+    let start = (Instant::now(), processor_time());
+    let mut count = Count::default();
+    decode(config, image, bytes, &mut count);
+    let elapsed = start.0.elapsed();
+    let times = start.1.zip(processor_time()).filter(|_| elapsed > MIN_TIME);
+    let time = times.map_or(elapsed, |(start, end)| end.saturating_sub(start));
+    let work = Work { time, ..count.0 };
+    if !listed || work.elements == 0 {
+        return work;
+    }
+    let (plan, sources) = plan(config);
+    let whole = |len: u64| {
+        let shown = work.elements.min(MAX_LISTED);
+        (u128::from(len) * u128::from(work.elements) / u128::from(shown)) as u64
+    };
+    let shown = text::Shown { elements: true, ..Default::default() };
+    let listing = text::Listing::new(Vec::new(), sources.clone(), None, shown);
+    let text = whole(list(config, image, bytes, listing));
+    let shown = json::Shown { packets: false, elements: true };
+    let listing = json::Listing::new(Vec::new(), &plan, sources, "trace", None, shown);
+    Work { text, json: whole(list(config, image, bytes, listing)), ..work }
+}
+
+/// The time that this thread has run, where the system reports it.
+fn processor_time() -> Option<Duration> {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(Duration::from_nanos(text.split_whitespace().next()?.parse().ok()?))
+}
+
+/// The length of a listing of at most [`MAX_LISTED`] elements.
+fn list<L>(config: &AnyConfig, image: &Arc<Image>, bytes: &[u8], mut listing: L) -> u64
+where
+    L: Listener + Fork<Output = Vec<u8>>,
+{
+    // What comes before the first element does not count.
+    listing.take();
+    let mut listed = Listed { listing, left: MAX_LISTED };
+    decode(config, image, bytes, &mut listed);
+    listed.listing.take().len() as u64
+}
+
+fn decode<O: Observer>(config: &AnyConfig, image: &Arc<Image>, bytes: &[u8], observer: &mut O) {
+    let mut stream = config.stream();
+    let options = CacheOptions { riscv: config.riscv(), ..CacheOptions::default() };
+    let mut cache = Cache::new(Arc::clone(image), config.waypoints(), options);
+    let pieces = [Piece { start: 0, at: 0, fragment: true }];
+    let offsets = OffsetMap::new(&pieces);
+    let (offsets, units) = if stream.nibbles() {
+        let units = bytes.iter().flat_map(|byte| [byte & 0xf, byte >> 4]).collect();
+        (offsets.of_nibbles(), units)
+    } else {
+        (offsets, bytes.to_vec())
+    };
+    let taken = stream.feed(&units, &offsets, &mut cache, observer);
+    stream.finish(&units[taken..], &offsets, &mut cache, observer);
+}
+
+/// A plan for one source, and the source.
+fn plan(config: &AnyConfig) -> (Plan, Vec<Source>) {
+    let capture = Capture {
+        buffers: vec![Buffer::new("trace", capture::Format::CoreSight, Vec::new())],
+        sources: vec![capture::Source {
+            name: "core".to_owned(),
+            buffers: vec![BufferRef { buffer: 0, stream: None }],
+            ..capture::Source::default()
+        }],
+        ..Capture::default()
+    };
+    let planned = Planned::new(0, "core".to_owned(), 0x10, config.clone());
+    let plan = Plan::with_sources(0, Framing::Raw, vec![planned]);
+    let sources = Source::all(&capture, &plan, &Memory::new(&capture));
+    (plan, sources)
+}
