@@ -383,10 +383,13 @@ impl Payload {
     #[inline]
     fn is_overlong(&self, at: u32, end: u32, params: &Params) -> bool {
         // A support packet of 2.1 may have more fields. Units without compression pad their
-        // payloads. After a full map of 0.026 there may be an address without meaning.
+        // payloads. After a full map of 0.026 and of PULP `rv_tracer` there may be an address
+        // without meaning.
         let more = match self {
             Payload::Support(_) => params.support.ioptions == OptionBits::Standard,
-            Payload::Branches(Branches { report: None, .. }) if params.is_draft() => {
+            Payload::Branches(Branches { report: None, .. })
+                if params.is_draft() || params.choices.compression == Compression::Address =>
+            {
                 end < at + params.widths.address() + 8
             }
             Payload::Null { .. } => true,

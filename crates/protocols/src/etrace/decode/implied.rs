@@ -9,7 +9,7 @@ use crate::etrace::config::Params;
 
 /// Where a path without a branch leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Leads {
+pub(super) enum Leads {
     /// To the address, or to code that is not known.
     There,
     /// To a jump of unknown target.
@@ -20,7 +20,13 @@ enum Leads {
 
 impl Decoder {
     /// Where the path from `from` leads without a branch, compared with the address `to`.
-    fn leads<K: BlockCache>(&self, mut from: u64, to: u64, params: &Params, code: &mut K) -> Leads {
+    pub(super) fn leads<K: BlockCache>(
+        &self,
+        mut from: u64,
+        to: u64,
+        params: &Params,
+        code: &mut K,
+    ) -> Leads {
         for _ in 0..LONGEST_DETOUR {
             let pc = Pc { address: from, isa: params.isa(), space: self.space };
             let Ok(block) = code.block(pc) else { return Leads::There };

@@ -1,11 +1,12 @@
 //! Start packets (format 3, sub-format 0): a full address, the privilege and the context.
 
-use tracewright_base::{BlockCache, Pc, Role, Sink};
+use tracewright_base::{BlockCache, Kind, Pc, Role, Sink};
 
 use super::Decoder;
 use super::goal::{Goal, Walked};
+use super::implied::Leads;
 use super::state::{Before, PassedAddress, Phase, Position, ReportedAs};
-use crate::etrace::config::Params;
+use crate::etrace::config::{Params, Profile};
 use crate::etrace::packet;
 
 impl Decoder {
@@ -19,6 +20,16 @@ impl Decoder {
         sink: &mut S,
     ) {
         let address = params.full_address(start.address) & params.isa().address_mask();
+        if params.profile == Profile::PulpRvTracer && self.repeats(address, params, code) {
+            self.passed = None;
+            self.enter(at, start.privilege_context, params, sink);
+            let known = self.pending.count() > 0;
+            if !known && self.position == (Position::At { pc: address, pending_retire: true }) {
+                self.arrive(address, start.branch, params, code);
+            }
+            self.forget(params);
+            return;
+        }
         let changed = self.changes(start.privilege_context);
         let context = self
             .privilege_context
@@ -66,6 +77,38 @@ impl Decoder {
             _ => why,
         };
         self.reported_as = ReportedAs::Start { after_return: returned, before };
+    }
+
+    /// PULP `rv_tracer`: whether a start packet at `address` repeats the instruction that the
+    /// packet before reported, whose outcome that packet has if it is a branch. It is another visit
+    /// of the instruction if the program comes back to it without another branch.
+    fn repeats<K: BlockCache>(&self, address: u64, params: &Params, code: &mut K) -> bool {
+        if self.phase != Phase::Following || self.address != Some(address) {
+            return false;
+        }
+        let next = match self.position {
+            Position::At { pc, pending_retire: true } if pc == address => {
+                let pc = Pc { address, isa: params.isa(), space: self.space };
+                let Ok(instruction) = code.instruction(pc) else { return false };
+                let behind = address.wrapping_add(instruction.size.into());
+                match instruction.kind {
+                    Kind::Branch if instruction.conditional => match self.pending.first() {
+                        Some(true) => instruction.target,
+                        Some(false) => Some(behind),
+                        None => return true,
+                    },
+                    Kind::Branch | Kind::Indirect => instruction.target,
+                    _ => Some(behind),
+                }
+            }
+            Position::At { pc, pending_retire: false }
+                if self.reported_as == ReportedAs::Passed && self.last == Some(address) =>
+            {
+                Some(pc)
+            }
+            _ => None,
+        };
+        next.is_some_and(|next| self.leads(next, address, params, code) == Leads::Elsewhere)
     }
 
     /// The address that the last packet reported, if any, and the reason for it, provided that
