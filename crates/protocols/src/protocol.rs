@@ -131,6 +131,12 @@ pub trait Protocol: Copy + fmt::Debug + 'static {
         None
     }
 
+    /// What a user should know about decoding with this configuration.
+    fn note(config: &Self::Config) -> Option<&'static str> {
+        let _ = config;
+        None
+    }
+
     /// The RISC-V extensions of the processor that the unit traces.
     fn riscv(config: &Self::Config) -> Extensions {
         let _ = config;

@@ -165,6 +165,11 @@ macro_rules! protocols {
                 }
             }
 
+            /// See [`Protocol::note`].
+            pub fn note(&self) -> Option<&'static str> {
+                match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::note(c),)* }
+            }
+
             /// See [`Protocol::riscv`].
             pub fn riscv(&self) -> Extensions {
                 match self { $(AnyConfig::$name(c) => <$protocol as Protocol>::riscv(c),)* }

@@ -13,7 +13,7 @@ use tracewright_decode::parameters::resolve;
 use tracewright_image::Extensions;
 use tracewright_logs::{Assembler, RecordError, Recorder, Recording};
 use tracewright_protocols::etrace::config::PARAMETERS;
-use tracewright_protocols::registry::AnyProtocol;
+use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
 /// Number of bytes of trace data that are stored in memory; more are written to files.
 const BUFFERED: usize = 4 << 20;
@@ -91,19 +91,27 @@ impl Settings {
 
     /// The RISC-V extensions of cores with such trace units.
     pub fn extensions(&self) -> Extensions {
+        self.config().map_or(Extensions::NONE, |config| config.riscv())
+    }
+
+    /// What a user should know about decoding traces of such units.
+    pub fn note(&self) -> Option<&'static str> {
+        self.config()?.note()
+    }
+
+    /// The configuration of the units. `None` where it is invalid.
+    fn config(&self) -> Option<AnyConfig> {
         let value = |name: &str| {
             let given =
                 self.registers.iter().rev().find(|(known, _)| known.eq_ignore_ascii_case(name));
             given.map(|(_, value)| *value)
         };
-        let Ok(mut config) = self.protocol.configure(None, &value) else {
-            return Extensions::NONE;
-        };
+        let mut config = self.protocol.configure(None, &value).ok()?;
         for Text { name, text, .. } in &self.texts {
             // `Settings::new` reports invalid texts.
             let _ = config.set_text(name, text);
         }
-        config.riscv()
+        Some(config)
     }
 }
 

@@ -339,6 +339,21 @@ impl Params {
         Ok(params)
     }
 
+    /// What a user should know about decoding with these parameters.
+    pub const fn note(&self) -> Option<&'static str> {
+        let counter = self.options.implicit_return && self.widths.return_stack_size == 0;
+        if counter && self.widths.call_counter_size > 0 {
+            // "Implicit return mode": a unit with a counter does not compare the address.
+            Some(
+                "returns are implied by a counter of calls alone (call_counter_size without \
+                 return_stack_size): after a return to another address than that of its call the \
+                 decoded path is wrong, and no packet shows it",
+            )
+        } else {
+            None
+        }
+    }
+
     /// The current values of the parameters that support packets change.
     pub const fn learned(&self) -> Learned {
         Learned { options: self.options, widths: self.widths }

@@ -5,6 +5,7 @@
 //! 2. Triggers and filters select the blocks that are traced: [`Filter`].
 //! 3. The algorithm in `flow` chooses the packet of each instruction that needs one.
 
+mod callees;
 mod data;
 mod executed;
 mod filter;

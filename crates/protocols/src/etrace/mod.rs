@@ -115,6 +115,10 @@ impl Protocol for Etrace {
         Some(set.map_err(|wrong| wrong.to_string()))
     }
 
+    fn note(params: &Params) -> Option<&'static str> {
+        params.note()
+    }
+
     fn riscv(params: &Params) -> Extensions {
         params.extensions
     }

@@ -39,7 +39,11 @@ impl Info {
         let images: Vec<_> = capture.memory.iter().map(image).collect();
         program(capture, &images, &mut missing);
         let mut notes: Vec<_> = capture.notes.iter().map(ToString::to_string).collect();
-        for note in plans.iter().flat_map(Plan::notes).chain(without_zcm(capture, &plans)) {
+        let configured = plans.iter().flat_map(|plan| &plan.sources);
+        let configured = configured
+            .filter_map(|source| Some(format!("{}: {}", source.name, source.config.note()?)));
+        let further = without_zcm(capture, &plans).into_iter().chain(configured);
+        for note in plans.iter().flat_map(Plan::notes).chain(further) {
             if !notes.contains(&note) {
                 notes.push(note);
             }

@@ -55,6 +55,8 @@ pub(super) struct Flow {
     targets: Targets,
     returns: Returns,
     enabled: bool,
+    /// See [`Settings::reports_calls`].
+    reports_calls: bool,
     /// Data trace is enabled.
     data: bool,
     context_due: bool,
@@ -94,6 +96,7 @@ impl Flow {
             targets: Targets::default(),
             returns: Returns::default(),
             enabled: false,
+            reports_calls: settings.reports_calls,
             data: settings.data.enabled,
             context_due: false,
             synced: false,
@@ -390,8 +393,11 @@ impl Flow {
         // before the implied returns, that lead to it. So the last instruction is reported. (For
         // another privilege the decoder knows that only a trap return leads there.)
         let jumps = next.is(is::CONTEXT) && (cur.is(is::UPDISCON) || self.returns.implies());
-        let call =
-            params.options.implicit_return && cur.is(is::CALL) && self.returns.ambiguous(params);
+        let call = params.options.implicit_return
+            && self.reports_calls
+            && cur.is(is::CALL)
+            && (!cur.is(is::UPDISCON) || sequential(cur, prev, params))
+            && self.returns.ambiguous(next.address, params);
         let format3 = trap || changes || jumps || next.is(is::DISCONTINUITY);
         if format3 || call || self.jumps_to_executed(cur, prev, next, params) {
             // Without a packet of format 3 after it, `notify` marks that no jump leads here.

@@ -24,6 +24,9 @@ pub struct Settings {
     pub comparators: Vec<Comparator>,
     /// Data trace.
     pub data: DataSettings,
+    /// Implicit returns without `irets`: a call after an implied return is reported, so that no two
+    /// executions have the same packets. The algorithm of the specification does not report it.
+    pub reports_calls: bool,
     /// The FIFO before the transport.
     pub fifo: FifoSettings,
     /// The deviations of the unit from the specification; `None` for those of its profile.
@@ -39,6 +42,7 @@ impl Default for Settings {
             filters: Vec::new(),
             comparators: Vec::new(),
             data: DataSettings::default(),
+            reports_calls: true,
             fifo: FifoSettings::default(),
             quirks: None,
         }

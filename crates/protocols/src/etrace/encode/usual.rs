@@ -53,6 +53,7 @@ impl Encodes for Etrace {
             Some(_) => Some(SyncPosition::AfterSpecial),
             None => None,
         };
+        settings.reports_calls = setting("implicit-return-calls").is_none_or(|value| value != 0);
         let on = |name| setting(name).is_some_and(|value| value != 0);
         settings.data = DataSettings {
             enabled: on("data"),
@@ -93,7 +94,7 @@ impl Encodes for Etrace {
 }
 
 /// The number of settings that exist once.
-const ONCE: usize = 10;
+const ONCE: usize = 11;
 
 /// The number of registers of a filter and a comparator.
 const REGISTERS: usize = 14;
@@ -117,6 +118,10 @@ const SETTINGS: [Setting; ONCE + REGISTERS * MOST] = {
     list[8] = setting("fifo-drain", "cycles in which one byte leaves the FIFO");
     list[9] =
         setting("stall", "1: the processor waits while the FIFO is full; 0: packets are lost");
+    list[10] = setting(
+        "implicit-return-calls",
+        "implicit returns without irets: 1: a call after an implied return is reported; 0: it is not, as in the specification",
+    );
     let names = [
         (
             FILTER_CONTROL,

@@ -192,3 +192,43 @@ fn refused_cycles() {
     assert_eq!(refused, Err(WrongCycle::Itype(Itype::UninferableJump)));
     assert!(packets.is_empty());
 }
+
+/// Implicit returns without `irets`: a call after an implied return is reported unless the callee is
+/// known to execute a branch before it returns. The algorithm of the specification reports none.
+#[test]
+fn calls_after_implied_returns() {
+    let mut params = Params::spec(Version::V2_0, true);
+    (params.options.implicit_return, params.widths.return_stack_size) = (true, 3);
+    let call = |at: u64, to: u64| step(at, Kind::Branch, Role::Call, to);
+    let ret = |at: u64, to: u64| step(at, Kind::Indirect, Role::Return, to);
+    let branch = |at: u64| step(at, Kind::Branch, Role::Jump, at + 4);
+    // Four calls of a callee with a branch, or without one, at 2000; no branch follows them.
+    let run = |branches: bool| {
+        let mut steps = vec![plain(0x0ffc)];
+        for at in (0x1000..0x1010).step_by(4) {
+            let first = if branches { branch(0x2000) } else { plain(0x2000) };
+            steps.extend([call(at, 0x2000), first, ret(0x2004, at + 4)]);
+        }
+        steps.extend([plain(0x1010), plain(0x1014)]);
+        steps
+    };
+    let reports = |branches, settings: &Settings| {
+        let payloads = encode(&run(branches), &params, settings);
+        payloads.iter().filter(|payload| payload.report().is_some()).count()
+    };
+    let sound = Settings::default();
+    let specified = Settings { reports_calls: false, ..Settings::default() };
+    // One report is that of the last instruction. The first call follows no implied return.
+    assert_eq!((reports(true, &sound), reports(true, &specified)), (1, 1));
+    assert_eq!((reports(false, &sound), reports(false, &specified)), (4, 1));
+}
+
+/// A note where returns are implied by a counter alone.
+#[test]
+fn note_on_counters() {
+    let mut params = Params::spec(Version::V2_0, true);
+    (params.options.implicit_return, params.widths.call_counter_size) = (true, 9);
+    assert!(params.note().is_some_and(|note| note.contains("call_counter_size")));
+    params.widths.return_stack_size = 3;
+    assert_eq!(params.note(), None);
+}
