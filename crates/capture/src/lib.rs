@@ -68,10 +68,12 @@ pub mod snapshot;
 
 mod files;
 mod message;
+mod new_folder;
 mod number;
 mod parameters;
 mod pipe;
 
+mod replacement;
 mod spool;
 mod stream;
 
@@ -80,11 +82,13 @@ pub use capture::{Capture, Cluster, Kind};
 pub use core_type::core_type;
 pub use device::{BufferRef, Core, Other, Register, Registers, Source, Text};
 pub use dump::{Dump, Form, Owner};
+pub use new_folder::check_empty;
 pub use origin::Origin;
 pub use pipe::{Pipe, PipeReader};
 pub use probe::{Found, probe};
 pub use problem::{Note, OpenError, Problem, Severity};
 pub use raw::Raw;
+pub use replacement::Replacement;
 pub use snapshot::{write, write_over};
 pub use spool::Spool;
 pub use stream::stream;

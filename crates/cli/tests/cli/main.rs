@@ -2,10 +2,14 @@
 
 mod bench;
 mod common;
+mod files;
 mod logs;
+mod memory;
+mod names;
 mod output;
 mod ports;
 mod problems;
 mod real_arm;
 mod riscv;
 mod shared;
+mod threads;

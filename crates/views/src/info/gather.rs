@@ -1,5 +1,7 @@
 //! From a capture to [`Info`].
 
+use std::collections::HashSet;
+
 use tracewright_base::Register;
 use tracewright_capture::{Capture, Dump, Form, Source};
 use tracewright_decode::{JUMP_TABLE, JumpTable, Options, Plan, Skipped, Why};
@@ -37,8 +39,9 @@ impl Info {
         let images: Vec<_> = capture.memory.iter().map(image).collect();
         program(capture, &images, &mut missing);
         let mut notes: Vec<_> = capture.notes.iter().map(ToString::to_string).collect();
+        let mut known: HashSet<_> = notes.iter().cloned().collect();
         for note in plans.iter().flat_map(Plan::notes).chain(without_zcm(capture, &plans)) {
-            if !notes.contains(&note) {
+            if known.insert(note.clone()) {
                 notes.push(note);
             }
         }
