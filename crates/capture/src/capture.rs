@@ -73,6 +73,16 @@ impl Capture {
         notes.collect()
     }
 
+    /// Deletes the files of [`Spool`](crate::Spool)s, for a capture that is not written.
+    pub fn remove_spooled(&self) {
+        for file in self.buffers.iter().flat_map(|buffer| &buffer.files) {
+            if file.spooled {
+                // It may have been moved.
+                let _ = std::fs::remove_file(&file.path);
+            }
+        }
+    }
+
     /// The core that `source` traces.
     pub fn core(&self, source: &Source) -> Option<&Core> {
         self.cores.get(source.core?)

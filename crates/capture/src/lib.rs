@@ -75,11 +75,13 @@ mod files;
 mod large_file;
 mod message;
 mod names;
+mod new_folder;
 mod notes;
 mod number;
 mod parameters;
 mod pipe;
 
+mod replacement;
 mod spool;
 mod stream;
 
@@ -89,11 +91,13 @@ pub use capture::{Capture, Cluster, Kind};
 pub use core_type::core_type;
 pub use device::{BufferRef, Core, Other, Register, Registers, Source, Text};
 pub use dump::{Dump, Form, Owner};
+pub use new_folder::check_empty;
 pub use origin::Origin;
 pub use pipe::{Pipe, PipeReader};
 pub use probe::{Found, probe};
 pub use problem::{Note, OpenError, Problem, Severity};
 pub use raw::Raw;
+pub use replacement::Replacement;
 pub use snapshot::{write, write_over};
 pub use spool::Spool;
 pub use stamp::Stamp;

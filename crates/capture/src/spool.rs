@@ -5,10 +5,12 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::files::{Files, reason};
+use crate::replacement::create;
 use crate::{Buffer, File, OpenError, Problem};
 
 /// The bytes of a buffer while they are encoded, in a file next to the folder of their capture. The
-/// file bounds memory use. It is deleted if the spool is dropped before [`Spool::finish`].
+/// file bounds memory use. It is created exclusively, under a name that cannot be predicted. It is
+/// deleted if the spool is dropped before [`Spool::finish`].
 #[derive(Debug)]
 pub struct Spool {
     path: PathBuf,
@@ -27,9 +29,10 @@ impl Spool {
             // A path such as `..` has no file name.
             None => std::env::temp_dir().join("tracewright"),
         };
-        let name = beside.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let path = beside.with_file_name(format!("{name}.buffer{n}.part"));
-        let file = fs::File::create(&path).map_err(|error| failed(&path, &error))?;
+        let mut name = beside.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".buffer{n}"));
+        let target = beside.with_file_name(name);
+        let (path, file) = create(&target).map_err(|error| failed(&target, &error))?;
         Ok(Spool { path, file: Some(BufWriter::new(file)) })
     }
 

@@ -12,6 +12,7 @@ use tracewright::views::explain::Decoded;
 
 use crate::args::{FramingArg, HowArgs, InputArgs};
 use crate::fail::Fail;
+use crate::inputs::Inputs;
 
 /// A capture and its selected buffers.
 pub struct Input {
@@ -21,6 +22,8 @@ pub struct Input {
     pub options: Options,
     /// What was inferred, one text per line.
     pub notes: Vec<String>,
+    /// The files that were read.
+    pub inputs: Inputs,
 }
 
 impl Input {
@@ -92,14 +95,19 @@ impl Input {
             max_expansion: how.map_or(MAX_EXPANSION, |how| how.limits.max_expansion),
         };
         let memory = Memory::new(&capture);
-        Ok(Input { capture, buffers, memory, options, notes })
+        let inputs = Inputs::of_capture(&capture)
+            .file(Some(&args.input))
+            .file(args.params.as_deref())
+            .images(&args.images);
+        Ok(Input { capture, buffers, memory, options, notes, inputs })
     }
 
     /// All buffers of `capture`.
     pub fn all(capture: Capture) -> Input {
         let buffers = (0..capture.buffers.len()).collect();
         let memory = Memory::new(&capture);
-        Input { capture, buffers, memory, options: Options::default(), notes: Vec::new() }
+        let (options, inputs) = (Options::default(), Inputs::default());
+        Input { capture, buffers, memory, options, notes: Vec::new(), inputs }
     }
 
     /// A buffer with its sources, for decoding.

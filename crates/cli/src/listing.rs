@@ -1,5 +1,7 @@
 //! Listings of packets and elements in every format.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use tracewright::Listener;
 use tracewright::decode::input::{self, Input as Bytes};
 use tracewright::decode::ordered::{self, Part};
@@ -11,6 +13,7 @@ use tracewright::views::{Stats, json, opencsd, text};
 use crate::args::{Format, OutputArgs};
 use crate::fail::Fail;
 use crate::input::{Input, Job};
+use crate::message;
 use crate::output::Output;
 use crate::report;
 use crate::run::{self, RunOptions};
@@ -42,14 +45,15 @@ pub fn list(
     }
     report::notes(&input);
     input.readable(args.strict)?;
-    let mut output = Output::open(args.output.as_deref())?;
+    let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
     if args.format == Format::Json {
-        output.print(&json::head(what.verb))?;
+        output.json(&json::head(what.verb))?;
     }
     let alone = input.buffers.len() == 1;
     let colour = output.colour();
+    let refused = &AtomicUsize::new(0);
     let work = |n: usize, job: &Job<'_>, jobs: Jobs, write: &mut Write<'_>| {
-        let options = RunOptions { committed, jobs, alone };
+        let options = RunOptions { committed, jobs, alone, refused };
         let bytes = &mut *input::of(job.buffer);
         let mut stats = args.stats.then(Stats::default);
         let tally = match args.format {
@@ -95,9 +99,9 @@ pub fn list(
         Ok((tally, stats.filter(|_| args.format != Format::Json)))
     };
     let summary = args.format == Format::None;
-    let problems = buffers(&input, jobs, &mut output, summary, work)?;
-    output.close()?;
+    let problems = buffers(&input, jobs, &mut output, summary, refused, work)?;
     input.decodable()?;
+    output.close()?;
     Ok(input.is_unchanged() && !(args.strict && problems))
 }
 
@@ -105,13 +109,14 @@ pub fn list(
 pub type Write<'a> = dyn FnMut(Vec<u8>) -> bool + 'a;
 
 /// Lists the buffers of `input` to `output`, several of them at once, each by `work`, and prints
-/// the summary of each: to `output` if `summary`, else to standard error. Returns whether there
-/// were problems.
+/// the summary of each: to `output` if `summary`, else to standard error. `refused` is that of the
+/// [`RunOptions`]. Returns whether there were problems.
 pub fn buffers<W>(
     input: &Input,
     jobs: &Jobs,
     output: &mut Output,
     summary: bool,
+    refused: &AtomicUsize,
     work: W,
 ) -> Result<bool, Fail>
 where
@@ -127,7 +132,7 @@ where
         work(n, &input.job(*buffer), Jobs { count, ..jobs.clone() }, write)
     };
     let (mut problems, mut done) = (false, Ok(()));
-    ordered::each(jobs.count, &input.buffers, work, |n, part| {
+    let threads = ordered::each(jobs.count, &input.buffers, work, |n, part| {
         let found = match part {
             Part::Output(bytes) => return output.put(&bytes),
             Part::Done(found) => found,
@@ -142,6 +147,13 @@ where
         });
         done.is_ok() && !output.closed()
     });
+    let threads = threads.or(match refused.load(Ordering::Relaxed) {
+        0 => None,
+        threads => Some(threads),
+    });
+    if let Some(threads) = threads {
+        message::threads(jobs.count, threads);
+    }
     done?;
     // The reader may have closed the output within a buffer.
     output.failed()?;
@@ -152,7 +164,7 @@ where
 pub fn decode<L: Listener + Fork + Send>(
     job: &Job<'_>,
     bytes: &mut dyn Bytes,
-    options: &RunOptions,
+    options: &RunOptions<'_>,
     view: L,
     stats: &mut Option<Stats>,
     mut write: impl FnMut(L::Output) -> bool,

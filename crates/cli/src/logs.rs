@@ -14,7 +14,7 @@ use tracewright::logs::{
 
 use crate::args::{IsaArg, LogArgs, LogFormat, SecurityArg};
 use crate::fail::Fail;
-use crate::report;
+use crate::message;
 
 /// Number of bytes of a log that are read at a time.
 const CHUNK: usize = 1 << 20;
@@ -124,20 +124,20 @@ pub fn notes(assembler: &Assembler) {
     let summary = assembler.summary;
     if let Some(address) = summary.first_unknown {
         let n = summary.unknown;
-        report::message(&format!(
+        message::line(&format!(
             "tracewright: note: {n} instructions have no opcode in the log or in an --image, the first at \
              {address:#x}; they are not traced"
         ));
     }
     if summary.jumps > 0 {
         let n = summary.jumps;
-        report::message(&format!(
+        message::line(&format!(
             "tracewright: note: {n} discontinuities without a branch or exception in the log; tracing is off \
              in between"
         ));
     }
     if summary.instructions == 0 {
-        report::message(
+        message::line(
             "tracewright: note: the log contains no instructions; check the log options of the simulator",
         );
     }

@@ -5,21 +5,30 @@ mod args;
 mod demo;
 mod fail;
 mod input;
+mod inputs;
 mod listing;
 mod logs;
+mod message;
 mod output;
 mod report;
 mod run;
 mod verbs;
 
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use crate::args::{Cli, Verb};
+use crate::fail::Fail;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if error.use_stderr() => error.exit(),
+        // Help, which is an output as any other.
+        Err(help) => return ended(help_text(&help)),
+    };
     let done = match cli.verb {
         Verb::Info(args) => verbs::info::run(&args),
         Verb::Packets(args) => verbs::packets::run(&args),
@@ -33,11 +42,25 @@ fn main() -> ExitCode {
         Verb::Bench(args) => verbs::bench::run(&args),
         Verb::Completions { shell } => verbs::completions::run(shell),
     };
+    ended(done)
+}
+
+/// Prints the help of the command line.
+fn help_text(help: &clap::Error) -> Result<bool, Fail> {
+    let done = help.print().and_then(|()| std::io::stdout().flush());
+    match done {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Fail::write(None, &error)),
+        _ => Ok(true),
+    }
+}
+
+/// The exit code of a command, whose error is printed.
+fn ended(done: Result<bool, Fail>) -> ExitCode {
     match done {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(fail) => {
-            report::message(&format!("tracewright: error: {fail}"));
+            message::line(&format!("tracewright: error: {fail}"));
             ExitCode::from(2)
         }
     }

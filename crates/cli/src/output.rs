@@ -1,38 +1,63 @@
 //! Standard output or an output file.
 
 use std::cell::Cell;
-use std::fs::File;
+use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use crate::fail::Fail;
+use tracewright::capture::Replacement;
+use tracewright::capture::plain::plain;
 
-/// Standard output or a file.
+use crate::fail::Fail;
+use crate::inputs::Inputs;
+use crate::message;
+
+/// Bytes that are buffered before they are written.
+const BUFFERED: usize = 1 << 16;
+
+/// Standard output or a file. A regular file is written under a temporary name, and appears under
+/// its own at [`close`](Output::close): it does not change where the command fails.
 pub struct Output {
     path: Option<PathBuf>,
-    writer: Box<dyn Write>,
+    writer: Writer,
     terminal: bool,
     /// The reader of standard output closed it.
     closed: Cell<bool>,
     error: Option<io::Error>,
 }
 
+enum Writer {
+    /// Standard output, a pipe or a device.
+    Direct(Box<dyn Write>),
+    File(BufWriter<Replacement>),
+    /// The output is closed.
+    None,
+}
+
 impl Output {
-    /// Opens the file at `path`, or standard output.
-    pub fn open(path: Option<&Path>) -> Result<Output, Fail> {
-        let (writer, terminal): (Box<dyn Write>, bool) = match path {
+    /// Opens the file at `path`, or standard output, for a command that reads `inputs`.
+    pub fn open(path: Option<&Path>, inputs: &Inputs) -> Result<Output, Fail> {
+        let path = path.filter(|path| !STDOUT.iter().any(|stdout| *path == Path::new(stdout)));
+        inputs.refuse(path)?;
+        let (writer, terminal) = match path {
             Some(path) => {
-                let file = File::create(path).map_err(|error| Fail::write(Some(path), &error))?;
-                (Box::new(BufWriter::with_capacity(1 << 16, file)), false)
+                let opened = open(path).map_err(|error| Fail::write(Some(path), &error))?;
+                (opened, false)
             }
             None => {
                 let stdout = io::stdout();
                 let terminal = stdout.is_terminal();
-                (Box::new(BufWriter::with_capacity(1 << 16, stdout.lock())), terminal)
+                let writer = BufWriter::with_capacity(BUFFERED, stdout.lock());
+                (Writer::Direct(Box::new(writer)), terminal)
             }
         };
         let (path, closed) = (path.map(Path::to_path_buf), Cell::new(false));
         Ok(Output { path, writer, terminal, closed, error: None })
+    }
+
+    /// Opens standard output, for a command without an option for a file.
+    pub fn standard() -> Result<Output, Fail> {
+        Output::open(None, &Inputs::default())
     }
 
     /// Whether to use colours: on a terminal, unless the environment disables it.
@@ -47,8 +72,15 @@ impl Output {
         self.closed.get()
     }
 
-    /// Writes `text`.
+    /// Writes `text` for people: characters that a terminal interprets or does not show are
+    /// replaced.
     pub fn print(&mut self, text: &str) -> Result<(), Fail> {
+        let done = self.write_all(plain(text).as_bytes());
+        self.check(done)
+    }
+
+    /// Writes lines of JSON.
+    pub fn json(&mut self, text: &str) -> Result<(), Fail> {
         let done = self.write_all(text.as_bytes());
         self.check(done)
     }
@@ -70,10 +102,30 @@ impl Output {
         self.check(done)
     }
 
-    /// Flushes the output.
+    /// Flushes the output. A file gets its name.
     pub fn close(mut self) -> Result<(), Fail> {
-        let done = self.flush();
+        let done = match std::mem::replace(&mut self.writer, Writer::None) {
+            Writer::Direct(mut writer) => writer.flush(),
+            Writer::File(file) => {
+                let done = match file.into_inner() {
+                    Ok(file) => file.finish(),
+                    Err(error) => Err(error.into_error()),
+                };
+                if done.is_err() {
+                    self.unwritten();
+                }
+                done
+            }
+            Writer::None => Ok(()),
+        };
         self.check(done)
+    }
+
+    /// Prints that the file at the path of the output is not written.
+    fn unwritten(&self) {
+        let Some(path) = &self.path else { return };
+        let state = if path.exists() { "unchanged" } else { "not written" };
+        message::line(&format!("note: {} is {state}, as the command fails", path.display()));
     }
 
     /// Converts the error of `result`. A reader that closed the output is not an error.
@@ -87,12 +139,45 @@ impl Output {
     }
 }
 
+/// A file that is not closed is not written.
+impl Drop for Output {
+    fn drop(&mut self) {
+        if let Writer::File(_) = &self.writer {
+            self.unwritten();
+        }
+    }
+}
+
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.writer.write(bytes)
+        match &mut self.writer {
+            Writer::Direct(writer) => writer.write(bytes),
+            Writer::File(file) => file.write(bytes),
+            Writer::None => Ok(bytes.len()),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.writer.flush()
+        match &mut self.writer {
+            Writer::Direct(writer) => writer.flush(),
+            Writer::File(file) => file.flush(),
+            Writer::None => Ok(()),
+        }
     }
+}
+
+/// Names of standard output.
+const STDOUT: [&str; 3] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+
+/// Names of open files of this process, which are written directly.
+const OPEN: [&str; 3] = ["/dev/stderr", "/dev/fd", "/proc"];
+
+fn open(path: &Path) -> io::Result<Writer> {
+    let device = OPEN.iter().any(|name| path.starts_with(name))
+        || fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir());
+    if device {
+        let file = OpenOptions::new().write(true).open(path)?;
+        return Ok(Writer::Direct(Box::new(BufWriter::with_capacity(BUFFERED, file))));
+    }
+    Ok(Writer::File(BufWriter::with_capacity(BUFFERED, Replacement::new(path)?)))
 }

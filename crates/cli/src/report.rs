@@ -1,30 +1,19 @@
-//! Messages on standard error: problems of a capture, and the summary of decoding. Every message
-//! passes through [`message`] or [`text`], which replace what a terminal must not receive.
+//! Messages on standard error: problems of a capture, and the summary of decoding.
 
 use std::collections::HashSet;
 use std::fmt::Display;
 
 use tracewright::capture::Severity;
-use tracewright::capture::plain::{line, plain};
 use tracewright::views::Stats;
 use tracewright::views::explain::{Decoded, Remark};
 
 use crate::fail::Fail;
 use crate::input::Input;
+use crate::message::{line, lines};
 use crate::output::Output;
 
 /// The most notes on a capture that are printed.
 const MAX_NOTES: usize = 100;
-
-/// Prints a message of one line.
-pub fn message(text: &str) {
-    eprintln!("{}", line(text));
-}
-
-/// Prints lines.
-fn text(text: &str) {
-    eprint!("{}", plain(text));
-}
 
 /// Prints the problems of the capture.
 pub fn notes(input: &Input) {
@@ -33,7 +22,7 @@ pub fn notes(input: &Input) {
     let mut print = |note: &dyn Display| {
         count += 1;
         if count <= MAX_NOTES {
-            message(&format!("note: {note}"));
+            line(&format!("note: {note}"));
         }
     };
     notes.for_each(|note| print(note));
@@ -51,7 +40,7 @@ pub fn notes(input: &Input) {
     }
     if count > MAX_NOTES {
         let more = count - MAX_NOTES;
-        message(&format!("note: {more} more notes; `tracewright info` lists them"));
+        line(&format!("note: {more} more notes; `tracewright info --format json` lists them"));
     }
 }
 
@@ -65,8 +54,8 @@ pub fn found(
     let table = stats.map(|stats| stats.table(decoded.sources)).unwrap_or_default();
     match output {
         Some(output) => output.print(&format!("{}{table}", decoded.summary()))?,
-        None if decoded.needs_explanation() => text(&format!("{}{table}", decoded.summary())),
-        None => text(&table),
+        None if decoded.needs_explanation() => lines(&format!("{}{table}", decoded.summary())),
+        None => lines(&table),
     }
     if decoded.needs_explanation() {
         remarks(&decoded.remarks());
@@ -85,9 +74,9 @@ pub fn no_instructions() {
 /// Prints remarks.
 pub fn remarks(remarks: &[Remark]) {
     for Remark { what, help } in remarks {
-        message(&format!("note: {what}"));
+        line(&format!("note: {what}"));
         if !help.is_empty() {
-            message(&format!("help: {help}"));
+            line(&format!("help: {help}"));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Runs a session over a buffer on several threads, and shows the progress.
 
 use std::io::{self, IsTerminal};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -15,13 +16,15 @@ use crate::fail::Fail;
 const DELAY: Duration = Duration::from_millis(500);
 
 /// How a buffer is decoded.
-pub struct RunOptions {
+pub struct RunOptions<'a> {
     /// Elements of a transaction are withheld until it commits.
     pub committed: bool,
     /// The threads.
     pub jobs: Jobs,
     /// No other buffer is decoded at the same time, so that the progress can be shown.
     pub alone: bool,
+    /// Receives the number of threads where the system refused to start more.
+    pub refused: &'a AtomicUsize,
 }
 
 /// Decodes `input`, the bytes of `buffer`, to `listener`, and returns the counts. `write` receives
@@ -31,7 +34,7 @@ pub fn run<L: Listener + Fork + Send>(
     buffer: &Buffer,
     input: &mut dyn Input,
     listener: L,
-    options: &RunOptions,
+    options: &RunOptions<'_>,
     mut write: impl FnMut(L::Output) -> bool,
 ) -> Result<(L, Tally), Fail> {
     let mut both = (listener, Merging(Tally::default()));
@@ -44,7 +47,10 @@ pub fn run<L: Listener + Fork + Send>(
             write(output)
         });
     progress.end();
-    read.map_err(|error| Fail::read(&buffer.name, &error))?;
+    let work = read.map_err(|error| Fail::read(&buffer.name, &error))?;
+    if let Some(threads) = work.refused {
+        options.refused.store(threads, Ordering::Relaxed);
+    }
     Ok((both.0, tally))
 }
 

@@ -11,7 +11,7 @@ use tracewright_capture::Buffer;
 pub fn of(buffer: &Buffer) -> Box<dyn Input> {
     let reader = buffer.reader();
     if buffer.is_piped() {
-        Box::new(Piped::new(reader))
+        Piped::boxed(reader)
     } else {
         Box::new(Known::new(Reading(reader), buffer.len()))
     }
@@ -164,10 +164,21 @@ pub struct Piped {
 }
 
 impl Piped {
-    /// Reads `pipe` to its end.
-    pub fn new(mut pipe: impl Read + Send + 'static) -> Piped {
+    /// Reads `pipe` to its end, on the calling thread where no thread can be started.
+    pub fn boxed(pipe: impl Read + Send + 'static) -> Box<dyn Input> {
+        match Piped::start(pipe) {
+            Ok(piped) => Box::new(piped),
+            Err(pipe) => Box::new(Reading(pipe)),
+        }
+    }
+
+    /// Reads `pipe` to its end. Returns `pipe` where no thread can be started.
+    fn start<R: Read + Send + 'static>(pipe: R) -> Result<Piped, R> {
+        // A closure that could not be started is lost, so the pipe is sent to the thread.
+        let (give, taken) = sync_channel::<R>(1);
         let (sender, reads) = sync_channel(MAX_READS);
-        thread::spawn(move || {
+        let read = move || {
+            let Ok(mut pipe) = taken.recv() else { return };
             loop {
                 let mut read = vec![0; READ];
                 let read = match pipe.read(&mut read) {
@@ -184,8 +195,12 @@ impl Piped {
                     return;
                 }
             }
-        });
-        Piped { reads, current: (Vec::new(), 0) }
+        };
+        match thread::Builder::new().spawn(read) {
+            Ok(_) => give.send(pipe).map_err(|unsent| unsent.0)?,
+            Err(_) => return Err(pipe),
+        }
+        Ok(Piped { reads, current: (Vec::new(), 0) })
     }
 }
 
@@ -229,14 +244,17 @@ mod tests {
         for most in [1000, 4096, 1 << 20] {
             assert_eq!(all(&mut Parts::new(parts()), most), bytes, "parts by {most}");
             assert_eq!(all(&mut Reading(&bytes[..]), most), bytes, "read by {most}");
-            assert_eq!(all(&mut Piped::new(io::Cursor::new(bytes.clone())), most), bytes);
+            assert_eq!(
+                all(&mut Piped::start(io::Cursor::new(bytes.clone())).ok().unwrap(), most),
+                bytes
+            );
         }
     }
 
     #[test]
     fn an_empty_pipe_is_reported() {
         let (reader, mut writer) = io::pipe().expect("a pipe");
-        let mut input = Piped::new(reader);
+        let mut input = Piped::start(reader).ok().unwrap();
         let mut bytes = Vec::new();
         assert_eq!(input.more(9, false, &mut bytes).expect("nothing"), More::Later);
         io::Write::write_all(&mut writer, b"abc").expect("a write");
@@ -254,7 +272,7 @@ mod tests {
                 Err(io::ErrorKind::NotConnected.into())
             }
         }
-        assert!(Piped::new(Broken).more(1, true, &mut Vec::new()).is_err());
+        assert!(Piped::boxed(Broken).more(1, true, &mut Vec::new()).is_err());
         assert!(Reading(Broken).more(1, true, &mut Vec::new()).is_err());
     }
 }

@@ -20,7 +20,9 @@ const MOST: usize = 16 << 20;
 /// thing, the thing, and a function that sends output and returns whether more is wanted. `receive`
 /// gets all parts in the order of `things`, with the number of each thing, and returns whether more
 /// is wanted. After it returns `false` it is not called again.
-pub fn each<T, R, W, H>(threads: usize, things: &[T], work: W, mut receive: H)
+///
+/// Where the system refuses to start a thread, fewer are used. Returns their number in that case.
+pub fn each<T, R, W, H>(threads: usize, things: &[T], work: W, mut receive: H) -> Option<usize>
 where
     T: Sync,
     R: Send,
@@ -29,45 +31,60 @@ where
 {
     let threads = threads.min(things.len());
     if threads <= 1 {
-        for (n, thing) in things.iter().enumerate() {
-            let mut wanted = true;
-            let done = work(n, thing, &mut |output| {
-                wanted = wanted && receive(n, Part::Output(output));
-                wanted
-            });
-            if !wanted || !receive(n, Part::Done(done)) {
-                return;
-            }
-        }
-        return;
+        one_by_one(things, work, receive);
+        return None;
     }
     let queue = Queue::new();
     thread::scope(|scope| {
         let _close = CloseOnDrop(&queue);
-        for _ in 0..threads {
-            scope.spawn(|| {
-                // A panic in one thread stops the others.
-                let close = CloseOnDrop(&queue);
-                while let Some((n, thing)) = queue.next().and_then(|n| Some((n, things.get(n)?))) {
-                    let done = work(n, thing, &mut |output| queue.send(n, Part::Output(output)));
-                    queue.send(n, Part::Done(done));
-                }
-                std::mem::forget(close);
-            });
+        let run = || {
+            // A panic in one thread stops the others.
+            let close = CloseOnDrop(&queue);
+            while let Some((n, thing)) = queue.next().and_then(|n| Some((n, things.get(n)?))) {
+                let done = work(n, thing, &mut |output| queue.send(n, Part::Output(output)));
+                queue.send(n, Part::Done(done));
+            }
+            std::mem::forget(close);
+        };
+        let start = |_: &usize| thread::Builder::new().spawn_scoped(scope, run).is_ok();
+        let started = (0..threads).take_while(start).count();
+        let refused = (started < threads).then_some(started.max(1));
+        if started == 0 {
+            one_by_one(things, &work, receive);
+            return refused;
         }
         for n in 0..things.len() {
             loop {
-                let Some(part) = queue.receive(n) else { return };
+                let Some(part) = queue.receive(n) else { return refused };
                 let done = matches!(part, Part::Done(_));
                 if !receive(n, part) {
-                    return;
+                    return refused;
                 }
                 if done {
                     break;
                 }
             }
         }
-    });
+        refused
+    })
+}
+
+/// [`each`] on the calling thread.
+fn one_by_one<T, R>(
+    things: &[T],
+    work: impl Fn(usize, &T, &mut dyn FnMut(Vec<u8>) -> bool) -> R,
+    mut receive: impl FnMut(usize, Part<R>) -> bool,
+) {
+    for (n, thing) in things.iter().enumerate() {
+        let mut wanted = true;
+        let done = work(n, thing, &mut |output| {
+            wanted = wanted && receive(n, Part::Output(output));
+            wanted
+        });
+        if !wanted || !receive(n, Part::Done(done)) {
+            return;
+        }
+    }
 }
 
 struct Queue<R> {

@@ -323,8 +323,17 @@ impl LogEncoder {
 /// snapshot, which describes Arm devices only.
 ///
 /// # Errors
-/// [`OpenError`] where the folder contains files, or a file cannot be written.
+/// [`OpenError`] where the folder contains files, or a file cannot be written. Then the folder is
+/// left as it was, and the trace data that were written to files so far are deleted.
 pub fn write(protocol: AnyProtocol, capture: &Capture, folder: &Path) -> Result<(), OpenError> {
+    let done = write_capture(protocol, capture, folder);
+    if done.is_err() {
+        capture.remove_spooled();
+    }
+    done
+}
+
+fn write_capture(protocol: AnyProtocol, capture: &Capture, folder: &Path) -> Result<(), OpenError> {
     if !protocol.is_riscv() {
         return tracewright_capture::write(capture, folder);
     }

@@ -8,6 +8,7 @@ use std::path::Path;
 use toml::Value;
 
 use crate::files::reason;
+use crate::new_folder::NewFolder;
 use crate::probe::DESCRIPTION;
 use crate::spool::move_file;
 use crate::{Capture, Form, OpenError, Problem, Text};
@@ -16,14 +17,12 @@ use crate::{Capture, Form, OpenError, Problem, Text};
 /// lists memory whose file is missing, but no file is written for it.
 ///
 /// # Errors
-/// [`OpenError`] where the folder contains files, or a file cannot be written.
+/// [`OpenError`] where the folder contains files, or a file cannot be written. Then the folder is
+/// left as it was.
 pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
-    if fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
-        return Err(OpenError::new(folder, Problem::NotEmpty));
-    }
+    let new = NewFolder::new(folder)?;
     let failed =
         |path: &Path, why: std::io::Error| OpenError::new(path, Problem::NotWritten(reason(&why)));
-    fs::create_dir_all(folder).map_err(|why| failed(folder, why))?;
     let mut taken = HashSet::from([DESCRIPTION.to_owned()]);
     // Without bytes, a unique file name is reserved and no file is written.
     let mut put = |name: &str, end: &str, bytes: Option<&[u8]>, spooled: Option<&Path>| {
@@ -39,13 +38,13 @@ pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
             n => format!("{plain}-{n}{end}"),
         });
         let name = names.into_iter().find(|name| taken.insert(name.clone())).unwrap_or_default();
-        let path = folder.join(&name);
+        let path = new.path().join(&name);
         let done = match (spooled, bytes) {
             (Some(from), _) => move_file(from, &path),
             (None, Some(bytes)) => fs::write(&path, bytes),
             (None, None) => Ok(()),
         };
-        done.map_err(|why| failed(&path, why)).map(|()| name)
+        done.map_err(|why| failed(&folder.join(&name), why)).map(|()| name)
     };
     let mut text = String::new();
     if let Some(description) = &capture.description {
@@ -107,8 +106,9 @@ pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
         }
         text.push('\n');
     }
-    let path = folder.join(DESCRIPTION);
-    fs::write(&path, text).map_err(|why| failed(&path, why))
+    let done = fs::write(new.path().join(DESCRIPTION), text);
+    done.map_err(|why| failed(&folder.join(DESCRIPTION), why))?;
+    new.finish()
 }
 
 /// A TOML key, in quotes where necessary.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use tracewright_image::{Elf, Load};
@@ -10,7 +11,9 @@ use tracewright_image::{Elf, Load};
 use super::device::{ELF_IMAGE, FLAT, SHARED, SHARED_ELF, infer_class};
 
 use crate::files::reason;
+use crate::new_folder::NewFolder;
 use crate::probe::INDEX;
+use crate::replacement::Replacement;
 use crate::spool::move_file;
 use crate::{
     Buffer, Bytes, Capture, Dump, Form, Format, OpenError, Owner, Problem, Register, Registers,
@@ -25,13 +28,12 @@ use crate::{
 ///
 /// # Errors
 /// [`OpenError`] where the folder contains files, where a file cannot be written, and where a name
-/// cannot be written to an ini file. In the last case nothing is written.
+/// cannot be written to an ini file. Then the folder is left as it was.
 pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
-    let taken = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
-    if taken {
-        return Err(OpenError::new(folder, Problem::NotEmpty));
-    }
-    write_over(capture, folder)
+    let snapshot = Snapshot::of(capture).map_err(|problem| OpenError::new(folder, problem))?;
+    let new = NewFolder::new(folder)?;
+    write_files(&snapshot, new.path(), folder)?;
+    new.finish()
 }
 
 /// As [`write()`], but replaces files in the folder.
@@ -40,12 +42,18 @@ pub fn write(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
 /// As [`write()`], except for a folder with files.
 pub fn write_over(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
     let snapshot = Snapshot::of(capture).map_err(|problem| OpenError::new(folder, problem))?;
-    let failed = |path: &Path, error: &std::io::Error| {
-        OpenError::new(path, Problem::NotWritten(reason(error)))
-    };
     fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
+    write_files(&snapshot, folder, folder)
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> OpenError {
+    OpenError::new(path, Problem::NotWritten(reason(error)))
+}
+
+/// Writes the files to the folder `to`. Errors name the files in `folder`.
+fn write_files(snapshot: &Snapshot, to: &Path, folder: &Path) -> Result<(), OpenError> {
     for (name, contents) in &snapshot.files {
-        let path = folder.join(name);
+        let path = to.join(name);
         let done = match contents {
             Contents::Text(text) => replace(&path, text.as_bytes()),
             Contents::Bytes(bytes) => replace(&path, bytes),
@@ -53,17 +61,16 @@ pub fn write_over(capture: &Capture, folder: &Path) -> Result<(), OpenError> {
             Contents::Nothing if path.exists() => fs::remove_file(&path),
             Contents::Nothing => Ok(()),
         };
-        done.map_err(|error| failed(&path, &error))?;
+        done.map_err(|error| failed(&folder.join(name), &error))?;
     }
     Ok(())
 }
 
-/// Writes a file under a temporary name, and then replaces `path` with it: `bytes` may be mapped
-/// from the replaced file.
+/// Writes a file that replaces `path` at the end: `bytes` may be mapped from the replaced file.
 fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let part = path.with_extension("part");
-    fs::write(&part, bytes)?;
-    fs::rename(&part, path)
+    let mut file = Replacement::new(path)?;
+    file.write_all(bytes)?;
+    file.finish()
 }
 
 /// The contents of a file to write.

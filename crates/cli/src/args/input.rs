@@ -9,6 +9,8 @@ use tracewright::decode::Jobs;
 use tracewright::decode::raw::{RawFraming, Unit};
 use tracewright::frames::Framing;
 
+use crate::message;
+
 /// The capture, and which part of it to read.
 #[derive(Debug, Args)]
 pub struct InputArgs {
@@ -89,10 +91,28 @@ pub struct JobsArgs {
     pub jobs: Option<NonZeroUsize>,
 }
 
+/// More threads than these are not used, and not more than [`JOBS_PER_CORE`] for each core if that
+/// is more: each takes memory.
+const MAX_JOBS: usize = 64;
+const JOBS_PER_CORE: usize = 4;
+
 impl JobsArgs {
     /// The threads to decode with.
     pub fn jobs(&self) -> Jobs {
-        self.jobs.map_or_else(Jobs::all, |count| Jobs::new(count.get()))
+        let all = Jobs::all();
+        let most = MAX_JOBS.max(JOBS_PER_CORE * all.count);
+        match self.jobs.map(NonZeroUsize::get) {
+            None => all,
+            Some(count) if count <= most => Jobs::new(count),
+            Some(count) => {
+                let cores = all.count;
+                message::line(&format!(
+                    "note: {most} threads are used instead of {count}, as the machine has {cores} \
+                     processors; the output is the same"
+                ));
+                Jobs::new(most)
+            }
+        }
     }
 }
 

@@ -65,7 +65,7 @@ pub fn run(args: &CompareArgs) -> Result<bool, Fail> {
         Some(second) => first.buffers.len().max(second.buffers.len()),
         None => first.buffers.len(),
     };
-    let mut output = Output::open(None)?;
+    let mut output = Output::standard()?;
     let mut same = 0;
     let mut sources = 0;
     // The processors of a log correspond to the sources of all buffers of the capture, in order.

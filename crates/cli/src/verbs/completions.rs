@@ -11,7 +11,7 @@ use crate::output::Output;
 pub fn run(shell: Shell) -> Result<bool, Fail> {
     let mut script = Vec::new();
     generate(shell, &mut Cli::command(), "tracewright", &mut script);
-    let mut output = Output::open(None)?;
+    let mut output = Output::standard()?;
     output.print(&String::from_utf8_lossy(&script))?;
     output.close()?;
     Ok(true)

@@ -1,5 +1,7 @@
 //! `tracewright demo`
 
+use std::sync::atomic::AtomicUsize;
+
 use tracewright::capture::write;
 use tracewright::decode::{CommittedListener, Jobs, input};
 use tracewright::views::instructions::{Expand, Text};
@@ -10,8 +12,8 @@ use crate::demo;
 use crate::fail::Fail;
 use crate::input::Input;
 use crate::listing;
+use crate::message;
 use crate::output::Output;
-use crate::report;
 use crate::run::{self, RunOptions};
 
 const ABOUT: &str = "\
@@ -43,18 +45,19 @@ pub fn run(args: &DemoArgs) -> Result<bool, Fail> {
     let capture = demo::capture().ok_or_else(|| Fail::internal("the example cannot be built"))?;
     if let Some(folder) = &args.write {
         write(&capture, folder)?;
-        report::message(&format!("{0} written; next: tracewright info {0}", folder.display()));
+        message::line(&format!("{0} written; next: tracewright info {0}", folder.display()));
         return Ok(true);
     }
     let input = Input::all(capture);
     let job = input.job(0);
-    let mut output = Output::open(None)?;
+    let mut output = Output::standard()?;
     let colour = output.colour();
 
     output.print(ABOUT)?;
     let shown = Shown { elements: true, colour, ..Shown::default() };
     let listing = Listing::new(Vec::new(), job.sources.clone(), job.buffer.size(), shown);
-    let options = RunOptions { committed: false, jobs: Jobs::new(1), alone: true };
+    let refused = &AtomicUsize::new(0);
+    let options = RunOptions { committed: false, jobs: Jobs::new(1), alone: true, refused };
     let bytes = &mut *input::of(job.buffer);
     listing::decode(&job, bytes, &options, listing, &mut None, |text| output.put(&text))?;
 

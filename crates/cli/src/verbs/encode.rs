@@ -1,5 +1,6 @@
 //! `tracewright encode`
 
+use tracewright::capture::check_empty;
 use tracewright::decode::{JUMP_TABLE, JumpTable};
 use tracewright::encode::{EncodeError, LogEncoder, LoggedCode, Settings, supports, write};
 use tracewright::frames::Framing;
@@ -10,7 +11,7 @@ use tracewright::protocols::registry::AnyProtocol;
 use crate::args::{EncodeArgs, EncodeFraming};
 use crate::fail::Fail;
 use crate::logs::{self, Log};
-use crate::report;
+use crate::message;
 
 /// Runs the verb.
 pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
@@ -21,6 +22,7 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         let what = format!("unknown protocol; expected one of {known}");
         Fail::option("--protocol", &args.protocol, &what)
     })?;
+    check_empty(&args.output)?;
     let mut log = Log::open(&args.log, &args.how, None)?;
     if !supports(protocol, log.isa) {
         let isa = log.isa;
@@ -37,7 +39,7 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
         && riscv.jump_table.is_none()
         && let Some(JumpTable { address, file }) = JumpTable::of(&log.images)
     {
-        report::message(&format!(
+        message::line(&format!(
             "tracewright: note: jvt is taken to be {address:#x}, the symbol {JUMP_TABLE} of {file}"
         ));
         riscv.jump_table = Some(address);
@@ -76,27 +78,27 @@ pub fn run(args: &EncodeArgs) -> Result<bool, Fail> {
     write(protocol, capture, &args.output)?;
     let bytes: u64 = capture.buffers.iter().map(|buffer| buffer.len()).sum();
     let (count, sources) = (encoded.instructions, capture.sources.len());
-    report::message(&format!(
+    message::line(&format!(
         "{count} instructions of {sources} {} to {bytes} bytes of trace in {}",
         if sources == 1 { "processor" } else { "processors" },
         args.output.display()
     ));
     if let Some(LoggedCode { first, bytes, beside_images }) = encoded.logged {
         let why = if beside_images { "no --image contains them" } else { "there is no --image" };
-        report::message(&format!(
+        message::line(&format!(
             "tracewright: note: {bytes} bytes of executed code, the first at {first:#x}, are taken \
              from the log: {why}"
         ));
     }
     if encoded.stalled > 0 {
         let stalled = encoded.stalled;
-        report::message(&format!(
+        message::line(&format!(
             "tracewright: note: processors were stalled for {stalled} cycles until their trace units \
              had room"
         ));
     }
     if bytes == 0 && count > 0 {
-        report::message(&format!(
+        message::line(&format!(
             "tracewright: note: {} traces nothing that the log contains; docs/encoding.md lists what \
              it traces",
             args.protocol

@@ -10,6 +10,7 @@ use tracewright::views::link::{Both, Ids};
 use crate::args::{Format, FramesArgs, RawFrames};
 use crate::fail::Fail;
 use crate::input::{Input, Job};
+use crate::message;
 use crate::output::Output;
 use crate::report;
 
@@ -19,9 +20,9 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
     let format = args.format;
     report::notes(&input);
     input.readable(args.strict)?;
-    let mut output = Output::open(args.output.as_deref())?;
+    let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
     if format == Format::Json {
-        output.print(&json::head("frames"))?;
+        output.json(&json::head("frames"))?;
     }
     let shown = |what| args.raw_frames.is_empty() || args.raw_frames.contains(&what);
     let mut problems = false;
@@ -29,11 +30,11 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
         let job = input.job(buffer);
         let framing = job.plan.framing;
         if !job.plan.framed() {
-            report::message(&format!(
+            message::line(&format!(
                 "note: {} contains unframed trace data of one source",
                 job.buffer.name
             ));
-            report::message("help: if it contains formatter frames, select them with --framing");
+            message::line("help: if it contains formatter frames, select them with --framing");
             continue;
         }
         let (colour, len) = (output.colour(), job.buffer.size());
@@ -45,7 +46,7 @@ pub fn run(args: &FramesArgs) -> Result<bool, Fail> {
                 view.finish()
             }
             Format::Json => {
-                output.print(&json::buffer(&job.plan, &job.sources, &job.buffer.name, len))?;
+                output.json(&json::buffer(&job.plan, &job.sources, &job.buffer.name, len))?;
                 let mut view = Json::new(&mut output);
                 split(&job, Numbering::Capture, &mut view, &mut ids, Json::broken)?;
                 view.finish()

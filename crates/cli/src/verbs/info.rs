@@ -11,13 +11,13 @@ use crate::output::Output;
 /// Runs the verb.
 pub fn run(args: &InfoArgs) -> Result<bool, Fail> {
     let input = Input::inspect(&args.input, None)?;
-    let mut output = Output::open(args.output.as_deref())?;
+    let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
     let mut info = Info::of(&input.capture, &input.options);
     info.notes.extend(input.notes.iter().cloned());
-    output.print(&match args.format {
-        InfoFormat::Text => info.text(),
-        InfoFormat::Json => json::head("info") + &info.json(),
-    })?;
+    match args.format {
+        InfoFormat::Text => output.print(&info.text())?,
+        InfoFormat::Json => output.json(&(json::head("info") + &info.json()))?,
+    }
     output.close()?;
     Ok(input.is_unchanged())
 }

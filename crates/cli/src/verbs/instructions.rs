@@ -1,6 +1,6 @@
 //! `tracewright instructions`
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use tracewright::decode::{CommittedListener, Fork, Jobs, Tally, input};
 use tracewright::views::instructions::{Expand, Json, Pcs, Step, Steps, Text};
@@ -20,15 +20,16 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
     let format = args.output.format;
     report::notes(&input);
     input.readable(args.output.strict)?;
-    let mut output = Output::open(args.output.output.as_deref())?;
+    let mut output = Output::open(args.output.output.as_deref(), &input.inputs)?;
     if format == InstructionFormat::Json {
-        output.print(&json::head("instructions"))?;
+        output.json(&json::head("instructions"))?;
     }
     let (colour, alone) = (output.colour(), input.buffers.len() == 1);
+    let refused = &AtomicUsize::new(0);
     // Counts of instructions, and of software writes and data accesses.
     let (instructions, data) = (AtomicU64::new(0), AtomicU64::new(0));
     let work = |_: usize, job: &Job<'_>, jobs: Jobs, write: &mut Write<'_>| {
-        let options = RunOptions { committed: args.how.committed, jobs, alone };
+        let options = RunOptions { committed: args.how.committed, jobs, alone, refused };
         let sources = job.sources.clone();
         let tally = match format {
             InstructionFormat::Text => {
@@ -54,9 +55,10 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
         Ok((tally, None))
     };
     let summary = format == InstructionFormat::None;
-    let problems = listing::buffers(&input, &args.threads.jobs(), &mut output, summary, work)?;
-    output.close()?;
+    let jobs = args.threads.jobs();
+    let problems = listing::buffers(&input, &jobs, &mut output, summary, refused, work)?;
     input.decodable()?;
+    output.close()?;
     if instructions.into_inner() == 0 && data.into_inner() > 0 {
         report::no_instructions();
     }
@@ -66,7 +68,7 @@ pub fn run(args: &InstructionsArgs) -> Result<bool, Fail> {
 /// Decodes to instructions for `view`.
 fn expand<V: Steps + Fork + Send>(
     job: &Job<'_>,
-    options: &RunOptions,
+    options: &RunOptions<'_>,
     view: V,
     write: impl FnMut(V::Output) -> bool,
 ) -> Result<Tally, Fail> {

@@ -1,16 +1,22 @@
 //! `tracewright log`
 
 use std::collections::BTreeMap;
+use std::io::Write;
+use std::mem;
 
 use tracewright::base::{Isa, Step};
 use tracewright::image::Extensions;
-use tracewright::logs::{Event, Mode, Writer, csv, writes};
+use tracewright::logs::{Event, Format, Mode, Writer, csv, writes};
 
 use crate::args::{LogConvertArgs, LogInfoArgs, LogVerb};
 use crate::fail::Fail;
+use crate::inputs::Inputs;
 use crate::logs::{self, Log};
+use crate::message;
 use crate::output::Output;
-use crate::report;
+
+/// Bytes of a converted log that are written at a time.
+const BUFFERED: usize = 1 << 20;
 
 /// Runs the verb.
 pub fn run(verb: &LogVerb) -> Result<bool, Fail> {
@@ -78,7 +84,7 @@ fn info(args: &LogInfoArgs) -> Result<bool, Fail> {
     for (number, cpu) in &cpus {
         text += &cpu.text(*number);
     }
-    let mut output = Output::open(None)?;
+    let mut output = Output::standard()?;
     output.print(&text)?;
     output.close()?;
     logs::notes(&assembler);
@@ -119,13 +125,17 @@ fn convert(args: &LogConvertArgs) -> Result<bool, Fail> {
     let mut log = Log::open(&args.input, &args.how, None)?;
     let mut assembler = log.assembler(&args.how, Extensions::NONE)?;
     let to = logs::format(args.to);
+    let inputs = Inputs::default().file(Some(&args.input)).images(&args.how.images);
     let mut writer = Writer::new(to, log.isa != Isa::Rv32);
     let (mut unknown, mut dropped) = (0u64, 0u64);
-    let mut output = Output::open(args.output.as_deref())?;
+    let mut output = Output::open(args.output.as_deref(), &inputs)?;
     // Some formats record the mode in separate lines, others with each instruction.
     let start = assembler.mode;
     let mut modes: BTreeMap<u16, Mode> = BTreeMap::new();
     let lookup = assembler.lookup();
+    // The processor of the first entry that is written, and whether there are others.
+    let (mut first, mut others) = (None, false);
+    let mut written = Ok(());
     loop {
         let more = log.more(&mut |mut entry| {
             let mode = modes.entry(entry.cpu).or_insert(start);
@@ -150,12 +160,18 @@ fn convert(args: &LogConvertArgs) -> Result<bool, Fail> {
                 executed.opcode = lookup.opcode(executed.address, isa);
                 unknown += u64::from(executed.opcode.is_none());
             }
+            first.get_or_insert(entry.cpu);
+            others |= first != Some(entry.cpu);
             writer.entry(&entry);
+            if writer.len() >= BUFFERED && written.is_ok() {
+                written = output.write_all(&writer.take());
+            }
         })?;
         if !more {
             writer.finish();
         }
-        let done = std::io::Write::write_all(&mut output, &writer.take());
+        let done =
+            mem::replace(&mut written, Ok(())).and_then(|()| output.write_all(&writer.take()));
         output.check(done)?;
         if !more || output.closed() {
             break;
@@ -163,13 +179,20 @@ fn convert(args: &LogConvertArgs) -> Result<bool, Fail> {
     }
     output.close()?;
     if unknown > 0 {
-        report::message(&format!(
+        message::line(&format!(
             "tracewright: note: {unknown} instructions have no opcode in the log or in an --image; they are \
              written with opcode 0"
         ));
     }
+    if others && to == Format::SpikeCsv {
+        message::line(&format!(
+            "tracewright: note: the entries of several processors are written in one sequence, as {} has no \
+             column for the processor",
+            to.name()
+        ));
+    }
     if dropped > 0 {
-        report::message(&format!(
+        message::line(&format!(
             "tracewright: note: {dropped} entries cannot be expressed in {} and are omitted",
             to.name()
         ));

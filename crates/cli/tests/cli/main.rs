@@ -2,11 +2,15 @@
 
 mod bench;
 mod common;
+mod files;
 mod hostile;
 mod logs;
+mod memory;
+mod names;
 mod output;
 mod ports;
 mod problems;
 mod real_arm;
 mod riscv;
 mod shared;
+mod threads;

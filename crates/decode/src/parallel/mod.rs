@@ -32,7 +32,8 @@ use crate::{Fork, Listener, Session};
 /// The number of threads, and how the bytes are cut for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Jobs {
-    /// Threads that decode. With 1 the calling thread decodes.
+    /// Threads that decode. With 1 the calling thread decodes. A thread is started when there is a
+    /// chunk for it; where the system starts no more, fewer decode ([`Work::refused`]).
     pub count: usize,
     /// Bytes that a session is fed at a time, whatever `count` is. Checkpoints are at least this
     /// far apart. A multiple of the 16 bytes of a frame, so that a worker begins with a whole
@@ -77,6 +78,8 @@ pub struct Work {
     /// The most memory that output of workers took while it waited for the joiner, in bytes,
     /// approximately.
     pub waiting: usize,
+    /// Where the system refused to start a thread: the number of threads that decoded.
+    pub refused: Option<usize>,
 }
 
 /// Decodes `input` to its end on the threads of `jobs`. `output` receives the listener's output in
@@ -215,20 +218,23 @@ where
     I: Input + ?Sized,
     S: FnMut(L::Output, u64) -> bool,
 {
-    let count = jobs.count;
     let Some(first) = chunks.next(scheduler.len, true)? else { return Ok(()) };
     if chunks.ended {
         joiner.decode(&first);
         return Ok(());
     }
+    let mut count = jobs.count;
     let queue = WorkQueue::new(count);
+    // Workers begin in the initial state.
+    let session = joiner.session.clone();
     thread::scope(|scope| {
         let _close = CloseOnDrop(&queue);
-        for _ in 0..count {
-            let (queue, session, listener) =
-                (&queue, joiner.session.clone(), joiner.listener.fork());
-            scope.spawn(move || worker::work(queue, session, listener, jobs));
-        }
+        let start = |listener: L| {
+            let (queue, session) = (&queue, session.clone());
+            let work = move || worker::work(queue, session, listener, jobs);
+            thread::Builder::new().spawn_scoped(scope, work).is_ok()
+        };
+        let mut workers = 0;
         let mut next = Some(first);
         // The chunks that are not joined yet: their bytes, and whether their workers began in the
         // actual state.
@@ -254,6 +260,18 @@ where
                         return Ok(());
                     }
                     continue;
+                }
+                if workers < count && workers <= pending.len() {
+                    if start(joiner.listener.fork()) {
+                        workers += 1;
+                    } else {
+                        count = workers;
+                        joiner.work.refused = Some(workers.max(1));
+                    }
+                }
+                if workers == 0 {
+                    joiner.decode(&chunk);
+                    return decode_alone(chunks, joiner, scheduler);
                 }
                 let from = if known {
                     let (checkpoint, state) = joiner.state();

@@ -1,5 +1,6 @@
 //! From a capture to [`Info`].
 
+use std::collections::HashSet;
 use std::io::Read as _;
 
 use tracewright_base::Register;
@@ -39,12 +40,13 @@ impl Info {
         let images: Vec<_> = capture.memory.iter().map(image).collect();
         program(capture, &images, &mut missing);
         let mut notes: Vec<_> = capture.notes.iter().map(ToString::to_string).collect();
+        let mut known: HashSet<_> = notes.iter().cloned().collect();
         let configured = plans.iter().flat_map(|plan| &plan.sources);
         let configured = configured
             .filter_map(|source| Some(format!("{}: {}", source.name, source.config.note()?)));
         let further = without_zcm(capture, &plans).into_iter().chain(configured);
         for note in plans.iter().flat_map(Plan::notes).chain(further) {
-            if !notes.contains(&note) {
+            if known.insert(note.clone()) {
                 notes.push(note);
             }
         }

@@ -2,13 +2,18 @@
 
 use std::fmt::Write;
 
+use tracewright_capture::plain::line;
+
 use super::{BufferInfo, ImageInfo, Info, RegisterInfo, SourceInfo};
+
+/// The most notes in the text.
+const MAX_NOTES: usize = 1000;
 
 impl Info {
     /// The text, in paragraphs.
     pub fn text(&self) -> String {
         let mut out = String::new();
-        let _ = write!(out, "{}", self.path.display());
+        let _ = write!(out, "{}", line(&self.path.to_string_lossy()));
         if let Some(description) = &self.description {
             let _ = write!(out, ": {description}");
         }
@@ -27,8 +32,12 @@ impl Info {
         }
         if !self.notes.is_empty() {
             head("notes", self.notes.len(), &mut out);
-            for note in &self.notes {
+            for note in self.notes.iter().take(MAX_NOTES) {
                 let _ = writeln!(out, "  {note}");
+            }
+            if self.notes.len() > MAX_NOTES {
+                let more = self.notes.len() - MAX_NOTES;
+                let _ = writeln!(out, "  {more} more notes; `--format json` lists them");
             }
         }
         head("missing", self.missing.len(), &mut out);

@@ -204,6 +204,9 @@ impl<W: io::Write> Listing<W> {
     fn order_packet(&mut self, n: usize, at: u64, packet: AnyPacket<'_>) {
         if self.shown.elements {
             order(packet, &mut self.order, n, at, self.line.len());
+            if self.order.is_long() {
+                self.order.give_up();
+            }
         }
     }
 

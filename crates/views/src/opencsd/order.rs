@@ -9,6 +9,9 @@
 use tracewright_base::Element;
 use tracewright_protocols::etmv3::Packet;
 
+/// The most positions. An element is late by a few packets of its source.
+const MAX_MARKS: usize = 1 << 16;
+
 /// The positions of elements in buffered lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Order {
@@ -138,6 +141,11 @@ impl Order {
     /// Records that the packets of `source` so far have no more elements.
     pub(in crate::opencsd) fn lost(&mut self, source: usize) {
         self.marks.retain(|mark| mark.source != source);
+    }
+
+    /// Whether there are more positions than late elements can need.
+    pub(in crate::opencsd) fn is_long(&self) -> bool {
+        self.marks.len() > MAX_MARKS
     }
 
     /// The size of the positions in bytes of memory.

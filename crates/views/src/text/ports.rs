@@ -5,6 +5,9 @@ use tracewright_base::{Channel, Element, Software};
 /// The longest line, in characters. A longer line is divided.
 const LONGEST: usize = 240;
 
+/// The most incomplete lines of a source: more channels than programs write to at once.
+const MAX_OPEN: usize = 256;
+
 /// A line of text, and the offset of its first character.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line {
@@ -45,6 +48,9 @@ impl Ports {
             return;
         }
         let n = open.unwrap_or_else(|| {
+            if self.open.len() >= MAX_OPEN {
+                done(self.open.remove(0));
+            }
             self.open.push(Line { at, channel, text: String::new() });
             self.open.len() - 1
         });
@@ -94,6 +100,21 @@ mod tests {
         ]);
         let want = [(0, "On\\n"), (1, "x"), (3, "end!")].map(|(at, text)| (at, text.to_owned()));
         assert_eq!(got, want);
+    }
+
+    #[test]
+    fn incomplete_lines_are_bounded() {
+        let port = |page, port| Channel::Port { page: Some(page), port };
+        let channels = (0..=u8::MAX).flat_map(|page| (0..32).map(move |n| port(page, n)));
+        let writes: Vec<_> = channels.map(|channel| (channel, 8, 0x41)).collect();
+        let mut ports = Ports::default();
+        let mut ended = 0;
+        for &(channel, bits, value) in &writes {
+            let write = Element::SoftwareWrite(Software::new(channel, bits, value));
+            ports.element(0, &write, |_| ended += 1);
+            assert!(ports.open.len() <= MAX_OPEN);
+        }
+        assert_eq!(ended + ports.open.len(), writes.len());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod erased;
 
 use std::fmt::Write as _;
+use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 
 use cpu_time::ProcessTime;
@@ -19,6 +20,7 @@ use crate::args::{BenchArgs, BenchFormat, BenchSink};
 use crate::fail::Fail;
 use crate::input::{Input, Job};
 use crate::listing;
+use crate::message;
 use crate::output::Output;
 use crate::report;
 use crate::run::RunOptions;
@@ -28,26 +30,26 @@ pub fn run(args: &BenchArgs) -> Result<bool, Fail> {
     let input = Input::open(&args.input, Some(&args.how))?;
     report::notes(&input);
     input.readable(args.strict)?;
-    let mut output = Output::open(args.output.as_deref())?;
+    let mut output = Output::open(args.output.as_deref(), &input.inputs)?;
     if args.format == BenchFormat::Json {
-        output.print(&json::head("bench"))?;
+        output.json(&json::head("bench"))?;
     }
     let mut problems = false;
     for &buffer in &input.buffers {
         let job = input.job(buffer);
         let found = measure(&job, args)?;
-        output.print(&match args.format {
-            BenchFormat::Text => found.text(),
-            BenchFormat::Json => found.json(),
-        })?;
+        match args.format {
+            BenchFormat::Text => output.print(&found.text())?,
+            BenchFormat::Json => output.json(&found.json())?,
+        }
         let decoded = job.decoded(&found.tally);
         if decoded.needs_explanation() {
             report::remarks(&decoded.remarks());
         }
         problems |= found.tally.flawed();
     }
-    output.close()?;
     input.decodable()?;
+    output.close()?;
     Ok(input.is_unchanged() && !(args.strict && problems))
 }
 
@@ -76,11 +78,14 @@ struct Pass {
 
 /// Counts elements in one pass, and decodes again in each timed pass.
 fn measure<'a>(job: &'a Job<'_>, args: &BenchArgs) -> Result<Found<'a>, Fail> {
-    let options =
-        RunOptions { committed: args.how.committed, jobs: Jobs::new(args.jobs.get()), alone: true };
+    let (jobs, refused) = (Jobs::new(args.jobs.get()), &AtomicUsize::new(0));
+    let options = RunOptions { committed: args.how.committed, jobs, alone: true, refused };
     let mut seen = <(Tally, (Checksum, RangeChecksum))>::default();
     let counting = CommittedListener::when(options.committed, Merging(Default::default()));
     let work = job.decode(&options, counting, |output| seen.merge(output))?;
+    if let Some(threads) = work.refused {
+        message::threads(options.jobs.count, threads);
+    }
     let (tally, (elements, ranges)) = seen;
     let mut found = Found {
         buffer: &job.buffer.name,
@@ -105,7 +110,7 @@ fn measure<'a>(job: &'a Job<'_>, args: &BenchArgs) -> Result<Found<'a>, Fail> {
 
 impl Found<'_> {
     /// Decodes again, and records the times.
-    fn pass(&mut self, job: &Job<'_>, options: &RunOptions) -> Result<(), Fail> {
+    fn pass(&mut self, job: &Job<'_>, options: &RunOptions<'_>) -> Result<(), Fail> {
         let (sources, len) = (job.sources.clone(), job.buffer.size());
         self.result = match self.sink {
             BenchSink::Checksum => {
@@ -275,7 +280,10 @@ fn median(sorted: &[f64]) -> Option<f64> {
 
 impl Job<'_> {
     /// Decodes the buffer to a sink.
-    fn sum<L: Listener + Merge + Send + 'static>(&self, options: &RunOptions) -> Result<L, Fail> {
+    fn sum<L: Listener + Merge + Send + 'static>(
+        &self,
+        options: &RunOptions<'_>,
+    ) -> Result<L, Fail> {
         let mut found = L::default();
         if options.committed {
             let sink = CommittedListener::new(Erased::new::<L>());
@@ -287,7 +295,7 @@ impl Job<'_> {
     }
 
     /// Decodes the buffer to a view, and returns the size of its output in bytes.
-    fn list<V>(&self, options: &RunOptions, view: V) -> Result<u64, Fail>
+    fn list<V>(&self, options: &RunOptions<'_>, view: V) -> Result<u64, Fail>
     where
         V: Listener + Fork<Output = Vec<u8>> + Send,
     {
@@ -307,7 +315,7 @@ impl Job<'_> {
 
     fn decode<L: Listener + Fork + Send>(
         &self,
-        options: &RunOptions,
+        options: &RunOptions<'_>,
         mut listener: L,
         mut write: impl FnMut(L::Output),
     ) -> Result<Work, Fail> {

@@ -1,0 +1,115 @@
+//! The files that a command reads: no output may replace one of them.
+
+use std::fs::{self, Metadata};
+use std::path::{Path, PathBuf};
+
+use tracewright::Capture;
+use tracewright::capture::Kind;
+
+use crate::fail::Fail;
+
+/// The files and the folders that a command reads.
+#[derive(Debug, Default)]
+pub struct Inputs {
+    files: Vec<PathBuf>,
+    folders: Vec<PathBuf>,
+}
+
+impl Inputs {
+    /// The files that `capture` was read from, and the folder that contains it.
+    pub fn of_capture(capture: &Capture) -> Inputs {
+        let trace = capture.buffers.iter().flat_map(|buffer| &buffer.files).map(|file| &file.path);
+        let memory = capture.memory.iter().map(|dump| &dump.path);
+        let units = capture.sources.iter().map(|source| &source.path);
+        let files = trace.chain(memory).chain(units).chain([&capture.path]);
+        let mut inputs = Inputs { files: files.cloned().collect(), folders: Vec::new() };
+        inputs.files.dedup();
+        if matches!(capture.kind, Kind::Snapshot | Kind::Folder) {
+            let path = &capture.path;
+            inputs.folders.push(match path.parent() {
+                _ if path.is_dir() => path.clone(),
+                Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+                _ => PathBuf::from("."),
+            });
+        }
+        inputs
+    }
+
+    /// Adds a file.
+    pub fn file(mut self, path: Option<&Path>) -> Inputs {
+        self.files.extend(path.map(Path::to_owned));
+        self
+    }
+
+    /// Adds the files of `--image FILE[@ADDRESS]`.
+    pub fn images(mut self, images: &[String]) -> Inputs {
+        for image in images {
+            self.files.push(image.into());
+            self.files.extend(image.rsplit_once('@').map(|(file, _)| file.into()));
+        }
+        self
+    }
+
+    /// Fails where the output `path`, or standard output for `None`, is an input, under any name,
+    /// and where it is inside the folder of the capture.
+    pub fn refuse(&self, path: Option<&Path>) -> Result<(), Fail> {
+        let output = path.unwrap_or(Path::new(STDOUT));
+        let refused = |why: &str| match path {
+            Some(path) => Err(Fail::option("--output", &path.to_string_lossy(), why)),
+            None => Err(Fail::option("standard output", "of this command", why)),
+        };
+        if let Some(own) = identity(output, Metadata::is_file) {
+            let same = |file: &&PathBuf| {
+                let file = if *file == Path::new("-") { Path::new(STDIN) } else { file.as_path() };
+                identity(file, Metadata::is_file).is_some_and(|its| its == own)
+            };
+            if let Some(input) = self.files.iter().find(same) {
+                return refused(&format!(
+                    "this file is read as {}; write to another file",
+                    input.display()
+                ));
+            }
+        }
+        // A shell that redirects standard output has created the file already.
+        let Some(path) = path.filter(|path| !fs::metadata(path).is_ok_and(|m| !m.is_file())) else {
+            return Ok(());
+        };
+        let beside = |path: &Path| match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+            _ => PathBuf::from("."),
+        };
+        // The folder of the file, and the folder of the file that a link leads to.
+        let places = [fs::canonicalize(beside(path)), fs::canonicalize(path).map(|p| beside(&p))];
+        for place in places.into_iter().flatten() {
+            for folder in &self.folders {
+                let Some(own) = identity(folder, Metadata::is_dir) else { continue };
+                let is = |place: &Path| identity(place, Metadata::is_dir).is_some_and(|i| i == own);
+                if place.ancestors().any(is) {
+                    return refused(&format!(
+                        "this file is inside the capture {}, which is read; write it elsewhere",
+                        folder.display()
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+const STDIN: &str = "/dev/stdin";
+const STDOUT: &str = "/dev/stdout";
+
+/// What identifies the file at `path` under any name: device and inode. `None` where there is no
+/// file, and where it is not of the `kind`.
+#[cfg(unix)]
+fn identity(path: &Path, kind: fn(&Metadata) -> bool) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata(path).ok().filter(kind).map(|about| (about.dev(), about.ino()))
+}
+
+/// What identifies the file at `path`: its path without links.
+#[cfg(not(unix))]
+fn identity(path: &Path, kind: fn(&Metadata) -> bool) -> Option<PathBuf> {
+    fs::metadata(path).ok().filter(kind)?;
+    fs::canonicalize(path).ok()
+}

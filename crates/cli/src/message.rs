@@ -1,0 +1,22 @@
+//! Messages on standard error. Each replaces the characters of names and texts from outside that a
+//! terminal interprets or does not show.
+
+use tracewright::capture::plain;
+
+/// Prints a message of one line.
+pub fn line(text: &str) {
+    eprintln!("{}", plain::line(text));
+}
+
+/// Prints that `threads` decode instead of `wanted`.
+pub fn threads(wanted: usize, threads: usize) {
+    let are = if threads == 1 { "1 thread is" } else { &format!("{threads} threads are") };
+    line(&format!(
+        "note: {are} used instead of {wanted}, as the system starts no more; the output is the same"
+    ));
+}
+
+/// Prints lines.
+pub fn lines(text: &str) {
+    eprint!("{}", plain::plain(text));
+}

@@ -1,0 +1,98 @@
+//! The memory of a listing does not depend on what the trace claims.
+
+use std::fs;
+use std::io::Read;
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::common::{Folder, args, command};
+
+/// Output that is read before the memory is measured.
+const READ: u64 = 8 << 20;
+/// The most memory, in KiB: a program without optimisations, and for each thread 16 MiB of output
+/// that waits.
+const MOST: u64 = 100_000;
+
+/// Runs the command until it has written some output, and returns the output and the peak of its
+/// memory in KiB. Then the output is closed: the command ends soon.
+fn some(all: &[std::ffi::OsString]) -> (Vec<u8>, Option<u64>) {
+    let mut child = command(all).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut out = Vec::new();
+    let mut stdout = child.stdout.take().unwrap();
+    Read::by_ref(&mut stdout).take(READ).read_to_end(&mut out).unwrap();
+    // The threads go on until their output waits.
+    sleep(Duration::from_millis(100));
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let peak = peak.and_then(|text| text.trim().trim_end_matches(" kB").parse().ok());
+    drop(stdout);
+    let output = child.wait_with_output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{all:?}: {err}");
+    (out, peak)
+}
+
+fn check(words: &str, formats: &[&str], paths: &[&std::path::Path]) {
+    for format in formats {
+        let mut want = Vec::new();
+        for jobs in 1..=3 {
+            let words = format!("{words} --format {format} --jobs {jobs}");
+            let (out, peak) = some(&args(&words, paths));
+            assert!(!out.is_empty(), "{words}");
+            if jobs == 1 {
+                want = out;
+            } else {
+                assert!(out == want, "{words}: another output");
+            }
+            assert!(peak.is_none_or(|peak| peak < MOST), "{words}: {peak:?} KiB");
+        }
+    }
+}
+
+/// E-Trace: each packet of 5 bytes reports more than 10^8 correctly predicted branches.
+#[test]
+fn counts_of_branches_are_expanded_as_they_are_written() {
+    let folder = Folder::new("memory-branches");
+    let (trace, image) = (folder.path("trace.bin"), folder.path("image.bin"));
+    // Synchronisation at 0x80000000, and branch counts.
+    let start = [0x02, 0x7e, 0x40, 0x0a, 0xce, 0x01, 0, 0, 0, 0, 0, 0, 0x80, 0, 1, 6];
+    let count = [0x04, 0x02, 0xff, 0xff, 0x0f];
+    // addi x7, x1, 1; bne x1, x2, .-4; j .-8
+    let program = [0x0010_8093u32, 0xfe20_9ee3, 0xff9f_f06f];
+    fs::write(&image, program.map(u32::to_le_bytes).concat()).unwrap();
+    // Short enough for the calling thread alone, and long enough for several.
+    for repeat in [10, 40_000] {
+        fs::write(&trace, [&start[..], &count.repeat(repeat)].concat()).unwrap();
+        let words = format!(
+            "--protocol etrace --config xlen=64 --config branch_prediction=1 --image {}@0x80000000",
+            image.display()
+        );
+        check(&format!("decode {words}"), &["text", "json", "opencsd"], &[&trace]);
+        check(&format!("instructions {words}"), &["text", "json", "pc"], &[&trace]);
+    }
+}
+
+/// ETMv4: each byte has 24 atoms, each of a loop of 2^18 instructions.
+#[test]
+fn long_ranges_are_expanded_as_they_are_written() {
+    let folder = Folder::new("memory-ranges");
+    let (trace, image) = (folder.path("trace.bin"), folder.path("image.bin"));
+    // nop, and b to the first instruction.
+    let last = 0x1400_0000u32 | (0u32.wrapping_sub((1 << 18) - 1) & 0x03ff_ffff);
+    let mut program = 0xd503_201fu32.to_le_bytes().repeat((1 << 18) - 1);
+    program.extend(last.to_le_bytes());
+    fs::write(&image, program).unwrap();
+    // A-sync, trace info, trace on, a 64-bit address in IS0 with the context EL1N.
+    let start = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 1, 0, 4, 0x85];
+    let address = [0, 0, 0, 0x80, 0, 0, 0, 0, 0x31];
+    for repeat in [8, 40_000] {
+        fs::write(&trace, [&start[..], &address, &[0xd4].repeat(repeat)].concat()).unwrap();
+        let words = format!(
+            "instructions --protocol ETM4 --framing raw --config TRCCONFIGR=0xc1 \
+             --config TRCIDR0=0x28000ea1 --config TRCIDR2=0x1088 --image {}@0x80000000",
+            image.display()
+        );
+        check(&words, &["text", "json", "pc"], &[&trace]);
+    }
+}
