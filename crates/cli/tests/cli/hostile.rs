@@ -95,7 +95,8 @@ fn the_cycles_of_an_instruction_have_a_limit() {
             fs::write(&log, text).unwrap();
             let capture = folder.path(&format!("{protocol}-{cycles}"));
             let words = format!("encode --protocol {protocol}");
-            let output = tracewright(&args(&words, &["-o".as_ref(), &capture, "--log".as_ref(), &log]));
+            let output =
+                tracewright(&args(&words, &["-o".as_ref(), &capture, "--log".as_ref(), &log]));
             assert_eq!(output.code, Some(code), "{protocol} {cycles}: {}", output.err);
             if code == 2 {
                 let want = "cycles in one step, and";
