@@ -1,20 +1,54 @@
-//! What a fuzzer may begin with: the cases of `tests/cases`, in the form of each target that takes
-//! a source's bytes or frames. They are written to `corpus/`, where `cargo fuzz` looks for them.
+//! Writes what a fuzzer begins with to `corpus/`, where `cargo fuzz` looks for it: for each target
+//! seeds of the cases in `tests/cases` and of the captures in `tests/captures`, and the inputs of
+//! earlier runs in `inputs/TARGET.hex`, one in a line.
 //!
-//! A corpus is for the cases that there are: those that come between others change the numbers of
-//! `cases`.
+//! `seeds collect TARGET FOLDER` writes such a file: the shortest inputs of a folder.
+//!
+//! A corpus belongs to the cases that exist: a case that is added between others changes the numbers
+//! of `cases`.
 #![forbid(unsafe_code)]
 
-use std::path::Path;
-use std::{fs, io};
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
 
 use tracewright::frames::{Framing, Joiner};
 use tracewright::protocols::registry::AnyProtocol;
 use tracewright_fuzz::case::Case;
 use tracewright_fuzz::properties::FIRST_ID;
 
+/// The size in bytes of an `inputs/TARGET.hex`.
+const COLLECTED: usize = 48 << 10;
+
+/// The number of the inputs that choose a random program.
+const NUMBERS: u64 = 32;
+
 fn main() -> io::Result<()> {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+    let args: Vec<String> = env::args().skip(1).collect();
+    if let [verb, target, folder] = args.as_slice()
+        && verb == "collect"
+    {
+        return collect(target, Path::new(folder));
+    }
+    of_cases()?;
+    of_captures()?;
+    of_numbers()?;
+    collected()
+}
+
+fn here(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// Writes one input of a target.
+fn put(target: &str, name: &str, parts: &[&[u8]]) -> io::Result<()> {
+    let folder = here("corpus").join(target);
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join(name.replace('/', "-")), parts.concat())
+}
+
+/// The bytes of each case, in the form of each target that takes a source's bytes or frames, and
+/// its log.
+fn of_cases() -> io::Result<()> {
     for (number, (name, case)) in (0u16..).zip(Case::all()) {
         let case = case.map_err(io::Error::other)?;
         let protocol = AnyProtocol::ALL.iter().position(|known| *known == case.config.protocol());
@@ -34,11 +68,135 @@ fn main() -> io::Result<()> {
             ("link", &[0, 20], &frames),
             ("session", &[0, 0, 16], &frames),
             ("chunks", &[0, 0, 0, 1], &frames),
+            ("joined", &[0], &case.bytes),
         ] {
-            let folder = corpus.join(target);
-            fs::create_dir_all(&folder)?;
-            fs::write(folder.join(name.replace('/', "-")), [head, bytes].concat())?;
+            put(target, &name, &[head, bytes])?;
+        }
+        if case.config.protocol() == AnyProtocol::Etrace {
+            // No parameters, and a program.
+            put("etrace", &name, &[&[0, 0], &case.bytes])?;
+            // A link, a width, no messages and a cut.
+            put("harts", &name, &[&[0, 3, 0, 7], &case.bytes])?;
         }
     }
     Ok(())
+}
+
+/// The captures as folders of files, their logs, and their programs.
+fn of_captures() -> io::Result<()> {
+    for capture in sorted(&here("../tests/captures"))? {
+        let name = capture.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let log = capture.join("log.csv");
+        if let Ok(text) = fs::read_to_string(&log) {
+            let most = text.len().min(1500);
+            let end = text.get(..most).and_then(|start| start.rfind('\n')).map_or(0, |at| at + 1);
+            for (unit, isa) in [(0, 0), (3, 1), (5, 4)] {
+                // The format CSV is the last.
+                let head = [4, unit, isa];
+                put("logs", &format!("{name}-{unit}"), &[&head, &text.as_bytes()[..end]])?;
+            }
+        }
+        let folder = capture.join("capture");
+        if !folder.is_dir() {
+            continue;
+        }
+        let mut files = Vec::new();
+        for path in sorted(&folder)? {
+            let bytes = fs::read(&path)?;
+            let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if bytes.starts_with(b"\x7fELF") || file.ends_with(".bin") {
+                let start = bytes.get(..4096).unwrap_or(&bytes);
+                put("memory", &format!("{name}-{file}"), &[start])?;
+            }
+            files.extend(format!("== {file}\n").into_bytes());
+            files.extend_from_slice(bytes.get(..1024).unwrap_or(&bytes));
+            files.push(b'\n');
+        }
+        put("captures", &name, &[&files])?;
+    }
+    const PORT: &str = "== port\netmp 1\narch 1.3\nwidth 8\nport normal\nhalf-rate 0\nhivecs 1\n\
+                        etmcr 0x0000000c\nsamples 6\ncycles\nIE:00 IN:12 x3 WT:05 TR:06 TD:00\n\
+                        BE*:80 BD:01\n";
+    put("captures", "port", &[PORT.as_bytes()])?;
+    for (n, line) in LOG_LINES.iter().enumerate() {
+        for format in 0..4 {
+            put(
+                "logs",
+                &format!("line-{n}-{format}"),
+                &[&[format, n as u8, n as u8], line.as_bytes()],
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Lines of the formats of execution logs.
+const LOG_LINES: [&str; 8] = [
+    "Trace 0: 0x7f9c7b4000c0 [00800480/0001035c/00000000/00000201] main\n",
+    "Trace 1: 0x7fbfa0000100 [0000000001009331/00000000004005c0/00000001/00000201] _start\n",
+    "Taking exception 2 [SVC] on CPU 0\n...from EL0 to EL1\n...with ELR 0x8004\n",
+    "1 clk cpu0 IT (1) 00008000 e1a00000 A svc_s : NOP\n2 clk cpu0 MW8 20000000 00000000_12345678\n",
+    "3 clk cpu0 E 00008000 00000007 CoreEvent_IRQ\n",
+    "core   0: 3 0x0000000080000000 (0x00052583) x11 0x07 mem 0x0000000080002000\n",
+    "core   0: exception trap_machine_ecall, epc 0x0000000080000230\n",
+    "1,80000000,4081,3,0,0,0,0\n",
+];
+
+/// The numbers of random programs, and of random units.
+fn of_numbers() -> io::Result<()> {
+    for number in 0..NUMBERS {
+        let bytes = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
+        put("round_trip", &format!("{number}"), &[&bytes])?;
+        put("cycles", &format!("{number}"), &[&bytes, &[number as u8, 7]])?;
+    }
+    Ok(())
+}
+
+/// The inputs of earlier runs.
+fn collected() -> io::Result<()> {
+    for path in sorted(&here("inputs"))? {
+        let target = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        for (n, line) in fs::read_to_string(&path)?.lines().enumerate() {
+            let digits = line.as_bytes().chunks(2).map(|pair| str::from_utf8(pair).ok());
+            let bytes = digits.map(|pair| u8::from_str_radix(pair?, 16).ok());
+            let bytes: Option<Vec<u8>> = bytes.collect();
+            let bytes = bytes.ok_or_else(|| {
+                io::Error::other(format!(
+                    "{}:{}: expected hexadecimal bytes",
+                    path.display(),
+                    n + 1
+                ))
+            })?;
+            put(&target, &format!("collected-{n}"), &[&bytes])?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the shortest inputs of `folder` to `inputs/TARGET.hex`.
+fn collect(target: &str, folder: &Path) -> io::Result<()> {
+    let mut inputs = Vec::new();
+    for path in sorted(folder)? {
+        inputs.push(fs::read(path)?);
+    }
+    inputs.sort_by_key(|input| (input.len(), input.clone()));
+    inputs.dedup();
+    let mut text = String::new();
+    for input in inputs.iter().filter(|input| !input.is_empty()) {
+        if text.len() + 2 * input.len() >= COLLECTED {
+            break;
+        }
+        input.iter().for_each(|byte| text.push_str(&format!("{byte:02x}")));
+        text.push('\n');
+    }
+    fs::create_dir_all(here("inputs"))?;
+    fs::write(here("inputs").join(format!("{target}.hex")), text)
+}
+
+/// The files and folders in `folder`, by name. A folder that does not exist has none.
+fn sorted(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
+    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    paths.sort();
+    Ok(paths)
 }

@@ -2,6 +2,7 @@
 
 use tracewright::protocols::registry::AnyConfig;
 
+use crate::budget::within_budget;
 use crate::case::Case;
 use crate::properties::{LONGEST_COUNT, Take, holds, taken};
 use crate::ways::cut_once;
@@ -24,9 +25,10 @@ pub fn damaged(cases: &[Case], data: &[u8], take: Take) {
 /// [`taken_mostly_once`] takes one of this number of cases every way.
 const EVERY_WAY: usize = 64;
 
-/// Cut once, at a place that the bytes choose: so a fuzzer tries a hundred times as many. Some are
+/// Decoded with a bound on the work, and cut once, at a place that the bytes choose: so a fuzzer tries a hundred times as many. Some are
 /// taken every way.
 pub fn taken_mostly_once(case: &Case) {
+    within_budget(case);
     let add = |sum: usize, byte: &u8| sum.wrapping_mul(31).wrapping_add(usize::from(*byte));
     let sum = case.bytes.iter().fold(0, add);
     match sum % EVERY_WAY {

@@ -5,16 +5,17 @@
 //! A property returns nothing: it panics where it does not hold.
 #![forbid(unsafe_code)]
 
+pub mod budget;
 pub mod captures;
 #[path = "../../crates/tracewright/tests/cases/case.rs"]
 pub mod case;
 pub mod cases;
+#[path = "../../crates/tracewright/tests/cases/chunks.rs"]
+pub mod chunks;
 pub mod cycles;
 pub mod etrace;
 pub mod packets;
 pub mod properties;
 pub mod script;
-#[path = "../../crates/tracewright/tests/cases/chunks.rs"]
-pub mod chunks;
 #[path = "../../crates/tracewright/tests/cases/ways.rs"]
 pub mod ways;

@@ -2,7 +2,6 @@
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 /// A file that a capture was read from, with its state when it was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,8 +10,9 @@ pub struct Stamp {
     pub path: PathBuf,
     /// The size in bytes.
     pub len: u64,
-    /// The time of the last modification, where the system records it.
-    pub modified: Option<SystemTime>,
+    /// The time of the last modification, where the system records it: in nanoseconds since 1970 on
+    /// Unix, in its own unit elsewhere.
+    pub modified: Option<i128>,
     /// The device and the number of the file on it, where the system has them.
     pub identity: Option<(u64, u64)>,
 }
@@ -23,7 +23,7 @@ impl Stamp {
         Stamp {
             path: path.to_owned(),
             len: about.len(),
-            modified: about.modified().ok(),
+            modified: modified(about),
             identity: identity(about),
         }
     }
@@ -40,6 +40,22 @@ impl Stamp {
 fn identity(about: &Metadata) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
     Some((about.dev(), about.ino()))
+}
+
+#[cfg(unix)]
+fn modified(about: &Metadata) -> Option<i128> {
+    use std::os::unix::fs::MetadataExt;
+    Some(i128::from(about.mtime()) * 1_000_000_000 + i128::from(about.mtime_nsec()))
+}
+
+#[cfg(windows)]
+fn modified(about: &Metadata) -> Option<i128> {
+    Some(std::os::windows::fs::MetadataExt::last_write_time(about).into())
+}
+
+#[cfg(not(any(unix, windows)))]
+fn modified(_: &Metadata) -> Option<i128> {
+    None
 }
 
 #[cfg(not(unix))]

@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# Runs every fuzz target guided by coverage, and fails where one finds something.
+#
+#     fuzz/nightly.sh [MINUTES [TARGET...]]
+#
+# MINUTES (default 20) is the time of all targets together; each has an equal share of it. The
+# corpus begins with the seeds of examples/seeds.rs, and grows in fuzz/corpus. Inputs that fail are
+# in fuzz/artifacts/TARGET. The last lines are a table in the form of that of fuzz/README.md.
+#
+# It needs a nightly toolchain and cargo-fuzz: see fuzz/README.md. FUZZ_FRESH=1 leaves the corpus of
+# earlier runs out, and FUZZ_SECONDS is the time of each target in place of its share.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+minutes=${1:-20}
+shift || true
+if [ $# -gt 0 ]; then
+    targets=("$@")
+else
+    mapfile -t targets < <(sed -n 's/^path = "fuzz_targets\/\(.*\)\.rs"$/\1/p' Cargo.toml)
+fi
+seconds=${FUZZ_SECONDS:-$((minutes * 60 / ${#targets[@]}))}
+[ "$seconds" -ge 1 ] || seconds=1
+
+# Memory of a process in MiB, and seconds for one input.
+rss=500
+timeout=10
+
+# The greatest length of an input.
+length() {
+    case $1 in
+    packets) echo 64 ;;
+    round_trip) echo 8 ;;
+    cycles) echo 10 ;;
+    logs) echo 2048 ;;
+    memory | captures) echo 4096 ;;
+    link | joined | harts | session | chunks) echo 512 ;;
+    *) echo 256 ;;
+    esac
+}
+
+for target in "${targets[@]}"; do
+    cargo +nightly fuzz build --sanitizer none "$target"
+done
+host=$(rustc +nightly -vV | sed -n 's/^host: //p')
+programs=$(cargo +nightly metadata --format-version 1 --no-deps |
+    sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p')/$host/release
+[ -z "${FUZZ_FRESH:-}" ] || rm -rf corpus
+cargo +nightly run --quiet --release --example seeds
+
+# Targets that write files write them into memory.
+if [ -d /dev/shm ]; then
+    TMPDIR=$(mktemp -d /dev/shm/fuzz.XXXXXX)
+else
+    TMPDIR=$(mktemp -d)
+fi
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
+
+failed=()
+table=()
+for target in "${targets[@]}"; do
+    mkdir -p "corpus/$target" "artifacts/$target"
+    log=$TMPDIR/$target.log
+    found=0
+    "$programs/$target" "corpus/$target" -artifact_prefix="artifacts/$target/" \
+        -max_len="$(length "$target")" -max_total_time="$seconds" -timeout=$timeout \
+        -rss_limit_mb=$rss -malloc_limit_mb=$rss -use_value_profile=0 -print_final_stats=1 \
+        -verbosity=1 >"$log" 2>&1 || found=$?
+    field() { sed -n "s/.*\b$1: *\([0-9]*\).*/\1/p" "$log" | tail -n 1; }
+    # The first line with coverage is that of the seeds.
+    seeds=$(sed -n 's/.*INITED cov: \([0-9]*\).*/\1/p' "$log" | head -n 1)
+    row="| \`$target\` | $seconds | $(field 'stat::number_of_executed_units') | ${seeds:-} |"
+    row="$row $(field cov) | $(field ft) | $(field 'stat::peak_rss_mb') |"
+    table+=("$row")
+    echo "$row"
+    if [ "$found" -ne 0 ]; then
+        failed+=("$target")
+        grep -n -E 'panicked|ERROR|SUMMARY|Test unit written' -A 2 "$log" | head -n 20
+    fi
+done
+
+echo
+echo "| target | seconds | inputs | edges of the seeds | edges | features | peak MB |"
+echo "|---|---|---|---|---|---|---|"
+printf '%s\n' "${table[@]}"
+if [ ${#failed[@]} -gt 0 ]; then
+    echo "found something: ${failed[*]}; the inputs are in fuzz/artifacts"
+    exit 1
+fi

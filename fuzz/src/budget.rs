@@ -1,0 +1,97 @@
+//! The progress of decoding: the work for a case is bounded by the number of its units, so that a
+//! loop without an end is a failure and not only a time limit.
+
+use std::sync::Arc;
+
+use tracewright::base::{Block, BlockCache, Code, Instruction, Miss, Pc, Range, Sink};
+use tracewright::base::{Element, OffsetMap, Piece};
+use tracewright::image::{Cache, CacheOptions};
+use tracewright::protocols::Observer;
+
+use crate::case::Case;
+
+/// Elements for each unit (byte or nibble) of trace; the iterations of a loop that are reported at
+/// once count as one.
+const ELEMENTS: usize = 1 << 10;
+/// Look-ups of program memory for each unit of trace.
+const LOOK_UPS: usize = 1 << 13;
+/// Added to the number of units: a packet of a few bytes may use all of the work at once.
+const FREE: usize = 64;
+
+/// Decodes the bytes of `case` once, and panics where the decoder emits more elements or looks up
+/// more program memory than a case of its length may.
+pub fn within_budget(case: &Case) {
+    let mut stream = case.config.stream();
+    let nibbles = stream.nibbles();
+    let halves: Vec<u8>;
+    let mut units = case.bytes.as_slice();
+    if nibbles {
+        halves = units.iter().flat_map(|byte| [byte & 0xf, byte >> 4]).collect();
+        units = &halves;
+    }
+    let pieces = [Piece { start: 0, at: 0, fragment: true }];
+    let offsets = OffsetMap::new(&pieces);
+    let offsets = if nibbles { offsets.of_nibbles() } else { offsets };
+    let riscv = case.config.riscv();
+    let options = CacheOptions { blocks: 64, riscv, ..CacheOptions::default() };
+    let cache = Cache::new(Arc::new(case.image.clone()), case.config.waypoints(), options);
+    let work = units.len() + FREE;
+    let mut code = CountedCode { cache, left: work * LOOK_UPS };
+    let mut sink = CountedSink { left: work * ELEMENTS };
+    let taken = stream.feed(units, &offsets, &mut code, &mut sink);
+    stream.finish(units.get(taken..).unwrap_or_default(), &offsets, &mut code, &mut sink);
+}
+
+/// Program memory with a limited number of look-ups.
+struct CountedCode {
+    cache: Cache,
+    left: usize,
+}
+
+impl CountedCode {
+    fn count(&mut self) {
+        assert!(self.left > 0, "the decoder looks up program memory without an end");
+        self.left -= 1;
+    }
+}
+
+impl Code for CountedCode {
+    fn block(&mut self, pc: Pc) -> Result<&Block, Miss> {
+        self.count();
+        self.cache.block(pc)
+    }
+
+    fn instruction(&mut self, pc: Pc) -> Result<Instruction, Miss> {
+        self.count();
+        self.cache.instruction(pc)
+    }
+
+    fn absent(&self, pc: Pc) -> Option<Miss> {
+        self.cache.absent(pc)
+    }
+
+    fn opcode(&mut self, pc: Pc) -> Option<u32> {
+        self.count();
+        self.cache.opcode(pc)
+    }
+}
+
+impl BlockCache for CountedCode {}
+
+/// A limited number of elements.
+struct CountedSink {
+    left: usize,
+}
+
+impl Sink for CountedSink {
+    fn element(&mut self, _: u64, _: Element) {
+        assert!(self.left > 0, "the decoder emits elements without an end");
+        self.left -= 1;
+    }
+
+    fn repeat(&mut self, at: u64, range: Range, _: u32) {
+        self.element(at, Element::Range(range));
+    }
+}
+
+impl Observer for CountedSink {}
