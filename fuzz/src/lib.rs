@@ -10,6 +10,7 @@ pub mod captures;
 pub mod case;
 pub mod cases;
 pub mod cycles;
+pub mod etmv4;
 pub mod etrace;
 pub mod packets;
 pub mod properties;
