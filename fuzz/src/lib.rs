@@ -13,6 +13,7 @@ pub mod cases;
 #[path = "../../crates/tracewright/tests/cases/chunks.rs"]
 pub mod chunks;
 pub mod cycles;
+pub mod etmv4;
 pub mod etrace;
 pub mod packets;
 pub mod properties;

@@ -8,6 +8,8 @@ mod captures;
 mod case;
 #[path = "cases/chunks.rs"]
 mod chunks;
+#[path = "../../../fuzz/src/etmv4.rs"]
+mod etmv4;
 #[path = "../../../fuzz/src/etrace.rs"]
 mod etrace;
 #[path = "../../../fuzz/src/packets.rs"]
@@ -62,6 +64,16 @@ fn sources_of_random_bytes() {
             data.extend(bytes(&mut random, len));
             properties::source(&data, properties::taken);
         }
+    }
+}
+
+/// Packets of ETMv4 and ETE in any order.
+#[test]
+fn etmv4_packets_in_any_order() {
+    let mut random = Random::new(23);
+    for _ in 0..10 * times(TIMES) {
+        let len = random.index(40);
+        etmv4::etmv4(&random.bytes(2 + len), properties::taken);
     }
 }
 

@@ -12,6 +12,7 @@ mod lookup;
 mod prefetch;
 mod resolution;
 mod returns;
+mod rules;
 mod window;
 
 use tracewright_base::{
@@ -429,8 +430,8 @@ impl Decoder {
         }
         match window::mispredict(&mut self.window) {
             Newest::Branch | Newest::Unseen => {}
-            Newest::Nothing => self.flow.mispredict(p.at, rules, code, sink),
-            Newest::Other => self.push(p.at, What::Unknown),
+            Newest::Nothing if self.flow.mispredict(p.at, rules, code, sink) => {}
+            Newest::Nothing | Newest::Other => self.push(p.at, What::Unknown),
         }
     }
 }

@@ -5,35 +5,10 @@ use tracewright_base::{
     Isa, Kind, Last, Pc, Range, Role, Sink, Space, Start,
 };
 
-use super::super::Config;
 use super::lookup::{Set, Sets};
 use super::returns::{Return, Returns};
+pub(super) use super::rules::{Rules, isa};
 use crate::cursor::Cursor;
-
-/// The part of the configuration that the flow depends on.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Rules {
-    /// Return stack: TRCCONFIGR.RS.
-    pub(super) return_stack: bool,
-    /// M profile: every instruction is T32.
-    pub(super) thumb_only: bool,
-    /// A range ends at each waypoint before a source address.
-    pub(super) split_source: bool,
-    /// A return from an exception has no packet; its instruction shows it. (ETE)
-    pub(super) implicit_exception_returns: bool,
-}
-
-impl Rules {
-    #[inline]
-    pub(super) fn of(config: &Config) -> Rules {
-        Rules {
-            return_stack: config.return_stack(),
-            thumb_only: config.microcontroller(),
-            split_source: config.split_source_ranges,
-            implicit_exception_returns: config.is_ete(),
-        }
-    }
-}
 
 /// The maximum distance to a traced address or to a waypoint, in bytes. A longer walk means that
 /// the program image is wrong.
@@ -96,7 +71,7 @@ enum LastBranch {
     /// There is none, or it was before a loss of trace.
     #[default]
     Nothing,
-    /// It was before this decoder started.
+    /// It is not known: it was before this decoder started, or where the program is not known.
     Unseen,
     Seen(Branch),
 }
@@ -287,8 +262,8 @@ impl Flow {
         self.known & NOT_TAKEN != 0
     }
 
-    /// Before a P0 element: the target of an indirect branch without a traced address is popped from
-    /// the return stack.
+    /// Before a P0 element: the target of an indirect branch without a traced address is popped
+    /// from the return stack.
     #[inline]
     pub(super) fn take_return<S: Sink>(&mut self, at: u64, rules: Rules, sink: &mut S) {
         if self.is_contradicted() {
@@ -316,6 +291,7 @@ impl Flow {
     #[cold]
     fn unplaced<S: Sink>(&mut self, at: u64, sink: &mut S) {
         self.forget_address();
+        self.branch = LastBranch::Unseen;
         if !core::mem::replace(&mut self.loss_reported, true) {
             sink.element(at, Element::Inconsistency(Inconsistency::NoAddress));
         }
@@ -423,6 +399,7 @@ impl Flow {
         sink: &mut S,
     ) -> bool {
         self.forget_address();
+        self.branch = LastBranch::Unseen;
         self.loss_reported = true;
         match stop {
             Stop::NoCode(address) => {
@@ -470,6 +447,7 @@ impl Flow {
     /// Memory is missing at `address`, in a walk from `pc`.
     fn missing<S: Sink>(&mut self, at: u64, pc: Pc, address: u64, sink: &mut S) {
         self.forget_address();
+        self.branch = LastBranch::Unseen;
         self.loss_reported = true;
         self.missing = Some(address);
         sink.element(at, Element::NoCode { address, space: pc.space });
@@ -520,22 +498,22 @@ impl Flow {
         }
     }
 
-    /// A Mispredict after the commit of its branch: reverses the branch.
+    /// A Mispredict after the commit of its branch: reverses the branch. Returns whether there is
+    /// one.
     pub(super) fn mispredict<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         rules: Rules,
         code: &mut K,
         sink: &mut S,
-    ) {
+    ) -> bool {
         let branch = match &mut self.branch {
             LastBranch::Seen(branch) => branch,
-            LastBranch::Unseen => return self.forget_address(),
-            LastBranch::Nothing => {
-                self.lose();
-                sink.element(at, Element::Inconsistency(Inconsistency::MispredictOfNothing));
-                return;
+            LastBranch::Unseen => {
+                self.forget_address();
+                return true;
             }
+            LastBranch::Nothing => return false,
         };
         branch.taken = !branch.taken;
         let Branch { from, isa, is1, taken } = *branch;
@@ -546,6 +524,7 @@ impl Flow {
         if let (Some(last), None) = (walked.last, stop) {
             self.resolve(&last, walked.end, is1, taken, rules);
         }
+        true
     }
 
     /// An exception: all instructions before its return address were executed.
@@ -749,16 +728,6 @@ impl Flow {
             }
         }
         true
-    }
-}
-
-/// The instruction set at an address.
-#[inline]
-pub(super) const fn isa(bits64: bool, is1: bool, rules: Rules) -> Isa {
-    match (rules.thumb_only, bits64, is1) {
-        (true, _, _) | (false, false, true) => Isa::T32,
-        (false, true, _) => Isa::A64,
-        (false, false, false) => Isa::A32,
     }
 }
 

@@ -63,7 +63,7 @@ impl<'a> Bytes<'a> {
         Ok(self.groups(width)?.bits as u32)
     }
 
-    /// A number of at most 96 bits in groups of 7; what exceeds 32 bits is `u32::MAX`. The 14th byte
+    /// A number of at most 96 bits in groups of 7; above 32 bits it is `u32::MAX`. The 14th byte
     /// has no continuation: its bits above the number must be zero. (Arm ARM K10.5.6.4.3)
     pub(super) fn uleb_96(&mut self) -> Result<u32, Stop> {
         let mut value = 0u128;

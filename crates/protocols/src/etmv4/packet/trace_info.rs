@@ -106,7 +106,7 @@ impl TraceInfo {
 
     /// Reads the bytes after the header. Bits of PLCTL that select no section are ignored, as are
     /// the bytes that continue PLCTL. An ETE has the sections INFO, SPEC and CYCT, and continues
-    /// neither PLCTL nor INFO. SPEC and CYCT have up to 96 bits; what exceeds 32 bits is `u32::MAX`.
+    /// neither PLCTL nor INFO. SPEC and CYCT have up to 96 bits; above 32 bits they are `u32::MAX`.
     pub(super) fn parse(bytes: &mut Bytes<'_>, config: &Config) -> Result<Self, Stop> {
         let control = bytes.byte()?;
         if config.is_ete() {
