@@ -1,4 +1,5 @@
-//! Compares the decoder with the analyzer on random streams: `differential FIRST COUNT [SHOW]`.
+//! Compares the decoder with the analyzer on random streams:
+//! `differential FIRST COUNT SHOW [legal]`.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -9,12 +10,13 @@ fn main() {
     let number = |n: usize| std::env::args().nth(n).and_then(|text| text.parse::<u64>().ok());
     let (first, count) = (number(1).unwrap_or(0), number(2).unwrap_or(1000));
     let show = number(3).unwrap_or(1);
+    let legal = std::env::args().nth(4).is_some();
     let begin = Instant::now();
     let (mut differ, mut shown, mut outputs) = (0, 0, 0);
     let mut classes: BTreeMap<String, usize> = BTreeMap::new();
     let mut ends: BTreeMap<String, usize> = BTreeMap::new();
     for seed in first..first + count {
-        let trial = Trial::of_seed(seed);
+        let trial = if legal { Trial::legal(seed) } else { Trial::of_seed(seed) };
         match trial.compare() {
             Ok(analyzed) => {
                 outputs += analyzed.len();

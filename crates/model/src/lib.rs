@@ -5,6 +5,9 @@
 //! a decoder decodes the bytes to elements, and [`Expand`] expands the elements to executed
 //! instructions. A [`RoundTrip`] compares these instructions with the steps.
 //!
+//! The [`analyzer`] follows the text of the Arm ARM and shares no code with the decoder of ETMv4
+//! and ETE; [`differential`] compares the two.
+//!
 //! No crate that is published depends on this one.
 #![forbid(unsafe_code)]
 

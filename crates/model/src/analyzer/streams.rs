@@ -72,7 +72,7 @@ const ROWS: &[(u32, &str, &str)] = &[
     (0, "P f7 f7 30", "on 1000 1004E no code at 0x3000"),
     // K10.5.2.13.2, K10.5.3.4: an exception that is cancelled leaves its Target Address element.
     (4, "P f7 06 5c 9a 00 20 00 00 2e 01 f7 2d 02", "on 1000 1004E 4000"),
-    // K10.5.5.7.1: a source address says nothing without an address.
+    // K10.5.5.7.1: a source address is ignored where the address is unknown.
     (0, "S 01 00 81 11 b6 01 08 00 00", ""),
 ];
 

@@ -1,6 +1,6 @@
 //! The decoder's elements in the terms of the analyzer, and their comparison.
 
-use tracewright_base::{Element, Fault, Gap, Kind, Sink, Transaction};
+use tracewright_base::{Element, Gap, Kind, Sink, Transaction};
 use tracewright_protocols::Observer;
 
 use super::Trial;
@@ -128,13 +128,10 @@ impl Sink for Stated {
                 self.out.extend(open);
                 self.out.push(Output::TransactionCommit);
             }
-            Element::Transaction(Transaction::Failure) => {
-                if self.open.is_some() {
-                    self.fail();
-                    self.out.push(Output::TransactionFailure);
-                }
+            Element::Transaction(Transaction::Failure) if self.open.is_some() => {
+                self.fail();
+                self.out.push(Output::TransactionFailure);
             }
-            Element::Undecodable { fault: Fault::Truncated, .. } => {}
             _ => {}
         }
     }
