@@ -232,7 +232,7 @@ impl Decoder {
         self.arrive(at, &last, next, config, sink);
     }
 
-    /// Sets the position after the indirect branch `last`, before `next`, whose packet is an E atom.
+    /// Sets the position after indirect branch `last`, before `next`, whose packet is an E atom.
     #[inline]
     fn arrive<S: Sink>(
         &mut self,
