@@ -129,7 +129,8 @@ impl Last {
     /// taken`.
     pub const fn words(self) -> (&'static str, &'static str) {
         let what = match (self.kind, self.role, self.conditional()) {
-            (Kind::Plain, ..) => return ("no branch", ""),
+            (Kind::Plain, ..) if self.taken() => return ("no branch", ""),
+            (Kind::Plain, ..) => return ("no branch", ", condition failed"),
             (Kind::Undefined, ..) => return ("undefined instruction", ""),
             (Kind::Branch, Role::Call, false) => "call",
             (Kind::Branch, Role::Call, true) => "conditional call",

@@ -57,7 +57,15 @@ impl<'a> Memory<'a> {
         let mut reader = Reader::new(self, start);
         // A multiple of the alignment is inside the block, after the minimum length.
         let mut crossed = false;
+        let thumb = matches!(self.isa, Isa::T32 | Isa::ThumbEe);
+        let mut inside = thumb && !self.begins_instruction(start);
         loop {
+            if inside && block.instructions > 0 {
+                // The code before `start` has another instruction there. Up to where both agree,
+                // each address has the IT block that `instruction` finds.
+                it = self.it_state(reader.at);
+                inside = !self.begins_instruction(reader.at);
+            }
             let from = reader.at;
             let instruction = match reader.next(&mut it) {
                 Ok(instruction) => instruction,
@@ -139,7 +147,8 @@ impl<'a> Memory<'a> {
         for back in (2..=MAX_DISTANCE).step_by(2) {
             let at = self.before(pc, back);
             match self.halfword(at) {
-                Some(0xbf00..=0xbfff) if self.begins_instruction(at) => {}
+                // IT. Where the low four bits are 0, it is a hint.
+                Some(half @ 0xbf00..=0xbfff) if half & 0xf != 0 && self.begins_instruction(at) => {}
                 Some(_) => continue,
                 None => break,
             }

@@ -311,6 +311,16 @@ fn a_change_of_memory_removes_blocks() {
     }
 }
 
+#[test]
+fn a_hint_begins_no_it_block() {
+    // ITT EQ; NOPEQ; BXEQ lr.
+    let code = halves(&[0xbf04, 0xbf00, 0x4770]);
+    let mut cache = cache([Region::new("code", 0x1000, code)], DEFAULT);
+    let i = cache.instruction(pc(Isa::T32, 0x1004)).unwrap();
+    assert!(i.conditional);
+    assert!(cache.block(pc(Isa::T32, 0x1004)).unwrap().last.conditional);
+}
+
 /// A block as the cache defines it, one instruction at a time.
 fn naive(cache: &mut Cache, waypoints: Waypoints, check: bool, pc: Pc) -> Result<Block, Miss> {
     let mut block = Block { start: pc.address, ..Block::default() };
@@ -362,9 +372,7 @@ fn random_image(random: &mut Random) -> Image {
             4 => [0x08 | random.below(256) as u8, 0xbf, 0x70, 0x47],
             5 => [random.below(256) as u8, 0xd0, random.below(256) as u8, 0xbf],
             6 => NOP.to_le_bytes(),
-            // The upper halfword begins no 4-byte T32 instruction. A block that begins inside one
-            // may have an IT block that `Cache::instruction`, which looks back, does not find.
-            _ => (random.below(1 << 31) as u32).to_le_bytes(),
+            _ => (random.below(1 << 32) as u32).to_le_bytes(),
         });
         Region::new("random", address, code.collect::<Vec<u8>>()).within(spaces)
     }))

@@ -235,18 +235,25 @@ impl Decoder {
             self.follow(&last, next, taken, config);
             return;
         }
-        self.arrive(at, config, sink);
-        self.call(&last, next, config);
+        self.arrive(at, &last, next, config, sink);
     }
 
-    /// Sets the position after an indirect branch whose packet is an E atom.
+    /// Sets the position after indirect branch `last`, before `next`, whose packet is an E atom.
     #[inline]
-    fn arrive<S: Sink>(&mut self, at: u64, config: &Config, sink: &mut S) {
+    fn arrive<S: Sink>(
+        &mut self,
+        at: u64,
+        last: &Instruction,
+        next: Place,
+        config: &Config,
+        sink: &mut S,
+    ) {
         // The target is untraced only where the return stack predicts it.
         let target = if config.uses_return_stack() { self.returns.pop() } else { None };
         self.pc = target.map(|(address, isa)| Place { address, isa });
-        if target.is_none() {
-            self.inconsistency(at, Inconsistency::ReturnStackEmpty, sink);
+        match target {
+            Some(_) => self.call(last, next, config),
+            None => self.inconsistency(at, Inconsistency::ReturnStackEmpty, sink),
         }
     }
 

@@ -112,7 +112,9 @@ impl Address {
         let Some(id) = bytes.get(found.len..found.len + size) else { return Parse::Partial };
         let word = id.iter().rev().fold(0, |word, &byte| word << 8 | u32::from(byte));
         let context_id = (size > 0).then_some(word);
-        let last = Some(Last { reason, jazelle: upper >> 3 != 0, context_id });
+        // The bit exists from ETMv1.3 on. (5.5.4)
+        let jazelle = upper >> 3 != 0 && config.minor >= 3;
+        let last = Some(Last { reason, jazelle, context_id });
         Parse::Packet(Address { bits: found.bits as u32, count: 32, last }, found.len + size)
     }
 

@@ -202,9 +202,7 @@ impl Decoder {
                 None => Some(next),
             },
             (true, Kind::Indirect) => {
-                self.arrive(at, config, sink);
-                self.call(last, next, config);
-                return;
+                return self.arrive(at, last, next, config, sink);
             }
             (false, kind) if is_branch(kind) && !last.conditional => {
                 return self.inconsistency(at, Inconsistency::UnconditionalNotTaken, sink);
