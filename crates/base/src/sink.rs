@@ -17,6 +17,15 @@ pub trait Sink {
         }
     }
 
+    /// Takes all of `ranges`, in order, `times` times: the turns of a loop of several blocks.
+    fn repeat_path(&mut self, at: u64, ranges: &[Range], times: u64) {
+        for _ in 0..times {
+            for range in ranges {
+                self.element(at, Element::Range(*range));
+            }
+        }
+    }
+
     /// Whether the sink wants no further elements. The driver asks between blocks of bytes, not
     /// between elements.
     #[inline]
@@ -34,6 +43,10 @@ impl<S: Sink + ?Sized> Sink for &mut S {
     #[inline]
     fn repeat(&mut self, at: u64, range: Range, times: u32) {
         (**self).repeat(at, range, times);
+    }
+
+    fn repeat_path(&mut self, at: u64, ranges: &[Range], times: u64) {
+        (**self).repeat_path(at, ranges, times);
     }
 
     #[inline]
@@ -66,6 +79,11 @@ impl<A: Sink, B: Sink> Sink for (A, B) {
     fn repeat(&mut self, at: u64, range: Range, times: u32) {
         self.0.repeat(at, range, times);
         self.1.repeat(at, range, times);
+    }
+
+    fn repeat_path(&mut self, at: u64, ranges: &[Range], times: u64) {
+        self.0.repeat_path(at, ranges, times);
+        self.1.repeat_path(at, ranges, times);
     }
 
     #[inline]

@@ -205,4 +205,6 @@ impl Listener for Nothing {
     fn element(&mut self, _: usize, _: u64, _: tracewright::Element) {}
 
     fn repeat(&mut self, _: usize, _: u64, _: tracewright::base::Range, _: u32) {}
+
+    fn repeat_path(&mut self, _: usize, _: u64, _: &[tracewright::base::Range], _: u64) {}
 }

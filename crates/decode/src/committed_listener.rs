@@ -104,6 +104,16 @@ impl<L: Listener> Listener for CommittedListener<L> {
         }
     }
 
+    fn repeat_path(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
+        if self.passes {
+            self.listener.repeat_path(source, at, ranges, times);
+        } else {
+            for _ in 0..times {
+                ranges.iter().for_each(|range| self.delay(source, at, Element::Range(*range)));
+            }
+        }
+    }
+
     fn wants_each_packet(&self) -> bool {
         self.listener.wants_each_packet()
     }

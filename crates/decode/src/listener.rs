@@ -29,6 +29,16 @@ pub trait Listener {
         }
     }
 
+    /// All of `ranges`, in order, `times` times: the turns of a loop of several blocks. By default
+    /// [`element`](Listener::element) is called for each.
+    fn repeat_path(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
+        for _ in 0..times {
+            for range in ranges {
+                self.element(source, at, Element::Range(*range));
+            }
+        }
+    }
+
     /// A packet, before its elements: `bytes[span]`, where `offsets` maps offsets in `bytes`.
     fn packet(
         &mut self,
@@ -209,6 +219,11 @@ impl<A: Listener, B: Listener> Listener for (A, B) {
         self.1.repeat(source, at, range, times);
     }
 
+    fn repeat_path(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
+        self.0.repeat_path(source, at, ranges, times);
+        self.1.repeat_path(source, at, ranges, times);
+    }
+
     fn wants_each_packet(&self) -> bool {
         self.0.wants_each_packet() || self.1.wants_each_packet()
     }
@@ -238,6 +253,12 @@ impl<L: Listener> Listener for Option<L> {
         }
     }
 
+    fn repeat_path(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
+        if let Some(listener) = self {
+            listener.repeat_path(source, at, ranges, times);
+        }
+    }
+
     fn wants_each_packet(&self) -> bool {
         self.as_ref().is_some_and(L::wants_each_packet)
     }
@@ -259,6 +280,10 @@ impl<L: Listener> Listener for &mut L {
 
     fn repeat(&mut self, source: usize, at: u64, range: base::Range, times: u32) {
         (**self).repeat(source, at, range, times);
+    }
+
+    fn repeat_path(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
+        (**self).repeat_path(source, at, ranges, times);
     }
 
     fn wants_each_packet(&self) -> bool {

@@ -196,6 +196,10 @@ impl<L: Listener> Sink for SourceObserver<'_, L> {
         self.listener.repeat(self.source, at, range, times);
     }
 
+    fn repeat_path(&mut self, at: u64, ranges: &[base::Range], times: u64) {
+        self.listener.repeat_path(self.source, at, ranges, times);
+    }
+
     #[inline]
     fn full(&self) -> bool {
         self.listener.full()

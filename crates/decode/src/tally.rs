@@ -233,6 +233,13 @@ impl Listener for Tally {
         c.instructions += u64::from(times) * u64::from(range.instructions);
     }
 
+    fn repeat_path(&mut self, source: usize, _: u64, ranges: &[base::Range], times: u64) {
+        let c = self.source(source);
+        c.elements += times * ranges.len() as u64;
+        c.ranges += times * ranges.len() as u64;
+        c.instructions += times * ranges.iter().map(|r| u64::from(r.instructions)).sum::<u64>();
+    }
+
     fn wants_each_packet(&self) -> bool {
         false
     }

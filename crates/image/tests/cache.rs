@@ -242,12 +242,11 @@ fn spaces_with_the_same_memory_share_blocks() {
     }
 }
 
-/// Opcodes that are defined to be illegal end a block in any case; others that are undefined only
-/// where opcodes are checked.
+/// Opcodes that are defined to be illegal do so in any case, other undefined ones if checked.
 #[test]
 fn a_block_ends_before_an_illegal_opcode() {
     const ALWAYS: bool = true;
-    let rv = |word: u32| [0x0000_0013, word, 0x0000_8067].to_vec();
+    let rv = |word| vec![0x0000_0013, word, 0x0000_8067];
     for (isa, code, always) in [
         (Isa::A64, [NOP, 0x0000_0000, RET].to_vec(), ALWAYS),
         (Isa::A64, [NOP, 0x0000_1234, RET].to_vec(), ALWAYS),
@@ -260,7 +259,7 @@ fn a_block_ends_before_an_illegal_opcode() {
         (Isa::Rv64, rv(0x4501_0000), ALWAYS),
         (Isa::Rv64, rv(0xffff_ffff), ALWAYS),
         (Isa::Rv64, rv(0xc000_1073), ALWAYS),
-        // A reserved condition, and C.JR of X0: custom extensions may have them.
+        // Reserved: a custom extension may have them.
         (Isa::Rv64, rv(0x0000_2063), !ALWAYS),
         (Isa::Rv64, rv(0x0001_8002), !ALWAYS),
     ] {

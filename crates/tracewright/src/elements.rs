@@ -69,23 +69,51 @@ impl Trace {
 #[derive(Debug, Default)]
 struct Items {
     first: usize,
-    /// Items, each with the number of times that it occurs in a row, at least 1.
-    waiting: VecDeque<(Item, u32)>,
+    waiting: VecDeque<Waiting>,
+}
+
+/// Items that are not taken yet. A packet can count billions of them.
+#[derive(Debug)]
+enum Waiting {
+    /// An item, and the number of times that it occurs in a row, at least 1.
+    Item(Item, u32),
+    /// The turns of a loop, at least one.
+    Path {
+        source: usize,
+        offset: u64,
+        ranges: Vec<Range>,
+        /// The index of the next range.
+        next: usize,
+        /// The number of turns that are not finished.
+        times: u64,
+    },
 }
 
 impl Items {
     fn repeat_element(&mut self, source: usize, offset: u64, element: Element, times: u32) {
         if times > 0 {
-            self.waiting.push_back((Item { source: self.first + source, offset, element }, times));
+            let item = Item { source: self.first + source, offset, element };
+            self.waiting.push_back(Waiting::Item(item, times));
         }
     }
 
     /// The next item.
     fn take(&mut self) -> Option<Item> {
-        let (item, times) = self.waiting.front_mut()?;
-        let item = *item;
-        *times -= 1;
-        if *times == 0 {
+        let (item, finished) = match self.waiting.front_mut()? {
+            Waiting::Item(item, times) => {
+                *times -= 1;
+                (*item, *times == 0)
+            }
+            Waiting::Path { source, offset, ranges, next, times } => {
+                let element = Element::Range(*ranges.get(*next)?);
+                *next += 1;
+                if *next == ranges.len() {
+                    (*next, *times) = (0, *times - 1);
+                }
+                (Item { source: *source, offset: *offset, element }, *times == 0)
+            }
+        };
+        if finished {
             self.waiting.pop_front();
         }
         Some(item)
@@ -102,6 +130,13 @@ impl Listener for Items {
     /// The iterations of a loop take one entry: a packet can count billions of them.
     fn repeat(&mut self, source: usize, at: u64, range: Range, times: u32) {
         self.repeat_element(source, at, Element::Range(range), times);
+    }
+
+    fn repeat_path(&mut self, source: usize, offset: u64, ranges: &[Range], times: u64) {
+        if times > 0 && !ranges.is_empty() {
+            let (source, ranges) = (self.first + source, ranges.to_vec());
+            self.waiting.push_back(Waiting::Path { source, offset, ranges, next: 0, times });
+        }
     }
 }
 

@@ -27,6 +27,10 @@ impl<L: Listener> Listener for Renumbered<'_, L> {
         self.listener.repeat(self.first + source, at, range, times);
     }
 
+    fn repeat_path(&mut self, source: usize, at: u64, ranges: &[base::Range], times: u64) {
+        self.listener.repeat_path(self.first + source, at, ranges, times);
+    }
+
     fn packet(
         &mut self,
         source: usize,

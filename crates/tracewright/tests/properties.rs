@@ -21,7 +21,7 @@ mod ways;
 
 use case::Case;
 use tracewright::frames::{Framing, Joiner};
-use tracewright::protocols::registry::AnyProtocol;
+use tracewright::protocols::registry::{AnyConfig, AnyProtocol};
 use tracewright_testing::{Random, times};
 
 /// How often each property is tried with each kind of input where `TRACEWRIGHT_TIMES` is not set.
@@ -130,6 +130,10 @@ fn damaged_cases() {
     for (name, case) in Case::all() {
         let mut case = case.unwrap_or_else(|error| panic!("{name}: {error}"));
         let whole = case.bytes.clone();
+        if let AnyConfig::Etrace(params) = &mut case.config {
+            params.choices.longest_count =
+                params.choices.longest_count.min(properties::LONGEST_COUNT);
+        }
         for _ in 0..times(TIMES).div_ceil(10) {
             case.bytes.clone_from(&whole);
             damage(&mut random, &mut case.bytes);

@@ -14,6 +14,7 @@ mod start;
 mod state;
 pub(super) mod targets;
 mod trapped;
+mod turns;
 mod walk;
 
 use tracewright_base::{
@@ -77,6 +78,11 @@ pub struct Decoder {
     /// The return stack or the branch predictor differs from that of the unit: packets that depend
     /// on them have no meaning before the next packet of format 3, which resets both.
     stale: bool,
+    /// The number of instructions that the packet in progress may still stand for; 0 between
+    /// packets. ([`Code::max_expansion`])
+    ///
+    /// [`Code::max_expansion`]: tracewright_base::Code::max_expansion
+    allowance: u64,
 }
 
 /// Exception numbers of interrupts have this bit: `mcause` has it at the top.
@@ -84,6 +90,68 @@ pub const INTERRUPT: u16 = 1 << 15;
 
 impl Decode<Params, Packet> for Decoder {
     fn packet<K: BlockCache, S: Sink>(
+        &mut self,
+        p: Spanned<Packet>,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        self.allow(p.len, code);
+        self.any_packet(p, params, code, sink);
+        self.allowance = 0;
+    }
+
+    #[inline]
+    fn packets<K: BlockCache, S: Sink>(
+        &mut self,
+        feed: &mut Feed<'_>,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        self.fast_path(feed, params, code, sink);
+    }
+
+    fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {
+        match self.phase {
+            Phase::Fresh => sink.element(at, Element::Gap(Gap::Start)),
+            // The trace ends: no element follows that could be wrong.
+            Phase::Following if fault == Fault::Truncated => return,
+            Phase::Following => sink.element(at, Element::Gap(Gap::BadPacket)),
+            Phase::Waiting(_) => {}
+        }
+        if let Some(trap) = &self.waiting_trap {
+            sink.element(at, Element::Exception(exception(trap, None)));
+        }
+        *self = Decoder { phase: Phase::Waiting(Why::Lost), ..Decoder::default() };
+    }
+
+    fn finish<K: BlockCache, S: Sink>(
+        &mut self,
+        at: u64,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) {
+        self.allow(1, code);
+        if let Some(trap) = self.waiting_trap.take() {
+            self.trap(at, &trap, After::End, params, code, sink);
+        }
+        self.end(at, params, code, sink);
+        self.allowance = 0;
+        sink.element(at, Element::End);
+    }
+}
+
+impl Decoder {
+    /// Limits the instructions of a packet of `len` bytes.
+    fn allow<K: BlockCache>(&mut self, len: u32, code: &K) {
+        self.allowance = u64::from(len.max(1)) * u64::from(code.max_expansion());
+    }
+
+    /// A packet of any kind.
+    #[inline]
+    fn any_packet<K: BlockCache, S: Sink>(
         &mut self,
         p: Spanned<Packet>,
         params: &Params,
@@ -161,45 +229,6 @@ impl Decode<Params, Packet> for Decoder {
                 sink.element(at, Element::Instrumentation { el: 0, value: word.into() });
             }
         }
-    }
-
-    #[inline]
-    fn packets<K: BlockCache, S: Sink>(
-        &mut self,
-        feed: &mut Feed<'_>,
-        params: &Params,
-        code: &mut K,
-        sink: &mut S,
-    ) {
-        self.fast_path(feed, params, code, sink);
-    }
-
-    fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S) {
-        match self.phase {
-            Phase::Fresh => sink.element(at, Element::Gap(Gap::Start)),
-            // The trace ends: no element follows that could be wrong.
-            Phase::Following if fault == Fault::Truncated => return,
-            Phase::Following => sink.element(at, Element::Gap(Gap::BadPacket)),
-            Phase::Waiting(_) => {}
-        }
-        if let Some(trap) = &self.waiting_trap {
-            sink.element(at, Element::Exception(exception(trap, None)));
-        }
-        *self = Decoder { phase: Phase::Waiting(Why::Lost), ..Decoder::default() };
-    }
-
-    fn finish<K: BlockCache, S: Sink>(
-        &mut self,
-        at: u64,
-        params: &Params,
-        code: &mut K,
-        sink: &mut S,
-    ) {
-        if let Some(trap) = self.waiting_trap.take() {
-            self.trap(at, &trap, After::End, params, code, sink);
-        }
-        self.end(at, params, code, sink);
-        sink.element(at, Element::End);
     }
 }
 

@@ -38,6 +38,12 @@ impl Listener for Count {
         self.ranges += u64::from(times);
         self.instructions += u64::from(times) * u64::from(range.instructions);
     }
+
+    fn repeat_path(&mut self, _: usize, _: u64, ranges: &[Range], times: u64) {
+        self.elements += times * ranges.len() as u64;
+        self.ranges += times * ranges.len() as u64;
+        self.instructions += times * ranges.iter().map(|r| u64::from(r.instructions)).sum::<u64>();
+    }
 }
 
 impl Merge for Count {

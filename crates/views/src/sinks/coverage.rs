@@ -144,6 +144,12 @@ impl Listener for Coverage {
             self.add(range.start, range.bytes.into());
         }
     }
+
+    fn repeat_path(&mut self, _: usize, _: u64, ranges: &[base::Range], times: u64) {
+        if times > 0 {
+            ranges.iter().for_each(|range| self.add(range.start, range.bytes.into()));
+        }
+    }
 }
 
 impl Merge for Coverage {

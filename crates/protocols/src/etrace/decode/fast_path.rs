@@ -81,7 +81,7 @@ impl Decoder {
         let mut jumped = false;
         let (mut at, mut taken) = (feed.last, feed.taken);
         // The state of the current packet.
-        let (mut busy, mut goal) = (false, None);
+        let (mut busy, mut goal, mut len) = (false, None, 0);
         let (mut path, mut jumps, mut on) = (Path::default(), 0, false);
         loop {
             let blocks = code.blocks();
@@ -101,6 +101,7 @@ impl Decoder {
                     at = feed.offsets.at(taken);
                     taken += quick.len;
                     feed.packets += 1;
+                    len = quick.len;
                     map |= u64::from(quick.map.bits) << (known & 63);
                     known += u32::from(quick.map.len);
                     goal = quick.address.is_some().then_some(base);
@@ -206,8 +207,10 @@ impl Decoder {
                 return false;
             }
             let notified = params.choices.notifications;
+            self.allow(len as u32, code);
             let goal = Goal { address: goal, notified, ..Goal::BRANCHES };
             self.walk_from(at, &goal, path, params, code, sink);
+            self.allowance = 0;
             return true;
         }
     }

@@ -66,6 +66,18 @@ pub(super) enum Walked {
     Lost,
 }
 
+/// The result of following a jump of unknown target.
+pub(super) enum Jumped {
+    /// The jump is an implied return: the walk goes on at its target.
+    On,
+    /// The jump leads to the goal.
+    There,
+    /// The jump leads to the goal, and so may another path through the top of the return stack.
+    Ambiguous,
+    /// The jump cannot lead to the goal.
+    Nowhere,
+}
+
 /// Whether a return is implied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Implied {

@@ -114,6 +114,30 @@ impl Pending {
         Some(repeat)
     }
 
+    /// The number of branches that go as predicted.
+    #[inline]
+    pub(super) const fn predicted(&self) -> u64 {
+        self.predicted
+    }
+
+    /// The predictor.
+    pub(super) const fn predictor(&self) -> &Predictor {
+        &self.predictor
+    }
+
+    /// How often a loop with `turn` branches is executed whole, before the last branches.
+    pub(super) const fn turns(&self, turn: u64) -> u64 {
+        match self.predicted.saturating_sub(ONE_BY_ONE).checked_div(turn) {
+            Some(turns) => turns,
+            None => 0,
+        }
+    }
+
+    /// Takes `count` predictions that leave the predictor as it is.
+    pub(super) const fn skip(&mut self, count: u64) {
+        self.predicted = self.predicted.saturating_sub(count);
+    }
+
     /// Turns the prediction of the branch at `address`, the only one that is left, into a known
     /// outcome, because other packets come before the branch is reached.
     pub(super) fn resolve(&mut self, address: u64, params: &Params) {

@@ -35,6 +35,17 @@ impl Returns {
         self.calls
     }
 
+    /// Whether the next call may drop the oldest entry, or not be counted.
+    pub(in crate::etrace) fn is_full(&self, params: &Params) -> bool {
+        let (stack, counter) = (params.widths.return_stack_size, params.widths.call_counter_size);
+        let limit = match (stack, counter) {
+            (0, 0) => return false,
+            (0, counter) => (1usize << counter) - 1,
+            (stack, _) => 1 << stack,
+        };
+        self.entries.len() >= limit.min(MAX_ENTRIES)
+    }
+
     /// A call that returns to `address`.
     pub(in crate::etrace) fn push(&mut self, address: u64, params: &Params) {
         let (stack, counter) = (params.widths.return_stack_size, params.widths.call_counter_size);

@@ -7,8 +7,9 @@ use tracewright_base::{
 use tracewright_isa::rv::Upper;
 
 use super::Decoder;
-use super::goal::{Goal, Implied, MAX_JUMPS, Path, Walked, last_address};
+use super::goal::{Goal, Implied, Jumped, MAX_JUMPS, Path, Walked, last_address};
 use super::state::{PassedAddress, Position, ReportedAs};
+use super::turns::Cycle;
 use crate::etrace::config::{LoopLabel, Params};
 
 impl Decoder {
@@ -37,6 +38,7 @@ impl Decoder {
     ) -> Walked {
         let isa = params.isa();
         let mut returned = false;
+        let mut cycle = Cycle::default();
         // The last branch may be at the goal.
         let spare = u32::from(goal.address.is_some());
         let cached = !params.options.implicit_return && !params.options.branch_prediction;
@@ -109,6 +111,15 @@ impl Decoder {
             returned = false;
             if self.repeat(at, &block, params, sink) {
                 path = Path::default();
+                continue;
+            }
+            if !pending_retire
+                && let Some(walked) = self.turns(at, pc, goal, &mut cycle, params, code, sink)
+            {
+                if walked == Walked::Lost {
+                    return Walked::Lost;
+                }
+                (path, cycle) = (Path::default(), Cycle::default());
                 continue;
             }
             match self.block(at, &block, params, code, sink) {
@@ -235,7 +246,7 @@ impl Decoder {
     /// Emits a whole block. Returns whether the outcome of a branch determines the next position;
     /// `None` if the program cannot be followed, which is reported.
     #[inline]
-    fn block<K: BlockCache, S: Sink>(
+    pub(super) fn block<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         block: &Block,
@@ -244,6 +255,13 @@ impl Decoder {
         sink: &mut S,
     ) -> Option<bool> {
         let next = block.next();
+        match self.allowance.checked_sub(block.instructions.into()) {
+            Some(left) => self.allowance = left,
+            None => {
+                self.lose(at, Inconsistency::ExpansionLimit, params, sink);
+                return None;
+            }
+        }
         let mut branched = false;
         let mut taken = true;
         let position = match (block.end, block.last.kind) {
@@ -345,7 +363,7 @@ impl Decoder {
     }
 
     /// Follows a jump of unknown target: by an implied return, or to the goal.
-    fn jump<K: BlockCache>(
+    pub(super) fn jump<K: BlockCache>(
         &mut self,
         role: Role,
         goal: &Goal,
@@ -553,18 +571,6 @@ impl Decoder {
         self.pending.clear();
         self.returns.clear();
     }
-}
-
-/// The result of [`Decoder::jump`].
-enum Jumped {
-    /// The jump is an implied return: the walk goes on at its target.
-    On,
-    /// The jump leads to the goal.
-    There,
-    /// The jump leads to the goal, and so may another path through the top of the return stack.
-    Ambiguous,
-    /// The jump cannot lead to the goal.
-    Nowhere,
 }
 
 /// Emits a range, unless it is empty.

@@ -1,0 +1,178 @@
+//! Counted loops: the predicted branches that one packet counts may be millions of turns of a loop
+//! of several blocks. One turn of the loop is followed, and the others are emitted as a number of
+//! equal turns. ("Branch prediction mode")
+
+use tracewright_base::{BlockCache, Counted, Element, Instruction, Last, Pc, Range, Sink};
+
+use super::Decoder;
+use super::goal::{Goal, Jumped, Walked};
+use super::pending::{Pending, Predictor};
+use super::returns::Returns;
+use super::state::Position;
+use crate::etrace::config::Params;
+
+/// The most blocks of a turn. Longer loops are followed turn by turn.
+const MAX_BLOCKS: usize = 32;
+
+/// Detects that the walk comes back to an earlier state, so that the program repeats itself as long
+/// as branches go as predicted. As in Brent's algorithm the state is stored whenever the number of
+/// blocks is a power of two.
+#[derive(Default)]
+pub(super) struct Cycle {
+    blocks: u32,
+    mark: Option<Mark>,
+    /// The lowest depth of the return stack since the mark.
+    low: u16,
+}
+
+/// All that the path depends on while branches go as predicted.
+struct Mark {
+    blocks: u32,
+    pc: u64,
+    predictor: Predictor,
+    depth: u16,
+    implied: u16,
+    /// The number of predicted branches that were left.
+    predicted: u64,
+}
+
+impl Cycle {
+    /// The number of branches of a turn, if the state at the start of the block at `pc` is that of
+    /// the mark.
+    fn turn(
+        &mut self,
+        pc: u64,
+        pending: &Pending,
+        returns: &Returns,
+        implied: u16,
+        params: &Params,
+    ) -> Option<u64> {
+        let (depth, predicted) = (returns.depth(), pending.predicted());
+        self.low = self.low.min(depth);
+        if returns.is_full(params) {
+            // A call drops the oldest return address.
+            *self = Cycle::default();
+            return None;
+        }
+        self.blocks = self.blocks.saturating_add(1);
+        if let Some(mark) = &self.mark
+            && mark.pc == pc
+            && mark.depth == depth
+            && self.low == depth
+            && mark.implied == implied
+            && mark.predicted > predicted
+            && (self.blocks - mark.blocks) as usize <= MAX_BLOCKS
+            && mark.predictor == *pending.predictor()
+        {
+            return Some(mark.predicted - predicted);
+        }
+        if self.blocks.is_power_of_two() {
+            let (blocks, predictor) = (self.blocks, pending.predictor().clone());
+            self.mark = Some(Mark { blocks, pc, predictor, depth, implied, predicted });
+            self.low = depth;
+        }
+        None
+    }
+}
+
+/// Passes on the elements of a turn and records its ranges.
+struct Recorder<'a, S> {
+    sink: &'a mut S,
+    ranges: [Range; MAX_BLOCKS],
+    len: usize,
+    /// The turn has nothing but recorded ranges.
+    whole: bool,
+}
+
+impl<S: Sink> Sink for Recorder<'_, S> {
+    fn element(&mut self, at: u64, element: Element) {
+        match (element, self.ranges.get_mut(self.len)) {
+            (Element::Range(range), Some(slot)) => {
+                *slot = range;
+                self.len += 1;
+            }
+            _ => self.whole = false,
+        }
+        self.sink.element(at, element);
+    }
+}
+
+impl Decoder {
+    /// Emits the turns of a counted loop, if the walk is in one: at the start of the block at `pc`,
+    /// before branches whose outcomes are predictions. Returns whether it emitted any.
+    #[inline]
+    #[expect(clippy::too_many_arguments, reason = "a walk, and its cycle")]
+    pub(super) fn turns<K: BlockCache, S: Sink>(
+        &mut self,
+        at: u64,
+        pc: u64,
+        goal: &Goal,
+        cycle: &mut Cycle,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) -> Option<Walked> {
+        if self.pending.known() > 0 || self.pending.predicted() == 0 {
+            return None;
+        }
+        let turn = cycle.turn(pc, &self.pending, &self.returns, self.implied, params)?;
+        let times = self.pending.turns(turn);
+        // One turn is followed to record it.
+        if times < 2 {
+            return None;
+        }
+        Some(self.take_turns(at, pc, goal, turn, times, params, code, sink))
+    }
+
+    #[cold]
+    #[expect(clippy::too_many_arguments, reason = "a walk, and the turns of it")]
+    fn take_turns<K: BlockCache, S: Sink>(
+        &mut self,
+        at: u64,
+        pc: u64,
+        goal: &Goal,
+        turn: u64,
+        times: u64,
+        params: &Params,
+        code: &mut K,
+        sink: &mut S,
+    ) -> Walked {
+        let end = self.pending.predicted() - turn;
+        let empty = Range {
+            start: pc,
+            bytes: 0,
+            instructions: 0,
+            cycles: Counted::UNKNOWN,
+            last: Last::new(&Instruction::default(), false),
+        };
+        let mut recorder = Recorder { sink, ranges: [empty; MAX_BLOCKS], len: 0, whole: true };
+        // The blocks after the last branch of the turn lead to `pc` too.
+        while self.pending.predicted() > end
+            || self.position != (Position::At { pc, pending_retire: false })
+        {
+            match self.position {
+                Position::At { pc, .. } => {
+                    let here = Pc { address: pc, isa: params.isa(), space: self.space };
+                    let Ok(&block) = code.block(here) else { return Walked::There };
+                    if self.block(at, &block, params, code, &mut recorder).is_none() {
+                        return Walked::Lost;
+                    }
+                }
+                Position::Jump { role } => match self.jump(role, goal, params, code) {
+                    Jumped::On => {}
+                    _ => return Walked::There,
+                },
+                Position::Unknown => return Walked::Lost,
+            }
+            if self.pending.predicted() < end || recorder.len >= MAX_BLOCKS {
+                return Walked::There;
+            }
+        }
+        if recorder.whole && times > 1 {
+            let (ranges, len) = (recorder.ranges, recorder.len);
+            sink.repeat_path(at, ranges.get(..len).unwrap_or_default(), times - 1);
+            self.pending.skip(turn * (times - 1));
+        }
+        Walked::There
+    }
+}
