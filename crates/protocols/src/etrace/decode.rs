@@ -8,6 +8,7 @@ mod fast_path;
 mod goal;
 mod implied;
 mod loop_label;
+mod own;
 pub(super) mod pending;
 pub(super) mod returns;
 mod start;
@@ -103,7 +104,10 @@ impl Decode<Params, Packet> for Decoder {
         }
         if !matches!(
             payload,
-            Payload::Null { .. } | Payload::Timer { .. } | Payload::Software { .. }
+            Payload::Null { .. }
+                | Payload::Timer { .. }
+                | Payload::Software { .. }
+                | Payload::Own(_)
         ) && let Some(trap) = self.waiting_trap.take()
         {
             let after = match &payload {
@@ -151,6 +155,7 @@ impl Decode<Params, Packet> for Decoder {
                 }
             }
             Payload::Data(access) => self.data.packet(at, &access, params, sink),
+            Payload::Own(own) => self.own(at, &own, params, sink),
             Payload::Timer { ticks } => {
                 sink.element(at, Element::Timestamp { value: ticks, cycles: None });
             }
