@@ -193,8 +193,8 @@ fn refused_cycles() {
     assert!(packets.is_empty());
 }
 
-/// Implicit returns without `irets`: a call after an implied return is reported. In the algorithm of
-/// the specification it is not.
+/// Implicit returns without `irets`: a call after an implied return is reported. In the algorithm
+/// of the specification it is not.
 #[test]
 fn calls_after_implied_returns() {
     let mut params = Params::spec(Version::V2_0, true);
