@@ -56,6 +56,8 @@ pub struct Params {
     pub data: Data,
     /// The ingress port and the filters, as discovery reports them.
     pub port: Port,
+    /// Messages of our own, which no version of the specification has.
+    pub own: OwnMessages,
     /// The values before the last support packet, until a packet of format 3 confirms the change. A
     /// damaged support packet must not change the decoding of all later packets.
     pub before: Option<Learned>,
@@ -277,9 +279,32 @@ pub struct Data {
     pub mmacas: bool,
 }
 
+/// The messages of our own that a unit sends. 0.026 plans them in 3.1.4, 7.2 and 7.3 without a
+/// format.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OwnMessages {
+    /// A discovery packet before all others.
+    pub discovery: bool,
+    /// A count of cycles after each packet that reports an instruction.
+    pub cycle_counts: bool,
+    /// Fast profiling in place of instruction trace: 0 is off, 1 reports destinations, 2 sources
+    /// too.
+    pub profiling: u8,
+}
+
+impl OwnMessages {
+    /// Whether the unit sends any.
+    #[inline]
+    pub const fn any(&self) -> bool {
+        self.discovery || self.cycle_counts || self.profiling > 0
+    }
+}
+
 /// The ingress port and the filters of a unit, as discovery reports them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Port {
+    /// `minor_revision`, 0 to 15.
+    pub minor_revision: u8,
     /// `itype_width`, 3 or 4.
     pub itype_width: u8,
     /// `iretire_width`, 1 to 8.

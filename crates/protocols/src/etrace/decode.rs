@@ -8,6 +8,7 @@ mod fast_path;
 mod goal;
 mod implied;
 mod loop_label;
+mod own;
 pub(super) mod pending;
 pub(super) mod returns;
 mod start;
@@ -174,7 +175,10 @@ impl Decoder {
         }
         if !matches!(
             payload,
-            Payload::Null { .. } | Payload::Timer { .. } | Payload::Software { .. }
+            Payload::Null { .. }
+                | Payload::Timer { .. }
+                | Payload::Software { .. }
+                | Payload::Own(_)
         ) && let Some(trap) = self.waiting_trap.take()
         {
             let after = match &payload {
@@ -222,6 +226,7 @@ impl Decoder {
                 }
             }
             Payload::Data(access) => self.data.packet(at, &access, params, sink),
+            Payload::Own(own) => self.own(at, &own, params, sink),
             Payload::Timer { ticks } => {
                 sink.element(at, Element::Timestamp { value: ticks, cycles: None });
             }

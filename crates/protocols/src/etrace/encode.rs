@@ -5,7 +5,6 @@
 //! 2. Triggers and filters select the blocks that are traced: [`Filter`].
 //! 3. The algorithm in `flow` chooses the packet of each instruction that needs one.
 
-mod callees;
 mod data;
 mod executed;
 mod filter;
@@ -15,6 +14,7 @@ mod inst;
 mod length;
 mod outlet;
 mod port;
+mod profiler;
 mod refused;
 mod returns;
 mod settings;
@@ -32,6 +32,7 @@ use self::inst::{Inst, is};
 pub use self::outlet::FifoSettings;
 use self::outlet::Gate;
 pub use self::port::Port;
+use self::profiler::Profiler;
 pub use self::refused::Refused;
 pub use self::settings::{Quirks, Settings, SyncPosition};
 pub use self::wrong_cycle::WrongCycle;
@@ -62,6 +63,8 @@ pub struct Encoder {
     off: u32,
     /// Data trace, where it is enabled.
     data: Option<DataEncoder>,
+    /// The fast profiling mode, in place of instruction trace.
+    profiler: Option<Profiler>,
 }
 
 impl Encode<Params, Packet> for Encoder {
@@ -71,7 +74,10 @@ impl Encode<Params, Packet> for Encoder {
         let quirks = settings.quirks.unwrap_or(Quirks::of(params));
         let context_type = settings.context_type;
         let qualifier = Qualifier::new(params, &settings.filters, &settings.comparators);
-        let blocks = settings.retires > 1 || !qualifier.is_open() || settings.fifo.bytes > 0;
+        let profiles = params.own.profiling > 0;
+        // Profiling takes the place of instruction trace.
+        let blocks =
+            profiles || settings.retires > 1 || !qualifier.is_open() || settings.fifo.bytes > 0;
         let port = || Port::new(params, settings.retires, context_type);
         Encoder {
             flow: Flow::new(params, settings),
@@ -90,6 +96,7 @@ impl Encode<Params, Packet> for Encoder {
             on: true,
             off: 0,
             data: settings.data.enabled.then(|| DataEncoder::new(settings.data)),
+            profiler: profiles.then(Profiler::default),
         }
     }
 
@@ -106,7 +113,9 @@ impl Encode<Params, Packet> for Encoder {
             port.flush(&mut |cycle| self.take(cycle, params, out));
             self.port = Some(port);
         }
-        self.flow.finish(params, out);
+        if self.profiler.is_none() {
+            self.flow.finish(params, out);
+        }
         if let Some(data) = &mut self.data {
             let outlet = &mut self.flow.outlet;
             data.finish(params, &mut Gate { outlet, params, out });
@@ -279,6 +288,10 @@ impl Encoder {
                 data.lose();
             }
             return;
+        }
+        if let Some(profiler) = &mut self.profiler {
+            self.flow.discover(params, out);
+            return profiler.step(step, &mut self.flow.outlet, params, out);
         }
         if let Some(mut port) = self.port.take() {
             port.step(step, &mut |cycle| self.take(cycle, params, out));

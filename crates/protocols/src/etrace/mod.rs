@@ -15,6 +15,7 @@
 //! | "Format 2 packets", "Format 1 packets" | [`packet::Report`], [`packet::Branches`] | `packets` |
 //! | "Format 0 packets" | [`packet::BranchCount`], [`packet::JumpTarget`] | `packets` |
 //! | "Data Trace Encoder Output Packets" | [`packet::DataAccess`] | `packets` |
+//! | 0.026, 3.1.4, 7.2, 7.3, with formats of our own | [`packet::Own`] | `own` |
 //! | "Decoder" | [`Decoder`] | `crates/tracewright/tests/riscv` |
 //! | encapsulation, "Synchronization" | [`sync::find`] | `crates/tracewright/tests/riscv/ring.rs` |
 //! | encapsulation, "Source ID" | [`Demux`] | `crates/tracewright/tests/riscv/harts.rs` |
@@ -56,6 +57,10 @@ pub use packet::Packet;
 use crate::protocol::{Field, Protocol, Resume, TraceForm};
 use packet::Payload;
 
+/// The parameter for the register view of discovery.
+const DISCOVERY: (&str, &str) =
+    ("discovery", "the three words of the register view of discovery, the lowest first");
+
 /// RISC-V processor trace, versions 0.026 to 2.1.
 #[derive(Clone, Copy, Debug)]
 pub struct Etrace;
@@ -64,7 +69,7 @@ impl Protocol for Etrace {
     const NAMES: &'static [&'static str] = &["ETRACE", "E-Trace", "RISCV"];
     const TITLE: &'static str = "RISC-V processor trace (E-Trace 0.026, 1.0, 2.0, 2.1)";
     const REGISTERS: &'static [Register] = config::REGISTERS;
-    const TEXTS: &'static [(&'static str, &'static str)] = config::TEXTS;
+    const TEXTS: &'static [(&'static str, &'static str)] = &[config::TEXTS[0], DISCOVERY];
     const RESUME: Resume = Resume::Seek;
     const FORM: TraceForm = TraceForm::Messages;
     const ID_REGISTER: Option<(&'static str, u32)> = Some(("trace_id", 0));
@@ -111,6 +116,17 @@ impl Protocol for Etrace {
     }
 
     fn set_text(params: &mut Params, name: &str, text: &str) -> Option<Result<(), String>> {
+        if name.eq_ignore_ascii_case(DISCOVERY.0) {
+            let words = packet::discovery::words_of_text(text);
+            let wrong = || "expected three words of the register view, as `0x0f1ff0e0 0x1 0x2`";
+            return Some(match words {
+                Some(words) => {
+                    packet::Discovery::of_words(words).apply(params);
+                    Ok(())
+                }
+                None => Err(wrong().to_string()),
+            });
+        }
         let set = params.set_text(name, text)?;
         Some(set.map_err(|wrong| wrong.to_string()))
     }

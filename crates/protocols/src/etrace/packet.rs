@@ -2,8 +2,10 @@
 
 pub mod branches;
 pub mod data;
+pub mod discovery;
 pub mod envelope;
 pub mod fields;
+pub mod own;
 mod quick;
 pub mod support;
 pub mod sync;
@@ -21,7 +23,9 @@ use fields::{Fields, Namer, Short, Writer, low};
 
 pub use branches::{BranchCount, Branches, JumpTarget, Map, Report};
 pub use data::{Amount, Coding, DataAccess, Transfer};
+pub use discovery::Discovery;
 pub use envelope::Envelope;
+pub use own::{Own, Profile, ProfileEvent};
 pub(in crate::etrace) use quick::Shape;
 pub use support::{Qualification, Standard, Support};
 pub use sync::{ContextChange, PrivilegeContext, Start, Trap};
@@ -61,6 +65,8 @@ pub enum Payload {
     Support(Support),
     /// Data trace.
     Data(DataAccess),
+    /// A message of our own: see [`own`].
+    Own(Own),
     /// The value of a counter of 40 bits. (PULP `trdb`)
     Timer {
         /// The value.
@@ -114,7 +120,10 @@ impl Wire<Params> for Packet {
         match params.choices.compression {
             _ if long => writer.compress(most),
             Compression::Whole
-                if matches!(class, Class::Instruction | Class::Support | Class::Data) =>
+                if matches!(
+                    class,
+                    Class::Instruction | Class::Support | Class::Data | Class::Own
+                ) =>
             {
                 writer.compress(head / 8 + 1 + u32::from(params.link.framing == Framing::PulpTrdb));
             }
@@ -210,6 +219,7 @@ impl Payload {
             Payload::Support(_) if params.names_support() => Class::Support,
             Payload::Null { alignment } => Class::Null { alignment: *alignment },
             Payload::Data(_) => Class::Data,
+            Payload::Own(_) => Class::Own,
             Payload::Timer { .. } => Class::Timer,
             Payload::Software { .. } => Class::Software,
             _ => Class::Instruction,
@@ -247,6 +257,7 @@ impl Payload {
             Class::Instruction => Payload::instruction(None, f, params),
             Class::Support => Payload::support(None, f, params),
             Class::Data => DataAccess::default().fields(f, params).map(Payload::Data),
+            Class::Own => Own::fields(None, f, params).map(Payload::Own),
             Class::Null { alignment } => Some(Payload::Null { alignment }),
             Class::Timer => Some(Payload::Timer { ticks: f.uint("ticks", 0, 40) }),
             Class::Software => Some(Payload::Software { word: f.uint("word", 0, 32) as u32 }),
@@ -258,6 +269,9 @@ impl Payload {
             Payload::Null { .. } => {}
             Payload::Data(data) => {
                 data.fields(f, params);
+            }
+            Payload::Own(own) => {
+                Own::fields(Some(own), f, params);
             }
             Payload::Timer { ticks } => {
                 f.uint("ticks", ticks, 40);

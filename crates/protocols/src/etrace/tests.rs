@@ -4,6 +4,7 @@ mod choices;
 mod encode;
 mod examples;
 mod open;
+mod own;
 mod packets;
 mod parameters;
 mod port;

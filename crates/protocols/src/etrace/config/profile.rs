@@ -4,8 +4,8 @@ use core::fmt;
 
 use super::{
     Choices, Compression, Data, Difference, Framing, Link, LoopLabel, MessageType, OptionBits,
-    Options, Padding, Params, Port, Profile, Reset, SupportLayout, Sync, TrapPacket, Vectors,
-    Version, Widths,
+    Options, OwnMessages, Padding, Params, Port, Profile, Reset, SupportLayout, Sync, TrapPacket,
+    Vectors, Version, Widths,
 };
 
 use tracewright_isa::rv::Extensions;
@@ -191,7 +191,9 @@ impl Params {
                 arithmetic: false,
                 mmacas: false,
             },
+            own: OwnMessages { discovery: false, cycle_counts: false, profiling: 0 },
             port: Port {
+                minor_revision: 0,
                 itype_width: 4,
                 iretire_width: 3,
                 ilastsize_width: 1,

@@ -288,6 +288,12 @@ pub const PARAMETERS: &[Parameter] = &[
     flag!("filter_interrupt" ["filter_excint"] port.filter_interrupt, "filters match interrupts"),
     flag!("filter_privilege" [] port.filter_privilege, "filters match the privilege level"),
     flag!("filter_tval" [] port.filter_tval, "filters match the trap value"),
+    number!("minor_revision" [] 0..=15 port.minor_revision as u8, "minor revision of the unit"),
+    flag!("discovery_packet" [] own.discovery, "our own: a discovery packet comes first"),
+    flag!("cycle_counts" [] own.cycle_counts,
+        "our own: a count of cycles follows each packet that reports an instruction"),
+    number!("profiling" [] 0..=2 own.profiling as u8,
+        "our own: fast profiling in place of instruction trace: 1 destinations, 2 sources too"),
     flag!("trapped_in_stream" [] choices.trapped_in_stream,
         "trapped instructions are reported like retired ones, and so is the second one of a handler"),
 ];

@@ -187,7 +187,7 @@ impl DataEncoder {
                 // resp: 1 exclusive or, 2 full, 3 difference.
                 let codes = if self.settings.full_data { &[2][..] } else { &[2, 1, 3] };
                 packet = shortest(
-                    codes.iter().filter_map(|&resp| {
+                    codes.iter().filter(|&&resp| allowed(resp, params)).filter_map(|&resp| {
                         let value = coded(resp, value, last.value, bytes, params)?;
                         let bytes = match request.atomic {
                             true => needed(value, bytes, params),
@@ -276,7 +276,9 @@ impl DataEncoder {
                 .map(|operand| amount(low(operand, u32::from(bytes) * 8))),
             ..DataAccess::default()
         };
-        let packets = codes.iter().filter_map(|&diff| {
+        // Without data, code 1 is that of an address.
+        let packets = codes.iter().filter(|&&diff| !has_data || narrow || allowed(diff, params));
+        let packets = packets.filter_map(|&diff| {
             let address = if d.no_address { None } else { Some(place(diff)?) };
             let data = if has_data {
                 let code = match diff {
@@ -328,7 +330,8 @@ impl DataEncoder {
             return base;
         }
         let codes = if self.settings.full_data { &[0u8][..] } else { &[0, 1, 3] };
-        let packets = codes.iter().filter_map(|&diff| {
+        let packets = codes.iter().filter(|&&diff| allowed(diff, params));
+        let packets = packets.filter_map(|&diff| {
             let code = if diff == 0 { 2 } else { diff };
             let value = coded(code, value, self.csr, bytes, params)?;
             Some(DataAccess { diff, data: Some(amount(value)), ..base })
@@ -337,6 +340,12 @@ impl DataEncoder {
         self.csr = Some(low(value, params.data.width.into()));
         packet
     }
+}
+
+/// Whether data can have a code. In 0.026 (7.1) data are sent in full or as a difference to the
+/// value before; the exclusive or, code 1, is that of later versions.
+const fn allowed(code: u8, params: &Params) -> bool {
+    code != 1 || params.data.arithmetic || !params.is_draft()
 }
 
 /// The shortest packet; of several the first.

@@ -16,8 +16,8 @@ use crate::etrace::decode::pending::{Predictor, index};
 use crate::etrace::decode::targets::Targets;
 use crate::etrace::packet::fields::low;
 use crate::etrace::packet::{
-    BranchCount, Branches, ContextChange, JumpTarget, Map, Packet, Payload, PrivilegeContext,
-    Qualification, Report, Start, Support, Trap,
+    BranchCount, Branches, ContextChange, Discovery, JumpTarget, Map, Own, Packet, Payload,
+    PrivilegeContext, Qualification, Report, Start, Support, Trap,
 };
 
 /// The algorithm and its state.
@@ -69,6 +69,12 @@ pub(super) struct Flow {
     executed: Option<ExecutedSpan>,
     /// Plain instructions change nothing but the position.
     quiet: bool,
+    /// The cycles that have passed, up to `cur`, and up to the last count.
+    cycles: u64,
+    cycles_at_cur: u64,
+    cycles_counted: u64,
+    /// The discovery packet was sent.
+    discovered: bool,
     pub(super) outlet: Outlet,
 }
 
@@ -104,6 +110,10 @@ impl Flow {
             executed: (params.is_draft() && params.choices.loop_label == LoopLabel::First)
                 .then_some(ExecutedSpan::since(u64::MAX)),
             quiet: false,
+            cycles: 0,
+            cycles_at_cur: 0,
+            cycles_counted: 0,
+            discovered: false,
             outlet: Outlet::new(settings.fifo, quirks.no_support),
         }
     }
@@ -123,6 +133,7 @@ impl Flow {
     pub(super) fn push(&mut self, next: &Inst, params: &Params, out: &mut impl Extend<Packet>) {
         if !self.enabled {
             self.enabled = true;
+            self.discover(params, out);
             if !next.is(is::DISABLED) {
                 self.support(true, Qualification::NoChange, params, out);
             }
@@ -134,12 +145,14 @@ impl Flow {
         self.filled = true;
         self.prev = self.cur;
         self.cur = *next;
+        self.cycles_at_cur = self.cycles;
         self.cur.flags |= if resumes { is::AFTER_LOSS } else { 0 };
         // A plain instruction after a plain one, and no packet is due.
         self.quiet = (self.prev.flags | self.cur.flags) == 0
             && !self.sync_next
             && !self.second_of_handler
             && !self.context_due
+            && !params.own.cycle_counts
             && params.choices.resync == Sync::Packets
             && self.count < u64::from(params.choices.resync_max);
     }
@@ -181,6 +194,7 @@ impl Flow {
     /// Advances the time by `cycles`.
     pub(super) fn advance(&mut self, cycles: u64, params: &Params) {
         self.outlet.advance(cycles);
+        self.cycles = self.cycles.saturating_add(cycles);
         if params.choices.resync == Sync::Cycles {
             self.count = self.count.saturating_add(cycles);
         }
@@ -396,8 +410,7 @@ impl Flow {
         let call = params.options.implicit_return
             && self.reports_calls
             && cur.is(is::CALL)
-            && (!cur.is(is::UPDISCON) || sequential(cur, prev, params))
-            && self.returns.ambiguous(next.address, params);
+            && self.returns.ambiguous(params);
         let format3 = trap || changes || jumps || next.is(is::DISCONTINUITY);
         if format3 || call || self.jumps_to_executed(cur, prev, next, params) {
             // Without a packet of format 3 after it, `notify` marks that no jump leads here.
@@ -674,7 +687,35 @@ impl Flow {
             self.returns.packet();
         }
         self.count += 1;
+        let counts = params.own.cycle_counts && !matches!(packet, Payload::Context(_));
         out.extend(self.outlet.take(Packet::sent(packet, params), params));
+        if counts {
+            self.count_cycles(params, out);
+        }
+    }
+
+    /// Sends the cycles since the last count. The first instruction of a trace has none.
+    fn count_cycles(&mut self, params: &Params, out: &mut impl Extend<Packet>) {
+        if self.prev.is(is::UNQUALIFIED) || self.cur.is(is::AFTER_LOSS) {
+            self.cycles_counted = self.cycles_at_cur;
+        }
+        let mut cycles = self.cycles_at_cur.saturating_sub(self.cycles_counted);
+        self.cycles_counted = self.cycles_at_cur;
+        while cycles > 0 {
+            let count = u32::try_from(cycles).unwrap_or(u32::MAX);
+            cycles -= u64::from(count);
+            let packet = Packet::sent(Payload::Own(Own::Cycles { count }), params);
+            out.extend(self.outlet.take(packet, params));
+        }
+    }
+
+    /// Sends the discovery packet, once.
+    pub(super) fn discover(&mut self, params: &Params, out: &mut impl Extend<Packet>) {
+        if params.own.discovery && !self.discovered {
+            self.discovered = true;
+            let own = Own::Discovery(Discovery::of(params));
+            out.extend(self.outlet.take(Packet::sent(Payload::Own(own), params), params));
+        }
     }
 
     /// Drops all state that was not sent, because packets were lost.

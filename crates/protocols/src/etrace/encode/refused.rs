@@ -7,7 +7,7 @@ use core::fmt;
 use super::filter::{Comparator, Compare, Filter, Input};
 use super::settings::Settings;
 use super::wrong_cycle::signals;
-use crate::etrace::config::{Params, Port};
+use crate::etrace::config::{Framing, Params, Port};
 
 /// Why a unit with the given parameters cannot have a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +41,17 @@ impl Settings {
         // 0.026, Table 3.1: the types of jumps are 8 and above.
         needs(!params.is_draft() || port.itype_width > 3, "itype_width", || {
             "itype_width = 3 of version 0.026 has no code for a jump: it must be 4".into()
+        })?;
+        let link = &params.link;
+        let typed = match link.framing {
+            Framing::Encapsulated => link.type_width == 2,
+            Framing::Siemens => true,
+            _ => false,
+        };
+        needs(typed || !params.own.any(), "framing", || {
+            "discovery_packet, cycle_counts and profiling need framing = siemens, or encapsulated \
+             with type_width = 2"
+                .into()
         })?;
         self.context_type(params)?;
         let (comparators, filters) = (self.comparators.len(), self.filters.len());

@@ -3,7 +3,6 @@
 
 use alloc::boxed::Box;
 
-use super::callees::Callees;
 use super::inst::{Inst, is};
 use crate::etrace::config::Params;
 use crate::etrace::decode::returns::Returns as Calls;
@@ -18,7 +17,6 @@ pub(super) struct Returns {
     /// If the last instruction was a return with an entry on the return stack, right or not: the
     /// `irdepth` or `irets` before it.
     returned: Option<u16>,
-    callees: Callees,
 }
 
 impl Returns {
@@ -27,14 +25,12 @@ impl Returns {
         self.calls.clear();
         self.implied = 0;
         self.returned = None;
-        self.callees.interrupt();
     }
 
     /// A branch.
     #[inline]
     pub(super) fn branch(&mut self) {
         self.implied = 0;
-        self.callees.branch();
     }
 
     /// A packet was sent.
@@ -54,26 +50,14 @@ impl Returns {
         params: &Params,
     ) -> bool {
         self.returned = None;
-        if cur.is(is::TRAP) {
-            self.callees.interrupt();
-        }
-        let jumps = !sequential && cur.is(is::UPDISCON);
         if !cur.is(is::CALL | is::RETURN) {
-            if jumps {
-                self.callees.branch();
-            }
             return false;
         }
         if cur.is(is::CALL) {
-            if jumps {
-                self.callees.branch();
-            }
-            self.callees.call(next.address);
             self.calls.push(cur.after, params);
             return false;
         }
-        self.callees.ret();
-        jumps && self.returns(next, params)
+        !sequential && cur.is(is::UPDISCON) && self.returns(next, params)
     }
 
     fn returns(&mut self, next: &Inst, params: &Params) -> bool {
@@ -117,9 +101,8 @@ impl Returns {
         self.implied > 0
     }
 
-    /// Whether a call of the callee at `entry` makes the depth ambiguous, so that it must be
-    /// reported: it follows an implied return, and the callee may return without a branch.
-    pub(super) fn ambiguous(&self, entry: u64, params: &Params) -> bool {
-        self.implies() && !params.options.iret_ext && !self.callees.branches(entry)
+    /// A call after an implied return makes the depth ambiguous: it must be reported.
+    pub(super) const fn ambiguous(&self, params: &Params) -> bool {
+        self.implies() && !params.options.iret_ext
     }
 }

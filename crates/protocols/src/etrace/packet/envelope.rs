@@ -27,6 +27,8 @@ pub(super) enum Class {
     Support,
     /// Data trace.
     Data,
+    /// A message of our own.
+    Own,
     /// The value of a counter (PULP `trdb`).
     Timer,
     /// A software write (PULP `trdb`).
@@ -64,6 +66,8 @@ pub(in crate::etrace) enum Extent {
 /// Message types of Siemens framing and of the encapsulation: te_inst and te_data.
 const INSTRUCTION: u8 = 0b10;
 const DATA: u8 = 0b11;
+/// The message type of our own messages.
+const OWN: u8 = 0b01;
 
 /// The message type of te_support. (0.026, Table 6.4)
 const SUPPORT: u8 = 0b00;
@@ -124,7 +128,7 @@ impl Envelope {
                     Class::Null { .. } => return out.extend([0]),
                     Class::Timer => 1,
                     Class::Software => 3,
-                    Class::Instruction | Class::Support | Class::Data => 2,
+                    Class::Instruction | Class::Support | Class::Data | Class::Own => 2,
                 };
                 let first = payload.byte_at(0) & 0xc0;
                 out.extend([first | kind << 4 | (bytes as u8).saturating_sub(1) & 0xf]);
@@ -155,6 +159,7 @@ impl Envelope {
                 let flow = match (params.link.framing, class) {
                     (Framing::Encapsulated, _) => self.flow & 0b11,
                     (_, Class::Data) => DATA,
+                    (_, Class::Own) => OWN,
                     (_, Class::Support) => SUPPORT,
                     // 0.026 does not define the flow.
                     (_, Class::Instruction) if self.flow != 0 && params.is_draft() => {
@@ -201,7 +206,11 @@ impl Envelope {
                     out.uint("", time, u32::from(params.link.timestamp_bytes) * 8);
                 }
                 if params.link.framing == Framing::Encapsulated {
-                    let kind = if class == Class::Data { DATA } else { INSTRUCTION };
+                    let kind = match class {
+                        Class::Data => DATA,
+                        Class::Own => OWN,
+                        _ => INSTRUCTION,
+                    };
                     out.uint("", kind.into(), params.link.type_width.into());
                 }
             }
@@ -238,6 +247,7 @@ fn encapsulated(header: u8, bytes: &[u8], params: &Params) -> Result<Opened, Clo
     let class = match (siemens, flow) {
         (false, _) | (true, INSTRUCTION) => Class::Instruction,
         (true, DATA) => Class::Data,
+        (true, OWN) if params.own.any() => Class::Own,
         (true, SUPPORT) if params.names_support() => Class::Support,
         // 0.026 does not define the flow.
         (true, _) if params.is_draft() => Class::Instruction,
@@ -267,6 +277,7 @@ fn encapsulated(header: u8, bytes: &[u8], params: &Params) -> Result<Opened, Clo
         opened = match kind {
             _ if kind == low(INSTRUCTION.into(), params.link.type_width.into()) => class,
             _ if kind == low(DATA.into(), params.link.type_width.into()) => Class::Data,
+            _ if kind == OWN.into() && params.own.any() => Class::Own,
             _ => return Err(Closed::Bad(start + len, Fault::Reserved(header))),
         };
     }

@@ -3,8 +3,9 @@
 use core::fmt::{self, Display, Formatter};
 
 use super::{
-    Amount, BranchCount, Branches, ContextChange, DataAccess, Envelope, JumpTarget, Map, Packet,
-    Payload, PrivilegeContext, Qualification, Report, Start, Support, Transfer, Trap,
+    Amount, BranchCount, Branches, ContextChange, DataAccess, Discovery, Envelope, JumpTarget, Map,
+    Own, Packet, Payload, PrivilegeContext, Profile, ProfileEvent, Qualification, Report, Start,
+    Support, Transfer, Trap,
 };
 
 impl Display for Packet {
@@ -41,6 +42,7 @@ impl Display for Payload {
             Payload::Context(p) => p.fmt(f),
             Payload::Support(p) => p.fmt(f),
             Payload::Data(p) => p.fmt(f),
+            Payload::Own(p) => p.fmt(f),
             Payload::Timer { ticks } => write!(f, "timer {ticks}"),
             Payload::Software { word } => write!(f, "software {word:#010x}"),
         }
@@ -216,5 +218,36 @@ impl Display for DataAccess {
             write!(f, ", data {data}")?;
         }
         self.operand.map_or(Ok(()), |operand| write!(f, ", operand {operand}"))
+    }
+}
+
+impl Display for Own {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Own::Discovery(p) => p.fmt(f),
+            Own::Cycles { count } => write!(f, "cycles {count}"),
+            Own::Profile(p) => p.fmt(f),
+        }
+    }
+}
+
+impl Display for Profile {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.event {
+            ProfileEvent::Exception(cause) => write!(f, "profile exception {cause}")?,
+            ProfileEvent::Interrupt(cause) => write!(f, "profile interrupt {cause}")?,
+            ProfileEvent::Call => f.write_str("profile call")?,
+            ProfileEvent::Return => f.write_str("profile return")?,
+        }
+        write!(f, ", to {:#x}", self.destination)?;
+        self.source.map_or(Ok(()), |source| write!(f, ", from {source:#x}"))
+    }
+}
+
+/// The register view, the lowest word first.
+impl Display for Discovery {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("discovery")?;
+        self.words().iter().try_for_each(|word| write!(f, " {word:#010x}"))
     }
 }
