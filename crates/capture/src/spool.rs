@@ -117,8 +117,21 @@ mod tests {
             let read = crate::open(&folder).unwrap();
             assert_eq!(*read.buffers[0].bytes(), [1, 2, 3, 4, 5], "{form}");
         }
-        // A spool that is not finished leaves no file.
-        drop(Spool::new(&root.join("c"), 0).unwrap());
+        // A spool that is not finished leaves no file, and writes to no file that exists.
+        fs::write(root.join("c.buffer0.part"), "c").unwrap();
+        let (mut one, two) = (Spool::new(&root.join("c"), 0), Spool::new(&root.join("c"), 0));
+        one.as_mut().unwrap().append(&[1; 1 << 16]).unwrap();
+        assert_ne!(one.as_ref().unwrap().path, two.as_ref().unwrap().path);
+        drop((one, two));
+        assert_eq!(fs::read_to_string(root.join("c.buffer0.part")).unwrap(), "c");
+        fs::remove_file(root.join("c.buffer0.part")).unwrap();
+        // A capture that cannot be written leaves no spool.
+        let mut buffer = Buffer::new("ETB_0", Format::SourceData, vec![4, 5]);
+        Spool::new(&root.join("a"), 0).unwrap().finish(&mut buffer).unwrap();
+        let mut capture = Capture::default();
+        capture.buffers.push(buffer);
+        assert!(crate::write(&capture, &root.join("a")).is_err());
+        capture.remove_spooled();
         let mut left: Vec<_> =
             fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         left.sort();
