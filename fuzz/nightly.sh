@@ -46,7 +46,7 @@ host=$(rustc +nightly -vV | sed -n 's/^host: //p')
 programs=$(cargo +nightly metadata --format-version 1 --no-deps |
     sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p')/$host/release
 [ -z "${FUZZ_FRESH:-}" ] || rm -rf corpus
-cargo +nightly run --quiet --release --example seeds
+cargo run --quiet --example seeds
 
 # Targets that write files write them into memory.
 if [ -d /dev/shm ]; then
