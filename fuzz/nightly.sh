@@ -8,7 +8,8 @@
 # in fuzz/artifacts/TARGET. The last lines are a table in the form of that of fuzz/README.md.
 #
 # It needs a nightly toolchain and cargo-fuzz: see fuzz/README.md. FUZZ_FRESH=1 leaves the corpus of
-# earlier runs out, and FUZZ_SECONDS is the time of each target in place of its share.
+# earlier runs out, FUZZ_SECONDS is the time of each target in place of its share, and FUZZ_BUILT=1
+# uses the programs and the corpus as they are.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -39,14 +40,16 @@ length() {
     esac
 }
 
-for target in "${targets[@]}"; do
-    cargo +nightly fuzz build --sanitizer none "$target"
-done
+if [ -z "${FUZZ_BUILT:-}" ]; then
+    for target in "${targets[@]}"; do
+        cargo +nightly fuzz build --sanitizer none "$target"
+    done
+fi
 host=$(rustc +nightly -vV | sed -n 's/^host: //p')
 programs=$(cargo +nightly metadata --format-version 1 --no-deps |
     sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p')/$host/release
 [ -z "${FUZZ_FRESH:-}" ] || rm -rf corpus
-cargo +nightly run --quiet --release --example seeds
+[ -n "${FUZZ_BUILT:-}" ] || cargo run --quiet --example seeds
 
 # Targets that write files write them into memory.
 if [ -d /dev/shm ]; then

@@ -4,8 +4,8 @@
 //!
 //! `seeds collect TARGET FOLDER` writes such a file: the shortest inputs of a folder.
 //!
-//! A corpus belongs to the cases that exist: a case that is added between others changes the numbers
-//! of `cases`.
+//! A corpus belongs to the cases that exist: a case that is added between others changes the
+//! numbers of `cases`.
 #![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};

@@ -25,8 +25,8 @@ pub fn damaged(cases: &[Case], data: &[u8], take: Take) {
 /// [`taken_mostly_once`] takes one of this number of cases every way.
 const EVERY_WAY: usize = 64;
 
-/// Decoded with a bound on the work, and cut once, at a place that the bytes choose: so a fuzzer tries a hundred times as many. Some are
-/// taken every way.
+/// Decoded with a bound on the work, and cut once, at a place that the bytes choose: so a fuzzer
+/// tries a hundred times as many. Some are taken every way.
 pub fn taken_mostly_once(case: &Case) {
     within_budget(case);
     let add = |sum: usize, byte: &u8| sum.wrapping_mul(31).wrapping_add(usize::from(*byte));

@@ -22,8 +22,8 @@ use clap::{Parser, Subcommand};
     name = "tracewright",
     version,
     max_term_width = 110,
-    after_help = "Exit codes: 0 success; 1 compare found a difference, --strict a problem, or a file changed while it was read; 2 wrong \
-                  usage or a fatal error.",
+    after_help = "Exit codes: 0 success; 1 compare found a difference, --strict a problem, or a file \
+                  changed while it was read; 2 wrong usage or a fatal error.",
     before_help = "Start with `tracewright demo`; with a capture, `tracewright info CAPTURE`.",
     disable_help_subcommand = true
 )]
