@@ -46,8 +46,6 @@ const ROWS: &[(u32, &str, &str)] = &[
     // K10.5.4.3.1: a commit stays one before a Discard element.
     (0, "PT f7 0a f6 0b 00 03", "on 4000 start 4004 4008 commit Lost(Discard)"),
     (8, "PT f7 0a f6 2d 03 0b 00 03", "on 4000 start 4004 4008 commit Lost(Discard)"),
-    // K10.5.2.13.2: a PE Reset in a transaction is its failure.
-    (0, "PT f7 0a 06 40 9a 01 08 00 00", "on 4000 failure exc0:0"),
     // K10.5.3.4, Table K10-2: a Transaction Start element that is cancelled did not occur.
     (8, "PT f7 0a f6 2e 02 2d 01 00 03", "on 4000 Lost(Discard)"),
     // K10.5.2.13.2: a failure with E of 01 gives no address.
