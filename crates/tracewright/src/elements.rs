@@ -215,9 +215,12 @@ mod tests {
         items.element(0, 3, Element::End);
         assert_eq!(items.waiting.len(), 2);
 
-        items.waiting[0].1 = 2;
         let offsets: Vec<u64> =
-            std::iter::from_fn(|| items.take()).map(|item| item.offset).collect();
-        assert_eq!(offsets, [1, 1, 3]);
+            std::iter::from_fn(|| items.take()).take(3).map(|item| item.offset).collect();
+        assert_eq!(offsets, [1, 1, 1]);
+        items.waiting.pop_front();
+        items.repeat_path(0, 4, &[range, Range { start: 8, ..range }], 2);
+        let rest = std::iter::from_fn(|| items.take()).map(|item| item.offset).collect::<Vec<_>>();
+        assert_eq!(rest, [3, 4, 4, 4, 4]);
     }
 }
