@@ -186,6 +186,10 @@ impl Decoder {
         let at = p.at;
         let max = config.max_speculation().min(MAX_SPECULATION);
         let mut commit = 0;
+        if matches!(p.packet, Packet::Discard | Packet::Overflow) {
+            // The address of an exception may be among the lost packets.
+            self.exception = None;
+        }
         if self.exception.is_some() {
             self.complete_exception(&p, config, rules, sink);
             let commit = self.depth.saturating_sub(max);
