@@ -87,7 +87,7 @@ fn bits<F: Fields>(names: impl Iterator<Item = &'static str>, value: u8, f: &mut
 impl Support {
     pub(super) fn fields<F: Fields>(mut self, f: &mut F, params: &Params) -> Support {
         let layout = &params.support;
-        self.enabled = f.flag("ienable", self.enabled);
+        self.enabled = f.flag(if params.is_draft() { "enable" } else { "ienable" }, self.enabled);
         self.mode = f.byte("encoder_mode", self.mode, layout.mode_width.into());
         let status = f.byte("qual_status", self.qualification as u8, 2);
         self.qualification = Qualification::of(status);

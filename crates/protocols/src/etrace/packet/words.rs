@@ -165,7 +165,7 @@ impl Display for Qualification {
             Qualification::NoChange => "no change of qualification",
             Qualification::EndedReported => "qualification ended at the instruction reported",
             Qualification::TraceLost => "trace was lost",
-            Qualification::EndedUnreported => "qualification ended after a jump",
+            Qualification::EndedUnreported => "qualification ended, no unreported instructions",
         })
     }
 }
