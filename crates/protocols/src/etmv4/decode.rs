@@ -13,6 +13,7 @@ mod prefetch;
 mod resolution;
 mod returns;
 mod rules;
+mod straight;
 mod window;
 
 use tracewright_base::{
