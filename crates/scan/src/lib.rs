@@ -1,20 +1,15 @@
-//! Byte scans for synchronization points, prefetch of memory, and files as bytes.
+//! Byte scans for synchronization points, prefetch of memory, and large pages.
 //!
 //! Each scan has a naive twin with the same result in [`naive`], and tests compare both. The unsafe
-//! code is in the memory map (feature `mmap`), in the request for large pages (feature `mmap`) and
-//! in [`prefetch`]. Without the feature `std` the crate is `no_std`.
-#![cfg_attr(not(feature = "std"), no_std)]
+//! code is in [`prefetch`] and in the request for large pages (feature `large-pages`).
+#![cfg_attr(not(feature = "large-pages"), no_std)]
 #![deny(unsafe_code)]
 
-#[cfg(feature = "std")]
-mod file;
 mod find;
 pub mod naive;
 mod prefetch;
 
-#[cfg(feature = "std")]
-pub use file::{Bytes, map};
 pub use find::{find, zero_run};
-#[cfg(feature = "std")]
+#[cfg(feature = "large-pages")]
 pub use prefetch::huge;
 pub use prefetch::prefetch;

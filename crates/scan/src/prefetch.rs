@@ -26,12 +26,12 @@ pub fn prefetch<T>(slice: &[T], index: usize) {
 }
 
 /// Requests large pages for the allocation of `list`, unused capacity included. Memory that does
-/// not fill a large page is unaffected. The call has no effect without the feature `mmap` or on
-/// other systems than Linux.
-#[cfg(feature = "std")]
+/// not fill a large page is unaffected. The call has no effect on other systems than
+/// Linux.
+#[cfg(feature = "large-pages")]
 #[allow(unsafe_code)]
 pub fn huge<T>(list: &Vec<T>) {
-    #[cfg(all(target_os = "linux", feature = "mmap", not(miri)))]
+    #[cfg(all(target_os = "linux", not(miri)))]
     {
         const PAGE: usize = 2 << 20;
         let (start, len) = (list.as_ptr(), list.capacity() * size_of::<T>());
@@ -46,11 +46,11 @@ pub fn huge<T>(list: &Vec<T>) {
             }
         }
     }
-    #[cfg(not(all(target_os = "linux", feature = "mmap", not(miri))))]
+    #[cfg(not(all(target_os = "linux", not(miri))))]
     let _ = list;
 }
 
-#[cfg(all(test, feature = "std"))]
+#[cfg(all(test, feature = "large-pages"))]
 mod tests {
     use super::*;
 

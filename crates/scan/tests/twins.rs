@@ -1,4 +1,4 @@
-//! Each scan and its naive twin return equal results; files have the content of a plain read.
+//! Each scan and its naive twin return equal results.
 
 use tracewright_scan::{find, naive, prefetch, zero_run};
 
@@ -37,29 +37,6 @@ fn patterns() {
             assert_eq!(find(&bytes, pattern), naive::find(&bytes, pattern), "{bytes:?}");
         }
     }
-}
-
-#[cfg(feature = "std")]
-#[test]
-fn files() {
-    let folder = std::env::temp_dir().join(format!("tracewright-scan-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    for len in [0, 1, 70_000] {
-        let path = folder.join(len.to_string());
-        let bytes: Vec<u8> = (0..len).map(|i| i as u8).collect();
-        std::fs::write(&path, &bytes).unwrap();
-        assert_eq!(*tracewright_scan::map(&path).unwrap(), bytes[..], "{len} bytes");
-    }
-    assert!(tracewright_scan::map(folder.join("none")).is_err());
-    std::fs::remove_dir_all(&folder).unwrap();
-}
-
-/// A file that reports length 0 and is not empty.
-#[cfg(all(feature = "std", target_os = "linux"))]
-#[test]
-fn a_file_of_the_system() {
-    let bytes = tracewright_scan::map("/proc/self/maps").unwrap();
-    assert!(!bytes.is_empty());
 }
 
 /// Hints about memory have no visible effect, for any argument.

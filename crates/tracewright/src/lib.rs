@@ -26,7 +26,6 @@
 //! |---|---|
 //! | `std` | captures, program images, execution logs, decode sessions and views; without it the crate is `no_std` |
 //! | `disassembly` | the text of instructions in listings; without it listings show opcodes |
-//! | `mmap` | memory maps of large files, in place of reading them |
 //! | `toml` | captures that are folders with a `capture.toml` |
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
