@@ -13,7 +13,7 @@ use crate::message::{line, lines};
 use crate::output::Output;
 
 /// The most notes on a capture that are printed.
-const MAX_NOTES: usize = 100;
+const MAX_NOTES: usize = 128;
 
 /// Prints the problems of the capture.
 pub fn notes(input: &Input) {

@@ -181,6 +181,16 @@ fn a64() {
     );
 }
 
+/// The opcode of all zeros is an instruction in A32 and T32.
+#[test]
+fn zeros() {
+    let zeros = |isa| classify(isa, &[0; 4], AT, &mut ItState::default()).unwrap();
+    let and_eq = zeros(A32);
+    assert_eq!((and_eq.kind, and_eq.conditional, and_eq.size), (Kind::Plain, true, 4));
+    let movs = zeros(T32);
+    assert_eq!((movs.kind, movs.conditional, movs.size), (Kind::Plain, false, 2));
+}
+
 /// Arm ARM, "A32 Base Instruction Set Encoding".
 #[test]
 fn a32() {
@@ -259,7 +269,6 @@ fn a32() {
             (0xe7f0_00f0, Other(Kind::Undefined)),
             (0x07f0_00f0, CondOther(Kind::Undefined)),
             (0xffff_ffff, Other(Kind::Undefined)), // erased memory
-            (0x0000_0000, Plain),                  // ANDEQ R0, R0, R0
         ],
     );
 }

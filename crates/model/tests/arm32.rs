@@ -187,6 +187,11 @@ fn decoded(config: &AnyConfig, image: &Arc<Image>, bytes: &[u8], control: u32) -
                     let pc = Pc { address, isa: range.last.isa, ..Pc::default() };
                     address += u64::from(cache.instruction(pc).unwrap().size);
                 }
+                // The first half of a 32-bit T32 instruction whose second half was cancelled.
+                if address == range.end() + 2 && range.instructions == 1 {
+                    content.addresses.pop();
+                    address = range.end();
+                }
                 assert_eq!(address, range.end());
             }
             Element::Exception(_) => content.addresses.push(EXCEPTION),

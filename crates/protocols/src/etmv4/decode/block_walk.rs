@@ -1,6 +1,6 @@
 //! The loop that takes each atom through cached blocks.
 
-use tracewright_base::{BlockId, CachedBlock, CachedBlocks, Element, Feed, Sink};
+use tracewright_base::{BlockId, CachedBlock, CachedBlocks, Element, Feed, Range, Sink};
 
 use super::lookup::prefetch_block;
 use super::returns::{Calls, Returns};
@@ -48,7 +48,8 @@ pub(super) enum Stop {
     Address,
     /// The last block ends with a return from an exception.
     ExceptionReturn,
-    /// The last block ends with a branch without a condition, which was not taken.
+    /// The last block ends with a branch without a condition, which was not taken. Its range is
+    /// not emitted.
     NotTaken,
 }
 
@@ -83,6 +84,12 @@ impl BlockWalk {
     #[inline]
     pub(super) const fn took_effect(&self) -> bool {
         self.before & 1 != 0
+    }
+
+    /// The range of the last block, whose waypoint was not taken.
+    pub(super) fn not_taken(&self, blocks: &CachedBlocks<'_>) -> Option<Range> {
+        let (cached, class) = blocks.get(self.last)?;
+        Some(cached.range(class, false))
     }
 
     /// Whether atoms of the current packet remain.
@@ -157,7 +164,6 @@ impl BlockWalk {
                 (last, before) = (next, steps);
                 if cached.is_any_of(check[usize::from(executed)]) {
                     if !executed {
-                        sink.element(at, Element::Range(cached.range(class, false)));
                         next = after;
                         steps >>= 1;
                         break 'walk Stop::NotTaken;

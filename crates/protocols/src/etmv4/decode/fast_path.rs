@@ -187,7 +187,12 @@ impl Decoder {
                 match stop {
                     Stop::Packet => break Halt::Other,
                     Stop::Address => break Halt::Address(self.history.last()),
-                    Stop::NotTaken => break Halt::NotTaken,
+                    Stop::NotTaken => {
+                        if let Some(range) = walk.not_taken(&blocks) {
+                            sink.element(walk.at, Element::Range(range));
+                        }
+                        break Halt::NotTaken;
+                    }
                     Stop::ExceptionReturn => sink.element(walk.at, Element::ExceptionReturn),
                     Stop::Unknown => {
                         walk.next = self.return_to(&mut walk, &sets, rules, code);
