@@ -59,9 +59,6 @@ pub struct Streams<'a> {
     uncommitted: Vec<Option<State>>,
     /// How many of them may be cancelled.
     cancellable: usize,
-    /// P0 elements since the last Q element. A loss of trace does not follow directly: whether a
-    /// decoder reports a Q element that nothing follows is open.
-    since_q: usize,
 }
 
 fn taken_only(instruction: &Instruction) -> bool {
@@ -95,7 +92,6 @@ impl<'a> Streams<'a> {
             q,
             uncommitted: Vec::new(),
             cancellable: 0,
-            since_q: usize::MAX / 2,
         };
         if streams.random.once_in(4) {
             let unseen = streams.random.index(unit.max_spec_depth as usize + 1);
@@ -178,7 +174,6 @@ impl<'a> Streams<'a> {
         self.uncommitted.drain(..excess);
         self.cancellable = self.cancellable.min(self.uncommitted.len());
         self.state.started = false;
-        self.since_q += 1;
     }
 
     /// The state after a P0 instruction.
@@ -397,7 +392,6 @@ impl<'a> Streams<'a> {
         }
         let n = self.random.between(1, self.cancellable);
         self.cancellable -= n;
-        self.since_q = self.since_q.saturating_sub(n);
         let left = self.uncommitted.len() - n;
         let restored = self.uncommitted.split_off(left).into_iter().next().flatten();
         let unseen = restored.is_none();
@@ -443,9 +437,6 @@ impl<'a> Streams<'a> {
     }
 
     fn lost(&mut self) {
-        if self.since_q <= self.unit.max_spec_depth as usize {
-            return;
-        }
         self.packets.raw(&[0x00, self.random.pick(&[3, 5])]);
         self.packets.in_transaction = false;
         self.uncommitted.clear();
@@ -490,7 +481,6 @@ impl<'a> Streams<'a> {
             return;
         }
         self.p0();
-        self.since_q = 0;
         let count = (!self.random.once_in(8)).then_some(count as u32);
         self.packets.q(self.random, count, next.0, next.1);
         self.state.branch = None;

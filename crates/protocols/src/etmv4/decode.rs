@@ -194,7 +194,9 @@ impl Decoder {
         if self.exception.is_some() {
             self.complete_exception(&p, config, rules, sink);
             let commit = self.depth.saturating_sub(max);
-            if commit > 0 && !self.commit(at, commit, rules, code, sink) {
+            if !self.resolve_q(rules, code, sink)
+                || commit > 0 && !self.commit(at, commit, rules, code, sink)
+            {
                 self.fail(at, sink);
             }
             return;
@@ -218,12 +220,20 @@ impl Decoder {
                 }
                 self.atoms(at, bits, len);
             }
-            Packet::Address(address) => self.address(at, address),
+            Packet::Address(address) => {
+                self.address(at, address);
+                if !self.resolve_q(rules, code, sink) {
+                    return self.fail(at, sink);
+                }
+            }
             Packet::AddressContext(address, info) => {
                 self.history.complete(address);
                 self.history.set_context(&info);
                 self.push_address(at);
                 self.context(at, Some(&info), rules);
+                if !self.resolve_q(rules, code, sink) {
+                    return self.fail(at, sink);
+                }
             }
             Packet::Context(info) => {
                 if let Some(info) = &info {

@@ -329,33 +329,26 @@ impl Flow {
         self.forget_address();
         self.branch = LastBranch::Unseen;
         self.loss_reported = true;
-        match stop {
-            Stop::NoCode(address) => {
-                if let Some(element) = walked.range(true) {
-                    sink.element(at, element);
-                }
-                self.missing(at, pc, address, sink);
-                true
-            }
-            Stop::Invalid { resets } => {
-                if let Some(element) = walked.range(true).filter(|_| !resets) {
-                    sink.element(at, element);
-                }
-                sink.element(at, Element::Inconsistency(Inconsistency::InvalidOpcode));
-                !resets
-            }
-            Stop::NotReached | Stop::Limit => {
-                if let Some(element) = walked.range(true) {
-                    sink.element(at, element);
-                }
-                let why = match stop {
-                    Stop::Limit => Inconsistency::ExpansionLimit,
-                    _ => Inconsistency::AddressNotReached,
-                };
-                sink.element(at, Element::Inconsistency(why));
-                true
-            }
+        // A waypoint inside a walk to an address is not taken.
+        let element = walked.range(!walked.waypoint);
+        let resets = matches!(stop, Stop::Invalid { resets: true });
+        if let Some(element) = element.filter(|_| !resets) {
+            sink.element(at, element);
         }
+        if walked.passed || walked.is_unconditional() {
+            sink.element(at, Element::Inconsistency(Inconsistency::UnconditionalNotTaken));
+        }
+        let why = match stop {
+            Stop::NoCode(address) => {
+                self.missing(at, pc, address, sink);
+                return true;
+            }
+            Stop::Invalid { .. } => Inconsistency::InvalidOpcode,
+            Stop::NotReached => Inconsistency::AddressNotReached,
+            Stop::Limit => Inconsistency::ExpansionLimit,
+        };
+        sink.element(at, Element::Inconsistency(why));
+        !resets
     }
 
     /// Reports missing memory at the next instruction, if an earlier read failed there.
@@ -545,11 +538,10 @@ impl Flow {
         let is1 = if self.known & ADDRESS != 0 { self.is1 } else { is1 };
         let isa = isa(self.bits64, is1, rules);
         let source = Pc { address: address & isa.address_mask(), isa, space: self.space };
-        let Ok(last) = code.instruction(source) else {
-            let stop = Stop::NoCode(source.address);
-            return self.stopped(at, source, &Walked::default(), stop, sink);
-        };
-        let end = source.address.wrapping_add(u64::from(last.size)) & isa.address_mask();
+        // Without its instruction, the walk ends before it.
+        let last = code.instruction(source).ok();
+        let size = last.map_or(0, |last| u64::from(last.size));
+        let end = source.address.wrapping_add(size) & isa.address_mask();
         // Without an address before it, or with a later one, the one instruction is certain.
         let from = self.pc();
         let mut pc = from.filter(|pc| pc.address <= source.address).unwrap_or(source);
@@ -580,14 +572,16 @@ impl Flow {
             }
         }
         let (mut walked, stop) = walk(pc, code, Until::Address(end), limit);
-        if let Some(stop) = stop {
-            return self.stopped(at, pc, &walked, stop, sink);
-        }
+        walked.passed |= passed;
+        let missing = last.is_none().then_some(Stop::NoCode(source.address));
+        let (None, Some(last)) = (&stop, last) else {
+            return stop.or(missing).is_none_or(|stop| self.stopped(at, pc, &walked, stop, sink));
+        };
         walked.last = Some(last);
         if let Some(element) = walked.range(taken) {
             sink.element(at, element);
         }
-        if passed || walked.passed {
+        if walked.passed {
             sink.element(at, Element::Inconsistency(Inconsistency::UnconditionalNotTaken));
         }
         let from = source.address;

@@ -178,6 +178,26 @@ impl Decoder {
         true
     }
 
+    /// Resolves a committed Q element in front of the window whose address is traced: no later
+    /// packet can cancel it. Returns `false` if the program image is wrong.
+    pub(super) fn resolve_q<K: BlockCache, S: Sink>(
+        &mut self,
+        rules: Rules,
+        code: &mut K,
+        sink: &mut S,
+    ) -> bool {
+        let Some(&item) = self.window.front() else { return true };
+        if !matches!(item.what, What::Q { committed: true, .. }) {
+            return true;
+        }
+        self.window.pop_front();
+        if matches!(self.continuation(), Continuation::At(_)) {
+            return self.resolve(item, &mut 0, rules, code, sink);
+        }
+        self.window.push_front(item);
+        true
+    }
+
     /// The address after the Q element that was in front of the window: the first one before the
     /// next P0 element and the next Trace On.
     fn continuation(&self) -> Continuation {
