@@ -193,7 +193,12 @@ fn payloads(params: &Params, random: &mut Random) -> Vec<Payload> {
         all.push(Payload::Support(Support {
             enabled: some(1) != 0,
             mode: some(layout.mode_width) as u8,
-            qualification: Qualification::TraceLost,
+            // 0.026 reserves the status of a loss.
+            qualification: if draft {
+                Qualification::EndedUnreported
+            } else {
+                Qualification::TraceLost
+            },
             ioptions: some(layout.ioptions.width() as u8) as u8,
             data_enabled: data && some(1) != 0,
             data_lost: data && some(1) != 0,
