@@ -170,7 +170,7 @@ impl Packet {
         match Payload::read(class, &mut reader, params) {
             None => Parse::Bad(len, Fault::Reserved(header)),
             Some(payload) if payload.is_overlong(reader.at(), reader.end(), params) => {
-                Parse::Bad(len, Fault::Overlong)
+                Parse::Bad(len, Fault::BytesAfterFields)
             }
             Some(payload) => Parse::Packet(Packet { envelope, payload }, len),
         }
