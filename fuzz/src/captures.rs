@@ -100,7 +100,7 @@ fn shown(capture: &Capture, buffer: usize, memory: &Memory, options: &Options) {
     let (name, len) = (&capture.buffers[buffer].name, Some(capture.buffers[buffer].len()));
     let people = text::Shown { packets: true, bytes: true, elements: true, ..Default::default() };
     let people = text::Listing::new(Vec::new(), sources.clone(), len, people);
-    let programs = json::Shown { packets: true, elements: true };
+    let programs = json::Shown { packets: true, elements: true, fields: false };
     let mut out = Vec::new();
     let programs = json::Listing::new(&mut out, &plan, sources.clone(), name, len, programs);
     let mut all = ((people, programs), Tally::default());

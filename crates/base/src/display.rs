@@ -68,6 +68,9 @@ impl fmt::Display for Element {
             }
             Element::DataAccess(access) => write!(f, "data-access {access}"),
             Element::Undecodable { len, fault } => write!(f, "undecodable {len} bytes: {fault}"),
+            Element::Inconsistency(reason) if reason.is_ambiguity() => {
+                write!(f, "ambiguity  {reason}")
+            }
             Element::Inconsistency(inconsistency) => write!(f, "inconsistency {inconsistency}"),
             Element::End => f.write_str("end"),
         }

@@ -96,7 +96,7 @@ pub enum Element {
         fault: Fault,
     },
     /// Packets contradict each other or the program. The decoder dropped the state that is
-    /// uncertain.
+    /// uncertain. Or nothing is contradicted: [`Inconsistency::is_ambiguity`].
     Inconsistency(Inconsistency),
     /// The trace ends here.
     End,
@@ -143,6 +143,7 @@ impl Element {
             Element::GlobalTimestamp { .. } => "global-timestamp",
             Element::DataAccess(_) => "data-access",
             Element::Undecodable { .. } => "undecodable",
+            Element::Inconsistency(reason) if reason.is_ambiguity() => "ambiguity",
             Element::Inconsistency(_) => "inconsistency",
             Element::End => "end",
         }

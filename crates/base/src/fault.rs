@@ -18,6 +18,8 @@ pub enum Fault {
     Sequence,
     /// A continuation exceeds the width of the field.
     Overlong,
+    /// The packet has more bytes than its fields.
+    BytesAfterFields,
     /// The payload after this header, with its length, is not publicly documented.
     Opaque(u8),
     /// The trace ends inside a packet.
@@ -39,6 +41,7 @@ impl fmt::Display for Fault {
             }
             Fault::Sequence => f.write_str("invalid sequence of bytes"),
             Fault::Overlong => f.write_str("continuation past the width of the field"),
+            Fault::BytesAfterFields => f.write_str("the packet has more bytes than its fields"),
             Fault::Opaque(header) => {
                 write!(f, "the payload of header 0x{header:02x} is not publicly documented")
             }
@@ -87,6 +90,14 @@ pub enum Inconsistency {
     ///
     /// [`Code::max_expansion`]: crate::Code::max_expansion
     ExpansionLimit,
+}
+
+impl Inconsistency {
+    /// Whether nothing is contradicted: the format leaves two cases open, and the element before it
+    /// is one of them.
+    pub const fn is_ambiguity(self) -> bool {
+        matches!(self, Inconsistency::Ambiguous | Inconsistency::TrappedOrRetired)
+    }
 }
 
 impl fmt::Display for Inconsistency {

@@ -81,8 +81,8 @@ pub fn list(
                 decode(job, bytes, &options, view, &mut stats, write)?.1
             }
             Format::Json => {
-                let text::Shown { packets, elements, .. } = what.text;
-                let shown = json::Shown { packets, elements };
+                let text::Shown { packets, elements, fields, .. } = what.text;
+                let shown = json::Shown { packets, fields, elements };
                 let (name, len) = (&job.buffer.name, job.buffer.size());
                 let sources = job.sources.clone();
                 let view = json::Listing::new(Vec::new(), &job.plan, sources, name, len, shown);

@@ -46,7 +46,9 @@ pub struct Counts {
     pub data_accesses: u64,
     /// Number of times that trace was lost in an overflow, discarded, or dropped.
     pub gaps: u64,
-    /// Inconsistencies.
+    /// Number of times that the format leaves two cases open.
+    pub ambiguities: u64,
+    /// Inconsistencies, without the ambiguities.
     pub inconsistencies: u64,
     /// The first inconsistency and its offset.
     pub first_inconsistency: Option<(u64, Inconsistency)>,
@@ -101,6 +103,7 @@ impl Counts {
             Element::DataAccess(_) => self.data_accesses += 1,
             Element::Gap(Gap::Start | Gap::Reset) => {}
             Element::Gap(_) => self.gaps += 1,
+            Element::Inconsistency(reason) if reason.is_ambiguity() => self.ambiguities += 1,
             Element::Inconsistency(inconsistency) => {
                 self.inconsistencies += 1;
                 self.first_inconsistency.get_or_insert((at, inconsistency));
@@ -185,6 +188,7 @@ impl Merge for Counts {
             dwt_events,
             data_accesses,
             gaps,
+            ambiguities,
             inconsistencies,
             first_inconsistency,
         } = later;
@@ -205,6 +209,7 @@ impl Merge for Counts {
         self.dwt_events += dwt_events;
         self.data_accesses += data_accesses;
         self.gaps += gaps;
+        self.ambiguities += ambiguities;
         self.inconsistencies += inconsistencies;
         self.first_inconsistency = self.first_inconsistency.or(first_inconsistency);
     }

@@ -506,6 +506,7 @@ fn source_line(source: &Source, c: &Counts, out: &mut String) {
         (c.undecodable - c.truncated, "undecodable bytes"),
         (c.truncated, "bytes of an incomplete packet"),
         (c.no_code, "addresses without program memory"),
+        (c.ambiguities, "ambiguities"),
         (c.inconsistencies, "inconsistencies"),
     ] {
         if count > 0 {

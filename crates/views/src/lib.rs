@@ -26,6 +26,7 @@ pub mod json;
 pub mod lines;
 pub mod link;
 pub mod opencsd;
+mod packet_fields;
 mod render_cache;
 pub mod sinks;
 pub mod sources;

@@ -170,7 +170,7 @@ impl Packet {
         match Payload::read(class, &mut reader, params) {
             None => Parse::Bad(len, Fault::Reserved(header)),
             Some(payload) if payload.is_overlong(reader.at(), reader.end(), params) => {
-                Parse::Bad(len, Fault::Overlong)
+                Parse::Bad(len, Fault::BytesAfterFields)
             }
             Some(payload) => Parse::Packet(Packet { envelope, payload }, len),
         }
@@ -338,8 +338,12 @@ impl Payload {
             Some(Payload::Support(support)) => *support,
             _ => Support::default(),
         };
-        let known = code == support::CONTROL_CODE && kind == 0;
-        known.then(|| Payload::Support(support.fields(f, params)))
+        if code != support::CONTROL_CODE || kind != 0 {
+            return None;
+        }
+        let support = support.fields(f, params);
+        // `qual_status` 10 is reserved.
+        (support.qualification != Qualification::TraceLost).then_some(Payload::Support(support))
     }
 
     /// Format 0: counts of predicted branches, and indexes of the jump target cache.

@@ -113,7 +113,7 @@ fn views(capture: &Capture, plan: &Plan, options: &Options, jobs: &Jobs) -> ([Ve
 
     let what = text::Shown { packets: true, bytes: true, elements: true, ..Default::default() };
     let listing = text::Listing::new(Vec::new(), sources(), Some(len), what);
-    let what = json::Shown { packets: true, elements: true };
+    let what = json::Shown { packets: true, elements: true, fields: false };
     let json = json::Listing::new(Vec::new(), plan, sources(), "case", Some(len), what);
     let expand = Expand::new(Text::new(Vec::new(), sources(), false), &sources());
     let sinks = Merging((Checksum::default(), Edges::default()));

@@ -90,7 +90,7 @@ pub fn measure(
     let shown = text::Shown { elements: true, ..Default::default() };
     let listing = text::Listing::new(Vec::new(), sources.clone(), None, shown);
     let text = whole(list(config, image, bytes, listing));
-    let shown = json::Shown { packets: false, elements: true };
+    let shown = json::Shown { packets: false, elements: true, fields: false };
     let listing = json::Listing::new(Vec::new(), &plan, sources, "trace", None, shown);
     Work { text, json: whole(list(config, image, bytes, listing)), ..work }
 }

@@ -344,7 +344,7 @@ fn threads() {
         for count in [1, 2, 3, 8] {
             let jobs = Jobs { count, step: 512, chunk: 2048..=2048, ..Jobs::new(count) };
             let sources = tracewright::views::Source::all(&capture, &plan, &memory);
-            let what = json::Shown { packets: true, elements: true };
+            let what = json::Shown { packets: true, elements: true, fields: false };
             let mut view = json::Listing::new(Vec::new(), &plan, sources, "ram", None, what);
             let mut session = Session::new(&capture, &plan, &memory, &Options::default()).unwrap();
             let mut emitted: Vec<u8> = Vec::new();

@@ -5,11 +5,12 @@ use std::ops::Range;
 
 use tracewright_base::{self as base, Element, OffsetMap};
 use tracewright_decode::{Fork, Listener, Plan, Tally};
-use tracewright_protocols::registry::AnyPacket;
+use tracewright_protocols::registry::{AnyConfig, AnyPacket};
 
 use super::{Object, element};
 use crate::cycles::{self, Transcript};
 use crate::digits::decimal;
+use crate::packet_fields::PacketFields;
 use crate::render_cache::RenderCache;
 use crate::{Lines, Source, Stats};
 
@@ -18,6 +19,8 @@ use crate::{Lines, Source, Stats};
 pub struct Shown {
     /// Packets.
     pub packets: bool,
+    /// The fields of each packet.
+    pub fields: bool,
     /// Elements.
     pub elements: bool,
 }
@@ -35,6 +38,7 @@ pub struct Listing<W> {
     ranges: RenderCache<(usize, base::Range)>,
     /// What the interpretation of the next cycle depends on, by source.
     transcripts: Vec<Transcript>,
+    fields: PacketFields,
 }
 
 impl<W: io::Write> Listing<W> {
@@ -56,7 +60,8 @@ impl<W: io::Write> Listing<W> {
         });
         let heads = heads.collect();
         let (buffer, ranges, transcripts) = (buffer.to_owned(), RenderCache::default(), Vec::new());
-        Listing { lines, shown, sources, buffer, heads, ranges, transcripts }
+        let fields = PacketFields::default();
+        Listing { lines, shown, sources, buffer, heads, ranges, transcripts, fields }
     }
 
     /// Writes the summary and the lines that wait.
@@ -70,9 +75,10 @@ impl<W: io::Write> Listing<W> {
     }
 }
 
-/// Lines do not depend on one another, except for the interpretation of cycles.
+/// Lines do not depend on one another, except for the interpretation of cycles and the fields of
+/// packets.
 impl Fork for Listing<Vec<u8>> {
-    type State = Vec<Transcript>;
+    type State = (Vec<Transcript>, Vec<Option<AnyConfig>>);
     type Output = Vec<u8>;
 
     fn fork(&self) -> Self {
@@ -84,15 +90,16 @@ impl Fork for Listing<Vec<u8>> {
             heads: self.heads.clone(),
             ranges: RenderCache::default(),
             transcripts: Vec::new(),
+            fields: PacketFields::default(),
         }
     }
 
-    fn state(&self) -> Vec<Transcript> {
-        self.transcripts.clone()
+    fn state(&self) -> Self::State {
+        (self.transcripts.clone(), self.fields.learned.clone())
     }
 
-    fn resume(&mut self, transcripts: Vec<Transcript>) {
-        self.transcripts = transcripts;
+    fn resume(&mut self, (transcripts, learned): Self::State) {
+        (self.transcripts, self.fields.learned) = (transcripts, learned);
         self.lines.clear();
     }
 
@@ -154,20 +161,38 @@ impl<W: io::Write> Listener for Listing<W> {
         let interpretation = transcript
             .is_some_and(|t| t.interpret(source, offsets.at(span.start), packet, &mut text))
             .then_some(text);
+        let packet_bytes = bytes.get(span.clone()).unwrap_or_default();
+        let fields = if self.shown.fields {
+            self.fields.of(n, source, packet_bytes, packet)
+        } else {
+            Vec::new()
+        };
         let out = &mut self.lines.text;
         out.push_str("{\"type\":\"packet\",");
         out.push_str(head);
-        Object::more(out)
+        let o = Object::more(out)
             .number("offset", offsets.at(span.start))
             .text("kind", packet.kind().as_str())
             .value("bytes", |out| {
                 out.push('"');
-                source.packet_bytes(bytes.get(span).unwrap_or_default(), "", out);
+                source.packet_bytes(packet_bytes, "", out);
                 out.push('"');
             })
             .text("text", &packet.to_string())
-            .maybe_text("interpretation", interpretation.as_deref())
-            .end();
+            .maybe_text("interpretation", interpretation.as_deref());
+        let o = match fields.is_empty() {
+            true => o,
+            false => o.list("fields", &fields, |field, out| {
+                Object::new(out)
+                    .text("name", field.name)
+                    .number("at", field.at.into())
+                    .number("width", field.width.into())
+                    .number("sent", field.sent.into())
+                    .hex("value", field.value)
+                    .end();
+            }),
+        };
+        o.end();
         self.lines.end();
     }
 

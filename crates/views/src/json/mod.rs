@@ -72,6 +72,7 @@ pub fn summary(sources: &[Source], buffer: &str, tally: &Tally, stats: Option<&S
             .number("no_code", c.no_code)
             .maybe_hex("first_no_code", c.first_no_code)
             .number("gaps", c.gaps)
+            .number("ambiguities", c.ambiguities)
             .number("inconsistencies", c.inconsistencies);
         match stats {
             Some(stats) => stats.fields(n, o),

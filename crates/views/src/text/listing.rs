@@ -13,6 +13,7 @@ use super::element::element;
 use super::ports::{Line, Ports};
 use crate::cycles::{self, Transcript};
 use crate::digits::decimal;
+use crate::packet_fields::PacketFields;
 use crate::render_cache::RenderCache;
 use crate::{Lines, Source};
 
@@ -46,8 +47,7 @@ pub struct Listing<W> {
     ports: Vec<Ports>,
     /// What the interpretation of the next cycle depends on, by source.
     transcripts: Vec<Transcript>,
-    /// The configuration of each source as its packets have changed it: for the fields of packets.
-    learned: Vec<Option<AnyConfig>>,
+    fields: PacketFields,
     /// The widths of offsets and of names.
     widths: (usize, usize),
     /// The beginning of the last line: source, offset and text.
@@ -63,7 +63,7 @@ impl<W: io::Write> Listing<W> {
         let longest = sources.iter().map(|s| s.name.chars().count()).max().unwrap_or(0);
         Listing {
             lines: Lines::new(out),
-            learned: Vec::new(),
+            fields: PacketFields::default(),
             shown,
             ports: vec![Ports::default(); sources.len()],
             transcripts: Vec::new(),
@@ -142,12 +142,8 @@ impl<W: io::Write> Listing<W> {
     /// The fields of a packet: first bit, width, name, value.
     fn field_lines(&mut self, n: usize, at: u64, bytes: &[u8], packet: AnyPacket<'_>) {
         use std::fmt::Write;
-        let learned = self.learned.get_mut(n).and_then(Option::take);
-        let Some(mut config) = learned.or_else(|| Some(self.sources.get(n)?.config.clone())) else {
-            return;
-        };
-        let mut fields = Vec::new();
-        config.explain(bytes, &mut |field| fields.push(field));
+        let Some(source) = self.sources.get(n) else { return };
+        let fields = self.fields.of(n, source, bytes, packet);
         // The values of a packet are aligned.
         let longest = fields.iter().map(|field| field.name.len()).fold(14, usize::max);
         for Field { name, at: first, width, sent, value } in fields {
@@ -157,13 +153,6 @@ impl<W: io::Write> Listing<W> {
                 let _ = write!(self.lines.text, ", {sent} bits sent");
             }
             self.lines.end();
-        }
-        config.learn(packet);
-        if n >= self.learned.len() {
-            self.learned.resize(n + 1, None);
-        }
-        if let Some(slot) = self.learned.get_mut(n) {
-            *slot = Some(config);
         }
     }
 
@@ -191,7 +180,7 @@ impl Fork for Listing<Vec<u8>> {
             shown: self.shown,
             ports: vec![Ports::default(); self.sources.len()],
             transcripts: Vec::new(),
-            learned: Vec::new(),
+            fields: PacketFields::default(),
             sources: self.sources.clone(),
             widths: self.widths,
             beginning: (usize::MAX, 0, String::new()),
@@ -200,11 +189,11 @@ impl Fork for Listing<Vec<u8>> {
     }
 
     fn state(&self) -> Self::State {
-        ((self.ports.clone(), self.transcripts.clone()), self.learned.clone())
+        ((self.ports.clone(), self.transcripts.clone()), self.fields.learned.clone())
     }
 
     fn resume(&mut self, ((ports, transcripts), learned): Self::State) {
-        (self.ports, self.transcripts, self.learned) = (ports, transcripts, learned);
+        (self.ports, self.transcripts, self.fields.learned) = (ports, transcripts, learned);
         self.lines.clear();
     }
 

@@ -130,7 +130,7 @@ impl Found<'_> {
                 ("bytes of text", self.time(|| job.list(options, view))?)
             }
             BenchSink::Json => {
-                let shown = json::Shown { elements: true, packets: false };
+                let shown = json::Shown { elements: true, ..json::Shown::default() };
                 let name = &job.buffer.name;
                 let view = json::Listing::new(Vec::new(), &job.plan, sources, name, len, shown);
                 ("bytes of text", self.time(|| job.list(options, view))?)

@@ -413,6 +413,10 @@ fn a_small_fifo_overflows_or_stalls() {
         |line: &&str| ["branch_predictor", "implicit_return"].iter().any(|n| line.contains(n));
     let columns: Vec<_> = fields.filter(names).map(value).collect();
     assert!(columns.len() >= 2 && columns.windows(2).all(|two| two[0] == two[1]), "{columns:?}");
+    let words = args("packets --explain --format json", &[&folder.path("capture")]);
+    let output = tracewright(&words);
+    let want = "{\"name\":\"qual_status\",\"at\":";
+    assert!(ok(&output).contains(want), "no {want}");
 }
 
 /// Files of other types are reported.

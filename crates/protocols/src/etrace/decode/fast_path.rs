@@ -10,7 +10,7 @@ use tracewright_base::{
 };
 
 use super::Decoder;
-use super::goal::{Goal, MAX_JUMPS, Path, last_address};
+use super::goal::{Goal, Path, cost, last_address};
 use super::state::{Phase, Position, ReportedAs};
 use crate::cursor::Cursor;
 use crate::etrace::config::{Difference, Params};
@@ -82,7 +82,9 @@ impl Decoder {
         let (mut at, mut taken) = (feed.last, feed.taken);
         // The state of the current packet.
         let (mut busy, mut goal, mut len) = (false, None, 0);
-        let (mut path, mut jumps, mut on) = (Path::default(), 0, false);
+        let (mut path, mut spent, mut on) = (Path::default(), 0, false);
+        // The walk knows the limit of a packet of more than one byte.
+        let limit = u64::from(code.max_expansion());
         loop {
             let blocks = code.blocks();
             let stop = 'fast_path: loop {
@@ -105,7 +107,7 @@ impl Decoder {
                     map |= u64::from(quick.map.bits) << (known & 63);
                     known += u32::from(quick.map.len);
                     goal = quick.address.is_some().then_some(base);
-                    (busy, path, jumps, on) = (true, Path::default(), 0, false);
+                    (busy, path, spent, on) = (true, Path::default(), 0, false);
                 }
                 // Only branches and jumps with known targets can come before the last known branch.
                 let spare = u32::from(goal.is_some());
@@ -117,15 +119,17 @@ impl Decoder {
                     if last.kind != Kind::Branch {
                         break 'fast_path Stop::Walk;
                     }
-                    if jumps == MAX_JUMPS {
-                        break 'fast_path Stop::Lost;
-                    }
                     let conditional = last.conditional();
                     let branched = !conditional || map & 1 == 0;
+                    let range = cached.range(class, branched);
+                    let after = spent + cost(range.instructions, !conditional);
+                    if after > limit {
+                        break 'fast_path Stop::Walk;
+                    }
+                    spent = after;
                     map >>= u32::from(conditional);
                     known -= u32::from(conditional);
-                    jumps = if conditional { 0 } else { jumps + 1 };
-                    sink.element(at, Element::Range(cached.range(class, branched)));
+                    sink.element(at, Element::Range(range));
                     cursor = cursor.pass(branched, &blocks);
                     jumped = false;
                     pending_retire = false;
@@ -147,6 +151,11 @@ impl Decoder {
                     if inside < u64::from(range.bytes) && !(pending_retire && inside == 0) {
                         break 'fast_path Stop::Walk;
                     }
+                    let jump = last.kind == Kind::Branch && !last.conditional();
+                    let after = spent + cost(range.instructions, jump);
+                    if after > limit {
+                        break 'fast_path Stop::Walk;
+                    }
                     match last.kind {
                         Kind::Branch => {
                             let conditional = last.conditional();
@@ -157,7 +166,7 @@ impl Decoder {
                             if conditional {
                                 (map, known, path) = (0, 0, Path::default());
                             }
-                            on = !conditional;
+                            (on, spent) = (!conditional, after);
                             sink.element(at, Element::Range(cached.range(class, branched)));
                             cursor = cursor.pass(branched, &blocks);
                             jumped = false;
@@ -208,6 +217,7 @@ impl Decoder {
             }
             let notified = params.choices.notifications;
             self.allow(len as u32, code);
+            self.allowance = self.allowance.saturating_sub(spent);
             let goal = Goal { address: goal, notified, ..Goal::BRANCHES };
             self.walk_from(at, &goal, path, params, code, sink);
             self.allowance = 0;

@@ -51,8 +51,15 @@ impl Goal {
     }
 }
 
-/// The most jumps between two branches on the fast path. More are a loop without a branch.
-pub(super) const MAX_JUMPS: u32 = 1 << 10;
+/// What a jump with a known target costs of the allowance of a packet, in instructions, where a
+/// packet has at most 31 branches: it ends a loop without a branch early.
+const JUMP: u64 = 1 << 9;
+
+/// What a block costs of the allowance of its packet.
+#[inline(always)]
+pub(super) fn cost(instructions: u32, jump: bool) -> u64 {
+    u64::from(instructions) + if jump { JUMP } else { 0 }
+}
 
 /// The most blocks and jumps between two branches. A longer path is a loop that never ends.
 const MAX_PATH: u32 = 1 << 14;

@@ -7,7 +7,7 @@ use tracewright_base::{
 use tracewright_isa::rv::Upper;
 
 use super::Decoder;
-use super::goal::{Goal, Implied, Jumped, MAX_JUMPS, Path, Walked, last_address};
+use super::goal::{Goal, Implied, Jumped, Path, Walked, cost, last_address};
 use super::state::{PassedAddress, Position, ReportedAs};
 use super::turns::Cycle;
 use crate::etrace::config::{LoopLabel, Params};
@@ -45,9 +45,7 @@ impl Decoder {
         loop {
             let known = self.pending.known();
             if cached && known > spare {
-                if self.walk_cached(at, spare, params, code, sink) == Walked::Lost {
-                    return Walked::Lost;
-                }
+                self.walk_cached(at, spare, params, code, sink);
                 if goal.address.is_none() && self.pending.count() == 0 {
                     return Walked::There;
                 }
@@ -150,8 +148,8 @@ impl Decoder {
         params: &Params,
         code: &mut K,
         sink: &mut S,
-    ) -> Walked {
-        let Position::At { pc, .. } = self.position else { return Walked::There };
+    ) {
+        let Position::At { pc, .. } = self.position else { return };
         let isa = params.isa();
         let code_space = code.code_space(isa, self.space);
         let mut next = code.find(pc, code_space);
@@ -161,8 +159,7 @@ impl Decoder {
         // Bit 0: the next branch is taken.
         let (map, count) = self.pending.known_map();
         let (mut steps, mut left) = (!map, count - spare);
-        // Jumps since the last branch. Too many are a loop without a branch.
-        let mut jumps = 0;
+        let mut allowance = self.allowance;
         loop {
             let (mut last, mut outcome) = (BlockId::NONE, 0);
             let blocks = code.blocks();
@@ -172,13 +169,17 @@ impl Decoder {
                     break;
                 }
                 let conditional = branch.conditional();
-                if left == 0 || jumps == MAX_JUMPS {
+                if left == 0 {
                     break;
                 }
+                let instructions = cached.range(class, true).instructions;
+                let Some(after) = allowance.checked_sub(cost(instructions, !conditional)) else {
+                    break;
+                };
+                allowance = after;
                 outcome = if conditional { (steps & 1) as usize } else { 1 };
                 steps >>= u32::from(conditional);
                 left -= u32::from(conditional);
-                jumps = if conditional { 0 } else { jumps + 1 };
                 sink.element(at, Element::Range(cached.range(class, outcome != 0)));
                 last = next;
                 next = blocks.next(next, outcome != 0);
@@ -202,10 +203,7 @@ impl Decoder {
         }
         self.pending.leave(left + spare);
         self.implied = 0;
-        if jumps == MAX_JUMPS {
-            return self.lose(at, Inconsistency::AddressNotReached, params, sink);
-        }
-        Walked::There
+        self.allowance = allowance;
     }
 
     /// Whether the walk may end at an instruction that no jump leads to, with `count` branch
@@ -255,7 +253,10 @@ impl Decoder {
         sink: &mut S,
     ) -> Option<bool> {
         let next = block.next();
-        match self.allowance.checked_sub(block.instructions.into()) {
+        let few = !params.options.implicit_return && !params.options.branch_prediction;
+        let direct = block.end == End::Waypoint && block.last.kind == Kind::Branch;
+        let jump = few && direct && !block.last.conditional;
+        match self.allowance.checked_sub(cost(block.instructions, jump)) {
             Some(left) => self.allowance = left,
             None => {
                 self.lose(at, Inconsistency::ExpansionLimit, params, sink);

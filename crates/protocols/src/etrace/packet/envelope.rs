@@ -161,8 +161,10 @@ impl Envelope {
                     (_, Class::Data) => DATA,
                     (_, Class::Own) => OWN,
                     (_, Class::Support) => SUPPORT,
-                    // 0.026 does not define the flow.
-                    (_, Class::Instruction) if self.flow != 0 && params.is_draft() => {
+                    // 0.026 does not define the flow, unless it is `msg_type`.
+                    (_, Class::Instruction)
+                        if self.flow != 0 && params.is_draft() && !params.names_support() =>
+                    {
                         self.flow & 0b11
                     }
                     _ => INSTRUCTION,
@@ -249,8 +251,8 @@ fn encapsulated(header: u8, bytes: &[u8], params: &Params) -> Result<Opened, Clo
         (true, DATA) => Class::Data,
         (true, OWN) if params.own.any() => Class::Own,
         (true, SUPPORT) if params.names_support() => Class::Support,
-        // 0.026 does not define the flow.
-        (true, _) if params.is_draft() => Class::Instruction,
+        // 0.026 does not define the flow, unless it is `msg_type`.
+        (true, _) if params.is_draft() && !params.names_support() => Class::Instruction,
         (true, _) => return Err(reserved(header, 1 + len, bytes)),
     };
     if siemens && class == Class::Instruction && flow != INSTRUCTION {

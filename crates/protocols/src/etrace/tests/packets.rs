@@ -193,7 +193,12 @@ fn payloads(params: &Params, random: &mut Random) -> Vec<Payload> {
         all.push(Payload::Support(Support {
             enabled: some(1) != 0,
             mode: some(layout.mode_width) as u8,
-            qualification: Qualification::TraceLost,
+            // 0.026 reserves the status of a loss.
+            qualification: if draft {
+                Qualification::EndedUnreported
+            } else {
+                Qualification::TraceLost
+            },
             ioptions: some(layout.ioptions.width() as u8) as u8,
             data_enabled: data && some(1) != 0,
             data_lost: data && some(1) != 0,
@@ -423,7 +428,7 @@ fn reserved_packets() {
         (reference(), &[0x02, 0, 0][..], 3, Fault::Reserved(0x02)),
         (reference(), &[0x21, 0, 0], 2, Fault::Reserved(0x21)),
         // A payload longer than its packet: an address of 63 bits and three flags in 12 bytes.
-        (reference(), &[0x4c, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], 13, Fault::Overlong),
+        (reference(), &[0x4c, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], 13, Fault::BytesAfterFields),
         // 0.026 has no sub-format 3.
         (draft, &[0xe1, 0x03], 2, Fault::Reserved(0xe1)),
         // A timestamp where there is none.
