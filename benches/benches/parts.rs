@@ -245,7 +245,7 @@ fn listings(c: &mut Criterion) {
             });
         });
         group.bench_function(format!("json, {name}"), |b| {
-            let shown = json::Shown { elements: true, packets: false };
+            let shown = json::Shown { elements: true, ..json::Shown::default() };
             b.iter(|| {
                 let out = std::io::sink();
                 let listing = json::Listing::new(out, plan, sources.clone(), "b", Some(0), shown);
