@@ -313,6 +313,7 @@ fn path(
         at = match got.get(g) {
             Some(Output::Instruction { address, .. }) if count != Some(known) => *address,
             Some(Output::Q { start, .. }) if count != Some(known) => *start,
+            Some(Output::NoCode(missing)) if count != Some(known) => *missing,
             _ => next,
         };
         let possible = match (instruction.kind, instruction.target) {

@@ -122,6 +122,10 @@ impl<'a> Streams<'a> {
             self.pop();
         }
         self.state.stack.clear();
+        // A Cancel element does not cancel the Trace Info element.
+        for state in self.uncommitted.iter_mut().flatten() {
+            state.stack.clear();
+        }
     }
 
     /// The target of the last indirect branch is on the return stack.
