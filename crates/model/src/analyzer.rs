@@ -36,7 +36,17 @@ use resolve::Resolver;
 /// What the processor executed, by the trace in `bytes` and the program in `memory`. The bytes
 /// begin with an Alignment Synchronization packet.
 pub fn analyze(unit: &Unit, memory: &Memory, bytes: &[u8]) -> Vec<Output> {
-    let mut follower = Follower::new(unit, memory);
+    run(Follower::new(unit, memory), unit, bytes)
+}
+
+/// The same with one inference that the text does not make: where the address is unknown and the
+/// context is known, K10.5.5.7.1 ignores a source address, and here the analysis continues with the
+/// instruction at it. The trace gives its address, and that it was taken.
+pub fn analyze_from_sources(unit: &Unit, memory: &Memory, bytes: &[u8]) -> Vec<Output> {
+    run(Follower::new(unit, memory).continuing_at_source(), unit, bytes)
+}
+
+fn run(mut follower: Follower<'_>, unit: &Unit, bytes: &[u8]) -> Vec<Output> {
     let mut resolver = Resolver::new(unit);
     let mut parser = Parser::new(unit, bytes);
     let mut elements = Vec::new();

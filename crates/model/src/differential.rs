@@ -5,6 +5,10 @@
 //! with addresses; transactions; events, timestamps and cycle counts; and where trace begins and is
 //! lost. How a decoder divides instructions into ranges, and what it warns of, is not compared.
 //!
+//! A source address where the address is unknown has no meaning in K10.5.5.7.1. The decoder
+//! continues at it, and so does the analyzer here (see
+//! [`analyze_from_sources`](crate::analyzer::analyze_from_sources)).
+//!
 //! The comparison ends at the first point where the stream is malformed (see
 //! [`Malformed`](crate::analyzer::Malformed)): the specification defines no meaning from there on,
 //! and a decoder reports an inconsistency. What precedes it must be equal.
@@ -116,9 +120,10 @@ impl Trial {
         self.packets.concat()
     }
 
-    /// What the analyzer finds.
+    /// What the analyzer finds. It continues at source addresses where the address is unknown, as
+    /// the decoder does.
     pub fn analyzed(&self) -> Vec<Output> {
-        analyzer::analyze(&self.unit(), &self.code.memory, &self.bytes())
+        analyzer::analyze_from_sources(&self.unit(), &self.code.memory, &self.bytes())
     }
 
     /// What the decoder finds. `each`: it takes each packet on its own, without the fast path.

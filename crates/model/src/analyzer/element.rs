@@ -48,7 +48,7 @@ pub enum Element {
         count: Option<u32>,
     },
     /// Source Address.
-    SourceAddress(u64),
+    SourceAddress(u64, SubIsa),
     /// Exception.
     Exception {
         /// The type.

@@ -53,6 +53,10 @@ pub(super) struct Follower<'a> {
     /// Index of a Q output whose `next` is not known.
     q: Option<usize>,
     return_stack: Vec<(u64, SubIsa)>,
+    /// A transaction failed, and no P0 element followed.
+    failed: bool,
+    /// The analysis continues at a source address where the address is unknown.
+    continues_at_source: bool,
 }
 
 impl<'a> Follower<'a> {
@@ -70,7 +74,14 @@ impl<'a> Follower<'a> {
             needs_target: false,
             q: None,
             return_stack: Vec::new(),
+            failed: false,
+            continues_at_source: false,
         }
+    }
+
+    /// The same, and the analysis continues at a source address where the address is unknown.
+    pub(super) fn continuing_at_source(self) -> Follower<'a> {
+        Follower { continues_at_source: true, ..self }
     }
 
     /// All outputs; `ended` is the reason why the analysis ended early.
@@ -87,7 +98,7 @@ impl<'a> Follower<'a> {
             Element::Atom { e } => self.atom(e)?,
             Element::Exception { kind, address } => self.exception(kind, address)?,
             Element::Q { count } => self.q(count)?,
-            Element::SourceAddress(address) => self.source_address(address)?,
+            Element::SourceAddress(address, sub_isa) => self.source_address(address, sub_isa)?,
             Element::TargetAddress(address, sub_isa) => self.target_address(address, sub_isa),
             Element::Context(context) => self.context(context),
             Element::Mispredict => self.mispredict()?,
@@ -118,10 +129,12 @@ impl<'a> Follower<'a> {
     }
 
     /// A transaction begins or ends. After one that failed, a Target Address element gives the
-    /// address at which execution resumes. (Table K10-17)
+    /// address at which execution resumes (Table K10-17), unless a PE Reset ended it
+    /// (K10.5.2.13.2).
     pub(super) fn transaction(&mut self, element: Element) {
         if element == Element::TransactionFailure {
             self.needs_target = matches!(self.sync, Sync::Context | Sync::Full);
+            self.failed = true;
         }
         self.out.push(match element {
             Element::TransactionStart => Output::TransactionStart,
@@ -147,6 +160,7 @@ impl<'a> Follower<'a> {
         self.branch = Branch::None;
         self.indirect = false;
         self.needs_target = false;
+        self.failed = false;
         self.q = None;
     }
 
@@ -185,6 +199,7 @@ impl<'a> Follower<'a> {
         }
         self.match_return_stack();
         self.indirect = false;
+        self.failed = false;
         if self.sync == Sync::Address {
             self.sync = Sync::None;
         }
@@ -318,6 +333,9 @@ impl<'a> Follower<'a> {
     /// The pseudocode gives up the context without an address; the table of K10.5.6.2.2 gives up
     /// the address without a context.
     fn exception(&mut self, kind: u16, address: Option<u64>) -> Result<(), Malformed> {
+        if kind == 0 && self.failed {
+            self.needs_target = false;
+        }
         let known = self.begin()?;
         let first = self.out.len();
         // `ExceptionWithUnknownAddress`. (K10.5.6.3.12)
@@ -353,12 +371,22 @@ impl<'a> Follower<'a> {
     ///
     /// The loop of the pseudocode does not end after a taken backward branch: the analysis ends
     /// with the instruction at the address.
-    fn source_address(&mut self, source: u64) -> Result<(), Malformed> {
-        if !self.begin()? {
-            return Ok(());
+    ///
+    /// It returns where the address is unknown. With `continues_at_source` the instruction at the
+    /// source address is analyzed if the context is known.
+    fn source_address(&mut self, source: u64, sub_isa: SubIsa) -> Result<(), Malformed> {
+        let known = self.begin()?;
+        let source = self.mask(source);
+        if !known {
+            if !self.continues_at_source || self.sync != Sync::Context {
+                return Ok(());
+            }
+            if self.context.sixty_four_bit && sub_isa == SubIsa::Is1 {
+                return Err(Malformed::InstructionSet);
+            }
+            (self.address, self.sub_isa, self.sync) = (source, sub_isa, Sync::Full);
         }
         let first = self.out.len();
-        let source = self.mask(source);
         while self.address <= source {
             let Some(instruction) = self.decode() else { return Ok(()) };
             if self.address == source && self.is_p0(&instruction) {

@@ -330,7 +330,7 @@ impl<'a> Parser<'a> {
         self.push(entry);
         // K10.5.2.12.1 updates the speculation depth first, which would commit before the element
         // is there. HandleAtom has the usual order.
-        out.push(Element::SourceAddress(entry.0));
+        out.push(Element::SourceAddress(entry.0, entry.1));
         self.update_depth(out);
         Ok(())
     }
@@ -423,17 +423,19 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// `ContextBytes`. (K10.5.2.14.9)
+    /// `ContextBytes`. (K10.5.2.14.9) An identifier of an ETE has 4 bytes, also where Table K10-1
+    /// gives the size 0.
     fn context_bytes(&mut self, s: &mut Bytes<'_>) -> Result<(), Stop> {
         let payload = s.byte()?;
         if payload & 0b1100 != 0 {
             return Err(Malformed::ShouldBeZero.into());
         }
+        let size = |bytes: u32| if self.unit.ete && bytes == 0 { 4 } else { bytes };
         if payload >> 6 & 1 == 1 {
-            self.context.vmid = s.pod(self.unit.vmid_bytes)? as u32;
+            self.context.vmid = s.pod(size(self.unit.vmid_bytes))? as u32;
         }
         if payload >> 7 == 1 {
-            self.context.context_id = s.pod(self.unit.context_id_bytes)? as u32;
+            self.context.context_id = s.pod(size(self.unit.context_id_bytes))? as u32;
         }
         self.context.exception_level = payload & 3;
         self.context.sixty_four_bit = payload >> 4 & 1 == 1;

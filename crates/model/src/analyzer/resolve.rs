@@ -45,7 +45,7 @@ impl Resolver {
             Element::Atom { .. }
             | Element::Exception { .. }
             | Element::Q { .. }
-            | Element::SourceAddress(_) => true,
+            | Element::SourceAddress(..) => true,
             Element::TransactionStart => self.transaction_start_is_p0,
             _ => false,
         }

@@ -2,6 +2,7 @@
 
 use super::tests::{Program, short};
 use super::{Malformed, Output, Unit, analyze};
+use crate::differential::{Code, Trial};
 
 /// Alignment Synchronization; Trace Info, context EL1 secure A64, address 0x1000.
 const P: &str = "S 01 00 04 81 11 9a 00 08 00 00";
@@ -70,32 +71,70 @@ const ROWS: &[(u32, &str, &str)] = &[
     (0, "P f7 f7 30", "on 1000 1004E no code at 0x3000"),
     // K10.5.2.13.2, K10.5.3.4: an exception that is cancelled leaves its Target Address element.
     (4, "P f7 06 5c 9a 00 20 00 00 2e 01 f7 2d 02", "on 1000 1004E 4000"),
+    // K10.5.2.13.2: a PE Reset ends a transaction, and no target address comes between.
+    (0, "PT f7 0a 06 40 9a 01 08 00 00", "on 4000 failure exc0:0"),
+    (0, "PT f7 0a 06 01 70", "on 4000 failure exc0:0"),
+    // K10.5.3.5: what is committed stays.
+    (0, "P ac 01 95 01 00 03", "on Q Some(1) from 0x1000 to 0x1004 Lost(Discard)"),
+    (4, "P ac 01 2d 01 06 5c 95 01 00 05", "on Q Some(1) from 0x1000 to 0x1004 Lost(Overflow)"),
+    // K10.5.5.11: the branch before an atom without an instruction is not the last one.
+    (0, "P 32", "on 1000 1004E no code at 0x3000"),
+    (0, "P f7 f6 9a 01 08 00 00 30 33", "on 1000 1004E no code at 0x3000"),
+    // K10.5.5.7.1: the instructions before the source address, up to the end of the code.
+    (0, "P b4 08", "on 1000 1004 1008 no code at 0x100c"),
     // K10.5.5.7.1: a source address is ignored where the address is unknown.
     (0, "S 01 00 81 11 b6 01 08 00 00", ""),
 ];
 
-#[test]
-fn streams() {
-    let program = Program::new(&[
+fn program() -> Program {
+    Program::new(&[
         // MOV; B.EQ 0x3000
         (0x1000, &[0xd503_201f, 0x5400_ffe0, 0xd503_201f]),
         // MOV; B 0x1104
         (0x1100, &[0xd503_201f, 0x1400_0000]),
         // TSTART; MOV; B.EQ 0x4008
         (0x4000, &[0xd523_3060, 0xd503_201f, 0x5400_0000, 0xd503_201f]),
-    ]);
+    ])
+}
+
+/// An ETE with a return stack, identifiers of 4 bytes, and `TransactionStart` as a P0 element.
+fn registers(max_spec_depth: u32) -> Vec<(&'static str, u32)> {
+    vec![
+        ("TRCCONFIGR", 0x7001),
+        ("TRCTRACEIDR", 0x10),
+        ("TRCIDR0", 0x0801_8ea1),
+        ("TRCIDR1", 0x4100_f463),
+        ("TRCIDR2", 0x1088),
+        ("TRCIDR8", max_spec_depth),
+        ("TRCDEVARCH", 0x4770_5a13),
+    ]
+}
+
+/// The decoder finds the same.
+#[test]
+fn decoder() {
+    let memory = program().memory;
+    let differences = ROWS.iter().filter_map(|&(max_spec_depth, text, _)| {
+        let trial = Trial {
+            ete: true,
+            registers: registers(max_spec_depth),
+            code: Code { memory: memory.clone(), ..Code::default() },
+            packets: vec![stream(text)],
+        };
+        trial.compare().err().map(|difference| format!("{text}: {difference}"))
+    });
+    let differences: Vec<String> = differences.collect();
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
+fn streams() {
+    let program = program();
     let mut wrong = Vec::new();
     for &(max_spec_depth, text, want) in ROWS {
-        let unit = Unit {
-            ete: true,
-            max_spec_depth,
-            commit_mode_1: false,
-            transaction_start_is_p0: true,
-            context_id_bytes: 4,
-            vmid_bytes: 4,
-            wfx: false,
-            return_stack: true,
-        };
+        let registers = registers(max_spec_depth);
+        let register = |name: &str| registers.iter().find(|r| r.0 == name).map_or(0, |r| r.1);
+        let unit = Unit::read(true, &register);
         let outputs = analyze(&unit, &program.memory, &stream(text));
         // The level of an exception's context, where the row has it.
         let levels = want.contains('/');

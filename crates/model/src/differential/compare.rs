@@ -137,6 +137,9 @@ impl Sink for Stated {
     }
 }
 
+/// How far the decoder follows the program to an address, in bytes, with a margin.
+const MAX_WALK: u64 = (1 << 26) - 0x1_0000;
+
 /// The first difference, by index in both lists.
 ///
 /// # Errors
@@ -163,6 +166,10 @@ pub fn compare(trial: &Trial, want: &[Output], got: &[Output]) -> Result<(), Str
             Output::NoCode(_)
                 if matches!(want.get(w + 1), Some(Output::Exception { .. }))
                     && matches!(got.get(g), Some(Output::Exception { .. })) => {}
+            // The decoder does not follow the program so far.
+            Output::Instruction { address, .. } | Output::NoCode(address)
+                if !got.get(g).is_some_and(|got| same(wanted, got))
+                    && too_far(&want[w..], *address, got.get(g)) => {}
             // The code was missing for a Q element, too.
             Output::NoCode(_) if g > 0 && got.get(g - 1) == Some(wanted) => {}
             _ if got.get(g).is_some_and(|got| same(wanted, got)) => g += 1,
@@ -178,6 +185,24 @@ pub fn compare(trial: &Trial, want: &[Output], got: &[Output]) -> Result<(), Str
         Some(more) => Err(format!("the analyzer ends, and the decoder has {more} ({g})")),
         None => Ok(()),
     }
+}
+
+/// Whether the outputs up to the exception or the missing code that the decoder has are those
+/// before a return address or a source address that is farther away than the decoder walks: it then
+/// emits no instructions.
+fn too_far(want: &[Output], from: u64, got: Option<&Output>) -> bool {
+    let mut rest = want.iter().filter(|o| !matches!(o, Output::Instruction { taken: false, .. }));
+    let mut wanted = rest.next();
+    if let (Some(Output::NoCode(_)), Some(Output::Exception { .. })) = (wanted, got) {
+        wanted = rest.next();
+    }
+    let to = match got {
+        Some(Output::Exception { address, .. }) => *address,
+        Some(Output::NoCode(address)) => Some(*address),
+        _ => None,
+    };
+    to.is_some_and(|to| to.saturating_sub(from) > MAX_WALK)
+        && wanted.zip(got).is_some_and(|(wanted, got)| same(wanted, got))
 }
 
 /// The outputs without the differences that are no difference in meaning:
@@ -288,6 +313,7 @@ fn path(
         at = match got.get(g) {
             Some(Output::Instruction { address, .. }) if count != Some(known) => *address,
             Some(Output::Q { start, .. }) if count != Some(known) => *start,
+            Some(Output::NoCode(missing)) if count != Some(known) => *missing,
             _ => next,
         };
         let possible = match (instruction.kind, instruction.target) {
@@ -300,7 +326,8 @@ fn path(
         }
     }
     if count == Some(known) {
-        return Ok(g);
+        let empty = Output::Q { start, count, next: Some(next) };
+        return Ok(g + usize::from(got.get(g) == Some(&empty)));
     }
     match got.get(g) {
         Some(Output::NoCode(missing)) if *missing == at || known == 0 => Ok(g + 1),

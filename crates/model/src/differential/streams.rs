@@ -122,6 +122,10 @@ impl<'a> Streams<'a> {
             self.pop();
         }
         self.state.stack.clear();
+        // A Cancel element does not cancel the Trace Info element.
+        for state in self.uncommitted.iter_mut().flatten() {
+            state.stack.clear();
+        }
     }
 
     /// The target of the last indirect branch is on the return stack.
@@ -495,7 +499,13 @@ impl<'a> Streams<'a> {
         if self.state.place == Place::Indirect && self.random.chance(128) {
             self.pop();
         }
-        let Place::At(mut at, thumb) = self.state.place else { return };
+        let (mut at, thumb) = match self.state.place {
+            Place::At(at, thumb) => (at, thumb),
+            // Execution continues at the source address.
+            Place::Indirect if !self.unit.return_stack => self.target(),
+            Place::Lost => self.target(),
+            _ => return,
+        };
         let (address, instruction) = loop {
             let block = self.block(at, thumb);
             let Some((address, instruction)) = block.last().copied() else { return };

@@ -22,6 +22,7 @@ use tracewright_base::{
 };
 
 use self::flow::{Flow, Rules};
+use self::returns::Returns;
 use self::window::{Item, Newest, What, Window};
 use super::packet::{Address, ContextInfo, Exception, Packet, Q, SubIsa, TraceInfo};
 use super::{Config, History};
@@ -62,6 +63,8 @@ pub struct Decoder {
     exception: Option<(u64, Exception)>,
     /// The emitted elements are inside a transaction.
     transaction: bool,
+    /// The return stack before the transaction.
+    returns_before: Returns,
     /// The trace has VMIDs.
     has_vmid: bool,
     /// The trace has context IDs.
@@ -433,7 +436,7 @@ impl Decoder {
         }
         if cancel > 0 {
             let missing = window::cancel(&mut self.window, cancel);
-            self.depth = self.depth.saturating_sub(cancel);
+            self.depth = self.depth.saturating_sub(cancel - missing);
             if missing > 0 {
                 // Committed elements were not executed: the position is wrong.
                 self.flow.lose();

@@ -8,7 +8,7 @@ use tracewright_base::{
 use super::lookup::{Set, Sets};
 use super::returns::{Return, Returns};
 pub(super) use super::rules::{Rules, isa};
-use super::straight::{Stop, Until, WAYPOINT_COST, Walked, limit, walk};
+use super::straight::{MAX_WALK, Stop, Until, WAYPOINT_COST, Walked, limit, walk};
 use crate::cursor::Cursor;
 
 /// The position of execution.
@@ -141,6 +141,13 @@ impl Flow {
     /// Context and address become unknown. The return stack is retained.
     pub(super) fn lose(&mut self) {
         *self = Flow { returns: self.returns, overflowed: self.overflowed, ..Flow::default() };
+    }
+
+    /// The executed instructions of a transaction have no effect: its last branch takes nothing
+    /// from the return stack, which is `returns`.
+    pub(super) fn fail_transaction(&mut self, returns: Returns) {
+        self.known &= !PENDING;
+        self.returns = returns;
     }
 
     /// Starts in the middle of a trace. P0 elements before the first context and address have no
@@ -544,7 +551,11 @@ impl Flow {
         let end = source.address.wrapping_add(size) & isa.address_mask();
         // Without an address before it, or with a later one, the one instruction is certain.
         let from = self.pc();
-        let mut pc = from.filter(|pc| pc.address <= source.address).unwrap_or(source);
+        let precedes = |pc: &Pc| {
+            let distance = source.address.checked_sub(pc.address);
+            distance.is_some_and(|distance| last.is_some() || distance <= MAX_WALK)
+        };
+        let mut pc = from.filter(precedes).unwrap_or(source);
         if from.is_some_and(|from| from.address > source.address) {
             sink.element(at, Element::Inconsistency(Inconsistency::AddressNotReached));
         }
@@ -586,7 +597,7 @@ impl Flow {
         }
         let from = source.address;
         self.go(from, is1, rules);
-        self.loss_reported = false;
+        self.arrived();
         // The range shows that it is a return from an exception.
         let rules = Rules { implicit_exception_returns: false, ..rules };
         self.branch(at, from, &last, end, taken, true, rules, sink);

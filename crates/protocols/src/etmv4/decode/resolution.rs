@@ -25,19 +25,23 @@ impl Decoder {
     pub(super) fn discard<S: Sink>(&mut self, at: u64, gap: Gap, sink: &mut S) {
         self.drain(sink);
         if self.transaction {
-            sink.element(at, Element::Transaction(Transaction::Failure));
+            self.step(at, Transaction::Failure, sink);
         }
         self.lose();
         self.stage = super::Stage::Discarded;
         sink.element(at, Element::Gap(gap));
     }
 
-    /// Removes all items, and emits those that are never cancelled. (ETE Table K10-2)
+    /// Removes all items, and emits those that are never cancelled (ETE Table K10-2) and
+    /// transaction steps before the first P0 element, which are certain.
     pub(super) fn drain<S: Sink>(&mut self, sink: &mut S) {
-        let mut removed_start = false;
+        let (mut removed_start, mut certain) = (false, true);
         while let Some(Item { at, what }) = self.window.pop_front() {
+            certain &= what.p0() == 0;
             match what {
-                What::Transaction { step: Transaction::Start, .. } => removed_start = true,
+                What::Transaction { step: Transaction::Start, .. } if !certain => {
+                    removed_start = true;
+                }
                 // The end of a transaction whose start was not emitted is not emitted, either.
                 What::Transaction { step: Transaction::Commit | Transaction::Failure, .. }
                     if core::mem::take(&mut removed_start) => {}
@@ -49,7 +53,14 @@ impl Decoder {
     }
 
     fn step<S: Sink>(&mut self, at: u64, step: Transaction, sink: &mut S) {
+        // The instructions of a failed transaction have no effect. (ETE K10.5.4.4)
+        if self.transaction && step == Transaction::Failure {
+            self.flow.fail_transaction(self.returns_before);
+        }
         self.transaction = matches!(step, Transaction::Start | Transaction::Inside);
+        if self.transaction {
+            self.returns_before = self.flow.returns;
+        }
         sink.element(at, Element::Transaction(step));
     }
 

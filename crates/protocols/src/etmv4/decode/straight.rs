@@ -4,7 +4,7 @@ use tracewright_base::{BlockCache, Counted, Element, End, Instruction, Kind, Las
 
 /// The maximum distance to a traced address or to a waypoint, in bytes. A longer walk means that
 /// the program image is wrong.
-const MAX_WALK: u64 = 1 << 26;
+pub(super) const MAX_WALK: u64 = 1 << 26;
 
 /// The maximum number of P0 elements in one byte, an Atom packet of format 6:
 /// [`Code::max_expansion`] instructions are divided among them.

@@ -117,7 +117,9 @@ pub(super) fn cancel(window: &mut Window, mut n: u32) -> u32 {
                 *unseen -= n;
                 return 0;
             }
-            What::Q { committed: true, .. } => break,
+            // The end of a transaction cannot be cancelled. (ETE Table K10-2)
+            What::Q { committed: true, .. }
+            | What::Transaction { step: Transaction::Commit, .. } => break,
             // From a Trace Info. (ETE Table K10-2)
             What::Transaction { step: Transaction::Inside, .. } => {}
             what if what.survives() => {}
