@@ -9,6 +9,7 @@ use tracewright_protocols::TraceForm;
 
 use crate::Source;
 use crate::link::{Ids, largest};
+use crate::profiles;
 
 /// Bytes at the start of a buffer that are decoded with other framings.
 const TRIAL: usize = 1 << 18;
@@ -350,6 +351,7 @@ impl Decoded<'_> {
                     }
                 },
             ));
+            remarks.extend(profiles::remark(self));
             return;
         }
         if let Some((at, fault)) = c.first_undecodable.filter(|_| !reframe) {
@@ -383,6 +385,9 @@ impl Decoded<'_> {
                     _ => "check protocol, framing and the unit's registers",
                 },
             ));
+        }
+        if (c.unsynchronised + c.undecodable) * 4 > c.bytes() && !reframe {
+            remarks.extend(profiles::remark(self));
         }
         if let Some(address) = c.first_no_code {
             remarks.push(self.no_code(source, c, address));

@@ -8,6 +8,7 @@ mod encode;
 mod expansion;
 mod fast_path;
 mod fifo;
+mod flips;
 mod harts;
 mod ingress;
 mod logs;
