@@ -5,14 +5,15 @@
 
 use std::time::{Duration, Instant};
 
-use tracewright::base::{Element, Inconsistency, Range, Sink};
+use tracewright::base::{Element, Inconsistency, Parse, Range, Sink, Wire};
 use tracewright::protocols::Observer;
+use tracewright::protocols::etrace::packet::{Packet, Payload};
 use tracewright_testing::{Random, times};
 
 use crate::damage::{REACH, starts};
 use crate::decode::elf;
 use crate::run::{cache, elements, program};
-use crate::streams;
+use crate::streams::{self, Stream};
 
 /// Elements that a flip may add to a short stream, and the time that is not compared.
 const FEW: usize = 2000;
@@ -43,6 +44,18 @@ impl Sink for Decoded {
 
 impl Observer for Decoded {}
 
+/// The bytes of support packets.
+fn supports(stream: &Stream) -> Vec<core::ops::Range<usize>> {
+    let (mut at, mut supports) = (0, Vec::new());
+    while let Parse::Packet(packet, len) = Packet::parse(&stream.bytes[at..], &stream.params) {
+        if matches!(packet.payload, Payload::Support(_)) {
+            supports.push(at..at + len);
+        }
+        at += len;
+    }
+    supports
+}
+
 #[test]
 fn a_flipped_bit_costs_little() {
     let Some(root) = streams::shared() else { return };
@@ -64,12 +77,18 @@ fn a_flipped_bit_costs_little() {
         // The first run fills the cache.
         decode(&stream.bytes);
         let (clean, time) = decode(&stream.bytes);
-        let starts = starts(stream);
+        let (starts, supports) = (starts(stream), supports(stream));
         let mut bytes = stream.bytes.clone();
         for _ in 0..times {
             let (at, bit) = (random.index(bytes.len()), 1 << random.index(8));
             bytes[at] ^= bit;
-            let (damaged, took) = decode(&bytes);
+            let (damaged, mut took) = decode(&bytes);
+            // Other processes may have delayed the run.
+            for _ in 0..4 {
+                if took > 3 * time + SHORT {
+                    took = took.min(decode(&bytes).1);
+                }
+            }
             bytes[at] ^= bit;
             let name = format!("{} {at:#x} bit {bit:#x}", stream.path.display());
             trials += 1;
@@ -88,6 +107,10 @@ fn a_flipped_bit_costs_little() {
             }
             most = most.max(got as f64 / had as f64);
             slowest = slowest.max(took.as_secs_f64() / time.max(SHORT).as_secs_f64());
+            // A support packet changes the parameters of all packets after it.
+            if supports.iter().any(|packet| packet.contains(&at)) {
+                continue;
+            }
             let Some(start) = starts.iter().find(|start| **start >= at + REACH) else { continue };
             let after = |list: &[(u64, Element)]| {
                 list[list.partition_point(|(place, _)| *place <= *start as u64)..].to_vec()

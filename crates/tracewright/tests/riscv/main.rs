@@ -1,6 +1,7 @@
 //! RISC-V captures of `shared/captures/riscv`; its README describes each.
 #![forbid(unsafe_code)]
 
+mod contradictions;
 mod damage;
 mod data;
 mod decode;
