@@ -1,5 +1,7 @@
 //! Counts of each stage of decoding, and remarks on what is missing or wrong.
 
+mod profiles;
+
 use std::fmt::Write;
 
 use tracewright_capture::{Buffer, Capture, Form, Kind};
@@ -9,7 +11,6 @@ use tracewright_protocols::TraceForm;
 
 use crate::Source;
 use crate::link::{Ids, largest};
-use crate::profiles;
 
 /// Bytes at the start of a buffer that are decoded with other framings.
 const TRIAL: usize = 1 << 18;

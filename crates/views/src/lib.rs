@@ -27,7 +27,6 @@ pub mod lines;
 pub mod link;
 pub mod opencsd;
 mod packet_fields;
-mod profiles;
 mod render_cache;
 pub mod sinks;
 pub mod sources;

@@ -17,7 +17,7 @@ use crate::streams::{self, Stream};
 
 /// Elements that a flip may add to a short stream, and the time that is not compared.
 const FEW: usize = 2000;
-const SHORT: Duration = Duration::from_millis(20);
+const SHORT: Duration = Duration::from_millis(100);
 
 /// What was decoded. Repeated ranges count once.
 #[derive(Default)]

@@ -5,7 +5,7 @@ use tracewright_protocols::etrace::Params;
 use tracewright_protocols::etrace::config::{Profile, Version, units};
 use tracewright_protocols::registry::AnyConfig;
 
-use crate::explain::{Decoded, Remark};
+use super::{Decoded, Remark};
 
 /// Bytes at the start of a buffer that are decoded with other profiles.
 const TRIAL: usize = 1 << 16;
