@@ -1,5 +1,7 @@
 //! Counts of each stage of decoding, and remarks on what is missing or wrong.
 
+mod profiles;
+
 use std::fmt::Write;
 
 use tracewright_capture::{Buffer, Capture, Form, Kind};
@@ -350,6 +352,7 @@ impl Decoded<'_> {
                     }
                 },
             ));
+            remarks.extend(profiles::remark(self));
             return;
         }
         if let Some((at, fault)) = c.first_undecodable.filter(|_| !reframe) {
@@ -383,6 +386,9 @@ impl Decoded<'_> {
                     _ => "check protocol, framing and the unit's registers",
                 },
             ));
+        }
+        if (c.unsynchronised + c.undecodable) * 4 > c.bytes() && !reframe {
+            remarks.extend(profiles::remark(self));
         }
         if let Some(address) = c.first_no_code {
             remarks.push(self.no_code(source, c, address));

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use tracewright::base::{Code, Pc, Space, Step, StepSink, Waypoints};
+use tracewright::base::{Code, Isa, Pc, Space, Step, StepSink, Waypoints};
 use tracewright::capture::{Found, probe};
 use tracewright::decode::Session;
 use tracewright::image::{Cache, CacheOptions, Extensions};
@@ -209,7 +209,10 @@ fn explain(
     if let Some(id) = ours.and_then(|source| source.id) {
         text += &format!(" (id {id:#04x})");
     }
-    text += &format!(": differs after {} that are the same\n", difference.same);
+    text += &match difference.same {
+        0 => ": differs from the first instruction or event on\n".to_owned(),
+        same => format!(": differs after {same} that are the same\n"),
+    };
     if let Some(before) = &difference.before {
         text += &format!("  both  {}\n", line(before, a, source));
     }
@@ -221,6 +224,12 @@ fn explain(
             None => "has ended".to_owned(),
         };
         text += &format!("  {side}     {shown}\n");
+        if let Some(address) = event.as_ref().and_then(|event| without_code(event, a, source)) {
+            text += &format!(
+                "        program memory is missing at {address:#x}, so A cannot have it: add it \
+                 with --image FILE or --image FILE@ADDRESS\n"
+            );
+        }
         let Some(at) = event.and_then(|event| event.at) else { continue };
         if let Some(packet) = job.and_then(|job| packet(job, source, at)) {
             text += &format!("        {} at offset {at:#x}: {packet}\n", path.display());
@@ -229,18 +238,26 @@ fn explain(
     text
 }
 
+fn opcode(source: &Source, address: u64, isa: Isa) -> Option<u32> {
+    let image = source.image.clone();
+    let mut cache = Cache::new(image, Waypoints::default(), CacheOptions::default());
+    cache.opcode(Pc { address, isa, space: Space::ANY })
+}
+
+/// The address of an instruction that program memory does not have.
+fn without_code(event: &Event, job: Option<&Job<'_>>, source: usize) -> Option<u64> {
+    let What::Instruction { address, isa } = event.what else { return None };
+    let source = job.and_then(|job| job.sources.get(source))?;
+    opcode(source, address, isa).is_none().then_some(address)
+}
+
 /// An instruction or event, in one line.
 fn line(event: &Event, job: Option<&Job<'_>>, source: usize) -> String {
     let gap = if event.after_gap { ", after a gap" } else { "" };
     match event.what {
         What::Instruction { address, isa } => {
             let source: Option<&Source> = job.and_then(|job| job.sources.get(source));
-            let code = source.and_then(|source| {
-                let image = source.image.clone();
-                let mut cache = Cache::new(image, Waypoints::default(), CacheOptions::default());
-                cache.opcode(Pc { address, isa, space: Space::ANY })
-            });
-            match code {
+            match source.and_then(|source| opcode(source, address, isa)) {
                 Some(opcode) => {
                     let riscv = source.map_or(Extensions::NONE, |source| source.config.riscv());
                     let words = disassemble_with(isa, opcode, address, &riscv);

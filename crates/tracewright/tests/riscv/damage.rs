@@ -12,7 +12,7 @@ use crate::run::{cache, elements, program};
 use crate::streams::{self, Stream};
 
 /// The bytes that may be decoded wrongly before alignment is found again: the look-ahead.
-const REACH: usize = 600;
+pub const REACH: usize = 600;
 
 /// Damages `bytes` before `end`. The result is the offset of the damage, and the shift of the bytes
 /// after it.

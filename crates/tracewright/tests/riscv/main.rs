@@ -1,6 +1,7 @@
 //! RISC-V captures of `shared/captures/riscv`; its README describes each.
 #![forbid(unsafe_code)]
 
+mod contradictions;
 mod damage;
 mod data;
 mod decode;
@@ -8,6 +9,7 @@ mod encode;
 mod expansion;
 mod fast_path;
 mod fifo;
+mod flips;
 mod harts;
 mod ingress;
 mod logs;

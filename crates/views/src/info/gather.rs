@@ -8,7 +8,7 @@ use tracewright_capture::{Capture, Dump, Form, Source};
 use tracewright_decode::{JUMP_TABLE, JumpTable, Options, Plan, Skipped, Why};
 use tracewright_frames::Numbering;
 use tracewright_image::{Elf, Load};
-use tracewright_protocols::registry::AnyProtocol;
+use tracewright_protocols::registry::{AnyConfig, AnyProtocol};
 
 use super::{BufferInfo, FieldInfo, ImageInfo, Info, RegisterInfo, SourceInfo};
 use crate::explain::{Remark, left_out, plan_framing};
@@ -134,6 +134,10 @@ fn source(capture: &Capture, source: &Source) -> SourceInfo {
     let value = |name: &str| source.register(name);
     let config = protocol.and_then(|p| p.configure(capture.core_type(source), &value).ok());
     let registers = registers(protocol.map_or(&[], |p| p.about().registers), source);
+    let defaults = match &config {
+        Some(AnyConfig::Etrace(params)) => defaults(&params.to_text(), &registers),
+        _ => Vec::new(),
+    };
     // Fields with the value `on`, and those of ETMCR with the value `yes`, enable something.
     let on = registers
         .iter()
@@ -150,7 +154,16 @@ fn source(capture: &Capture, source: &Source) -> SourceInfo {
         traces: on.map(|(_, field)| field.about).collect(),
         registers,
         texts: source.texts.iter().map(|t| (t.name.clone(), t.text.clone())).collect(),
+        defaults,
     }
+}
+
+/// The lines `name = value` of `text` whose names the capture does not give.
+fn defaults(text: &str, given: &[RegisterInfo]) -> Vec<(String, String)> {
+    let pairs = text.lines().filter_map(|line| line.split_once(" = "));
+    let given = |name: &str| given.iter().any(|r| r.value.is_some() && r.name == name);
+    let rest = pairs.filter(|(name, _)| !given(name));
+    rest.map(|(name, value)| (name.to_owned(), value.trim_matches('"').to_owned())).collect()
 }
 
 fn registers(table: &[Register], source: &Source) -> Vec<RegisterInfo> {

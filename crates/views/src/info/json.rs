@@ -78,7 +78,12 @@ fn source(source: &SourceInfo, out: &mut String) {
     let text = |(name, text): &(String, String), out: &mut String| {
         Object::new(out).text("name", name).text("text", text).end();
     };
-    if source.texts.is_empty() { o } else { o.list("text_parameters", &source.texts, text) }.end();
+    let o =
+        if source.texts.is_empty() { o } else { o.list("text_parameters", &source.texts, text) };
+    let value = |(name, value): &(String, String), out: &mut String| {
+        Object::new(out).text("name", name).text("value", value).end();
+    };
+    if source.defaults.is_empty() { o } else { o.list("defaults", &source.defaults, value) }.end();
 }
 
 fn register(register: &RegisterInfo, out: &mut String) {

@@ -66,6 +66,8 @@ pub struct SourceInfo {
     pub registers: Vec<RegisterInfo>,
     /// Its text parameters: name and text.
     pub texts: Vec<(String, String)>,
+    /// The parameters in force that the capture does not give: name and value. (E-Trace)
+    pub defaults: Vec<(String, String)>,
 }
 
 /// A register of a source.

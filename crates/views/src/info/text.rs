@@ -6,6 +6,9 @@ use tracewright_capture::plain::line;
 
 use super::{BufferInfo, ImageInfo, Info, RegisterInfo, SourceInfo};
 
+/// The defaults in a line.
+const DEFAULTS: usize = 4;
+
 /// The most notes in the text.
 const MAX_NOTES: usize = 1000;
 
@@ -94,6 +97,11 @@ fn source(source: &SourceInfo, out: &mut String) {
     }
     for (name, text) in &source.texts {
         let _ = writeln!(out, "    {name} = {text}");
+    }
+    for (n, pairs) in source.defaults.chunks(DEFAULTS).enumerate() {
+        let pairs: Vec<_> = pairs.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        let head = if n == 0 { "defaults in force: " } else { "  " };
+        let _ = writeln!(out, "    {head}{}", pairs.join(", "));
     }
 }
 

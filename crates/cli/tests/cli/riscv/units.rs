@@ -442,3 +442,34 @@ fn files_of_other_types_are_reported() {
     assert_eq!(output.code, Some(2), "{}", output.out);
     assert!(output.err.contains("the log is empty"), "{}", output.err);
 }
+
+/// Where a stream does not decode, the profiles with which it does are named; `compare` states
+/// where program memory is missing.
+#[test]
+fn advice_on_streams_that_do_not_decode() {
+    let folder = Folder::new("riscv-advice");
+    let (log, boot) = (folder.path("log.csv"), folder.path("boot.csv"));
+    let head = "address,isa,el,opcode\n";
+    let turn = "1000,RV64,3,00000013\n1004,RV64,3,00030067\n1100,RV64,3,00000013\n\
+                1104,RV64,3,00030067\n";
+    fs::write(&log, format!("{head}{}", turn.repeat(400))).unwrap();
+    fs::write(&boot, format!("{head}100,RV64,3,00000013\n{}", turn.repeat(400))).unwrap();
+    let capture = folder.path("capture");
+    let mut words = args(
+        "encode --protocol etrace --framing raw --config profile=pulp-trdb --config xlen=64",
+        &[],
+    );
+    words.extend(args("--log", &[&log]));
+    words.extend(args("-o", &[&capture]));
+    ok(&tracewright(&words));
+    let output = tracewright(&args("info", &[&capture]));
+    assert!(ok(&output).contains("iaddress_width = 64"), "{}", output.out);
+    let files = fs::read_dir(&capture).unwrap().map(|entry| entry.unwrap().path());
+    let trace = files.max_by_key(|path| fs::metadata(path).unwrap().len()).unwrap();
+    let output = tracewright(&args("decode --protocol etrace --format none", &[&trace]));
+    assert!(output.err.contains("profile=pulp-trdb"), "{}", output.err);
+    let output = tracewright(&args("compare", &[&capture, &boot]));
+    assert_eq!(output.code, Some(1), "{}", output.err);
+    assert!(output.out.contains("program memory is missing at 0x100,"), "{}", output.out);
+    assert!(output.out.contains("differs from the first"), "{}", output.out);
+}
