@@ -89,6 +89,10 @@ impl Control {
             _ => 4,
         }
     }
+    /// VMIDEn, bit \[30], from ETMv3.5: virtual machine IDs are traced.
+    pub const fn vmid(self) -> bool {
+        self.0 >> 30 & 1 != 0
+    }
     /// Bit \[20], from ETMv3.1: no instructions are traced, only data.
     pub const fn data_only(self) -> bool {
         self.0 >> 20 & 1 != 0

@@ -103,6 +103,9 @@ impl Decode<Config, Packet> for Decoder {
                 self.context.context_id = Some(id);
                 self.report(at, Element::Context(self.context), sink);
             }
+            Packet::Vmid(_) if !config.control.vmid() => {
+                self.report(at, Element::Inconsistency(Inconsistency::Unexpected), sink);
+            }
             Packet::Vmid(id) => {
                 self.context.vmid = Some(id.into());
                 self.report(at, Element::Context(self.context), sink);

@@ -324,7 +324,7 @@ impl Encoder {
         }
         // VMIDEn, bit [30], ETMv3.5.
         let vmid = self.context.vmid.map(|vmid| vmid as u8);
-        if config.control.0 >> 30 & 1 != 0 && config.id.minor() >= 5 && self.sent_ids.1 != vmid {
+        if config.control.vmid() && config.id.minor() >= 5 && self.sent_ids.1 != vmid {
             self.sent_ids.1 = vmid;
             self.put(Packet::Vmid(vmid.unwrap_or(0)), config, out);
         }

@@ -54,6 +54,12 @@ impl Config {
         }
     }
 
+    /// ETMCR bit \[30], PFTv1.1: virtual machine IDs are traced.
+    #[inline]
+    pub const fn vmid(&self) -> bool {
+        self.control >> 30 & 1 != 0
+    }
+
     /// ETMCR bit \[29]: a return whose target the return stack predicts is an atom.
     #[inline]
     pub const fn uses_return_stack(&self) -> bool {

@@ -101,7 +101,7 @@ impl Decode<Config, Packet> for Decoder {
             match packet {
                 Packet::Sync(sync) => self.sync(at, &sync, isa, config, sink),
                 Packet::ContextId(id) => self.context.context_id = Some(id),
-                Packet::Vmid(vmid) => self.context.vmid = Some(vmid),
+                Packet::Vmid(vmid) if config.vmid() => self.context.vmid = Some(vmid),
                 _ => {}
             }
             return;
@@ -120,6 +120,9 @@ impl Decode<Config, Packet> for Decoder {
                     self.context.context_id = Some(id);
                     self.report_context(at, sink);
                 }
+            }
+            Packet::Vmid(_) if !config.vmid() => {
+                sink.element(at, Element::Inconsistency(Inconsistency::Unexpected));
             }
             Packet::Vmid(vmid) => {
                 if self.context.vmid != Some(vmid) {

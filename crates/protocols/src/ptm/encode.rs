@@ -393,9 +393,8 @@ impl Encoder {
                 self.put(Packet::ContextId(id), config, out);
             }
         }
-        // ETMCR.VMIDEn, bit [30], PFTv1.1.
         let vmid = self.context.vmid.map(|vmid| vmid as u8);
-        if config.control >> 30 & 1 != 0 && vmid.is_some() && self.sent.vmid != vmid {
+        if config.vmid() && vmid.is_some() && self.sent.vmid != vmid {
             self.update(config, out);
             self.sent.vmid = vmid;
             self.put(Packet::Vmid(vmid.unwrap_or(0)), config, out);

@@ -521,6 +521,9 @@ fn m_profile() {
     check(only, code, THUMB, &bytes, &["exception 1", "t8004E", "return", "t8000E"]);
 }
 
+/// ETMCR.VMIDEn.
+const VMIDS: u64 = 1 << 30;
+
 /// Context IDs and virtual machine IDs. A reset makes the context ID unknown.
 #[test]
 fn contexts() {
@@ -529,7 +532,7 @@ fn contexts() {
     let reset = [0x81, 0x80, 0x80, 0x80, 0x48, 0x10];
     let bytes = [&[0x3c, 0x05, 0x84, 0x6e, 1, 2, 3, 4, 0x84][..], &reset].concat();
     assert_eq!(
-        described(&unit(5, CONTEXT4), code, &isync, &bytes)[1..],
+        described(&unit(5, CONTEXT4 | VMIDS), code, &isync, &bytes)[1..],
         [
             "on",
             "in A32 id 44332211",

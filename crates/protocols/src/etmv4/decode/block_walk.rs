@@ -48,8 +48,8 @@ pub(super) enum Stop {
     Address,
     /// The last block ends with a return from an exception.
     ExceptionReturn,
-    /// The last block ends with a branch without a condition, which was not taken. Its range is
-    /// not emitted.
+    /// The last block ends with a branch without a condition, and its atom, which is not taken
+    /// yet, is N.
     NotTaken,
 }
 
@@ -86,8 +86,10 @@ impl BlockWalk {
         self.before & 1 != 0
     }
 
-    /// The range of the last block, whose waypoint was not taken.
-    pub(super) fn not_taken(&self, blocks: &CachedBlocks<'_>) -> Option<Range> {
+    /// Takes the N atom of the last block, and returns its range.
+    pub(super) fn take_not_taken(&mut self, blocks: &CachedBlocks<'_>) -> Option<Range> {
+        self.take_atom();
+        self.next = blocks.next(self.last, false);
         let (cached, class) = blocks.get(self.last)?;
         Some(cached.range(class, false))
     }
@@ -163,9 +165,7 @@ impl BlockWalk {
                 let after = successors[usize::from(executed)];
                 (last, before) = (next, steps);
                 if cached.is_any_of(check[usize::from(executed)]) {
-                    if !executed {
-                        next = after;
-                        steps >>= 1;
+                    if steps & 1 == 0 {
                         break 'walk Stop::NotTaken;
                     }
                     if !cached.is_any_of(special) {

@@ -188,7 +188,7 @@ impl Decoder {
                     Stop::Packet => break Halt::Other,
                     Stop::Address => break Halt::Address(self.history.last()),
                     Stop::NotTaken => {
-                        if let Some(range) = walk.not_taken(&blocks) {
+                        if let Some(range) = walk.take_not_taken(&blocks) {
                             sink.element(walk.at, Element::Range(range));
                         }
                         break Halt::NotTaken;
