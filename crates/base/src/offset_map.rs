@@ -1,15 +1,16 @@
-//! The mapping from bytes of a source to offsets in the capture.
+//! The mapping from bytes of a source to offsets in the buffer.
 
 use core::ops;
 
-/// Bytes of one source that are consecutive in the capture.
+/// Bytes of one source that are consecutive in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// Offset of the first byte in the block of the source.
     pub start: u32,
     /// Offset of the first byte in the trace buffer.
     pub at: u64,
-    /// Whether the piece begins a fragment: the first bytes of the source in a frame.
+    /// Whether the piece begins a fragment: all bytes of one trace ID in a frame, up to the next
+    /// change of the ID.
     pub fragment: bool,
 }
 
@@ -43,7 +44,7 @@ impl<'a> OffsetMap<'a> {
         OffsetMap { odd: true, ..self }
     }
 
-    /// The offset in the capture of `offset` in the block.
+    /// The offset in the buffer of `offset` in the block.
     #[inline]
     pub fn at(&self, offset: usize) -> u64 {
         let byte = if self.nibbles { (offset + self.odd as usize) / 2 } else { offset };
@@ -123,7 +124,7 @@ pub struct Forward<'a> {
     next: usize,
     /// Offset of that piece in the block, in bytes.
     until: usize,
-    /// The difference between the offsets in the capture and in the block.
+    /// The difference between the offsets in the buffer and in the block.
     add: u64,
 }
 
@@ -133,7 +134,7 @@ impl<'a> Forward<'a> {
         Forward { offsets, next: 0, until: 0, add: 0 }
     }
 
-    /// The offset in the capture of `offset` in the block, which is at least the last `offset`.
+    /// The offset in the buffer of `offset` in the block, which is at least the last `offset`.
     #[inline]
     pub fn at(&mut self, offset: usize) -> u64 {
         let OffsetMap { nibbles, odd, .. } = self.offsets;

@@ -7,7 +7,8 @@ use tracewright_frames::{Event, Frame};
 use tracewright_protocols::registry::AnyPacket;
 
 /// Receives the elements, packets and link events of a [`Session`](crate::Session), in the order in
-/// which they are emitted. `source` is an index into the sources of the session's plan.
+/// which they are emitted. `source` is an index into the sources of the session's plan; where
+/// several plans are decoded one after another, the caller may number their sources on.
 pub trait Listener {
     /// The listener wants packets and link events. Otherwise only [`element`](Listener::element),
     /// [`repeat`](Listener::repeat), [`unknown_id`](Listener::unknown_id) and

@@ -21,8 +21,9 @@ pub struct Options {
     pub framing: Option<Framing>,
     /// How offsets are counted.
     pub numbering: Numbering,
-    /// Bytes of the program image that are no instruction are treated as a wrong image: nothing is
-    /// emitted until the next synchronisation.
+    /// Which undefined opcodes mean that the program image is wrong. After one, the
+    /// decoder waits for the next traced address; with [`OpcodeCheck::Undefined`] it waits for the
+    /// next synchronisation, as OpenCSD does.
     pub check_opcodes: OpcodeCheck,
     /// The range up to the address of a Source Address packet (ETE) is split at each waypoint
     /// before it.
@@ -215,6 +216,7 @@ impl Plan {
                     plan.skipped.push(Skipped { source: n, name, why, message });
                 }
             }
+            // Without framing all bytes belong to one source: the first that can be decoded.
             if framing == Framing::Raw && !messages && !plan.sources.is_empty() {
                 break;
             }
@@ -290,6 +292,7 @@ impl Plan {
         Ok((number, AnyConfig::Etrace(params)))
     }
 
+    /// The trace ID and configuration of source `n` of the capture.
     fn config(&self, capture: &Capture, n: usize, o: &Options) -> Result<(u16, AnyConfig), Why> {
         let source = &capture.sources[n];
         let protocol = AnyProtocol::named(&source.device_type).ok_or(Why::UnknownProtocol)?;

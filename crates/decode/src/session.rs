@@ -34,6 +34,7 @@ pub struct Session {
     state: Checkpoint,
     /// Indexed by source.
     programs: Vec<Program>,
+    /// Unframed bytes: the pieces of the call. The memory is reused.
     pieces: Vec<Piece>,
 }
 
@@ -268,10 +269,11 @@ impl<L: Listener> Router<'_, L> {
 }
 
 impl<L: Listener> Router<'_, L> {
-    /// Makes the source of `id` the current one and returns its index. Where there is none, reports
-    /// the bytes to the listener and returns `None`.
+    /// Makes the source of `id` the current one and returns its index. Decodes the waiting bytes of
+    /// another one first. Where there is no source, reports the bytes to the listener and returns
+    /// `None`.
     #[inline]
-    fn source(&mut self, id: u16, at: u64, len: usize) -> Option<usize> {
+    fn select(&mut self, id: u16, at: u64, len: usize) -> Option<usize> {
         let n = self.slots.get(usize::from(id)).map_or(usize::MAX, |n| usize::from(*n));
         if n >= self.sources.len() {
             self.listener.unknown_id(id, at, len);
@@ -287,7 +289,7 @@ impl<L: Listener> Router<'_, L> {
 
 impl<L: Listener> Split for Router<'_, L> {
     fn piece(&mut self, id: u16, at: u64, fragment: bool, bytes: &[u8]) {
-        let Some(n) = self.source(id, at, bytes.len()) else { return };
+        let Some(n) = self.select(id, at, bytes.len()) else { return };
         let source = &mut self.sources[n];
         source.push(at, fragment, bytes);
         if source.waiting() >= BLOCK {
@@ -297,7 +299,7 @@ impl<L: Listener> Split for Router<'_, L> {
 
     #[inline]
     fn short(&mut self, id: u16, at: u64, fragment: bool, word: u128, len: usize) {
-        let Some(n) = self.source(id, at, len) else { return };
+        let Some(n) = self.select(id, at, len) else { return };
         let source = &mut self.sources[n];
         source.push_short(at, fragment, word, len);
         if source.waiting() >= BLOCK {
@@ -306,7 +308,7 @@ impl<L: Listener> Split for Router<'_, L> {
     }
 
     fn plain(&mut self, id: u8, at: u64, _: &[[u8; FRAME]], data: &[[u8; FRAME]]) {
-        let Some(n) = self.source(id.into(), at, data.len() * (FRAME - 1)) else { return };
+        let Some(n) = self.select(id.into(), at, data.len() * (FRAME - 1)) else { return };
         for (k, data) in data.chunks(PLAIN / FRAME).enumerate() {
             self.sources[n].push_plain(at.wrapping_add((k * PLAIN) as u64), data);
             if self.sources[n].waiting() >= PLAIN {

@@ -44,7 +44,8 @@ pub struct Counts {
     pub dwt_events: u64,
     /// Data accesses.
     pub data_accesses: u64,
-    /// Number of times that trace was lost in an overflow, discarded, or dropped.
+    /// Number of [`Gap`]s except the start of the trace and a reset, and of elements directly after
+    /// an overflow.
     pub gaps: u64,
     /// Number of times that the format leaves two cases open.
     pub ambiguities: u64,
@@ -63,7 +64,8 @@ pub struct Tally {
     pub unknown_ids: BTreeMap<u16, u64>,
     /// Bytes of padding.
     pub padding: u64,
-    /// Bytes outside frames that are no synchronisation either.
+    /// Undecodable bytes of the trace link ([`Event::Bad`]), such as those of incomplete
+    /// frames.
     pub bad_frames: u64,
     /// Bytes before the first trace ID.
     pub no_source: u64,

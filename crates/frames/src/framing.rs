@@ -18,7 +18,7 @@ pub enum Framing {
 }
 
 impl Framing {
-    /// The name.
+    /// The name. (On the command line [`TpiuHalf`](Framing::TpiuHalf) is `tpiu-hsync`.)
     pub const fn name(self) -> &'static str {
         match self {
             Framing::Coresight => "coresight",
@@ -37,7 +37,7 @@ impl Framing {
 /// How offsets are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Numbering {
-    /// Bytes of the capture: the offset of a piece is that of its first byte.
+    /// Bytes of the buffer: the offset of a piece is that of its first byte.
     #[default]
     Capture,
     /// As OpenCSD counts: a fragment has the offset of its ID byte, or of the start of its frame,
@@ -58,7 +58,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// A link with offsets in the capture, and with barriers.
+    /// A link with offsets in the buffer, and with barriers.
     pub const fn new(framing: Framing) -> Self {
         Link { framing, numbering: Numbering::Capture, barriers: true }
     }
@@ -69,7 +69,7 @@ impl Link {
         Link { numbering: Numbering::Opencsd, ..self }
     }
 
-    /// The numbering's offset of the byte at `offset` in the capture.
+    /// The numbering's offset of the byte at `offset` in the buffer.
     #[inline]
     pub(crate) const fn index(&self, offset: u64) -> u64 {
         match (self.numbering, self.framing) {

@@ -6,14 +6,14 @@ use crate::{FRAME, unpack::gap};
 
 /// Receives the output of a [`Splitter`](crate::Splitter), in the order of the bytes.
 ///
-/// Every byte of the capture is in exactly one of: a piece, an event, the ID bytes of a
+/// Every byte of the buffer is in exactly one of: a piece, an event, the ID bytes of a
 /// [`frame`](Split::frame), or its last byte.
 pub trait Split {
     /// Whether [`fragment`](Self::fragment) is called.
     const FRAGMENTS: bool = false;
 
     /// Bytes of source `id`, which is the trace ID of frames, 0x01 to 0x6f, or the source number of
-    /// messages. They equal the bytes of the capture from offset `at` on, except for bit 0 of even
+    /// messages. They equal the bytes of the buffer from offset `at` on, except for bit 0 of even
     /// bytes of a frame. `fragment`: the bytes are the first ones after a change of ID or of frame.
     ///
     /// With [`Numbering::Opencsd`](crate::Numbering) a piece is a whole fragment.
@@ -37,7 +37,7 @@ pub trait Split {
         let _ = frame;
     }
 
-    /// Bytes of frames and of synchronisation packets as they are in the capture, in order, in runs
+    /// Bytes of frames and of synchronisation packets as they are in the buffer, in order, in runs
     /// of any length.
     #[inline]
     fn packed(&mut self, at: u64, bytes: &[u8]) {
@@ -45,7 +45,7 @@ pub trait Split {
     }
 
     /// Contiguous frames from offset `at` on, without an ID byte, all of source `id`: `frames` as
-    /// they are in the capture, and `data` with bit 0 restored in the even bytes. Byte 15 of each
+    /// they are in the buffer, and `data` with bit 0 restored in the even bytes. Byte 15 of each
     /// element of `data` is not data.
     ///
     /// The default passes on each frame; a collector may take all of them at once.
@@ -79,8 +79,8 @@ pub enum Event {
     FullSync,
     /// A half synchronisation packet, 2 bytes. (A DSTREAM footer may be between them.)
     HalfSync,
-    /// 16 bytes that a driver writes between two separate traces: no source continues across them,
-    /// and the trace ID after them is not known.
+    /// 16 bytes that a driver writes between two separate traces. The trace ID after them is not
+    /// known, and the bytes of a source after them do not continue those before them.
     Barrier,
     /// The end of a DSTREAM block.
     Footer([u8; 8]),
@@ -111,7 +111,7 @@ pub enum Event {
         len: u32,
         /// [`Fault::Unsynchronised`] before the first full synchronisation packet, [`Fault::Frame`]
         /// in a frame that a synchronisation packet interrupts, [`Fault::Truncated`] in one that
-        /// the end of the capture truncates.
+        /// the end of the buffer truncates.
         fault: Fault,
     },
 }
@@ -119,10 +119,10 @@ pub enum Event {
 /// A whole frame. (IHI 0029, "Formatter data processing")
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// The bytes in the capture. An even byte is an ID byte where bit 0 is set. Byte 15 holds, for
+    /// The bytes in the buffer. An even byte is an ID byte where bit 0 is set. Byte 15 holds, for
     /// each even byte, bit 0 of the data, or whether an ID takes effect after the next byte.
     pub bytes: &'a [u8; FRAME],
-    /// Offset of its first byte in the capture.
+    /// Offset of its first byte in the buffer.
     pub(crate) start: u64,
     /// The same offset, counted by the link's numbering.
     pub(crate) index: u64,
@@ -157,7 +157,7 @@ impl<'a> Frame<'a> {
         i.is_multiple_of(2) && self.bytes.get(i).is_some_and(|byte| byte & 1 != 0)
     }
 
-    /// Offset of byte `i` in the capture, independent of the numbering.
+    /// Offset of byte `i` in the buffer, independent of the numbering.
     #[inline]
     pub fn offset(&self, i: usize) -> u64 {
         match self.offsets.and_then(|offsets| offsets.get(i)) {

@@ -11,7 +11,7 @@ use crate::{
     id::is_source,
     pending::Pending,
     sync,
-    unpack::{ID_BITS, first_even_ones, plain, unpack},
+    unpack::{ID_BITS, first_even_ones, restore, unpack},
 };
 
 /// OpenCSD reads this many bytes of a buffer at a time, which is visible in its offsets of a source
@@ -56,7 +56,7 @@ impl Splitter {
         self.id
     }
 
-    /// Splits all of `bytes`, which start at offset `at` of the capture.
+    /// Splits all of `bytes`, which start at offset `at` of the buffer.
     pub fn split<S: Split>(&mut self, at: u64, bytes: &[u8], out: &mut S) {
         match self.link.framing {
             Framing::Coresight => self.aligned(at, bytes, out),
@@ -102,7 +102,7 @@ impl Splitter {
             if u128::from_le_bytes(*first) & ID_BITS == 0
                 && let Some(id) = self.id
                 && is_source(id)
-                && let Some((plain, after)) = frames.split_at_checked(plain(frames, &mut data))
+                && let Some((plain, after)) = frames.split_at_checked(restore(frames, &mut data))
                 && !plain.is_empty()
             {
                 out.plain(id, at, plain, data.get(..plain.len()).unwrap_or_default());
@@ -175,7 +175,7 @@ impl Splitter {
             self.report_undecodable(out);
             out.event(self.link.index(start), Event::Footer(footer));
         } else if offset % dstream::BLOCK == dstream::BLOCK - 1 {
-            // The capture begins inside the footer.
+            // The buffer begins inside the footer.
             while let Some((offset, _)) = self.footer.pop() {
                 self.lose(offset, 1, Fault::Unsynchronised, out);
             }
@@ -275,13 +275,14 @@ impl Splitter {
             return 0;
         };
         let (frames, _) = bytes.as_chunks::<FRAME>();
-        // A synchronisation packet looks like an ID byte, unless it begins with the last byte of a
-        // frame.
-        let (plain, _) = frames.split_at_checked(plain(frames, data)).unwrap_or_default();
+        // A synchronisation packet has 0xff at an even position, which is an ID byte there, unless
+        // it begins with the last byte of a frame: a frame that ends so is not taken.
+        let (plain, _) = frames.split_at_checked(restore(frames, data)).unwrap_or_default();
         let plain = match plain {
             [before @ .., last] if last[FRAME - 1] == 0xff => before,
             plain => plain,
         };
+        // `plain` has one offset: the numbering must count as the buffer does.
         if plain.is_empty() || self.link.index(at) != at {
             return 0;
         }
@@ -300,9 +301,9 @@ impl Splitter {
             return self.port_half_syncs(at, bytes, out);
         }
         // No full synchronisation packet begins with either byte.
-        let plain = pair[0] != 0xff
+        let in_frame = pair[0] != 0xff
             && (pair[1] != 0xff || after.len() >= 3 && !after.starts_with(&sync::FULL[1..]));
-        if !plain {
+        if !in_frame {
             return 0;
         }
         self.pair(at, at.wrapping_add(1), pair, out);

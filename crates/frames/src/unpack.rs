@@ -31,7 +31,7 @@ pub(crate) const fn first_even_ones(word: u128) -> usize {
 /// Writes the data of the first frames that have no ID byte, as many as fit, to `data`. Returns
 /// their number.
 #[inline]
-pub(crate) fn plain(frames: &[[u8; FRAME]], data: &mut [[u8; FRAME]]) -> usize {
+pub(crate) fn restore(frames: &[[u8; FRAME]], data: &mut [[u8; FRAME]]) -> usize {
     for (count, (frame, data)) in frames.iter().zip(&mut *data).enumerate() {
         let word = u128::from_le_bytes(*frame);
         if word & ID_BITS != 0 {
@@ -42,8 +42,8 @@ pub(crate) fn plain(frames: &[[u8; FRAME]], data: &mut [[u8; FRAME]]) -> usize {
     frames.len().min(data.len())
 }
 
-/// Passes the contents of `frame` to `out`. `id` is the current trace ID before and after the
-/// frame.
+/// Passes the contents of `frame` to `out`. `id` is the trace ID of the first data byte of the
+/// frame, and becomes that of the first data byte after it.
 #[inline(always)]
 pub(crate) fn unpack<S: Split>(id: &mut Option<u8>, frame: &Frame<'_>, link: &Link, out: &mut S) {
     if S::FRAGMENTS || link.numbering == Numbering::Opencsd || frame.offsets.is_some() {
@@ -113,6 +113,7 @@ fn runs<const CUT: bool, S: Split>(
         if ends == 0 {
             break;
         }
+        // A cut: the next run begins here, or after this byte if it was passed on with its ID byte.
         if CUT && ids >> end & 1 == 0 {
             start = start.max(end);
             continue;
@@ -222,7 +223,7 @@ fn fragment<S: Split>(
     if S::FRAGMENTS || link.numbering == Numbering::Opencsd {
         let (packed, len) = pack(mask, data);
         if S::FRAGMENTS {
-            out.fragment(id, index, short(&packed.to_le_bytes(), len));
+            out.fragment(id, index, prefix(&packed.to_le_bytes(), len));
         }
         if link.numbering == Numbering::Opencsd {
             return run(id, index, true, packed, len, out);
@@ -254,7 +255,7 @@ fn pack(mask: u16, data: u128) -> (u128, usize) {
 }
 
 #[inline]
-fn short(bytes: &[u8; FRAME], len: usize) -> &[u8] {
+fn prefix(bytes: &[u8; FRAME], len: usize) -> &[u8] {
     bytes.get(..len).unwrap_or_default()
 }
 
@@ -263,7 +264,7 @@ fn short(bytes: &[u8; FRAME], len: usize) -> &[u8] {
 fn run<S: Split>(id: Option<u8>, at: u64, fragment: bool, data: u128, len: usize, out: &mut S) {
     match id {
         Some(id) if is_source(id) => out.short(id.into(), at, fragment, data, len),
-        _ => special(id, at, short(&data.to_le_bytes(), len), out),
+        _ => special(id, at, prefix(&data.to_le_bytes(), len), out),
     }
 }
 

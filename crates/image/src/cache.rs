@@ -92,7 +92,7 @@ const MIN_STUBS: usize = 1 << 10;
 const MAX_STUBS: usize = 1 << 13;
 
 /// The maximum number of consecutive blocks that are explored at once.
-const EXPLORED: usize = 32;
+const MAX_EXPLORED: usize = 32;
 
 impl Cache {
     /// An empty cache for a source whose blocks end at `waypoints`.
@@ -188,7 +188,7 @@ impl Cache {
     /// Makes the block at `pc`, which is not cached, and explores in large programs. See
     /// [`make`](Self::make).
     #[cold]
-    fn make_first(&mut self, pc: Pc) -> (BlockId, bool) {
+    fn make_and_explore(&mut self, pc: Pc) -> (BlockId, bool) {
         let (id, renumbered) = self.make(pc);
         let large = self.table.len() > self.explored && !self.table.overflowed();
         if large && id != BlockId::NONE {
@@ -204,7 +204,7 @@ impl Cache {
     fn explore(&mut self, pc: Pc, first: BlockId) {
         let (view, code_space, _) = self.locate(pc);
         let mut newest = first;
-        for _ in 0..EXPLORED {
+        for _ in 0..MAX_EXPLORED {
             let Some(block) = self.table.block(newest) else { return };
             let Instruction { kind, role, conditional, target, .. } = block.last;
             if !matches!(kind, Kind::Branch | Kind::Indirect) || !conditional && role != Role::Call
@@ -334,7 +334,7 @@ impl Code for Cache {
             if let Some(miss) = self.absent.find(address, pc.isa, code_space) {
                 return Err(miss);
             }
-            (id, _) = self.make_first(pc);
+            (id, _) = self.make_and_explore(pc);
         }
         match self.table.block(id) {
             Some(block) => {
@@ -413,7 +413,7 @@ impl BlockCache for Cache {
             return BlockId::NONE;
         }
         let (id, renumbered) = match self.table.find(address, code_space) {
-            BlockId::NONE => self.make_first(pc),
+            BlockId::NONE => self.make_and_explore(pc),
             id => (id, false),
         };
         if let Some((from, taken)) = from

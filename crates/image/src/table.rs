@@ -30,6 +30,7 @@ pub(crate) struct Table {
     slots: Vec<u32>,
     /// The blocks that were found by address. They are few, so this cache is smaller than `slots`.
     target_cache: TargetCache,
+    /// The maximum number of blocks.
     limit: usize,
     /// The table was full and has been cleared.
     overflowed: bool,

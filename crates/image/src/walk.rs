@@ -57,6 +57,7 @@ impl<'a> Memory<'a> {
         let mut reader = Reader::new(self, start);
         // A multiple of the alignment is inside the block, after the minimum length.
         let mut crossed = false;
+        // `reader.at` is the second half of a 4-byte instruction of the code before `start`.
         let thumb = matches!(self.isa, Isa::T32 | Isa::ThumbEe);
         let mut inside = thumb && !self.begins_instruction(start);
         loop {
@@ -244,8 +245,8 @@ impl<'a> Reader<'a> {
             _ => classify(isa, bytes, self.at, it),
         };
         let Some(instruction) = instruction.filter(|i| i.size > 0) else {
-            let unread = if known < MAX_INSTRUCTION_LEN as u64 { known } else { 0 };
-            return Err(Miss { address: self.at.wrapping_add(unread) & mask });
+            let readable = if known < MAX_INSTRUCTION_LEN as u64 { known } else { 0 };
+            return Err(Miss { address: self.at.wrapping_add(readable) & mask });
         };
         if matches!(isa, Isa::A32 | Isa::T32) {
             let is_zero = bytes.iter().take(instruction.size.into()).all(|&byte| byte == 0);

@@ -18,6 +18,7 @@ use crate::registry::Listed;
 /// [`Element::Undecodable`] tile the bytes.
 #[derive(Clone, Debug)]
 pub struct Stream<P: Protocol> {
+    /// The configuration, with what packets have changed of it: see [`Protocol::learn`].
     config: P::Config,
     decoder: P::Decoder,
     synced: bool,
@@ -231,6 +232,7 @@ impl<P: Listed> Stream<P> {
         {
             let taken = feed.taken;
             if !self.synced && P::UNALIGNED {
+                // `take_unaligned` searches at every bit.
                 break;
             }
             if !self.synced {
@@ -258,6 +260,7 @@ impl<P: Listed> Stream<P> {
                 self.synced = true;
                 continue;
             }
+            // Undecodable bytes are reported before the elements of the next packet.
             if !observer.wants_each_packet() && self.undecodable.is_none() {
                 (feed.last, feed.packets) = (self.last, 0);
                 self.decoder.packets(&mut feed, &self.config, code, observer);

@@ -75,16 +75,19 @@ impl<L: Listener + Default> Decoding<L> {
     }
 }
 
+/// Returns whether elements were decoded again, in each framing.
 #[track_caller]
-fn check<L: Listener + Default>(name: &str, case: &Case, seen: fn(&L) -> u64) {
+fn check<L: Listener + Default>(name: &str, case: &Case, seen: fn(&L) -> u64) -> bool {
+    let mut decoded = true;
     for framing in [Framing::Coresight, Framing::Tpiu, Framing::Raw] {
         let mut decoding = Decoding::<L>::new(case, framing);
         decoding.again();
         let before = seen(&decoding.listener);
         let made = allocation_counter::measure(|| decoding.again());
-        assert!(seen(&decoding.listener) > before, "{name}, {framing:?}: nothing was decoded");
+        decoded &= seen(&decoding.listener) > before;
         assert_eq!(made.count_total, 0, "{name}, {framing:?}: allocations");
     }
+    decoded
 }
 
 #[test]
@@ -92,9 +95,11 @@ fn warm_decoding_allocates_nothing() {
     let mut checked = HashSet::new();
     for (name, case) in Case::all() {
         let case = case.unwrap_or_else(|error| panic!("{name}: {error}"));
-        check::<Elements>(&name, &case, |elements| elements.0);
-        check::<All>(&name, &case, |all| all.0.0);
-        checked.insert(case.config.protocol());
+        let elements = check::<Elements>(&name, &case, |elements| elements.0);
+        // The bytes of a case may contain no more than an undecodable packet.
+        if check::<All>(&name, &case, |all| all.0.0) && elements {
+            checked.insert(case.config.protocol());
+        }
     }
     for protocol in AnyProtocol::ALL {
         assert!(checked.contains(protocol), "no case of {protocol:?}");

@@ -161,7 +161,8 @@ impl Decoder {
     }
 
     /// Clears the window and the position in the program: an Alignment Sync is needed. The
-    /// return stack, the overflow, the history, `has_vmid` and `has_context_id` stay.
+    /// return stack, an overflow that the next Trace On reports, the history, `has_vmid` and
+    /// `has_context_id` stay.
     #[cold]
     fn lose(&mut self) {
         self.stage = Stage::Lost;
@@ -196,6 +197,7 @@ impl Decoder {
         }
         if self.exception.is_some() {
             self.complete_exception(&p, config, rules, sink);
+            // P0 elements above the maximum speculation depth are committed.
             let commit = self.depth.saturating_sub(max);
             if !self.resolve_q(rules, code, sink)
                 || commit > 0 && !self.commit(at, commit, rules, code, sink)
@@ -297,6 +299,7 @@ impl Decoder {
             // Packets of data trace and of conditional instructions are parsed only.
             Packet::NumberedSync(_) | Packet::UnnumberedSync(_) | Packet::Conditional(_) => {}
         }
+        // P0 elements above the maximum speculation depth are committed without a Commit packet.
         commit = commit.max(self.depth.saturating_sub(max));
         if commit > 0 && !self.commit(at, commit, rules, code, sink)
             || self.window.len() >= MAX_WINDOW && self.depth == 0 && !self.flush(rules, code, sink)

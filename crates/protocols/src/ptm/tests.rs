@@ -16,8 +16,12 @@ const COUNTED: Config = Config { control: 1 << 12, ..PLAIN };
 /// ETMCR bit 29: the return stack is used.
 const STACK: Config = Config { control: 1 << 29, ..PLAIN };
 /// ETMCR bits 15:14: four bytes of CONTEXTIDR are traced; ETMCCER bits 29:28: binary 64-bit time.
-const RICH: Config =
-    Config { control: 0b11 << 14, extension: 0b11 << 28, id: Some(0x411c_f312), trace_id: 0x13 };
+const RICH: Config = Config {
+    control: 1 << 30 | 0b11 << 14,
+    extension: 0b11 << 28,
+    id: Some(0x411c_f312),
+    trace_id: 0x13,
+};
 const CONFIGS: [Config; 4] = [PLAIN, COUNTED, STACK, RICH];
 
 /// Every header is in the table "Packet formats" or reserved.

@@ -133,24 +133,23 @@ impl BlockWalk {
         if self.is_indirect(blocks) { self.calls.pop(blocks) } else { BlockId::NONE }
     }
 
-    /// Takes the remaining atoms and then `packets`. `special` are the kinds of waypoints that need
-    /// more work if they take effect. `PREFETCH`: blocks are prefetched.
+    /// Takes the remaining atoms and then `packets`. `check`: the kinds of waypoints that need more
+    /// work if they do not take effect, and if they do. `PREFETCH`: blocks are prefetched.
+    // `check` is in memory: an index costs less than a branch on whether the waypoint takes effect.
     // All variables of the loop are in registers: only the sink is called for an atom.
     #[inline(never)]
     pub(super) fn run<'a, const PREFETCH: bool, R: PacketSource<'a>, S: Sink>(
         &mut self,
         packets: &mut R,
         blocks: &CachedBlocks<'_>,
-        special: u16,
+        check: &[u16; 2],
         sink: &mut S,
     ) -> Stop {
         // Made again here, so that the compiler knows that both slices have the same length, and
         // checks bounds once for each atom.
         let blocks = CachedBlocks::new(blocks.all(), blocks.successors(), blocks.classes());
-        // An index instead of a branch on whether the waypoint took effect.
-        let check = [CachedBlock::UNCONDITIONAL, special | CachedBlock::LOOP];
         let BlockWalk { mut next, mut steps, mut at, mut last, mut before, mut taken, .. } = *self;
-        let (mut cursor, mut chunk) = packets.chunk(taken);
+        let (mut base, mut chunk) = packets.chunk(taken);
         let stop = 'walk: loop {
             while steps > 1 {
                 let Some((cached, successors, class)) = blocks.step(next) else {
@@ -168,7 +167,7 @@ impl BlockWalk {
                     if steps & 1 == 0 {
                         break 'walk Stop::NotTaken;
                     }
-                    if !cached.is_any_of(special) {
+                    if !cached.is_any_of(check[1] & !CachedBlock::LOOP) {
                         // A loop of one block: one iteration for each consecutive E atom.
                         let times = steps.trailing_ones().min(steps.ilog2());
                         sink.repeat(at, cached.range(class, true), times);
@@ -181,6 +180,7 @@ impl BlockWalk {
                     if cached.is_any_of(CachedBlock::EXCEPTION_RETURN) {
                         break 'walk Stop::ExceptionReturn;
                     }
+                    // The other special kind is a branch with link; `last` is this block.
                     self.calls.push(last);
                     if PREFETCH {
                         prefetch_block(blocks, after);
@@ -198,7 +198,7 @@ impl BlockWalk {
                 steps >>= 1;
             }
             let Some(&header) = chunk.get(taken) else {
-                (cursor, chunk) = packets.chunk(taken);
+                (base, chunk) = packets.chunk(taken);
                 if taken < chunk.len() {
                     continue;
                 }
@@ -218,7 +218,7 @@ impl BlockWalk {
                 }
                 atoms => {
                     steps = atoms;
-                    at = cursor.wrapping_add(taken as u64);
+                    at = base.wrapping_add(taken as u64);
                     taken += 1;
                 }
             }
@@ -245,6 +245,7 @@ mod tests {
 
     /// Entries of the return stack.
     const DEPTH: usize = 15;
+    const CHECK: [u16; 2] = [CachedBlock::UNCONDITIONAL, CachedBlock::CALL | CachedBlock::LOOP];
 
     /// Atom packets of one atom each, in chunks.
     struct Atom<'a>(&'a [u8]);
@@ -361,8 +362,7 @@ mod tests {
             while walk.taken < bytes.len() || walk.steps > 1 {
                 let end = bytes.len().min(walk.taken + 1 + random.next() as usize % 90);
                 packets.0 = &bytes[..end];
-                let stop =
-                    walk.run::<true, _, _>(&mut packets, &blocks, CachedBlock::CALL, &mut elements);
+                let stop = walk.run::<true, _, _>(&mut packets, &blocks, &CHECK, &mut elements);
                 if matches!(stop, Stop::Unknown) {
                     // The entry is in the flow's stack.
                     match returns_to(&mut walk, &mut returns, blocks) {

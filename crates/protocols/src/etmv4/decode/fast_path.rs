@@ -22,7 +22,7 @@ use crate::etmv4::Config;
 use crate::etmv4::history::Entry;
 use crate::etmv4::packet::{Atoms, Packet, SubIsa};
 
-/// Why the fast path leaves [`BlockWalk::run`].
+/// A [`Stop`] at which the flow is updated with the last block of the walk. At others it continues.
 enum Halt {
     /// At another packet, or at the end.
     Other,
@@ -87,6 +87,7 @@ impl Decoder {
         }
         let good = self.flush(rules, code, sink);
         if !good {
+            // The program image is wrong. The Atom packet is taken, and its atoms have no effect.
             (feed.last, feed.packets) = (feed.offsets.at(feed.taken), feed.packets.wrapping_add(1));
             feed.taken += 1;
             self.fail(feed.last, sink);
@@ -158,7 +159,7 @@ impl Decoder {
         code: &mut K,
         sink: &mut S,
     ) {
-        let special = special(rules);
+        let check = kinds_to_check(rules);
         let sets = self.flow.sets(rules, code);
         let next = match self.flow.is_contradicted() {
             // The first atom reports it.
@@ -181,8 +182,8 @@ impl Decoder {
                     prefetcher: many.then_some(&mut prefetcher),
                 };
                 let stop = match many {
-                    true => walk.run::<true, _, S>(&mut driver, &blocks, special, sink),
-                    false => walk.run::<false, _, S>(&mut driver, &blocks, special, sink),
+                    true => walk.run::<true, _, S>(&mut driver, &blocks, &check, sink),
+                    false => walk.run::<false, _, S>(&mut driver, &blocks, &check, sink),
                 };
                 match stop {
                     Stop::Packet => break Halt::Other,
@@ -209,7 +210,7 @@ impl Decoder {
                     self.flow.settle(cursor, rules, code);
                     break;
                 }
-                // The next atom makes it an inconsistency.
+                // The next atom makes it an inconsistency, which `enter` reports.
                 Halt::NotTaken => {
                     self.flow.settle(cursor, rules, code);
                     if !walk.has_atoms() {
@@ -263,7 +264,7 @@ impl Decoder {
         sink: &mut S,
     ) -> bool {
         let mut another = false;
-        while self.flow.is_missing(feed.offsets.at(walk.taken), code, sink) {
+        while self.flow.report_missing(feed.offsets.at(walk.taken), code, sink) {
             walk.skip_atoms(feed);
             let rest = feed.bytes.get(walk.taken..).unwrap_or_default();
             let (entry, len) = self.traced(rest);
@@ -342,9 +343,9 @@ struct Driver<'a, 'b, K> {
 impl<'b, K: BlockCache> PacketSource<'b> for Driver<'_, 'b, K> {
     #[inline(never)]
     fn chunk(&mut self, taken: usize) -> (u64, &'b [u8]) {
-        let (cursor, until) = self.feed.offsets.run(taken);
+        let (offset, until) = self.feed.offsets.run(taken);
         let end = until.min(self.feed.bytes.len());
-        (cursor.wrapping_sub(taken as u64), self.feed.bytes.get(..end).unwrap_or_default())
+        (offset.wrapping_sub(taken as u64), self.feed.bytes.get(..end).unwrap_or_default())
     }
 
     #[inline(never)]
@@ -387,9 +388,10 @@ fn aside(bytes: &[u8], config: &Config) -> Option<(Packet, usize)> {
     }
 }
 
-/// The kinds of waypoints that need more work than an emitted range.
-const fn special(rules: Rules) -> u16 {
+/// The kinds of waypoints that need more work than an emitted range: where they do not take effect,
+/// and where they do.
+const fn kinds_to_check(rules: Rules) -> [u16; 2] {
     let calls = if rules.return_stack { CachedBlock::CALL } else { 0 };
     let returns = if rules.implicit_exception_returns { CachedBlock::EXCEPTION_RETURN } else { 0 };
-    calls | returns
+    [CachedBlock::UNCONDITIONAL, calls | returns | CachedBlock::LOOP]
 }

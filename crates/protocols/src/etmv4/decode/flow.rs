@@ -18,13 +18,13 @@ pub(super) struct Flow {
     address: u64,
     /// The bits [`CONTEXT`], [`ADDRESS`], [`PENDING`] and [`NOT_TAKEN`].
     known: u8,
-    /// The instruction set at the address, from execution state and selector.
+    /// The instruction set at the address, from execution state and sub-ISA.
     isa: Isa,
     /// The memory of the instructions.
     space: Space,
     /// AArch64 state.
     bits64: bool,
-    /// Instruction set selector of the address: IS1 (T32) or IS0.
+    /// Sub-ISA of the address: IS1 (T32) or IS0.
     is1: bool,
     /// The last branch, which a late Mispredict may still reverse.
     branch: LastBranch,
@@ -77,13 +77,14 @@ impl Flow {
         (self.known & (CONTEXT | ADDRESS) == CONTEXT | ADDRESS).then_some(pc)
     }
 
-    /// The next instruction, if the selector of its address alone determines the instruction set,
-    /// as the fast path requires.
+    /// The next instruction, if the sub-ISA of its address agrees with its instruction set (IS1 for
+    /// T32 only), as the fast path requires.
     #[inline]
     pub(super) fn selected(&self) -> Option<Pc> {
         self.pc().filter(|pc| self.is1 == (pc.isa == Isa::T32))
     }
 
+    /// Continues at `address`. Clears [`PENDING`] and [`NOT_TAKEN`].
     #[inline]
     fn go(&mut self, address: u64, is1: bool, rules: Rules) {
         self.address = address;
@@ -112,8 +113,8 @@ impl Flow {
         Sets { is0, is1 }
     }
 
-    /// Resets what was reported since the last traced address. For a traced address whose block is
-    /// cached: the address itself is in the walk.
+    /// Resets what was reported since the last traced address. For an address that the fast path
+    /// takes: the walk holds its block, or [`set_address`](Self::set_address) follows.
     #[inline]
     pub(super) fn arrived(&mut self) {
         self.loss_reported = false;
@@ -183,6 +184,8 @@ impl Flow {
         sink.element(at, Element::Context(context));
     }
 
+    /// Continues at a traced address. A branch without a condition that was not taken is still an
+    /// inconsistency at the next P0 element.
     pub(super) fn set_address(&mut self, address: u64, is1: bool, rules: Rules) {
         let not_taken = self.known & NOT_TAKEN;
         self.go(address, is1, rules);
@@ -197,8 +200,8 @@ impl Flow {
         self.known & NOT_TAKEN != 0
     }
 
-    /// Before a P0 element: the target of an indirect branch without a traced address is popped
-    /// from the return stack.
+    /// Before a P0 element: reports a branch without a condition that was not taken, and pops the
+    /// target of an indirect branch without a traced address from the return stack.
     #[inline]
     pub(super) fn take_return<S: Sink>(&mut self, at: u64, rules: Rules, sink: &mut S) {
         if self.is_contradicted() {
@@ -307,7 +310,7 @@ impl Flow {
         sink: &mut S,
     ) -> bool {
         let Some(pc) = self.pc() else { return true };
-        if self.is_missing(at, code, sink) {
+        if self.report_missing(at, code, sink) {
             return true;
         }
         let (walked, stop) = walk(pc, code, Until::Waypoint, limit(code));
@@ -358,9 +361,10 @@ impl Flow {
         !resets
     }
 
-    /// Reports missing memory at the next instruction, if an earlier read failed there.
+    /// Reports missing memory at the next instruction, if an earlier read failed there. Returns
+    /// whether it did: the address is unknown then.
     #[inline]
-    pub(super) fn is_missing<K: BlockCache, S: Sink>(
+    pub(super) fn report_missing<K: BlockCache, S: Sink>(
         &mut self,
         at: u64,
         code: &K,
@@ -397,6 +401,7 @@ impl Flow {
     ) {
         let Flow { isa, is1, .. } = *self;
         self.branch = LastBranch::Seen(Branch { from, isa, is1, taken });
+        // The unit pushes when it traces the atom: a later Mispredict does not change its stack.
         if first && last.role == Role::Call && rules.return_stack {
             self.returns.push(Return { address: next, is1 });
         }

@@ -14,8 +14,8 @@ pub(super) struct Sets {
 /// An instruction set that an address can select.
 #[derive(Clone, Copy)]
 pub(super) struct Set {
-    /// What selects its blocks. [`CodeSpace::NONE`] where the sub-ISA alone does not select the
-    /// instruction set.
+    /// What selects its blocks. [`CodeSpace::NONE`] where the sub-ISA disagrees with the
+    /// instruction set: IS0 in the M profile, IS1 in AArch64 state. The fast path leaves these out.
     pub(super) code_space: CodeSpace,
     /// Its address bits.
     pub(super) mask: u64,

@@ -14,7 +14,7 @@ const DEPTH: u8 = 15;
 /// Slots of the ring, a power of two.
 const SLOTS: usize = 16;
 
-/// A return address and its instruction set selector.
+/// A return address and its sub-ISA.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Return {
     pub(super) address: u64,
@@ -146,6 +146,7 @@ impl Calls {
             return BlockId::NONE;
         }
         let blocks = code.blocks();
+        // No entry is handed over, but those that were here may have displaced older ones.
         self.hand_over(returns, &blocks);
         let Some(top) = returns.top() else { return BlockId::NONE };
         let Set { code_space, mask } = sets.get(top.is1);

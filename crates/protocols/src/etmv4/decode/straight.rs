@@ -42,7 +42,7 @@ pub(super) struct Walked {
     pub(super) last: Option<Instruction>,
     /// The last instruction is a waypoint.
     pub(super) waypoint: bool,
-    /// Another instruction is a branch without a condition, which is not taken.
+    /// An instruction before the last one is a branch without a condition, which is not taken.
     pub(super) passed: bool,
 }
 
@@ -126,8 +126,8 @@ pub(super) fn walk<K: BlockCache>(
         if walked.instructions > 0 && more > limit {
             return (walked, Some(Stop::Limit));
         }
-        let passed = fits && block.end == End::Waypoint;
-        limit = limit.saturating_sub(more + if passed { WAYPOINT_COST } else { 0 });
+        let at_waypoint = fits && block.end == End::Waypoint;
+        limit = limit.saturating_sub(more + if at_waypoint { WAYPOINT_COST } else { 0 });
         if fits {
             walked.end = block.next();
             walked.instructions = walked.instructions.saturating_add(block.instructions);

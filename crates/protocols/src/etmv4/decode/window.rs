@@ -55,7 +55,8 @@ pub(super) enum What {
     },
     Context(Context),
     TraceOn,
-    /// A Mispredict that concerns no branch: address and context are unknown from here on.
+    /// A Mispredict that concerns no branch, an inconsistency: address and context are unknown from
+    /// here on.
     Unknown,
     Events(u8),
     Timestamp {
@@ -137,7 +138,7 @@ pub(super) fn cancel(window: &mut Window, mut n: u32) -> u32 {
 pub(super) enum Newest {
     /// A branch, which has the other outcome now.
     Branch,
-    /// An element that this decoder has not seen.
+    /// An element that this decoder has not seen, or [`What::Unknown`]: there is no effect.
     Unseen,
     /// Another element: the Mispredict contradicts the trace.
     Other,

@@ -427,7 +427,7 @@ fn timestamps() {
 
 #[test]
 fn contexts() {
-    let config = Config { control: 0b10 << 14, ..PLAIN };
+    let config = Config { control: 1 << 30 | 0b10 << 14, ..PLAIN };
     let with = |context_id, vmid| Element::Context(Context { context_id, vmid, ..SECURE });
     let sync = [0x08, 0x00, 0x80, 0x00, 0x00, 0x21, 0x34, 0x12];
     let bytes = [
