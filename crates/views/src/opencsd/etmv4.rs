@@ -58,6 +58,7 @@ impl PacketText for Etmv4Text {
         one_unsynced_line: true,
         plain_ranges: true,
         incomplete_end: true,
+        drops_at_end: true,
         ..Behaviour::new(Group::EightOrZero)
     };
 

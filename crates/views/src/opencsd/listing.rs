@@ -63,6 +63,9 @@ pub struct Listing<W> {
     error: Option<io::Error>,
 }
 
+/// The most elements of a source that wait for another one.
+const MAX_HELD: usize = 16;
+
 /// The most bytes of lines that wait for late elements.
 const MAX_WAITING: usize = 1 << 26;
 
@@ -351,6 +354,18 @@ impl<W: io::Write> Listing<W> {
         self.write(false);
     }
 
+    /// Lists the elements that wait for another element or packet.
+    fn release(&mut self, n: usize) {
+        if self.sources[n].held.is_empty() {
+            return;
+        }
+        let mut held = mem::take(&mut self.sources[n].held);
+        for (at, what) in held.drain(..) {
+            self.other_element(n, at, what);
+        }
+        self.sources[n].held = held;
+    }
+
     /// Lists an element that is not listed as it is decoded.
     fn other_element(&mut self, n: usize, at: u64, what: Element) {
         let cut = if what == Element::End { self.cut_short(n) } else { None };
@@ -437,6 +452,18 @@ impl<W: io::Write> Listener for Listing<W> {
     const FRAMES: bool = true;
 
     fn element(&mut self, n: usize, at: u64, what: Element) {
+        if self.sources[n].behaviour.drops_at_end {
+            match what {
+                Element::TraceOn(_) | Element::Context(_) => {
+                    if self.sources[n].held.len() >= MAX_HELD {
+                        self.release(n);
+                    }
+                    return self.sources[n].held.push((at, what));
+                }
+                Element::End => self.sources[n].held.clear(),
+                _ => self.release(n),
+            }
+        }
         // Most elements are ranges, and most sources list them as they are decoded.
         if matches!(what, Element::Range(_))
             && self.sources[n].behaviour.plain_ranges
@@ -465,6 +492,7 @@ impl<W: io::Write> Listener for Listing<W> {
         bytes: &[u8],
         packet: AnyPacket<'_>,
     ) {
+        self.release(n);
         if !self.shown.packets {
             return self.order_packet(n, offsets.at(span.start), packet);
         }

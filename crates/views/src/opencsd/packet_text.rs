@@ -42,6 +42,8 @@ pub struct Behaviour {
     /// At the end of the trace, bytes before a synchronisation are an incomplete packet, and the
     /// end states whether an overflow was before it.
     pub(super) incomplete_end: bool,
+    /// A context or the start of trace is not listed where the trace ends directly after it.
+    pub(super) drops_at_end: bool,
     /// The end of the trace has the offset of the last line of bytes before a synchronisation.
     pub(super) end_at_last_line: bool,
 }
@@ -56,6 +58,7 @@ impl Behaviour {
             plain_ranges: false,
             late_elements: false,
             incomplete_end: false,
+            drops_at_end: false,
             end_at_last_line: false,
         }
     }

@@ -1,6 +1,6 @@
 //! What the listing knows of one source.
 
-use tracewright_base::Gap;
+use tracewright_base::{Element, Gap};
 use tracewright_protocols::TraceForm;
 use tracewright_protocols::registry::AnyConfig;
 
@@ -27,6 +27,8 @@ pub(super) struct Source {
     pub unsynced_line: UnsyncedLine,
     /// The offset of the last line, if its bytes come before a synchronisation.
     pub unsynced_at: Option<u64>,
+    /// Elements that wait for another element or packet: see [`Behaviour::drops_at_end`].
+    pub held: Vec<(u64, Element)>,
     /// The offset of the last packet in the capture, and the offset that OpenCSD lists for it.
     pub seen: (u64, u64),
 }
@@ -53,6 +55,7 @@ impl Source {
             overflowed: false,
             unsynced_line,
             unsynced_at: None,
+            held: Vec::new(),
             seen: (0, 0),
         }
     }
