@@ -1,5 +1,5 @@
 //! Random streams of ETMv4 and ETE packets over small programs, given to the decoder and to the
-//! [analyzer](crate::analyzer), which must agree.
+//! [transcription](crate::analyzer) of the trace analyzer, which must agree.
 //!
 //! Compared are the executed instructions, one by one, with their contexts and outcomes; exceptions
 //! with addresses; transactions; events, timestamps and cycle counts; and where trace begins and is
