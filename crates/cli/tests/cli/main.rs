@@ -4,6 +4,7 @@ mod bench;
 mod common;
 mod files;
 mod hostile;
+mod limits;
 mod logs;
 mod memory;
 mod names;
