@@ -4,9 +4,10 @@ use super::{Finding, Tree, lines_with};
 use crate::tidy::tree::{File, lines};
 
 /// The published crates, lowest layer first. A crate depends only on crates of lower layers.
-const LAYERS: [&[&str]; 9] = [
+const LAYERS: [&[&str]; 10] = [
     &["base", "scan"],
     &["isa", "frames"],
+    &["units"],
     &["protocols", "image"],
     &["capture"],
     &["logs"],

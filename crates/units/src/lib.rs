@@ -1,0 +1,11 @@
+//! Trace units and trace buffers as the software that programs them sees them.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`register`] | the elements of the register tables |
+//!
+//! The crate knows registers, resources, filters and the order of register accesses. It knows no
+//! packets: those are in `tracewright-protocols`.
+#![forbid(unsafe_code)]
+
+pub mod register;
