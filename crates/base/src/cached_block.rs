@@ -70,15 +70,46 @@ impl BlockId {
     /// The block at `index`; [`NONE`](BlockId::NONE) if `index` is too large.
     #[inline]
     pub const fn new(index: usize) -> BlockId {
-        if index < u32::MAX as usize { BlockId(index as u32) } else { BlockId::NONE }
+        if index < BEHIND_CALL as usize { BlockId(index as u32) } else { BlockId::NONE }
     }
 
-    /// Its index. The index of [`NONE`](BlockId::NONE) is greater than that of any block.
+    /// Its index. The indices of [`NONE`](BlockId::NONE) and of [`behind_call`](BlockId::behind_call)
+    /// are greater than that of any block.
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
+
+    /// The block at the return address of a call without a condition, as the not-taken successor of
+    /// the call. Execution gets there by a return only: it is no block that can be executed next.
+    #[inline]
+    pub const fn behind_call(self) -> BlockId {
+        BlockId(self.0 | BEHIND_CALL)
+    }
+
+    /// Whether it can be the index of a block: not of [`NONE`](BlockId::NONE) and of
+    /// [`behind_call`](BlockId::behind_call).
+    #[inline]
+    pub const fn can_be_next(self) -> bool {
+        self.0 & BEHIND_CALL == 0
+    }
+
+    /// The block of [`behind_call`](BlockId::behind_call); any other value as it is.
+    #[inline]
+    pub const fn after_return(self) -> BlockId {
+        BlockId(if self.0 == u32::MAX { self.0 } else { self.0 & !BEHIND_CALL })
+    }
+
+    /// The block with the number that `new_id` returns, in the same form.
+    pub fn renumbered(self, new_id: impl Fn(BlockId) -> BlockId) -> BlockId {
+        let id = new_id(self.after_return());
+        if self.0 & BEHIND_CALL == 0 { id } else { id.behind_call() }
+    }
 }
+
+/// The bit of a [`BlockId`] that marks the not-taken successor of a call without a condition. It is
+/// above the bits of an index.
+const BEHIND_CALL: u32 = 1 << 31;
 
 /// What selects a block in addition to its address: the instruction set and the memory view. Spaces
 /// with the same memory have the same code space.
@@ -114,8 +145,9 @@ pub struct CachedBlock {
     counts: u16,
 }
 
-/// The next block if the waypoint of a block does not take effect, and if it does.
-/// [`BlockId::NONE`] if more than one block can be next, as after an indirect branch, or if the
+/// The next block if the waypoint of a block does not take effect, and if it does. The first of a
+/// call without a condition is [`BlockId::behind_call`], of any other branch without a condition
+/// [`BlockId::NONE`]. [`BlockId::NONE`] also if more than one block can be next, as after an indirect branch, or if the
 /// next block is not known yet.
 pub type Successors = [BlockId; 2];
 
@@ -157,7 +189,6 @@ impl CachedBlock {
     pub const INDIRECT: u16 = 1 << 2;
     /// It is its own taken successor: a loop of one block.
     pub const LOOP: u16 = 1 << 3;
-
     /// Its waypoint is a branch without a condition.
     pub const UNCONDITIONAL: u16 = 1 << 4;
 
@@ -307,6 +338,15 @@ impl<'a> CachedBlocks<'a> {
         self.successors
             .get(id.index())
             .map_or(BlockId::NONE, |successors| successors[usize::from(taken)])
+    }
+
+    /// The block at the return address of the call `id`; [`BlockId::NONE`] if it is not known.
+    #[inline]
+    pub fn after_return(&self, id: BlockId) -> BlockId {
+        match self.successors.get(id.index()) {
+            Some(&[behind, _]) => behind.after_return(),
+            None => BlockId::NONE,
+        }
     }
 
     /// A block, its successors, and its class.

@@ -143,8 +143,16 @@ pub struct Reading<R>(pub R);
 
 impl<R: Read> Input for Reading<R> {
     fn more(&mut self, most: usize, _: bool, into: &mut Vec<u8>) -> io::Result<More> {
-        let some = (&mut self.0).take(most as u64).read_to_end(into)?;
-        Ok(if some == 0 { More::End } else { More::Some })
+        let before = into.len();
+        into.resize(before.saturating_add(most), 0);
+        let read = loop {
+            match self.0.read(into.get_mut(before..).unwrap_or_default()) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read,
+            }
+        };
+        into.truncate(before + read.as_ref().map_or(0, |len| (*len).min(most)));
+        Ok(if read? == 0 { More::End } else { More::Some })
     }
 }
 

@@ -131,8 +131,17 @@ impl Table {
         })
     }
 
-    /// Records `to` as the successor of `from`, whose waypoint is `taken` or not.
-    pub(crate) fn chain(&mut self, from: BlockId, taken: bool, to: BlockId) {
+    /// Records `to` as the successor of `from`, whose waypoint is `taken` or not. The not-taken
+    /// successor of a call is the block at its return address; any other branch without a condition
+    /// has none.
+    pub(crate) fn chain(&mut self, from: BlockId, taken: bool, mut to: BlockId) {
+        let Some(cached) = self.blocks.get(from.index()) else { return };
+        if !taken && cached.is_any_of(CachedBlock::UNCONDITIONAL) {
+            if !cached.is_any_of(CachedBlock::CALL) {
+                return;
+            }
+            to = to.behind_call();
+        }
         if let Some([not, yes]) = self.successors.get_mut(from.index()) {
             *(if taken { yes } else { not }) = to;
         }
@@ -263,8 +272,9 @@ impl Table {
         }
         let to = |id: BlockId| moved.get(id.index()).copied().unwrap_or(BlockId::NONE);
         self.blocks = in_order(&self.blocks, &order, capacity, |cached| cached);
-        self.successors =
-            in_order(&self.successors, &order, capacity, |successors| successors.map(to));
+        self.successors = in_order(&self.successors, &order, capacity, |successors| {
+            successors.map(|id| id.renumbered(to))
+        });
         self.targets = in_order(&self.targets, &order, capacity, |target| target);
         let slots = (capacity * SPARSE).next_power_of_two();
         self.slots.clear();

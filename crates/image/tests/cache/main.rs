@@ -499,7 +499,8 @@ fn a_full_cache_is_cleared() {
 
 #[test]
 fn successors_are_recorded() {
-    let regions = || [Region::new("code", 0, words(&[RET; 4]))];
+    let code = [a64::b_cond(0, 8).unwrap(), RET, a64::bl(0x100).unwrap(), RET];
+    let regions = || [Region::new("code", 0, words(&code))];
     let mut all = cache(regions(), DEFAULT);
     let first = all.enter(pc(Isa::A64, 0), None);
     let second = all.enter(pc(Isa::A64, 4), Some((first, false)));
@@ -515,6 +516,14 @@ fn successors_are_recorded() {
     let (cached, class) = all.blocks().get(second).unwrap();
     assert_eq!(cached.end(class), block.next());
     assert_eq!(cached.range(class, true).last, Last::new(&block.last, true));
+    // A return has no not-taken successor. That of a call is reached by a return only.
+    let call = all.enter(pc(Isa::A64, 8), Some((second, false)));
+    assert_eq!(all.blocks().next(second, false), BlockId::NONE);
+    let behind = all.enter(pc(Isa::A64, 12), Some((call, false)));
+    assert_eq!(all.blocks().next(call, false), behind.behind_call());
+    assert_eq!(all.blocks().after_return(call), behind);
+    assert!(all.blocks().get(behind.behind_call()).is_none() && behind.can_be_next());
+    assert_eq!(behind.behind_call().renumbered(|_| first), first.behind_call());
     // No block ends with a waypoint at the end of memory.
     assert_eq!(all.enter(pc(Isa::A64, 16), Some((second, true))), BlockId::NONE);
 

@@ -1,6 +1,6 @@
 //! The loop that takes each atom through cached blocks.
 
-use tracewright_base::{BlockId, CachedBlock, CachedBlocks, Element, Feed, Range, Sink};
+use tracewright_base::{BlockId, CachedBlock, CachedBlocks, Element, Feed, Sink};
 
 use super::lookup::prefetch_block;
 use super::returns::{Calls, Returns};
@@ -13,7 +13,8 @@ pub(super) struct BlockWalk {
     pub(super) next: BlockId,
     /// The block before it; [`BlockId::NONE`] if the flow is up to date.
     pub(super) last: BlockId,
-    /// `steps` before the atom of `last`. Bit 0: the waypoint of `last` took effect.
+    /// `steps` before the atom of `last`. Bit 0: the waypoint of `last` took effect, or there is no
+    /// `last`.
     before: u32,
     /// The remaining atoms from bit 0 on, and a 1 after them.
     steps: u32,
@@ -34,8 +35,9 @@ pub(super) trait PacketSource<'a> {
 
     /// Takes an Address packet at `taken`, where no Atom packet is. Returns the block at the
     /// address and the length of the packet; the length is 0 if there is no Address packet or no
-    /// Atom packet follows.
-    fn jump(&mut self, taken: usize, header: u8) -> (BlockId, u32);
+    /// Atom packet follows. It is also 0 without a `next` block after a waypoint that did not take
+    /// effect, which bit 0 of `before` states: the flow may find that this is an inconsistency.
+    fn jump(&mut self, taken: usize, header: u8, next: BlockId, before: u32) -> (BlockId, u32);
 }
 
 /// Why [`BlockWalk::run`] returns.
@@ -48,9 +50,6 @@ pub(super) enum Stop {
     Address,
     /// The last block ends with a return from an exception.
     ExceptionReturn,
-    /// The last block ends with a branch without a condition, and its atom, which is not taken
-    /// yet, is N.
-    NotTaken,
 }
 
 /// A next block within this distance, in blocks, is probably prefetched already.
@@ -62,7 +61,7 @@ impl BlockWalk {
         BlockWalk {
             next,
             last: BlockId::NONE,
-            before: 0,
+            before: 1,
             steps: 1,
             at: feed.last,
             taken: feed.taken,
@@ -78,25 +77,15 @@ impl BlockWalk {
     /// Continues at `cursor`, where the flow is up to date.
     pub(super) fn resume(&mut self, cursor: Cursor) {
         (self.next, self.last) = (cursor.next, cursor.last);
+        if cursor.last == BlockId::NONE {
+            self.before = 1;
+        }
     }
 
     /// Whether the waypoint of the last block took effect.
     #[inline]
     pub(super) const fn took_effect(&self) -> bool {
         self.before & 1 != 0
-    }
-
-    /// Takes the N atom of the last block, and returns its range.
-    pub(super) fn take_not_taken(&mut self, blocks: &CachedBlocks<'_>) -> Option<Range> {
-        self.take_atom();
-        self.next = blocks.next(self.last, false);
-        let (cached, class) = blocks.get(self.last)?;
-        Some(cached.range(class, false))
-    }
-
-    /// Whether atoms of the current packet remain.
-    pub(super) const fn has_atoms(&self) -> bool {
-        self.steps > 1
     }
 
     /// Takes one atom, for a block that is not cached. Returns whether it is E.
@@ -133,21 +122,22 @@ impl BlockWalk {
         if self.is_indirect(blocks) { self.calls.pop(blocks) } else { BlockId::NONE }
     }
 
-    /// Takes the remaining atoms and then `packets`. `check`: the kinds of waypoints that need more
-    /// work if they do not take effect, and if they do. `PREFETCH`: blocks are prefetched.
-    // `check` is in memory: an index costs less than a branch on whether the waypoint takes effect.
+    /// Takes the remaining atoms and then `packets`. `special`: the kinds of waypoints that need
+    /// more work if they take effect. `PREFETCH`: blocks are prefetched.
     // All variables of the loop are in registers: only the sink is called for an atom.
     #[inline(never)]
     pub(super) fn run<'a, const PREFETCH: bool, R: PacketSource<'a>, S: Sink>(
         &mut self,
         packets: &mut R,
         blocks: &CachedBlocks<'_>,
-        check: &[u16; 2],
+        special: u16,
         sink: &mut S,
     ) -> Stop {
         // Made again here, so that the compiler knows that both slices have the same length, and
         // checks bounds once for each atom.
         let blocks = CachedBlocks::new(blocks.all(), blocks.successors(), blocks.classes());
+        // An index costs less than a branch on whether the waypoint takes effect.
+        let check = [0, special | CachedBlock::LOOP];
         let BlockWalk { mut next, mut steps, mut at, mut last, mut before, mut taken, .. } = *self;
         let (mut base, mut chunk) = packets.chunk(taken);
         let stop = 'walk: loop {
@@ -164,10 +154,7 @@ impl BlockWalk {
                 let after = successors[usize::from(executed)];
                 (last, before) = (next, steps);
                 if cached.is_any_of(check[usize::from(executed)]) {
-                    if steps & 1 == 0 {
-                        break 'walk Stop::NotTaken;
-                    }
-                    if !cached.is_any_of(check[1] & !CachedBlock::LOOP) {
+                    if !cached.is_any_of(special) {
                         // A loop of one block: one iteration for each consecutive E atom.
                         let times = steps.trailing_ones().min(steps.ilog2());
                         sink.repeat(at, cached.range(class, true), times);
@@ -206,7 +193,7 @@ impl BlockWalk {
             };
             match Atoms::steps(header) {
                 0 => {
-                    let (to, len) = packets.jump(taken, header);
+                    let (to, len) = packets.jump(taken, header, next, before);
                     if len == 0 {
                         break Stop::Packet;
                     }
@@ -245,7 +232,6 @@ mod tests {
 
     /// Entries of the return stack.
     const DEPTH: usize = 15;
-    const CHECK: [u16; 2] = [CachedBlock::UNCONDITIONAL, CachedBlock::CALL | CachedBlock::LOOP];
 
     /// Atom packets of one atom each, in chunks.
     struct Atom<'a>(&'a [u8]);
@@ -260,7 +246,7 @@ mod tests {
             (100 * chunk as u64, &self.0[..end])
         }
 
-        fn jump(&mut self, _taken: usize, _header: u8) -> (BlockId, u32) {
+        fn jump(&mut self, _: usize, _: u8, _: BlockId, _: u32) -> (BlockId, u32) {
             (BlockId::NONE, 0)
         }
     }
@@ -288,9 +274,16 @@ mod tests {
                 BlockClass::of(&blocks[0], code_space),
                 BlockClass::of(&blocks[calls], code_space),
             );
-            let successors: Vec<Successors> = (0..=calls)
-                .map(|index| if index == calls { [BlockId::NONE; 2] } else { [any(), any()] })
-                .collect();
+            let successors: Vec<Successors> =
+                (0..=calls)
+                    .map(|index| {
+                        if index == calls {
+                            [BlockId::NONE; 2]
+                        } else {
+                            [any().behind_call(), any()]
+                        }
+                    })
+                    .collect();
             let blocks = successors.iter().enumerate().map(|(index, successors)| {
                 let cached = CachedBlock::new(&blocks[index], usize::from(index == calls)).unwrap();
                 cached.with_loop(successors[1] == BlockId::new(index))
@@ -331,7 +324,7 @@ mod tests {
         for _ in 0..steps {
             let at = match next {
                 BlockId::NONE if stack.is_empty() => return (executed_blocks, stack, true),
-                BlockId::NONE => blocks.next(stack.remove(0), false),
+                BlockId::NONE => blocks.after_return(stack.remove(0)),
                 next => next,
             };
             executed_blocks.push(at);
@@ -362,7 +355,8 @@ mod tests {
             while walk.taken < bytes.len() || walk.steps > 1 {
                 let end = bytes.len().min(walk.taken + 1 + random.next() as usize % 90);
                 packets.0 = &bytes[..end];
-                let stop = walk.run::<true, _, _>(&mut packets, &blocks, &CHECK, &mut elements);
+                let stop =
+                    walk.run::<true, _, _>(&mut packets, &blocks, CachedBlock::CALL, &mut elements);
                 if matches!(stop, Stop::Unknown) {
                     // The entry is in the flow's stack.
                     match returns_to(&mut walk, &mut returns, blocks) {
@@ -403,6 +397,6 @@ mod tests {
         walk.calls.hand_over(returns, &blocks);
         let Some(top) = returns.pop() else { return BlockId::NONE };
         walk.calls.follow(returns);
-        blocks.next(BlockId::new((top.address / SIZE) as usize), false)
+        blocks.after_return(BlockId::new((top.address / SIZE) as usize))
     }
 }

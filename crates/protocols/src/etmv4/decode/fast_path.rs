@@ -30,8 +30,6 @@ enum Halt {
     Enter,
     /// The block at a traced address is not cached.
     Address(Entry),
-    /// A branch without a condition was not taken.
-    NotTaken,
 }
 
 /// Up to this number, cached blocks are in the processor's caches and need no prefetch.
@@ -159,7 +157,7 @@ impl Decoder {
         code: &mut K,
         sink: &mut S,
     ) {
-        let check = kinds_to_check(rules);
+        let special = special_kinds(rules);
         let sets = self.flow.sets(rules, code);
         let next = match self.flow.is_contradicted() {
             // The first atom reports it.
@@ -182,18 +180,12 @@ impl Decoder {
                     prefetcher: many.then_some(&mut prefetcher),
                 };
                 let stop = match many {
-                    true => walk.run::<true, _, S>(&mut driver, &blocks, &check, sink),
-                    false => walk.run::<false, _, S>(&mut driver, &blocks, &check, sink),
+                    true => walk.run::<true, _, S>(&mut driver, &blocks, special, sink),
+                    false => walk.run::<false, _, S>(&mut driver, &blocks, special, sink),
                 };
                 match stop {
                     Stop::Packet => break Halt::Other,
                     Stop::Address => break Halt::Address(self.history.last()),
-                    Stop::NotTaken => {
-                        if let Some(range) = walk.take_not_taken(&blocks) {
-                            sink.element(walk.at, Element::Range(range));
-                        }
-                        break Halt::NotTaken;
-                    }
                     Stop::ExceptionReturn => sink.element(walk.at, Element::ExceptionReturn),
                     Stop::Unknown => {
                         walk.next = self.return_to(&mut walk, &sets, rules, code);
@@ -209,14 +201,6 @@ impl Decoder {
                 Halt::Other => {
                     self.flow.settle(cursor, rules, code);
                     break;
-                }
-                // The next atom makes it an inconsistency, which `enter` reports.
-                Halt::NotTaken => {
-                    self.flow.settle(cursor, rules, code);
-                    if !walk.has_atoms() {
-                        break;
-                    }
-                    cursor = Cursor::before(BlockId::NONE);
                 }
                 Halt::Address(entry) => {
                     self.flow.settle(cursor, rules, code);
@@ -349,8 +333,11 @@ impl<'b, K: BlockCache> PacketSource<'b> for Driver<'_, 'b, K> {
     }
 
     #[inline(never)]
-    fn jump(&mut self, taken: usize, header: u8) -> (BlockId, u32) {
+    fn jump(&mut self, taken: usize, header: u8, next: BlockId, before: u32) -> (BlockId, u32) {
         const NO: (BlockId, u32) = (BlockId::NONE, 0);
+        if !next.can_be_next() && before & 1 == 0 {
+            return NO;
+        }
         let Driver { decoder, feed, code, sets, prefetcher } = self;
         let Some(bytes) = feed.bytes.get(taken..) else { return NO };
         let (entry, len) = decoder.history.peek(header, bytes);
@@ -388,10 +375,9 @@ fn aside(bytes: &[u8], config: &Config) -> Option<(Packet, usize)> {
     }
 }
 
-/// The kinds of waypoints that need more work than an emitted range: where they do not take effect,
-/// and where they do.
-const fn kinds_to_check(rules: Rules) -> [u16; 2] {
+/// The kinds of waypoints that need more work than an emitted range where they take effect.
+const fn special_kinds(rules: Rules) -> u16 {
     let calls = if rules.return_stack { CachedBlock::CALL } else { 0 };
     let returns = if rules.implicit_exception_returns { CachedBlock::EXCEPTION_RETURN } else { 0 };
-    [CachedBlock::UNCONDITIONAL, calls | returns | CachedBlock::LOOP]
+    calls | returns
 }

@@ -125,12 +125,12 @@ impl Calls {
         if self.pushed == 0 {
             return BlockId::NONE;
         }
-        // The not-taken successor of a call begins at the return address.
-        let next = blocks.next(self.newest(), false);
-        if next != BlockId::NONE {
-            self.slot = self.slot.wrapping_sub(1);
-            self.pushed -= 1;
+        let next = blocks.after_return(self.newest());
+        if next == BlockId::NONE {
+            return BlockId::NONE;
         }
+        self.slot = self.slot.wrapping_sub(1);
+        self.pushed -= 1;
         next
     }
 
@@ -156,10 +156,10 @@ impl Calls {
                 cached.start(class) == address && class.code_space == code_space
             })
         };
-        // Most often the block is the not-taken successor of the call, or the cached block after
-        // it.
+        // Most often the block is the one that was at the return address before, or the cached
+        // block after the call.
         let call = self.newest();
-        let near = [blocks.next(call, false), BlockId::new(call.index().wrapping_add(1))];
+        let near = [blocks.after_return(call), BlockId::new(call.index().wrapping_add(1))];
         let next =
             near.into_iter().find(is_there).unwrap_or_else(|| code.find(address, code_space));
         if next != BlockId::NONE {
