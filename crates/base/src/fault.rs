@@ -136,7 +136,8 @@ impl fmt::Display for Inconsistency {
 pub enum Gap {
     /// The decoder starts.
     Start,
-    /// The caller restarted the decoder.
+    /// The decoder restarts: the trace of the source ends at a barrier of the link, and another one
+    /// follows.
     Reset,
     /// The trace unit overflowed.
     Overflow,
