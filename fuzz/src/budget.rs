@@ -15,12 +15,15 @@ use crate::case::Case;
 const ELEMENTS: usize = 1 << 10;
 /// Look-ups of program memory for each unit of trace.
 const LOOK_UPS: usize = 1 << 13;
+/// Longer ranges are long straight code.
+const LONG: u32 = 256;
 /// Added to the number of units: a packet of a few bytes may use all of the work at once.
 const FREE: usize = 64;
 
 /// Decodes the bytes of `case` once, and panics where the decoder emits more elements or looks up
-/// more program memory than a case of its length may.
-pub fn within_budget(case: &Case) {
+/// more program memory than a case of its length may. Returns the number of instructions in long
+/// straight code.
+pub fn within_budget(case: &Case) -> u64 {
     let mut stream = case.config.stream();
     let nibbles = stream.nibbles();
     let halves: Vec<u8>;
@@ -37,9 +40,10 @@ pub fn within_budget(case: &Case) {
     let cache = Cache::new(Arc::new(case.image.clone()), case.config.waypoints(), options);
     let work = units.len() + FREE;
     let mut code = CountedCode { cache, left: work * LOOK_UPS };
-    let mut sink = CountedSink { left: work * ELEMENTS };
+    let mut sink = CountedSink { left: work * ELEMENTS, instructions: 0 };
     let taken = stream.feed(units, &offsets, &mut code, &mut sink);
     stream.finish(units.get(taken..).unwrap_or_default(), &offsets, &mut code, &mut sink);
+    sink.instructions
 }
 
 /// Program memory with a limited number of look-ups.
@@ -81,12 +85,19 @@ impl BlockCache for CountedCode {}
 /// A limited number of elements.
 struct CountedSink {
     left: usize,
+    /// The instructions of long ranges so far.
+    instructions: u64,
 }
 
 impl Sink for CountedSink {
-    fn element(&mut self, _: u64, _: Element) {
+    fn element(&mut self, _: u64, element: Element) {
         assert!(self.left > 0, "the decoder emits elements without an end");
         self.left -= 1;
+        if let Element::Range(range) = element
+            && range.instructions > LONG
+        {
+            self.instructions += u64::from(range.instructions);
+        }
     }
 
     fn repeat(&mut self, at: u64, range: Range, _: u32) {

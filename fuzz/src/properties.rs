@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tracewright::base::{Code, CoreType, Isa, OffsetMap, Pc, Profile, Space, Step};
 use tracewright::capture::{Buffer, BufferRef, Capture, Dump, Format, Source};
 use tracewright::decode::{Memory, Options, Plan, Session};
-use tracewright::frames::{Framing, Joiner, Link, Sources, Splitter};
+use tracewright::frames::{Framing, Joiner, Link, Sources, Splitter, sync};
 use tracewright::image::{Bytes, Cache, CacheOptions, Elf, Image, Load, Region};
 use tracewright::isa::classify;
 use tracewright::logs::{Assembler, Format as Log, Lookup, Reader};
@@ -143,6 +143,7 @@ pub fn joined(data: &[u8]) {
 /// and the same elements however the buffer is fed.
 pub fn session(data: &[u8]) {
     let Some((&[framing, seed, step], bytes)) = data.split_first_chunk::<3>() else { return };
+    let bytes = &with_barriers(framing, bytes)[..];
     let framing = Framing::ALL[usize::from(framing) % Framing::ALL.len()];
     let capture = every_protocol(seed, bytes);
     let decoded = |step: usize| {
@@ -163,6 +164,17 @@ pub fn session(data: &[u8]) {
     let whole = decoded(bytes.len().max(1));
     let parts = decoded(usize::from(step).max(1));
     assert_eq!(whole, parts, "{framing:?} in steps of {step}");
+}
+
+/// `bytes` with a barrier after every few frames, if the high bits of `choice` are set.
+fn with_barriers(choice: u8, bytes: &[u8]) -> Vec<u8> {
+    match usize::from(choice >> 4) {
+        0 => bytes.to_vec(),
+        frames => {
+            let parts: Vec<&[u8]> = bytes.chunks(frames * sync::BARRIER.len()).collect();
+            parts.join(&sync::BARRIER[..])
+        }
+    }
 }
 
 /// A capture whose buffer holds `bytes`, with a source of each protocol and the program of `seed`.
@@ -200,6 +212,7 @@ pub fn chunks(data: &[u8]) {
     let Some((&[framing, seed, step, chunk], bytes)) = data.split_first_chunk::<4>() else {
         return;
     };
+    let bytes = &with_barriers(framing, bytes)[..];
     let framing = Framing::ALL[usize::from(framing) % Framing::ALL.len()];
     let capture = every_protocol(seed, bytes);
     let options = Options { framing: Some(framing), ..Options::default() };

@@ -121,7 +121,7 @@ impl fmt::Display for Inconsistency {
                 "more predicted branches in one packet than longest_count allows: if the trace is right, set a greater longest_count"
             }
             Inconsistency::ExpansionLimit => {
-                "more instructions for the bytes of a packet than max_expansion allows: if the trace is right, set a greater max_expansion"
+                "more instructions for the bytes of a packet than the limit allows: if the trace is right, raise it with --max-expansion N"
             }
             Inconsistency::TrappedOrRetired => {
                 "the last instruction either retired before the trap or caused it: it is reported"
@@ -136,7 +136,8 @@ impl fmt::Display for Inconsistency {
 pub enum Gap {
     /// The decoder starts.
     Start,
-    /// The caller restarted the decoder.
+    /// The decoder restarts: the trace of the source ends at a barrier of the link, and another one
+    /// follows.
     Reset,
     /// The trace unit overflowed.
     Overflow,

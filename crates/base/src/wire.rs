@@ -81,7 +81,9 @@ pub trait Decode<C, P>: Clone + Eq + Default + fmt::Debug {
     /// [`Element::Undecodable`]: crate::Element::Undecodable
     fn bad<S: Sink>(&mut self, at: u64, fault: Fault, sink: &mut S);
 
-    /// Ends the trace: emits pending elements.
+    /// Ends the trace: emits pending elements. The driver emits [`Element::End`].
+    ///
+    /// [`Element::End`]: crate::Element::End
     fn finish<K: BlockCache, S: Sink>(&mut self, at: u64, config: &C, code: &mut K, sink: &mut S);
 }
 

@@ -14,10 +14,13 @@ mod report;
 mod run;
 mod verbs;
 
+use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
+use tracewright::base::is_unshown;
+use tracewright::capture::plain;
 
 use crate::args::{Cli, Verb};
 use crate::fail::Fail;
@@ -25,7 +28,7 @@ use crate::fail::Fail;
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) if error.use_stderr() => error.exit(),
+        Err(error) if error.use_stderr() => return usage(&error),
         // Help, which is an output as any other.
         Err(help) => return ended(help_text(&help)),
     };
@@ -43,6 +46,22 @@ fn main() -> ExitCode {
         Verb::Completions { shell } => verbs::completions::run(shell),
     };
     ended(done)
+}
+
+/// Prints why the arguments are not accepted. The message repeats some of them.
+fn usage(error: &clap::Error) -> ExitCode {
+    let shown = |arg: OsString| plain::line(&arg.to_string_lossy()).into_owned();
+    let hidden = |arg: OsString| arg.to_string_lossy().contains(is_unshown);
+    if !std::env::args_os().any(hidden) {
+        let _ = error.print();
+    } else {
+        // The same error, with what can be shown of the arguments.
+        match Cli::try_parse_from(std::env::args_os().map(shown)) {
+            Err(same) if same.kind() == error.kind() => drop(same.print()),
+            _ => message::lines(&error.to_string()),
+        }
+    }
+    ExitCode::from(2)
 }
 
 /// Prints the help of the command line.

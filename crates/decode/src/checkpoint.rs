@@ -30,9 +30,10 @@ impl Checkpoint {
         self.sources.len()
     }
 
-    /// Bytes of source `n` so far.
-    pub fn bytes_received(&self, n: usize) -> u64 {
-        self.sources.get(n).map_or(0, |source| source.bytes_received)
+    /// A number that is greater after all that changes the state of source `n`: its bytes, and the
+    /// events of the link that concern each source.
+    pub fn activity(&self, n: usize) -> u64 {
+        self.sources.get(n).map_or(0, Source::activity)
     }
 
     /// Whether the trace links are in the same state.

@@ -260,6 +260,19 @@ impl<L: Listener> Router<'_, L> {
         }
     }
 
+    /// A barrier at offset `at` ends the trace of each source, and another one follows.
+    #[cold]
+    fn restart(&mut self, at: u64) {
+        self.flush();
+        for n in by_id(self.sources) {
+            if let (Some(source), Some(program)) =
+                (self.sources.get_mut(n), self.programs.get_mut(n))
+            {
+                source.restart(at, program, n, self.listener);
+            }
+        }
+    }
+
     /// Decodes the waiting bytes of source `n`.
     fn feed(&mut self, n: usize) {
         if let (Some(source), Some(program)) = (self.sources.get_mut(n), self.programs.get_mut(n)) {
@@ -318,6 +331,9 @@ impl<L: Listener> Split for Router<'_, L> {
     }
 
     fn event(&mut self, at: u64, event: Event) {
+        if event == Event::Barrier {
+            self.restart(at);
+        }
         if L::PACKETS {
             self.listener.link(at, event);
         }

@@ -22,6 +22,10 @@ pub(crate) struct Source {
     taken: usize,
     /// Bytes so far.
     pub(crate) bytes_received: u64,
+    /// Losses and barriers of the link so far.
+    events: u64,
+    /// `bytes_received` when the state was the initial one.
+    begin: u64,
 }
 
 /// The program memory of a source and a buffer for nibbles: what decoding needs besides the
@@ -41,14 +45,21 @@ impl Program {
 
 impl Source {
     pub(crate) fn new(id: u16, stream: AnyStream) -> Self {
-        Source { id, stream, block: frames::Source::new(id), taken: 0, bytes_received: 0 }
+        let block = frames::Source::new(id);
+        Source { id, stream, block, taken: 0, bytes_received: 0, events: 0, begin: 0 }
     }
 
-    /// Returns to the initial state, except for the configuration and `bytes_received`.
+    /// Returns to the initial state, except for the configuration and the counts.
     pub(crate) fn reset(&mut self) {
         self.stream.reset();
         self.block = frames::Source::new(self.id);
         self.taken = 0;
+        self.begin = self.bytes_received;
+    }
+
+    /// A number that is greater after anything that changes the state.
+    pub(crate) fn activity(&self) -> u64 {
+        self.bytes_received + self.events
     }
 
     /// Whether both sources emit the same for the same bytes from here on.
@@ -94,7 +105,29 @@ impl Source {
 
     /// Bytes that may belong to this source are missing at offset `at`.
     pub(crate) fn lost<L: Listener>(&mut self, at: u64, source: usize, listener: &mut L) {
+        self.events += 1;
         self.stream.lost(at, &mut SourceObserver { source, listener });
+    }
+
+    /// A barrier of the link at offset `at` ends the trace, and another one follows.
+    pub(crate) fn restart<L: Listener>(
+        &mut self,
+        at: u64,
+        program: &mut Program,
+        source: usize,
+        listener: &mut L,
+    ) {
+        self.events += 1;
+        // Without bytes the state is the initial one.
+        if self.begin == self.bytes_received {
+            return;
+        }
+        self.begin = self.bytes_received;
+        let Program { cache, nibbles } = program;
+        let Rest { stream, bytes, offsets } = self.rest(nibbles);
+        stream.restart(at, bytes, &offsets, cache, &mut SourceObserver { source, listener });
+        self.block.consume(self.block.bytes().len());
+        self.taken = 0;
     }
 
     /// Whether bytes can be decoded in place, without a copy.
@@ -126,7 +159,7 @@ impl Source {
         listener: &mut L,
     ) {
         let Program { cache, nibbles } = program;
-        self.unpack(nibbles);
+        unpack(self.block.bytes(), nibbles);
         let fresh = nibbles.get(self.taken..).unwrap_or_default();
         let offsets = self.block.offsets().of_nibbles();
         let offsets = if self.taken == 0 { offsets } else { offsets.without_first_nibble() };
@@ -136,9 +169,17 @@ impl Source {
         self.taken %= 2;
     }
 
-    fn unpack(&self, nibbles: &mut Vec<u8>) {
-        nibbles.clear();
-        nibbles.extend(self.block.bytes().iter().flat_map(|b| [b & 0xf, b >> 4]));
+    /// What is not decoded yet.
+    fn rest<'a>(&'a mut self, nibbles: &'a mut Vec<u8>) -> Rest<'a> {
+        let Source { stream, block, taken, .. } = self;
+        let (bytes, offsets) = (block.bytes(), block.offsets());
+        if !stream.nibbles() {
+            return Rest { stream, bytes, offsets };
+        }
+        unpack(bytes, nibbles);
+        let offsets = offsets.of_nibbles();
+        let offsets = if *taken == 0 { offsets } else { offsets.without_first_nibble() };
+        Rest { stream, bytes: nibbles.get(*taken..).unwrap_or_default(), offsets }
     }
 
     /// The trace ends.
@@ -149,15 +190,8 @@ impl Source {
         listener: &mut L,
     ) {
         let Program { cache, nibbles } = program;
-        self.unpack(nibbles);
-        let (bytes, offsets) = if self.stream.nibbles() {
-            let offsets = self.block.offsets().of_nibbles();
-            let offsets = if self.taken == 0 { offsets } else { offsets.without_first_nibble() };
-            (nibbles.get(self.taken..).unwrap_or_default(), offsets)
-        } else {
-            (self.block.bytes(), self.block.offsets())
-        };
-        self.stream.finish(bytes, &offsets, cache, &mut SourceObserver { source, listener });
+        let Rest { stream, bytes, offsets } = self.rest(nibbles);
+        stream.finish(bytes, &offsets, cache, &mut SourceObserver { source, listener });
     }
 
     /// The trace ends. `rest` is what [`feed_raw`](Self::feed_raw) did not take.
@@ -176,6 +210,19 @@ impl Source {
             &mut SourceObserver { source, listener },
         );
     }
+}
+
+/// The bytes of a source that are not decoded yet, or their nibbles.
+struct Rest<'a> {
+    stream: &'a mut AnyStream,
+    bytes: &'a [u8],
+    offsets: OffsetMap<'a>,
+}
+
+/// The nibbles of `bytes`, one in each byte.
+fn unpack(bytes: &[u8], nibbles: &mut Vec<u8>) {
+    nibbles.clear();
+    nibbles.extend(bytes.iter().flat_map(|b| [b & 0xf, b >> 4]));
 }
 
 /// Passes one source's elements and packets to a listener, with the number of the source.

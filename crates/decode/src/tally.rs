@@ -53,6 +53,10 @@ pub struct Counts {
     pub inconsistencies: u64,
     /// The first inconsistency and its offset.
     pub first_inconsistency: Option<(u64, Inconsistency)>,
+    /// The inconsistencies that are [`Inconsistency::ExpansionLimit`].
+    pub expansion_limits: u64,
+    /// The offset of the first of them.
+    pub first_expansion_limit: Option<u64>,
 }
 
 /// Counts everything that a session emits.
@@ -109,6 +113,10 @@ impl Counts {
             Element::Inconsistency(inconsistency) => {
                 self.inconsistencies += 1;
                 self.first_inconsistency.get_or_insert((at, inconsistency));
+                if inconsistency == Inconsistency::ExpansionLimit {
+                    self.expansion_limits += 1;
+                    self.first_expansion_limit.get_or_insert(at);
+                }
             }
             _ => {}
         }
@@ -193,6 +201,8 @@ impl Merge for Counts {
             ambiguities,
             inconsistencies,
             first_inconsistency,
+            expansion_limits,
+            first_expansion_limit,
         } = later;
         self.packet_bytes += packet_bytes;
         self.packets += packets;
@@ -214,6 +224,8 @@ impl Merge for Counts {
         self.ambiguities += ambiguities;
         self.inconsistencies += inconsistencies;
         self.first_inconsistency = self.first_inconsistency.or(first_inconsistency);
+        self.expansion_limits += expansion_limits;
+        self.first_expansion_limit = self.first_expansion_limit.or(first_expansion_limit);
     }
 }
 

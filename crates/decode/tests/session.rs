@@ -1,9 +1,12 @@
 //! A session may be fed in any pieces, cloned, resumed and reset.
 
-use tracewright_base::Element;
+use tracewright_base::{Element, Fault, Gap};
 use tracewright_capture::{Buffer, BufferRef, Capture, Format, Registers, Source};
-use tracewright_decode::{Listener, Memory, Options, Plan, Session};
-use tracewright_frames::{Framing, Joiner};
+use tracewright_decode::input::Parts;
+use tracewright_decode::{
+    Jobs, Listener, Memory, Merge, Merging, Options, Plan, Session, parallel,
+};
+use tracewright_frames::{Framing, Joiner, sync};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Recorder(Vec<(usize, u64, Element)>);
@@ -13,6 +16,12 @@ impl Listener for Recorder {
 
     fn element(&mut self, source: usize, at: u64, element: Element) {
         self.0.push((source, at, element));
+    }
+}
+
+impl Merge for Recorder {
+    fn merge(&mut self, later: Recorder) {
+        self.0.extend(later.0);
     }
 }
 
@@ -29,6 +38,11 @@ fn capture() -> Capture {
         }
     }
     joiner.finish(&mut frames);
+    of(frames)
+}
+
+/// A buffer of both ETMv4s.
+fn of(frames: Vec<u8>) -> Capture {
     let source = |id: u64| Source {
         name: format!("ETM_{id:x}"),
         device_type: "ETM4.2".into(),
@@ -122,4 +136,93 @@ fn a_plan_of_another_capture_is_an_error() {
     assert_eq!(error.source, plan.sources[0].source);
     assert!(error.to_string().starts_with("the plan was made for another capture"), "{error}");
     assert_eq!(plan.parts(&other).count(), 0);
+}
+
+/// Frames of `pieces`: trace IDs and bytes.
+fn frames(pieces: &[(u8, &[u8])]) -> Vec<u8> {
+    let (mut frames, mut joiner) = (Vec::new(), Joiner::new(Framing::Coresight));
+    for (id, bytes) in pieces {
+        joiner.push(*id, bytes, &mut frames).unwrap();
+    }
+    joiner.finish(&mut frames);
+    frames
+}
+
+/// A-Sync, Trace Info, Trace On, an address with context, an atom without code, and the header of
+/// a timestamp.
+const BEGINS: &[u8] =
+    &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x01, 0, 0x04, 0x82, 0, 8, 0, 0, 0x11, 0xf7, 0x02];
+
+/// A barrier ends the trace of each source as the end of the buffer does, and what follows is
+/// decoded as if it were the beginning.
+#[test]
+fn a_barrier_separates_two_traces() {
+    // The rest of a timestamp, an event, and another trace.
+    let rest = [&[0x85, 0x03, 0x71], BEGINS].concat();
+    // A worker's state is the actual one after each synchronisation.
+    let long = BEGINS[..BEGINS.len() - 1].repeat(20);
+    let mut cuts = 0;
+    for (before, after) in [
+        (frames(&[(0x10, BEGINS), (0x11, &long)]), frames(&[(0x10, &rest), (0x11, &rest)])),
+        (frames(&[(0x10, BEGINS), (0x11, &long)]), frames(&[(0x11, &long), (0x11, &rest)])),
+        (frames(&[(0x10, BEGINS)]), frames(&[(0x11, &long), (0x10, &rest), (0x11, &long)])),
+        (Vec::new(), frames(&[(0x10, BEGINS)])),
+        (frames(&[(0x10, &long)]), Vec::new()),
+    ] {
+        let (at, next) = (before.len() as u64, before.len() as u64 + 16);
+        let mut want = Vec::new();
+        for n in 0..2 {
+            let of = |frames: &[u8]| {
+                let all = whole(&of(frames.to_vec())).into_iter();
+                let mut own: Vec<_> = all.filter(|(source, ..)| *source == n).collect();
+                assert!(matches!(own.pop(), Some((_, _, Element::End))));
+                own
+            };
+            let (first, second) = (of(&before), of(&after));
+            let reset = (n, at, Element::Gap(Gap::Reset));
+            want.extend(first.iter().copied());
+            want.extend((!first.is_empty()).then_some(reset));
+            want.extend(second.iter().map(|(_, at, element)| (n, next + at, *element)));
+        }
+        let ends = |element: &Element| *element != Element::End;
+        let cut = Element::Undecodable { len: 1, fault: Fault::Truncated };
+        cuts += want.iter().filter(|(.., element)| *element == cut).count();
+        let bytes = [&before[..], &sync::BARRIER, &after].concat();
+        let capture = of(bytes.clone());
+        for piece in [1, 16, 17, bytes.len()] {
+            let (mut session, mut recorder) = (session(&capture), Recorder::default());
+            bytes.chunks(piece).for_each(|part| session.feed(part, &mut recorder));
+            session.finish(&mut recorder);
+            recorder.0.retain(|(.., element)| ends(element));
+            assert_eq!(by_source(recorder), want, "pieces of {piece}");
+        }
+        // Several barriers are one; and the bytes are decoded on two threads.
+        let again = [&before[..], &sync::BARRIER, &sync::BARRIER, &sync::BARRIER, &after].concat();
+        for (bytes, more) in [(bytes, 0), (again, 32)] {
+            for step in [16, 32, 48] {
+                let capture = of(bytes.clone());
+                let mut recorder = Recorder::default();
+                let jobs = Jobs { step, chunk: 8 * step..=8 * step, ..Jobs::new(2) };
+                parallel::run(
+                    &mut session(&capture),
+                    &mut Parts::new([&bytes[..]]),
+                    &mut Merging(Recorder::default()),
+                    &jobs,
+                    |output, _| {
+                        recorder.merge(output);
+                        true
+                    },
+                )
+                .unwrap();
+                recorder.0.retain(|(.., element)| ends(element));
+                let moved = want.iter().map(|(n, at_, element)| match *at_ > at {
+                    true => (*n, at_ + more, *element),
+                    false => (*n, *at_, *element),
+                });
+                let moved: Vec<_> = moved.collect();
+                assert_eq!(by_source(recorder), moved, "{step} bytes at a time");
+            }
+        }
+    }
+    assert!(cuts > 5, "{cuts}");
 }

@@ -77,6 +77,20 @@ macro_rules! any_stream {
             ) {
                 match self { $(AnyStream::$name(s) => s.finish(rest, offsets, code, observer),)* }
             }
+
+            /// See [`Stream::restart`].
+            pub fn restart<K: BlockCache, O: Observer>(
+                &mut self,
+                at: u64,
+                rest: &[u8],
+                offsets: &OffsetMap<'_>,
+                code: &mut K,
+                observer: &mut O,
+            ) {
+                match self {
+                    $(AnyStream::$name(s) => s.restart(at, rest, offsets, code, observer),)*
+                }
+            }
         }
     };
 }

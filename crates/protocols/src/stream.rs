@@ -3,7 +3,8 @@
 use core::ops::Range;
 
 use tracewright_base::{
-    BlockCache, Decode, Element, Fault, Feed, OffsetMap, Parse, Sink, Spanned, SyncSearch, Wire,
+    BlockCache, Decode, Element, Fault, Feed, Gap, OffsetMap, Parse, Sink, Spanned, SyncSearch,
+    Wire,
 };
 
 use crate::Observer;
@@ -125,6 +126,34 @@ impl<P: Listed> Stream<P> {
 
     /// The trace ends. `rest` is what [`feed`](Self::feed) did not take.
     pub fn finish<K: BlockCache, O: Observer>(
+        &mut self,
+        rest: &[u8],
+        offsets: &OffsetMap<'_>,
+        code: &mut K,
+        observer: &mut O,
+    ) {
+        self.close(rest, offsets, code, observer);
+        observer.element(self.last, Element::End);
+    }
+
+    /// The trace ends here, at offset `at`, and the bytes that follow are those of another one.
+    /// `rest` is what [`feed`](Self::feed) did not take.
+    pub fn restart<K: BlockCache, O: Observer>(
+        &mut self,
+        at: u64,
+        rest: &[u8],
+        offsets: &OffsetMap<'_>,
+        code: &mut K,
+        observer: &mut O,
+    ) {
+        self.close(rest, offsets, code, observer);
+        observer.element(at, Element::Gap(Gap::Reset));
+        self.reset();
+        self.last = at;
+    }
+
+    /// Reports the incomplete packet at the end of a trace, and what waits.
+    fn close<K: BlockCache, O: Observer>(
         &mut self,
         rest: &[u8],
         offsets: &OffsetMap<'_>,

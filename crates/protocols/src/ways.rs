@@ -145,6 +145,7 @@ pub(crate) fn decoded<P: Protocol, K: BlockCache>(
         decoder.packet(spanned, config, code, &mut elements);
     }
     decoder.finish(packets.len() as u64, config, code, &mut elements);
+    elements.push((packets.len() as u64, Element::End));
     elements
 }
 

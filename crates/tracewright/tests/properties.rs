@@ -94,6 +94,18 @@ fn etrace_of_random_bytes() {
     }
 }
 
+/// A packet that reaches the limit of expansion, and that is longer than needed: written again it
+/// has fewer bytes, and a lower limit.
+#[test]
+fn etrace_packet_at_the_limit() {
+    #[rustfmt::skip]
+    let data = [
+        0x89, 0x89, 0x89, 0x89, 0x89, 0x97, 0x89, 0x89, 0x00, 0x00, 0x43, 0xce, 0x00, 0x42, 0x10, 0x0a,
+        0xf8, 0x42, 0x0a, 0x08, 0x42, 0x42, 0xd0, 0x89, 0x89, 0xeb, 0x69, 0x61, 0x00, 0x21, 0x80,
+    ];
+    etrace::etrace(&data, properties::taken);
+}
+
 /// Several harts in one stream.
 #[test]
 fn harts_of_random_bytes() {

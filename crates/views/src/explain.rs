@@ -415,6 +415,21 @@ impl Decoded<'_> {
                 "check that the image is the program that was executed, and check the registers",
             ));
         }
+        if let Some(at) = c.first_expansion_limit {
+            let limit = self.options.max_expansion;
+            let times = match c.expansion_limits {
+                1 => "1 time".to_owned(),
+                n => format!("{n} times"),
+            };
+            remarks.push(remark(
+                format!(
+                    "{name}: the limit of {limit} instructions for each byte of a packet was \
+                     reached {times}, first at offset {at}"
+                ),
+                "if the trace is right, the program has long straight code or long loops there: \
+                 raise the limit with --max-expansion N",
+            ));
+        }
     }
 
     fn no_code(&self, source: &Source, c: &Counts, address: u64) -> Remark {

@@ -4,8 +4,9 @@ use std::ops::Range;
 use std::path::Path;
 
 use tracewright::base::{Code, Isa, Pc, Space, Step, StepSink, Waypoints};
-use tracewright::capture::{Found, probe};
-use tracewright::decode::Session;
+use tracewright::capture::{Buffer, Found, probe};
+use tracewright::decode::input::{self, Input as Bytes};
+use tracewright::decode::{More, Session};
 use tracewright::image::{Cache, CacheOptions, Extensions};
 use tracewright::logs::{Assembler, Lookup};
 use tracewright::views::Source;
@@ -33,7 +34,30 @@ enum Reading<'a> {
 struct Decoding<'a> {
     session: Session,
     expand: Expand<Side>,
-    parts: Box<dyn Iterator<Item = &'a [u8]> + 'a>,
+    bytes: Chunks<'a>,
+}
+
+/// The bytes of a buffer, read in chunks.
+struct Chunks<'a> {
+    buffer: &'a Buffer,
+    input: Box<dyn Bytes>,
+    chunk: Vec<u8>,
+}
+
+impl Chunks<'_> {
+    fn of(buffer: &Buffer) -> Chunks<'_> {
+        Chunks { buffer, input: input::of(buffer), chunk: Vec::with_capacity(CHUNK) }
+    }
+
+    /// The next bytes; `None` at the end.
+    fn next(&mut self) -> Result<Option<&[u8]>, Fail> {
+        self.chunk.clear();
+        match self.input.more(CHUNK, true, &mut self.chunk) {
+            Ok(More::End) => Ok(None),
+            Ok(_) => Ok(Some(&self.chunk)),
+            Err(error) => Err(Fail::read(&self.buffer.name, &error)),
+        }
+    }
 }
 
 /// Runs the verb.
@@ -153,11 +177,10 @@ fn pair(left: &Job<'_>, right: &mut Job<'_>) {
 }
 
 fn capture<'a>(job: &'a Job<'a>, exceptions: bool) -> Result<Reading<'a>, Fail> {
-    let parts = job.buffer.parts().flat_map(|part| part.chunks(CHUNK));
     Ok(Reading::Capture(Box::new(Decoding {
         session: job.session()?,
         expand: Expand::new(Side::new(exceptions), &job.sources),
-        parts: Box::new(parts),
+        bytes: Chunks::of(job.buffer),
     })))
 }
 
@@ -165,9 +188,9 @@ fn capture<'a>(job: &'a Job<'a>, exceptions: bool) -> Result<Reading<'a>, Fail> 
 fn more(reading: &mut Reading<'_>, side: &mut Side, of: &Range<usize>) -> Result<(), Fail> {
     match reading {
         Reading::Capture(decoding) => {
-            let Decoding { session, expand, parts } = decoding.as_mut();
+            let Decoding { session, expand, bytes } = decoding.as_mut();
+            let part = bytes.next()?;
             std::mem::swap(&mut expand.view, side);
-            let part = parts.next();
             match part {
                 Some(part) => session.feed(part, expand),
                 None => session.finish(expand),
@@ -276,6 +299,15 @@ fn line(event: &Event, job: Option<&Job<'_>>, source: usize) -> String {
 /// The packet at offset `at`, with its bytes. The capture is decoded again to find it.
 fn packet(job: &Job<'_>, source: usize, at: u64) -> Option<String> {
     let mut find = Find::new(&job.sources, source, at);
-    job.session().ok()?.run(job.buffer.parts(), &mut find);
+    let (mut session, mut bytes) = (job.session().ok()?, Chunks::of(job.buffer));
+    while find.found.is_none() {
+        match bytes.next().ok()? {
+            Some(part) => session.feed(part, &mut find),
+            None => {
+                session.finish(&mut find);
+                break;
+            }
+        }
+    }
     find.found
 }

@@ -36,7 +36,12 @@ fn max_expansion() {
     assert!(!found("decode --max-expansion 1440048"));
     assert!(!found("instructions --max-expansion 4294967295"));
     let output = run("decode");
-    assert!(output.out.contains("set a greater max_expansion"), "{}", output.out);
+    assert!(output.out.contains("raise it with --max-expansion N"), "{}", output.out);
+    for verb in ["decode --format none", "instructions", "bench"] {
+        let err = run(verb).err;
+        let note = "the limit of 1048576 instructions for each byte of a packet was reached 1 time, first at offset 21";
+        assert!(err.contains(note) && err.contains("with --max-expansion N"), "{verb}: {err}");
+    }
     for verb in ["decode", "instructions", "bench"] {
         let output = run(&format!("{verb} --max-expansion 0"));
         assert_eq!(output.code, Some(2), "{verb}");

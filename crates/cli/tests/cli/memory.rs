@@ -96,3 +96,56 @@ fn long_ranges_are_expanded_as_they_are_written() {
         check(&words, &["text", "json", "pc"], &[&trace]);
     }
 }
+
+/// Cycles of a trace port as text: a word stands for 2^24 cycles of 4 bytes.
+#[test]
+fn repeated_cycles_are_expanded_as_they_are_decoded() {
+    let folder = Folder::new("memory-cycles");
+    let text = folder.path("trace.txt");
+    fs::write(&text, "etmp 1\narch 1.3\nwidth 16\ncycles\nBE*:0080 IE:0008 x16777210").unwrap();
+    check("packets", &["text", "json"], &[&text]);
+}
+
+/// The peak of the memory of a command that succeeds, in KiB.
+#[cfg(target_os = "linux")]
+fn peak(all: &[std::ffi::OsString]) -> (String, u64) {
+    let mut child = command(all).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut peak = 0;
+    loop {
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+        let text = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let now = text.and_then(|text| text.trim().trim_end_matches(" kB").parse().ok());
+        peak = peak.max(now.unwrap_or(0));
+        if child.try_wait().unwrap().is_some() {
+            break;
+        }
+        sleep(Duration::from_millis(5));
+    }
+    let output = child.wait_with_output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{all:?}: {err}");
+    (String::from_utf8_lossy(&output.stdout).into_owned(), peak)
+}
+
+/// `compare` and `bench` read large buffers in blocks.
+#[test]
+#[cfg(target_os = "linux")]
+fn large_buffers_are_not_read_as_a_whole() {
+    let folder = Folder::with_demo("memory-large");
+    let trace = folder.demo().join("ETB.bin");
+    let one = fs::read(&trace).unwrap();
+    // Twice as much padding as memory is allowed, and the trace again at the end.
+    let file = fs::OpenOptions::new().append(true).open(&trace).unwrap();
+    file.set_len(one.len() as u64 + (300 << 20)).unwrap();
+    std::io::Write::write_all(&mut &file, &one).unwrap();
+    drop(file);
+    let small = Folder::with_demo("memory-small");
+    let (text, kib) = peak(&args("compare", &[&folder.demo(), &folder.demo()]));
+    assert!(text.starts_with("the same: "), "{text}");
+    assert!(kib < MOST, "{kib} KiB");
+    let (text, kib) = peak(&args("bench --repeat 1 --sink count", &[&folder.demo()]));
+    assert!(text.contains("with reading the files"), "{text}");
+    assert!(kib < MOST, "{kib} KiB");
+    let (text, _) = peak(&args("bench --repeat 1 --sink count", &[&small.demo()]));
+    assert!(text.contains("without reading the files"), "{text}");
+}

@@ -82,6 +82,37 @@ fn texts_of_files() {
     }
 }
 
+/// The messages on wrong arguments repeat them.
+#[test]
+fn arguments() {
+    let odd = format!("{ODD}\n\u{1b}[2Jtracewright: fine\r\u{9b}0m");
+    let (option, id) = (format!("--{odd}"), format!("--id={odd}"));
+    for words in [
+        vec![odd.as_str()],
+        vec!["decode", "in", &odd],
+        vec!["decode", "in", &option],
+        vec!["decode", "in", &id],
+        vec!["decode", "in", "--format", &odd],
+        vec!["decode", "in", "--jobs", &odd],
+        vec!["decode", "in", "--max-expansion", &odd],
+        vec!["decode", "in", "--protocol", &format!("ITM@{odd}")],
+        vec!["decode", "in", "--all-buffers", "--source", &odd],
+        vec!["decode", &odd],
+        vec!["decode", &odd, "--image", &odd],
+        vec!["log", "info", &odd],
+        vec!["compare", &odd, &odd],
+        vec!["encode", &odd, "-o", &odd],
+        vec!["completions", &odd],
+    ] {
+        let run = tracewright(&words);
+        assert_eq!(run.code, Some(2), "{words:?}: {}", run.err);
+        assert_eq!(run.out, "");
+        check(&run.err);
+        assert!(!run.err.contains("\ntracewright: fine"), "{}", run.err);
+        assert!(!run.err.is_empty());
+    }
+}
+
 /// Thousands of notes are counted.
 #[test]
 fn repeated_notes_are_counted() {

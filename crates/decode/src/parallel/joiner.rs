@@ -107,9 +107,9 @@ where
         let begin = self.session.state().at();
         // Which parts of the worker's state equal the actual state.
         let mut same = Same { link: known, sources: vec![known; sources] };
-        // Bytes of each source at the beginning of the segment, as the worker counts them.
-        let mut received: Vec<u64> = (0..sources)
-            .map(|n| if known { self.session.state().bytes_received(n) } else { 0 })
+        // The activity of each source at the beginning of the segment, as the worker counts it.
+        let mut activity: Vec<u64> = (0..sources)
+            .map(|n| if known { self.session.state().activity(n) } else { 0 })
             .collect();
         // The actual state, if it is ahead of `self.session`.
         let mut ahead: Option<(Checkpoint, L::State)> = None;
@@ -134,21 +134,21 @@ where
                     continue;
                 }
             };
-            let has_bytes = |n: usize, received: &[u64]| {
-                received.get(n).is_none_or(|&before| segment.checkpoint.bytes_received(n) != before)
+            let is_active = |n: usize, activity: &[u64]| {
+                activity.get(n).is_none_or(|&before| segment.checkpoint.activity(n) != before)
             };
             let fits = !dropped
                 && same.link
-                && same.sources.iter().enumerate().all(|(n, s)| *s || !has_bytes(n, &received));
-            received.clear();
-            received.extend((0..sources).map(|n| segment.checkpoint.bytes_received(n)));
+                && same.sources.iter().enumerate().all(|(n, s)| *s || !is_active(n, &activity));
+            activity.clear();
+            activity.extend((0..sources).map(|n| segment.checkpoint.activity(n)));
             weight += segment.weight;
             if fits {
                 let Segment { checkpoint, state, output, .. } = *segment;
                 let before = ahead.take();
                 let mut now = (checkpoint, state);
                 for (n, _) in same.sources.iter().enumerate().filter(|(_, same)| !**same) {
-                    // The source has no bytes in the segment: its state has not changed.
+                    // The source is not active in the segment: its state has not changed.
                     match &before {
                         Some(before) => now.adopt(n, before),
                         None => now.adopt(n, &self.state()),

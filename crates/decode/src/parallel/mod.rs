@@ -9,7 +9,8 @@
 //! listener. See `docs/parallel.md`.
 //!
 //! Sources without bytes in a segment need not be in the same state: a segment is taken where the
-//! states of all sources that have bytes in the segment are equal.
+//! states of all sources that have bytes in the segment are equal. A loss or a barrier of the link,
+//! which concerns all sources, counts as their bytes.
 
 mod bounded;
 mod joiner;

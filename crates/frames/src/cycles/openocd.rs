@@ -15,11 +15,42 @@ use core::fmt;
 use super::{Cycle, TRIGGER};
 
 /// Bytes before the first cycle.
-const HEAD: usize = 12;
+pub const HEAD: usize = 12;
 /// Bytes of a cycle.
-const ROW: usize = 12;
+pub const ROW: usize = 12;
 const SYNC: u32 = 1;
 const TRIGGERED: u32 = 2;
+
+/// The words before the first cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The capture status.
+    pub status: u32,
+    /// ETMCR.
+    pub control: u32,
+    /// The number of cycles.
+    pub count: u32,
+}
+
+impl Head {
+    /// Reads the words. `None` where there are too few bytes.
+    pub fn read(bytes: &[u8]) -> Option<Head> {
+        let word = |n: usize| be(bytes, n * 4);
+        Some(Head { status: word(0)?, control: word(1)?, count: word(2)? })
+    }
+}
+
+/// The cycle of a row of [`ROW`] bytes, with the levels of the signals. `None` where a word is
+/// invalid.
+pub fn cycle(row: &[u8]) -> Option<Cycle> {
+    let word = |n: usize| be(row, n * 4);
+    let (status, packet, flags) = (word(0)?, word(1)?, word(2)?);
+    if status > 0b111 || packet > 0xffff || flags > (SYNC | TRIGGERED) {
+        return None;
+    }
+    let status = if flags & TRIGGERED != 0 { TRIGGER } else { status as u8 };
+    Some(Cycle { status, sync: flags & SYNC != 0, packet: packet as u16 })
+}
 
 /// A file in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,17 +91,12 @@ impl<'a> Dump<'a> {
     /// # Errors
     /// [`NotDump`] where the bytes are not a dump.
     pub fn read(bytes: &'a [u8]) -> Result<Dump<'a>, NotDump> {
-        let word = |n: usize| be(bytes, n * 4).ok_or(NotDump::Short);
-        let (status, control, count) = (word(0)?, word(1)?, word(2)?);
+        let Head { status, control, count } = Head::read(bytes).ok_or(NotDump::Short)?;
         let rows = bytes.get(HEAD..).ok_or(NotDump::Short)?;
         if rows.len() as u64 != u64::from(count) * ROW as u64 {
             return Err(NotDump::Count(count));
         }
-        let odd = |row: &[u8]| {
-            let word = |n: usize| be(row, n * 4).unwrap_or(u32::MAX);
-            word(0) > 0b111 || word(1) > 0xffff || word(2) > (SYNC | TRIGGERED)
-        };
-        match rows.chunks_exact(ROW).position(odd) {
+        match rows.chunks_exact(ROW).position(|row| cycle(row).is_none()) {
             Some(row) => Err(NotDump::Row(row)),
             None => Ok(Dump { status, control, rows }),
         }
@@ -78,12 +104,7 @@ impl<'a> Dump<'a> {
 
     /// The cycles, with the levels of the signals.
     pub fn cycles(&self) -> impl Iterator<Item = Cycle> + 'a {
-        self.rows.chunks_exact(ROW).map(|row| {
-            let word = |n: usize| be(row, n * 4).unwrap_or(0);
-            let flags = word(2);
-            let status = if flags & TRIGGERED != 0 { TRIGGER } else { word(0) as u8 & 0b111 };
-            Cycle { status, sync: flags & SYNC != 0, packet: word(1) as u16 }
-        })
+        self.rows.chunks_exact(ROW).filter_map(cycle)
     }
 }
 

@@ -74,17 +74,22 @@ pub fn cycles(
         };
         last = cycle;
         if let Some(&(_, next)) = words.peek()
-            && let Some(times) = next.strip_prefix('x').and_then(|times| times.parse().ok())
+            && let Some(times) = repeat(next)
         {
             words.next();
-            again = usize::saturating_sub(times, 1);
+            again = times.saturating_sub(1);
         }
         Some(Ok(cycle))
     })
 }
 
+/// The number of cycles that a word `xN` states. 0 stands for one cycle, as 1 does.
+pub fn repeat(word: &str) -> Option<usize> {
+    word.strip_prefix('x')?.parse().ok()
+}
+
 /// The cycle of one word.
-fn cycle(word: &str, version: Version) -> Option<Cycle> {
+pub fn cycle(word: &str, version: Version) -> Option<Cycle> {
     let (name, hex) = word.split_once(':')?;
     let packet = u16::from_str_radix(hex, 16).ok()?;
     let (name, star) = match name.strip_suffix('*') {

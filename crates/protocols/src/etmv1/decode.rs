@@ -177,7 +177,6 @@ impl Decode<Config, Packet> for Decoder {
         if cycles > 0 && self.phase == Phase::Synced {
             sink.element(at, Element::Cycles(Some(cycles)));
         }
-        sink.element(at, Element::End);
     }
 }
 

@@ -135,7 +135,6 @@ impl Decode<Config, Packet> for Decoder {
         if cycles > 0 && self.on {
             sink.element(at, Element::Cycles(Some(cycles)));
         }
-        sink.element(at, Element::End);
     }
 }
 

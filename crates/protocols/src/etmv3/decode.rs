@@ -197,7 +197,6 @@ impl Decode<Config, Packet> for Decoder {
         self.flush_half(at, sink);
         self.end_data(at, true);
         self.pending.commit(sink);
-        sink.element(at, Element::End);
     }
 }
 

@@ -117,7 +117,7 @@ impl Decode<Config, Packet> for Decoder {
 
     fn finish<K: BlockCache, S: Sink>(
         &mut self,
-        at: u64,
+        _: u64,
         config: &Config,
         code: &mut K,
         sink: &mut S,
@@ -125,7 +125,6 @@ impl Decode<Config, Packet> for Decoder {
         // What is before the first P0 element cannot be cancelled any more.
         let _ = self.flush(Rules::of(config), code, sink);
         self.drain(sink);
-        sink.element(at, Element::End);
     }
 }
 

@@ -63,7 +63,6 @@ impl Decode<Config, Packet> for Decoder {
         self.time = None;
     }
 
-    fn finish<K: BlockCache, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
-        sink.element(at, Element::End);
-    }
+    // No element waits.
+    fn finish<K: BlockCache, S: Sink>(&mut self, _: u64, _: &Config, _: &mut K, _: &mut S) {}
 }

@@ -140,7 +140,6 @@ impl Decode<Params, Packet> for Decoder {
         }
         self.end(at, params, code, sink);
         self.allowance = 0;
-        sink.element(at, Element::End);
     }
 }
 

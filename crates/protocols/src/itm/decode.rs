@@ -175,6 +175,5 @@ impl Decode<Config, Packet> for Decoder {
 
     fn finish<K: BlockCache, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
         self.report_overflow(at, sink);
-        sink.element(at, Element::End);
     }
 }

@@ -162,9 +162,8 @@ impl Decode<Config, Packet> for Decoder {
         *self = Decoder { phase: Phase::Waiting, ..Decoder::default() };
     }
 
-    fn finish<K: BlockCache, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
-        sink.element(at, Element::End);
-    }
+    // No element waits.
+    fn finish<K: BlockCache, S: Sink>(&mut self, _: u64, _: &Config, _: &mut K, _: &mut S) {}
 }
 
 impl Decoder {

@@ -212,7 +212,6 @@ impl Decode<Config, Packet> for Decoder {
         self.history = History::default();
     }
 
-    fn finish<K: BlockCache, S: Sink>(&mut self, at: u64, _: &Config, _: &mut K, sink: &mut S) {
-        sink.element(at, Element::End);
-    }
+    // No element waits.
+    fn finish<K: BlockCache, S: Sink>(&mut self, _: u64, _: &Config, _: &mut K, _: &mut S) {}
 }

@@ -7,7 +7,7 @@ use tracewright::Listener;
 use tracewright::base::{Element, Parse, StepSink, Wire};
 use tracewright::capture::{Buffer, BufferRef, Capture, Core, Dump, Format, Owner, Source};
 use tracewright::decode::input::Parts;
-use tracewright::decode::{Jobs, Memory, Options, Plan, Session, Why, parallel};
+use tracewright::decode::{Jobs, Memory, Merge, Merging, Options, Plan, Session, Why, parallel};
 use tracewright::frames::{Framing as Frames, Joiner};
 use tracewright::image::Image;
 use tracewright::logs::{Recorder, Recording};
@@ -107,11 +107,15 @@ fn capture(harts: &[Hart], format: Format, bytes: Vec<u8>) -> Capture {
     capture
 }
 
-/// The elements of each source.
+/// The elements of each source, unknown IDs, and undecodable bytes of the link.
+#[derive(Default)]
 struct Recorded(Vec<Vec<(u64, Element)>>, Vec<(u16, usize)>, u64);
 
 impl Listener for Recorded {
     fn element(&mut self, source: usize, at: u64, element: Element) {
+        if source >= self.0.len() {
+            self.0.resize(source + 1, Vec::new());
+        }
         self.0[source].push((at, element));
     }
 
@@ -134,6 +138,35 @@ fn decode(capture: &Capture, options: &Options) -> Recorded {
         .unwrap()
         .run(capture.buffers[0].parts(), &mut recorded);
     recorded
+}
+
+impl Merge for Recorded {
+    fn merge(&mut self, later: Recorded) {
+        self.0.resize(later.0.len().max(self.0.len()), Vec::new());
+        for (all, more) in self.0.iter_mut().zip(later.0) {
+            all.extend(more);
+        }
+        self.1.extend(later.1);
+        self.2 += later.2;
+    }
+}
+
+/// The elements of each of `sources`, decoded on two threads in short steps.
+fn by_two(capture: &Capture, sources: usize) -> Vec<Vec<(u64, Element)>> {
+    let options = Options::default();
+    let plan = Plan::new(capture, 0, &options).expect("a plan");
+    let mut session = Session::new(capture, &plan, &Memory::new(capture), &options).unwrap();
+    let mut recorded = Recorded::default();
+    let jobs = Jobs { step: 32, chunk: 512..=512, ..Jobs::new(2) };
+    let mut input = Parts::new(capture.buffers[0].parts());
+    let listener = &mut Merging(Recorded::default());
+    parallel::run(&mut session, &mut input, listener, &jobs, |output, _| {
+        recorded.merge(output);
+        true
+    })
+    .unwrap();
+    recorded.0.resize(sources, Vec::new());
+    recorded.0
 }
 
 /// The elements without offsets.
@@ -268,7 +301,9 @@ fn damage() {
             // The damage includes headers and lengths.
             let len = 1 + random.below(30) as usize;
             (at..at + len).for_each(|at| damaged[at] = random.next() as u8);
-            let got = decode(&capture(&harts, Format::Encapsulated, damaged), &Options::default());
+            let capture = capture(&harts, Format::Encapsulated, damaged);
+            let got = decode(&capture, &Options::default());
+            assert!(by_two(&capture, harts.len()) == got.0, "round {round}: two threads");
             for n in 0..harts.len() {
                 let starts = harts[n].messages.iter().zip(&offsets[n]).filter(|(message, (_, at_))| {
                     let parsed = Packet::parse(message, &harts[n].params);

@@ -473,6 +473,20 @@ impl<W: io::Write> Listener for Listing<W> {
             self.element_line(n, at, &what, None);
             return self.write(false);
         }
+        let what = match what {
+            // OpenCSD reports a reset with what follows it.
+            Element::Gap(Gap::Reset) => {
+                self.order.lost(n);
+                let source = &mut self.sources[n];
+                (source.running, source.overflowed) = (false, false);
+                source.lost = Some(Gap::Reset);
+                return;
+            }
+            Element::Gap(Gap::Start) if !self.shown.packets => {
+                Element::Gap(self.sources[n].lost.take().unwrap_or(Gap::Start))
+            }
+            what => what,
+        };
         self.other_element(n, at, what);
         if what == Element::End {
             self.data_end(n);

@@ -5,27 +5,40 @@
 //! | `.etmp` ([`etmp`]) | the first bytes |
 //! | the text form of `.etmp` ([`text`]) | the first line |
 //! | a file of OpenOCD's `etm dump` ([`openocd`]) | the length, and the value range of every word |
+//!
+//! Files of 1 MiB and more are read in blocks, and their records are made when they are needed.
+
+mod rows;
+mod text_file;
 
 use std::fs;
+use std::io::{BufReader, Read};
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
 use tracewright_frames::cycles::{
     Cycle, Version, Width, cycles, etb, etmp, openocd, records, text,
 };
 
-use crate::files::Files;
+use self::rows::{Convert, Rows};
+use self::text_file::{TextFile, Wrong};
+
+use crate::files::{Files, reason};
 use crate::plain::line;
 use crate::{
     Buffer, BufferRef, Bytes, Capture, Format, Kind, Note, OpenError, Origin, Problem, Registers,
     Source,
 };
 
-/// Limit of the number of cycles that repeats in a text file expand to. It bounds the memory that a
-/// short text can use.
-const MAX_REPEATED: usize = 1 << 24;
+/// Limit of the number of cycles that repeats in a text file expand to. It bounds the time that a
+/// short text can take.
+const MAX_REPEATED: u64 = 1 << 24;
 
 /// Limit of the size in bytes of a file of OpenOCD's form, which is read to detect the form.
 const MAX_OPENOCD: u64 = 1 << 30;
+
+/// The greatest length in bytes of the lines before the cycles of a text file.
+const MAX_HEAD: usize = 1 << 16;
 
 /// The form of a file of cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,9 +67,24 @@ impl Form {
         if count == 0 || len != (u64::from(count) + 1) * 12 || len > MAX_OPENOCD {
             return None;
         }
-        let whole = fs::read(path).ok()?;
-        openocd::Dump::read(&whole).is_ok().then_some(Form::OpenOcd)
+        check_openocd(fs::File::open(path).ok()?, len).is_ok().then_some(Form::OpenOcd)
     }
+}
+
+/// Reads the head of a file of `len` bytes in OpenOCD's form, and checks all of its cycles.
+fn check_openocd(file: impl Read, len: u64) -> Result<openocd::Head, openocd::NotDump> {
+    let mut file = BufReader::with_capacity(1 << 16, file);
+    let mut row = [0; openocd::ROW];
+    let mut next = || file.read_exact(&mut row).ok().map(|()| row);
+    let head = next().and_then(|row| openocd::Head::read(&row)).ok_or(openocd::NotDump::Short)?;
+    if len != (u64::from(head.count) + 1) * openocd::ROW as u64 {
+        return Err(openocd::NotDump::Count(head.count));
+    }
+    for n in 0..head.count as usize {
+        let cycle = next().and_then(|row| openocd::cycle(&row));
+        cycle.ok_or(openocd::NotDump::Row(n))?;
+    }
+    Ok(head)
 }
 
 /// Reads the file at `path`.
@@ -71,24 +99,31 @@ pub(crate) fn read(path: &Path, form: Form) -> Result<Capture, OpenError> {
             (head, bytes.part(etmp::HEAD as u64, bytes.len() as u64))
         }
         Form::Text => {
-            let words = str::from_utf8(&bytes).map_err(|why| problem(why.to_string()))?;
-            let (head, words) = text::read(words).map_err(|why| problem(why.to_string()))?;
+            let start = bytes.head(MAX_HEAD);
+            // The last character may be incomplete.
+            let start = match str::from_utf8(&start) {
+                Ok(text) => text,
+                Err(error) => str::from_utf8(start.get(..error.valid_up_to()).unwrap_or_default())
+                    .unwrap_or_default(),
+            };
+            let (head, rest) = text::read(start).map_err(|why| problem(why.to_string()))?;
+            let words = bytes.part((start.len() - rest.len()) as u64, u64::MAX);
             // Without repeats a cycle takes more than one byte of text.
-            let most = words.len().max(MAX_REPEATED);
-            let cycles = text::cycles(words, version(&head)).take(most + 1);
-            let cycles: Result<Vec<Cycle>, _> = cycles.collect();
-            let cycles =
-                cycles.map_err(|why| problem(format!("after the line `cycles`: {why}")))?;
-            if cycles.len() > most {
-                return Err(problem(format!(
+            let most = MAX_REPEATED.max(words.len() as u64);
+            let file = TextFile::new(words, version(&head), head.width, most);
+            let file = file.map_err(|wrong| match wrong {
+                Wrong::Read(error) => OpenError::new(path, Problem::Unreadable(reason(&error))),
+                Wrong::Word(why) => problem(format!("after the line `cycles`: {why}")),
+                Wrong::Many => problem(format!(
                     "the repeats (`xN`) expand to more than {most} cycles; correct N, or write an \
                      .etmp file"
-                )));
-            }
-            (head, Bytes::from(records(cycles, head.width).collect::<Vec<u8>>()))
+                )),
+            })?;
+            (head, Bytes::on_demand(Arc::new(file)))
         }
         Form::OpenOcd => {
-            let dump = openocd::Dump::read(&bytes).map_err(|why| problem(why.to_string()))?;
+            let dump = check_openocd(bytes.reader(), bytes.len() as u64)
+                .map_err(|why| problem(why.to_string()))?;
             let width = Width::of_control(dump.control).ok_or_else(|| {
                 problem(format!("ETMCR {:#010x} encodes no known port size", dump.control))
             })?;
@@ -99,10 +134,16 @@ pub(crate) fn read(path: &Path, form: Form) -> Result<Capture, OpenError> {
                 width,
                 control: dump.control,
                 code: 3 << 28,
-                cycles: dump.cycles().count() as u64,
+                cycles: dump.count.into(),
                 ..etmp::Head::default()
             };
-            (head, Bytes::from(records(dump.cycles(), width).collect::<Vec<u8>>()))
+            let rows = bytes.part(openocd::HEAD as u64, u64::MAX);
+            let records = width.record();
+            let convert = move |row: &[u8], out: &mut Vec<u8>| {
+                let cycle = openocd::cycle(row).unwrap_or(Cycle::NOTHING);
+                out.extend_from_slice(cycle.record(width).as_ref());
+            };
+            (head, converted(rows, openocd::ROW, records, Box::new(convert)))
         }
     };
     Ok(Capture { stamps: files.stamps, ..capture(path, &head, body) })
@@ -115,11 +156,23 @@ pub fn unpack_etb(capture: &mut Capture, control: u32) {
     let Some((buffer, width)) = capture.buffers.first_mut().zip(Width::of_control(control)) else {
         return;
     };
-    let bytes = buffer.bytes();
-    let words = bytes.chunks_exact(4).filter_map(|word| word.first_chunk());
-    let cycles = etb::read(words.map(|word| u32::from_le_bytes(*word)), width);
-    let records: Vec<u8> = records(cycles, width).collect();
-    *buffer = Buffer::new(buffer.name.clone(), Format::SourceData, Bytes::from(records));
+    let words = match buffer.files.as_slice() {
+        [file] => file.shared(),
+        _ => Bytes::from(buffer.bytes().into_owned()),
+    };
+    // Each word has the same number of cycles.
+    let records = etb::read([0], width).count() * width.record();
+    let convert = move |row: &[u8], out: &mut Vec<u8>| {
+        let word = row.first_chunk().map(|word| u32::from_le_bytes(*word));
+        out.extend(self::records(etb::read(word, width), width));
+    };
+    let bytes = converted(words, 4, records, Box::new(convert));
+    *buffer = Buffer::new(buffer.name.clone(), Format::SourceData, bytes);
+}
+
+/// The records of `rows` of `row` bytes, each of which has `records` bytes of records.
+fn converted(rows: Bytes, row: usize, records: usize, convert: Convert) -> Bytes {
+    Bytes::on_demand(Arc::new(Rows { rows, row, records, convert, all: OnceLock::new() }))
 }
 
 fn version(head: &etmp::Head) -> Version {
