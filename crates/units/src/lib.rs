@@ -7,6 +7,7 @@
 //! | [`catalogue`] | the units by name: where a unit is added |
 //! | [`unit`] | what every unit can do: [`Unit`] |
 //! | [`values`], [`finding`], [`request`], [`program`], [`verdict`] | what goes in and out of a unit |
+//! | [`etm`] | ETMv1.0 to ETMv3.5 |
 //!
 //! The crate knows registers, resources, filters and the order of register accesses. It knows no
 //! packets: those are in `tracewright-protocols`. Without the feature `std` it has the register
@@ -15,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 pub mod ete;
+pub mod etm;
 pub mod register;
 
 #[cfg(feature = "std")]
