@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         Verb::Frames(args) => verbs::frames::run(&args),
         Verb::Encode(args) => verbs::encode::run(&args),
         Verb::Log(args) => verbs::log::run(&args.verb),
+        Verb::Unit(args) => verbs::unit::run(&args.verb),
         Verb::Compare(args) => verbs::compare::run(&args),
         Verb::Demo(args) => verbs::demo::run(&args),
         Verb::Bench(args) => verbs::bench::run(&args),

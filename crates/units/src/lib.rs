@@ -3,9 +3,36 @@
 //! | module | contents |
 //! |---|---|
 //! | [`register`] | the elements of the register tables |
+//! | [`ete`] | ETMv4 and ETE |
+//! | [`catalogue`] | the units by name: where a unit is added |
+//! | [`unit`] | what every unit can do: [`Unit`] |
+//! | [`values`], [`finding`], [`request`], [`program`], [`verdict`] | what goes in and out of a unit |
+//! | [`etm`] | ETMv1.0 to ETMv3.5 |
 //!
 //! The crate knows registers, resources, filters and the order of register accesses. It knows no
-//! packets: those are in `tracewright-protocols`.
+//! packets: those are in `tracewright-protocols`. Without the feature `std` it has the register
+//! tables only.
+#![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 
+pub mod ete;
+pub mod etm;
 pub mod register;
+
+#[cfg(feature = "std")]
+pub mod catalogue;
+#[cfg(feature = "std")]
+pub mod finding;
+#[cfg(feature = "std")]
+pub mod program;
+#[cfg(feature = "std")]
+pub mod request;
+#[cfg(feature = "std")]
+pub mod unit;
+#[cfg(feature = "std")]
+pub mod values;
+#[cfg(feature = "std")]
+pub mod verdict;
+
+#[cfg(feature = "std")]
+pub use unit::Unit;

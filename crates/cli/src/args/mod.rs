@@ -3,6 +3,7 @@
 mod decoding;
 mod input;
 mod logs;
+mod units;
 
 pub use decoding::{
     BenchArgs, BenchFormat, BenchSink, DecodeArgs, DemoArgs, Format, FramesArgs, InfoArgs,
@@ -12,6 +13,11 @@ pub use input::{FramingArg, HowArgs, InputArgs};
 pub use logs::{
     CompareArgs, EncodeArgs, EncodeFraming, IsaArg, LogArgs, LogConvertArgs, LogFormat,
     LogInfoArgs, LogVerb, LogVerbs, SecurityArg,
+};
+
+pub use units::{
+    DataArg, ProgramForm, UnitExplainArgs, UnitFilterArgs, UnitProgramArgs, UnitSequenceArgs,
+    UnitVerb, UnitVerbs,
 };
 
 use clap::{Parser, Subcommand};
@@ -57,6 +63,8 @@ pub enum Verb {
     Log(LogVerbs),
     /// Find the first difference between two captures, or between a capture and an execution log.
     Compare(CompareArgs),
+    /// Explain, check and make the register values of a trace unit, and predict what they trace.
+    Unit(UnitVerbs),
     /// Print shell completions.
     Completions {
         /// Shell to generate completions for.

@@ -1,0 +1,180 @@
+//! Options of the verbs of `unit`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::InfoFormat;
+use super::logs::LogArgs;
+
+#[derive(Debug, Args)]
+pub struct UnitVerbs {
+    #[command(subcommand)]
+    pub verb: UnitVerb,
+}
+
+/// A verb of `unit`.
+#[derive(Debug, Subcommand)]
+pub enum UnitVerb {
+    /// Explain register values field by field, and the whole program in sentences.
+    Explain(UnitExplainArgs),
+    /// Check register values against the rules of the specification; exit with 1 on errors.
+    Lint(UnitExplainArgs),
+    /// Make the register values and the sequence of accesses for what is to be traced.
+    Program(UnitProgramArgs),
+    /// Predict for each instruction and data access of an execution log whether it is traced.
+    Filter(UnitFilterArgs),
+    /// Check a recorded sequence of register accesses; exit with 1 on errors.
+    Sequence(UnitSequenceArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct UnitExplainArgs {
+    /// Unit, core or architecture (such as ETM-A8, Cortex-M4, ETMv3.4), then NAME=VALUE, files of
+    /// register values, or a snapshot. Without a unit, the identification registers select it.
+    #[arg(required = true, value_name = "UNIT|NAME=VALUE|FILE|SNAPSHOT")]
+    pub what: Vec<String>,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = InfoFormat::Text)]
+    pub format: InfoFormat,
+}
+
+#[derive(Debug, Args)]
+pub struct UnitProgramArgs {
+    /// Unit, core or architecture, then NAME=VALUE or files of its identification registers.
+    #[arg(required = true, value_name = "UNIT|NAME=VALUE|FILE")]
+    pub what: Vec<String>,
+    /// Trace the instructions at these addresses (repeatable). Default: all.
+    #[arg(long, value_name = "START..END|FUNCTION")]
+    pub trace: Vec<String>,
+    /// Do not trace the instructions at these addresses (repeatable).
+    #[arg(long, value_name = "START..END|FUNCTION")]
+    pub exclude: Vec<String>,
+    /// Trace from when START is executed to when END is executed (repeatable).
+    #[arg(long, value_name = "START..END")]
+    pub between: Vec<String>,
+    /// Trace the data accesses to these addresses, or `all` (repeatable).
+    #[arg(long, value_name = "START..+SIZE|all")]
+    pub data: Vec<String>,
+    /// The traced parts of a data access.
+    #[arg(long, value_enum, default_value_t = DataArg::Both)]
+    pub data_parts: DataArg,
+    /// Trace only this context ID.
+    #[arg(long, value_name = "N", value_parser = number32)]
+    pub context: Option<u32>,
+    /// Trace only this virtual machine ID.
+    #[arg(long, value_name = "N", value_parser = number32)]
+    pub vmid: Option<u32>,
+    /// Trace only these exception levels (repeatable).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..4))]
+    pub level: Vec<u8>,
+    /// Trigger: exec:ADDRESS, read:ADDRESS, write:ADDRESS=VALUE, access:ADDRESS, input:N or
+    /// watchpoint:N, with *TIMES for a later occurrence.
+    #[arg(long, value_name = "CONDITION")]
+    pub trigger: Option<String>,
+    /// Stop the processor at the trigger.
+    #[arg(long, requires = "trigger")]
+    pub halt: bool,
+    /// Bytes of context IDs in the trace.
+    #[arg(long, value_name = "N", default_value = "0", value_parser = context_bytes)]
+    pub context_bytes: u8,
+    /// Trace cycles.
+    #[arg(long)]
+    pub cycles: bool,
+    /// Trace the address of every taken branch.
+    #[arg(long)]
+    pub branch_output: bool,
+    /// Trace timestamps.
+    #[arg(long)]
+    pub timestamps: bool,
+    /// Stall the processor when the FIFO of the unit is nearly full.
+    #[arg(long)]
+    pub stall: bool,
+    /// Trace ID.
+    #[arg(long, value_name = "N", value_parser = trace_id)]
+    pub trace_id: Option<u8>,
+    /// Program with the symbols: an ELF file (repeatable).
+    #[arg(long = "image", value_name = "FILE")]
+    pub images: Vec<String>,
+    /// Form of the output.
+    #[arg(long = "for", value_enum, default_value_t = ProgramForm::Text, value_name = "FORM")]
+    pub form: ProgramForm,
+    /// Address of the memory-mapped registers of the unit, for openocd and c.
+    #[arg(long, value_name = "ADDRESS", value_parser = number64)]
+    pub base: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub struct UnitFilterArgs {
+    /// Unit, then NAME=VALUE, files of register values, or a snapshot.
+    #[arg(required = true, value_name = "UNIT|NAME=VALUE|FILE|SNAPSHOT")]
+    pub what: Vec<String>,
+    /// Execution log.
+    #[arg(long, value_name = "FILE")]
+    pub log: PathBuf,
+    #[command(flatten)]
+    pub how: LogArgs,
+    /// Processor of the log.
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub cpu: u16,
+    /// Print statistics only.
+    #[arg(long)]
+    pub summary: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct UnitSequenceArgs {
+    /// Unit, then NAME=VALUE or files of its identification registers, then the recording.
+    #[arg(required = true, num_args = 2.., value_name = "UNIT|NAME=VALUE|RECORDING")]
+    pub what: Vec<String>,
+}
+
+/// The form of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ProgramForm {
+    /// Accesses with their purposes.
+    Text,
+    /// Files of the Linux driver.
+    LinuxSysfs,
+    /// Tcl for OpenOCD.
+    Openocd,
+    /// A C function.
+    C,
+    /// The registers of a device in a snapshot.
+    Snapshot,
+}
+
+/// The traced parts of a data access, as spelled on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DataArg {
+    /// Address and value.
+    Both,
+    /// The address.
+    Address,
+    /// The value.
+    Value,
+}
+
+fn number64(text: &str) -> Result<u64, String> {
+    tracewright::units::values::number(text)
+        .ok_or_else(|| format!("`{text}` is not a number; write 16 or 0x10"))
+}
+
+fn number32(text: &str) -> Result<u32, String> {
+    let number = number64(text)?;
+    u32::try_from(number).map_err(|_| format!("`{text}` has more than 32 bits"))
+}
+
+fn context_bytes(text: &str) -> Result<u8, String> {
+    match text {
+        "0" | "1" | "2" | "4" => Ok(text.as_bytes().first().map_or(0, |digit| digit - b'0')),
+        _ => Err(format!("`{text}` is not a size of context IDs: 0, 1, 2 or 4 bytes")),
+    }
+}
+
+fn trace_id(text: &str) -> Result<u8, String> {
+    match number64(text)? {
+        id @ 1..=0x6f => Ok(id as u8),
+        _ => Err(format!("`{text}` is not a trace ID; they are 0x01 to 0x6f")),
+    }
+}

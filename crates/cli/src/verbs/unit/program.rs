@@ -1,0 +1,115 @@
+//! `tracewright unit program`
+
+use tracewright::Capture;
+use tracewright::capture::Form;
+use tracewright::image::{Elf, Load};
+use tracewright::units::request::{DataParts, Request, parse};
+
+use super::subject;
+use crate::args::{DataArg, ProgramForm, UnitProgramArgs};
+use crate::fail::Fail;
+use crate::message;
+use crate::output::Output;
+
+/// Makes a program.
+pub fn run(args: &UnitProgramArgs) -> Result<bool, Fail> {
+    let subjects = subject::read(&args.what)?;
+    let [subject] = subjects.as_slice() else {
+        return Err(Fail::option("unit", &args.what.join(" "), "a program is made for one unit"));
+    };
+    let mut program = Capture::default();
+    for image in &args.images {
+        program.add_image(image)?;
+    }
+    let lookup = |name: &str| symbol(&program, name);
+    let request = request(args, &lookup)?;
+    let made = match subject.unit.program(&request) {
+        Ok(made) => made,
+        Err(refusals) => {
+            for refusal in refusals {
+                message::line(&format!("tracewright: {} cannot: {refusal}", subject.unit.name()));
+            }
+            return Ok(false);
+        }
+    };
+    let base = || {
+        args.base.ok_or_else(|| {
+            Fail::option("--for", "openocd or c", "add --base, the address of the unit's registers")
+        })
+    };
+    let text = match args.form {
+        ProgramForm::Text => made.text(),
+        ProgramForm::Openocd => made.openocd(base()?),
+        ProgramForm::C => made.c(base()?),
+        ProgramForm::Snapshot => {
+            made.snapshot(&|name| subject.unit.register(name).and_then(|r| r.offset))
+        }
+        ProgramForm::LinuxSysfs => subject.unit.sysfs(&made).ok_or_else(|| {
+            let why = "the Linux driver has no files for this unit or this program";
+            Fail::option("--for", "linux-sysfs", why)
+        })?,
+    };
+    let mut output = Output::standard()?;
+    output.print(&text)?;
+    output.close()?;
+    Ok(true)
+}
+
+/// The request of the command line.
+fn request(args: &UnitProgramArgs, lookup: parse::Lookup<'_>) -> Result<Request, Fail> {
+    let spans = |option: &str, texts: &[String]| {
+        let span = |text: &String| {
+            parse::span(text, lookup).map_err(|why| Fail::option(option, text, &why))
+        };
+        texts.iter().map(span).collect::<Result<Vec<_>, _>>()
+    };
+    let all_data = args.data.iter().any(|text| text == "all");
+    let data: Vec<_> = args.data.iter().filter(|text| *text != "all").cloned().collect();
+    let between = args
+        .between
+        .iter()
+        .map(|text| parse::pair(text, lookup).map_err(|why| Fail::option("--between", text, &why)));
+    let trigger = args.trigger.as_ref().map(|text| {
+        parse::condition(text, lookup).map_err(|why| Fail::option("--trigger", text, &why))
+    });
+    let levels = args.level.iter().fold(0, |all, level| all | 1 << level);
+    Ok(Request {
+        trace: spans("--trace", &args.trace)?,
+        exclude: spans("--exclude", &args.exclude)?,
+        between: between.collect::<Result<_, _>>()?,
+        data: spans("--data", &data)?,
+        all_data,
+        parts: match args.data_parts {
+            DataArg::Both => DataParts::Both,
+            DataArg::Address => DataParts::Address,
+            DataArg::Value => DataParts::Value,
+        },
+        context: args.context,
+        vmid: args.vmid,
+        levels: Some(levels).filter(|levels| *levels != 0),
+        trigger: trigger.transpose()?,
+        context_bytes: args.context_bytes,
+        cycles: args.cycles,
+        branch_output: args.branch_output,
+        timestamps: args.timestamps,
+        stall: args.stall,
+        halt: args.halt,
+        trace_id: args.trace_id,
+    })
+}
+
+/// The addresses of the symbol `name` in the images, without an instruction set bit.
+fn symbol(program: &Capture, name: &str) -> Option<(u64, Option<u64>)> {
+    program.memory.iter().filter(|dump| dump.form == Form::Elf).find_map(|dump| {
+        let file = dump.bytes.as_ref()?;
+        let elf = Elf::read(file, dump.name.as_str(), Load::default()).ok()?;
+        let code = elf.symbols.iter().find(|symbol| symbol.name == name);
+        match code {
+            Some(code) => {
+                let end = code.start.checked_add(code.size).filter(|_| code.size > 0);
+                Some((code.start, end))
+            }
+            None => Elf::address_of(file, name).map(|start| (start, None)),
+        }
+    })
+}

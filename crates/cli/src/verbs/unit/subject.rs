@@ -1,0 +1,104 @@
+//! The unit and the register values that the command line selects.
+
+use std::path::Path;
+
+use tracewright::units::values::{self, Values};
+use tracewright::units::{Unit, catalogue, unit};
+
+use crate::fail::Fail;
+
+/// A unit and the values of its registers.
+pub struct Subject {
+    /// Where the values come from: the name of a source of a snapshot, or nothing.
+    pub label: String,
+    pub unit: Box<dyn Unit>,
+    pub values: Values,
+    /// Registers that are recorded and that the unit's table does not have.
+    pub unknown: Vec<(String, u64)>,
+}
+
+/// Reads the arguments `what`: optionally a unit, then registers, files or snapshots.
+pub fn read(what: &[String]) -> Result<Vec<Subject>, Fail> {
+    let (name, rest) = match what.split_first() {
+        Some((first, rest)) if catalogue::named(first).is_some() => (Some(first), rest),
+        _ => (None, what),
+    };
+    let (mut keys, mut snapshots) = (Vec::new(), Vec::new());
+    for item in rest {
+        let path = Path::new(item);
+        if let Some((key, value)) = item.split_once('=').filter(|_| !path.exists()) {
+            let value = values::number(value).ok_or_else(|| {
+                Fail::option("register", item, "the value is not a number, such as 0x400")
+            })?;
+            keys.push((key.to_owned(), value));
+        } else if !path.exists() {
+            let names = catalogue::names().join(", ");
+            let why = format!("this is neither a unit nor a file; units are {names}");
+            return Err(Fail::option("unit", item, &why));
+        } else if path.is_dir() || path.extension().is_some_and(|e| e == "ini") {
+            snapshots.push(path);
+        } else {
+            let text = std::fs::read_to_string(path)
+                .map_err(|error| Fail::input(path, &error.to_string()))?;
+            let read = values::read(&text).map_err(|e| Fail::input(path, &e.to_string()))?;
+            keys.extend(read);
+        }
+    }
+    let mut subjects = Vec::new();
+    for path in snapshots {
+        let before = subjects.len();
+        let capture = tracewright::capture::open(path)?;
+        for source in &capture.sources {
+            let recorded = source.registers.0.iter();
+            let recorded =
+                recorded.filter_map(|r| Some((r.name.clone(), u64::try_from(r.value).ok()?)));
+            let all: Vec<_> = recorded.chain(keys.iter().cloned()).collect();
+            if let Some(unit) = select(name, &all) {
+                let (values, unknown) = known(unit.as_ref(), &all);
+                subjects.push(Subject { label: source.name.clone(), unit, values, unknown });
+            }
+        }
+        if subjects.len() == before {
+            return Err(Fail::input(
+                path,
+                "no source of this capture has the identification registers of a unit; name the \
+                 unit before the capture",
+            ));
+        }
+    }
+    if subjects.is_empty() {
+        let unit = select(name, &keys).ok_or_else(|| {
+            let names = catalogue::names().join(", ");
+            let why = format!(
+                "the identification registers that select a unit are missing; begin with a unit: \
+                 {names}"
+            );
+            Fail::option("unit", &what.join(" "), &why)
+        })?;
+        let values = unit::values(unit.as_ref(), &keys).map_err(|key| {
+            Fail::option("register", &key, &format!("{} has no such register", unit.name()))
+        })?;
+        subjects.push(Subject { label: String::new(), unit, values, unknown: Vec::new() });
+    }
+    Ok(subjects)
+}
+
+/// The unit with the name, with the resources that its identification registers report.
+fn select(name: Option<&String>, keys: &[(String, u64)]) -> Option<Box<dyn Unit>> {
+    match name {
+        Some(name) => catalogue::named(name),
+        None => catalogue::identified(&keys.iter().cloned().collect()),
+    }
+}
+
+/// The values of registers that the unit has, and the other registers.
+fn known(unit: &dyn Unit, keys: &[(String, u64)]) -> (Values, Vec<(String, u64)>) {
+    let (mut values, mut unknown) = (Values::default(), Vec::new());
+    for (key, value) in keys {
+        match unit.register(key) {
+            Some(register) => values.set(&register.name, *value),
+            None => unknown.push((key.clone(), *value)),
+        }
+    }
+    (values, unknown)
+}

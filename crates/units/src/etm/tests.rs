@@ -1,0 +1,3 @@
+//! Tables of the specification, transcribed: numbers, versions, access types, bit ranges.
+
+mod registers;

@@ -1,0 +1,145 @@
+//! What every trace unit and trace buffer can do.
+
+use std::borrow::Cow;
+
+use tracewright_base::Field;
+
+use crate::finding::Finding;
+use crate::program::{BusAccess, Program};
+use crate::register::{Access, Register};
+use crate::request::{Refusal, Request};
+use crate::values::Values;
+use crate::verdict::Filter;
+
+/// One register of a unit, as it is shown.
+#[derive(Clone, Debug)]
+pub struct View {
+    /// Name in the specification. A register with several instances has its number in the name.
+    pub name: Cow<'static, str>,
+    /// Other names.
+    pub aliases: Vec<Cow<'static, str>>,
+    /// Description in one line.
+    pub about: Cow<'static, str>,
+    /// Offset in the memory-mapped registers, in bytes.
+    pub offset: Option<u16>,
+    /// Size in bits.
+    pub bits: u8,
+    /// What software can do with the register.
+    pub access: Access,
+    /// The fields, from the most significant bit down.
+    pub fields: Cow<'static, [Field]>,
+    /// The specification and the section.
+    pub section: &'static str,
+}
+
+impl<V> From<&Register<V>> for View {
+    fn from(register: &Register<V>) -> View {
+        View {
+            name: Cow::Borrowed(register.name),
+            aliases: register.aliases.iter().map(|alias| Cow::Borrowed(*alias)).collect(),
+            about: Cow::Borrowed(register.about),
+            offset: register.offset,
+            bits: register.bits,
+            access: register.access,
+            fields: Cow::Borrowed(register.fields),
+            section: register.section,
+        }
+    }
+}
+
+impl View {
+    /// Whether `name` names the register, in any letter case.
+    pub fn is_named(&self, name: &str) -> bool {
+        let names = std::iter::once(&self.name).chain(&self.aliases);
+        names.into_iter().any(|n| n.eq_ignore_ascii_case(name))
+    }
+
+    /// The bits of `value` that no field covers.
+    pub fn unknown_bits(&self, value: u64) -> u64 {
+        self.fields.iter().fold(value, |rest, field| rest & !(field.of(u64::MAX) << field.low))
+    }
+}
+
+/// A trace unit or a trace buffer with its resources. Values are those of the registers that the
+/// unit has; identification registers among them are the unit's own.
+pub trait Unit {
+    /// Name of the unit.
+    fn name(&self) -> String;
+
+    /// The architecture and the resources of the unit, one a line.
+    fn about(&self) -> Vec<String>;
+
+    /// The registers that the unit has, in the order of their offsets.
+    fn registers(&self) -> Vec<View>;
+
+    /// The register with the name `key`, with the memory-mapped offset `key` (`0x` and hexadecimal
+    /// digits, of which the low 12 bits count), or with the register number `key` (`#` and a
+    /// decimal number).
+    fn register(&self, key: &str) -> Option<View> {
+        let mut all = self.registers().into_iter();
+        if let Some(number) = key.strip_prefix('#') {
+            let offset = number.parse::<u16>().ok()?.checked_mul(4)?;
+            return all.find(|register| register.offset == Some(offset));
+        }
+        match key.strip_prefix("0x").or_else(|| key.strip_prefix("0X")) {
+            Some(hex) => {
+                let offset = (u64::from_str_radix(hex, 16).ok()? & 0xfff) as u16;
+                all.find(|register| register.offset == Some(offset))
+            }
+            None => all.find(|register| register.is_named(key)),
+        }
+    }
+
+    /// What `value` means as a value of `field` of `register`, where the names of values in the
+    /// table are not enough: an event as an expression, for example.
+    fn field(&self, register: &View, field: &Field, value: u64) -> Option<String> {
+        let _ = (register, field, value);
+        None
+    }
+
+    /// What the unit does when it is programmed with `values`, in sentences.
+    fn explain(&self, values: &Values) -> Vec<String>;
+
+    /// What is wrong with `values`.
+    fn lint(&self, values: &Values) -> Vec<Finding>;
+
+    /// The values and the sequence of accesses that make the unit do what `request` contains.
+    ///
+    /// # Errors
+    /// Each part of the request that the unit cannot do.
+    fn program(&self, request: &Request) -> Result<Program, Vec<Refusal>>;
+
+    /// The request that `values` fulfil. `None` where no request has this result.
+    fn request(&self, values: &Values) -> Option<Request> {
+        let _ = values;
+        None
+    }
+
+    /// What is wrong with a sequence of accesses.
+    fn sequence(&self, accesses: &[BusAccess]) -> Vec<Finding>;
+
+    /// The unit with `values`, which observes execution. `None` for a unit that selects nothing.
+    fn filter(&self, values: &Values) -> Option<Box<dyn Filter>> {
+        let _ = values;
+        None
+    }
+
+    /// `program` as writes to the files of the Linux driver. `None` where there is no driver.
+    fn sysfs(&self, program: &Program) -> Option<String> {
+        let _ = program;
+        None
+    }
+}
+
+/// `keys` with their values, by the names in the table of `unit`.
+///
+/// # Errors
+/// The first key that is no register of the unit.
+pub fn values(unit: &dyn Unit, keys: &[(String, u64)]) -> Result<Values, String> {
+    let mut values = Values::default();
+    for (key, value) in keys {
+        let register = unit.register(key).ok_or_else(|| key.clone())?;
+        values.set(&register.name, *value);
+    }
+    Ok(values)
+}

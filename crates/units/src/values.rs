@@ -1,0 +1,166 @@
+//! Values of registers, and texts that contain them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Values of registers by name. The names are those of the unit's table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Values(BTreeMap<String, u64>);
+
+impl Values {
+    /// The value of register `name`, compared without case. `None` where it is unknown.
+    pub fn get(&self, name: &str) -> Option<u64> {
+        let exact = self.0.get(name);
+        exact
+            .or_else(|| self.0.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v))
+            .copied()
+    }
+
+    /// Sets the value of register `name`.
+    pub fn set(&mut self, name: &str, value: u64) {
+        self.0.insert(name.to_owned(), value);
+    }
+
+    /// Forgets the value of register `name`.
+    pub fn remove(&mut self, name: &str) {
+        self.0.remove(name);
+    }
+
+    /// The registers in the order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), *value))
+    }
+
+    /// Whether no value is known.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<N: Into<String>> FromIterator<(N, u64)> for Values {
+    fn from_iter<I: IntoIterator<Item = (N, u64)>>(values: I) -> Self {
+        Values(values.into_iter().map(|(name, value)| (name.into(), value)).collect())
+    }
+}
+
+/// A line that is not a register and its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidLine {
+    /// Number of the line, from 1.
+    pub line: usize,
+    /// The line.
+    pub text: String,
+}
+
+impl fmt::Display for InvalidLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "line {}: `{}` is not a register and its value, such as `ETMCR=0x400` or `0x000: \
+             0x400`",
+            self.line, self.text
+        )
+    }
+}
+
+/// Reads registers and values from a text: one `NAME=VALUE`, `NAME(OFFSET)=VALUE`, `NAME VALUE` or
+/// `OFFSET: VALUE...` a line. After a colon, further values are those of the following words of
+/// memory, as debuggers dump it. Comments begin with `#` or `;`, and sections in `[]` are passed
+/// over.
+///
+/// # Errors
+/// [`InvalidLine`] for the first line that is none of these.
+pub fn read(text: &str) -> Result<Vec<(String, u64)>, InvalidLine> {
+    let mut all = Vec::new();
+    for (n, full) in text.lines().enumerate() {
+        let line = full.split(['#', ';']).next().unwrap_or_default().trim();
+        if line.is_empty() || line.starts_with('[') {
+            continue;
+        }
+        let read = pairs(line).ok_or_else(|| InvalidLine { line: n + 1, text: full.to_owned() })?;
+        all.extend(read);
+    }
+    Ok(all)
+}
+
+/// The registers of one line.
+fn pairs(line: &str) -> Option<Vec<(String, u64)>> {
+    if let Some((key, values)) = line.split_once(':') {
+        let key = key.trim();
+        let values = values.split_whitespace().map(hexadecimal).collect::<Option<Vec<u64>>>()?;
+        if values.is_empty() {
+            return None;
+        }
+        let Some(base) = hexadecimal(key) else {
+            // `NAME: VALUE`
+            return (values.len() == 1 && is_name(key))
+                .then(|| values.iter().map(|value| (key.to_owned(), *value)).collect());
+        };
+        let word = |(n, value): (usize, &u64)| {
+            Some((format!("{:#x}", base.checked_add(4 * n as u64)?), *value))
+        };
+        return values.iter().enumerate().map(word).collect();
+    }
+    let (key, value) = line.split_once('=').or_else(|| line.split_once(char::is_whitespace))?;
+    let key = key.split('(').next().unwrap_or_default().trim();
+    let value = number(value.trim())?;
+    (is_name(key) || number(key).is_some()).then(|| vec![(key.to_owned(), value)])
+}
+
+fn is_name(key: &str) -> bool {
+    key.starts_with(|c: char| c.is_ascii_alphabetic())
+        && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Parses a number: hexadecimal with `0x`, binary with `0b`, otherwise decimal.
+pub fn number(text: &str) -> Option<u64> {
+    let text = text.replace('_', "").to_ascii_lowercase();
+    if let Some(hex) = text.strip_prefix("0x") {
+        return u64::from_str_radix(hex, 16).ok();
+    }
+    if let Some(bits) = text.strip_prefix("0b") {
+        return u64::from_str_radix(bits, 2).ok();
+    }
+    text.parse().ok()
+}
+
+/// Parses a hexadecimal number with or without `0x`.
+fn hexadecimal(text: &str) -> Option<u64> {
+    u64::from_str_radix(text.strip_prefix("0x").unwrap_or(text), 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts() {
+        let text = "[regs]\nETMCR(0x000)=0x10001000 ; control\n# nothing\nETMTEEVR 0x6f\n\
+                    0xe0041010: 00000002 00020d09\nETMIDR: 0x4114f250\n0x20=111\n";
+        let want = [
+            ("ETMCR", 0x1000_1000),
+            ("ETMTEEVR", 0x6f),
+            ("0xe0041010", 2),
+            ("0xe0041014", 0x20d09),
+            ("ETMIDR", 0x4114_f250),
+            ("0x20", 111),
+        ];
+        let want: Vec<_> = want.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        assert_eq!(read(text), Ok(want));
+    }
+
+    #[test]
+    fn invalid_lines() {
+        for text in ["ETMCR", "ETMCR=", "ETMCR=green", "=1", "0x10:", "x y z: 1", "0x10: 1 z"] {
+            let invalid = InvalidLine { line: 2, text: text.to_owned() };
+            assert_eq!(read(&format!("\n{text}")), Err(invalid), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_without_case() {
+        let values = Values::from_iter([("ETMCR", 1)]);
+        assert_eq!(values.get("etmcr"), Some(1));
+        assert_eq!(values.get("ETMSR"), None);
+    }
+}

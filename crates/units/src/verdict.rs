@@ -1,0 +1,60 @@
+//! What the architecture requires of the trace of one instruction or one data access.
+
+use tracewright_base::Step;
+
+/// The requirement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Requirement {
+    /// It must be traced.
+    Must,
+    /// It must not be traced.
+    MustNot,
+    /// The unit may trace it or not.
+    May,
+}
+
+impl Requirement {
+    /// The requirement in words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Requirement::Must => "must",
+            Requirement::MustNot => "must not",
+            Requirement::May => "may",
+        }
+    }
+}
+
+/// A requirement with its reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// The requirement.
+    pub requirement: Requirement,
+    /// The reason, as a phrase.
+    pub reason: &'static str,
+    /// The specification and the section.
+    pub section: &'static str,
+}
+
+/// What a unit does in one step besides tracing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// The verdict on the instruction or the data access of the step. `None` for other steps.
+    pub verdict: Option<Verdict>,
+    /// The trigger occurs.
+    pub trigger: bool,
+    /// External outputs that are active: bit n is output n.
+    pub outputs: u8,
+}
+
+/// A unit that is programmed and observes execution. An instruction comes before its data
+/// accesses.
+pub trait Filter {
+    /// Observes one step.
+    fn step(&mut self, step: &Step) -> Outcome;
+
+    /// The verdict on the last instruction, after its data accesses: a data access can have made
+    /// the unit trace its instruction.
+    fn revised(&self) -> Option<Verdict> {
+        None
+    }
+}
