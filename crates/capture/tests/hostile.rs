@@ -123,6 +123,34 @@ fn a_large_toml_is_refused() {
     assert!(error.contains("1048577 bytes is more than the limit of 1048576 bytes"), "{error}");
 }
 
+/// Each dot of a key and each inline table takes hundreds of bytes of memory.
+#[test]
+#[cfg(feature = "toml")]
+fn a_toml_of_many_tables_is_refused() {
+    let folder = Folder::new();
+    folder.put("a.b", "trace");
+    // Dots and brackets in texts and comments make no tables.
+    let texts = "'a.b',".repeat(40_000);
+    let buffer = format!("[[buffer]]\nfiles = [{texts}]\n#{}\n", "{a.b".repeat(40_000));
+    let want = "more than 32768 dotted keys and inline tables; split the capture";
+    for (tables, refused) in [
+        (each(32_768, |out, n| write!(out, "a{n}.b=1\n").unwrap()), false),
+        (each(32_769, |out, n| write!(out, "a{n}.b=1\n").unwrap()), true),
+        (format!("a=[{}]", "{a={}},".repeat(16_385)), true),
+        (each(500, |out, n| write!(out, "[a{n}{}]\n", ".b".repeat(70)).unwrap()), true),
+        (String::new(), false),
+    ] {
+        folder.put("capture.toml", tables.clone() + "\n" + &buffer);
+        match soon(|| open(&folder.0)) {
+            Ok(capture) => assert_eq!((tables.len(), capture.buffers[0].files.len()), (0, 40_000)),
+            Err(error) => {
+                let error = error.to_string();
+                assert_eq!(error.ends_with(want), refused, "{error}");
+            }
+        }
+    }
+}
+
 #[test]
 fn bad_lines_are_counted() {
     let folder = base(&[]);

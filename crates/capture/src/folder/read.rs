@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
+use toml_parser::lexer::TokenKind;
 
 use crate::files::{Files, find};
-use crate::limits::{MAX_DEVICES, MAX_DUMPS, MAX_FILES, MAX_LINKS};
+use crate::limits::{MAX_DEVICES, MAX_DUMPS, MAX_FILES, MAX_LINKS, MAX_TABLES};
 use crate::names::Names;
 use crate::notes::Notes;
 use crate::origin::shortened;
@@ -25,6 +26,11 @@ pub fn read(path: &Path, index: &Path, access: Access) -> Result<Capture, OpenEr
     let mut files = Files::of(&root, access);
     let bytes = files.description(index).map_err(|problem| OpenError::new(index, problem))?;
     let text = String::from_utf8_lossy(&bytes);
+    if has_many_tables(&text) {
+        let what =
+            format!("more than {MAX_TABLES} dotted keys and inline tables; split the capture");
+        return Err(OpenError::new(index, Problem::Toml(what)));
+    }
     let table: Table = text.parse().map_err(|error: toml::de::Error| {
         let line = error.span().map(|span| {
             let before = text.get(..span.start).unwrap_or(&text);
@@ -63,6 +69,14 @@ pub fn read(path: &Path, index: &Path, access: Access) -> Result<Capture, OpenEr
     capture.notes = reader.notes.finish();
     capture.stamps.append(&mut reader.files.stamps);
     Ok(capture)
+}
+
+/// Whether the text has more dotted keys and inline tables than [`MAX_TABLES`].
+fn has_many_tables(text: &str) -> bool {
+    let tables = toml_parser::Source::new(text)
+        .lex()
+        .filter(|token| matches!(token.kind(), TokenKind::Dot | TokenKind::LeftCurlyBracket));
+    tables.take(MAX_TABLES + 1).count() > MAX_TABLES
 }
 
 /// The number of buffers that a message about an unknown one names.
