@@ -15,7 +15,7 @@ pub struct Group {
 }
 
 /// The groups: a line for each.
-pub const GROUPS: &[Group] = &[];
+pub const GROUPS: &[Group] = &[crate::ete::ete_unit::GROUP];
 
 /// The unit with the name `name`: a unit, a core, or an architecture.
 pub fn named(name: &str) -> Option<Box<dyn Unit>> {
